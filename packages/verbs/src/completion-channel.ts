@@ -1,0 +1,47 @@
+import type { Device } from './device.js';
+import { FdWatcher } from './eventfd.js';
+import { native } from './native.js';
+
+/**
+ * Wakes the event loop of the thread that created it when an armed completion queue has completions.
+ * Spurious wake-ups are possible: poll, and arm again.
+ */
+export class CompletionChannel {
+  #watcher: FdWatcher | undefined;
+  #closed = false;
+
+  /** @internal */
+  constructor(
+    readonly device: Device,
+    readonly handle: number,
+  ) {}
+
+  /** The descriptor that becomes readable; for event loops other than Node's. */
+  get fd(): number {
+    return native().channelFd(this.device.handle, this.handle);
+  }
+
+  /** Calls `listener` on this thread at every event; one listener, a new one replaces it. */
+  onEvent(listener: () => void): void {
+    this.#watcher?.close();
+    this.#watcher = new FdWatcher(this.fd, listener);
+  }
+
+  /** Whether waiting for events keeps the process alive (it does by default). */
+  ref(keepsLoopAlive: boolean): void {
+    this.#watcher?.ref(keepsLoopAlive);
+  }
+
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      this.#watcher?.close();
+      native().channelDestroy(this.device.handle, this.handle);
+    }
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

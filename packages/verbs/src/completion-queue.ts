@@ -1,0 +1,92 @@
+import {
+  CompletionFlag,
+  CompletionOpcode,
+  type CompletionOpcodeName,
+  CompletionWord,
+  Layout,
+  Status,
+  type StatusName,
+} from './constants.js';
+import type { WorkCompletion } from './contract.js';
+import type { Device } from './device.js';
+import { native } from './native.js';
+
+const TWO_32 = 4_294_967_296;
+
+function invert<Name extends string>(table: Readonly<Record<Name, number>>): Map<number, Name> {
+  return new Map(Object.entries(table).map(([name, value]) => [value as number, name as Name]));
+}
+const STATUS_NAMES = invert<StatusName>(Status);
+const OPCODE_NAMES = invert<CompletionOpcodeName>(CompletionOpcode);
+
+/** The name of a numeric completion status. */
+export function statusName(status: number): StatusName {
+  return STATUS_NAMES.get(status) ?? 'GENERAL_ERROR';
+}
+
+/**
+ * Where completions of queue pairs arrive. Belongs to one thread.
+ *
+ * Fast path: `n = cq.pollBatch()`, then read `cq.words` at `i * Layout.COMPLETION_WORDS + CompletionWord.X`.
+ * Convenient: `cq.poll()`.
+ */
+export class CompletionQueue {
+  /** The batch filled by the last poll. */
+  readonly words: Uint32Array;
+  /** Takes up to `Layout.POLL_SLOTS` completions into `words`; returns how many. */
+  readonly pollBatch: () => number;
+  #closed = false;
+
+  /** @internal */
+  constructor(
+    readonly device: Device,
+    readonly handle: number,
+    readonly depth: number,
+  ) {
+    const bytes = new Uint8Array(Layout.COMPLETION_BYTES * Layout.POLL_SLOTS);
+    this.words = new Uint32Array(bytes.buffer);
+    this.pollBatch = native().completionQueuePoller(device.handle, handle, bytes);
+  }
+
+  /** Takes what has completed, `Layout.POLL_SLOTS` at most. */
+  poll(): WorkCompletion[] {
+    const count = this.pollBatch();
+    const completions: WorkCompletion[] = [];
+    for (let i = 0; i < count; i += 1) completions.push(this.#at(i * Layout.COMPLETION_WORDS));
+    return completions;
+  }
+
+  /**
+   * Asks for one event on the channel at the next completion. Poll once more after arming: what arrived
+   * before it makes no event (the ibv_req_notify_cq rule).
+   */
+  arm(options: { solicitedOnly?: boolean } = {}): void {
+    native().completionQueueArm(this.device.handle, this.handle, options.solicitedOnly ?? false);
+  }
+
+  /** Fails with ERR_RDMC_COMPLETION_QUEUE_BUSY while queue pairs use it; idempotent. */
+  close(): Promise<void> {
+    if (!this.#closed) {
+      native().completionQueueDestroy(this.device.handle, this.handle);
+      this.#closed = true;
+    }
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #at(base: number): WorkCompletion {
+    const words = this.words;
+    const flags = words[base + CompletionWord.FLAGS]!;
+    return {
+      id: words[base + CompletionWord.ID_LOW]! + words[base + CompletionWord.ID_HIGH]! * TWO_32,
+      status: statusName(words[base + CompletionWord.STATUS]!),
+      opcode: OPCODE_NAMES.get(words[base + CompletionWord.OPCODE]!) ?? 'SEND',
+      byteLength: words[base + CompletionWord.BYTES]!,
+      immediate: flags & CompletionFlag.WITH_IMMEDIATE ? words[base + CompletionWord.IMMEDIATE]! : undefined,
+      queuePair: words[base + CompletionWord.QUEUE_PAIR]!,
+    };
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * What the layers above may rely on, whichever device is behind it. Types only:
+ * `soft` implements it in native code, and libibverbs fits behind the same shape.
+ */
+import type { CompletionOpcodeName, OpcodeName, QueuePairStateName, StatusName } from './constants.js';
+
+export type Transport = 'auto' | 'shm' | 'tcp';
+
+/** Limits and abilities of an open device; lengths in bytes, depths in entries. */
+export interface DeviceAttributes {
+  readonly maxQueuePairs: number;
+  readonly maxCompletionQueues: number;
+  readonly maxCompletionQueueDepth: number;
+  readonly maxSendDepth: number;
+  readonly maxReceiveDepth: number;
+  readonly maxSge: number;
+  readonly maxInlineBytes: number;
+  readonly maxMessageBytes: number;
+  readonly maxRegions: number;
+  /** WRITE places bytes in increasing address order, in aligned units of this many bytes; 0: no promise. */
+  readonly writeOrderUnitBytes: number;
+  /** Memory from `register` may be the target of other processes. */
+  readonly registeredMemoryIsRemote: boolean;
+  readonly sharedReceiveQueues: boolean;
+}
+
+export interface ScatterGatherEntry {
+  /** Virtual address in the owner's address space: `region.address + offset`. A safe integer. */
+  readonly address: number;
+  readonly lengthBytes: number;
+  readonly lkey: number;
+}
+
+/** A work request for `postSend`, in its convenient form. */
+export interface SendWorkRequest {
+  /** Returned in the completion; a safe integer from 0. */
+  readonly id: number;
+  readonly opcode: Exclude<OpcodeName, 'RECEIVE'>;
+  readonly sges?: readonly ScatterGatherEntry[];
+  /** Sent instead of `sges`, copied at posting: the bytes may be reused at once. */
+  readonly inline?: Uint8Array;
+  readonly remote?: { readonly address: number; readonly rkey: number };
+  /** 32 bits, for the _WITH_IMM operations. */
+  readonly immediate?: number;
+  /** COMPARE_AND_SWAP: the value to compare with; FETCH_AND_ADD: the value to add. */
+  readonly compareOrAdd?: bigint;
+  readonly swap?: bigint;
+  /** Produce a completion on success (default true). Failures always complete. */
+  readonly signaled?: boolean;
+  /** Wait for earlier READs and atomics of this queue pair. */
+  readonly fence?: boolean;
+  readonly solicited?: boolean;
+}
+
+export interface ReceiveWorkRequest {
+  readonly id: number;
+  readonly sges?: readonly ScatterGatherEntry[];
+}
+
+/** A completion in its convenient form. */
+export interface WorkCompletion {
+  readonly id: number;
+  readonly status: StatusName;
+  readonly opcode: CompletionOpcodeName;
+  /** Bytes received (receive side) or moved (READ, atomics); undefined content unless status is SUCCESS. */
+  readonly byteLength: number;
+  readonly immediate: number | undefined;
+  readonly queuePair: number;
+}
+
+/**
+ * Where a queue pair can be reached: plain JSON, to be carried to the other side by any means.
+ * Opaque to the layers above, which only pass it to `connect`.
+ */
+export interface QueuePairAddress {
+  readonly kind: string;
+  readonly version: number;
+  readonly queuePair: number;
+  readonly [field: string]: string | number | null;
+}
+
+export interface QueuePairOptions {
+  readonly sendQueue: { readonly handle: number };
+  readonly receiveQueue: { readonly handle: number };
+  /** Outstanding send requests (default 64). */
+  readonly sendDepth?: number;
+  /** Outstanding receive requests (default 64). */
+  readonly receiveDepth?: number;
+  /** Complete every send request with a completion, signalled or not (default false). */
+  readonly signalAll?: boolean;
+}
+
+export interface ConnectOptions {
+  /** 0 to 6: how often a receiver that is not ready is asked again; 7: for ever (default). */
+  readonly rnrRetries?: number;
+  /** Wait between two such attempts, in milliseconds (default 10, range 1 to 655). */
+  readonly rnrTimerMs?: number;
+  /** How long an unreachable peer is tried before RETRY_EXCEEDED, in milliseconds (default 2000). */
+  readonly retryTimeoutMs?: number;
+}
+
+export type { CompletionOpcodeName, OpcodeName, QueuePairStateName, StatusName };

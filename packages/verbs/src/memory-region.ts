@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ScatterGatherEntry } from './contract.js';
+import type { Device } from './device.js';
+import { VerbsError } from './errors.js';
+import { native } from './native.js';
+
+/** How often `close` looks whether the last outstanding request has completed. */
+const CLOSE_POLL_MS = 1;
+
+/**
+ * Registered memory. `address` is its virtual address here, which is also how peers name it.
+ * Views of it become empty when it is closed in the thread that made them.
+ */
+export class MemoryRegion {
+  readonly address: number;
+  readonly length: number;
+  readonly lkey: number;
+  readonly #rkey: number;
+  readonly shareable: boolean;
+  #buffers: ArrayBuffer[] = [];
+  #whole: ArrayBuffer | undefined;
+  #closed = false;
+
+  /** @internal */
+  constructor(
+    readonly device: Device,
+    readonly handle: number,
+    /** Keeps memory given to `register` alive. */
+    private readonly registered?: Uint8Array,
+  ) {
+    const info = native().regionInfo(device.handle, handle);
+    this.address = info.address;
+    this.length = info.length;
+    this.lkey = info.lkey;
+    this.#rkey = info.rkey;
+    this.shareable = info.shareable;
+  }
+
+  /**
+   * The key with which peers reach this region.
+   * @throws VerbsError ERR_RDMC_NOT_SHAREABLE for `register`ed memory where peers cannot map it
+   */
+  get rkey(): number {
+    if (!this.shareable) {
+      throw new VerbsError(
+        'ERR_RDMC_NOT_SHAREABLE',
+        'Other processes cannot map memory given to register(); use allocate() for memory that peers write or read',
+      );
+    }
+    return this.#rkey;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Requests posted with this region that have not completed. */
+  get outstanding(): number {
+    return this.#closed ? 0 : native().regionInfo(this.device.handle, this.handle).outstanding;
+  }
+
+  /**
+   * Bytes of the region. Offsets beyond 4 GiB are fine; one view holds at most what a typed array can.
+   * @throws VerbsError ERR_RDMC_REGION_CLOSED, ERR_RDMC_OUT_OF_BOUNDS
+   */
+  view(offset = 0, length = this.length - offset): Uint8Array {
+    this.#checkRange(offset, length);
+    if (this.registered) return this.registered.subarray(offset, offset + length);
+    if (this.length <= 0x7fff_ffff) {
+      this.#whole ??= this.#buffer(0, this.length);
+      return new Uint8Array(this.#whole, offset, length);
+    }
+    return new Uint8Array(this.#buffer(offset, length));
+  }
+
+  /** An entry for a work request's scatter/gather list. */
+  sge(offset = 0, lengthBytes = this.length - offset): ScatterGatherEntry {
+    this.#checkRange(offset, lengthBytes);
+    return { address: this.address + offset, lengthBytes, lkey: this.lkey };
+  }
+
+  /** What a peer needs to reach this region, or a part of it. */
+  remote(offset = 0): { address: number; rkey: number } {
+    this.#checkRange(offset, 0);
+    return { address: this.address + offset, rkey: this.rkey };
+  }
+
+  /**
+   * Takes remote access away for good. A barrier: once it returns, no peer changes a byte, whatever
+   * state that peer's process is in. Local use stays possible.
+   */
+  revoke(): void {
+    this.#checkRange(0, 0);
+    native().regionRevoke(this.device.handle, this.handle);
+  }
+
+  /**
+   * Waits until no request uses the region, then gives the memory back; idempotent. An abort of `signal`
+   * ends the waiting with ERR_RDMC_REGION_BUSY and leaves the region as it was.
+   */
+  async close(options: { signal?: AbortSignal } = {}): Promise<void> {
+    while (!this.#closed && this.outstanding > 0) {
+      if (options.signal?.aborted) {
+        throw new VerbsError(
+          'ERR_RDMC_REGION_BUSY',
+          `Region is used by ${this.outstanding} outstanding requests; it stays open. ` +
+            'They end by completion, or by flush when their queue pair is closed.',
+        );
+      }
+      await delay(CLOSE_POLL_MS);
+    }
+    this.closeNow();
+  }
+
+  /**
+   * Gives the memory back at once.
+   * @throws VerbsError ERR_RDMC_REGION_BUSY while requests are outstanding
+   */
+  closeNow(): void {
+    if (this.#closed) return;
+    native().regionClose(this.device.handle, this.handle);
+    this.#closed = true;
+    for (const buffer of this.#buffers) native().detach(buffer);
+    this.#buffers = [];
+    this.#whole = undefined;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #buffer(offset: number, length: number): ArrayBuffer {
+    const buffer = native().regionBuffer(this.device.handle, this.handle, offset, length);
+    this.#buffers.push(buffer);
+    return buffer;
+  }
+
+  #checkRange(offset: number, length: number): void {
+    if (this.#closed) throw new VerbsError('ERR_RDMC_REGION_CLOSED', 'The memory region is closed');
+    if (!(offset >= 0 && length >= 0 && offset + length <= this.length)) {
+      throw new VerbsError(
+        'ERR_RDMC_OUT_OF_BOUNDS',
+        `Range ${offset}..${offset + length} lies outside the region of ${this.length} bytes`,
+      );
+    }
+  }
+}
+
+/** Opens in this thread a region of an attached device, by its handle. */
+export function attachRegion(device: Device, handle: number): MemoryRegion {
+  return new MemoryRegion(device, handle);
+}

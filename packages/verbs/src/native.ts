@@ -1,0 +1,133 @@
+/** The native addon as TypeScript sees it. Nothing above this file calls it directly. */
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { VerbsError } from './errors.js';
+
+/** Handles are process-wide: any thread that loads the addon may use them. */
+export interface NativeBinding {
+  readonly constants: Record<string, Record<string, number>>;
+  /** Throws an error with `code`, and `errno` and `syscall` where the kernel refused. */
+  softOpen(options: { transport: string; host: string; port: number; key: Uint8Array | undefined }): number;
+  deviceAttach(device: number): void;
+  deviceInfo(device: number): {
+    kind: string;
+    name: string;
+    transport: string;
+    port: number;
+    attributes: Record<string, number | boolean>;
+  };
+  deviceClose(device: number): void;
+  deviceCounters(device: number): Record<string, number>;
+
+  protectionDomainCreate(device: number): number;
+  protectionDomainDestroy(device: number, pd: number): void;
+
+  /** Resolves to the region's handle once its pages are faulted in. */
+  regionAllocate(device: number, pd: number, lengthBytes: number, access: number): Promise<number>;
+  regionRegister(device: number, pd: number, view: Uint8Array, access: number): number;
+  regionInfo(
+    device: number,
+    region: number,
+  ): { address: number; length: number; lkey: number; rkey: number; shareable: boolean; outstanding: number };
+  /** An ArrayBuffer over the region's memory, which stays mapped until the buffer is detached or collected. */
+  regionBuffer(device: number, region: number, offset: number, length: number): ArrayBuffer;
+  /** Revokes remote access: a barrier; once it returns no peer changes a byte. Local use stays allowed. */
+  regionRevoke(device: number, region: number): void;
+  /** Throws ERR_RDMC_REGION_BUSY while requests are outstanding. A barrier like revoke. */
+  regionClose(device: number, region: number): void;
+  detach(buffer: ArrayBuffer): void;
+
+  channelCreate(device: number): number;
+  channelFd(device: number, channel: number): number;
+  channelDestroy(device: number, channel: number): void;
+
+  completionQueueCreate(device: number, depth: number, channel: number): number;
+  completionQueueDestroy(device: number, cq: number): void;
+  /** Returns a function without arguments that fills `batch` and returns how many completions it wrote. */
+  completionQueuePoller(device: number, cq: number, batch: Uint8Array): () => number;
+  completionQueueArm(device: number, cq: number, solicitedOnly: boolean): void;
+
+  queuePairCreate(
+    device: number,
+    pd: number,
+    sendCq: number,
+    recvCq: number,
+    sendDepth: number,
+    recvDepth: number,
+    signalAll: boolean,
+  ): number;
+  queuePairAddress(device: number, qp: number): Record<string, string | number | null>;
+  queuePairConnect(
+    device: number,
+    qp: number,
+    remote: Record<string, string | number | null>,
+    rnrRetries: number,
+    rnrTimerMs: number,
+    retryTimeoutMs: number,
+  ): Promise<void>;
+  queuePairState(device: number, qp: number): number;
+  queuePairTransport(device: number, qp: number): string;
+  /** Moves to the error state: a barrier. What was posted completes as flushed. */
+  queuePairError(device: number, qp: number): void;
+  queuePairDestroy(device: number, qp: number): void;
+
+  /** Binds a submission batch: the returned function posts `batch` slots 0..count-1, count in word 0 of `control`. Returns how many were refused. */
+  submissionDoorbell(device: number, batch: Uint8Array, control: Uint32Array): () => number;
+
+  /** Copies inside this process between registered memory, by address. Both ranges are checked. */
+  copy(device: number, toAddress: number, fromAddress: number, lengthBytes: number): void;
+
+  eventfdCreate(): number;
+  /** A function without arguments that adds 1 to the eventfd. */
+  eventfdSignal(fd: number): () => void;
+  fdClose(fd: number): void;
+  /** Calls back on this thread's event loop when fd is readable; the eventfd is drained first. */
+  fdWatch(fd: number, callback: () => void): number;
+  fdUnwatch(watcher: number): void;
+  fdRef(watcher: number, keepsLoopAlive: boolean): void;
+
+  /** Gives the processor to another runnable thread; returns the nanoseconds until it came back. */
+  yieldProcessor(): number;
+  /** CPU time of the calling thread, in seconds. */
+  threadCpuSeconds(): number;
+  /** One thread's blockwise copy between two fresh shared mappings, seconds; used by `rdmc bench`. */
+  copyBenchmark(totalBytes: number, blockBytes: number, threads: number): number;
+}
+
+const require = createRequire(import.meta.url);
+let loaded: NativeBinding | undefined;
+
+/**
+ * Loads the addon: the platform package first, then a build beside the sources.
+ * @throws VerbsError ERR_RDMC_NATIVE_MISSING, or ERR_RDMC_PLATFORM outside Linux.
+ */
+export function native(): NativeBinding {
+  loaded ??= load();
+  return loaded;
+}
+
+function load(): NativeBinding {
+  if (process.platform !== 'linux') {
+    throw new VerbsError(
+      'ERR_RDMC_PLATFORM',
+      `RDMA devices need Linux; this is ${process.platform}. @rdmc/schedule works everywhere.`,
+    );
+  }
+  const tried: unknown[] = [];
+  for (const candidate of [
+    fileURLToPath(new URL('../native/build/Release/rdmc_verbs.node', import.meta.url)),
+    `@rdmc/verbs-linux-${process.arch}`,
+  ]) {
+    try {
+      return require(candidate) as NativeBinding;
+    } catch (error) {
+      tried.push(error);
+    }
+  }
+  throw new VerbsError(
+    'ERR_RDMC_NATIVE_MISSING',
+    `No native addon for linux-${process.arch}: install the optional package @rdmc/verbs-linux-${process.arch}, ` +
+      'or build it from source with a C++20 compiler: npx rdmc-verbs-build.',
+    { cause: new AggregateError(tried) },
+  );
+}

@@ -1,0 +1,134 @@
+import { Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
+import type { ConnectOptions, QueuePairAddress, ReceiveWorkRequest, SendWorkRequest } from './contract.js';
+import type { Device } from './device.js';
+import { VerbsError } from './errors.js';
+import { native } from './native.js';
+import { integerOption, onlyKnownOptions } from './options.js';
+import { isAtomic, type SubmissionQueue } from './submission-queue.js';
+
+const STATE_NAMES = new Map<number, QueuePairStateName>(
+  Object.entries(QueuePairState).map(([name, value]) => [value, name as QueuePairStateName]),
+);
+const LOW_32 = 0xffff_ffffn;
+const batches = new WeakMap<Device, SubmissionQueue>();
+
+/** One batch per device and thread serves the convenient calls. */
+function batchOf(device: Device): SubmissionQueue {
+  let batch = batches.get(device);
+  if (!batch) {
+    batch = device.createSubmissionQueue();
+    batches.set(device, batch);
+  }
+  return batch;
+}
+
+/**
+ * A reliable connection (RC): in order, exactly once, access checked. Usable by one thread at a time.
+ * Create it, give `address` to the other side by any means, `connect` to the other side's address.
+ */
+export class QueuePair {
+  #closed = false;
+  /** Where the other side finds this queue pair: plain JSON. */
+  readonly address: QueuePairAddress;
+
+  /** @internal */
+  constructor(
+    readonly device: Device,
+    /** The number completions carry and work requests are posted to. */
+    readonly number: number,
+  ) {
+    this.address = native().queuePairAddress(device.handle, number) as unknown as QueuePairAddress;
+  }
+
+  get state(): QueuePairStateName {
+    if (this.#closed) return 'ERROR';
+    return STATE_NAMES.get(native().queuePairState(this.device.handle, this.number)) ?? 'ERROR';
+  }
+
+  /** 'shm' or 'tcp' once connected on the soft device, else ''. */
+  get transport(): string {
+    return native().queuePairTransport(this.device.handle, this.number);
+  }
+
+  /**
+   * Connects to the peer whose `address` this is; the peer does the same with ours, in any order.
+   * Resolves once requests may be posted. Requests to a peer that has not connected yet wait for it,
+   * `retryTimeoutMs` at most. Runs on no JavaScript thread.
+   * @throws VerbsError ERR_RDMC_INVALID_ADDRESS, ERR_RDMC_CONNECT_FAILED, ERR_RDMC_WRONG_KEY, ERR_RDMC_PROTOCOL_VERSION
+   */
+  async connect(remote: QueuePairAddress, options: ConnectOptions = {}): Promise<void> {
+    onlyKnownOptions('connect', options, ['rnrRetries', 'rnrTimerMs', 'retryTimeoutMs']);
+    if (typeof remote !== 'object' || remote === null || typeof remote.kind !== 'string') {
+      throw new VerbsError('ERR_RDMC_INVALID_ADDRESS', 'connect: needs the address of the other queue pair');
+    }
+    await native().queuePairConnect(
+      this.device.handle,
+      this.number,
+      remote,
+      integerOption('connect', 'rnrRetries', options.rnrRetries ?? 7, 0, 7),
+      integerOption('connect', 'rnrTimerMs', options.rnrTimerMs ?? 10, 1, 655),
+      integerOption('connect', 'retryTimeoutMs', options.retryTimeoutMs ?? 2000, 1, 600_000),
+    );
+  }
+
+  /**
+   * Posts send requests, all in one go.
+   * @throws PostError with the refused request's index; memory of accepted ones belongs to the device until they complete
+   */
+  postSend(...requests: readonly SendWorkRequest[]): void {
+    const batch = batchOf(this.device);
+    for (const request of requests) this.#write(batch, request);
+    batch.flush();
+  }
+
+  /** Posts receives. @throws PostError */
+  postReceive(...requests: readonly ReceiveWorkRequest[]): void {
+    const batch = batchOf(this.device);
+    for (const request of requests) {
+      batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
+      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+    }
+    batch.flush();
+  }
+
+  /**
+   * Moves to the error state. A barrier: once it returns, the peer changes no byte through this queue pair.
+   * Whatever was posted completes with WORK_REQUEST_FLUSHED, in order.
+   */
+  modifyToError(): void {
+    if (!this.#closed) native().queuePairError(this.device.handle, this.number);
+  }
+
+  /** Destroys the queue pair; its unpolled completions are dropped. A barrier; idempotent. */
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      native().queuePairDestroy(this.device.handle, this.number);
+    }
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #write(batch: SubmissionQueue, request: SendWorkRequest): void {
+    const opcode = Opcode[request.opcode];
+    if (opcode === undefined)
+      throw new VerbsError('ERR_RDMC_UNKNOWN_OPCODE', `No operation '${request.opcode}'`);
+    const flags =
+      ((request.signaled ?? true) ? WorkRequestFlag.SIGNALED : 0) |
+      (request.fence ? WorkRequestFlag.FENCE : 0) |
+      (request.solicited ? WorkRequestFlag.SOLICITED : 0);
+    batch.begin(opcode, this.number, request.id, flags);
+    for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+    if (request.inline) batch.inline(request.inline);
+    if (request.remote) batch.remote(request.remote.address, request.remote.rkey);
+    if (request.immediate !== undefined) batch.immediate(request.immediate);
+    if (isAtomic(opcode)) {
+      const first = BigInt.asUintN(64, request.compareOrAdd ?? 0n);
+      const swap = BigInt.asUintN(64, request.swap ?? 0n);
+      batch.atomic(Number(first & LOW_32), Number(first >> 32n), Number(swap & LOW_32), Number(swap >> 32n));
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import { Layout, Opcode, PostResult, Word, WorkRequestFlag } from './constants.js';
+import type { Device } from './device.js';
+import { PostError, VerbsError } from './errors.js';
+import { native } from './native.js';
+
+const TWO_32 = 4_294_967_296;
+
+/**
+ * The fast path: work requests are written into a batch in shared memory and handed over with one call
+ * without arguments. Nothing is allocated per request. Belongs to one thread.
+ *
+ * `begin` … `sge`/`remote`/`immediate` …, then the next `begin`; `flush` posts what was begun.
+ * A full batch flushes itself.
+ */
+export class SubmissionQueue {
+  readonly #words: Uint32Array;
+  readonly #bytes: Uint8Array;
+  readonly #control = new Uint32Array(4);
+  readonly #doorbell: () => number;
+  #count = 0;
+  #base = 0;
+
+  /** @internal */
+  constructor(device: Device) {
+    const memory = new ArrayBuffer(Layout.WORK_REQUEST_BYTES * Layout.BATCH_SLOTS);
+    this.#bytes = new Uint8Array(memory);
+    this.#words = new Uint32Array(memory);
+    this.#doorbell = native().submissionDoorbell(device.handle, this.#bytes, this.#control);
+  }
+
+  /** Requests begun and not yet flushed. */
+  get pending(): number {
+    return this.#count;
+  }
+
+  /** Starts a request; `id` is a safe integer that comes back in the completion. */
+  begin(opcode: number, queuePair: number, id: number, flags: number): void {
+    if (this.#count === Layout.BATCH_SLOTS) this.flush();
+    const base = this.#count * Layout.WORK_REQUEST_WORDS;
+    const words = this.#words;
+    words[base + Word.OPCODE] = opcode;
+    words[base + Word.QUEUE_PAIR] = queuePair;
+    words[base + Word.FLAGS] = flags;
+    words[base + Word.SGE_COUNT] = 0;
+    words[base + Word.ID_LOW] = id;
+    words[base + Word.ID_HIGH] = id / TWO_32;
+    this.#base = base;
+    this.#count += 1;
+  }
+
+  /** Adds memory to the request begun last. */
+  sge(address: number, lengthBytes: number, lkey: number): void {
+    const words = this.#words;
+    const index = words[this.#base + Word.SGE_COUNT]!;
+    if (index === Layout.MAX_SGE) {
+      throw new VerbsError('ERR_RDMC_TOO_MANY_SGES', `A work request has at most ${Layout.MAX_SGE} entries`);
+    }
+    if (lengthBytes > 0xffff_ffff) {
+      throw new VerbsError(
+        'ERR_RDMC_MESSAGE_TOO_LONG',
+        `An entry holds at most 2^32 - 1 bytes, not ${lengthBytes}`,
+      );
+    }
+    const at = this.#base + Word.SGE + index * 4;
+    words[at] = address;
+    words[at + 1] = address / TWO_32;
+    words[at + 2] = lengthBytes;
+    words[at + 3] = lkey;
+    words[this.#base + Word.SGE_COUNT] = index + 1;
+  }
+
+  /** Puts the bytes themselves into the request begun last, instead of `sge`s. */
+  inline(bytes: Uint8Array): void {
+    if (bytes.byteLength > Layout.MAX_INLINE_BYTES) {
+      throw new VerbsError(
+        'ERR_RDMC_INLINE_TOO_LONG',
+        `At most ${Layout.MAX_INLINE_BYTES} bytes go inline, not ${bytes.byteLength}`,
+      );
+    }
+    this.#bytes.set(bytes, (this.#base + Word.SGE) * 4);
+    this.#words[this.#base + Word.SGE_COUNT] = bytes.byteLength;
+    this.#words[this.#base + Word.FLAGS]! |= WorkRequestFlag.INLINE;
+  }
+
+  remote(address: number, rkey: number): void {
+    const words = this.#words;
+    words[this.#base + Word.REMOTE_LOW] = address;
+    words[this.#base + Word.REMOTE_HIGH] = address / TWO_32;
+    words[this.#base + Word.RKEY] = rkey;
+  }
+
+  immediate(value: number): void {
+    this.#words[this.#base + Word.IMMEDIATE] = value;
+  }
+
+  /** Operands of an atomic, each as two 32-bit halves. */
+  atomic(compareLow: number, compareHigh: number, swapLow: number, swapHigh: number): void {
+    const words = this.#words;
+    words[this.#base + Word.COMPARE_LOW] = compareLow;
+    words[this.#base + Word.COMPARE_HIGH] = compareHigh;
+    words[this.#base + Word.SWAP_LOW] = swapLow;
+    words[this.#base + Word.SWAP_HIGH] = swapHigh;
+  }
+
+  /**
+   * Posts what was begun.
+   * @throws PostError naming the first refused request; the others of the batch were posted,
+   *   except later ones of the refused one's queue pair
+   */
+  flush(): void {
+    const count = this.#count;
+    if (count === 0) return;
+    this.#count = 0;
+    this.#control[0] = count;
+    if (this.#doorbell() !== 0) throw this.#refusal(count);
+  }
+
+  #refusal(count: number): PostError {
+    for (let i = 0; i < count; i += 1) {
+      const result = this.#words[i * Layout.WORK_REQUEST_WORDS + Word.RESULT]!;
+      if (result !== PostResult.ACCEPTED) return postError(i, result);
+    }
+    return new PostError('ERR_RDMC_POST_FAILED', 'The device refused work requests', 0);
+  }
+}
+
+const REASONS: Record<number, readonly [string, string]> = {
+  [PostResult.UNKNOWN_QUEUE_PAIR]: [
+    'ERR_RDMC_QUEUE_PAIR_CLOSED',
+    'the queue pair does not exist or is closed',
+  ],
+  [PostResult.WRONG_STATE]: ['ERR_RDMC_QUEUE_PAIR_STATE', 'the queue pair is not connected yet'],
+  [PostResult.QUEUE_FULL]: [
+    'ERR_RDMC_QUEUE_FULL',
+    'the queue is full: poll completions first, or make it deeper',
+  ],
+  [PostResult.TOO_MANY_SGES]: [
+    'ERR_RDMC_TOO_MANY_SGES',
+    `more than ${Layout.MAX_SGE} scatter/gather entries`,
+  ],
+  [PostResult.INVALID_LKEY]: [
+    'ERR_RDMC_INVALID_LKEY',
+    'an lkey names no region of the queue pair’s protection domain',
+  ],
+  [PostResult.OUT_OF_BOUNDS]: ['ERR_RDMC_OUT_OF_BOUNDS', 'an entry reaches beyond its region'],
+  [PostResult.INLINE_TOO_LONG]: [
+    'ERR_RDMC_INLINE_TOO_LONG',
+    `more than ${Layout.MAX_INLINE_BYTES} inline bytes`,
+  ],
+  [PostResult.UNKNOWN_OPCODE]: ['ERR_RDMC_UNKNOWN_OPCODE', 'the operation does not exist'],
+  [PostResult.MISALIGNED_ATOMIC]: ['ERR_RDMC_MISALIGNED_ATOMIC', 'atomics work on 8 aligned bytes'],
+  [PostResult.NOT_SHAREABLE]: [
+    'ERR_RDMC_NOT_SHAREABLE',
+    'peers cannot map memory given to register(); receive into memory from allocate()',
+  ],
+  [PostResult.ACCESS_DENIED]: ['ERR_RDMC_ACCESS_DENIED', 'the region does not allow this use'],
+  [PostResult.MESSAGE_TOO_LONG]: ['ERR_RDMC_MESSAGE_TOO_LONG', 'a message holds less than 2^31 bytes'],
+};
+
+/** The error for a refusal code of the device. */
+export function postError(index: number, result: number): PostError {
+  const [code, reason] = REASONS[result] ?? ['ERR_RDMC_POST_FAILED', `refused with code ${result}`];
+  return new PostError(code, `Work request ${index} of the batch: ${reason}`, index);
+}
+
+/** Opcodes whose completion carries data back to the initiator. */
+export function isAtomic(opcode: number): boolean {
+  return opcode === Opcode.COMPARE_AND_SWAP || opcode === Opcode.FETCH_AND_ADD;
+}
