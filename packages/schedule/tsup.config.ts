@@ -3,7 +3,9 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: ['src/index.ts'],
   format: ['esm'],
-  target: 'node20',
+  // Neither Node nor DOM: the same file runs in a browser and in a worker.
+  platform: 'neutral',
+  target: 'es2022',
   dts: true,
   clean: true,
   sourcemap: true,

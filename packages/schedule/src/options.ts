@@ -1,0 +1,68 @@
+import { type Algorithm, algorithms, isAlgorithm } from './algorithms.js';
+import { ScheduleError, shown } from './errors.js';
+import { MAX_BLOCKS, MAX_NODES, MIN_NODES } from './limits.js';
+import { checkRacks, type RackId } from './racks.js';
+
+/** What {@link createSchedule} takes. */
+export interface ScheduleOptions {
+  readonly algorithm: Algorithm;
+  /** Members, the root included: 2 to 1,048,576. */
+  readonly nodes: number;
+  /** Blocks of the message: 1 to 2^32. */
+  readonly blocks: number;
+  /** The rack of each rank, `nodes` entries, the root's first. Needed by 'hybrid', unused by the others. */
+  readonly racks?: readonly RackId[] | undefined;
+}
+
+const KNOWN = ['algorithm', 'nodes', 'blocks', 'racks'];
+
+/** Throws a {@link ScheduleError} unless `options` describes a schedule. */
+export function checkOptions(options: unknown): asserts options is ScheduleOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new ScheduleError(
+      'ERR_RDMC_UNKNOWN_OPTION',
+      `createSchedule takes an object with ${KNOWN.join(', ')}, found ${shown(options)}`,
+    );
+  }
+  for (const key of Object.keys(options)) {
+    if (KNOWN.includes(key)) continue;
+    throw new ScheduleError(
+      'ERR_RDMC_UNKNOWN_OPTION',
+      `unknown option ${shown(key)}: createSchedule takes ${KNOWN.join(', ')}`,
+    );
+  }
+  checkValues(options as Partial<ScheduleOptions>);
+}
+
+function checkValues({ algorithm, nodes, blocks, racks }: Partial<ScheduleOptions>): void {
+  if (!isAlgorithm(algorithm)) {
+    throw new ScheduleError(
+      'ERR_RDMC_UNKNOWN_ALGORITHM',
+      `unknown algorithm ${shown(algorithm)}: choose one of ${algorithms.join(', ')}`,
+    );
+  }
+  if (!isIntegerIn(nodes, MIN_NODES, MAX_NODES)) {
+    throw new ScheduleError(
+      'ERR_RDMC_INVALID_NODES',
+      `nodes is ${shown(nodes)}: a group needs at least two members, the root and a receiver, and takes at most ${MAX_NODES}`,
+    );
+  }
+  if (!isIntegerIn(blocks, 1, MAX_BLOCKS)) {
+    throw new ScheduleError(
+      'ERR_RDMC_INVALID_BLOCKS',
+      `blocks is ${shown(blocks)}: give an integer from 1 to ${MAX_BLOCKS} (a message of 0 bytes is one empty block); for more, use larger blocks`,
+    );
+  }
+  if (racks !== undefined) checkRacks(racks, nodes);
+  else if (algorithm === 'hybrid') {
+    throw new ScheduleError(
+      'ERR_RDMC_INVALID_RACKS',
+      "algorithm 'hybrid' needs racks: an array with the rack of each rank, root first",
+    );
+  }
+}
+
+/** Whether `value` is an integer with `low` ≤ value ≤ `high`. */
+export function isIntegerIn(value: unknown, low: number, high: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high;
+}

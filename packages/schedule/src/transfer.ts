@@ -1,0 +1,27 @@
+/** One block going from one member to another in one step. */
+export interface Transfer {
+  /** Step number, from 0. */
+  readonly step: number;
+  /** Sending rank. */
+  readonly from: number;
+  /** Receiving rank. */
+  readonly to: number;
+  /** Block number, 0 ≤ block < blocks. */
+  readonly block: number;
+}
+
+/** One member's part of a schedule, each list in step order. */
+export interface RankPart {
+  readonly sends: Transfer[];
+  readonly receives: Transfer[];
+}
+
+/** The members that a rank ever exchanges blocks with, whatever the number of blocks. */
+export interface Neighbours {
+  /** Ranks it may send to, ascending. */
+  readonly sendsTo: number[];
+  /** Ranks it may receive from, ascending. */
+  readonly receivesFrom: number[];
+  /** The rank its first block comes from, for every number of blocks; `undefined` for the root. */
+  readonly firstFrom: number | undefined;
+}
