@@ -19,7 +19,7 @@
  *   vertex's neighbour along dimension 0. With k = 1 the hypercube is done by then, and the same pairs of
  *   ranks carry that one block in the extra step, so a rank's first sender does not depend on k.
  */
-import { popcount } from './bits.js';
+import { floorLog2, popcount } from './bits.js';
 import { Hypercube } from './hypercube.js';
 import { MAX_BLOCKS } from './limits.js';
 import { NO_STEPS, type Plan, range, type StepRange } from './plan.js';
@@ -78,6 +78,16 @@ export class BinomialPipeline implements Plan {
     }
     const [firstFrom] = receivesFrom;
     return { sendsTo: ascending(sendsTo), receivesFrom: ascending(receivesFrom), firstFrom };
+  }
+
+  /**
+   * The step in which `rank`, not the root, receives its `index`-th block, counted from 0. Never later than
+   * ceil(log2 n) − 1 + index.
+   */
+  arrival(rank: number, index: number): number {
+    const { dimensions, vertices } = this.cube;
+    if (index === 0) return rank < vertices ? floorLog2(rank) : dimensions;
+    return dimensions + index - (this.upper(this.vertexOf(rank)) === -1 ? 1 : 0);
   }
 
   private vertexOf(rank: number): number {

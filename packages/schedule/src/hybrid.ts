@@ -13,8 +13,8 @@
  * it is 2k, and a leader that relays each block once out of its rack and once into it needs as many.
  *
  * Blocks reach a leader out of order. Its rack's pipeline does not care what its blocks are called, so the
- * rack's i-th block is simply the i-th one that the leader received: the first one at the latest in leaders'
- * step L − 1, and the i-th exactly in leaders' step L − 1 + i, always before the racks' step i.
+ * rack's block number i is simply the i-th one, from 0, that the leader received. That was in leaders' step
+ * L − 1 + i at the latest, which comes before the racks' step i.
  */
 import { BinomialPipeline } from './binomial-pipeline.js';
 import { ceilLog2 } from './bits.js';
@@ -135,14 +135,6 @@ class Hybrid implements Plan {
 
   /** The block that the leader of `rack` received as its `index`-th. */
   private nth(rack: number, index: number): number {
-    if (rack === 0) return index;
-    let step = this.lead - 1 + index;
-    let found = this.top.incoming(rack, step);
-    // Only the first block can come early; then nothing comes until step L − 1 has passed.
-    while (!found && step > 0) {
-      step -= 1;
-      found = this.top.incoming(rack, step);
-    }
-    return found!.block;
+    return rack === 0 ? index : this.top.incoming(rack, this.top.arrival(rack, index))!.block;
   }
 }

@@ -130,7 +130,7 @@ describe('binomial pipeline', () => {
   it('gets each first block from the same rank for every k', () => {
     for (let n = 2; n <= 130; n += 1) {
       const first = judge(pipeline(n, 1)).firstFrom;
-      for (const k of [2, 3, 4, 5, 7, 8, 9, 16, 31, 40]) {
+      for (const k of [2, 3, 7, 8, 17]) {
         expect(judge(pipeline(n, k)).firstFrom, `n=${n} k=${k}`).toEqual(first);
       }
     }
