@@ -1,1 +1,14 @@
-export {};
+export {
+  MeshError,
+  type MeshErrorCode,
+  type MeshErrorDetails,
+  MeshRemoteError,
+  type MissingMember,
+} from './errors.js';
+export type { MeshFailure } from './frames.js';
+export type { Member } from './members.js';
+export { Mesh, type MeshPeer } from './mesh.js';
+export type { MessageListener, RequestHandler } from './messaging.js';
+export type { MeshAttributes, MeshLogger, MeshOptions } from './options.js';
+export type { RequestOptions } from './requests.js';
+export { type ReservedPort, reserveLoopbackPorts } from './reserve-ports.js';

@@ -1,0 +1,46 @@
+/** Every number of the mesh protocol in one place. Milliseconds and bytes, as the names say. */
+
+/** Version of everything drawn in `frames.ts` and `hello.ts`. Two members must speak the same one. */
+export const PROTOCOL_VERSION = 1;
+
+export const MAX_MEMBERS = 4096;
+export const MAX_MEMBER_ID = 0x7fff_ffff;
+export const MAX_HOST_CHARACTERS = 255;
+
+export const DEFAULT_TIMEOUT_MS = 30_000;
+export const DEFAULT_HEARTBEAT_MS = 1_000;
+export const DEFAULT_SILENCE_TIMEOUT_MS = 10_000;
+export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+/** Largest delay `setTimeout` keeps; a longer one would fire at once. */
+export const MAX_TIMER_MS = 0x7fff_ffff;
+
+/** Bounds a frame's length field (type byte and payload). */
+export const DEFAULT_MAX_FRAME_BYTES = 1024 * 1024;
+export const MIN_MAX_FRAME_BYTES = 64 * 1024;
+export const MAX_MAX_FRAME_BYTES = 256 * 1024 * 1024;
+export const DEFAULT_MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
+
+/** What is kept for a topic nobody has subscribed to yet, per peer and topic, and per peer in all. */
+export const MAX_KEPT_MESSAGES = 1024;
+export const MAX_KEPT_BYTES_PER_PEER = 16 * 1024 * 1024;
+
+export const MAX_TOPIC_BYTES = 256;
+export const MAX_ATTRIBUTES_BYTES = 16 * 1024;
+export const MAX_REASON_CHARACTERS = 1024;
+export const MAX_CODE_CHARACTERS = 64;
+
+/** A connection that has not completed its HELLO within this time is dropped. */
+export const HANDSHAKE_TIMEOUT_MS = 5_000;
+/** Connections allowed without a completed HELLO, beyond one per member. */
+export const SPARE_HANDSHAKES = 64;
+/** How long `close()` waits for a peer to read the LEAVE before it cuts the connection. */
+export const CLOSE_TIMEOUT_MS = 2_000;
+
+export const DIAL_BACKOFF_FIRST_MS = 10;
+export const DIAL_BACKOFF_MAX_MS = 500;
+export const DIAL_BACKOFF_FACTOR = 1.7;
+
+export const KEEPALIVE_DELAY_MS = 10_000;
+
+export const MIN_KEY_BYTES = 16;
+export const SECRET_BYTES = 32;

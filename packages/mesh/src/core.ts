@@ -1,0 +1,375 @@
+import { PROTOCOL_VERSION } from './constants.js';
+import { Dialler } from './dialler.js';
+import { codeOf, MeshError, messageOf, protocolError } from './errors.js';
+import {
+  clipText,
+  decodeAbort,
+  decodeFailure,
+  encodeAbort,
+  encodeFailure,
+  encodeFrame,
+  type Frame,
+  FrameType,
+  type MeshFailure,
+} from './frames.js';
+import type { Hello } from './hello.js';
+import {
+  closedError,
+  joinTimeout,
+  lostWhileForming,
+  type Trouble,
+  unreachableMember,
+} from './join-errors.js';
+import { type Introduced, Link } from './link.js';
+import { Listener } from './listener.js';
+import { Messaging, type Roads } from './messaging.js';
+import { News } from './news.js';
+import type { MeshAttributes, ResolvedOptions } from './options.js';
+import { Pulse } from './pulse.js';
+import { Security } from './transport.js';
+import { judgeHello } from './verdict.js';
+
+/** What tests replace or look into. Not part of the package's surface. */
+export interface Internals {
+  readonly protocolVersion?: number;
+  readonly observe?: (core: Core) => void;
+}
+
+/**
+ * gathering: pairs are being connected, and a lost connection is made again.
+ * ready:     every pair of this member is connected and all were told so. From here on somebody may
+ *            have finished joining, so a lost connection is a lost member.
+ * formed:    everybody has said READY; `join` has resolved.
+ * closed:    by `close`, or because joining failed.
+ */
+export type Phase = 'gathering' | 'ready' | 'formed' | 'closed';
+
+/** Failures of joining that others need not wait out: nothing mends itself. */
+const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_MESH_ABORTED']);
+
+/** One member's state: its links, what it knows of the others, and how far joining has come. */
+export class Core implements Roads {
+  readonly options: ResolvedOptions;
+  readonly links = new Map<number, Link>();
+  readonly failures = new News<MeshFailure>();
+  readonly leaves = new News<number>();
+  readonly messaging: Messaging;
+  readonly listener: Listener;
+  phase: Phase = 'gathering';
+  readonly #version: number;
+  readonly #saidReady = new Set<number>();
+  readonly #attributes = new Map<number, MeshAttributes>();
+  readonly #diallers = new Map<number, Dialler>();
+  readonly #troubles = new Map<number, MeshError>();
+  #strangerTrouble: Trouble | undefined;
+  readonly #pulse: Pulse;
+  #settle: { resolve(): void; reject(error: MeshError): void } | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ResolvedOptions, internals: Internals) {
+    this.options = options;
+    this.#version = internals.protocolVersion ?? PROTOCOL_VERSION;
+    this.messaging = new Messaging(options, this);
+    const security = options.key === undefined ? undefined : new Security(options.key);
+    this.listener = new Listener(options, security, this.#version, {
+      judge: (hello, from) =>
+        judgeHello(hello, from, {
+          options,
+          version: this.#version,
+          gathering: this.phase === 'gathering',
+          current: (member) => this.links.get(member)?.hello,
+        }),
+      answer: (to) => this.#hello(to),
+      connected: (introduced) => this.#adopt(introduced),
+      refused: (error) => this.#refusedCaller(error),
+      dropped: (error, from) => this.#droppedStranger(error, from),
+    });
+    for (const peer of options.peers.values()) {
+      if (peer.id > options.id) continue;
+      const dialler = new Dialler(peer, this.#hello(peer.id), security, {
+        connected: (introduced) => this.#adopt(introduced),
+        attemptFailed: ({ id }, error) => this.#troubles.set(id, error),
+        refused: (_member, error) => this.#failJoin(error),
+      });
+      this.#diallers.set(peer.id, dialler);
+    }
+    this.#pulse = new Pulse(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
+      this.#silent(link),
+    );
+    internals.observe?.(this);
+  }
+
+  /** Resolves when every peer is connected to everybody and has said so. */
+  async form(): Promise<void> {
+    const { signal, timeoutMs } = this.options;
+    const settled = new Promise<void>((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    // Joining can fail while `listen` is awaited, before anybody awaits this promise.
+    settled.catch(() => {});
+    const timer = setTimeout(() => this.#failJoin(this.#timeoutError()), timeoutMs);
+    const onAbort = () => this.#failJoin(this.#abortError());
+    signal?.addEventListener('abort', onAbort);
+    try {
+      if (signal?.aborted) throw this.#abortError();
+      await this.listener.listen();
+      if (this.phase === 'gathering') this.#begin();
+      await settled;
+    } catch (error) {
+      this.#failJoin(error as MeshError);
+      await this.close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  attributesOf(member: number): MeshAttributes {
+    return this.#attributes.get(member) ?? {};
+  }
+
+  linkTo(member: number): Link {
+    this.assertOpen();
+    const link = this.links.get(member);
+    if (link !== undefined) return link;
+    throw unreachableMember(member, this.options, this.failures.facts, this.leaves.facts);
+  }
+
+  assertOpen(): void {
+    if (this.phase === 'closed') throw closedError();
+  }
+
+  /** Marks a member failed, once: cuts its link, tells everybody, rejects what waits for it. */
+  fail(failure: MeshFailure): void {
+    const { member, reason } = failure;
+    const known = this.failures.facts.has(member) || this.leaves.facts.has(member);
+    if (this.phase === 'closed' || known) return;
+    const link = this.links.get(member);
+    this.links.delete(member);
+    // The member itself hears of it too: it may be alive, and must not think that it still belongs.
+    link?.dismiss(encodeFailure(failure));
+    this.#sendAll(encodeFailure(failure));
+    this.options.logger.warn?.({ ...failure }, `mesh: member ${member} failed: ${reason}`);
+    this.failures.publish(member, failure);
+    this.messaging.rejectMember(
+      member,
+      unreachableMember(member, this.options, this.failures.facts, this.leaves.facts),
+    );
+    this.#advance();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown();
+    return this.#closing;
+  }
+
+  #begin(): void {
+    this.#pulse.start();
+    for (const dialler of this.#diallers.values()) dialler.start();
+    this.#advance();
+  }
+
+  #hello(to: number): Hello {
+    const { id, digest, instance, maxFrameBytes, attributes } = this.options;
+    return { version: this.#version, from: id, to, digest, instance, maxFrameBytes, attributes };
+  }
+
+  #adopt(introduced: Introduced): void {
+    const link = new Link(introduced, this.options.maxFrameBytes, {
+      frame: (from, frame) => this.#frame(from, frame),
+      down: (from, error) => this.#linkDown(from, error),
+    });
+    this.links.get(link.peer)?.dismiss();
+    this.#saidReady.delete(link.peer);
+    this.links.set(link.peer, link);
+    this.#attributes.set(link.peer, link.hello.attributes);
+    // The state first: what the peer said right behind its HELLO is judged by it.
+    this.#advance();
+    link.start();
+  }
+
+  /** Every step of joining follows from the state alone, whatever brought it about. */
+  #advance(): void {
+    const { peers } = this.options;
+    if (this.phase === 'gathering' && this.links.size === peers.size) {
+      this.phase = 'ready';
+      this.#sendAll(encodeFrame(FrameType.READY));
+    }
+    if (this.phase === 'ready' && [...peers.keys()].every((id) => this.#saidReady.has(id))) {
+      this.phase = 'formed';
+      this.#settle?.resolve();
+    }
+  }
+
+  #frame(link: Link, frame: Frame): void {
+    switch (frame.type) {
+      case FrameType.HEARTBEAT:
+        break;
+      case FrameType.READY:
+        this.#saidReady.add(link.peer);
+        this.#advance();
+        break;
+      case FrameType.MESSAGE:
+      case FrameType.REQUEST:
+      case FrameType.REPLY:
+        this.messaging.receive(link.peer, frame);
+        break;
+      case FrameType.FAILURE:
+        this.#failureNews(decodeFailure(frame.payload));
+        break;
+      case FrameType.LEAVE:
+        this.#left(link);
+        break;
+      case FrameType.ABORT:
+        this.#aborted(link, frame.payload);
+        break;
+      default:
+        throw protocolError(`member ${link.peer} sent frame type ${frame.type}, which has no meaning here`);
+    }
+  }
+
+  #failureNews(failure: MeshFailure): void {
+    const { member } = failure;
+    if (member === this.options.id) {
+      this.#evicted(failure);
+      return;
+    }
+    if (!this.options.peers.has(member))
+      throw protocolError(`news of member ${member}, which is not in the list`);
+    this.#lose(failure);
+  }
+
+  /** The others go on without this member. For it, that is the loss of all of them. */
+  #evicted({ reporter, reason }: MeshFailure): void {
+    const text = clipText(`member ${reporter} declared this member (${this.options.id}) failed: ${reason}`);
+    const code = 'ERR_RDMC_MESH_EVICTED';
+    if (this.phase !== 'formed') {
+      this.#failJoin(new MeshError(code, text));
+      return;
+    }
+    // All links go first, so that no news of "failed" peers reaches peers that are well.
+    const lost = [...this.links.values()];
+    this.links.clear();
+    for (const link of lost) link.dismiss();
+    for (const { peer } of lost) this.fail({ member: peer, reason: text, code, reporter });
+  }
+
+  #left(link: Link): void {
+    if (!this.#saidReady.has(link.peer) || this.phase === 'gathering') {
+      throw protocolError(`member ${link.peer} left before the mesh had formed`);
+    }
+    this.links.delete(link.peer);
+    link.dismiss();
+    this.leaves.publish(link.peer, link.peer);
+    this.messaging.rejectMember(
+      link.peer,
+      unreachableMember(link.peer, this.options, this.failures.facts, this.leaves.facts),
+    );
+  }
+
+  #aborted(link: Link, payload: Buffer): void {
+    const { code, message, final } = decodeAbort(payload);
+    const text = clipText(`member ${link.peer} gave up joining (${code}): ${message}`);
+    const error = new MeshError('ERR_RDMC_MESH_JOIN_ABORTED', text, { member: link.peer });
+    link.dismiss();
+    if (final && this.phase === 'gathering') this.#failJoin(error);
+    else this.#linkDown(link, error);
+  }
+
+  #silent(link: Link): void {
+    const reason = `nothing was heard from it for ${this.options.silenceTimeoutMs} ms`;
+    if (this.phase === 'gathering') link.dismiss();
+    this.#linkDown(link, new MeshError('ERR_RDMC_MESH_MEMBER_SILENT', reason, { member: link.peer }));
+  }
+
+  #linkDown(link: Link, error: MeshError): void {
+    if (this.links.get(link.peer) !== link || this.phase === 'closed') return;
+    if (this.phase !== 'gathering') {
+      this.#lose({
+        member: link.peer,
+        reason: clipText(error.message),
+        code: error.code === 'ERR_RDMC_MESH_JOIN_ABORTED' ? 'ERR_RDMC_MESH_MEMBER_LOST' : error.code,
+        reporter: this.options.id,
+      });
+      return;
+    }
+    this.links.delete(link.peer);
+    this.#saidReady.delete(link.peer);
+    this.#troubles.set(link.peer, error);
+    this.#diallers.get(link.peer)?.start();
+  }
+
+  /** A member that said READY may have finished joining, and so may those that heard it. */
+  #lose(failure: MeshFailure): void {
+    const partOfMesh = this.phase !== 'gathering' && this.#saidReady.has(failure.member);
+    if (partOfMesh) this.fail(failure);
+    else this.#failJoin(lostWhileForming(failure));
+  }
+
+  #refusedCaller(error: MeshError): void {
+    this.options.logger.warn?.({ code: error.code, member: error.member }, `mesh: refused: ${error.message}`);
+    const final = error.code === 'ERR_RDMC_MESH_VERSION' || error.code === 'ERR_RDMC_MESH_MEMBERS_DIFFER';
+    if (final && this.phase === 'gathering') this.#failJoin(error);
+  }
+
+  #droppedStranger(error: unknown, from: string): void {
+    if (this.phase === 'closed') return;
+    this.#strangerTrouble = { error, from };
+    this.options.logger.warn?.({ code: codeOf(error), from }, `mesh: dropped ${from}: ${messageOf(error)}`);
+  }
+
+  #failJoin(error: MeshError): void {
+    if (this.phase === 'formed' || this.phase === 'closed') return;
+    this.phase = 'closed';
+    const notice = {
+      code: error.code,
+      message: clipText(error.message),
+      final: !PASSING_CODES.has(error.code),
+    };
+    for (const link of this.links.values()) link.dismiss(encodeAbort(notice));
+    this.links.clear();
+    this.#stop();
+    this.#settle?.reject(error);
+  }
+
+  #stop(): void {
+    this.#pulse.stop();
+    for (const dialler of this.#diallers.values()) dialler.stop();
+    this.messaging.close(closedError());
+    this.failures.clearListeners();
+    this.leaves.clearListeners();
+  }
+
+  async #shutDown(): Promise<void> {
+    this.phase = 'closed';
+    const links = [...this.links.values()];
+    this.links.clear();
+    this.#stop();
+    await Promise.all([...links.map((link) => link.leave()), this.listener.close()]);
+  }
+
+  #sendAll(frame: Buffer): void {
+    for (const link of this.links.values()) link.send(frame);
+  }
+
+  #timeoutError(): MeshError {
+    return joinTimeout(
+      this.options,
+      new Set(this.links.keys()),
+      this.#saidReady,
+      this.#troubles,
+      this.#strangerTrouble,
+    );
+  }
+
+  #abortError(): MeshError {
+    return new MeshError(
+      'ERR_RDMC_MESH_ABORTED',
+      `member ${this.options.id} stopped joining: its signal was aborted`,
+      {
+        cause: this.options.signal?.reason,
+      },
+    );
+  }
+}

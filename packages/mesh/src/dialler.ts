@@ -1,0 +1,168 @@
+import type { Socket } from 'node:net';
+import {
+  DIAL_BACKOFF_FACTOR,
+  DIAL_BACKOFF_FIRST_MS,
+  DIAL_BACKOFF_MAX_MS,
+  HANDSHAKE_TIMEOUT_MS,
+} from './constants.js';
+import { codeOf, MeshError, type MeshErrorCode, messageOf, protocolError } from './errors.js';
+import { FrameReader } from './frame-reader.js';
+import { encodeFrame, FrameType } from './frames.js';
+import { decodeHello, decodeReject, encodeHello, type Hello, MAX_HELLO_FRAME_BYTES } from './hello.js';
+import type { Introduced } from './link.js';
+import { describeMember, type Member } from './members.js';
+import {
+  dialledWithWrongKey,
+  looksLikeTls,
+  nextFrame,
+  openSocket,
+  type Security,
+  socketEvent,
+  unreachable,
+} from './transport.js';
+import { describeVersions } from './verdict.js';
+
+/** Refusals that no further attempt can mend. */
+const FINAL_CODES: ReadonlySet<string> = new Set<MeshErrorCode>([
+  'ERR_RDMC_MESH_VERSION',
+  'ERR_RDMC_MESH_MEMBERS_DIFFER',
+  'ERR_RDMC_MESH_WRONG_MEMBER',
+  'ERR_RDMC_MESH_DUPLICATE_MEMBER',
+  'ERR_RDMC_MESH_WRONG_KEY',
+]);
+
+export interface DiallerEvents {
+  connected(introduced: Introduced): void;
+  /** Another attempt follows. */
+  attemptFailed(member: Member, error: MeshError): void;
+  /** No attempt follows. */
+  refused(member: Member, error: MeshError): void;
+}
+
+/** Connects to one member of lower id, again and again until it works or is refused for good. */
+export class Dialler {
+  readonly #member: Member;
+  readonly #hello: Hello;
+  readonly #security: Security | undefined;
+  readonly #events: DiallerEvents;
+  #socket: Socket | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+
+  constructor(member: Member, hello: Hello, security: Security | undefined, events: DiallerEvents) {
+    this.#member = member;
+    this.#hello = hello;
+    this.#security = security;
+    this.#events = events;
+  }
+
+  start(): void {
+    if (this.#running) return;
+    this.#running = true;
+    this.#attempt(DIAL_BACKOFF_FIRST_MS);
+  }
+
+  stop(): void {
+    this.#running = false;
+    clearTimeout(this.#timer);
+    this.#socket?.destroy();
+    this.#socket = undefined;
+  }
+
+  async #attempt(backoffMs: number): Promise<void> {
+    const limit = setTimeout(() => this.#socket?.destroy(), HANDSHAKE_TIMEOUT_MS);
+    try {
+      const introduced = await this.#dial();
+      if (!this.#running) return;
+      this.#running = false;
+      this.#socket = undefined;
+      this.#events.connected(introduced);
+    } catch (error) {
+      this.#socket?.destroy();
+      if (this.#running) this.#failed(asMeshError(error, this.#member), backoffMs);
+    } finally {
+      clearTimeout(limit);
+    }
+  }
+
+  #failed(error: MeshError, backoffMs: number): void {
+    if (FINAL_CODES.has(error.code)) {
+      this.#running = false;
+      this.#events.refused(this.#member, error);
+      return;
+    }
+    this.#events.attemptFailed(this.#member, error);
+    // Jitter keeps many members from dialling a late one in step.
+    const delayMs = backoffMs * (0.75 + Math.random() / 2);
+    const nextMs = Math.min(backoffMs * DIAL_BACKOFF_FACTOR, DIAL_BACKOFF_MAX_MS);
+    this.#timer = setTimeout(() => this.#attempt(nextMs), delayMs);
+  }
+
+  async #dial(): Promise<Introduced> {
+    const raw = openSocket(this.#member);
+    this.#socket = raw;
+    await socketEvent(raw, 'connect');
+    const socket = await this.#secured(raw);
+    const reader = new FrameReader(MAX_HELLO_FRAME_BYTES);
+    socket.write(encodeHello(this.#hello));
+    const hello = await this.#answer(socket, reader);
+    socket.write(encodeFrame(FrameType.CONFIRM));
+    return { socket, reader, hello };
+  }
+
+  async #secured(raw: Socket): Promise<Socket> {
+    if (this.#security === undefined) return raw;
+    const secured = this.#security.client(raw);
+    this.#socket = secured;
+    try {
+      await socketEvent(secured, 'secureConnect');
+    } catch (error) {
+      throw codeOf(error)?.startsWith('ERR_SSL_')
+        ? dialledWithWrongKey(describeMember(this.#member), error)
+        : error;
+    }
+    return secured;
+  }
+
+  async #answer(socket: Socket, reader: FrameReader): Promise<Hello> {
+    const frame = await nextFrame(socket, reader).catch((error: unknown) => {
+      // Without a key, an answer in TLS is the alert of a member that has one.
+      const tls = this.#security === undefined && looksLikeTls(reader.peek(2));
+      throw tls ? dialledWithWrongKey(describeMember(this.#member), error) : error;
+    });
+    if (frame.type === FrameType.REJECT) throw this.#refusal(frame.payload);
+    if (frame.type !== FrameType.HELLO)
+      throw protocolError(`frame type ${frame.type} came in place of a HELLO`);
+    const hello = decodeHello(frame.payload, this.#hello.version);
+    if (hello.from === undefined) throw this.#otherVersion(hello.version);
+    const expected =
+      hello.from === this.#member.id &&
+      hello.to === this.#hello.from &&
+      hello.digest.equals(this.#hello.digest);
+    if (!expected) throw protocolError(`the HELLO of ${describeMember(this.#member)} does not answer ours`);
+    return hello;
+  }
+
+  #refusal(payload: Buffer): MeshError {
+    const { version, code, message } = decodeReject(payload);
+    if (version !== this.#hello.version) return this.#otherVersion(version);
+    // Codes of this version are known; a stranger's would only be shown, never acted upon.
+    return new MeshError(code as MeshErrorCode, `${describeMember(this.#member)} refused: ${message}`, {
+      member: this.#member.id,
+    });
+  }
+
+  #otherVersion(theirs: number): MeshError {
+    return new MeshError(
+      'ERR_RDMC_MESH_VERSION',
+      describeVersions(`member ${describeMember(this.#member)}`, theirs, this.#hello.version),
+      { member: this.#member.id },
+    );
+  }
+}
+
+function asMeshError(error: unknown, member: Member): MeshError {
+  return error instanceof MeshError
+    ? error
+    : unreachable(`${describeMember(member)}: ${messageOf(error)}`, error);
+}

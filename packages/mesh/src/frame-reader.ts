@@ -1,0 +1,69 @@
+import { protocolError } from './errors.js';
+import { type Frame, LENGTH_BYTES } from './frames.js';
+
+/**
+ * Cuts a byte stream into frames. It never holds more than one frame of the limit and one chunk,
+ * and it refuses a length before a byte of that frame is kept.
+ */
+export class FrameReader {
+  #limitBytes: number;
+  #chunks: Buffer[] = [];
+  #bufferedBytes = 0;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
+  }
+
+  /** Raised once a connection has introduced itself. */
+  set limitBytes(bytes: number) {
+    this.#limitBytes = bytes;
+  }
+
+  push(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    this.#chunks.push(chunk);
+    this.#bufferedBytes += chunk.length;
+  }
+
+  /** The next whole frame, if it is here. Throws ERR_RDMC_MESH_PROTOCOL for an impossible length. */
+  next(): Frame | undefined {
+    if (this.#bufferedBytes < LENGTH_BYTES) return undefined;
+    const length = this.#gather(LENGTH_BYTES).readUInt32LE(0);
+    if (length < 1 || length > this.#limitBytes) {
+      throw protocolError(`a frame of ${length} bytes was announced; 1 to ${this.#limitBytes} are possible`);
+    }
+    const total = LENGTH_BYTES + length;
+    if (this.#bufferedBytes < total) return undefined;
+    const head = this.#gather(total);
+    this.#drop(head, total);
+    return { type: head[LENGTH_BYTES]!, payload: head.subarray(LENGTH_BYTES + 1, total) };
+  }
+
+  /** The first `bytes` bytes that are here, or fewer. */
+  peek(bytes: number): Buffer {
+    if (this.#bufferedBytes === 0) return Buffer.alloc(0);
+    return this.#gather(Math.min(bytes, this.#bufferedBytes)).subarray(0, bytes);
+  }
+
+  /** Makes the first chunk hold `bytes` bytes at least; copies only where they are split. */
+  #gather(bytes: number): Buffer {
+    let first = this.#chunks[0]!;
+    if (first.length >= bytes) return first;
+    let have = 0;
+    let count = 0;
+    while (have < bytes) have += this.#chunks[count++]!.length;
+    first = Buffer.concat(this.#chunks.slice(0, count), have);
+    this.#chunks.splice(0, count, first);
+    return first;
+  }
+
+  #drop(head: Buffer, bytes: number): void {
+    this.#bufferedBytes -= bytes;
+    if (head.length === bytes) this.#chunks.shift();
+    else this.#chunks[0] = head.subarray(bytes);
+  }
+}

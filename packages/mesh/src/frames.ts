@@ -1,0 +1,198 @@
+/**
+ * Frames: what flows on every connection of the mesh, inside TLS where there is a key.
+ *
+ * All integers are little endian. `length` counts what follows it, so it is 1 + the payload's size.
+ *
+ *   byte  0        4     5
+ *         +--------+-----+------------------+
+ *         | length | type|  payload         |
+ *         |  u32   | u8  |  length - 1      |
+ *         +--------+-----+------------------+
+ *
+ *   type            payload
+ *    1 HELLO        drawn in hello.ts
+ *    2 REJECT       drawn in hello.ts
+ *    3 CONFIRM      none        the dialling side has taken the HELLO; the pair is connected
+ *    4 READY        none        the sender is connected to everybody
+ *    5 HEARTBEAT    none
+ *    6 MESSAGE      u16 topic length | topic | body
+ *    7 REQUEST      u32 request | u16 topic length | topic | body
+ *    8 REPLY        u32 request | u8 outcome (0 = answer, 1 = error {code, message}) | body
+ *    9 FAILURE      u32 member | u32 reporter | {code, reason}
+ *   10 LEAVE        none        the sender goes away on purpose; nothing follows
+ *   11 ABORT        {code, message, final}   the sender gave up joining; nothing follows
+ *
+ * Topics are UTF-8; bodies and braces are JSON in UTF-8.
+ */
+import { MAX_CODE_CHARACTERS, MAX_REASON_CHARACTERS, MAX_TOPIC_BYTES } from './constants.js';
+import { protocolError } from './errors.js';
+import { isMemberId } from './members.js';
+
+export const FrameType = {
+  HELLO: 1,
+  REJECT: 2,
+  CONFIRM: 3,
+  READY: 4,
+  HEARTBEAT: 5,
+  MESSAGE: 6,
+  REQUEST: 7,
+  REPLY: 8,
+  FAILURE: 9,
+  LEAVE: 10,
+  ABORT: 11,
+} as const;
+
+export const LENGTH_BYTES = 4;
+const HEADER_BYTES = LENGTH_BYTES + 1;
+
+export interface Frame {
+  readonly type: number;
+  readonly payload: Buffer;
+}
+
+export function encodeFrame(type: number, ...parts: readonly Buffer[]): Buffer {
+  const payloadBytes = parts.reduce((sum, part) => sum + part.length, 0);
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + payloadBytes);
+  frame.writeUInt32LE(payloadBytes + 1, 0);
+  frame[LENGTH_BYTES] = type;
+  let offset = HEADER_BYTES;
+  for (const part of parts) offset += part.copy(frame, offset);
+  return frame;
+}
+
+export function encodeMessage(topic: Buffer, body: Buffer): Buffer {
+  return encodeFrame(FrameType.MESSAGE, u16(topic.length), topic, body);
+}
+
+export function encodeRequest(request: number, topic: Buffer, body: Buffer): Buffer {
+  return encodeFrame(FrameType.REQUEST, u32(request), u16(topic.length), topic, body);
+}
+
+export function encodeReply(request: number, failed: boolean, body: Buffer): Buffer {
+  return encodeFrame(FrameType.REPLY, u32(request), Buffer.of(failed ? 1 : 0), body);
+}
+
+/** News of a member's failure, as it goes over the wire and to the application. */
+export interface MeshFailure {
+  /** The member that failed. */
+  readonly member: number;
+  /** What was seen, for people. */
+  readonly reason: string;
+  /** `ERR_RDMC_MESH_MEMBER_LOST`, `..._SILENT`, `..._REPORTED`, or another `ERR_RDMC_*` code. */
+  readonly code: string;
+  /** The member that saw it. */
+  readonly reporter: number;
+}
+
+export function encodeFailure({ member, reporter, code, reason }: MeshFailure): Buffer {
+  return encodeFrame(FrameType.FAILURE, u32(member), u32(reporter), encodeJson({ code, reason }));
+}
+
+export interface AbortNotice {
+  readonly code: string;
+  readonly message: string;
+  /** Whether waiting for that member is pointless: what it met cannot mend itself. */
+  readonly final: boolean;
+}
+
+export function encodeAbort(notice: AbortNotice): Buffer {
+  return encodeFrame(FrameType.ABORT, encodeJson(notice));
+}
+
+export interface TopicPayload {
+  readonly topic: string;
+  readonly body: Buffer;
+}
+
+export function decodeMessage(payload: Buffer): TopicPayload {
+  if (payload.length < 2) throw protocolError('a message is too short for its topic');
+  const end = 2 + payload.readUInt16LE(0);
+  if (end === 2 || end > payload.length || end - 2 > MAX_TOPIC_BYTES) {
+    throw protocolError(`a message claims a topic of ${end - 2} bytes`);
+  }
+  return { topic: payload.toString('utf8', 2, end), body: payload.subarray(end) };
+}
+
+export function decodeRequest(payload: Buffer): TopicPayload & { readonly request: number } {
+  if (payload.length < 4) throw protocolError('a request is too short for its number');
+  return { request: payload.readUInt32LE(0), ...decodeMessage(payload.subarray(4)) };
+}
+
+export function decodeReply(payload: Buffer): { request: number; failed: boolean; body: Buffer } {
+  const outcome = payload[4];
+  if (outcome !== 0 && outcome !== 1) throw protocolError('a reply carries no valid outcome');
+  return { request: payload.readUInt32LE(0), failed: outcome === 1, body: payload.subarray(5) };
+}
+
+export function decodeFailure(payload: Buffer): MeshFailure {
+  if (payload.length < 8) throw protocolError('news of a failure is too short');
+  const member = payload.readUInt32LE(0);
+  const reporter = payload.readUInt32LE(4);
+  if (!isMemberId(member) || !isMemberId(reporter)) throw protocolError('news of a failure names no member');
+  const { code, reason } = decodeObject(payload.subarray(8));
+  return { member, reporter, code: checkedCode(code), reason: checkedText(reason) };
+}
+
+export function decodeAbort(payload: Buffer): AbortNotice {
+  const { code, message, final } = decodeObject(payload);
+  return { code: checkedCode(code), message: checkedText(message), final: final === true };
+}
+
+export function decodeErrorBody(body: Buffer): { code: string; message: string } {
+  const { code, message } = decodeObject(body);
+  if (typeof code !== 'string' || typeof message !== 'string')
+    throw protocolError('an error reply is malformed');
+  return { code, message };
+}
+
+export function encodeJson(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+export function decodeJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (cause) {
+    throw protocolError(`a body of ${bytes.length} bytes is no JSON: ${(cause as Error).message}`);
+  }
+}
+
+export function decodeObject(bytes: Buffer): Record<string, unknown> {
+  const value = decodeJson(bytes);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw protocolError('a JSON object was expected');
+  }
+  return value as Record<string, unknown>;
+}
+
+export function checkedCode(value: unknown): string {
+  if (
+    typeof value !== 'string' ||
+    value.length > MAX_CODE_CHARACTERS ||
+    !/^ERR_RDMC_[A-Z0-9_]+$/.test(value)
+  ) {
+    throw protocolError('an error code is malformed');
+  }
+  return value;
+}
+
+export function checkedText(value: unknown): string {
+  if (typeof value !== 'string') throw protocolError('text was expected');
+  return clipText(value);
+}
+
+export function clipText(text: string): string {
+  return text.length > MAX_REASON_CHARACTERS ? `${text.slice(0, MAX_REASON_CHARACTERS - 1)}…` : text;
+}
+
+function u16(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(2);
+  bytes.writeUInt16LE(value);
+  return bytes;
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}

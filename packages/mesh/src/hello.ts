@@ -1,0 +1,122 @@
+/**
+ * HELLO and REJECT, the first frames of a connection.
+ *
+ * The dialling member sends HELLO. The other answers HELLO, or REJECT and the end. The dialling
+ * member answers HELLO with CONFIRM, and only then does either side count the pair as connected.
+ *
+ * HELLO payload (little endian). Magic and version keep their place in every version.
+ *
+ *   byte  0         8      10    12     16    20            52         68               72
+ *         +---------+-------+-----+------+-----+-------------+----------+----------------+------------+
+ *         | magic   |version| zero| from | to  |member digest| instance | maxFrameBytes  | attributes |
+ *         |RDMCMESH |  u16  | u16 | u32  | u32 |  SHA-256    | 16 bytes |     u32        |   JSON     |
+ *         +---------+-------+-----+------+-----+-------------+----------+----------------+------------+
+ *
+ * REJECT payload
+ *
+ *   byte  0       2
+ *         +-------+-------------------------+
+ *         |version| {code, message} as JSON |
+ *         |  u16  |                         |
+ *         +-------+-------------------------+
+ */
+import { MAX_ATTRIBUTES_BYTES, MAX_MAX_FRAME_BYTES, MIN_MAX_FRAME_BYTES } from './constants.js';
+import { protocolError } from './errors.js';
+import { checkedCode, checkedText, decodeObject, encodeFrame, encodeJson, FrameType } from './frames.js';
+import { isMemberId } from './members.js';
+import { attributesProblem, type MeshAttributes } from './options.js';
+
+const MAGIC = Buffer.from('RDMCMESH', 'latin1');
+const VERSION_AT = 8;
+const ZERO_AT = 10;
+const FROM_AT = 12;
+const TO_AT = 16;
+const DIGEST_AT = 20;
+const INSTANCE_AT = 52;
+const MAX_FRAME_AT = 68;
+const ATTRIBUTES_AT = 72;
+
+/** Bounds the first frame of a connection: type byte and payload. */
+export const MAX_HELLO_FRAME_BYTES = 1 + ATTRIBUTES_AT + MAX_ATTRIBUTES_BYTES;
+
+export interface Hello {
+  readonly version: number;
+  readonly from: number;
+  readonly to: number;
+  readonly digest: Buffer;
+  readonly instance: Buffer;
+  readonly maxFrameBytes: number;
+  readonly attributes: MeshAttributes;
+}
+
+/** A HELLO of another version: nothing behind the version is known. */
+export interface ForeignHello {
+  readonly version: number;
+  readonly from?: undefined;
+}
+
+export interface Reject {
+  readonly version: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+export function encodeHello(hello: Hello): Buffer {
+  const head = Buffer.alloc(ATTRIBUTES_AT);
+  MAGIC.copy(head, 0);
+  head.writeUInt16LE(hello.version, VERSION_AT);
+  head.writeUInt32LE(hello.from, FROM_AT);
+  head.writeUInt32LE(hello.to, TO_AT);
+  hello.digest.copy(head, DIGEST_AT);
+  hello.instance.copy(head, INSTANCE_AT);
+  head.writeUInt32LE(hello.maxFrameBytes, MAX_FRAME_AT);
+  return encodeFrame(FrameType.HELLO, head, encodeJson(hello.attributes));
+}
+
+/** Throws ERR_RDMC_MESH_PROTOCOL for what is no HELLO of any version. */
+export function decodeHello(payload: Buffer, ownVersion: number): Hello | ForeignHello {
+  if (payload.length < ZERO_AT || !payload.subarray(0, MAGIC.length).equals(MAGIC)) {
+    throw protocolError('the first frame is no HELLO of this mesh');
+  }
+  const version = payload.readUInt16LE(VERSION_AT);
+  if (version !== ownVersion) return { version };
+  if (payload.length < ATTRIBUTES_AT || payload.readUInt16LE(ZERO_AT) !== 0) {
+    throw protocolError('a HELLO is too short or has a non-zero reserved field');
+  }
+  const from = payload.readUInt32LE(FROM_AT);
+  const to = payload.readUInt32LE(TO_AT);
+  const maxFrameBytes = payload.readUInt32LE(MAX_FRAME_AT);
+  if (!isMemberId(from) || !isMemberId(to)) throw protocolError('a HELLO names no member');
+  if (maxFrameBytes < MIN_MAX_FRAME_BYTES || maxFrameBytes > MAX_MAX_FRAME_BYTES) {
+    throw protocolError(`a HELLO announces a frame limit of ${maxFrameBytes} bytes`);
+  }
+  return {
+    version,
+    from,
+    to,
+    // Copies: the payload is a view of a larger chunk that should not live as long as the link.
+    digest: Buffer.from(payload.subarray(DIGEST_AT, INSTANCE_AT)),
+    instance: Buffer.from(payload.subarray(INSTANCE_AT, MAX_FRAME_AT)),
+    maxFrameBytes,
+    attributes: decodeAttributes(payload.subarray(ATTRIBUTES_AT)),
+  };
+}
+
+function decodeAttributes(bytes: Buffer): MeshAttributes {
+  const attributes = decodeObject(bytes);
+  const problem = attributesProblem(attributes);
+  if (problem !== undefined) throw protocolError(`attributes in a HELLO: ${problem}`);
+  return Object.freeze(attributes) as MeshAttributes;
+}
+
+export function encodeReject({ version, code, message }: Reject): Buffer {
+  const head = Buffer.alloc(2);
+  head.writeUInt16LE(version, 0);
+  return encodeFrame(FrameType.REJECT, head, encodeJson({ code, message }));
+}
+
+export function decodeReject(payload: Buffer): Reject {
+  if (payload.length < 2) throw protocolError('a REJECT is too short');
+  const { code, message } = decodeObject(payload.subarray(2));
+  return { version: payload.readUInt16LE(0), code: checkedCode(code), message: checkedText(message) };
+}

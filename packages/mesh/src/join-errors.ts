@@ -1,0 +1,86 @@
+import { MeshError, messageOf } from './errors.js';
+import type { MeshFailure } from './frames.js';
+import { describeAddress, describeMembers, type Member } from './members.js';
+import type { ResolvedOptions } from './options.js';
+
+/** The last connection that was dropped without having introduced itself. */
+export interface Trouble {
+  readonly error: unknown;
+  readonly from: string;
+}
+
+/** Names who is missing, where it was expected, and what went wrong last on the way to it. */
+export function joinTimeout(
+  options: ResolvedOptions,
+  connected: ReadonlySet<number>,
+  ready: ReadonlySet<number>,
+  troubles: ReadonlyMap<number, MeshError>,
+  stranger: Trouble | undefined,
+): MeshError {
+  const missing = [...options.peers.values()].filter(({ id }) => !connected.has(id));
+  const waited = `member ${options.id} waited ${options.timeoutMs} ms`;
+  if (missing.length === 0) return notReady(waited, options, ready);
+  const listed = missing.slice(0, 16).map((member) => describeMissing(member, options.id, troubles));
+  const rest = missing.length > 16 ? `; and ${missing.length - 16} more` : '';
+  const inbound = stranger === undefined ? '' : `. Last connection dropped: ${messageOf(stranger.error)}`;
+  const cause = stranger?.error ?? troubles.get(missing[0]!.id);
+  return new MeshError(
+    'ERR_RDMC_MESH_TIMEOUT',
+    `${waited} in vain for ${listed.join('; ')}${rest}${inbound}`,
+    {
+      cause,
+      member: missing[0]!.id,
+      missing: missing.map((member) => ({ ...member, lastError: troubles.get(member.id)?.message })),
+    },
+  );
+}
+
+function notReady(waited: string, options: ResolvedOptions, ready: ReadonlySet<number>): MeshError {
+  const waiting: Member[] = [...options.peers.values()].filter(({ id }) => !ready.has(id));
+  return new MeshError(
+    'ERR_RDMC_MESH_TIMEOUT',
+    `${waited} and is connected to everybody, but these are not: ${describeMembers(waiting)}; see what they report`,
+    { missing: waiting.map((member) => ({ ...member, lastError: 'connected here, but not to everybody' })) },
+  );
+}
+
+function describeMissing(member: Member, self: number, troubles: ReadonlyMap<number, MeshError>): string {
+  const fallback = member.id > self ? 'it has not dialled' : 'no attempt ended';
+  const trouble = troubles.get(member.id)?.message ?? fallback;
+  return `member ${member.id} at ${describeAddress(member)} (${trouble})`;
+}
+
+export function lostWhileForming({ member, reason }: MeshFailure): MeshError {
+  return new MeshError(
+    'ERR_RDMC_MESH_MEMBER_LOST',
+    `member ${member} was lost while the mesh was forming: ${reason}; join again everywhere`,
+    { member },
+  );
+}
+
+export function closedError(): MeshError {
+  return new MeshError('ERR_RDMC_MESH_CLOSED', 'this mesh is closed; join again for a new one');
+}
+
+/** Why there is no link to a member. */
+export function unreachableMember(
+  member: unknown,
+  options: ResolvedOptions,
+  failed: ReadonlyMap<number, MeshFailure>,
+  left: ReadonlyMap<number, number>,
+): MeshError {
+  const id = member as number;
+  const failure = failed.get(id);
+  if (failure !== undefined) {
+    const text = `member ${id} is lost (${failure.code}, seen by member ${failure.reporter}): ${failure.reason}`;
+    return new MeshError('ERR_RDMC_MESH_MEMBER_LOST', text, { member: id });
+  }
+  if (left.has(id)) {
+    return new MeshError('ERR_RDMC_MESH_MEMBER_LEFT', `member ${id} has left the mesh`, { member: id });
+  }
+  const ids = [...options.members].slice(0, 16).map((each) => each.id);
+  return new MeshError(
+    'ERR_RDMC_MESH_INVALID_ARGUMENT',
+    `there is no member ${String(member)} to reach; the mesh has ${ids.join(', ')}${options.members.length > 16 ? ', …' : ''}`,
+  );
+}

@@ -1,0 +1,136 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { CLOSE_TIMEOUT_MS } from './constants.js';
+import { MeshError, protocolError } from './errors.js';
+import type { FrameReader } from './frame-reader.js';
+import { encodeFrame, type Frame, FrameType } from './frames.js';
+import type { Hello } from './hello.js';
+
+/** A connection whose two ends have introduced themselves. */
+export interface Introduced {
+  readonly socket: Socket;
+  readonly reader: FrameReader;
+  readonly hello: Hello;
+}
+
+export interface LinkEvents {
+  /** May throw ERR_RDMC_MESH_PROTOCOL, which brings the link down. */
+  frame(link: Link, frame: Frame): void;
+  /** Once, unless this side ended the link itself. */
+  down(link: Link, error: MeshError): void;
+}
+
+/** The one connection to one peer. */
+export class Link {
+  readonly peer: number;
+  readonly hello: Hello;
+  /** Something arrived since this was last cleared. */
+  heard = true;
+  /** Kept by the pulse: how long nothing was heard while this process could listen. */
+  silentMs = 0;
+  readonly #socket: Socket;
+  readonly #reader: FrameReader;
+  readonly #events: LinkEvents;
+  #done = false;
+
+  constructor({ socket, reader, hello }: Introduced, maxFrameBytes: number, events: LinkEvents) {
+    this.peer = hello.from;
+    this.hello = hello;
+    this.#socket = socket;
+    this.#reader = reader;
+    this.#events = events;
+    reader.limitBytes = maxFrameBytes;
+  }
+
+  /** Begins to hand out frames, those read together with the HELLO first. */
+  start(): void {
+    const socket = this.#socket;
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('end', () => this.#down('its connection ended without a farewell'));
+    socket.on('error', (error) => this.#down(`its connection failed: ${error.message}`, error));
+    socket.on('close', () => this.#down('its connection was cut'));
+    if (socket.destroyed) {
+      setImmediate(() => this.#down('its connection was cut'));
+      return;
+    }
+    this.#drain();
+    socket.resume();
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /** 'TLSv1.3', or undefined for a connection in the clear. */
+  get protocol(): string | undefined {
+    return this.#socket instanceof TLSSocket ? (this.#socket.getProtocol() ?? undefined) : undefined;
+  }
+
+  send(frame: Buffer): void {
+    if (!this.#done) this.#socket.write(frame);
+  }
+
+  /** Says LEAVE, then waits until the peer has read it, at most CLOSE_TIMEOUT_MS. */
+  leave(): Promise<void> {
+    this.#done = true;
+    return new Promise((resolve) => {
+      if (this.#socket.closed) {
+        resolve();
+        return;
+      }
+      const timer = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT_MS);
+      this.#socket.once('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      this.#socket.end(encodeFrame(FrameType.LEAVE));
+    });
+  }
+
+  /** Ends the link, after a last frame if one is given. No event follows. */
+  dismiss(lastFrame?: Buffer): void {
+    const socket = this.#socket;
+    this.#done = true;
+    if (lastFrame === undefined || socket.destroyed) {
+      socket.destroy();
+      return;
+    }
+    // A peer that does not read must not keep the socket for ever.
+    const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+    socket.once('close', () => clearTimeout(timer));
+    socket.write(lastFrame);
+    socket.destroySoon();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.heard = true;
+    // After LEAVE what still comes in is read and forgotten, so that the peer's end arrives.
+    if (this.#done) return;
+    this.#reader.push(chunk);
+    this.#drain();
+  }
+
+  #drain(): void {
+    try {
+      while (!this.#done) {
+        const frame = this.#reader.next();
+        if (frame === undefined) return;
+        this.#events.frame(this, frame);
+      }
+    } catch (error) {
+      const fault = error instanceof MeshError ? error : protocolError(String(error));
+      this.#fail(fault);
+    }
+  }
+
+  #down(reason: string, cause?: Error): void {
+    this.#fail(new MeshError('ERR_RDMC_MESH_MEMBER_LOST', reason, { cause, member: this.peer }));
+  }
+
+  #fail(error: MeshError): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#socket.destroy();
+    this.#events.down(this, error);
+  }
+}

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { isIP, isIPv4 } from 'node:net';
+import { MAX_HOST_CHARACTERS, MAX_MEMBER_ID, MAX_MEMBERS } from './constants.js';
+import { invalidOption, MeshError } from './errors.js';
+
+/** One member of the mesh. Every member is given the same list, in any order. */
+export interface Member {
+  /** Integer from 0 to 2^31 − 1, unique in the list. */
+  readonly id: number;
+  /** Host name, IPv4 or IPv6 address (without brackets) at which the others reach this member. */
+  readonly host: string;
+  /** TCP port, 1 to 65535. */
+  readonly port: number;
+}
+
+/** Checks a list and returns a frozen copy sorted by id. */
+export function validateMembers(members: unknown): readonly Member[] {
+  if (!Array.isArray(members) || members.length === 0) {
+    throw invalidOption('members: a non-empty array of { id, host, port } is needed');
+  }
+  if (members.length > MAX_MEMBERS) {
+    throw invalidOption(`members: ${members.length} given, at most ${MAX_MEMBERS} are possible`);
+  }
+  const list = members.map((member, index) => validateMember(member, index));
+  list.sort((a, b) => a.id - b.id);
+  refuseDuplicates(list);
+  return Object.freeze(list);
+}
+
+function validateMember(value: unknown, index: number): Member {
+  if (typeof value !== 'object' || value === null) {
+    throw invalidOption(`members[${index}]: found ${String(value)}, needed { id, host, port }`);
+  }
+  const { id, host, port, ...rest } = value as Record<string, unknown>;
+  const unknown = Object.keys(rest)[0];
+  if (unknown !== undefined) throw invalidOption(`members[${index}].${unknown}: there is no such field`);
+  if (!isMemberId(id)) {
+    throw invalidOption(`members[${index}].id: found ${String(id)}, needed an integer from 0 to 2147483647`);
+  }
+  if (typeof host !== 'string' || host.length === 0 || host.length > MAX_HOST_CHARACTERS) {
+    throw invalidOption(
+      `members[${index}].host: needed a name or address of 1 to ${MAX_HOST_CHARACTERS} characters`,
+    );
+  }
+  if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65_535) {
+    throw invalidOption(
+      `members[${index}].port: found ${String(port)}, needed 1 to 65535 (0 cannot be told to others)`,
+    );
+  }
+  return Object.freeze({ id, host: host.toLowerCase(), port: port as number });
+}
+
+export function isMemberId(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_MEMBER_ID;
+}
+
+function refuseDuplicates(sorted: readonly Member[]): void {
+  const addresses = new Map<string, number>();
+  let previous = -1;
+  for (const member of sorted) {
+    if (member.id === previous) {
+      throw new MeshError('ERR_RDMC_MESH_DUPLICATE_MEMBER', `members: id ${member.id} is given twice`, {
+        member: member.id,
+      });
+    }
+    previous = member.id;
+    const address = describeAddress(member);
+    const other = addresses.get(address);
+    if (other !== undefined) {
+      throw new MeshError(
+        'ERR_RDMC_MESH_DUPLICATE_MEMBER',
+        `members: ${address} is given to both member ${other} and member ${member.id}`,
+        { member: member.id },
+      );
+    }
+    addresses.set(address, member.id);
+  }
+}
+
+/** SHA-256 over the sorted list: equal exactly where two members were given the same members. */
+export function membersDigest(sorted: readonly Member[]): Buffer {
+  const text = JSON.stringify(sorted.map(({ id, host, port }) => [id, host, port]));
+  return createHash('sha256').update(text).digest();
+}
+
+export function describeAddress({ host, port }: Pick<Member, 'host' | 'port'>): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export function describeMember(member: Member): string {
+  return `${member.id} (${describeAddress(member)})`;
+}
+
+/** A list for a message: the first eight, then a count. */
+export function describeMembers(members: readonly Member[]): string {
+  const shown = members.slice(0, 8).map(describeMember).join(', ');
+  return members.length > 8 ? `${shown} and ${members.length - 8} more` : shown;
+}
+
+/** 127.0.0.0/8 in any spelling of IPv6, ::1, or the name localhost. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.toLowerCase();
+  if (name === 'localhost' || name === '::1' || name === '0:0:0:0:0:0:0:1') return true;
+  const address = name.startsWith('::ffff:') ? name.slice('::ffff:'.length) : name;
+  return isIPv4(address) && address.startsWith('127.');
+}

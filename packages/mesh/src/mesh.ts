@@ -1,0 +1,182 @@
+import { tracingChannel } from 'node:diagnostics_channel';
+import { Core, type Internals } from './core.js';
+import { invalidArgument } from './errors.js';
+import { clipText, type MeshFailure } from './frames.js';
+import type { Member } from './members.js';
+import type { MessageListener, RequestHandler } from './messaging.js';
+import { type MeshAttributes, type MeshOptions, resolveOptions } from './options.js';
+import type { RequestOptions } from './requests.js';
+
+const joinChannel = tracingChannel('@rdmc/mesh:join');
+
+/** Another member, as this one knows it. */
+export interface MeshPeer {
+  readonly id: number;
+  /** What it announced when it joined. */
+  readonly attributes: MeshAttributes;
+  /** Where the list says that it listens. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** What is known of it at this moment. */
+  readonly state: 'connected' | 'left' | 'failed';
+}
+
+/**
+ * A full mesh: every pair of members keeps one TCP connection, used to exchange what is needed
+ * before data can flow, and to spread news of failures (RDMC, DSN 2018, section 2). Membership is
+ * fixed; a mesh of survivors is a new mesh.
+ *
+ * All methods run in the caller's thread. Listeners get what they subscribed to in order of
+ * arrival; what a listener throws surfaces as an uncaught exception.
+ */
+export class Mesh {
+  readonly id: number;
+  /** All members, this one included, sorted by id. */
+  readonly members: readonly Member[];
+  /** All other members by id, those that failed or left included. */
+  readonly peers: ReadonlyMap<number, MeshPeer>;
+  readonly #core: Core;
+
+  /** @internal Use {@link Mesh.join}. */
+  constructor(core: Core) {
+    this.#core = core;
+    this.id = core.options.id;
+    this.members = core.options.members;
+    this.peers = describePeers(core);
+  }
+
+  /**
+   * Listens at this member's address, connects to every other member, and resolves when every
+   * member is connected to every other one. Members may start in any order.
+   *
+   * Rejects with ERR_RDMC_MESH_TIMEOUT, naming who is missing and the last error on the way to it;
+   * with ERR_RDMC_MESH_VERSION, ERR_RDMC_MESH_MEMBERS_DIFFER, ERR_RDMC_MESH_DUPLICATE_MEMBER or
+   * ERR_RDMC_MESH_WRONG_KEY as soon as one is seen; with ERR_RDMC_MESH_MEMBER_LOST when a member
+   * dies in the last step. After a rejection nothing is left open.
+   */
+  static join(options: MeshOptions): Promise<Mesh> {
+    return joinMesh(options, {});
+  }
+
+  /** Members known to have failed. */
+  get failed(): ReadonlyMap<number, MeshFailure> {
+    return this.#core.failures.facts;
+  }
+
+  /**
+   * 32 bytes derived from the cluster key for one purpose; equal on all members for equal labels.
+   * Undefined without a key.
+   */
+  secret(label: string): Buffer | undefined {
+    if (typeof label !== 'string' || label.length === 0)
+      throw invalidArgument('label: needed a non-empty text');
+    return this.#core.options.key?.secret(label);
+  }
+
+  /**
+   * Sends a JSON value to one member; to this one too, which gets a copy later. What one member
+   * sends to another arrives in order. Returning means queued: a member may still be lost before
+   * it arrives.
+   *
+   * Throws ERR_RDMC_MESH_MEMBER_LOST, ..._MEMBER_LEFT, ..._BACKPRESSURE, ..._FRAME_TOO_LARGE,
+   * ..._INVALID_BODY or ..._CLOSED; then nothing was sent.
+   */
+  send(to: number, topic: string, body: unknown): void {
+    this.#core.messaging.send(to, topic, body);
+  }
+
+  /** Sends to every other member that neither failed nor left; throws like `send`, then nobody gets it. */
+  broadcast(topic: string, body: unknown): void {
+    this.#core.messaging.broadcast(topic, body);
+  }
+
+  /**
+   * Subscribes to a topic; returns the function that ends it. Messages that came before the first
+   * subscriber were kept for it: per topic and peer 1024, per peer 16 MiB. A peer that sends
+   * more than that to nobody is cut off with ERR_RDMC_MESH_UNREAD_OVERFLOW.
+   */
+  onMessage(topic: string, listener: MessageListener): () => void {
+    return this.#core.messaging.onMessage(topic, listener);
+  }
+
+  /**
+   * Asks a member (this one too) and resolves with its answer. An error of its handler arrives as
+   * MeshRemoteError with that error's code and message.
+   */
+  request(to: number, topic: string, body: unknown, options: RequestOptions = {}): Promise<unknown> {
+    return this.#core.messaging.request(to, topic, body, options);
+  }
+
+  /** Sets the handler of a topic's requests; its (awaited) result is the answer. One per topic. */
+  onRequest(topic: string, handler: RequestHandler): () => void {
+    return this.#core.messaging.onRequest(topic, handler);
+  }
+
+  /** Hears of every failure once, those already known included (in a microtask). */
+  onFailure(listener: (failure: MeshFailure) => void): () => void {
+    return this.#core.failures.subscribe(listener);
+  }
+
+  /** Hears of every member that closed its mesh, those that already have included. */
+  onLeave(listener: (member: number) => void): () => void {
+    return this.#core.leaves.subscribe(listener);
+  }
+
+  /**
+   * Declares another member failed, on evidence from elsewhere (a broken queue pair). Everybody is
+   * told, the member itself too; its connections are cut. Of a member known as failed or left, nothing happens.
+   */
+  reportFailure(member: number, reason: string): void {
+    this.#core.assertOpen();
+    if (!this.peers.has(member))
+      throw invalidArgument(`member ${String(member)} is no other member of this mesh`);
+    if (typeof reason !== 'string' || reason.length === 0)
+      throw invalidArgument('reason: needed a non-empty text');
+    const code = 'ERR_RDMC_MESH_MEMBER_REPORTED';
+    this.#core.fail({ member, reason: clipText(reason), code, reporter: this.id });
+  }
+
+  /** Bytes queued for a member and not yet taken by the system. Throws like `send`. */
+  bufferedBytes(to: number): number {
+    return this.#core.messaging.bufferedBytes(to);
+  }
+
+  /**
+   * Leaves: what was sent still goes out, then peers hear `onLeave` rather than `onFailure`. Waits
+   * at most two seconds for peers that do not read. Pending requests reject with
+   * ERR_RDMC_MESH_CLOSED. May be called again.
+   */
+  close(): Promise<void> {
+    return this.#core.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** `Mesh.join` with what tests replace. */
+export async function joinMesh(options: MeshOptions, internals: Internals): Promise<Mesh> {
+  const resolved = resolveOptions(options);
+  const context = { id: resolved.id, members: resolved.members.length };
+  return joinChannel.tracePromise(async () => {
+    const core = new Core(resolved, internals);
+    await core.form();
+    return new Mesh(core);
+  }, context);
+}
+
+function describePeers(core: Core): ReadonlyMap<number, MeshPeer> {
+  const peers = new Map<number, MeshPeer>();
+  for (const { id, host, port } of core.options.peers.values()) {
+    peers.set(id, {
+      id,
+      attributes: core.attributesOf(id),
+      address: Object.freeze({ host, port }),
+      get state() {
+        if (core.failures.facts.has(id)) return 'failed';
+        return core.leaves.facts.has(id) ? 'left' : 'connected';
+      },
+    });
+  }
+  return peers;
+}

@@ -1,0 +1,271 @@
+import { MAX_TOPIC_BYTES } from './constants.js';
+import { codeOf, invalidArgument, MeshError, MeshRemoteError, messageOf } from './errors.js';
+import {
+  clipText,
+  decodeErrorBody,
+  decodeJson,
+  decodeMessage,
+  decodeReply,
+  decodeRequest,
+  encodeJson,
+  encodeMessage,
+  encodeReply,
+  encodeRequest,
+  type Frame,
+  FrameType,
+  LENGTH_BYTES,
+} from './frames.js';
+import type { Link } from './link.js';
+import { Mailbox } from './mailbox.js';
+import type { ResolvedOptions } from './options.js';
+import { type RequestOptions, Requests } from './requests.js';
+
+export type MessageListener = (from: number, body: unknown) => void;
+export type RequestHandler = (from: number, body: unknown) => unknown;
+
+/** What messaging needs of the mesh. */
+export interface Roads {
+  /** The link to a peer; throws for one that is lost, has left or is unknown, and after `close`. */
+  linkTo(member: number): Link;
+  readonly links: ReadonlyMap<number, Link>;
+  assertOpen(): void;
+}
+
+interface Call {
+  readonly request: number;
+  readonly body: unknown;
+}
+
+/** Messages and requests over the links, and to this member itself. */
+export class Messaging {
+  readonly #options: ResolvedOptions;
+  readonly #roads: Roads;
+  readonly #messages = new Mailbox<unknown>();
+  readonly #calls = new Mailbox<Call>();
+  readonly #requests = new Requests();
+  #ownFrames: Buffer[] = [];
+  #ownBytes = 0;
+
+  constructor(options: ResolvedOptions, roads: Roads) {
+    this.#options = options;
+    this.#roads = roads;
+  }
+
+  send(to: number, topic: string, body: unknown): void {
+    const frame = encodeMessage(encodeTopic(topic), encodeBody(body));
+    if (to === this.#options.id && !this.#messages.hasRoom(topic, to, frame.length))
+      throw unreadOverflow(topic);
+    this.#transmit(to, frame);
+  }
+
+  broadcast(topic: string, body: unknown): void {
+    this.#roads.assertOpen();
+    const frame = encodeMessage(encodeTopic(topic), encodeBody(body));
+    const links = [...this.#roads.links.values()];
+    // All or nobody: the application could not tell which peers a partial broadcast reached.
+    for (const link of links) this.#admit(link, frame);
+    for (const link of links) link.send(frame);
+  }
+
+  onMessage(topic: string, listener: MessageListener): () => void {
+    encodeTopic(topic);
+    requireFunction(listener);
+    return this.#messages.subscribe(topic, (from, body) => listener(from, body));
+  }
+
+  async request(to: number, topic: string, body: unknown, options: RequestOptions): Promise<unknown> {
+    const name = encodeTopic(topic);
+    const bytes = encodeBody(body);
+    return this.#requests.start(to, topic, options, (request) =>
+      this.#transmit(to, encodeRequest(request, name, bytes)),
+    );
+  }
+
+  onRequest(topic: string, handler: RequestHandler): () => void {
+    encodeTopic(topic);
+    requireFunction(handler);
+    if (this.#calls.has(topic)) {
+      throw new MeshError(
+        'ERR_RDMC_MESH_HANDLER_TAKEN',
+        `requests '${topic}' have a handler; remove it before another is set`,
+      );
+    }
+    return this.#calls.subscribe(topic, (from, call) => void this.#answer(from, call, handler));
+  }
+
+  /** Bytes that wait for a peer's socket; for this member itself, those not delivered yet. */
+  bufferedBytes(to: number): number {
+    return to === this.#options.id ? this.#ownBytes : this.#roads.linkTo(to).bufferedBytes;
+  }
+
+  /** Takes a MESSAGE, REQUEST or REPLY. Throws ERR_RDMC_MESH_PROTOCOL or ..._UNREAD_OVERFLOW. */
+  receive(from: number, { type, payload }: Frame): void {
+    if (type === FrameType.MESSAGE) this.#receiveMessage(from, payload);
+    else if (type === FrameType.REQUEST) this.#receiveRequest(from, payload);
+    else this.#receiveReply(from, payload);
+  }
+
+  rejectMember(member: number, error: MeshError): void {
+    this.#requests.rejectMember(member, error);
+  }
+
+  close(error: MeshError): void {
+    this.#requests.rejectAll(error);
+    this.#messages.clear();
+    this.#calls.clear();
+    this.#ownFrames = [];
+    this.#ownBytes = 0;
+  }
+
+  #receiveMessage(from: number, payload: Buffer): void {
+    const { topic, body } = decodeMessage(payload);
+    if (!this.#messages.deliver(topic, from, decodeJson(body), payload.length)) throw unreadOverflow(topic);
+  }
+
+  #receiveRequest(from: number, payload: Buffer): void {
+    const { request, topic, body } = decodeRequest(payload);
+    if (this.#calls.deliver(topic, from, { request, body: decodeJson(body) }, payload.length)) return;
+    const message = `too many requests '${topic}' wait for a handler, and none is set`;
+    this.#reply(from, request, true, { code: 'ERR_RDMC_MESH_NO_HANDLER', message });
+  }
+
+  #receiveReply(from: number, payload: Buffer): void {
+    const { request, failed, body } = decodeReply(payload);
+    const pending = this.#requests.find(from, request);
+    if (pending === undefined) return;
+    if (failed) {
+      const { code, message } = decodeErrorBody(body);
+      pending.reject(new MeshRemoteError(from, code, message));
+    } else {
+      pending.resolve(decodeJson(body));
+    }
+  }
+
+  async #answer(from: number, { request, body }: Call, handler: RequestHandler): Promise<void> {
+    try {
+      const answer = await handler(from, body);
+      this.#reply(from, request, false, answer === undefined ? null : answer);
+    } catch (error) {
+      this.#replyError(from, request, error);
+    }
+  }
+
+  #reply(from: number, request: number, failed: boolean, body: unknown): void {
+    if (this.#isGone(from)) return;
+    this.#transmit(from, encodeReply(request, failed, encodeBody(body)));
+  }
+
+  /** Small, and past the bound of buffered bytes: an asker must not wait for what will never come. */
+  #replyError(from: number, request: number, error: unknown): void {
+    if (this.#isGone(from)) return;
+    const body = { code: codeOf(error) ?? 'ERR_RDMC_MESH_REMOTE', message: clipText(messageOf(error)) };
+    const frame = encodeReply(request, true, encodeJson(body));
+    if (from === this.#options.id) this.#queueOwn(frame);
+    else this.#roads.linkTo(from).send(frame);
+  }
+
+  /** Whoever asked may be lost, have left, or this member may have closed meanwhile. */
+  #isGone(member: number): boolean {
+    try {
+      this.#roads.assertOpen();
+      if (member !== this.#options.id) this.#roads.linkTo(member);
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
+  #transmit(to: number, frame: Buffer): void {
+    this.#roads.assertOpen();
+    if (to !== this.#options.id) {
+      const link = this.#roads.linkTo(to);
+      this.#admit(link, frame);
+      link.send(frame);
+      return;
+    }
+    this.#checkSize(frame, to, this.#options.maxFrameBytes);
+    this.#checkRoom(frame, to, this.#ownBytes);
+    this.#queueOwn(frame);
+  }
+
+  #admit(link: Link, frame: Buffer): void {
+    this.#checkSize(frame, link.peer, link.hello.maxFrameBytes);
+    this.#checkRoom(frame, link.peer, link.bufferedBytes);
+  }
+
+  #checkSize(frame: Buffer, to: number, limit: number): void {
+    const size = frame.length - LENGTH_BYTES;
+    if (size <= limit) return;
+    throw new MeshError(
+      'ERR_RDMC_MESH_FRAME_TOO_LARGE',
+      `${size} bytes do not fit into one frame, and member ${to} takes ${limit}; send less, or raise maxFrameBytes there`,
+      { member: to },
+    );
+  }
+
+  #checkRoom(frame: Buffer, to: number, bufferedBytes: number): void {
+    if (bufferedBytes + frame.length <= this.#options.maxBufferedBytes) return;
+    throw new MeshError(
+      'ERR_RDMC_MESH_BACKPRESSURE',
+      `${bufferedBytes} bytes wait for member ${to} and ${frame.length} more would pass maxBufferedBytes = ` +
+        `${this.#options.maxBufferedBytes}; send again when bufferedBytes(${to}) has fallen`,
+      { member: to },
+    );
+  }
+
+  /** To oneself in the same form as to others, so that a body is a copy and arrives later. */
+  #queueOwn(frame: Buffer): void {
+    if (this.#ownFrames.length === 0) setImmediate(() => this.#deliverOwn());
+    this.#ownFrames.push(frame);
+    this.#ownBytes += frame.length;
+  }
+
+  #deliverOwn(): void {
+    const frames = this.#ownFrames;
+    this.#ownFrames = [];
+    this.#ownBytes = 0;
+    for (const frame of frames) {
+      this.receive(this.#options.id, {
+        type: frame[LENGTH_BYTES]!,
+        payload: frame.subarray(LENGTH_BYTES + 1),
+      });
+    }
+  }
+}
+
+function encodeTopic(topic: unknown): Buffer {
+  const bytes = typeof topic === 'string' ? Buffer.from(topic) : undefined;
+  if (bytes === undefined || bytes.length === 0 || bytes.length > MAX_TOPIC_BYTES) {
+    throw invalidArgument(`topic: needed text of 1 to ${MAX_TOPIC_BYTES} bytes`);
+  }
+  return bytes;
+}
+
+function encodeBody(body: unknown): Buffer {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(body);
+  } catch (cause) {
+    throw new MeshError('ERR_RDMC_MESH_INVALID_BODY', `the body cannot be JSON: ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+  if (text === undefined) {
+    throw new MeshError(
+      'ERR_RDMC_MESH_INVALID_BODY',
+      `a body of type ${typeof body} cannot be JSON; use null`,
+    );
+  }
+  return Buffer.from(text);
+}
+
+function requireFunction(value: unknown): void {
+  if (typeof value !== 'function') throw invalidArgument('a function is needed');
+}
+
+function unreadOverflow(topic: string): MeshError {
+  return new MeshError(
+    'ERR_RDMC_MESH_UNREAD_OVERFLOW',
+    `too many messages '${topic}' wait for a subscriber; subscribe with onMessage before they are sent`,
+  );
+}

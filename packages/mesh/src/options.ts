@@ -1,0 +1,257 @@
+import { randomBytes } from 'node:crypto';
+import { Server } from 'node:net';
+import * as limits from './constants.js';
+import { invalidOption, MeshError } from './errors.js';
+import { ClusterKey } from './key.js';
+import {
+  describeMember,
+  isLoopbackHost,
+  isMemberId,
+  type Member,
+  membersDigest,
+  validateMembers,
+} from './members.js';
+
+/** Small facts a member announces when it joins, for example which kind of device it has. */
+export type MeshAttributes = Readonly<Record<string, string | number | boolean | null>>;
+
+type LogMethod = (details: object, message: string) => void;
+
+/** Where the mesh writes what it notices. A pino logger fits. */
+export interface MeshLogger {
+  debug?: LogMethod;
+  info?: LogMethod;
+  warn?: LogMethod;
+  error?: LogMethod;
+}
+
+export interface MeshOptions {
+  /** This member's id; it must be in `members`. */
+  readonly id: number;
+  /** All members, this one included; the same list everywhere. */
+  readonly members: readonly Member[];
+  /** Cluster key of at least 16 bytes. With it every connection is TLS 1.3; without it only loopback is used. */
+  readonly key?: Uint8Array | string | undefined;
+  /** How long `join` waits for everybody, in milliseconds. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Interval of the signs of life, in milliseconds. Default 1,000. */
+  readonly heartbeatMs?: number | undefined;
+  /** A member that is silent for this long has failed. Default 10,000; 0 means never; else at least 3 heartbeats. */
+  readonly silenceTimeoutMs?: number | undefined;
+  /** Allows a mesh without a key beyond loopback: everybody on that network can then read, forge and join. */
+  readonly insecureListenBeyondLoopback?: boolean | undefined;
+  /** Address to listen on, where it differs from this member's `host` (containers, NAT). */
+  readonly listenHost?: string | undefined;
+  /** A server that listens already, or an inherited listening descriptor. The mesh owns it from then on. */
+  readonly server?: Server | { readonly fd: number } | undefined;
+  /** Announced to every peer; at most 16 KiB as JSON. */
+  readonly attributes?: MeshAttributes | undefined;
+  /** Largest frame this member accepts, in bytes. Default 1 MiB. */
+  readonly maxFrameBytes?: number | undefined;
+  /** Bound of the bytes waiting for one peer's socket. Default 64 MiB. */
+  readonly maxBufferedBytes?: number | undefined;
+  /** Ends the wait of `join`. */
+  readonly signal?: AbortSignal | undefined;
+  readonly logger?: MeshLogger | undefined;
+}
+
+/** Options after validation, with everything derived from them. */
+export interface ResolvedOptions {
+  readonly id: number;
+  readonly self: Member;
+  readonly members: readonly Member[];
+  readonly peers: ReadonlyMap<number, Member>;
+  readonly digest: Buffer;
+  /** Tells two processes that claim the same id from one that dials again. */
+  readonly instance: Buffer;
+  readonly key: ClusterKey | undefined;
+  readonly timeoutMs: number;
+  readonly heartbeatMs: number;
+  readonly silenceTimeoutMs: number;
+  readonly loopbackOnly: boolean;
+  readonly listenHost: string;
+  readonly server: Server | { readonly fd: number } | undefined;
+  readonly attributes: MeshAttributes;
+  readonly maxFrameBytes: number;
+  readonly maxBufferedBytes: number;
+  readonly signal: AbortSignal | undefined;
+  readonly logger: MeshLogger;
+}
+
+const KNOWN_OPTIONS = new Set<keyof MeshOptions>([
+  'id',
+  'members',
+  'key',
+  'timeoutMs',
+  'heartbeatMs',
+  'silenceTimeoutMs',
+  'insecureListenBeyondLoopback',
+  'listenHost',
+  'server',
+  'attributes',
+  'maxFrameBytes',
+  'maxBufferedBytes',
+  'signal',
+  'logger',
+]);
+
+export function resolveOptions(options: MeshOptions): ResolvedOptions {
+  refuseUnknown(options, KNOWN_OPTIONS, 'Mesh.join');
+  const members = validateMembers(options.members);
+  const self = findSelf(options.id, members);
+  const key = options.key === undefined ? undefined : new ClusterKey(options.key);
+  const heartbeatMs = integer(
+    'heartbeatMs',
+    options.heartbeatMs,
+    limits.DEFAULT_HEARTBEAT_MS,
+    1,
+    limits.MAX_TIMER_MS,
+  );
+  const listenHost = validateListenHost(options.listenHost ?? self.host);
+  const insecure = validateBoolean('insecureListenBeyondLoopback', options.insecureListenBeyondLoopback);
+  const loopbackOnly = key === undefined && !insecure;
+  if (loopbackOnly) requireLoopback(members, listenHost);
+  return {
+    id: self.id,
+    self,
+    members,
+    peers: new Map(members.filter((member) => member.id !== self.id).map((member) => [member.id, member])),
+    digest: membersDigest(members),
+    instance: randomBytes(16),
+    key,
+    timeoutMs: integer('timeoutMs', options.timeoutMs, limits.DEFAULT_TIMEOUT_MS, 1, limits.MAX_TIMER_MS),
+    heartbeatMs,
+    silenceTimeoutMs: validateSilence(options.silenceTimeoutMs, heartbeatMs),
+    loopbackOnly,
+    listenHost,
+    server: validateServer(options.server),
+    attributes: validateAttributes(options.attributes ?? {}),
+    maxFrameBytes: integer(
+      'maxFrameBytes',
+      options.maxFrameBytes,
+      limits.DEFAULT_MAX_FRAME_BYTES,
+      limits.MIN_MAX_FRAME_BYTES,
+      limits.MAX_MAX_FRAME_BYTES,
+    ),
+    maxBufferedBytes: integer(
+      'maxBufferedBytes',
+      options.maxBufferedBytes,
+      limits.DEFAULT_MAX_BUFFERED_BYTES,
+      1,
+      Number.MAX_SAFE_INTEGER,
+    ),
+    signal: validateSignal(options.signal),
+    logger: options.logger ?? {},
+  };
+}
+
+/** A misspelt option must not be silently ignored. */
+export function refuseUnknown(options: object, known: ReadonlySet<string>, where: string): void {
+  if (typeof options !== 'object' || options === null)
+    throw invalidOption(`${where}: an options object is needed`);
+  for (const name of Object.keys(options)) {
+    if (!known.has(name)) {
+      throw invalidOption(`${where}: there is no option '${name}'; there are ${[...known].join(', ')}`);
+    }
+  }
+}
+
+export function integer(name: string, value: unknown, fallback: number, least: number, most: number): number {
+  if (value === undefined) return fallback;
+  if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
+    throw invalidOption(`${name}: found ${String(value)}, needed an integer from ${least} to ${most}`);
+  }
+  return value as number;
+}
+
+function validateBoolean(name: string, value: unknown): boolean {
+  if (value === undefined) return false;
+  if (typeof value !== 'boolean')
+    throw invalidOption(`${name}: found ${String(value)}, needed true or false`);
+  return value;
+}
+
+function findSelf(id: unknown, members: readonly Member[]): Member {
+  if (!isMemberId(id)) {
+    throw invalidOption(`id: found ${String(id)}, needed an integer from 0 to ${limits.MAX_MEMBER_ID}`);
+  }
+  const self = members.find((member) => member.id === id);
+  if (self === undefined) throw invalidOption(`id: ${id} is not in the list of members`);
+  return self;
+}
+
+function validateSilence(value: unknown, heartbeatMs: number): number {
+  const fallback = Math.max(limits.DEFAULT_SILENCE_TIMEOUT_MS, 3 * heartbeatMs);
+  const silenceMs = integer('silenceTimeoutMs', value, fallback, 0, Number.MAX_SAFE_INTEGER);
+  if (silenceMs !== 0 && silenceMs < 3 * heartbeatMs) {
+    throw invalidOption(
+      `silenceTimeoutMs: found ${silenceMs}, needed 0 (never) or at least 3 × heartbeatMs = ${3 * heartbeatMs}`,
+    );
+  }
+  return silenceMs;
+}
+
+function validateListenHost(host: unknown): string {
+  if (typeof host !== 'string' || host.length === 0 || host.length > limits.MAX_HOST_CHARACTERS) {
+    throw invalidOption('listenHost: needed a host name or an address');
+  }
+  return host;
+}
+
+function requireLoopback(members: readonly Member[], listenHost: string): void {
+  const outside = members.find((member) => !isLoopbackHost(member.host));
+  if (outside === undefined && isLoopbackHost(listenHost)) return;
+  const found = outside === undefined ? `listenHost ${listenHost}` : `member ${describeMember(outside)}`;
+  throw keyRequired(found);
+}
+
+export function keyRequired(found: string): MeshError {
+  return new MeshError(
+    'ERR_RDMC_MESH_KEY_REQUIRED',
+    `${found} is not on loopback; give every member the same key (openssl rand -hex 32), ` +
+      'or, on a network you trust entirely, set insecureListenBeyondLoopback: true',
+  );
+}
+
+function validateServer(server: unknown): ResolvedOptions['server'] {
+  if (server === undefined) return undefined;
+  if (server instanceof Server) {
+    if (!server.listening)
+      throw invalidOption('server: it does not listen; call listen() and wait for it first');
+    return server;
+  }
+  const fd = (server as { fd?: unknown } | null)?.fd;
+  if (!Number.isInteger(fd) || (fd as number) < 0) {
+    throw invalidOption('server: needed a listening net.Server or { fd }');
+  }
+  return { fd: fd as number };
+}
+
+function validateAttributes(attributes: MeshAttributes): MeshAttributes {
+  const problem = attributesProblem(attributes);
+  if (problem !== undefined) throw invalidOption(`attributes: ${problem}`);
+  const bytes = Buffer.byteLength(JSON.stringify(attributes));
+  if (bytes > limits.MAX_ATTRIBUTES_BYTES) {
+    throw invalidOption(
+      `attributes: ${bytes} bytes as JSON, at most ${limits.MAX_ATTRIBUTES_BYTES} are possible`,
+    );
+  }
+  return Object.freeze({ ...attributes });
+}
+
+/** What is wrong with attributes, given or received. */
+export function attributesProblem(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'needed a plain object';
+  for (const [name, entry] of Object.entries(value)) {
+    const fits =
+      entry === null || typeof entry === 'string' || typeof entry === 'boolean' || Number.isFinite(entry);
+    if (!fits) return `'${name}' is neither text, finite number, boolean nor null`;
+  }
+  return undefined;
+}
+
+export function validateSignal(signal: unknown): AbortSignal | undefined {
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw invalidOption('signal: needed an AbortSignal');
+  return signal;
+}

@@ -1,0 +1,75 @@
+import { performance } from 'node:perf_hooks';
+import { encodeFrame, FrameType } from './frames.js';
+import type { Link } from './link.js';
+
+const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
+
+/**
+ * Sends signs of life and notices their absence.
+ *
+ * Silence is counted in ticks of this process' own loop: however late a tick comes (the process was
+ * stopped, or its loop was busy), it counts for one interval, because it says nothing about the
+ * others, whose heartbeats may lie unread in the sockets. And nobody is declared silent before the
+ * sockets have been read once more.
+ */
+export class Pulse {
+  readonly #intervalMs: number;
+  readonly #silenceMs: number;
+  readonly #links: ReadonlyMap<number, Link>;
+  readonly #silent: (link: Link) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #lastTick = 0;
+
+  constructor(
+    intervalMs: number,
+    silenceMs: number,
+    links: ReadonlyMap<number, Link>,
+    silent: (link: Link) => void,
+  ) {
+    this.#intervalMs = intervalMs;
+    this.#silenceMs = silenceMs;
+    this.#links = links;
+    this.#silent = silent;
+  }
+
+  start(): void {
+    this.#lastTick = performance.now();
+    this.#timer = setInterval(() => this.#tick(), this.#intervalMs);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    const elapsedMs = now - this.#lastTick;
+    this.#lastTick = now;
+    for (const link of this.#links.values()) {
+      // Where bytes wait already, one more frame would tell the peer nothing new.
+      if (link.bufferedBytes === 0) link.send(HEARTBEAT);
+      if (this.#silenceMs > 0) this.#listen(link, Math.min(elapsedMs, this.#intervalMs));
+    }
+  }
+
+  #listen(link: Link, elapsedMs: number): void {
+    if (link.heard) {
+      link.heard = false;
+      link.silentMs = 0;
+      return;
+    }
+    link.silentMs += elapsedMs;
+    if (link.silentMs >= this.#silenceMs) this.#suspect(link);
+  }
+
+  /** Timers run before sockets are read; the second immediate comes after a full read of them. */
+  #suspect(link: Link): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        const stillThere = this.#timer !== undefined && this.#links.get(link.peer) === link;
+        if (stillThere && !link.heard) this.#silent(link);
+      }),
+    );
+  }
+}

@@ -1,0 +1,75 @@
+import { MeshError, type MeshErrorCode, protocolError } from './errors.js';
+import type { ForeignHello, Hello } from './hello.js';
+import { describeMembers } from './members.js';
+import type { ResolvedOptions } from './options.js';
+
+/** What a caller's HELLO is compared with. */
+export interface Situation {
+  readonly options: ResolvedOptions;
+  readonly version: number;
+  /** Whether members can still be connected: nobody has been told that everyone is here. */
+  readonly gathering: boolean;
+  /** The HELLO of the connection that the caller's id has now. */
+  current(member: number): Hello | undefined;
+}
+
+/** Why a caller is refused, or nothing. */
+export function judgeHello(
+  hello: Hello | ForeignHello,
+  from: string,
+  situation: Situation,
+): MeshError | undefined {
+  const { options } = situation;
+  if (hello.from === undefined) {
+    return new MeshError(
+      'ERR_RDMC_MESH_VERSION',
+      describeVersions(`a connection from ${from}`, hello.version, situation.version),
+    );
+  }
+  if (!hello.digest.equals(options.digest)) {
+    return refusal(
+      'ERR_RDMC_MESH_MEMBERS_DIFFER',
+      hello.from,
+      `member ${hello.from} (${from}) and member ${options.id} were given different lists of members; ` +
+        `member ${options.id} has ${options.members.length}: ${describeMembers(options.members)}`,
+    );
+  }
+  if (hello.to !== options.id) {
+    return refusal(
+      'ERR_RDMC_MESH_WRONG_MEMBER',
+      hello.from,
+      `member ${options.id} listens where member ${hello.to} was expected`,
+    );
+  }
+  if (!options.peers.has(hello.from) || hello.from < options.id) {
+    return protocolError(`member ${hello.from} dialled member ${options.id}; the higher id dials the lower`);
+  }
+  return judgePlace(hello, situation);
+}
+
+function judgePlace(hello: Hello, { options, gathering, current }: Situation): MeshError | undefined {
+  const present = current(hello.from);
+  if (present === undefined) {
+    if (gathering) return undefined;
+    return refusal(
+      'ERR_RDMC_MESH_ALREADY_FORMED',
+      hello.from,
+      `the mesh of member ${options.id} has formed, and has lost member ${hello.from}; close it and join anew everywhere`,
+    );
+  }
+  // The same process again: its earlier connection is dead and this side has not noticed yet.
+  if (gathering && present.instance.equals(hello.instance)) return undefined;
+  return refusal(
+    'ERR_RDMC_MESH_DUPLICATE_MEMBER',
+    hello.from,
+    `another process is member ${hello.from} already; give each process an id of its own`,
+  );
+}
+
+export function describeVersions(who: string, theirs: number, ours: number): string {
+  return `${who} speaks version ${theirs} of the mesh protocol, this member version ${ours}; install the same @rdmc/mesh everywhere`;
+}
+
+function refusal(code: MeshErrorCode, member: number, message: string): MeshError {
+  return new MeshError(code, message, { member });
+}
