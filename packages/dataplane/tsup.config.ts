@@ -4,7 +4,7 @@ export default defineConfig({
   entry: ['src/index.ts', 'src/worker.ts'],
   format: ['esm'],
   target: 'node20',
-  dts: true,
+  dts: { entry: 'src/index.ts' },
   clean: true,
   sourcemap: true,
 });

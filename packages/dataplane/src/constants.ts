@@ -1,0 +1,33 @@
+/** Numbers of this package, in one place. The layout they describe is drawn in control.ts and ring.ts. */
+
+export const DEFAULT_WINDOW_MS = 50;
+export const DEFAULT_RING_BYTES = 1 << 20;
+export const MIN_RING_BYTES = 4096;
+export const MAX_RING_BYTES = 1 << 30;
+export const DEFAULT_COMPLETION_QUEUE_DEPTH = 16_384;
+export const DEFAULT_STOP_TIMEOUT_MS = 5000;
+export const MAX_PROTOCOLS = 255;
+export const MAX_KIND = 0xffff;
+
+/** How long the worker spins before its event loop gets a turn. */
+export const SLICE_MS = 0.5;
+/** Commands taken in one turn, so that completions are never kept waiting by a stream of commands. */
+export const COMMANDS_PER_TURN = 64;
+/** Events the application's thread takes in one go before its own event loop gets a turn. */
+export const EVENTS_PER_DRAIN = 256;
+
+/** A yield of the processor that took longer than this means that somebody else ran meanwhile. */
+export const CONTESTED_YIELD_NS = 20_000;
+/** How long the worker stays with interrupts after it found its processor contested; doubles up to the maximum. */
+export const MIN_REST_MS = 10;
+export const MAX_REST_MS = 640;
+
+/** Counters that protocols add. */
+export const MAX_NAMED_COUNTERS = 64;
+export const MAX_COUNTER_NAME_BYTES = 52;
+
+/** Protocol number of the data plane's own records. */
+export const SYSTEM_PROTOCOL = 0;
+export const SystemKind = { STOP: 1 } as const;
+/** Kind of a record of the event ring that answers a command (its request id is not 0). */
+export const ReplyKind = { DONE: 0, FAILED: 1 } as const;

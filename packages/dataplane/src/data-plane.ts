@@ -1,0 +1,242 @@
+import { attachDevice, type Device, eventfdSignaller, FdWatcher, ProtectionDomain } from '@rdmc/verbs';
+import { CommandQueue } from './command-queue.js';
+import { DEFAULT_STOP_TIMEOUT_MS, SYSTEM_PROTOCOL, SystemKind } from './constants.js';
+import { ControlWord } from './control.js';
+import { type Counters, readCounters } from './counters.js';
+import { DataPlaneError } from './errors.js';
+import { EventInbox, type EventListener } from './event-inbox.js';
+import { checkOptions, type DataPlaneOptions, type Logger } from './options.js';
+import { tagOf } from './records.js';
+import { RingReader, RingWriter } from './ring.js';
+import type { ReadyMessage } from './worker-input.js';
+import { describeExit, type WorkerExit, WorkerThread } from './worker-thread.js';
+
+export type DeathListener = (error: DataPlaneError) => void;
+
+/**
+ * The application's side of a worker thread that owns a device and its completion queue (RDMC, DSN 2018,
+ * section 4.2: one completion queue and one thread for all sessions). Protocols run in the worker; the
+ * application sends them commands and hears their events.
+ *
+ * Keeps the process alive only while commands are unanswered, while it closes, or after `ref()`.
+ */
+export class DataPlane {
+  /** The worker's device, opened in this thread. It is closed with the data plane. */
+  readonly device: Device;
+  /** The worker's protection domain: the worker may use regions that this thread allocates in it. */
+  readonly protectionDomain: ProtectionDomain;
+  readonly #commands: CommandQueue;
+  readonly #inbox: EventInbox;
+  readonly #watcher: FdWatcher;
+  readonly #numbers: ReadonlyMap<string, number>;
+  readonly #deathListeners = new Set<DeathListener>();
+  #state: 'running' | 'closing' | 'closed' | 'dead' = 'running';
+  #exit: WorkerExit | undefined;
+  #closing: Promise<void> | undefined;
+  #userRef = false;
+
+  private constructor(
+    private readonly thread: WorkerThread,
+    ready: ReadyMessage,
+    protocols: readonly { readonly name: string }[],
+    private readonly logger: Logger | undefined,
+  ) {
+    const words = new Int32Array(thread.control);
+    const signalWorker = eventfdSignaller(thread.workerEventFd.fd);
+    const { COMMAND_HEAD, COMMAND_TAIL, EVENT_HEAD, EVENT_TAIL } = ControlWord;
+    const writer = new RingWriter({
+      data: thread.commandRing,
+      words,
+      head: COMMAND_HEAD,
+      tail: COMMAND_TAIL,
+    });
+    const reader = new RingReader({ data: thread.eventRing, words, head: EVENT_HEAD, tail: EVENT_TAIL });
+    this.#commands = new CommandQueue(writer, words, signalWorker, () => this.#updateRef());
+    this.#inbox = new EventInbox(reader, words, this.#commands, signalWorker);
+    this.#numbers = new Map(protocols.map(({ name }, index) => [name, index + 1]));
+    this.device = attachDevice(ready.device);
+    this.protectionDomain = new ProtectionDomain(this.device, ready.protectionDomain);
+    this.#watcher = new FdWatcher(thread.applicationEventFd.fd, this.#inbox.wakeUp);
+    this.#watcher.ref(false);
+    this.#watchesLoop = false;
+    thread.unref();
+    void thread.exited.then((exit) => this.#onExit(exit));
+  }
+
+  #watchesLoop: boolean;
+
+  /**
+   * Starts the worker, opens the device in it and starts the protocols, in the order given.
+   * @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION;
+   *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is what the device or a protocol threw; the signal's reason
+   */
+  static async start(options: DataPlaneOptions): Promise<DataPlane> {
+    const checked = checkOptions(options);
+    options.signal?.throwIfAborted();
+    const thread = new WorkerThread(checked);
+    const ready = await thread.ready(options.signal);
+    const plane = new DataPlane(thread, ready, checked.protocols, options.logger);
+    options.logger?.debug({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
+    return plane;
+  }
+
+  /** True once the worker is gone, whether closed or dead. */
+  get closed(): boolean {
+    return this.#state === 'closed' || this.#state === 'dead';
+  }
+
+  /** Shared memory with the counters, for `readCounters` in any thread. */
+  get countersBuffer(): SharedArrayBuffer {
+    return this.thread.control;
+  }
+
+  counters(): Counters {
+    return readCounters(this.thread.control);
+  }
+
+  /**
+   * Sends a command and waits for its answer. Commands and posts reach the worker in the order of the calls; a
+   * full ring makes them wait, in that order. The payload is copied at once.
+   *
+   * An abort of `signal` ends the waiting only: the command may have been, or may still be, carried out.
+   * @param kind 0 to 65535; its meaning is the protocol's
+   * @throws ProtocolError with the protocol's code; DataPlaneError ERR_RDMC_DATAPLANE_DIED,
+   *   ERR_RDMC_DATAPLANE_CLOSED, ERR_RDMC_UNKNOWN_PROTOCOL, ERR_RDMC_RECORD_TOO_LARGE, ERR_RDMC_INVALID_OPTION
+   */
+  async command(
+    protocol: string,
+    kind: number,
+    payload?: Uint8Array,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<Uint8Array> {
+    this.#checkRunning();
+    return this.#commands.command(tagOf(this.#numberOf(protocol), kind), payload, options.signal);
+  }
+
+  /**
+   * Sends a command without answer. False: the ring is full and the record waits in this thread's memory;
+   * who posts much waits for `drained()` then.
+   * @throws as `command`, at once
+   */
+  post(protocol: string, kind: number, payload?: Uint8Array): boolean {
+    this.#checkRunning();
+    return this.#commands.post(tagOf(this.#numberOf(protocol), kind), payload);
+  }
+
+  /** Resolves when everything posted lies in the ring. @throws DataPlaneError when the worker is gone before */
+  async drained(): Promise<void> {
+    this.#checkRunning();
+    return this.#commands.drained();
+  }
+
+  /**
+   * Calls the listener, in this thread, for every event of the protocol; what came before the first listener
+   * reaches that one. Returns a function that removes the listener.
+   */
+  onEvent(protocol: string, listener: EventListener): () => void {
+    return this.#inbox.listen(this.#numberOf(protocol), listener);
+  }
+
+  /**
+   * Calls the listener once when the worker dies without having been asked to, after everything that waited
+   * has been rejected; soon, when it is dead already. Returns a function that removes the listener.
+   */
+  onDeath(listener: DeathListener): () => void {
+    if (this.#state === 'dead') queueMicrotask(() => listener(this.#goneError()));
+    else this.#deathListeners.add(listener);
+    return () => void this.#deathListeners.delete(listener);
+  }
+
+  /** Keeps the process alive until `unref()` or the end of the data plane. */
+  ref(): void {
+    this.#userRef = true;
+    this.#updateRef();
+  }
+
+  unref(): void {
+    this.#userRef = false;
+    this.#updateRef();
+  }
+
+  /**
+   * Lets the worker carry out what was sent so far, stops the protocols and closes the device; idempotent.
+   * Commands that are unanswered then reject with ERR_RDMC_DATAPLANE_CLOSED. A worker that has not stopped in
+   * `timeoutMs` (default 5000) is terminated.
+   * @throws DataPlaneError ERR_RDMC_DATAPLANE_DIED when stopping failed; the worker is gone then, too
+   */
+  close(options: { timeoutMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(options.timeoutMs ?? DEFAULT_STOP_TIMEOUT_MS);
+    return this.#closing;
+  }
+
+  /** Ends the worker at once, whatever it is doing; protocols are not asked. */
+  terminate(): Promise<void> {
+    if (!this.closed) this.#state = 'closing';
+    this.#closing ??= this.thread.exited.then(() => undefined);
+    return this.thread.terminate().then(() => undefined);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    if (this.closed) return;
+    this.#state = 'closing';
+    this.thread.ref();
+    this.#commands.post(tagOf(SYSTEM_PROTOCOL, SystemKind.STOP), undefined);
+    const timer = setTimeout(() => {
+      this.logger?.warn({ timeoutMs }, 'data plane did not stop in time and is terminated');
+      void this.thread.terminate();
+    }, timeoutMs);
+    const exit = await this.thread.exited;
+    clearTimeout(timer);
+    if (exit.error !== undefined) throw this.#goneError();
+  }
+
+  #onExit(exit: WorkerExit): void {
+    this.#exit = exit;
+    this.#watcher.close();
+    const expected = this.#state === 'closing' && exit.error === undefined;
+    this.#state = expected ? 'closed' : 'dead';
+    this.#inbox.finish();
+    this.#commands.rejectAll(() => this.#goneError());
+    if (expected) return;
+    this.logger?.warn({ exit }, 'data plane died');
+    for (const listener of this.#deathListeners) queueMicrotask(() => listener(this.#goneError()));
+    this.#deathListeners.clear();
+  }
+
+  #goneError(): DataPlaneError {
+    if (this.#state !== 'dead') {
+      return new DataPlaneError('ERR_RDMC_DATAPLANE_CLOSED', 'The data plane is closed; start another one');
+    }
+    const exit = this.#exit!;
+    return new DataPlaneError(
+      'ERR_RDMC_DATAPLANE_DIED',
+      `The data plane's worker died: ${describeExit(exit)}. Its queue pairs are gone; start another one`,
+      { cause: exit.error },
+    );
+  }
+
+  #checkRunning(): void {
+    if (this.#state !== 'running') throw this.#goneError();
+  }
+
+  #numberOf(protocol: string): number {
+    const number = this.#numbers.get(protocol);
+    if (number !== undefined) return number;
+    throw new DataPlaneError(
+      'ERR_RDMC_UNKNOWN_PROTOCOL',
+      `The data plane runs no protocol '${protocol}'; it runs ${[...this.#numbers.keys()].join(', ')}`,
+    );
+  }
+
+  #updateRef(): void {
+    if (this.closed) return;
+    const wanted = this.#userRef || this.#commands.busy;
+    if (wanted === this.#watchesLoop) return;
+    this.#watchesLoop = wanted;
+    this.#watcher.ref(wanted);
+  }
+}

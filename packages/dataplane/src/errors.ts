@@ -1,0 +1,20 @@
+/** Every error of this package has a stable `code`; the README lists them. */
+export class DataPlaneError extends Error {
+  override readonly name: string = 'DataPlaneError';
+  readonly code: string;
+
+  constructor(code: string, message: string, details: { cause?: unknown } = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+  }
+}
+
+/** A protocol answered a command with `fail(requestId, code, message)`; `code` is the protocol's. */
+export class ProtocolError extends DataPlaneError {
+  override readonly name = 'ProtocolError';
+}
+
+/** A short text for any thrown value. */
+export function describe(thrown: unknown): string {
+  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+}

@@ -1,0 +1,150 @@
+import { isAbsolute } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { OpenDeviceOptions } from '@rdmc/verbs';
+import {
+  DEFAULT_RING_BYTES,
+  DEFAULT_WINDOW_MS,
+  MAX_PROTOCOLS,
+  MAX_RING_BYTES,
+  MIN_RING_BYTES,
+} from './constants.js';
+import { DataPlaneError } from './errors.js';
+
+/** Takes what pino takes; `console` does as well. */
+export interface Logger {
+  debug(details: object, message: string): void;
+  warn(details: object, message: string): void;
+}
+
+/** A protocol to run in the worker. */
+export interface ProtocolModule {
+  /** By this name the application addresses it. */
+  readonly name: string;
+  /** URL, or absolute path, of an ES module whose default export is a ProtocolFactory. */
+  readonly module: URL | string;
+  /** Reaches the factory as `context.data`; anything that can be cloned to a worker. */
+  readonly data?: unknown;
+}
+
+export interface DataPlaneOptions {
+  /** Which device, as for `openDevice` of @rdmc/verbs. */
+  readonly device?: OpenDeviceOptions;
+  /**
+   * How long the worker polls after the last work before it sleeps, in milliseconds (default 50, as in the
+   * paper). 0: interrupts only. Infinity: polls for ever, and takes a processor for itself.
+   */
+  readonly windowMs?: number;
+  /** Entries of the completion queue (default 16384, or what the device allows if that is less). */
+  readonly completionQueueDepth?: number;
+  /** At least one, at most 255. */
+  readonly protocols: readonly ProtocolModule[];
+  /** A power of two from 4096 to 2^30 (default 1 MiB). One command takes at most a quarter. */
+  readonly commandRingBytes?: number;
+  /** A power of two from 4096 to 2^30 (default 1 MiB). One event or answer takes at most a quarter. */
+  readonly eventRingBytes?: number;
+  /** Ends the start; the worker is gone when `start` rejects. Of no effect later. */
+  readonly signal?: AbortSignal;
+  readonly logger?: Logger;
+}
+
+export interface CheckedOptions {
+  readonly device: OpenDeviceOptions;
+  readonly windowMs: number;
+  readonly completionQueueDepth: number | undefined;
+  readonly protocols: readonly { readonly name: string; readonly module: string; readonly data: unknown }[];
+  readonly commandRingBytes: number;
+  readonly eventRingBytes: number;
+}
+
+const KNOWN = [
+  'device',
+  'windowMs',
+  'completionQueueDepth',
+  'protocols',
+  'commandRingBytes',
+  'eventRingBytes',
+  'signal',
+  'logger',
+];
+
+function invalid(message: string): DataPlaneError {
+  return new DataPlaneError('ERR_RDMC_INVALID_OPTION', `DataPlane.start: ${message}`);
+}
+
+function onlyKnown(where: string, options: object, known: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) {
+      throw new DataPlaneError(
+        'ERR_RDMC_UNKNOWN_OPTION',
+        `${where}: unknown option '${name}'; known are ${known.join(', ')}`,
+      );
+    }
+  }
+}
+
+function windowOf(value: unknown = DEFAULT_WINDOW_MS): number {
+  if (typeof value !== 'number' || !(value >= 0)) {
+    throw invalid(`windowMs must be a number of milliseconds from 0 to Infinity, not ${String(value)}`);
+  }
+  return value;
+}
+
+function ringOf(name: string, value: unknown = DEFAULT_RING_BYTES): number {
+  const bytes = value as number;
+  const inRange = Number.isInteger(bytes) && bytes >= MIN_RING_BYTES && bytes <= MAX_RING_BYTES;
+  if (!inRange || (bytes & (bytes - 1)) !== 0) {
+    throw invalid(
+      `${name} must be a power of two from ${MIN_RING_BYTES} to ${MAX_RING_BYTES}, not ${String(value)}`,
+    );
+  }
+  return bytes;
+}
+
+function depthOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (!Number.isSafeInteger(value) || (value as number) < 1) {
+    throw invalid(`completionQueueDepth must be a whole number from 1, not ${String(value)}`);
+  }
+  return value as number;
+}
+
+function moduleOf(name: string, module: unknown): string {
+  if (module instanceof URL) return module.href;
+  if (typeof module === 'string') {
+    if (isAbsolute(module)) return pathToFileURL(module).href;
+    if (URL.canParse(module)) return new URL(module).href;
+  }
+  throw invalid(
+    `the module of protocol '${name}' must be a URL or an absolute path, not ${String(module)}; ` +
+      "make one with new URL('./protocol.js', import.meta.url)",
+  );
+}
+
+function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
+  if (!Array.isArray(protocols) || protocols.length < 1 || protocols.length > MAX_PROTOCOLS) {
+    throw invalid(`protocols must be an array of 1 to ${MAX_PROTOCOLS} protocols`);
+  }
+  const names = new Set<string>();
+  return protocols.map((protocol: ProtocolModule) => {
+    onlyKnown('DataPlane.start: protocols', protocol, ['name', 'module', 'data']);
+    const { name, module, data } = protocol;
+    if (typeof name !== 'string' || name === '') throw invalid('every protocol needs a name');
+    if (names.has(name)) throw invalid(`there are two protocols of the name '${name}'`);
+    names.add(name);
+    return { name, module: moduleOf(name, module), data };
+  });
+}
+
+/** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
+export function checkOptions(options: DataPlaneOptions): CheckedOptions {
+  if (typeof options !== 'object' || options === null) throw invalid('needs an object of options');
+  onlyKnown('DataPlane.start', options, KNOWN);
+  return {
+    device: options.device ?? {},
+    windowMs: windowOf(options.windowMs),
+    completionQueueDepth: depthOf(options.completionQueueDepth),
+    protocols: protocolsOf(options.protocols),
+    commandRingBytes: ringOf('commandRingBytes', options.commandRingBytes),
+    eventRingBytes: ringOf('eventRingBytes', options.eventRingBytes),
+  };
+}

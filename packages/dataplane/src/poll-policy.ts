@@ -1,0 +1,47 @@
+import { CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from './constants.js';
+
+/**
+ * Decides when the worker stops polling (RDMC, DSN 2018, section 4.2: poll for 50 ms after each event, then
+ * switch to interrupts).
+ *
+ * The paper's hosts had a core for every poller. Here several processes may share two cores, and a poller that
+ * finds nothing takes the processor from those that have work. So every empty poll gives the processor away, and
+ * the time until it comes back tells whether somebody else wanted it. If so, polling rests: the worker goes to
+ * interrupts as soon as it runs dry, as with a window of 0. When the rest is over the worker polls again, since
+ * contention passes; if that is contested too, the next rest is twice as long, so that a machine that is always
+ * short of cores is probed seldom. A rest that was followed by as long a time without contention starts over.
+ *
+ * Times are milliseconds of one monotonic clock.
+ */
+export class PollPolicy {
+  #lastWork: number;
+  #restUntil = Number.NEGATIVE_INFINITY;
+  #restMs = MIN_REST_MS;
+
+  constructor(
+    private readonly windowMs: number,
+    now: number,
+  ) {
+    this.#lastWork = now;
+  }
+
+  /** There was a completion or a command. */
+  worked(now: number): void {
+    this.#lastWork = now;
+  }
+
+  /** An empty poll gave the processor away for so long; returns whether it was contested. */
+  yielded(nanoseconds: number, now: number): boolean {
+    if (nanoseconds <= CONTESTED_YIELD_NS) return false;
+    const soon = now - this.#restUntil < this.#restMs;
+    this.#restMs = soon ? Math.min(this.#restMs * 2, MAX_REST_MS) : MIN_REST_MS;
+    this.#restUntil = now + this.#restMs;
+    return true;
+  }
+
+  /** Whether a worker that finds nothing now should arm the channel and sleep. */
+  maySleep(now: number): boolean {
+    if (this.windowMs === Number.POSITIVE_INFINITY) return false;
+    return now < this.#restUntil || now - this.#lastWork >= this.windowMs;
+  }
+}

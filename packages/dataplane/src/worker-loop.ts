@@ -1,0 +1,202 @@
+import { performance } from 'node:perf_hooks';
+import { COMMANDS_PER_TURN, SLICE_MS } from './constants.js';
+import { ControlWord } from './control.js';
+import { Counter } from './counters.js';
+import type { EventOutbox } from './event-outbox.js';
+import type { PollPolicy } from './poll-policy.js';
+import type { RingReader } from './ring.js';
+import { type EventFdSignal, signalRoom } from './wake.js';
+
+/** What the loop turns around. The worker fills it with the device's queues; tests with their own. */
+export interface LoopParts {
+  readonly words: Int32Array;
+  readonly counters: Float64Array;
+  readonly commands: RingReader;
+  readonly outbox: EventOutbox;
+  readonly policy: PollPolicy;
+  /** Fills the batch; returns the number of completions. */
+  readonly pollBatch: () => number;
+  readonly armChannel: () => void;
+  readonly yieldProcessor: () => number;
+  readonly signalApplication: EventFdSignal;
+  readonly dispatchCompletions: (count: number) => void;
+  readonly dispatchCommand: (commands: RingReader) => void;
+  /** Handlers that run after each batch of work, before the doorbell. */
+  readonly afterWork: () => void;
+  /** Posts the work requests of the turn. */
+  readonly ringDoorbell: () => void;
+}
+
+/**
+ * The worker's loop: commands, completions, handlers, one doorbell, and again. It runs in slices, so that the
+ * worker's event loop (promises, timers, connecting) lives beside it, and it sleeps in that event loop: whoever
+ * has something for it calls `wakeUp` from a watcher. No native call ever blocks.
+ */
+export class WorkerLoop {
+  #asleep = false;
+  #turnAsked = false;
+  #inTurn = false;
+  #stopped = false;
+  #stopWhenFlushed: (() => void) | undefined;
+
+  constructor(private readonly parts: LoopParts) {}
+
+  start(): void {
+    setImmediate(this.#slice);
+  }
+
+  /** Called by the watchers of the channel and of the eventfd. Spurious calls are harmless. */
+  readonly wakeUp = (): void => {
+    if (!this.#asleep) return;
+    this.#awake();
+    this.#slice();
+  };
+
+  /** Asks for a turn, from handlers or from asynchronous code of a protocol. */
+  askTurn(): void {
+    this.#turnAsked = true;
+    if (!this.#asleep) return;
+    this.#awake();
+    setImmediate(this.#slice);
+  }
+
+  /** A record was sent: outside of a turn nobody else announces it. */
+  sent(delivered: boolean): void {
+    if (this.#inTurn) return;
+    this.parts.outbox.announce();
+    if (!delivered) this.askTurn();
+  }
+
+  /** Ends the loop once everything emitted so far lies in the event ring. */
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#stopWhenFlushed = resolve;
+      this.askTurn();
+    });
+  }
+
+  #awake(): void {
+    this.#asleep = false;
+    Atomics.store(this.parts.words, ControlWord.WORKER_SLEEPING, 0);
+    this.parts.counters[Counter.wakeups]! += 1;
+  }
+
+  readonly #slice = (): void => {
+    const started = performance.now();
+    const goesOn = this.#spin(started);
+    this.parts.counters[Counter.pollingMicroseconds]! += (performance.now() - started) * 1000;
+    if (goesOn) setImmediate(this.#slice);
+  };
+
+  /** Turns until the slice is over (true) or until there is nothing to spin for (false). */
+  #spin(started: number): boolean {
+    const { policy, outbox } = this.parts;
+    for (;;) {
+      const worked = this.#turn();
+      if (this.#stopped) return false;
+      const now = performance.now();
+      if (outbox.blocked) {
+        if (this.#sleepUntilRoom()) return false;
+      } else if (worked) {
+        policy.worked(now);
+      } else if (policy.maySleep(now)) {
+        if (this.#sleep()) return false;
+      } else if (policy.yielded(this.parts.yieldProcessor(), now)) {
+        this.parts.counters[Counter.contested]! += 1;
+      }
+      if (now - started >= SLICE_MS) return true;
+    }
+  }
+
+  /** One turn; whether it found work. */
+  #turn(): boolean {
+    const { outbox, counters } = this.parts;
+    if (!outbox.flush()) {
+      outbox.announce();
+      return false;
+    }
+    if (this.#stopWhenFlushed) return this.#end(this.#stopWhenFlushed);
+    this.#inTurn = true;
+    const asked = this.#turnAsked;
+    this.#turnAsked = false;
+    const taken = this.#takeCommands() + this.#takeCompletions();
+    const worked = asked || taken > 0;
+    if (worked) {
+      counters[Counter.turns]! += 1;
+      this.parts.afterWork();
+    }
+    this.parts.ringDoorbell();
+    this.#inTurn = false;
+    outbox.announce();
+    return worked || this.#turnAsked;
+  }
+
+  #takeCommands(): number {
+    const { commands, outbox, counters, words } = this.parts;
+    let taken = 0;
+    while (taken < COMMANDS_PER_TURN && !outbox.blocked && commands.next()) {
+      taken += 1;
+      counters[Counter.commands]! += 1;
+      this.parts.dispatchCommand(commands);
+    }
+    if (taken > 0) signalRoom(words, ControlWord.COMMAND_ROOM_WANTED, this.parts.signalApplication);
+    return taken;
+  }
+
+  #takeCompletions(): number {
+    if (this.parts.outbox.blocked) return 0;
+    const { counters } = this.parts;
+    const count = this.parts.pollBatch();
+    counters[Counter.polls]! += 1;
+    if (count === 0) {
+      counters[Counter.emptyPolls]! += 1;
+      return 0;
+    }
+    counters[Counter.completions]! += count;
+    this.parts.dispatchCompletions(count);
+    return count;
+  }
+
+  /**
+   * Arms the channel and goes to sleep, unless something arrived meanwhile: a completion that came before the
+   * arming makes no event (the ibv_req_notify_cq rule), and a command written before the sleeping word was
+   * stored makes no signal.
+   */
+  #sleep(): boolean {
+    this.parts.armChannel();
+    if (this.#turn() || this.parts.outbox.blocked || this.#stopped) return this.#stopped;
+    const { words, counters } = this.parts;
+    Atomics.store(words, ControlWord.WORKER_SLEEPING, 1);
+    if (!this.parts.commands.empty) {
+      Atomics.store(words, ControlWord.WORKER_SLEEPING, 0);
+      return false;
+    }
+    this.#asleep = true;
+    counters[Counter.sleeps]! += 1;
+    return true;
+  }
+
+  /** The event ring is full: only the application can help, so spinning would only be in its way. */
+  #sleepUntilRoom(): boolean {
+    const { outbox, words, counters } = this.parts;
+    outbox.wantRoom();
+    if (outbox.flush()) return false;
+    outbox.announce();
+    counters[Counter.eventRingFull]! += 1;
+    Atomics.store(words, ControlWord.WORKER_SLEEPING, 1);
+    if (outbox.roomMade) {
+      Atomics.store(words, ControlWord.WORKER_SLEEPING, 0);
+      return false;
+    }
+    this.#asleep = true;
+    counters[Counter.sleeps]! += 1;
+    return true;
+  }
+
+  #end(stopped: () => void): false {
+    this.parts.outbox.announce();
+    this.#stopped = true;
+    stopped();
+    return false;
+  }
+}

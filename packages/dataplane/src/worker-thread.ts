@@ -1,0 +1,123 @@
+import { Worker } from 'node:worker_threads';
+import { EventFd } from '@rdmc/verbs';
+import { createControl } from './control.js';
+import { DataPlaneError, describe } from './errors.js';
+import type { CheckedOptions } from './options.js';
+import type { ReadyMessage, WorkerInput } from './worker-input.js';
+
+/** How a worker ended. */
+export interface WorkerExit {
+  readonly code: number;
+  /** What it did not catch, if that was the reason. */
+  readonly error: unknown;
+}
+
+/** In words, for messages. */
+export function describeExit(exit: WorkerExit): string {
+  return exit.error === undefined ? `it exited with code ${exit.code}` : describe(exit.error);
+}
+
+/** `--input-type` and `--eval` concern the program the application was given, not the worker's file. */
+function execArguments(): string[] {
+  return process.execArgv.filter((argument) => !/^--(input-type|eval|print|check|test)\b/.test(argument));
+}
+
+/** The worker thread with the memory and the eventfds shared with it, which go when it has exited. */
+export class WorkerThread {
+  readonly control = createControl();
+  readonly commandRing: SharedArrayBuffer;
+  readonly eventRing: SharedArrayBuffer;
+  /** Watched by the application. */
+  readonly applicationEventFd = new EventFd();
+  readonly workerEventFd = new EventFd();
+  readonly exited: Promise<WorkerExit>;
+  readonly #worker: Worker;
+
+  constructor(options: CheckedOptions) {
+    this.commandRing = new SharedArrayBuffer(options.commandRingBytes);
+    this.eventRing = new SharedArrayBuffer(options.eventRingBytes);
+    try {
+      this.#worker = this.#launch(options);
+    } catch (error) {
+      this.#closeEventFds();
+      throw new DataPlaneError(
+        'ERR_RDMC_INVALID_OPTION',
+        `DataPlane.start: the options cannot be handed to a worker thread: ${describe(error)}`,
+        { cause: error },
+      );
+    }
+    this.exited = this.#watchExit();
+  }
+
+  /** Waits until all protocols have started. @throws DataPlaneError ERR_RDMC_DATAPLANE_START_FAILED, or the signal's reason */
+  async ready(signal: AbortSignal | undefined): Promise<ReadyMessage> {
+    const message = new Promise<ReadyMessage>((resolve) => this.#worker.once('message', resolve));
+    const abort = (): void => void this.#worker.terminate();
+    signal?.addEventListener('abort', abort, { once: true });
+    const first = await Promise.race([message, this.exited]);
+    signal?.removeEventListener('abort', abort);
+    if (signal?.aborted) {
+      await this.terminate();
+      throw signal.reason;
+    }
+    if (!('code' in first)) return first;
+    throw new DataPlaneError(
+      'ERR_RDMC_DATAPLANE_START_FAILED',
+      `The data plane's worker did not start: ${describeExit(first)}`,
+      { cause: first.error },
+    );
+  }
+
+  /** From now on the worker does not keep the process alive. */
+  unref(): void {
+    this.#worker.unref();
+  }
+
+  ref(): void {
+    this.#worker.ref();
+  }
+
+  /** Ends the thread wherever it is. */
+  terminate(): Promise<WorkerExit> {
+    void this.#worker.terminate();
+    return this.exited;
+  }
+
+  #launch(options: CheckedOptions): Worker {
+    const workerData: WorkerInput = {
+      control: this.control,
+      commandRing: this.commandRing,
+      eventRing: this.eventRing,
+      workerEventFd: this.workerEventFd.fd,
+      applicationEventFd: this.applicationEventFd.fd,
+      device: options.device,
+      windowMs: options.windowMs,
+      completionQueueDepth: options.completionQueueDepth,
+      protocols: options.protocols,
+    };
+    return new Worker(new URL('./worker.js', import.meta.url), {
+      name: 'rdmc-dataplane',
+      workerData,
+      execArgv: execArguments(),
+    });
+  }
+
+  #watchExit(): Promise<WorkerExit> {
+    let error: unknown;
+    this.#worker.on('error', (thrown) => {
+      error = thrown;
+    });
+    return new Promise((resolve) => {
+      this.#worker.once('exit', (code) => {
+        resolve({ code, error });
+        // After those who wait for the exit have stopped watching.
+        setImmediate(() => this.#closeEventFds());
+      });
+    });
+  }
+
+  #closeEventFds(): void {
+    this.workerEventFd.close();
+    this.applicationEventFd.close();
+  }
+}

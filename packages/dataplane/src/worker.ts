@@ -1,0 +1,105 @@
+/** The worker thread. Started by DataPlane; says `ready` once all protocols have started. */
+import { parentPort, workerData } from 'node:worker_threads';
+import {
+  type CompletionChannel,
+  type Device,
+  eventfdSignaller,
+  FdWatcher,
+  openDevice,
+  yieldProcessor,
+} from '@rdmc/verbs';
+import { DEFAULT_COMPLETION_QUEUE_DEPTH } from './constants.js';
+import { ControlWord } from './control.js';
+import { CounterBlock } from './counters.js';
+import { DataPlaneError } from './errors.js';
+import { EventOutbox } from './event-outbox.js';
+import { PollPolicy } from './poll-policy.js';
+import type { ProtocolFactory } from './protocol.js';
+import { ProtocolHost } from './protocol-host.js';
+import { RingReader, RingWriter } from './ring.js';
+import type { ReadyMessage, WorkerInput } from './worker-input.js';
+import { WorkerLoop } from './worker-loop.js';
+
+async function factoryOf(name: string, module: string): Promise<ProtocolFactory> {
+  const loaded = (await import(module)) as { default?: unknown };
+  if (typeof loaded.default !== 'function') {
+    throw new DataPlaneError(
+      'ERR_RDMC_INVALID_PROTOCOL',
+      `Protocol '${name}': ${module} has no default export that is a function`,
+    );
+  }
+  return loaded.default as ProtocolFactory;
+}
+
+function createQueue(device: Device, channel: CompletionChannel, depth: number | undefined) {
+  const limit = device.attributes.maxCompletionQueueDepth;
+  return device.createCompletionQueue({
+    depth: depth ?? Math.min(DEFAULT_COMPLETION_QUEUE_DEPTH, limit),
+    channel,
+  });
+}
+
+async function main(input: WorkerInput): Promise<void> {
+  const words = new Int32Array(input.control);
+  const counters = new CounterBlock(input.control);
+  const device = await openDevice(input.device);
+  const protectionDomain = device.allocateProtectionDomain();
+  const channel = device.createCompletionChannel();
+  const completionQueue = createQueue(device, channel, input.completionQueueDepth);
+  const submission = device.createSubmissionQueue();
+  const commands = new RingReader({
+    data: input.commandRing,
+    words,
+    head: ControlWord.COMMAND_HEAD,
+    tail: ControlWord.COMMAND_TAIL,
+  });
+  const events = new RingWriter({
+    data: input.eventRing,
+    words,
+    head: ControlWord.EVENT_HEAD,
+    tail: ControlWord.EVENT_TAIL,
+  });
+  const signalApplication = eventfdSignaller(input.applicationEventFd);
+  const outbox = new EventOutbox(events, words, signalApplication);
+
+  const shutDown = async (): Promise<void> => {
+    await host.stop();
+    await loop.stop();
+    await device.close();
+    process.exit(0);
+  };
+  const host = new ProtocolHost(
+    { device, protectionDomain, completionQueue, submission, counters, outbox },
+    () => void shutDown(),
+  );
+  const loop = new WorkerLoop({
+    words,
+    counters: counters.values,
+    commands,
+    outbox,
+    policy: new PollPolicy(input.windowMs, performance.now()),
+    pollBatch: completionQueue.pollBatch,
+    armChannel: () => completionQueue.arm(),
+    yieldProcessor,
+    signalApplication,
+    dispatchCompletions: host.dispatchCompletions,
+    dispatchCommand: host.dispatchCommand,
+    afterWork: host.afterWork,
+    ringDoorbell: host.ringDoorbell,
+  });
+  host.bind(loop);
+  channel.onEvent(loop.wakeUp);
+  new FdWatcher(input.workerEventFd, loop.wakeUp);
+  for (const { name, module, data } of input.protocols) {
+    await host.add(name, data, await factoryOf(name, module));
+  }
+  loop.start();
+  const ready: ReadyMessage = {
+    device: device.handle,
+    protectionDomain: protectionDomain.handle,
+    choice: device.choice,
+  };
+  parentPort!.postMessage(ready);
+}
+
+await main(workerData as WorkerInput);
