@@ -91,6 +91,11 @@ describe('a slow link (paper section 4.5)', () => {
     expect(slowLinkBound(64, 0.5)).toBeCloseTo(6 / 7, 12);
   });
 
+  it('is slow both ways', () => {
+    const chain = createSchedule({ algorithm: 'chain', nodes: 8, blocks: 2000 });
+    expect(slowLinkFactor(chain, { a: 4, b: 3, ratio: 0.5 })).toBeCloseTo(0.5, 2);
+  });
+
   it('costs a chain the whole ratio', () => {
     const chain = createSchedule({ algorithm: 'chain', nodes: 8, blocks: 2000 });
     expect(slowLinkFactor(chain, { a: 3, b: 4, ratio: 0.5 })).toBeCloseTo(0.5, 2);
@@ -111,6 +116,30 @@ describe('a slow link (paper section 4.5)', () => {
       });
       expect(time).toBeLessThanOrEqual(schedule.steps + 0.75);
     }
+  });
+});
+
+describe('completion time', () => {
+  it('makes a member send one block at a time', () => {
+    for (const algorithm of ['sequential', 'chain', 'binomial-tree'] as const) {
+      const schedule = createSchedule({ algorithm, nodes: 6, blocks: 4 });
+      expect(completionTime(schedule)).toBe(schedule.steps);
+    }
+  });
+
+  it('makes a member receive one block at a time', () => {
+    const transfers = [
+      { step: 0, from: 0, to: 1, block: 0 },
+      { step: 1, from: 0, to: 2, block: 1 },
+      { step: 2, from: 1, to: 2, block: 0 },
+    ];
+    const schedule: Schedule = {
+      ...pipeline(3, 2),
+      nodes: 3,
+      blocks: 2,
+      transfers: () => transfers.values(),
+    };
+    expect(completionTime(schedule, (from, to) => (from === 0 && to === 2 ? 5 : 1))).toBe(1 + 5 + 1);
   });
 });
 
