@@ -87,6 +87,7 @@ export function slowLinkFactor(schedule: Schedule, { a, b, ratio }: SlowLink): n
 /**
  * lT′/(T + (l − 1)T′): what the pipeline keeps at least for n = 2^l with a slow link of T′ (section 4.5).
  * For T′ = T/2 and n = 64 this is 6/7, 85.7%.
+ * It counts whole turns of l steps: holds when k + l − 1 is a multiple of l, and in the limit for any long message.
  *
  * @throws ScheduleError ERR_RDMC_INVALID_RATIO
  */
