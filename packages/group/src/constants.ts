@@ -1,0 +1,45 @@
+/** Every number of the group protocol in one place. Bytes, milliseconds and counts, as the names say. */
+
+/** Version of the wire: header, announcements, and the messages of `wire-messages.ts`. Members must agree. */
+export const GROUP_PROTOCOL_VERSION = 1;
+
+export const KIB = 1024;
+export const MIB = 1024 * 1024;
+
+/** Size of the header in front of every block, drawn in `worker/header.ts`. */
+export const HEADER_BYTES = 16;
+export const HEADER_WORDS = 4;
+
+export const MIN_BLOCK_BYTES = 1;
+/** A work request carries less than 2^31 bytes, header included. */
+export const MAX_BLOCK_BYTES = 1024 * MIB;
+
+/** Receives posted ahead in a group, over all neighbours together. */
+export const DEFAULT_RECEIVE_WINDOW = 8;
+/** Blocks a member may be sending at once in a group. */
+export const DEFAULT_SEND_WINDOW = 2;
+export const MAX_WINDOW = 64;
+
+/** Messages a receiver works on at once; also its number of first-block buffers. */
+export const OPEN_MESSAGES = 4;
+/** Messages of a root that lie in the worker; the others wait in the application's thread, where an abort removes them. */
+export const SENDS_IN_WORKER = 8;
+/** Messages a receiver keeps for its application before it holds up the group. */
+export const UNREAD_MESSAGES = 64;
+
+/** Announcements in flight per neighbour before further ones wait; they are cumulative, so none is lost. */
+export const CONTROL_SEND_DEPTH = 64;
+/** Every how manieth announcement asks for a completion, which frees the send queue. */
+export const CONTROL_SIGNAL_EVERY = 16;
+
+/** Blocks per message. The immediate could count more, but one bit per block is kept. */
+export const MAX_BLOCKS_PER_MESSAGE = 2 ** 28;
+export const MAX_MESSAGE_NUMBER = 0xffff_ffff;
+
+export const MAX_GROUP_ID = 0x7fff_ffff;
+export const DEFAULT_GROUP_TIMEOUT_MS = 30_000;
+/** How long a member with which a queue pair broke is asked for what it knows before it is blamed itself. */
+export const BLAME_TIMEOUT_MS = 1_000;
+/** Creations of others that may wait for this member to join in, per peer. */
+export const MAX_WAITING_CREATIONS = 4096;
+export const DEFAULT_PROGRESS_INTERVAL_MS = 100;

@@ -1,0 +1,27 @@
+/*
+ * Counters of one group, in shared memory: written by the worker only, readable from every thread at no cost.
+ * One Float64 (8 aligned bytes) per slot, exact up to 2^53:
+ *
+ *   slot 0 blocksReceived   1 bytesReceived   2 bytesExpected   3 messagesReceived
+ *        4 blocksSent       5 bytesSent       6 messagesSent    7 firstBlockCopies
+ *        8 bytesCopied      9 announcements
+ */
+export const Counter = {
+  BLOCKS_RECEIVED: 0,
+  BYTES_RECEIVED: 1,
+  /** Sizes of all messages begun, so that received / expected is the progress. */
+  BYTES_EXPECTED: 2,
+  MESSAGES_RECEIVED: 3,
+  BLOCKS_SENT: 4,
+  BYTES_SENT: 5,
+  MESSAGES_SENT: 6,
+  FIRST_BLOCK_COPIES: 7,
+  BYTES_COPIED: 8,
+  ANNOUNCEMENTS: 9,
+} as const;
+
+const SLOTS = 16;
+
+export function createCounters(): Float64Array {
+  return new Float64Array(new SharedArrayBuffer(SLOTS * Float64Array.BYTES_PER_ELEMENT));
+}

@@ -1,0 +1,43 @@
+/*
+ * What stands in front of every block, in a scatter/gather entry of its own (16 bytes, little endian):
+ *
+ *   byte  0                        8                 12                16
+ *         +------------------------+-----------------+-----------------+
+ *         | size of the message    | size of a block | message number  |
+ *         |  u64 bytes             |  u32 bytes      |  u32, from 0    |
+ *         +------------------------+-----------------+-----------------+
+ *
+ * RDMC (DSN 2018, section 4.2) puts the size into the immediate. That has 32 bits, and the exact size is needed
+ * at a member's first block, whichever block that is; so here the immediate is the block's number.
+ */
+import { HEADER_WORDS } from '../constants.js';
+
+const TWO_32 = 4_294_967_296;
+
+export function writeHeader(
+  words: Uint32Array,
+  slot: number,
+  sizeBytes: number,
+  blockSizeBytes: number,
+  message: number,
+): void {
+  const base = slot * HEADER_WORDS;
+  words[base] = sizeBytes;
+  words[base + 1] = sizeBytes / TWO_32;
+  words[base + 2] = blockSizeBytes;
+  words[base + 3] = message;
+}
+
+/** Larger than any safe integer where the sender wrote nonsense. */
+export function headerSize(words: Uint32Array, slot: number): number {
+  const base = slot * HEADER_WORDS;
+  return words[base]! + words[base + 1]! * TWO_32;
+}
+
+export function headerBlockSize(words: Uint32Array, slot: number): number {
+  return words[slot * HEADER_WORDS + 2]!;
+}
+
+export function headerMessage(words: Uint32Array, slot: number): number {
+  return words[slot * HEADER_WORDS + 3]!;
+}

@@ -1,0 +1,19 @@
+import type { Topology } from './plans.js';
+
+/** What a member's state machine is made of; addresses are those of registered memory. */
+export interface MachineConfig {
+  readonly topology: Topology;
+  /** Ranks of the neighbours; a `pair` is an index of this list. */
+  readonly neighbours: readonly number[];
+  /** The neighbour every first block comes from; −1 at the root. */
+  readonly firstPair: number;
+  readonly receiveWindow: number;
+  readonly sendWindow: number;
+  /** Largest block of the group, and the size of each of the `OPEN_MESSAGES` first-block buffers. */
+  readonly maxBlockBytes: number;
+  readonly buffersAddress: number;
+  readonly buffersLkey: number;
+  /** Headers: first those of the receive slots, then those of the send slots. */
+  readonly headers: Uint32Array;
+  readonly counters: Float64Array;
+}

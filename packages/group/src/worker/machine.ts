@@ -1,0 +1,106 @@
+import { Announcements } from './announcements.js';
+import { Counter } from './counters.js';
+import type { MachineConfig } from './machine-config.js';
+import { OpenMessage } from './open-message.js';
+import { blockCount } from '../blocks.js';
+import { Plans } from './plans.js';
+import type { GroupPort } from './port.js';
+import { ReceiveSide } from './receive-side.js';
+import { SendSide } from './send-side.js';
+
+/**
+ * One member of one group, as a pure state machine. Whatever happens is told to it by one of the methods, which
+ * change state only; `advance()` then posts all that this state allows. So progress is a function of the
+ * state and not of the order in which things were told.
+ *
+ * Why it cannot stand still: order all transfers of the group by (message, step). Take the first that has not
+ * happened. Its block came in an earlier step; its sender has posted and completed all its earlier
+ * sends; its receiver has had all its earlier blocks, so this one's receive is among the next `receiveWindow`,
+ * or is the first of its message, for which a buffer is free as soon as earlier messages are finished.
+ */
+export class GroupMachine {
+  readonly #open: OpenMessage[] = [];
+  readonly #plans: Plans;
+  readonly #announcements: Announcements;
+  readonly #receiveSide: ReceiveSide;
+  readonly #sendSide: SendSide;
+
+  constructor(
+    private readonly config: MachineConfig,
+    private readonly port: GroupPort,
+  ) {
+    const { topology, neighbours, counters, receiveWindow } = config;
+    this.#plans = new Plans(topology, neighbours);
+    this.#announcements = new Announcements(port, counters, neighbours.length, receiveWindow);
+    this.#receiveSide = new ReceiveSide(config, port, this.#plans, this.#announcements, this.#open);
+    this.#sendSide = new SendSide(config, port, this.#announcements, this.#receiveSide, this.#open);
+  }
+
+  /** Posts a receive for every announcement that can be outstanding; before anybody can announce anything. */
+  prepare(): void {
+    for (let pair = 0; pair < this.config.neighbours.length; pair += 1) {
+      for (let i = 0; i < this.config.receiveWindow; i += 1) this.port.receiveAnnouncement(pair);
+    }
+  }
+
+  /** Posts whatever is possible now. */
+  advance(): void {
+    this.#announcements.replenish();
+    this.#sendSide.advance();
+    this.#finish();
+    this.#receiveSide.advance();
+    this.#announcements.tell();
+  }
+
+  /** At the root: a message to send after those before. */
+  send(number: number, address: number, lkey: number, sizeBytes: number, blockSizeBytes: number): void {
+    const plan = this.#plans.for(blockCount(sizeBytes, blockSizeBytes));
+    const message = new OpenMessage(number, sizeBytes, blockSizeBytes, plan, true);
+    message.address = address;
+    message.lkey = lkey;
+    this.#open.push(message);
+  }
+
+  /** The application's answer to `incoming`. */
+  place(number: number, address: number, lkey: number): void {
+    const message = this.#open.find((candidate) => candidate.number === number && !candidate.placed);
+    if (!message) throw new Error(`No message ${number} waits for memory`);
+    this.#receiveSide.place(message, address, lkey);
+  }
+
+  /** @throws ProtocolViolation */
+  announced(pair: number, count: number): void {
+    this.#announcements.heard(pair, count);
+  }
+
+  announcementConfirmed(pair: number, number: number): void {
+    this.#announcements.confirmed(pair, number);
+  }
+
+  /** A block is in receive slot `slot`. @throws ProtocolViolation */
+  blockArrived(slot: number, immediate: number, bytes: number): void {
+    this.#receiveSide.arrived(slot, immediate, bytes);
+  }
+
+  sendCompleted(slot: number): void {
+    this.#sendSide.completed(slot);
+  }
+
+  /** Messages begun and not finished. */
+  get openMessages(): number {
+    return this.#open.length;
+  }
+
+  get outstandingSends(): number {
+    return this.#sendSide.outstanding;
+  }
+
+  #finish(): void {
+    while (this.#open.length > 0 && this.#open[0]!.finished) {
+      const message = this.#open.shift()!;
+      this.#sendSide.shifted();
+      this.config.counters[message.isSource ? Counter.MESSAGES_SENT : Counter.MESSAGES_RECEIVED]! += 1;
+      this.port.finished(message.number);
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import { HEADER_BYTES, MAX_BLOCKS_PER_MESSAGE, OPEN_MESSAGES } from '../constants.js';
+import { blockCount } from '../blocks.js';
+import type { Announcements } from './announcements.js';
+import { Counter } from './counters.js';
+import { headerBlockSize, headerMessage, headerSize } from './header.js';
+import type { MachineConfig } from './machine-config.js';
+import { OpenMessage } from './open-message.js';
+import type { Plans } from './plans.js';
+import { type GroupPort, ProtocolViolation } from './port.js';
+
+/**
+ * Posts receives in the order of the schedule, `receiveWindow` at most, and takes the blocks.
+ *
+ *   message m:  first block          | others, each into its place …      message m + 1:  first block …
+ *               into a first-block   |                                                    into another
+ *               buffer, before m is  | posted once the first is here                      first-block buffer
+ *               known at all         | and the application gave memory
+ *
+ * One order over all neighbours, so the first receive of a message follows the last of the one before it.
+ */
+export class ReceiveSide {
+  /** The receive slots that are free, as a stack. */
+  readonly #freeSlots: Uint8Array;
+  #freeCount: number;
+  /** Of each slot in use: the block it waits for and the message; `undefined` for a message not known yet. */
+  readonly #blocks: Uint32Array;
+  readonly #messages: (OpenMessage | undefined)[];
+  readonly #pairs: Uint16Array;
+  /** First-block buffers in use. */
+  #buffersInUse = 0;
+  /** The buffer that waits for the first block of the next message, or −1. */
+  #waitingBuffer = -1;
+  #nextNumber = 0;
+  /** The message whose receives are being posted. */
+  #posting: OpenMessage | undefined;
+
+  constructor(
+    private readonly config: MachineConfig,
+    private readonly port: GroupPort,
+    private readonly plans: Plans,
+    private readonly announcements: Announcements,
+    /** Messages begun and not finished, in order of number. */
+    private readonly open: OpenMessage[],
+  ) {
+    const slots = config.receiveWindow;
+    this.#freeSlots = Uint8Array.from({ length: slots }, (_, index) => slots - 1 - index);
+    this.#freeCount = slots;
+    this.#blocks = new Uint32Array(slots);
+    this.#messages = new Array<OpenMessage | undefined>(slots).fill(undefined);
+    this.#pairs = new Uint16Array(slots);
+  }
+
+  /** Posts what can be posted. */
+  advance(): void {
+    if (this.config.firstPair === -1) return;
+    while (this.#freeCount > 0) {
+      const message = this.#posting;
+      if (!message) {
+        if (!this.#postFirst()) return;
+      } else if (message.receivesPosted === message.blocks) {
+        this.#posting = undefined;
+      } else if (message.placed) {
+        this.#postNext(message);
+      } else {
+        return;
+      }
+    }
+  }
+
+  /**
+   * The receive `slot` was filled.
+   * @throws ProtocolViolation where block, header or length are not what the schedule says
+   */
+  arrived(slot: number, immediate: number, bytes: number): void {
+    let message = this.#messages[slot];
+    const isFirst = message === undefined;
+    message ??= this.#begin(slot, immediate);
+    this.#check(slot, message, immediate, bytes);
+    message.markReceived(immediate);
+    this.#release(slot);
+    const { counters } = this.config;
+    counters[Counter.BLOCKS_RECEIVED]! += 1;
+    counters[Counter.BYTES_RECEIVED]! += bytes - HEADER_BYTES;
+    if (isFirst) this.port.incoming(message.number, message.sizeBytes);
+  }
+
+  /** The application gave memory: the first block moves into its place. */
+  place(message: OpenMessage, address: number, lkey: number): void {
+    message.address = address;
+    message.lkey = lkey;
+    const length = message.length(message.firstBlock);
+    if (length > 0) {
+      this.port.copy(message.place(message.firstBlock), this.bufferAddress(message.buffer), length);
+      this.config.counters[Counter.FIRST_BLOCK_COPIES]! += 1;
+      this.config.counters[Counter.BYTES_COPIED]! += length;
+    }
+    this.freeBuffer(message);
+  }
+
+  /** Gives the first-block buffer back once nothing needs it. */
+  freeBuffer(message: OpenMessage): void {
+    if (message.buffer === -1 || !message.placed || message.sendsFromBuffer > 0) return;
+    this.#buffersInUse &= ~(1 << message.buffer);
+    message.buffer = -1;
+  }
+
+  bufferAddress(buffer: number): number {
+    return this.config.buffersAddress + buffer * this.config.maxBlockBytes;
+  }
+
+  #postFirst(): boolean {
+    if (this.#waitingBuffer !== -1 || this.open.length >= OPEN_MESSAGES) return false;
+    const buffer = this.#takeBuffer();
+    if (buffer === -1) return false;
+    this.#waitingBuffer = buffer;
+    const slot = this.#take(this.config.firstPair, undefined, 0);
+    const address = this.bufferAddress(buffer);
+    this.port.receive(
+      this.config.firstPair,
+      slot,
+      address,
+      this.config.maxBlockBytes,
+      this.config.buffersLkey,
+    );
+    return true;
+  }
+
+  #postNext(message: OpenMessage): void {
+    const index = message.receivesPosted;
+    const { receives } = message.plan;
+    if (!receives.has(index)) throw new Error(`The schedule has fewer than ${message.blocks} receives`);
+    const pair = receives.pair(index);
+    const block = receives.block(index);
+    message.receivesPosted += 1;
+    const slot = this.#take(pair, message, block);
+    this.port.receive(pair, slot, message.place(block), message.length(block), message.lkey);
+  }
+
+  /** The first block of a message not known before: its header says what comes. */
+  #begin(slot: number, immediate: number): OpenMessage {
+    const { headers, maxBlockBytes, firstPair } = this.config;
+    const sizeBytes = headerSize(headers, slot);
+    const blockSizeBytes = headerBlockSize(headers, slot);
+    const blocks = blockCount(sizeBytes, blockSizeBytes);
+    if (
+      !Number.isSafeInteger(sizeBytes) ||
+      !(blockSizeBytes >= 1 && blockSizeBytes <= maxBlockBytes) ||
+      blocks > MAX_BLOCKS_PER_MESSAGE
+    ) {
+      throw new ProtocolViolation(
+        firstPair,
+        `sent a header of ${sizeBytes} bytes in blocks of ${blockSizeBytes}; at most ${maxBlockBytes} are agreed`,
+      );
+    }
+    const plan = this.plans.for(blocks);
+    const message = new OpenMessage(this.#nextNumber, sizeBytes, blockSizeBytes, plan, false);
+    this.#nextNumber = (this.#nextNumber + 1) >>> 0;
+    if (!plan.receives.has(0) || plan.receives.pair(0) !== firstPair) {
+      throw new Error('The schedule lets the first block come from different members');
+    }
+    this.#blocks[slot] = plan.receives.block(0);
+    message.receivesPosted = 1;
+    message.firstBlock = immediate;
+    message.buffer = this.#waitingBuffer;
+    this.#waitingBuffer = -1;
+    this.#posting = message;
+    this.open.push(message);
+    this.config.counters[Counter.BYTES_EXPECTED]! += sizeBytes;
+    return message;
+  }
+
+  #check(slot: number, message: OpenMessage, immediate: number, bytes: number): void {
+    const { headers } = this.config;
+    const expected = this.#blocks[slot]!;
+    const found =
+      immediate === expected &&
+      bytes === HEADER_BYTES + message.length(expected) &&
+      headerMessage(headers, slot) === message.number &&
+      headerSize(headers, slot) === message.sizeBytes &&
+      headerBlockSize(headers, slot) === message.blockSizeBytes;
+    if (found) return;
+    throw new ProtocolViolation(
+      this.#pairs[slot]!,
+      `sent block ${immediate} of message ${headerMessage(headers, slot)} in ${bytes} bytes; the schedule says ` +
+        `block ${expected} of message ${message.number} in ${HEADER_BYTES + message.length(expected)} bytes`,
+    );
+  }
+
+  #take(pair: number, message: OpenMessage | undefined, block: number): number {
+    this.#freeCount -= 1;
+    const slot = this.#freeSlots[this.#freeCount]!;
+    this.#pairs[slot] = pair;
+    this.#messages[slot] = message;
+    this.#blocks[slot] = block;
+    this.announcements.posted(pair);
+    return slot;
+  }
+
+  #release(slot: number): void {
+    this.#messages[slot] = undefined;
+    this.#freeSlots[this.#freeCount] = slot;
+    this.#freeCount += 1;
+  }
+
+  #takeBuffer(): number {
+    for (let buffer = 0; buffer < OPEN_MESSAGES; buffer += 1) {
+      if ((this.#buffersInUse & (1 << buffer)) !== 0) continue;
+      this.#buffersInUse |= 1 << buffer;
+      return buffer;
+    }
+    return -1;
+  }
+}

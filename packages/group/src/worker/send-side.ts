@@ -1,0 +1,101 @@
+import type { Announcements } from './announcements.js';
+import { Counter } from './counters.js';
+import { writeHeader } from './header.js';
+import type { MachineConfig } from './machine-config.js';
+import type { OpenMessage } from './open-message.js';
+import type { GroupPort } from './port.js';
+import type { ReceiveSide } from './receive-side.js';
+
+/**
+ * Sends blocks strictly in the order of the schedule, message after message, `sendWindow` at once. The next one
+ * goes when its block is here and its target has announced a receive for it.
+ */
+export class SendSide {
+  readonly #freeSlots: Uint8Array;
+  #freeCount: number;
+  readonly #messages: (OpenMessage | undefined)[];
+  readonly #fromBuffer: Uint8Array;
+  readonly #lengths: Float64Array;
+  /** Number in `open` of the message whose sends are being posted. */
+  #cursor = 0;
+
+  constructor(
+    private readonly config: MachineConfig,
+    private readonly port: GroupPort,
+    private readonly announcements: Announcements,
+    private readonly receiveSide: ReceiveSide,
+    private readonly open: OpenMessage[],
+  ) {
+    const slots = config.sendWindow;
+    this.#freeSlots = Uint8Array.from({ length: slots }, (_, index) => slots - 1 - index);
+    this.#freeCount = slots;
+    this.#messages = new Array<OpenMessage | undefined>(slots).fill(undefined);
+    this.#fromBuffer = new Uint8Array(slots);
+    this.#lengths = new Float64Array(slots);
+  }
+
+  /** Blocks on their way. */
+  get outstanding(): number {
+    return this.config.sendWindow - this.#freeCount;
+  }
+
+  /** Posts what can be posted. */
+  advance(): void {
+    while (this.#cursor < this.open.length) {
+      const message = this.open[this.#cursor]!;
+      const { sends } = message.plan;
+      const index = message.sendsPosted;
+      if (!sends.has(index)) {
+        message.sendsEnded = true;
+        this.#cursor += 1;
+        continue;
+      }
+      if (this.#freeCount === 0) return;
+      const block = sends.block(index);
+      const pair = sends.pair(index);
+      if (!message.has(block) || !this.announcements.mayUse(pair)) return;
+      this.#post(message, pair, block);
+    }
+  }
+
+  /** The send in `slot` completed. */
+  completed(slot: number): void {
+    const message = this.#messages[slot]!;
+    this.#messages[slot] = undefined;
+    this.#freeSlots[this.#freeCount] = slot;
+    this.#freeCount += 1;
+    message.sendsCompleted += 1;
+    this.config.counters[Counter.BLOCKS_SENT]! += 1;
+    this.config.counters[Counter.BYTES_SENT]! += this.#lengths[slot]!;
+    if (this.#fromBuffer[slot] === 0) return;
+    message.sendsFromBuffer -= 1;
+    this.receiveSide.freeBuffer(message);
+  }
+
+  /** The first of the open messages was taken from the list. */
+  shifted(): void {
+    this.#cursor -= 1;
+  }
+
+  #post(message: OpenMessage, pair: number, block: number): void {
+    this.#freeCount -= 1;
+    const slot = this.#freeSlots[this.#freeCount]!;
+    const fromBuffer = !message.placed;
+    const length = message.length(block);
+    message.sendsPosted += 1;
+    this.#messages[slot] = message;
+    this.#lengths[slot] = length;
+    this.#fromBuffer[slot] = fromBuffer ? 1 : 0;
+    this.announcements.used(pair);
+    const headerSlot = this.config.receiveWindow + slot;
+    writeHeader(this.config.headers, headerSlot, message.sizeBytes, message.blockSizeBytes, message.number);
+    // Before the application gave memory only the first block is here: it goes on from where it landed.
+    if (fromBuffer) {
+      message.sendsFromBuffer += 1;
+      const address = this.receiveSide.bufferAddress(message.buffer);
+      this.port.send(pair, slot, block, address, length, this.config.buffersLkey);
+    } else {
+      this.port.send(pair, slot, block, message.place(block), length, message.lkey);
+    }
+  }
+}

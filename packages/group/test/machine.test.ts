@@ -1,0 +1,103 @@
+import { algorithms } from '@rdmc/schedule';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Counter } from '../src/worker/counters.js';
+import { type Simulation, simulate } from './support/simulated-group.js';
+
+const MAX_BLOCK = 16;
+
+function expectDelivered(simulation: Simulation): void {
+  const outcome = simulate(simulation);
+  const all = simulation.messages.map((_, index) => index);
+  expect(outcome.corrupt).toEqual([]);
+  expect(outcome.finished).toEqual(Array.from({ length: simulation.nodes }, () => all));
+  expect(outcome.mostReceives).toBeLessThanOrEqual(simulation.receiveWindow);
+  expect(outcome.mostSends).toBeLessThanOrEqual(simulation.sendWindow);
+  const copied = simulation.messages.filter(({ sizeBytes }) => sizeBytes > 0).length;
+  expect(outcome.copies).toEqual(Array.from({ length: simulation.nodes }, (_, rank) => (rank === 0 ? 0 : copied)));
+}
+
+const groups = fc.record({
+  algorithm: fc.constantFrom(...algorithms),
+  nodes: fc.integer({ min: 2, max: 20 }),
+  receiveWindow: fc.integer({ min: 1, max: 9 }),
+  sendWindow: fc.integer({ min: 1, max: 4 }),
+  seed: fc.integer({ min: 0, max: 0xffff_ffff }),
+  racks: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 20, maxLength: 20 }),
+  messages: fc.array(
+    fc.record({
+      sizeBytes: fc.oneof(
+        fc.integer({ min: 0, max: 200 }),
+        fc.constantFrom(0, 1, MAX_BLOCK - 1, MAX_BLOCK, MAX_BLOCK + 1),
+      ),
+      blockSizeBytes: fc.constantFrom(1, 3, 7, MAX_BLOCK),
+    }),
+    { minLength: 1, maxLength: 7 },
+  ),
+});
+
+describe('GroupMachine over a simulated wire', () => {
+  it('gives every member every message once, in order, with any interleaving', () => {
+    fc.assert(
+      fc.property(groups, ({ racks, ...group }) => {
+        expectDelivered({ ...group, racks: racks.slice(0, group.nodes), maxBlockBytes: MAX_BLOCK });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each(algorithms)('%s: works with the smallest windows for every n to 17', (algorithm) => {
+    for (let nodes = 2; nodes <= 17; nodes += 1) {
+      expectDelivered({
+        algorithm,
+        nodes,
+        racks: Array.from({ length: nodes }, (_, rank) => rank % 3),
+        messages: [
+          { sizeBytes: 65, blockSizeBytes: 8 },
+          { sizeBytes: 0, blockSizeBytes: 8 },
+          { sizeBytes: 8, blockSizeBytes: 8 },
+          { sizeBytes: 9, blockSizeBytes: 8 },
+        ],
+        maxBlockBytes: 8,
+        receiveWindow: 1,
+        sendWindow: 1,
+        seed: nodes,
+      });
+    }
+  });
+
+  it('counts blocks, bytes and one block copy per message', () => {
+    const sizes = [100, 16, 0];
+    const { counters } = simulate({
+      algorithm: 'binomial-pipeline',
+      nodes: 4,
+      messages: sizes.map((sizeBytes) => ({ sizeBytes, blockSizeBytes: MAX_BLOCK })),
+      maxBlockBytes: MAX_BLOCK,
+      receiveWindow: 4,
+      sendWindow: 2,
+      seed: 1,
+    });
+    for (const receiver of counters.slice(1)) {
+      expect(receiver[Counter.BLOCKS_RECEIVED]).toBe(7 + 1 + 1);
+      expect(receiver[Counter.BYTES_RECEIVED]).toBe(116);
+      expect(receiver[Counter.BYTES_EXPECTED]).toBe(116);
+      expect(receiver[Counter.MESSAGES_RECEIVED]).toBe(3);
+      expect(receiver[Counter.FIRST_BLOCK_COPIES]).toBe(2);
+    }
+    expect(counters[0]![Counter.MESSAGES_SENT]).toBe(3);
+    const sent = counters.reduce((sum, one) => sum + one[Counter.BYTES_SENT]!, 0);
+    expect(sent).toBe(3 * 116);
+  });
+
+  it('reads long plans in chunks', () => {
+    expectDelivered({
+      algorithm: 'binomial-tree',
+      nodes: 4,
+      messages: [{ sizeBytes: 40_000, blockSizeBytes: 1 }],
+      maxBlockBytes: 1,
+      receiveWindow: 8,
+      sendWindow: 2,
+      seed: 5,
+    });
+  });
+});

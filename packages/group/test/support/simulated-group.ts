@@ -1,0 +1,260 @@
+import { type Algorithm, createSchedule } from '@rdmc/schedule';
+import { HEADER_BYTES, HEADER_WORDS, OPEN_MESSAGES } from '../../src/constants.js';
+import { createCounters } from '../../src/worker/counters.js';
+import { GroupMachine } from '../../src/worker/machine.js';
+import type { GroupPort } from '../../src/worker/port.js';
+
+export interface SimulatedMessage {
+  readonly sizeBytes: number;
+  readonly blockSizeBytes: number;
+}
+
+export interface Simulation {
+  readonly algorithm: Algorithm;
+  readonly nodes: number;
+  readonly racks?: readonly number[];
+  readonly messages: readonly SimulatedMessage[];
+  readonly maxBlockBytes: number;
+  readonly receiveWindow: number;
+  readonly sendWindow: number;
+  readonly seed: number;
+}
+
+interface PostedReceive {
+  readonly slot: number;
+  readonly address: number;
+  readonly lengthBytes: number;
+}
+
+interface PostedSend {
+  readonly slot: number;
+  readonly block: number;
+  readonly address: number;
+  readonly lengthBytes: number;
+}
+
+interface Announcement {
+  readonly count: number;
+  readonly confirmAs: number;
+}
+
+/** A deterministic sequence of integers below a bound (mulberry32). */
+export function randomSequence(seed: number): (bound: number) => number {
+  let state = seed >>> 0;
+  return (bound) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) % bound;
+  };
+}
+
+const POISON = 0xee;
+
+/** One member with memory of its own; the machine's port to a wire on which every step is one event. */
+class Member implements GroupPort {
+  readonly machine: GroupMachine;
+  readonly counters = createCounters();
+  readonly headers: Uint32Array;
+  readonly neighbours: number[];
+  readonly memory: Uint8Array;
+  readonly receives: PostedReceive[][];
+  readonly controlReceives: number[];
+  readonly sends: PostedSend[][];
+  readonly announcements: Announcement[][];
+  /** What its completion queue holds. */
+  readonly completions: (() => void)[] = [];
+  readonly wanted: number[] = [];
+  readonly finishedMessages: number[] = [];
+  /** Region of each message here. */
+  readonly regions: number[] = [];
+  outstandingReceives = 0;
+  mostReceives = 0;
+  mostSends = 0;
+  copies = 0;
+  #free: number;
+
+  constructor(
+    readonly rank: number,
+    readonly simulation: Simulation,
+    private readonly onFinished: (member: Member, message: number) => void,
+  ) {
+    const { algorithm, nodes, racks, receiveWindow, sendWindow, maxBlockBytes, messages } = simulation;
+    const around = createSchedule({ algorithm, nodes, blocks: 1, racks }).neighbours(rank);
+    this.neighbours = [...new Set([...around.sendsTo, ...around.receivesFrom])].sort((a, b) => a - b);
+    const total = messages.reduce((sum, message) => sum + message.sizeBytes, 0);
+    this.memory = new Uint8Array(OPEN_MESSAGES * maxBlockBytes + total + messages.length);
+    this.#free = OPEN_MESSAGES * maxBlockBytes;
+    this.headers = new Uint32Array((receiveWindow + sendWindow) * HEADER_WORDS);
+    this.receives = this.neighbours.map(() => []);
+    this.sends = this.neighbours.map(() => []);
+    this.announcements = this.neighbours.map(() => []);
+    this.controlReceives = this.neighbours.map(() => 0);
+    this.machine = new GroupMachine(
+      {
+        topology: { algorithm, nodes, rank, racks },
+        neighbours: this.neighbours,
+        firstPair: around.firstFrom === undefined ? -1 : this.neighbours.indexOf(around.firstFrom),
+        receiveWindow,
+        sendWindow,
+        maxBlockBytes,
+        buffersAddress: 0,
+        buffersLkey: 1,
+        headers: this.headers,
+        counters: this.counters,
+      },
+      this,
+    );
+  }
+
+  allocate(bytes: number): number {
+    const address = this.#free;
+    this.#free += bytes;
+    return address;
+  }
+
+  receive(pair: number, slot: number, address: number, lengthBytes: number): void {
+    this.receives[pair]!.push({ slot, address, lengthBytes });
+    this.outstandingReceives += 1;
+    this.mostReceives = Math.max(this.mostReceives, this.outstandingReceives);
+  }
+
+  send(pair: number, slot: number, block: number, address: number, lengthBytes: number): void {
+    this.sends[pair]!.push({ slot, block, address, lengthBytes });
+    this.mostSends = Math.max(this.mostSends, this.machine.outstandingSends);
+  }
+
+  receiveAnnouncement(pair: number): void {
+    this.controlReceives[pair]! += 1;
+  }
+
+  announce(pair: number, count: number, confirmAs: number): void {
+    this.announcements[pair]!.push({ count, confirmAs });
+  }
+
+  copy(to: number, from: number, lengthBytes: number): void {
+    this.copies += 1;
+    this.memory.copyWithin(to, from, from + lengthBytes);
+  }
+
+  incoming(message: number, sizeBytes: number): void {
+    if (this.simulation.messages[message]?.sizeBytes !== sizeBytes) throw new Error(`wrong size ${sizeBytes}`);
+    this.wanted.push(message);
+  }
+
+  finished(message: number): void {
+    this.finishedMessages.push(message);
+    this.onFinished(this, message);
+  }
+}
+
+export interface Outcome {
+  readonly events: number;
+  readonly finished: number[][];
+  readonly corrupt: string[];
+  readonly mostReceives: number;
+  readonly mostSends: number;
+  readonly copies: number[];
+  /** What every member's counters say in the end. */
+  readonly counters: Float64Array[];
+}
+
+/**
+ * Runs a group over a simulated wire until nothing is left to happen. In each step one of all possible
+ * events is drawn: a block or an announcement crosses, a member takes some completions, an application gives memory.
+ * A block for which no receive is posted, and an announcement that finds none, are errors (RNR retries are 0).
+ */
+export function simulate(simulation: Simulation): Outcome {
+  const draw = randomSequence(simulation.seed);
+  const content = simulation.messages.map(({ sizeBytes }, index) => {
+    const byte = randomSequence(index + 1);
+    return Uint8Array.from({ length: sizeBytes }, () => byte(256));
+  });
+  const corrupt: string[] = [];
+  const members = Array.from(
+    { length: simulation.nodes },
+    (_, rank) => new Member(rank, simulation, finish),
+  );
+
+  function finish(member: Member, message: number): void {
+    const region = member.memory.subarray(member.regions[message], member.regions[message]! + content[message]!.length);
+    if (Buffer.compare(region, content[message]!) !== 0) corrupt.push(`member ${member.rank}, message ${message}`);
+    // The region belongs to the application again: whoever still reads from it spreads this.
+    region.fill(POISON);
+  }
+
+  for (const member of members) member.machine.prepare();
+  const root = members[0]!;
+  simulation.messages.forEach(({ sizeBytes, blockSizeBytes }, number) => {
+    const address = root.allocate(sizeBytes);
+    root.regions[number] = address;
+    root.memory.set(content[number]!, address);
+    root.machine.send(number, address, 1, sizeBytes, blockSizeBytes);
+  });
+  for (const member of members) member.machine.advance();
+
+  let events = 0;
+  for (;;) {
+    const possible = members.flatMap((member) => eventsOf(member, members, draw));
+    if (possible.length === 0) break;
+    possible[draw(possible.length)]!();
+    events += 1;
+  }
+  return {
+    events,
+    corrupt,
+    finished: members.map((member) => member.finishedMessages),
+    mostReceives: Math.max(...members.map((member) => member.mostReceives)),
+    mostSends: Math.max(...members.map((member) => member.mostSends)),
+    copies: members.map((member) => member.copies),
+    counters: members.map((member) => member.counters),
+  };
+}
+
+function eventsOf(member: Member, members: Member[], draw: (bound: number) => number): (() => void)[] {
+  const events: (() => void)[] = [];
+  member.neighbours.forEach((rank, pair) => {
+    const peer = members[rank]!;
+    if (member.sends[pair]!.length > 0) events.push(() => deliverBlock(member, pair, peer));
+    if (member.announcements[pair]!.length > 0) events.push(() => deliverAnnouncement(member, pair, peer));
+  });
+  if (member.completions.length > 0) events.push(() => takeCompletions(member, 1 + draw(4)));
+  if (member.wanted.length > 0) events.push(() => giveMemory(member, draw(member.wanted.length)));
+  return events;
+}
+
+function deliverBlock(from: Member, pair: number, to: Member): void {
+  const { slot, block, address, lengthBytes } = from.sends[pair]!.shift()!;
+  const back = to.neighbours.indexOf(from.rank);
+  const receive = to.receives[back]!.shift();
+  if (!receive) throw new Error(`RNR: ${from.rank} sent block ${block} to ${to.rank}, which was not ready`);
+  if (lengthBytes > receive.lengthBytes) throw new Error(`block ${block} does not fit its receive at ${to.rank}`);
+  const header = (from.simulation.receiveWindow + slot) * HEADER_WORDS;
+  to.headers.set(from.headers.subarray(header, header + HEADER_WORDS), receive.slot * HEADER_WORDS);
+  to.memory.set(from.memory.subarray(address, address + lengthBytes), receive.address);
+  to.outstandingReceives -= 1;
+  to.completions.push(() => to.machine.blockArrived(receive.slot, block, HEADER_BYTES + lengthBytes));
+  from.completions.push(() => from.machine.sendCompleted(slot));
+}
+
+function deliverAnnouncement(from: Member, pair: number, to: Member): void {
+  const { count, confirmAs } = from.announcements[pair]!.shift()!;
+  const back = to.neighbours.indexOf(from.rank);
+  if (to.controlReceives[back] === 0) throw new Error(`RNR: an announcement to ${to.rank} found no receive`);
+  to.controlReceives[back]! -= 1;
+  to.completions.push(() => to.machine.announced(back, count));
+  if (confirmAs !== 0) from.completions.push(() => from.machine.announcementConfirmed(pair, confirmAs));
+}
+
+function takeCompletions(member: Member, most: number): void {
+  for (const completion of member.completions.splice(0, most)) completion();
+  member.machine.advance();
+}
+
+function giveMemory(member: Member, which: number): void {
+  const [message] = member.wanted.splice(which, 1);
+  const address = member.allocate(member.simulation.messages[message!]!.sizeBytes);
+  member.regions[message!] = address;
+  member.machine.place(message!, address, 1);
+  member.machine.advance();
+}
