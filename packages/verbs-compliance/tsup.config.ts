@@ -1,10 +1,11 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: ['src/index.ts'],
+  // The agent is started by name, in workers and in processes.
+  entry: { index: 'src/index.ts', 'agent-main': 'src/agent/main.ts' },
   format: ['esm'],
   target: 'node20',
-  dts: true,
+  dts: { entry: 'src/index.ts' },
   clean: true,
   sourcemap: true,
 });

@@ -1,0 +1,128 @@
+import { crc32 } from 'node:zlib';
+import type {
+  ConnectOptions,
+  QueuePairAddress,
+  QueuePairStateName,
+  ReceiveWorkRequest,
+  SendWorkRequest,
+  WorkCompletion,
+} from '@rdmc/verbs';
+import { waitFor } from '../wait.js';
+import type { AgentState, QueueState } from './state.js';
+
+export interface QueuePairInfo {
+  readonly qp: number;
+  readonly number: number;
+  readonly address: QueuePairAddress;
+}
+
+export interface QueuePairSettings {
+  readonly sendDepth?: number;
+  readonly receiveDepth?: number;
+  readonly signalAll?: boolean;
+}
+
+/** Moves what the device has completed into the backlog. */
+export function drain(state: QueueState): void {
+  state.backlog.push(...state.queue.poll());
+}
+
+/** Takes `count` completions, waiting for them. */
+export async function takeCompletions(
+  state: QueueState,
+  count: number,
+  limitMs?: number,
+): Promise<WorkCompletion[]> {
+  return waitFor(
+    () => `${count} completions; ${state.backlog.length} came: ${JSON.stringify(state.backlog.slice(0, 4))}`,
+    () => {
+      if (state.backlog.length < count) drain(state);
+      return state.backlog.length >= count ? state.backlog.splice(0, count) : undefined;
+    },
+    limitMs,
+  );
+}
+
+/** Calls about completion queues, channels and queue pairs. */
+export function queueCalls(state: AgentState) {
+  return {
+    createChannel(args: { device: number }): number {
+      const entry = { channel: state.get('device', args.device).createCompletionChannel(), events: 0 };
+      entry.channel.onEvent(() => {
+        entry.events += 1;
+      });
+      return state.add('channel', entry);
+    },
+    events: (args: { channel: number }): number => state.get('channel', args.channel).events,
+    async waitEvent(args: { channel: number; beyond: number; limitMs?: number }): Promise<number> {
+      const entry = state.get('channel', args.channel);
+      const happened = (): number | undefined => (entry.events > args.beyond ? entry.events : undefined);
+      return waitFor(() => `event ${args.beyond + 1} of the channel`, happened, args.limitMs);
+    },
+    createCompletionQueue(args: { device: number; depth?: number; channel?: number }): number {
+      const device = state.get('device', args.device);
+      const queue = device.createCompletionQueue({
+        ...(args.depth === undefined ? {} : { depth: args.depth }),
+        ...(args.channel === undefined ? {} : { channel: state.get('channel', args.channel).channel }),
+      });
+      return state.add('cq', { queue, backlog: [] });
+    },
+    arm(args: { cq: number; solicitedOnly?: boolean }): void {
+      state.get('cq', args.cq).queue.arm({ solicitedOnly: args.solicitedOnly ?? false });
+    },
+    /** Waits for `count` completions and takes them. */
+    poll(args: { cq: number; count: number; limitMs?: number }): Promise<WorkCompletion[]> {
+      return takeCompletions(state.get('cq', args.cq), args.count, args.limitMs);
+    },
+    /** Takes what is there now. */
+    pollNow(args: { cq: number }): WorkCompletion[] {
+      const entry = state.get('cq', args.cq);
+      drain(entry);
+      return entry.backlog.splice(0);
+    },
+
+    createQueuePair(args: { pd: number; cq: number; receiveCq?: number } & QueuePairSettings): QueuePairInfo {
+      const { pd, cq, receiveCq, ...settings } = args;
+      const pair = state.get('pd', pd).createQueuePair({
+        sendQueue: state.get('cq', cq).queue,
+        receiveQueue: state.get('cq', receiveCq ?? cq).queue,
+        ...settings,
+      });
+      return { qp: state.add('qp', pair), number: pair.number, address: pair.address };
+    },
+    connect(args: { qp: number; address: QueuePairAddress; options: ConnectOptions }): Promise<void> {
+      return state.get('qp', args.qp).connect(args.address, args.options);
+    },
+    qpState: (args: { qp: number }): QueuePairStateName => state.get('qp', args.qp).state,
+    async waitQpState(args: { qp: number; wanted: string; limitMs?: number }): Promise<void> {
+      const qp = state.get('qp', args.qp);
+      const reached = (): true | undefined => (qp.state === args.wanted ? true : undefined);
+      await waitFor(() => `queue pair state ${args.wanted}, it is ${qp.state}`, reached, args.limitMs);
+    },
+    transport: (args: { qp: number }): string => state.get('qp', args.qp).transport,
+    postSend(args: { qp: number; requests: readonly SendWorkRequest[] }): void {
+      state.get('qp', args.qp).postSend(...args.requests);
+    },
+    /** Posts inline bytes and overwrites the caller's copy in the same turn. */
+    postInlineAndScribble(args: { qp: number; request: SendWorkRequest }): void {
+      const { inline } = args.request;
+      state.get('qp', args.qp).postSend(args.request);
+      inline?.fill(0xee);
+    },
+    postReceive(args: { qp: number; requests: readonly ReceiveWorkRequest[] }): void {
+      state.get('qp', args.qp).postReceive(...args.requests);
+    },
+    /** Moves to the error state and, in the same turn, takes the checksum that must never change again. */
+    modifyToError(args: { qp: number; region?: number }): number {
+      state.get('qp', args.qp).modifyToError();
+      return args.region === undefined ? 0 : crc32(state.get('region', args.region).view());
+    },
+    /** As `modifyToError`, by destroying the queue pair. */
+    async closeQueuePair(args: { qp: number; region?: number }): Promise<number> {
+      const closing = state.get('qp', args.qp).close();
+      const sum = args.region === undefined ? 0 : crc32(state.get('region', args.region).view());
+      await closing;
+      return sum;
+    },
+  };
+}

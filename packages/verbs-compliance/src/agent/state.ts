@@ -1,0 +1,83 @@
+import type {
+  CompletionChannel,
+  CompletionQueue,
+  Device,
+  MemoryRegion,
+  ProtectionDomain,
+  QueuePair,
+  WorkCompletion,
+} from '@rdmc/verbs';
+import { ComplianceError } from '../errors.js';
+
+/** A completion queue with what was polled and not asked for yet. */
+export interface QueueState {
+  readonly queue: CompletionQueue;
+  readonly backlog: WorkCompletion[];
+}
+
+/** A channel with the number of events it has delivered. */
+export interface ChannelState {
+  readonly channel: CompletionChannel;
+  events: number;
+}
+
+interface Kinds {
+  device: Device;
+  pd: ProtectionDomain;
+  region: MemoryRegion;
+  channel: ChannelState;
+  cq: QueueState;
+  qp: QueuePair;
+}
+export type Kind = keyof Kinds;
+
+/** Users before what they use. */
+const CLOSING_ORDER: readonly Kind[] = ['qp', 'region', 'cq', 'channel', 'pd', 'device'];
+const CLOSE_LIMIT_MS = 5_000;
+
+/** Everything one agent has open, by number: numbers travel, objects do not. */
+export class AgentState {
+  readonly #objects = new Map<number, { kind: Kind; object: Kinds[Kind] }>();
+  #next = 1;
+
+  add<K extends Kind>(kind: K, object: Kinds[K]): number {
+    const handle = this.#next++;
+    this.#objects.set(handle, { kind, object });
+    return handle;
+  }
+
+  get<K extends Kind>(kind: K, handle: number): Kinds[K] {
+    const entry = this.#objects.get(handle);
+    if (entry?.kind !== kind) {
+      throw new ComplianceError('ERR_RDMC_COMPLIANCE_SPEC', `Number ${handle} is no ${kind} of this peer`);
+    }
+    return entry.object as Kinds[K];
+  }
+
+  async close(handle: number): Promise<void> {
+    const entry = this.#objects.get(handle);
+    if (entry) await closeObject(entry.kind, entry.object);
+  }
+
+  /** Closes everything but the devices in `keep`, and forgets it. */
+  async reset(keep: readonly number[]): Promise<void> {
+    for (const kind of CLOSING_ORDER) {
+      const handles = [...this.#objects].filter(([handle, entry]) => {
+        return entry.kind === kind && !keep.includes(handle);
+      });
+      for (const [handle, entry] of handles.reverse()) {
+        this.#objects.delete(handle);
+        await closeObject(entry.kind, entry.object);
+      }
+    }
+  }
+}
+
+function closeObject(kind: Kind, object: Kinds[Kind]): Promise<void> {
+  if (kind === 'cq') return (object as QueueState).queue.close();
+  if (kind === 'channel') return (object as ChannelState).channel.close();
+  if (kind === 'region') {
+    return (object as MemoryRegion).close({ signal: AbortSignal.timeout(CLOSE_LIMIT_MS) });
+  }
+  return (object as Device | ProtectionDomain | QueuePair).close();
+}

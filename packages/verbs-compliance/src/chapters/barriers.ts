@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { End } from '../rig/end.js';
+import { range } from '../rig/expect.js';
+import { connected, type Peer } from '../rig/peer.js';
+import type { PeerRegion } from '../rig/region.js';
+import type { SuiteContext } from '../suite.js';
+import { waitFor } from '../wait.js';
+
+const SIZE = 64 * 1_048_576;
+const STRIDE = 4_096;
+const ENDLESS = 1_000_000;
+const MID_COPY_ATTEMPTS = 200;
+
+interface Attack {
+  readonly near: End;
+  readonly far: End;
+  readonly target: PeerRegion;
+  /** Ends when a WRITE of the loop fails. */
+  readonly loop: Promise<{ readonly failure: string | null }>;
+}
+
+/** `writer` writes 64 MiB into a region of `owner` again and again, every round different; one round is in. */
+async function attack(owner: Peer, writer: Peer): Promise<Attack> {
+  const [near, far] = await connected(owner, writer);
+  const [target, source] = await Promise.all([owner.region(SIZE), writer.region(SIZE)]);
+  await target.write(new Uint8Array(8));
+  const loop = writer.call('stampLoop', {
+    qp: far.qp,
+    cq: far.cq,
+    region: source.handle,
+    remote: target.remote(),
+    strideBytes: STRIDE,
+    rounds: ENDLESS,
+  });
+  // A test that fails before it waits for the loop must fail for its own reason.
+  loop.catch(() => undefined);
+  await waitFor(
+    () => 'the first round to land',
+    async () => ((await target.word()) > 0n ? true : undefined),
+  );
+  return { near, far, target, loop };
+}
+
+async function neverChangesAgain({ target, loop }: Attack, sum: number, failures: string[]): Promise<void> {
+  assert.equal(await target.checksum(), sum, 'the memory changed after the barrier');
+  const { failure } = await loop;
+  assert.ok(failure !== null && failures.includes(failure), `the writer's end: ${failure}`);
+  assert.equal(await target.checksum(), sum, 'the memory changed after the barrier');
+}
+
+function isStopped(pid: number): boolean {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+}
+
+/** Stops the writer's process at a moment when the target holds the head of a new round and the tail of the old. */
+async function stopMidCopy(writer: Peer, target: PeerRegion): Promise<void> {
+  const pid = writer.link.pid!;
+  for (const _ of range(MID_COPY_ATTEMPTS)) {
+    process.kill(pid, 'SIGSTOP');
+    await waitFor(
+      () => 'the writer to stop',
+      () => (isStopped(pid) ? true : undefined),
+    );
+    const [head, tail] = await Promise.all([target.read(0, 4), target.read(SIZE - STRIDE, 4)]);
+    if (Buffer.compare(head, tail) !== 0) return;
+    process.kill(pid, 'SIGCONT');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.fail(`the writer was never stopped in the middle of a copy, in ${MID_COPY_ATTEMPTS} attempts`);
+}
+
+export function barriers(context: SuiteContext): void {
+  const { test, startPeer } = context;
+  const revoked = ['REMOTE_ACCESS_ERROR'];
+  const gone = ['RETRY_EXCEEDED'];
+  const options = { timeoutMs: 60_000 };
+
+  test('revoke: once it returns, no byte changes', { ...options, bothWays: true }, async (a, b) => {
+    const running = await attack(a, b);
+    await neverChangesAgain(running, await running.target.revoke(), revoked);
+  });
+
+  test(
+    'the error state: once it is reached, no byte changes',
+    { ...options, bothWays: true },
+    async (a, b) => {
+      const running = await attack(a, b);
+      await running.near.receive(...range(5).map((id) => ({ id })));
+      const barrier = { qp: running.near.qp, region: running.target.handle };
+      const sum = await a.call('modifyToError', barrier);
+      await neverChangesAgain(running, sum, gone);
+      await running.near.ends(range(5).map((id) => [id, 'WORK_REQUEST_FLUSHED'] as const));
+      assert.equal(await running.near.state(), 'ERROR');
+    },
+  );
+
+  test('closing a queue pair: once it is closed, no byte changes', options, async (a, b) => {
+    const running = await attack(a, b);
+    const sum = await a.call('closeQueuePair', { qp: running.near.qp, region: running.target.handle });
+    await neverChangesAgain(running, sum, gone);
+  });
+
+  test('closing a region: what takes its place is never written', options, async (a, b) => {
+    const running = await attack(a, b);
+    await running.target.closeNow();
+    const next = await a.region(SIZE);
+    await next.fill(50);
+    const { failure } = await running.loop;
+    assert.ok(failure !== null && revoked.includes(failure), `the writer's end: ${failure}`);
+    await next.holds(50);
+  });
+
+  test('modifyToError flushes sends and receives in order', {}, async (a, b) => {
+    const [near] = await connected(a, b);
+    await near.receive(...range(6).map((id) => ({ id: 100 + id })));
+    // No receives at the other side: the sends wait.
+    await near.post(...range(6).map((id) => ({ id, opcode: 'SEND', signaled: id % 2 === 0 }) as const));
+    await near.modifyToError();
+    await near.modifyToError();
+    const completions = await near.poll(12);
+    assert.ok(completions.every(({ status }) => status === 'WORK_REQUEST_FLUSHED'));
+    const ids = completions.map(({ id }) => id);
+    assert.deepEqual(
+      ids.filter((id) => id < 100),
+      range(6),
+    );
+    assert.deepEqual(
+      ids.filter((id) => id >= 100),
+      range(6, 100),
+    );
+    await near.nothingMore();
+  });
+
+  const needs = ['secondProcess', 'barrierAgainstStoppedPeer'] as const;
+  const stopped = { ...options, needs };
+  test('revoke against a writer stopped in the middle of a copy', stopped, async (a) => {
+    const writer = await startPeer();
+    const running = await attack(a, writer);
+    await stopMidCopy(writer, running.target);
+    const sum = await running.target.revoke();
+    process.kill(writer.link.pid!, 'SIGCONT');
+    await neverChangesAgain(running, sum, revoked);
+  });
+
+  test('the error state against a writer stopped in the middle of a copy', stopped, async (a) => {
+    const writer = await startPeer();
+    const running = await attack(a, writer);
+    await stopMidCopy(writer, running.target);
+    const sum = await a.call('modifyToError', { qp: running.near.qp, region: running.target.handle });
+    process.kill(writer.link.pid!, 'SIGCONT');
+    await neverChangesAgain(running, sum, gone);
+  });
+
+  test(
+    'after a revoke against a stopped writer, its view and other regions still work',
+    stopped,
+    async (a, b) => {
+      const writer = await startPeer();
+      const running = await attack(a, writer);
+      const [near] = await connected(b, a);
+      const [mine, bystander] = await Promise.all([b.region(4_096), a.region(4_096)]);
+      await Promise.all([mine.fill(1), bystander.fill(50)]);
+      await stopMidCopy(writer, running.target);
+      await running.target.revoke();
+      await running.target.fill(7);
+      await near.run({ opcode: 'WRITE', sges: [mine.sge(0, 1_000)], remote: bystander.remote(100) });
+      process.kill(writer.link.pid!, 'SIGCONT');
+      await running.loop;
+      await running.target.holds(7);
+      await bystander.holdsOnly(1, 100, 1_000, 50);
+    },
+  );
+}

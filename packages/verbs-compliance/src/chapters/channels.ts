@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { range } from '../rig/expect.js';
+import { connected, type Peer } from '../rig/peer.js';
+import type { SuiteContext } from '../suite.js';
+
+const ROUNDS = 10_000;
+
+function channelOf(peer: Peer): Promise<number> {
+  return peer.call('createChannel', { device: peer.device });
+}
+
+export function channels({ test }: SuiteContext): void {
+  test('arm, event, poll, arm again', { bothWays: true }, async (a, b) => {
+    const channel = await channelOf(b);
+    const [near, far] = await connected(a, b, {}, { channel });
+    await far.receive(...range(4).map((id) => ({ id })));
+    let events = 0;
+    for (const id of range(4)) {
+      await b.call('arm', { cq: far.cq });
+      await near.run({ opcode: 'SEND' }, id);
+      events = await b.call('waitEvent', { channel, beyond: events });
+      await far.done(id);
+    }
+  });
+
+  test('a queue that is not armed makes no event', {}, async (a, b) => {
+    const channel = await channelOf(b);
+    const [near, far] = await connected(a, b, {}, { channel });
+    await far.receive({ id: 1 }, { id: 2 });
+    await near.run({ opcode: 'SEND' });
+    await far.done(1);
+    assert.equal(await b.call('events', { channel }), 0);
+    await b.call('arm', { cq: far.cq });
+    await near.run({ opcode: 'SEND' });
+    await b.call('waitEvent', { channel, beyond: 0 });
+    await far.done(2);
+  });
+
+  test('one channel serves many queues', {}, async (a, b) => {
+    const channel = await channelOf(b);
+    const pairs = await Promise.all(range(5).map(() => connected(a, b, {}, { channel })));
+    for (const [, far] of pairs) await far.receive({ id: 1 });
+    for (const [near, far] of pairs) {
+      const beyond = await b.call('events', { channel });
+      await b.call('arm', { cq: far.cq });
+      await near.run({ opcode: 'SEND' });
+      await b.call('waitEvent', { channel, beyond });
+      await far.done(1);
+    }
+  });
+
+  test('send completions and flushes make events too', {}, async (a, b) => {
+    const channel = await channelOf(a);
+    const [near, far] = await connected(a, b, { channel }, {});
+    await far.receive({ id: 1 });
+    await a.call('arm', { cq: near.cq });
+    await near.post({ id: 1, opcode: 'SEND' });
+    const events = await a.call('waitEvent', { channel, beyond: 0 });
+    await near.done(1);
+    await near.receive({ id: 2 });
+    await a.call('arm', { cq: near.cq });
+    await near.modifyToError();
+    await a.call('waitEvent', { channel, beyond: events });
+    await near.ends([[2, 'WORK_REQUEST_FLUSHED']]);
+  });
+
+  test('armed for solicited ones, only a solicited message or an error wakes', {}, async (a, b) => {
+    const channel = await channelOf(b);
+    const [near, far] = await connected(a, b, {}, { channel });
+    await far.receive({ id: 1 }, { id: 2 }, { id: 3 });
+    await b.call('arm', { cq: far.cq, solicitedOnly: true });
+    await near.run({ opcode: 'SEND' });
+    await far.done(1);
+    assert.equal(await b.call('events', { channel }), 0, 'events for a message nobody solicited');
+    await near.run({ opcode: 'SEND', solicited: true });
+    const events = await b.call('waitEvent', { channel, beyond: 0 });
+    await far.done(2);
+    await b.call('arm', { cq: far.cq, solicitedOnly: true });
+    await far.modifyToError();
+    await b.call('waitEvent', { channel, beyond: events });
+    await far.ends([[3, 'WORK_REQUEST_FLUSHED']]);
+  });
+
+  const long = { timeoutMs: 60_000 };
+  test(`no wake-up is lost in ${ROUNDS} rounds of random timing`, long, async (a, b) => {
+    const [ours, theirs] = await Promise.all([channelOf(a), channelOf(b)]);
+    const [near, far] = await connected(a, b, { channel: ours }, { channel: theirs });
+    const receives = range(4).map((id) => ({ id }));
+    await Promise.all([near.receive(...receives), far.receive(...receives)]);
+    const slept = await Promise.all([
+      a.call('pingPong', { qp: near.qp, cq: near.cq, channel: ours, rounds: ROUNDS, seed: 11, serves: true }),
+      b.call('pingPong', {
+        qp: far.qp,
+        cq: far.cq,
+        channel: theirs,
+        rounds: ROUNDS,
+        seed: 23,
+        serves: false,
+      }),
+    ]);
+    assert.ok(slept[0] + slept[1] > 0, 'some rounds slept, or nothing was tested');
+  });
+}

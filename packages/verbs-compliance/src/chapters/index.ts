@@ -1,0 +1,42 @@
+import type { SuiteContext } from '../suite.js';
+import { atomics } from './atomics.js';
+import { barriers } from './barriers.js';
+import { channels } from './channels.js';
+import { connecting } from './connecting.js';
+import { lifecycle } from './lifecycle.js';
+import { manyQueuePairs } from './many.js';
+import { oneSided } from './one-sided.js';
+import { opcodes } from './opcodes.js';
+import { ordering } from './ordering.js';
+import { peerDeath } from './peer-death.js';
+import { postingErrors } from './posting-errors.js';
+import { regions } from './regions.js';
+import { remoteErrors } from './remote-errors.js';
+import { requests } from './requests.js';
+import { receiverNotReady } from './rnr.js';
+import { scatterGather } from './scatter-gather.js';
+import { signalling } from './signalling.js';
+import { sizes } from './sizes.js';
+
+/** The chapters of the suite, in the order they run. */
+export const CHAPTERS = {
+  opcodes,
+  sizes,
+  'scatter-gather': scatterGather,
+  requests,
+  signalling,
+  ordering,
+  'receiver not ready': receiverNotReady,
+  'remote errors': remoteErrors,
+  'posting errors': postingErrors,
+  atomics,
+  'one-sided': oneSided,
+  channels,
+  'many queue pairs': manyQueuePairs,
+  regions,
+  barriers,
+  'peer death': peerDeath,
+  connecting,
+  lifecycle,
+} satisfies Record<string, (context: SuiteContext) => void>;
+export type ChapterName = keyof typeof CHAPTERS;

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { range } from '../rig/expect.js';
+import { connected, joinEnds } from '../rig/peer.js';
+import type { SuiteContext } from '../suite.js';
+
+const PAIRS = 200;
+const PER_PAIR = 5;
+const MIB = 1_048_576;
+const TRANSFERS = 24;
+
+export function manyQueuePairs({ test }: SuiteContext): void {
+  const options = { bothWays: true, timeoutMs: 60_000 };
+  test(`${PAIRS} queue pairs on one completion queue`, options, async (a, b) => {
+    const [cqA, cqB] = await Promise.all([a.completionQueue(4_096), b.completionQueue(4_096)]);
+    const depths = { sendDepth: 8, receiveDepth: 8 };
+    const ends = await Promise.all(
+      range(PAIRS).map(() => {
+        return Promise.all([a.end({ cq: cqA, ...depths }), b.end({ cq: cqB, ...depths })]);
+      }),
+    );
+    await Promise.all(ends.map(([near, far]) => joinEnds(near, far)));
+    const slot = PER_PAIR * 16;
+    const [from, to] = await Promise.all([a.region(PAIRS * slot), b.region(PAIRS * slot)]);
+    await Promise.all([from.fill(1), to.fill(50)]);
+    await Promise.all(
+      ends.map(([, far], i) => {
+        const receive = (k: number) => ({ id: i * PER_PAIR + k, sges: [to.sge(i * slot + 16 * k, 16)] });
+        return far.receive(...range(PER_PAIR).map(receive));
+      }),
+    );
+    await Promise.all(
+      ends.map(([near], i) => {
+        const send = (k: number) => {
+          const sges = [from.sge(i * slot + 16 * k, 16)];
+          return { id: i * PER_PAIR + k, opcode: 'SEND', sges } as const;
+        };
+        return near.post(...range(PER_PAIR).map(send));
+      }),
+    );
+    const total = PAIRS * PER_PAIR;
+    const [sent, received] = await Promise.all([ends[0]![0].poll(total), ends[0]![1].poll(total)]);
+    for (const [side, completions] of [sent, received].entries()) {
+      for (const [i, pair] of ends.entries()) {
+        const own = completions.filter(({ queuePair }) => queuePair === pair[side]!.number);
+        assert.ok(own.every(({ status }) => status === 'SUCCESS'));
+        assert.deepEqual(
+          own.map(({ id }) => id),
+          range(PER_PAIR, i * PER_PAIR),
+        );
+      }
+    }
+    await to.holds(1);
+  });
+
+  test('two queue pairs with much to send advance together', { needs: ['fairQueuePairs'] }, async (a, b) => {
+    const [cq, cqB] = await Promise.all([a.completionQueue(), b.completionQueue()]);
+    const pairs = await Promise.all(
+      range(2).map(() => Promise.all([a.end({ cq, sendDepth: TRANSFERS }), b.end({ cq: cqB })])),
+    );
+    for (const [near, far] of pairs) await joinEnds(near, far);
+    const [from, to] = await Promise.all([a.region(MIB), b.region(2 * MIB)]);
+    await Promise.all(
+      pairs.map(([near], i) => {
+        const request = { opcode: 'WRITE', sges: [from.sge()], remote: to.remote(i * MIB) } as const;
+        return near.post(...range(TRANSFERS).map((id) => ({ id, ...request })));
+      }),
+    );
+    const completions = await pairs[0]![0].poll(2 * TRANSFERS);
+    const ofFirst = completions.map(({ queuePair }) => queuePair === pairs[0]![0].number);
+    const winner = ofFirst.lastIndexOf(true) < ofFirst.lastIndexOf(false);
+    const whenWon = ofFirst.slice(0, ofFirst.lastIndexOf(winner));
+    const loserDone = whenWon.filter((first) => first !== winner).length;
+    const message = `one ended its ${TRANSFERS} while the other had ${loserDone}`;
+    assert.ok(loserDone >= TRANSFERS / 2, message);
+    assert.ok(completions.every(({ status }) => status === 'SUCCESS'));
+  });
+
+  test(
+    'a small message overtakes a large one of another queue pair',
+    { needs: ['fairQueuePairs'] },
+    async (a, b) => {
+      const size = 64 * MIB;
+      const cq = await a.completionQueue();
+      const [large, far] = await Promise.all([a.end({ cq }), b.end()]);
+      await joinEnds(large, far);
+      const [small, peer] = await Promise.all([a.end({ cq }), b.end()]);
+      await joinEnds(small, peer);
+      const [from, to] = await Promise.all([a.region(size), b.region(size)]);
+      await peer.receive({ id: 2 });
+      const write = { opcode: 'WRITE', sges: [from.sge()], remote: to.remote() } as const;
+      await Promise.all([large.post({ id: 1, ...write }), small.post({ id: 2, opcode: 'SEND' })]);
+      const ids = (await large.poll(2)).map(({ id }) => id);
+      assert.deepEqual(ids, [2, 1]);
+    },
+  );
+
+  test('a completion queue of its own for sends and for receives', {}, async (a, b) => {
+    const [near, far] = await connected(a, b);
+    const [sendCq, receiveCq] = await Promise.all([a.completionQueue(), a.completionQueue()]);
+    const info = await a.call('createQueuePair', { pd: await a.pd(), cq: sendCq, receiveCq });
+    const other = await b.end();
+    const target = { qp: info.qp, address: other.address, options: {} };
+    await Promise.all([a.call('connect', target), other.connect(info.address)]);
+    await a.call('postReceive', { qp: info.qp, requests: [{ id: 8 }] });
+    await other.run({ opcode: 'SEND' });
+    const received = await a.call('poll', { cq: receiveCq, count: 1 });
+    assert.deepEqual([received[0]!.id, received[0]!.opcode], [8, 'RECEIVE']);
+    await other.receive({ id: 9 });
+    await a.call('postSend', { qp: info.qp, requests: [{ id: 4, opcode: 'SEND' }] });
+    const sent = await a.call('poll', { cq: sendCq, count: 1 });
+    assert.deepEqual([sent[0]!.id, sent[0]!.opcode], [4, 'SEND']);
+    assert.deepEqual(await a.call('pollNow', { cq: receiveCq }), []);
+    await Promise.all([near.nothingMore(), far.nothingMore(), other.done(9)]);
+  });
+}

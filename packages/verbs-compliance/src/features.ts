@@ -1,0 +1,65 @@
+/**
+ * What a device can do beyond what every device must. A test that needs a feature the device lacks is skipped
+ * under a title that says so.
+ */
+export interface DeviceFeatures {
+  /** Memory given to `register` can be the target of peers. */
+  readonly remoteRegisteredMemory: boolean;
+  /** Large WRITEs are placed in increasing address order, in aligned units of `writeOrderUnitBytes`. */
+  readonly writeOrder: boolean;
+  /** Compare-and-swap and fetch-and-add. */
+  readonly atomics: boolean;
+  /** Unknown keys, bounds and misuse are refused when posted, not by a failed completion. */
+  readonly checksAtPosting: boolean;
+  /** Receives posted on a queue pair are flushed when its peer's process dies, though nothing is sent. */
+  readonly flushOnPeerDeath: boolean;
+  /** A request outstanding when the peer's process dies ends with RETRY_EXCEEDED within `peerDeathLimitMs`. */
+  readonly retryExceededOnPeerDeath: boolean;
+  /** Revoking and the error state are barriers even against a peer whose process is stopped. */
+  readonly barrierAgainstStoppedPeer: boolean;
+  /** A queue pair can be connected to one of its own device. */
+  readonly connectToSelf: boolean;
+  /** Two queue pairs with much to send advance together. */
+  readonly fairQueuePairs: boolean;
+  /** Devices opened with different keys do not connect: ERR_RDMC_WRONG_KEY. */
+  readonly admissionKey: boolean;
+  /** `attachDevice` opens a device in another thread of its process. */
+  readonly attachFromOtherThread: boolean;
+}
+export type FeatureName = keyof DeviceFeatures;
+
+/** The soft device between processes of one host. */
+export const SOFT_SHM: DeviceFeatures = {
+  remoteRegisteredMemory: false,
+  writeOrder: true,
+  atomics: true,
+  checksAtPosting: true,
+  flushOnPeerDeath: true,
+  retryExceededOnPeerDeath: true,
+  barrierAgainstStoppedPeer: true,
+  connectToSelf: true,
+  fairQueuePairs: true,
+  admissionKey: false,
+  attachFromOtherThread: true,
+};
+
+/** The soft device over TCP. */
+export const SOFT_TCP: DeviceFeatures = { ...SOFT_SHM, remoteRegisteredMemory: true, admissionKey: true };
+
+/**
+ * What the InfiniBand specification lets one expect of any RDMA device, and no more. Start from this for
+ * hardware, and add what its manual promises: `{ ...RDMA_DEVICE, writeOrder: true }`.
+ */
+export const RDMA_DEVICE: DeviceFeatures = {
+  remoteRegisteredMemory: true,
+  writeOrder: false,
+  atomics: true,
+  checksAtPosting: false,
+  flushOnPeerDeath: false,
+  retryExceededOnPeerDeath: true,
+  barrierAgainstStoppedPeer: true,
+  connectToSelf: true,
+  fairQueuePairs: false,
+  admissionKey: false,
+  attachFromOtherThread: false,
+};

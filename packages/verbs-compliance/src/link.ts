@@ -1,0 +1,134 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { Agent, type CallArguments, type CallName, type CallResult } from './agent/agent.js';
+import { ComplianceError, type ErrorRecord, PeerError } from './errors.js';
+
+/** How a peer ended. */
+export interface PeerExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** The way to one agent. */
+export interface Link {
+  /** Process id of the peer, where it has a process of its own. */
+  readonly pid: number | undefined;
+  call<N extends CallName>(name: N, args: CallArguments<N>): Promise<CallResult<N>>;
+  /** Resolves when the peer's thread or process is gone. */
+  readonly exited: Promise<PeerExit>;
+  /** Ends the peer without asking it; idempotent. */
+  stop(): Promise<PeerExit>;
+}
+
+interface Answer {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: ErrorRecord;
+}
+
+/** Calls on their way; fails them all when the peer is gone. */
+class PendingCalls {
+  readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  #next = 1;
+  #ended: PeerExit | undefined;
+
+  start(send: (id: number) => void): Promise<unknown> {
+    if (this.#ended) return Promise.reject(this.#gone(this.#ended));
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      send(id);
+    });
+  }
+
+  settle(answer: Answer): void {
+    const call = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if (answer.error) call?.reject(new PeerError(answer.error));
+    else call?.resolve(answer.value);
+  }
+
+  end(exit: PeerExit): void {
+    this.#ended = exit;
+    for (const call of this.#waiting.values()) call.reject(this.#gone(exit));
+    this.#waiting.clear();
+  }
+
+  #gone(exit: PeerExit): ComplianceError {
+    const how = `code ${exit.code}, signal ${exit.signal}`;
+    return new ComplianceError('ERR_RDMC_COMPLIANCE_PEER_GONE', `The peer has ended (${how})`);
+  }
+}
+
+/** The agent's built entry, beside this file once built. */
+const ENTRY = new URL('./agent-main.js', import.meta.url);
+
+/** A peer in the test's own thread. */
+export async function inThisThread(): Promise<Link> {
+  const agent = new Agent();
+  const exit: PeerExit = { code: 0, signal: null };
+  let end!: (exit: PeerExit) => void;
+  const exited = new Promise<PeerExit>((resolve) => {
+    end = resolve;
+  });
+  return {
+    pid: undefined,
+    call: (name, args) => agent.handle(name, args),
+    exited,
+    async stop() {
+      await agent.handle('reset', { keep: [] });
+      end(exit);
+      return exit;
+    },
+  };
+}
+
+/** A peer in a worker thread of the test's process. */
+export async function inWorker(): Promise<Link> {
+  const worker = new Worker(ENTRY, { execArgv: [] });
+  const pending = new PendingCalls();
+  worker.on('message', (answer: Answer) => pending.settle(answer));
+  const exited = new Promise<PeerExit>((resolve) => {
+    worker.once('error', () => undefined);
+    worker.once('exit', (code) => {
+      const exit = { code, signal: null };
+      pending.end(exit);
+      resolve(exit);
+    });
+  });
+  return {
+    pid: undefined,
+    call: (name, args) => pending.start((id) => worker.postMessage({ id, name, args })) as never,
+    exited,
+    async stop() {
+      await worker.terminate();
+      return exited;
+    },
+  };
+}
+
+/** A peer in a process of its own. */
+export async function inProcess(): Promise<Link> {
+  const child = fork(fileURLToPath(ENTRY), [], { serialization: 'advanced', execArgv: [] });
+  const pending = new PendingCalls();
+  child.on('message', (answer) => pending.settle(answer as Answer));
+  const exited = new Promise<PeerExit>((resolve) => {
+    child.once('exit', (code, signal) => {
+      const exit = { code, signal };
+      pending.end(exit);
+      resolve(exit);
+    });
+  });
+  return {
+    pid: child.pid,
+    // A child that is going away refuses messages; its exit fails the call.
+    call: (name, args) =>
+      pending.start((id) => child.send({ id, name, args } as never, () => undefined)) as never,
+    exited,
+    stop() {
+      child.kill('SIGKILL');
+      return exited;
+    },
+  };
+}

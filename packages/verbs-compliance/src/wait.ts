@@ -1,0 +1,24 @@
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { ComplianceError } from './errors.js';
+
+/** Longest wait for something that must happen; long, because machines that run tests are busy. */
+export const LIMIT_MS = 15_000;
+/** Turns of the event loop before a waiting test gives the processor away for a millisecond at a time. */
+const EAGER_TURNS = 100;
+
+/** Looks at `condition` until it gives something other than undefined. @throws ERR_RDMC_COMPLIANCE_TIMEOUT */
+export async function waitFor<T>(
+  what: () => string,
+  condition: () => T | undefined | Promise<T | undefined>,
+  limitMs = LIMIT_MS,
+): Promise<T> {
+  const end = performance.now() + limitMs;
+  for (let turn = 0; ; turn += 1) {
+    const value = await condition();
+    if (value !== undefined) return value;
+    if (performance.now() > end) {
+      throw new ComplianceError('ERR_RDMC_COMPLIANCE_TIMEOUT', `Not within ${limitMs} ms: ${what()}`);
+    }
+    await (turn < EAGER_TURNS ? nextTurn() : delay(1));
+  }
+}

@@ -1,0 +1,3 @@
+import { softOverShm } from './soft.js';
+
+softOverShm('worker');

@@ -1,0 +1,3 @@
+import { softOverTcp } from './soft.js';
+
+softOverTcp('process');

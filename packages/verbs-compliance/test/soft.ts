@@ -1,0 +1,29 @@
+import { networkInterfaces } from 'node:os';
+import {
+  type DeviceSource,
+  defineComplianceSuite,
+  type PlacementName,
+  SOFT_SHM,
+  SOFT_TCP,
+} from '@rdmc/verbs-compliance';
+import * as vitest from 'vitest';
+
+/** Runs the suite on the soft device over shared memory. */
+export function softOverShm(placement: PlacementName): void {
+  const device: DeviceSource = { options: { device: 'soft', transport: 'shm' } };
+  defineComplianceSuite({ name: 'soft/shm', features: SOFT_SHM, placement, device }, vitest);
+}
+
+/** Runs the suite on the soft device over TCP. */
+export function softOverTcp(placement: PlacementName, host = '127.0.0.1'): void {
+  const name = host.includes(':') ? 'soft/tcp over IPv6' : 'soft/tcp';
+  const device: DeviceSource = { options: { device: 'soft', transport: 'tcp', listen: { host } } };
+  defineComplianceSuite({ name, features: SOFT_TCP, placement, device }, vitest);
+}
+
+/** Whether this machine has the IPv6 loopback address. */
+export function hasIpv6(): boolean {
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ address }) => address === '::1'),
+  );
+}
