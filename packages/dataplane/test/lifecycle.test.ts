@@ -1,0 +1,175 @@
+import { DataPlane, DataPlaneError } from '@rdmc/dataplane';
+import { describe, expect, it } from 'vitest';
+import { Kind } from './fixtures/echo.mjs';
+import { ECHO, startEcho, until } from './planes.js';
+
+const withCode = (code: string) => expect.objectContaining({ code });
+const DIED = withCode('ERR_RDMC_DATAPLANE_DIED');
+const CLOSED = withCode('ERR_RDMC_DATAPLANE_CLOSED');
+
+describe('start', () => {
+  const protocols = [{ name: 'echo', module: ECHO }];
+  it.each([
+    ['an unknown option', { protocols, window: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
+    ['an unknown option of a protocol', { protocols: [{ name: 'a', modul: '' }] }, 'ERR_RDMC_UNKNOWN_OPTION'],
+    ['no protocols', { protocols: [] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['two of a name', { protocols: [...protocols, ...protocols] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a relative module', { protocols: [{ name: 'a', module: './a.js' }] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a negative window', { protocols, windowMs: -1 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a window that is no number', { protocols, windowMs: Number.NaN }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a ring that is no power of two', { protocols, eventRingBytes: 5000 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a ring that is too small', { protocols, commandRingBytes: 2048 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a depth of 0', { protocols, completionQueueDepth: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    [
+      'data no worker can take',
+      { protocols: [{ name: 'a', module: ECHO, data: () => 1 }] },
+      'ERR_RDMC_INVALID_OPTION',
+    ],
+  ])('refuses %s', async (_, options, code) => {
+    await expect(DataPlane.start(options as never)).rejects.toEqual(withCode(code));
+  });
+
+  it.each([
+    [
+      'a module that is not there',
+      { module: new URL('./fixtures/none.mjs', import.meta.url) },
+      'ERR_MODULE_NOT_FOUND',
+    ],
+    [
+      'a module without a factory',
+      { module: 'data:text/javascript,export%20const%20a=1' },
+      'ERR_RDMC_INVALID_PROTOCOL',
+    ],
+    [
+      'a factory that returns nothing',
+      { module: 'data:text/javascript,export%20default()=>1' },
+      'ERR_RDMC_INVALID_PROTOCOL',
+    ],
+    ['a factory that throws', { module: ECHO, data: { startError: true } }, 'ERR_TEST_START'],
+  ])('fails with the cause: %s', async (_, protocol, code) => {
+    const error = await DataPlane.start({ protocols: [{ name: 'a', ...protocol }] }).then(
+      () => undefined,
+      (reason: DataPlaneError) => reason,
+    );
+    expect(error).toBeInstanceOf(DataPlaneError);
+    expect(error).toMatchObject({ code: 'ERR_RDMC_DATAPLANE_START_FAILED', cause: { code } });
+  });
+
+  it('fails with the device’s error as the cause', async () => {
+    await expect(DataPlane.start({ device: { device: 'abacus' }, protocols })).rejects.toMatchObject({
+      code: 'ERR_RDMC_DATAPLANE_START_FAILED',
+      cause: { code: 'ERR_RDMC_UNKNOWN_DEVICE' },
+    });
+  });
+
+  it('ends with an abort, before and during', async () => {
+    await expect(DataPlane.start({ protocols, signal: AbortSignal.abort() })).rejects.toThrow(/abort/);
+    const controller = new AbortController();
+    const start = DataPlane.start({ protocols, signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(start).rejects.toThrow('enough');
+  });
+
+  it('shares the device with this thread', async () => {
+    const plane = await startEcho();
+    expect(plane.device.kind).toBe('soft');
+    expect(plane.protectionDomain.device).toBe(plane.device);
+  });
+});
+
+describe('close', () => {
+  it('carries out what was sent, delivers the last events, and is idempotent', async () => {
+    const plane = await startEcho({ data: { emitAtStop: true } });
+    const kinds: number[] = [];
+    plane.onEvent('echo', (kind) => kinds.push(kind));
+    const answers = Array.from({ length: 100 }, () => plane.command('echo', Kind.ECHO));
+    const first = plane.close();
+    expect(plane.close()).toBe(first);
+    await Promise.all([first, ...answers]);
+    expect(kinds).toEqual([101]);
+    expect(plane.closed).toBe(true);
+    await expect(plane.command('echo', Kind.ECHO)).rejects.toEqual(CLOSED);
+    expect(() => plane.post('echo', Kind.ECHO)).toThrow(CLOSED);
+    await plane[Symbol.asyncDispose]();
+  });
+
+  it('rejects what nobody answered', async () => {
+    const plane = await startEcho();
+    const never = plane.command('echo', Kind.NEVER);
+    const refused = expect(never).rejects.toEqual(CLOSED);
+    await plane.close();
+    await refused;
+  });
+
+  it('ends a worker that does not stop', async () => {
+    const warnings: string[] = [];
+    const logger = { debug: () => {}, warn: (_: object, message: string) => void warnings.push(message) };
+    for (const data of [{ stopNever: true }, undefined]) {
+      const plane = await startEcho({ data, logger });
+      if (!data) plane.post('echo', Kind.SPIN);
+      await plane.close({ timeoutMs: 50 });
+      expect(plane.closed).toBe(true);
+    }
+    expect(warnings).toHaveLength(2);
+  });
+
+  it('fails when a protocol fails to stop, and the worker is gone all the same', async () => {
+    const plane = await startEcho({ data: { stopError: true } });
+    await expect(plane.close()).rejects.toEqual(DIED);
+    expect(plane.closed).toBe(true);
+  });
+
+  it('by terminate needs no cooperation', async () => {
+    const plane = await startEcho();
+    const spinning = expect(plane.command('echo', Kind.SPIN)).rejects.toEqual(CLOSED);
+    await until(() => plane.counters().commands === 1);
+    await plane.terminate();
+    await spinning;
+    await plane.close();
+  });
+});
+
+describe('death', () => {
+  it.each([
+    ['an exception in a handler', Kind.THROW, { code: 'ERR_TEST_THROWN', message: 'thrown by the protocol' }],
+    ['a rejection nobody caught', Kind.REJECT, { message: 'rejected by the protocol' }],
+    ['process.exit in a handler', Kind.EXIT, undefined],
+  ])('by %s rejects everything that waits, with the cause', async (_, kind, cause) => {
+    const plane = await startEcho({ commandRingBytes: 4096 });
+    const deaths: DataPlaneError[] = [];
+    plane.onDeath((error) => deaths.push(error));
+    const waiting = [
+      plane.command('echo', Kind.NEVER),
+      plane.command('echo', kind),
+      ...Array.from({ length: 50 }, () => plane.command('echo', Kind.NEVER, new Uint8Array(500))),
+      plane.drained(),
+    ];
+    const reasons = (await Promise.allSettled(waiting)).map((result) => 'reason' in result && result.reason);
+    for (const reason of reasons) expect(reason).toEqual(DIED);
+    if (cause) expect(reasons[0]).toMatchObject({ cause });
+    else expect(reasons[0].message).toContain('exited with code 7');
+    expect(deaths).toHaveLength(1);
+    expect(plane.closed).toBe(true);
+    await expect(plane.command('echo', Kind.ECHO)).rejects.toEqual(DIED);
+    expect(() => plane.post('echo', Kind.ECHO)).toThrow(DIED);
+    await plane.close();
+    expect(plane.counters().commands).toBeGreaterThan(0);
+  });
+
+  it('is told to a listener that comes late, and not after a close', async () => {
+    const plane = await startEcho();
+    await expect(plane.command('echo', Kind.EXIT)).rejects.toEqual(DIED);
+    expect(await new Promise((resolve) => plane.onDeath(resolve))).toEqual(DIED);
+    const other = await startEcho();
+    other.onDeath(() => expect.unreachable('it was closed'));
+    await other.close();
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('still delivers the answers that were given before it', async () => {
+    const plane = await startEcho();
+    const answered = Array.from({ length: 20 }, (_, i) => plane.command('echo', Kind.ECHO, Uint8Array.of(i)));
+    plane.post('echo', Kind.EXIT);
+    expect(await Promise.all(answered)).toHaveLength(20);
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from '../src/constants.js';
+import { PollPolicy } from '../src/poll-policy.js';
+
+const LONG = CONTESTED_YIELD_NS + 1;
+
+describe('polling', () => {
+  it('goes on for the window after the last work', () => {
+    const policy = new PollPolicy(50, 0);
+    expect(policy.maySleep(49.9)).toBe(false);
+    expect(policy.maySleep(50)).toBe(true);
+    policy.worked(60);
+    expect(policy.maySleep(109)).toBe(false);
+    expect(policy.maySleep(110)).toBe(true);
+  });
+
+  it('sleeps at once with window 0, and never with window Infinity', () => {
+    expect(new PollPolicy(0, 5).maySleep(5)).toBe(true);
+    const poller = new PollPolicy(Number.POSITIVE_INFINITY, 0);
+    poller.yielded(LONG, 10);
+    expect(poller.maySleep(1e12)).toBe(false);
+  });
+
+  it('rests on a contested processor, and tries again afterwards', () => {
+    const policy = new PollPolicy(50, 0);
+    expect(policy.yielded(CONTESTED_YIELD_NS, 1)).toBe(false);
+    expect(policy.maySleep(1)).toBe(false);
+    expect(policy.yielded(LONG, 1)).toBe(true);
+    policy.worked(2);
+    expect(policy.maySleep(2)).toBe(true);
+    expect(policy.maySleep(1 + MIN_REST_MS)).toBe(false);
+  });
+
+  it('rests longer while it is contested again and again, up to a limit, and starts over after calm', () => {
+    const policy = new PollPolicy(1e9, 0);
+    let now = 0;
+    const rests: number[] = [];
+    for (let i = 0; i < 10; i += 1) {
+      policy.yielded(LONG, now);
+      let rest = 0;
+      while (policy.maySleep(now + rest)) rest += MIN_REST_MS;
+      rests.push(rest);
+      now += rest + 1;
+    }
+    expect(rests.slice(0, 3)).toEqual([MIN_REST_MS, MIN_REST_MS * 2, MIN_REST_MS * 4]);
+    expect(rests.at(-1)).toBe(MAX_REST_MS);
+    now += MAX_REST_MS * 2;
+    policy.yielded(LONG, now);
+    expect(policy.maySleep(now + MIN_REST_MS)).toBe(false);
+  });
+});
