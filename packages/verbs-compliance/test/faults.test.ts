@@ -1,0 +1,67 @@
+/** The suite must find faults: each faulty device fails in the chapter that covers its fault. */
+import type { ChapterName, ComplianceSpec, TestRunner } from '@rdmc/verbs-compliance';
+import { describe, expect, it } from 'vitest';
+
+// A hidden completion is waited for; read by the suite when it is loaded.
+process.env.RDMC_TEST_LIMIT_MS = '600';
+const { defineComplianceSuite, SOFT_SHM } = await import('@rdmc/verbs-compliance');
+
+type Body = () => Promise<void>;
+
+/** Runs a suite outside vitest; returns the titles that failed and how many ran. */
+async function run(spec: ComplianceSpec): Promise<{ failed: string[]; ran: number }> {
+  const tests: [string, Body][] = [];
+  const hooks: Record<'before' | 'after' | 'each', Body[]> = { before: [], after: [], each: [] };
+  const runner: TestRunner = {
+    describe: (_name, body) => body(),
+    it: Object.assign((title: string, _options: object, body: Body) => tests.push([title, body]), {
+      skip: () => undefined,
+    }),
+    beforeAll: (body) => hooks.before.push(body),
+    afterAll: (body) => hooks.after.push(body),
+    afterEach: (body) => hooks.each.push(body),
+  };
+  defineComplianceSuite(spec, runner);
+  const failed: string[] = [];
+  for (const hook of hooks.before) await hook();
+  for (const [title, body] of tests) {
+    await body().catch(() => failed.push(title));
+    for (const hook of hooks.each) await hook();
+  }
+  for (const hook of hooks.after) await hook();
+  return { failed, ran: tests.length };
+}
+
+function specWith(fault: string, chapter: ChapterName): ComplianceSpec {
+  const options = { device: 'soft', transport: 'shm', fault } as const;
+  const device = { options, module: new URL('./faulty-device.mjs', import.meta.url).href };
+  return { name: fault, features: SOFT_SHM, placement: 'thread', device, chapters: [chapter] };
+}
+
+const FAULTS: readonly [string, ChapterName, RegExp][] = [
+  ['sends the byte before', 'sizes', /of 65 bytes/],
+  ['loses bit 31 of immediates', 'requests', /carries all 32 bits/],
+  ['cuts ids to 32 bits', 'requests', /ids come back/],
+  ['signals everything', 'signalling', /unsignalled requests/],
+  ['completes in reverse', 'ordering', /in posting order/],
+  ['hides flushes', 'receiver not ready', /rnrRetries 0 ends/],
+  ['counts one byte too many', 'opcodes', /READ fetches/],
+  ['does not revoke', 'barriers', /^revoke: once it returns/],
+  ['misses some events', 'channels', /no wake-up is lost/],
+  ['wakes for everything', 'channels', /armed for solicited/],
+  ['fetches and adds twice', 'atomics', /10,000 additions/],
+];
+
+describe('a device that', () => {
+  it.each(FAULTS)('%s fails in chapter %s', { timeout: 60_000 }, async (fault, chapter, title) => {
+    const { failed, ran } = await run(specWith(fault, chapter));
+    expect(failed.join('\n')).toMatch(title);
+    expect(failed.length).toBeLessThan(ran);
+  });
+
+  it('has no fault fails in none of these', { timeout: 60_000 }, async () => {
+    for (const chapter of ['requests', 'signalling', 'receiver not ready'] as const) {
+      expect((await run(specWith('none', chapter))).failed).toEqual([]);
+    }
+  });
+});
