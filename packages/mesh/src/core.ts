@@ -12,7 +12,7 @@ import {
   FrameType,
   type MeshFailure,
 } from './frames.js';
-import type { Hello } from './hello.js';
+import { decodeReject, type Hello } from './hello.js';
 import {
   closedError,
   joinTimeout,
@@ -221,6 +221,12 @@ export class Core implements Roads {
       case FrameType.LEAVE:
         this.#left(link);
         break;
+      case FrameType.REJECT:
+        // The other side changed its mind between our HELLO and our CONFIRM.
+        throw new MeshError(
+          'ERR_RDMC_MESH_MEMBER_LOST',
+          `it refused: ${decodeReject(frame.payload).message}`,
+        );
       case FrameType.ABORT:
         this.#aborted(link, frame.payload);
         break;

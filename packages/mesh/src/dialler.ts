@@ -18,6 +18,7 @@ import {
   openSocket,
   type Security,
   socketEvent,
+  TLS_HEAD_BYTES,
   unreachable,
 } from './transport.js';
 import { describeVersions } from './verdict.js';
@@ -127,7 +128,7 @@ export class Dialler {
   async #answer(socket: Socket, reader: FrameReader): Promise<Hello> {
     const frame = await nextFrame(socket, reader).catch((error: unknown) => {
       // Without a key, an answer in TLS is the alert of a member that has one.
-      const tls = this.#security === undefined && looksLikeTls(reader.peek(2));
+      const tls = this.#security === undefined && looksLikeTls(reader.peek(TLS_HEAD_BYTES));
       throw tls ? dialledWithWrongKey(describeMember(this.#member), error) : error;
     });
     if (frame.type === FrameType.REJECT) throw this.#refusal(frame.payload);

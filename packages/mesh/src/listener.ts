@@ -17,11 +17,13 @@ import { describeAddress, isLoopbackHost } from './members.js';
 import { keyRequired, type ResolvedOptions } from './options.js';
 import {
   classifyServerFailure,
+  firstBytes,
   looksLikeTls,
   nextFrame,
   prepared,
   type Security,
   socketEvent,
+  TLS_HEAD_BYTES,
 } from './transport.js';
 
 export interface ListenerEvents {
@@ -115,7 +117,8 @@ export class Listener {
     const timer = setTimeout(() => socket.destroy(), HANDSHAKE_TIMEOUT_MS);
     this.#greet(socket, from)
       .catch((error: unknown) => {
-        socket.destroy();
+        // A refusal on its way out ends the connection by itself.
+        if (!socket.writableEnded) socket.destroy();
         this.#events.dropped(error, from);
       })
       .finally(() => {
@@ -145,6 +148,10 @@ export class Listener {
 
   async #secured(raw: Socket, from: string): Promise<Socket> {
     if (this.#security === undefined) return raw;
+    // A member without a key has to be told; TLS would only see a broken record.
+    if (!looksLikeTls(await firstBytes(raw))) {
+      throw this.#otherKeying(raw, `a connection from ${from} uses no cluster key, and this member has one`);
+    }
     const secured = this.#security.server(raw);
     try {
       await socketEvent(secured, 'secure');
@@ -160,14 +167,18 @@ export class Listener {
       if (frame.type !== FrameType.HELLO) throw protocolError(`frame type ${frame.type} in place of HELLO`);
       return decodeHello(frame.payload, this.#version);
     } catch (error) {
-      if (!looksLikeTls(reader.peek(2))) throw error;
-      const wrongKey = new MeshError(
-        'ERR_RDMC_MESH_WRONG_KEY',
+      if (!looksLikeTls(reader.peek(TLS_HEAD_BYTES))) throw error;
+      throw this.#otherKeying(
+        socket,
         `a connection from ${from} uses a cluster key, and this member has none`,
       );
-      this.#reject(socket, wrongKey);
-      throw wrongKey;
     }
+  }
+
+  #otherKeying(socket: Socket, message: string): MeshError {
+    const error = new MeshError('ERR_RDMC_MESH_WRONG_KEY', message);
+    this.#reject(socket, error);
+    return error;
   }
 
   #refuse(socket: Socket, error: MeshError): void {

@@ -89,42 +89,70 @@ export function socketEvent(socket: Socket, event: string): Promise<void> {
   });
 }
 
-/** Waits for one whole frame. The socket is paused when this resolves; later bytes stay in `reader`. */
+/** Waits for one whole frame. The socket is paused when this settles; later bytes stay in `reader`. */
 export function nextFrame(socket: Socket, reader: FrameReader): Promise<Frame> {
   return new Promise((resolve, reject) => {
     const stop = () => {
-      socket.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onError);
+      socket.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', fail);
       socket.pause();
     };
     const fail = (error: unknown) => {
       stop();
       reject(error);
     };
-    const take = () => {
+    const take = (): boolean => {
       try {
         const frame = reader.next();
-        if (frame === undefined) return;
+        if (frame === undefined) return false;
         stop();
         resolve(frame);
       } catch (error) {
         fail(error);
       }
+      return true;
     };
     const onData = (chunk: Buffer) => {
       reader.push(chunk);
       take();
     };
     const onEnd = () => fail(unreachable('the connection ended before it was introduced'));
-    const onError = (error: Error) => fail(error);
-    socket.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onError);
+    socket.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', fail);
     if (socket.destroyed) onEnd();
-    else take();
+    // A listener alone does not restart a socket that the last call paused.
+    else if (!take()) socket.resume();
   });
 }
 
-/** TLS records start with a content type (20 to 23) and the version 3.x. */
+/** Enough to tell TLS from a frame: a frame before the HELLO is short, so its third byte is 0. */
+export const TLS_HEAD_BYTES = 3;
+
+/** A TLS record starts with a content type (20 to 23) and a version, 3.1 to 3.4. */
 export function looksLikeTls(head: Buffer): boolean {
-  return head.length >= 2 && head[0]! >= 20 && head[0]! <= 23 && head[1] === 3;
+  if (head.length < TLS_HEAD_BYTES) return false;
+  return head[0]! >= 20 && head[0]! <= 23 && head[1] === 3 && head[2]! >= 1 && head[2]! <= 4;
+}
+
+/** Waits for the first bytes and puts them back, so that a TLS socket made of this one reads them. */
+export function firstBytes(socket: Socket): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let seen = Buffer.alloc(0);
+    const stop = () => {
+      socket.off('data', onData).off('end', onEnd).off('close', onEnd);
+      socket.pause();
+    };
+    const onData = (chunk: Buffer) => {
+      seen = Buffer.concat([seen, chunk]);
+      if (seen.length < TLS_HEAD_BYTES) return;
+      stop();
+      socket.unshift(seen);
+      resolve(seen.subarray(0, TLS_HEAD_BYTES));
+    };
+    const onEnd = () => {
+      stop();
+      reject(unreachable('the connection ended before its first bytes'));
+    };
+    socket.on('data', onData).on('end', onEnd).on('close', onEnd);
+  });
 }
 
 export function dialledWithWrongKey(where: string, cause: unknown): MeshError {

@@ -1,0 +1,230 @@
+import { describe, expect, it } from 'vitest';
+import { encodeFailure, encodeFrame, FrameType } from '../src/frames.js';
+import type { Mesh, MeshFailure } from '../src/index.js';
+import { assertWhole, failureOf, form, KEY, leaveOf, place, rejection, thrown, until } from './helpers.js';
+
+describe('failure', () => {
+  it.each([undefined, KEY])(
+    'of one pair is relayed to members with no evidence of their own, key %s',
+    async (key) => {
+      const { meshes, cores } = await form(4, { key });
+      // Member 3 stays well; only member 0 sees its connection end.
+      const others = [0, 1, 2].map((id) => failureOf(meshes[id]!, 3));
+      const self = failureOf(meshes[3]!, 1);
+      cores[3]!.links.get(0)!.dismiss();
+      for (const failure of await Promise.all(others)) {
+        expect(failure).toMatchObject({ member: 3, reporter: 0, code: 'ERR_RDMC_MESH_MEMBER_LOST' });
+      }
+      expect(await self).toMatchObject({ code: 'ERR_RDMC_MESH_EVICTED', reporter: 0 });
+      expect([...meshes[3]!.failed.keys()].sort()).toEqual([0, 1, 2]);
+      expect(meshes[1]!.peers.get(3)!.state).toBe('failed');
+      await assertWhole(meshes.slice(0, 3));
+    },
+  );
+
+  it('is told once, to late listeners too, and can be unsubscribed', async () => {
+    const { meshes } = await form(3);
+    const seen: MeshFailure[] = [];
+    meshes[1]!.onFailure((failure) => seen.push(failure));
+    const silent: MeshFailure[] = [];
+    meshes[1]!.onFailure((failure) => silent.push(failure))();
+    meshes[0]!.reportFailure(2, 'its queue pair broke');
+    meshes[0]!.reportFailure(2, 'again');
+    await failureOf(meshes[1]!, 2);
+    meshes[1]!.reportFailure(2, 'seen here too');
+    await assertWhole(meshes.slice(0, 2));
+    const expected = {
+      member: 2,
+      reporter: 0,
+      code: 'ERR_RDMC_MESH_MEMBER_REPORTED',
+      reason: 'its queue pair broke',
+    };
+    expect(seen).toEqual([expected]);
+    expect(silent).toEqual([]);
+    expect(await failureOf(meshes[1]!, 2)).toEqual(expected);
+    expect(meshes[1]!.failed.get(2)).toEqual(expected);
+  });
+
+  it('of a reported member reaches that member, which then has nobody', async () => {
+    const { meshes } = await form(3);
+    const heard = [0, 1].map((id) => failureOf(meshes[2]!, id));
+    meshes[0]!.reportFailure(2, 'its queue pair broke');
+    for (const failure of await Promise.all(heard)) {
+      expect(failure.code).toBe('ERR_RDMC_MESH_EVICTED');
+      expect(failure.reason).toContain('member 0 declared this member (2) failed: its queue pair broke');
+    }
+    expect(thrown(() => meshes[2]!.send(0, 'x', 1)).code).toBe('ERR_RDMC_MESH_MEMBER_LOST');
+  });
+
+  it('makes send, request and pending requests fail with the name of the lost member', async () => {
+    const { meshes, cores } = await form(3);
+    meshes[2]!.onRequest('never', () => new Promise(() => {}));
+    const pending = meshes[0]!.request(2, 'never', null);
+    const outcome = rejection(pending);
+    await meshes[0]!.request(2, 'other', null, { timeoutMs: 1 }).catch(() => {});
+    for (const link of cores[2]!.links.values()) link.dismiss();
+    const error = await outcome;
+    expect(error).toMatchObject({ code: 'ERR_RDMC_MESH_MEMBER_LOST', member: 2 });
+    expect(thrown(() => meshes[0]!.send(2, 'x', 1)).code).toBe('ERR_RDMC_MESH_MEMBER_LOST');
+    expect((await rejection(meshes[0]!.request(2, 'x', 1))).code).toBe('ERR_RDMC_MESH_MEMBER_LOST');
+    await failureOf(meshes[1]!, 2);
+    meshes[0]!.broadcast('still', 'here');
+    await assertWhole(meshes.slice(0, 2));
+  });
+
+  it('cannot be reported of oneself, of strangers, or without a reason', async () => {
+    const { meshes } = await form(2);
+    for (const [member, reason] of [
+      [0, 'me'],
+      [5, 'who'],
+      [1, ''],
+    ] as const) {
+      expect(thrown(() => meshes[0]!.reportFailure(member, reason)).code).toBe(
+        'ERR_RDMC_MESH_INVALID_ARGUMENT',
+      );
+    }
+    await assertWhole(meshes);
+  });
+
+  it('news with a malformed code is refused, and blames the one who sent it', async () => {
+    const { meshes, cores } = await form(3);
+    cores[2]!.links.get(0)!.send(encodeFailure({ member: 1, reporter: 2, code: 'x y', reason: '' }));
+    expect((await failureOf(meshes[0]!, 2)).code).toBe('ERR_RDMC_MESH_PROTOCOL');
+    expect(meshes[0]!.failed.has(1)).toBe(false);
+  });
+
+  it('a listener that throws hurts neither the mesh nor the other listeners', async () => {
+    const { meshes } = await form(3);
+    const uncaught: unknown[] = [];
+    const before = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    process.on('uncaughtException', (error) => uncaught.push(error));
+    try {
+      meshes[1]!.onFailure(() => {
+        throw new Error('from a listener');
+      });
+      meshes[0]!.reportFailure(2, 'test');
+      await failureOf(meshes[1]!, 2);
+      await until(() => uncaught.length === 1);
+      expect(uncaught).toEqual([new Error('from a listener')]);
+    } finally {
+      process.removeAllListeners('uncaughtException');
+      for (const listener of before) process.on('uncaughtException', listener);
+    }
+    await assertWhole(meshes.slice(0, 2));
+  });
+});
+
+describe('silence', () => {
+  it('is a failure when no sign of life comes', async () => {
+    const options = { heartbeatMs: 20, silenceTimeoutMs: 100 };
+    const where = await place(3);
+    // Member 2 says nothing for longer than the others wait.
+    const joinings = [0, 1, 2].map((id) =>
+      where.join(id, id === 2 ? { heartbeatMs: 60_000, silenceTimeoutMs: 0 } : options),
+    );
+    const meshes = (await Promise.all(joinings.map(({ mesh }) => mesh))) as Mesh[];
+    const failure = await failureOf(meshes[0]!, 2);
+    expect(failure.code).toBe('ERR_RDMC_MESH_MEMBER_SILENT');
+    expect(failure.reason).toContain('100 ms');
+    await assertWhole(meshes.slice(0, 2));
+    expect(meshes[0]!.failed.size).toBe(1);
+  });
+
+  it('is not counted while this process itself did not run', async () => {
+    const { meshes, cores } = await form(2, { heartbeatMs: 20, silenceTimeoutMs: 60 });
+    const before = Date.now();
+    while (Date.now() - before < 300);
+    // Two more ticks of each side's pulse must pass: both must have been heard again.
+    for (let round = 0; round < 4; round++) {
+      for (const core of cores) for (const link of core.links.values()) link.heard = false;
+      await until(() => cores.every((core) => [...core.links.values()].every((link) => link.heard)));
+    }
+    expect(meshes.map((mesh) => mesh.failed.size)).toEqual([0, 0]);
+    await assertWhole(meshes);
+  });
+});
+
+describe('leaving', () => {
+  it.each([undefined, KEY])('is heard as a leave and not as a failure, key %s', async (key) => {
+    const { meshes } = await form(3, { key });
+    const left = [0, 1].map((id) => leaveOf(meshes[id]!, 2));
+    await meshes[2]!.close();
+    await Promise.all(left);
+    await leaveOf(meshes[0]!, 2);
+    expect(meshes.map((mesh) => mesh.failed.size)).toEqual([0, 0, 0]);
+    expect(meshes[0]!.peers.get(2)!.state).toBe('left');
+    expect(thrown(() => meshes[0]!.send(2, 'x', 1)).code).toBe('ERR_RDMC_MESH_MEMBER_LEFT');
+    meshes[0]!.reportFailure(2, 'too late to matter');
+    expect(meshes[0]!.failed.size).toBe(0);
+    await assertWhole(meshes.slice(0, 2));
+  });
+
+  it('delivers what was sent before it', async () => {
+    const { meshes } = await form(2);
+    const bodies: unknown[] = [];
+    meshes[0]!.onMessage('last words', (_from, body) => bodies.push(body));
+    const left = leaveOf(meshes[0]!, 1);
+    for (let i = 0; i < 200; i++) meshes[1]!.send(0, 'last words', [i, 'x'.repeat(5000)]);
+    await meshes[1]!.close();
+    await left;
+    expect(bodies.length).toBe(200);
+  });
+
+  it('by everybody at once ends quickly and without failures', async () => {
+    const { meshes } = await form(4);
+    await Promise.all(meshes.map((mesh) => mesh.close()));
+    expect(meshes.map((mesh) => mesh.failed.size)).toEqual([0, 0, 0, 0]);
+  });
+
+  it('can be asked for twice, rejects what waits, and refuses what comes after', async () => {
+    const { meshes } = await form(2);
+    meshes[1]!.onRequest('never', () => new Promise(() => {}));
+    const pending = rejection(meshes[0]!.request(1, 'never', null));
+    const closing = meshes[0]!.close();
+    expect(meshes[0]!.close()).toBe(closing);
+    await meshes[0]![Symbol.asyncDispose]();
+    expect((await pending).code).toBe('ERR_RDMC_MESH_CLOSED');
+    expect(thrown(() => meshes[0]!.send(1, 'x', 1)).code).toBe('ERR_RDMC_MESH_CLOSED');
+    expect(thrown(() => meshes[0]!.send(0, 'x', 1)).code).toBe('ERR_RDMC_MESH_CLOSED');
+    expect(thrown(() => meshes[0]!.broadcast('x', 1)).code).toBe('ERR_RDMC_MESH_CLOSED');
+    expect(thrown(() => meshes[0]!.reportFailure(1, 'x')).code).toBe('ERR_RDMC_MESH_CLOSED');
+  });
+});
+
+describe('a loss while the mesh forms', () => {
+  it('before READY only undoes one connection, which is made again', async () => {
+    const where = await place(3);
+    const [a, b] = [where.join(0), where.join(1)];
+    await until(() => a.core.links.size === 1 && b.core.links.size === 1);
+    const link = a.core.links.get(1);
+    b.core.links.get(0)!.send(encodeFrame(99));
+    await until(() => a.core.links.has(1) && a.core.links.get(1) !== link);
+    const c = where.join(2);
+    await assertWhole(await Promise.all([a.mesh, b.mesh, c.mesh]));
+  });
+
+  it('of a member somebody else is ready with ends joining, and names it', async () => {
+    const where = await place(3);
+    const [a, b] = [where.join(0), where.join(1)];
+    await until(() => a.core.links.size === 1 && b.core.links.size === 1);
+    b.core.links
+      .get(0)!
+      .send(encodeFailure({ member: 2, reporter: 1, code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'gone' }));
+    const error = await rejection(a.mesh);
+    expect(error).toMatchObject({ code: 'ERR_RDMC_MESH_MEMBER_LOST', member: 2 });
+    expect((await rejection(b.mesh)).code).toBe('ERR_RDMC_MESH_JOIN_ABORTED');
+  });
+
+  it('a LEAVE from a member that cannot have joined is no leave', async () => {
+    const where = await place(3);
+    const [a, b] = [where.join(0), where.join(1)];
+    await until(() => a.core.links.size === 1 && b.core.links.size === 1);
+    const link = a.core.links.get(1)!;
+    b.core.links.get(0)!.send(encodeFrame(FrameType.LEAVE));
+    await until(() => a.core.links.get(1) !== link && a.core.links.size === 1);
+    expect(a.core.leaves.facts.size).toBe(0);
+    const c = where.join(2);
+    await assertWhole(await Promise.all([a.mesh, b.mesh, c.mesh]));
+  });
+});

@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach } from 'vitest';
+import type { Core } from '../src/core.js';
+import type { Member, MeshFailure, MeshOptions, ReservedPort } from '../src/index.js';
+import { type Mesh, MeshError, reserveLoopbackPorts } from '../src/index.js';
+import { joinMesh } from '../src/mesh.js';
+
+export const KEY = 'a cluster key of more than sixteen bytes';
+
+const open: { close(): Promise<unknown> }[] = [];
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(open.splice(0).map((each) => each.close()));
+});
+
+export interface Place {
+  readonly members: Member[];
+  readonly reserved: ReservedPort[];
+  /** Takes part as this member; whatever comes of it is closed after the test. */
+  join(id: number, options?: Partial<MeshOptions>, protocolVersion?: number): Joining;
+}
+
+export interface Joining {
+  readonly mesh: Promise<Mesh>;
+  readonly core: Core;
+}
+
+/** Ports and a list for `count` members, with a function that joins as one of them. */
+export async function place(count: number, host: '127.0.0.1' | '::1' = '127.0.0.1'): Promise<Place> {
+  const reserved = await reserveLoopbackPorts(count, host);
+  const members = reserved.map(({ port }, id) => ({ id, host, port }));
+  for (const { server } of reserved) {
+    open.push({ close: () => new Promise((resolve) => server.close(resolve)) });
+  }
+  const join = (id: number, options: Partial<MeshOptions> = {}, protocolVersion?: number): Joining => {
+    let core: Core | undefined;
+    const mesh = joinMesh(
+      { id, members, server: reserved[id]!.server, timeoutMs: 10_000, ...options },
+      {
+        ...(protocolVersion === undefined ? {} : { protocolVersion }),
+        observe: (created) => {
+          core = created;
+        },
+      },
+    );
+    mesh.catch(() => {});
+    if (core !== undefined) open.push(core);
+    return {
+      mesh,
+      get core() {
+        if (core === undefined) throw new Error('options were refused');
+        return core;
+      },
+    };
+  };
+  return { members, reserved, join };
+}
+
+export interface Formed extends Place {
+  readonly meshes: Mesh[];
+  readonly cores: Core[];
+}
+
+export async function form(
+  count: number,
+  options: Partial<MeshOptions> = {},
+  host: '127.0.0.1' | '::1' = '127.0.0.1',
+): Promise<Formed> {
+  const where = await place(count, host);
+  const joinings = where.members.map(({ id }) => where.join(id, options));
+  const meshes = await Promise.all(joinings.map(({ mesh }) => mesh));
+  return { ...where, meshes, cores: joinings.map(({ core }) => core) };
+}
+
+export function failureOf(mesh: Mesh, member: number): Promise<MeshFailure> {
+  return new Promise((resolve) => {
+    mesh.onFailure((failure) => {
+      if (failure.member === member) resolve(failure);
+    });
+  });
+}
+
+export function leaveOf(mesh: Mesh, member: number): Promise<void> {
+  return new Promise((resolve) => {
+    mesh.onLeave((id) => {
+      if (id === member) resolve();
+    });
+  });
+}
+
+/** The next `count` messages of a topic, as [from, body]. */
+export function messages(mesh: Mesh, topic: string, count: number): Promise<[number, unknown][]> {
+  return new Promise((resolve) => {
+    const seen: [number, unknown][] = [];
+    const stop = mesh.onMessage(topic, (from, body) => {
+      seen.push([from, body]);
+      if (seen.length === count) {
+        stop();
+        resolve(seen);
+      }
+    });
+  });
+}
+
+export async function rejection(promise: Promise<unknown>): Promise<MeshError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof MeshError) return error;
+    throw error;
+  }
+  throw new Error('it should have been rejected');
+}
+
+export function thrown(act: () => unknown): MeshError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof MeshError) return error;
+    throw error;
+  }
+  throw new Error('it should have thrown');
+}
+
+/** Waits for a condition that no event announces. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+/** A connection of somebody who is no member. */
+export async function stranger(member: Member): Promise<Socket> {
+  const socket = connect({ host: member.host, port: member.port });
+  sockets.push(socket);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+export async function closed(socket: Socket): Promise<void> {
+  socket.resume();
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+}
+
+/** Everybody still hears everybody. */
+export async function assertWhole(meshes: readonly Mesh[]): Promise<void> {
+  const heard = meshes.map((mesh) => messages(mesh, 'whole', meshes.length - 1));
+  for (const mesh of meshes) mesh.broadcast('whole', mesh.id);
+  await Promise.all(heard);
+}

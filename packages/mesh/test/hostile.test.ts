@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { SPARE_HANDSHAKES } from '../src/constants.js';
+import { encodeFrame, FrameType } from '../src/frames.js';
+import { decodeReject, encodeHello, type Hello } from '../src/hello.js';
+import type { MeshLogger } from '../src/index.js';
+import { membersDigest, validateMembers } from '../src/members.js';
+import { assertWhole, closed, failureOf, form, KEY, place, stranger, until } from './helpers.js';
+
+const randomBytes = Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919 + (i >> 3)) & 0xff));
+
+function hello(from: number, to: number, digest: Buffer): Hello {
+  return {
+    version: 1,
+    from,
+    to,
+    digest,
+    instance: Buffer.alloc(16, 9),
+    maxFrameBytes: 1 << 20,
+    attributes: {},
+  };
+}
+
+function oversized(): Buffer {
+  const bytes = Buffer.alloc(64);
+  bytes.writeUInt32LE(0xffff_fff0, 0);
+  return bytes;
+}
+
+const zero = Buffer.alloc(32);
+const notObject = encodeHello(hello(1, 0, zero)).subarray(0, 5 + 72);
+notObject.writeUInt32LE(73, 0);
+
+describe.each([undefined, KEY])('hostile bytes on the port, key %s', (key) => {
+  it.each([
+    ['garbage', randomBytes],
+    ['an oversized length', oversized()],
+    ['a zero length', Buffer.alloc(16)],
+    ['a HELLO without attributes', notObject],
+    ['a frame that is no HELLO', encodeFrame(FrameType.READY)],
+    ['a LEAVE', encodeFrame(FrameType.LEAVE)],
+    ['an HTTP request', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
+  ])('%s: dropped, logged, and nobody is hurt', async (_name, bytes) => {
+    const dropped: string[] = [];
+    const logger: MeshLogger = { warn: (_details, text) => dropped.push(text) };
+    const { meshes, cores, members } = await form(3, { key, logger });
+    const socket = await stranger(members[0]!);
+    socket.write(bytes);
+    await closed(socket);
+    await until(() => dropped.length === 1);
+    expect(dropped[0]).toContain('mesh: dropped 127.0.0.1:');
+    expect(cores[0]!.listener.strangers).toBe(0);
+    expect(meshes.map((mesh) => mesh.failed.size)).toEqual([0, 0, 0]);
+    await assertWhole(meshes);
+  });
+
+  it('garbage while joining does not keep the members from each other', async () => {
+    const where = await place(3);
+    const first = where.join(0, { key });
+    for (const bytes of [randomBytes, oversized(), Buffer.alloc(8)]) {
+      const socket = await stranger(where.members[0]!);
+      socket.write(bytes);
+      await closed(socket);
+    }
+    const others = [where.join(1, { key }), where.join(2, { key })];
+    await assertWhole(await Promise.all([first, ...others].map(({ mesh }) => mesh)));
+  });
+});
+
+describe('callers that do not introduce themselves', () => {
+  it('a half HELLO, then the end: dropped', async () => {
+    const { meshes, cores, members } = await form(2);
+    const socket = await stranger(members[0]!);
+    socket.end(encodeHello(hello(1, 0, zero)).subarray(0, 40));
+    await closed(socket);
+    await until(() => cores[0]!.listener.strangers === 0);
+    await assertWhole(meshes);
+  });
+
+  it('one byte now and then: dropped after five seconds, members undisturbed', async () => {
+    const { meshes, cores, members } = await form(2);
+    const socket = await stranger(members[0]!);
+    const bytes = encodeHello(hello(1, 0, zero));
+    let sent = 0;
+    const drip = setInterval(() => socket.write(bytes.subarray(sent, ++sent)), 100);
+    socket.once('close', () => clearInterval(drip));
+    await until(() => cores[0]!.listener.strangers === 1);
+    await assertWhole(meshes);
+    await closed(socket);
+    expect(sent).toBeLessThan(bytes.length);
+    await until(() => cores[0]!.listener.strangers === 0);
+    await assertWhole(meshes);
+  });
+
+  it('more connections than are possible: the surplus is turned away, none is forgotten', async () => {
+    const { meshes, cores, members } = await form(2);
+    const limit = SPARE_HANDSHAKES + 2;
+    const silent = await Promise.all(Array.from({ length: limit }, () => stranger(members[0]!)));
+    await until(() => cores[0]!.listener.strangers === limit);
+    const surplus = await stranger(members[0]!);
+    await closed(surplus);
+    expect(cores[0]!.listener.strangers).toBe(limit);
+    await assertWhole(meshes);
+    for (const socket of silent) socket.destroy();
+    await until(() => cores[0]!.listener.strangers === 0);
+  });
+});
+
+describe('a well-formed HELLO that does not fit', () => {
+  it.each([
+    ['another list', hello(1, 0, zero), 'ERR_RDMC_MESH_MEMBERS_DIFFER'],
+    ['another version', { ...hello(1, 0, zero), version: 2 }, 'ERR_RDMC_MESH_VERSION'],
+  ])('%s, after the mesh has formed: told so, nobody hurt', async (_name, greeting, code) => {
+    const { meshes, members } = await form(2);
+    const socket = await stranger(members[0]!);
+    socket.write(encodeHello(greeting));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer[4]).toBe(FrameType.REJECT);
+    expect(decodeReject(answer.subarray(5)).code).toBe(code);
+    await closed(socket);
+    await assertWhole(meshes);
+  });
+
+  it('a member that is there already, and one that dials the wrong way round', async () => {
+    const { meshes, members } = await form(3);
+    const digest = membersDigest(validateMembers(members));
+    for (const [from, to, code] of [
+      [2, 1, 'ERR_RDMC_MESH_DUPLICATE_MEMBER'],
+      [0, 1, 'ERR_RDMC_MESH_PROTOCOL'],
+      [7, 1, 'ERR_RDMC_MESH_PROTOCOL'],
+      [2, 0, 'ERR_RDMC_MESH_WRONG_MEMBER'],
+    ] as const) {
+      const socket = await stranger(members[1]!);
+      socket.write(encodeHello(hello(from, to, digest)));
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(decodeReject(answer.subarray(5)).code).toBe(code);
+      await closed(socket);
+    }
+    await assertWhole(meshes);
+  });
+
+  it('an introduced peer that sends nonsense has failed, and the others learn why', async () => {
+    for (const bytes of [
+      oversized(),
+      encodeFrame(99),
+      encodeFrame(FrameType.MESSAGE, Buffer.from([0, 0])),
+      encodeFrame(FrameType.MESSAGE, Buffer.from([1, 0, 97]), Buffer.from('{')),
+      encodeFrame(FrameType.FAILURE, Buffer.alloc(3)),
+      encodeFrame(FrameType.REPLY, Buffer.alloc(2)),
+    ]) {
+      const { meshes, cores } = await form(3);
+      const heard = failureOf(meshes[1]!, 2);
+      cores[2]!.links.get(0)!.send(bytes);
+      const failure = await heard;
+      expect(failure).toMatchObject({ member: 2, reporter: 0, code: 'ERR_RDMC_MESH_PROTOCOL' });
+      await assertWhole([meshes[0]!, meshes[1]!]);
+    }
+  });
+});
