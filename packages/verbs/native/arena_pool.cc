@@ -1,0 +1,206 @@
+#include "arena_pool.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "failure.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace rdmc {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+size_t roundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+}  // namespace
+
+void populateRange(uint8_t* base, size_t length) {
+  if (::madvise(base, length, MADV_POPULATE_WRITE) == 0) return;
+  if (errno == ENOMEM || errno == EFAULT) throw systemFailure("madvise", "Faulting in memory", errno);
+  // An atomic addition of zero touches a page without disturbing what others write into it.
+  for (size_t at = 0; at < length; at += kPage) __atomic_fetch_add(base + at, 0, __ATOMIC_RELAXED);
+}
+
+Mapping mapArena(int fd, size_t length) {
+  // Reserve one chunk more, so that the mapping can begin at a multiple of a chunk.
+  void* reserved = ::mmap(nullptr, length + kChunkBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) throw systemFailure("mmap", "Reserving addresses for an arena", errno);
+  auto start = reinterpret_cast<uintptr_t>(reserved);
+  const uintptr_t aligned = roundUp(start, kChunkBytes);
+  if (aligned > start) ::munmap(reserved, aligned - start);
+  const uintptr_t tail = aligned + length;
+  ::munmap(reinterpret_cast<void*>(tail), start + length + kChunkBytes - tail);
+  void* base = ::mmap(reinterpret_cast<void*>(aligned), length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+  if (base == MAP_FAILED) {
+    const int err = errno;
+    ::munmap(reinterpret_cast<void*>(aligned), length);
+    throw systemFailure("mmap", "Mapping an arena", err);
+  }
+  ::madvise(base, length, MADV_HUGEPAGE);
+  ::madvise(base, length, MADV_DONTFORK);
+  return Mapping(base, length);
+}
+
+Extent::~Extent() { pool->release(*this); }
+
+std::shared_ptr<Arena> ArenaPool::createArena(size_t length, bool shared) {
+  auto arena = std::make_shared<Arena>();
+  arena->fd = Fd(::memfd_create("rdmc-arena", MFD_CLOEXEC));
+  if (!arena->fd.valid()) throw systemFailure("memfd_create", "Creating an arena", errno);
+  if (::ftruncate(arena->fd.get(), off_t(length)) != 0) {
+    throw systemFailure("ftruncate", "Sizing an arena of " + std::to_string(length) + " bytes", errno);
+  }
+  arena->memory = mapArena(arena->fd.get(), length);
+  arena->shared = shared;
+  arena->free[0] = length;
+  arena->freeBytes = length;
+  arena->populated.resize(length / kChunkBytes);
+  arena->id = nextId_++;
+  arenas_[arena->id] = arena;
+  return arena;
+}
+
+std::shared_ptr<Extent> ArenaPool::carve(size_t length) {
+  const bool own = length >= kOwnArenaFrom;
+  const size_t need = roundUp(length, own ? kChunkBytes : kPage);
+  std::shared_ptr<Arena> chosen;
+  if (own) {
+    // The smallest idle arena that is at most a quarter too large.
+    for (uint32_t id : idle_) {
+      const auto& arena = arenas_[id];
+      const size_t size = arena->memory.length();
+      if (size >= need && size <= need + need / 4 && (!chosen || size < chosen->memory.length())) chosen = arena;
+    }
+    if (chosen) {
+      idle_.remove(chosen->id);
+    } else {
+      chosen = createArena(need, false);
+    }
+    chosen->free.clear();
+    chosen->freeBytes = 0;
+    return std::make_shared<Extent>(shared_from_this(), chosen, 0, need);
+  }
+  for (auto& [id, arena] : arenas_) {
+    if (!arena->shared || arena->freeBytes < need) continue;
+    for (auto& [offset, size] : arena->free) {
+      if (size >= need) {
+        chosen = arena;
+        break;
+      }
+    }
+    if (chosen) break;
+  }
+  if (!chosen) chosen = createArena(kSharedArenaBytes, true);
+  for (auto it = chosen->free.begin(); it != chosen->free.end(); ++it) {
+    if (it->second < need) continue;
+    const size_t offset = it->first;
+    const size_t rest = it->second - need;
+    chosen->free.erase(it);
+    if (rest > 0) chosen->free[offset + need] = rest;
+    chosen->freeBytes -= need;
+    return std::make_shared<Extent>(shared_from_this(), chosen, offset, need);
+  }
+  throw Failure("ERR_RDMC_OUT_OF_MEMORY", "No arena has room");
+}
+
+void ArenaPool::populate(Extent& extent) {
+  Arena& arena = *extent.arena;
+  const size_t first = extent.offset / kChunkBytes;
+  const size_t last = (extent.offset + extent.length - 1) / kChunkBytes;
+  for (size_t chunk = first; chunk <= last; ++chunk) {
+    if (arena.populated[chunk]) continue;
+    populateRange(arena.memory.data() + chunk * kChunkBytes, kChunkBytes);
+  }
+}
+
+std::shared_ptr<Extent> ArenaPool::allocate(size_t length) {
+  std::shared_ptr<Extent> extent;
+  {
+    std::lock_guard guard(mutex_);
+    extent = carve(length);
+  }
+  populate(*extent);  // outside the lock: other threads may allocate meanwhile
+  std::lock_guard guard(mutex_);
+  const size_t last = (extent->offset + extent->length - 1) / kChunkBytes;
+  for (size_t chunk = extent->offset / kChunkBytes; chunk <= last; ++chunk) extent->arena->populated[chunk] = true;
+  return extent;
+}
+
+std::shared_ptr<Arena> ArenaPool::find(uint32_t id) {
+  std::lock_guard guard(mutex_);
+  const auto found = arenas_.find(id);
+  return found == arenas_.end() ? nullptr : found->second;
+}
+
+uint32_t ArenaPool::replace(Extent& extent) {
+  std::lock_guard guard(mutex_);
+  auto fresh = createArena(roundUp(extent.length, kChunkBytes), false);
+  fresh->free.clear();
+  fresh->freeBytes = 0;
+  std::memcpy(fresh->memory.data(), extent.data(), extent.length);
+  void* placed = ::mmap(extent.data(), extent.length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fresh->fd.get(), 0);
+  if (placed == MAP_FAILED) throw systemFailure("mmap", "Giving a region fresh memory", errno);
+  extent.abandoned = true;
+  return fresh->id;
+}
+
+void ArenaPool::release(Extent& extent) {
+  std::vector<uint32_t> gone;
+  {
+    std::lock_guard guard(mutex_);
+    Arena& arena = *extent.arena;
+    if (extent.abandoned) {
+      // The addresses no longer show this arena's pages: an own arena goes, a shared one loses the room.
+      if (!arena.shared && arenas_.erase(arena.id)) gone.push_back(arena.id);
+    } else if (!arena.shared) {
+      arena.free[0] = extent.length;
+      arena.freeBytes = extent.length;
+      idle_.push_back(arena.id);
+      trim(gone);
+    } else {
+      auto [it, added] = arena.free.emplace(extent.offset, extent.length);
+      arena.freeBytes += extent.length;
+      auto next = std::next(it);
+      if (next != arena.free.end() && it->first + it->second == next->first) {
+        it->second += next->second;
+        arena.free.erase(next);
+      }
+      if (it != arena.free.begin()) {
+        auto previous = std::prev(it);
+        if (previous->first + previous->second == it->first) {
+          previous->second += it->second;
+          arena.free.erase(it);
+        }
+      }
+    }
+  }
+  for (uint32_t id : gone) {
+    if (onGone_) onGone_(onGoneContext_, id);
+  }
+}
+
+void ArenaPool::trim(std::vector<uint32_t>& gone) {
+  size_t idleBytes = 0;
+  for (uint32_t id : idle_) idleBytes += arenas_[id]->memory.length();
+  while (idleBytes > kRetainedBytes && idle_.size() > 1) {
+    const uint32_t oldest = idle_.front();
+    idle_.pop_front();
+    idleBytes -= arenas_[oldest]->memory.length();
+    arenas_.erase(oldest);
+    gone.push_back(oldest);
+  }
+}
+
+size_t ArenaPool::mappedBytes() {
+  std::lock_guard guard(mutex_);
+  size_t total = 0;
+  for (auto& [id, arena] : arenas_) total += arena->memory.length();
+  return total;
+}
+
+}  // namespace rdmc

@@ -1,0 +1,154 @@
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <uv.h>
+
+#include <cerrno>
+#include <unordered_map>
+
+#include "binding.h"
+#include "copy_benchmark.h"
+
+namespace rdmc {
+namespace {
+
+int64_t nowNs(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+Napi::Value eventfdCreate(const Napi::CallbackInfo& info) {
+  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (fd < 0) throw systemFailure("eventfd", "Creating an eventfd", errno);
+  return Napi::Number::New(info.Env(), fd);
+}
+
+napi_value signalFd(napi_env env, napi_callback_info info) {
+  void* data;
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(int(reinterpret_cast<intptr_t>(data)), &one, sizeof one);
+  return nullptr;
+}
+
+Napi::Value eventfdSignal(const Napi::CallbackInfo& info) {
+  napi_value function;
+  napi_create_function(info.Env(), "signal", NAPI_AUTO_LENGTH, signalFd, reinterpret_cast<void*>(intptr_t(i32(info, 0))),
+                       &function);
+  return Napi::Value(info.Env(), function);
+}
+
+Napi::Value fdClose(const Napi::CallbackInfo& info) {
+  ::close(i32(info, 0));
+  return info.Env().Undefined();
+}
+
+// A descriptor watched by the event loop of one environment.
+struct Watcher {
+  uv_poll_t poll;
+  int fd;
+  napi_env env;
+  Napi::FunctionReference callback;
+  Napi::AsyncContext context;
+  Watcher(Napi::Env env, int fd, const Napi::Function& callback)
+      : fd(fd), env(env), callback(Napi::Persistent(callback)), context(env, "rdmc-fd") {}
+};
+
+std::unordered_map<int, Watcher*>& watchers() {
+  static thread_local std::unordered_map<int, Watcher*> all;
+  return all;
+}
+
+void closeWatcher(int id) {
+  const auto found = watchers().find(id);
+  if (found == watchers().end()) return;
+  Watcher* watcher = found->second;
+  watchers().erase(found);
+  watcher->callback.Reset();
+  uv_poll_stop(&watcher->poll);
+  uv_close(reinterpret_cast<uv_handle_t*>(&watcher->poll),
+           [](uv_handle_t* handle) { delete static_cast<Watcher*>(handle->data); });
+}
+
+void onReadable(uv_poll_t* poll, int status, int) {
+  auto* watcher = static_cast<Watcher*>(poll->data);
+  if (status == 0) {
+    uint64_t drained;
+    [[maybe_unused]] const auto got = ::read(watcher->fd, &drained, sizeof drained);
+  }
+  Napi::HandleScope scope(watcher->env);
+  try {
+    watcher->callback.MakeCallback(Napi::Env(watcher->env).Global(), {}, watcher->context);
+  } catch (const Napi::Error& error) {
+    napi_fatal_exception(watcher->env, error.Value());
+  }
+}
+
+Napi::Value fdWatch(const Napi::CallbackInfo& info) {
+  static thread_local int nextId = 1;
+  static thread_local bool hooked = false;
+  Napi::Env env = info.Env();
+  if (!hooked) {
+    hooked = true;
+    env.AddCleanupHook([] {
+      while (!watchers().empty()) closeWatcher(watchers().begin()->first);
+    });
+  }
+  uv_loop_t* loop;
+  napi_get_uv_event_loop(env, &loop);
+  auto* watcher = new Watcher(env, i32(info, 0), info[1].As<Napi::Function>());
+  if (const int error = uv_poll_init(loop, &watcher->poll, watcher->fd); error != 0) {
+    delete watcher;
+    throw systemFailure("epoll_ctl", "Watching a descriptor", -error);
+  }
+  watcher->poll.data = watcher;
+  uv_poll_start(&watcher->poll, UV_READABLE, onReadable);
+  const int id = nextId++;
+  watchers()[id] = watcher;
+  return Napi::Number::New(env, id);
+}
+
+Napi::Value fdUnwatch(const Napi::CallbackInfo& info) {
+  closeWatcher(i32(info, 0));
+  return info.Env().Undefined();
+}
+
+Napi::Value fdRef(const Napi::CallbackInfo& info) {
+  const auto found = watchers().find(i32(info, 0));
+  if (found != watchers().end()) {
+    auto* handle = reinterpret_cast<uv_handle_t*>(&found->second->poll);
+    info[1].As<Napi::Boolean>() ? uv_ref(handle) : uv_unref(handle);
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value yieldProcessor(const Napi::CallbackInfo& info) {
+  const int64_t start = nowNs(CLOCK_MONOTONIC);
+  ::sched_yield();
+  return Napi::Number::New(info.Env(), double(nowNs(CLOCK_MONOTONIC) - start));
+}
+
+Napi::Value threadCpuSeconds(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), double(nowNs(CLOCK_THREAD_CPUTIME_ID)) / 1e9);
+}
+
+Napi::Value copyBenchmark(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), measureCopy(u53(info, 0), u53(info, 1), u32(info, 2)));
+}
+
+}  // namespace
+
+void bindFd(Napi::Env env, Napi::Object exports) {
+  bind<eventfdCreate>(env, exports, "eventfdCreate");
+  bind<eventfdSignal>(env, exports, "eventfdSignal");
+  bind<fdClose>(env, exports, "fdClose");
+  bind<fdWatch>(env, exports, "fdWatch");
+  bind<fdUnwatch>(env, exports, "fdUnwatch");
+  bind<fdRef>(env, exports, "fdRef");
+  bind<yieldProcessor>(env, exports, "yieldProcessor");
+  bind<threadCpuSeconds>(env, exports, "threadCpuSeconds");
+  bind<copyBenchmark>(env, exports, "copyBenchmark");
+}
+
+}  // namespace rdmc

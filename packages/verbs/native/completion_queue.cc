@@ -1,0 +1,85 @@
+#include "completion_queue.h"
+
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <mutex>
+
+#include "failure.h"
+
+namespace rdmc {
+
+CompletionChannel::CompletionChannel() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!fd_.valid()) throw systemFailure("eventfd", "Creating a completion channel", errno);
+}
+
+void CompletionChannel::signal() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);  // full: already readable
+}
+
+void CompletionChannel::drain() const {
+  uint64_t count;
+  [[maybe_unused]] const auto got = ::read(fd_.get(), &count, sizeof count);  // empty: nothing to drain
+}
+
+CompletionQueue::CompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<CompletionChannel> channel)
+    : index_(index), shared_(shared), channel_(std::move(channel)), ring_(256) {
+  shared_.armed.store(0);
+  for (auto& word : shared_.ready) word.store(0);
+}
+
+void CompletionQueue::push(const CompletionSlot& completion, bool solicited) {
+  {
+    std::lock_guard guard(lock_);
+    uint32_t size = size_.load(std::memory_order_relaxed);
+    if (size == ring_.size()) {
+      std::vector<CompletionSlot> larger(ring_.size() * 2);
+      for (uint32_t i = 0; i < size; ++i) larger[i] = ring_[(head_ + i) & (ring_.size() - 1)];
+      ring_.swap(larger);
+      head_ = 0;
+    }
+    ring_[(head_ + size) & (ring_.size() - 1)] = completion;
+    size_.store(size + 1, std::memory_order_seq_cst);
+  }
+  notify(solicited || completion.status != kSuccess);
+}
+
+uint32_t CompletionQueue::take(CompletionSlot* out, uint32_t max) {
+  if (empty()) return 0;
+  std::lock_guard guard(lock_);
+  const uint32_t size = size_.load(std::memory_order_relaxed);
+  const uint32_t count = size < max ? size : max;
+  for (uint32_t i = 0; i < count; ++i) out[i] = ring_[(head_ + i) & (ring_.size() - 1)];
+  head_ = (head_ + count) & (ring_.size() - 1);
+  size_.store(size - count, std::memory_order_release);
+  return count;
+}
+
+void CompletionQueue::purge(uint32_t queuePair) {
+  std::lock_guard guard(lock_);
+  const uint32_t size = size_.load(std::memory_order_relaxed);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < size; ++i) {
+    const CompletionSlot slot = ring_[(head_ + i) & (ring_.size() - 1)];
+    if (slot.queuePair != queuePair) ring_[(head_ + kept++) & (ring_.size() - 1)] = slot;
+  }
+  size_.store(kept, std::memory_order_release);
+}
+
+void CompletionQueue::arm(bool solicitedOnly) {
+  // Signals from before this arming concern completions which the caller's next poll finds.
+  if (channel_) channel_->drain();
+  armings_ = armings_ % 0x7ffffff0 + 1;
+  shared_.armed.store(armings_ << 1 | (solicitedOnly ? 1 : 0), std::memory_order_seq_cst);
+}
+
+void CompletionQueue::notify(bool solicited) {
+  if (channel_ && shouldSignal(shared_, lastSignalled_, solicited)) channel_->signal();
+}
+
+void CompletionQueue::notifyAlways() const {
+  if (channel_) channel_->signal();
+}
+
+}  // namespace rdmc

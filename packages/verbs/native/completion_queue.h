@@ -1,0 +1,74 @@
+// A completion queue is private to its process. It merges
+//  - its own queue: completions of requests this process posted, pushed by any of its threads, and
+//  - the inbound rings of its queue pairs, which peers fill; a ready bitmap says where to look.
+// It grows instead of overrunning.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "constants.h"
+#include "control_segment.h"
+#include "raii.h"
+
+namespace rdmc {
+
+class CompletionChannel {
+ public:
+  CompletionChannel();
+  int fd() const { return fd_.get(); }
+  void signal() const;
+  void drain() const;
+  std::atomic<uint32_t> users{0};
+
+ private:
+  Fd fd_;
+};
+
+class CompletionQueue {
+ public:
+  CompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<CompletionChannel> channel);
+  uint32_t index() const { return index_; }
+  const std::shared_ptr<CompletionChannel>& channel() const { return channel_; }
+
+  void push(const CompletionSlot& completion, bool solicited = true);
+  // Takes own completions into `out`; returns how many.
+  uint32_t take(CompletionSlot* out, uint32_t max);
+  bool empty() const { return size_.load(std::memory_order_acquire) == 0; }
+  // Removes completions of a destroyed queue pair.
+  void purge(uint32_t queuePair);
+
+  void arm(bool solicitedOnly);
+  // Signals the channel when armed; once per arming.
+  void notify(bool solicited);
+  // Signals whatever the state: used when a peer died and may have taken a wake-up with it.
+  void notifyAlways() const;
+
+  SharedCq& shared() const { return shared_; }
+  std::atomic<uint32_t> users{0};  // queue pairs
+
+ private:
+  uint32_t index_;
+  SharedCq& shared_;
+  std::shared_ptr<CompletionChannel> channel_;
+  SpinLock lock_;
+  std::vector<CompletionSlot> ring_;  // a power of two
+  uint32_t head_ = 0;
+  std::atomic<uint32_t> size_{0};
+  uint32_t armings_ = 0;
+  std::atomic<uint32_t> lastSignalled_{0};
+};
+
+// Whether an initiator that just published should signal, and if so remembers it.
+inline bool shouldSignal(const SharedCq& cq, std::atomic<uint32_t>& lastSignalled, bool solicited) {
+  const uint32_t armed = cq.armed.load(std::memory_order_seq_cst);
+  if (armed == 0 || armed == lastSignalled.load(std::memory_order_relaxed)) return false;
+  if ((armed & 1) && !solicited) return false;
+  lastSignalled.store(armed, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace rdmc

@@ -1,0 +1,16 @@
+#include "failure.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace rdmc {
+
+Failure systemFailure(const char* syscall, const std::string& what, int err) {
+  std::string message = what + ": " + syscall + " failed: " + std::strerror(err);
+  if (err == EMFILE || err == ENFILE) message += "; raise the limit of open files (ulimit -n)";
+  if (err == ENOMEM || err == ENOSPC) message += "; free memory, or raise the memory limit";
+  const bool memory = err == ENOMEM || err == ENOSPC;
+  return Failure(memory ? "ERR_RDMC_OUT_OF_MEMORY" : "ERR_RDMC_SYSTEM", message, err, syscall);
+}
+
+}  // namespace rdmc

@@ -1,0 +1,19 @@
+// An error on its way to JavaScript: a stable code, words for a person, and the kernel's errno.
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace rdmc {
+
+struct Failure : std::runtime_error {
+  Failure(std::string code, const std::string& message, int err = 0, std::string syscall = {})
+      : std::runtime_error(message), code(std::move(code)), err(err), syscall(std::move(syscall)) {}
+  std::string code;
+  int err;
+  std::string syscall;
+};
+
+// A refused system call: `what` says what it was for.
+Failure systemFailure(const char* syscall, const std::string& what, int err);
+
+}  // namespace rdmc

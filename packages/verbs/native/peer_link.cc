@@ -1,0 +1,131 @@
+#include "peer_link.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "arena_pool.h"
+#include "completion_queue.h"
+
+namespace rdmc {
+
+void PeerArena::prepare(uint64_t offset, uint64_t length) {
+  const uint64_t last = (offset + length - 1) / kChunkBytes;
+  for (uint64_t chunk = offset / kChunkBytes; chunk <= last; ++chunk) {
+    if (populated[chunk].load(std::memory_order_relaxed)) continue;
+    populateRange(memory.data() + chunk * kChunkBytes, kChunkBytes);
+    populated[chunk].store(1, std::memory_order_relaxed);
+  }
+}
+
+PeerLink::PeerLink(Fd socket, ControlSegment control, Fd wake)
+    : socket_(std::move(socket)), control_(std::move(control)), wake_(std::move(wake)) {
+  for (auto& event : events_) event.store(-1);
+  for (auto& signalled : lastSignalled_) signalled.store(0);
+}
+
+void PeerLink::poke() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+void PeerLink::signal(uint32_t cq, bool solicited) {
+  if (!shouldSignal(control_.cq(cq), lastSignalled_[cq], solicited)) return;
+  const int fd = events_[cq].load(std::memory_order_acquire);
+  const uint64_t one = 1;
+  if (fd >= 0) [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
+}
+
+std::shared_ptr<PeerArena> PeerLink::arena(uint32_t id) {
+  std::lock_guard guard(mutex_);
+  const auto found = arenas_.find(id);
+  return found == arenas_.end() ? nullptr : found->second;
+}
+
+void PeerLink::requestArena(uint32_t id) {
+  {
+    std::lock_guard guard(mutex_);
+    if (std::find(requested_.begin(), requested_.end(), id) != requested_.end()) return;
+    requested_.push_back(id);
+  }
+  LinkMessage message{};
+  message.type = kGetArena;
+  message.a = id;
+  send(message);
+}
+
+void PeerLink::addArena(uint32_t id, const Fd& fd, uint64_t size) {
+  std::shared_ptr<PeerArena> arena;
+  if (size > 0) {
+    arena = std::make_shared<PeerArena>();
+    arena->id = id;
+    arena->memory = mapArena(fd.get(), size);
+    arena->populated = std::make_unique<std::atomic<uint8_t>[]>(size / kChunkBytes);
+  }
+  std::lock_guard guard(mutex_);
+  std::erase(requested_, id);
+  if (arena) arenas_[id] = std::move(arena);
+}
+
+void PeerLink::dropArena(uint32_t id) {
+  std::lock_guard guard(mutex_);
+  arenas_.erase(id);
+  arenaEpoch_.fetch_add(1, std::memory_order_release);
+}
+
+void PeerLink::addEvent(uint32_t cq, Fd fd) {
+  std::lock_guard guard(mutex_);
+  if (cq >= kMaxCqs) return;
+  // The old descriptor stays open: another thread may be writing to it.
+  events_[cq].store(fd.get(), std::memory_order_release);
+  eventFds_.push_back(std::move(fd));
+}
+
+bool PeerLink::send(const LinkMessage& message) { return !lost() && sendLinkMessage(socket_.get(), message); }
+
+void PeerLink::markLost() { lost_.store(true, std::memory_order_release); }
+
+bool sendLinkMessage(int socket, const LinkMessage& message, const int* fds, int fdCount) {
+  iovec data{const_cast<LinkMessage*>(&message), sizeof message};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)] = {};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  if (fdCount > 0) {
+    header.msg_control = control;
+    header.msg_controllen = CMSG_SPACE(sizeof(int) * size_t(fdCount));
+    cmsghdr* attached = CMSG_FIRSTHDR(&header);
+    attached->cmsg_level = SOL_SOCKET;
+    attached->cmsg_type = SCM_RIGHTS;
+    attached->cmsg_len = CMSG_LEN(sizeof(int) * size_t(fdCount));
+    std::memcpy(CMSG_DATA(attached), fds, sizeof(int) * size_t(fdCount));
+  }
+  return ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == ssize_t(sizeof message);
+}
+
+int receiveLinkMessage(int socket, LinkMessage& message, std::vector<Fd>& fds) {
+  iovec data{&message, sizeof message};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0) return errno == EAGAIN || errno == EINTR ? 0 : -1;
+  for (cmsghdr* item = CMSG_FIRSTHDR(&header); item; item = CMSG_NXTHDR(&header, item)) {
+    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(item) + i * sizeof(int), sizeof fd);
+      fds.emplace_back(fd);
+    }
+  }
+  // A short or truncated message comes from something that is no device.
+  return got == ssize_t(sizeof message) ? 1 : -1;
+}
+
+}  // namespace rdmc

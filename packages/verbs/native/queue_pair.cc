@@ -1,0 +1,294 @@
+#include "queue_pair.h"
+
+#include <cstring>
+#include <mutex>
+
+#include "soft_device.h"
+
+namespace rdmc {
+namespace {
+
+uint32_t completionOpcode(uint32_t opcode) {
+  switch (opcode) {
+    case kWrite:
+    case kWriteWithImm:
+      return kCompletedWrite;
+    case kRead:
+      return kCompletedRead;
+    case kCompareAndSwap:
+      return kCompletedCompareAndSwap;
+    case kFetchAndAdd:
+      return kCompletedFetchAndAdd;
+    default:
+      return kCompletedSend;
+  }
+}
+
+bool isAtomic(uint32_t opcode) { return opcode == kCompareAndSwap || opcode == kFetchAndAdd; }
+
+}  // namespace
+
+QueuePair::QueuePair(SoftDevice& device, uint32_t number, uint32_t pd, std::shared_ptr<CompletionQueue> sendCq,
+                     std::shared_ptr<CompletionQueue> receiveCq, uint32_t sendDepth, uint32_t receiveDepth,
+                     bool signalAll)
+    : device_(device),
+      number_(number),
+      pd_(pd),
+      mine_(device.control().qp(number & (kMaxQps - 1))),
+      receiveSlots_(device.control().receiveSlots(number & (kMaxQps - 1))),
+      inbound_(device.control().inbound(number & (kMaxQps - 1))),
+      sendCq_(std::move(sendCq)),
+      receiveCq_(std::move(receiveCq)),
+      signalAll_(signalAll),
+      ring_(sendDepth),
+      receives_(receiveDepth) {
+  mine_.state.store(kInit);
+  mine_.protectionDomain = pd;
+  mine_.receiveDepth = receiveDepth;
+  mine_.receiveCq = receiveCq_->index();
+  mine_.peerToken.store(0);
+  mine_.receivesPosted.store(0);
+  mine_.busy.store(0);
+  mine_.busyRegion.store(0);
+  mine_.produced.store(0);
+  mine_.rnrWaiting.store(0);
+  mine_.number.store(number, std::memory_order_seq_cst);
+  ++sendCq_->users;
+  ++receiveCq_->users;
+}
+
+QueuePair::~QueuePair() {
+  --sendCq_->users;
+  --receiveCq_->users;
+}
+
+uint32_t QueuePair::loadSges(const WorkRequestSlot& slot, WorkRequest& request) {
+  if (slot.sgeCount > kMaxSge) return kTooManySges;
+  request.length = 0;
+  // READs and atomics write what they fetch into local memory.
+  const bool sink = slot.opcode == kRead || isAtomic(slot.opcode) || slot.opcode == kReceive;
+  for (uint32_t i = 0; i < slot.sgeCount; ++i) {
+    const Sge& from = slot.sge[i];
+    Region* region = device_.regions().acquire(from.lkey);
+    uint32_t result = kAccepted;
+    if (!region || region->protectionDomain != pd_) {
+      result = kInvalidLkey;
+    } else if (from.address() < region->address || from.length > region->length ||
+               from.address() - region->address > region->length - from.length) {
+      result = kOutOfBounds;
+    } else if (sink && !(region->access & kLocalWrite)) {
+      result = kAccessDenied;
+    }
+    if (result != kAccepted) {
+      if (region) RegionTable::drop(region);
+      for (uint32_t j = 0; j < i; ++j) RegionTable::drop(request.regions[j]);
+      return result;
+    }
+    request.sge[i] = {from.address(), from.length, from.lkey};
+    request.regions[i] = region;
+    request.length += from.length;
+  }
+  request.sgeCount = slot.sgeCount;
+  if (request.length <= kMaxMessageBytes && (!isAtomic(slot.opcode) || request.length == 8)) return kAccepted;
+  releaseRegions(request);
+  return isAtomic(slot.opcode) ? kMisalignedAtomic : kMessageTooLong;
+}
+
+void QueuePair::releaseRegions(WorkRequest& request) {
+  if (request.flags & kInline) return;
+  for (uint32_t i = 0; i < request.sgeCount; ++i) RegionTable::drop(request.regions[i]);
+  request.sgeCount = 0;
+}
+
+uint32_t QueuePair::enqueue(const WorkRequestSlot& slot) {
+  if (slot.opcode > kFetchAndAdd) return kUnknownOpcode;
+  const QpState current = state();
+  if (current != kRts && current != kError) return kWrongState;
+  if (size_ == ring_.size()) return kQueueFull;
+  WorkRequest& request = ring_[(head_ + size_) % ring_.size()];
+  request.flags = slot.flags;
+  request.opcode = slot.opcode;
+  if (slot.flags & kInline) {
+    if (slot.sgeCount > kMaxInlineBytes) return kInlineTooLong;
+    if (slot.opcode == kRead || isAtomic(slot.opcode)) return kUnknownOpcode;
+    request.length = slot.sgeCount;
+    request.sgeCount = 0;
+    std::memcpy(request.inlineBytes, slot.inlineBytes, slot.sgeCount);
+  } else {
+    const uint32_t result = loadSges(slot, request);
+    if (result != kAccepted) return result;
+  }
+  request.id = slot.idLow | uint64_t(slot.idHigh) << 32;
+  request.immediate = slot.immediate;
+  request.rkey = slot.rkey;
+  request.remote = slot.remoteLow | uint64_t(slot.remoteHigh) << 32;
+  request.compare = slot.compareLow | uint64_t(slot.compareHigh) << 32;
+  request.swap = slot.swapLow | uint64_t(slot.swapHigh) << 32;
+  ++size_;
+  if (current == kError) {
+    while (size_ > 0) completeHead(kFlushed, 0);
+  }
+  return kAccepted;
+}
+
+void QueuePair::completeHead(Status status, uint64_t bytes) {
+  WorkRequest& request = ring_[head_];
+  releaseRegions(request);
+  CompletionSlot completion{};
+  completion.idLow = uint32_t(request.id);
+  completion.idHigh = uint32_t(request.id >> 32);
+  completion.status = status;
+  completion.opcode = completionOpcode(request.opcode);
+  completion.bytes = uint32_t(bytes);
+  completion.queuePair = number_;
+  const bool wanted = signalAll_ || (request.flags & kSignaled) || status != kSuccess;
+  head_ = (head_ + 1) % uint32_t(ring_.size());
+  --size_;
+  if (wanted) sendCq_->push(completion);
+}
+
+Progress QueuePair::progress(int64_t& budgetBytes) {
+  if (size_ == 0 || state() != kRts || !wire_) return Progress::kIdle;
+  return wire_->progress(*this, budgetBytes);
+}
+
+uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
+  std::lock_guard guard(receiveLock_);
+  const uint32_t depth = uint32_t(receives_.size());
+  if (receivesPosted_ - receivesConsumed_ >= depth) return kQueueFull;
+  WorkRequest request;
+  request.flags = 0;
+  if (slot.flags & kInline) return kUnknownOpcode;
+  const uint32_t result = loadSges(slot, request);
+  if (result != kAccepted) return result;
+  for (uint32_t i = 0; i < request.sgeCount; ++i) {
+    // A TCP-only device receives into any memory, because its own thread places the bytes.
+    if (request.regions[i]->shareable || !device_.sharedMemory()) continue;
+    releaseRegions(request);
+    return kNotShareable;
+  }
+  const uint32_t at = receivesPosted_ % depth;
+  ReceiveSlot& shared = receiveSlots_[at];
+  shared.sgeCount = request.sgeCount;
+  ReceiveRecord& record = receives_[at];
+  record.id = slot.idLow | uint64_t(slot.idHigh) << 32;
+  record.regionCount = request.sgeCount;
+  for (uint32_t i = 0; i < request.sgeCount; ++i) {
+    shared.sge[i] = slot.sge[i];
+    record.regions[i] = request.regions[i];
+  }
+  ++receivesPosted_;
+  mine_.receivesPosted.store(receivesPosted_, std::memory_order_seq_cst);
+  if (receivesFlushed_) {
+    flushReceives();
+  } else if (wire_) {
+    wire_->receivePosted(*this);
+  }
+  return kAccepted;
+}
+
+const ReceiveSlot* QueuePair::nextReceive() const {
+  const uint32_t taken = mine_.produced.load(std::memory_order_relaxed);
+  if (taken == mine_.receivesPosted.load(std::memory_order_acquire)) return nullptr;
+  return &receiveSlots_[taken % mine_.receiveDepth];
+}
+
+void QueuePair::produceInbound(const InboundCompletion& completion, bool solicited) {
+  const uint32_t produced = mine_.produced.load(std::memory_order_relaxed);
+  inbound_[produced % mine_.receiveDepth] = completion;
+  mine_.produced.store(produced + 1, std::memory_order_release);
+  receiveCq_->shared().ready[index() / 64].fetch_or(1ull << (index() % 64), std::memory_order_seq_cst);
+  receiveCq_->notify(solicited || completion.status != kSuccess);
+}
+
+void QueuePair::dropReceive(uint32_t at) {
+  ReceiveRecord& record = receives_[at];
+  for (uint32_t i = 0; i < record.regionCount; ++i) RegionTable::drop(record.regions[i]);
+  record.regionCount = 0;
+}
+
+CompletionSlot QueuePair::receiveCompletion(uint32_t at, const InboundCompletion& inbound) {
+  CompletionSlot out{};
+  out.idLow = uint32_t(receives_[at].id);
+  out.idHigh = uint32_t(receives_[at].id >> 32);
+  out.status = inbound.status;
+  out.opcode = inbound.opcode;
+  out.bytes = inbound.bytes;
+  out.immediate = inbound.immediate;
+  out.queuePair = number_;
+  out.flags = inbound.flags;
+  dropReceive(at);
+  return out;
+}
+
+uint32_t QueuePair::mergeInbound(CompletionSlot* out, uint32_t max) {
+  uint32_t count = 0;
+  bool failed = false;
+  {
+    std::lock_guard guard(receiveLock_);
+    if (receivesFlushed_) return 0;
+    // The peer's counter is not trusted beyond what was posted.
+    const uint32_t ready = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
+    const uint32_t posted = receivesPosted_ - receivesConsumed_;
+    const uint32_t available = ready < posted ? ready : posted;
+    while (count < max && count < available) {
+      const uint32_t at = receivesConsumed_ % uint32_t(receives_.size());
+      out[count] = receiveCompletion(at, inbound_[at]);
+      failed |= out[count].status != kSuccess;
+      ++receivesConsumed_;
+      ++count;
+    }
+    if (count < available) {
+      receiveCq_->shared().ready[index() / 64].fetch_or(1ull << (index() % 64), std::memory_order_seq_cst);
+    }
+  }
+  if (failed) fail(kFlushed);
+  return count;
+}
+
+void QueuePair::flushReceives() {
+  // With receiveLock held, after quiesce: what the peer published counts, the rest is flushed.
+  const uint32_t depth = uint32_t(receives_.size());
+  uint32_t published = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
+  if (published > receivesPosted_ - receivesConsumed_) published = 0;
+  if (receivesFlushed_) published = 0;
+  for (; published > 0; --published, ++receivesConsumed_) {
+    const uint32_t at = receivesConsumed_ % depth;
+    receiveCq_->push(receiveCompletion(at, inbound_[at]));
+  }
+  InboundCompletion flushed{};
+  flushed.status = kFlushed;
+  flushed.opcode = kCompletedReceive;
+  for (; receivesConsumed_ != receivesPosted_; ++receivesConsumed_) {
+    receiveCq_->push(receiveCompletion(receivesConsumed_ % depth, flushed));
+  }
+  receivesFlushed_ = true;
+}
+
+void QueuePair::failLocked(Status status) {
+  if (state() != kError) {
+    mine_.state.store(kError, std::memory_order_seq_cst);
+    if (size_ > 0) completeHead(status, 0);
+    while (size_ > 0) completeHead(kFlushed, 0);
+  }
+  if (wire_) wire_->quiesce(*this);
+  std::lock_guard guard(receiveLock_);
+  if (!receivesFlushed_) flushReceives();
+}
+
+void QueuePair::fail(Status status) {
+  std::lock_guard guard(sendLock);
+  failLocked(status);
+}
+
+void QueuePair::attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters) {
+  std::lock_guard guard(sendLock);
+  if (state() != kInit) return;
+  wire_ = std::move(wire);
+  parameters_ = parameters;
+  // The state last: a peer that sees it also sees that the page is its own.
+  mine_.peerToken.store(peerToken, std::memory_order_seq_cst);
+  mine_.state.store(kRts, std::memory_order_seq_cst);
+}
+
+}  // namespace rdmc

@@ -1,0 +1,64 @@
+// The memory regions of a device: private slots here, and what peers need to know in the control segment.
+//
+// A key is index | generation << 14; lkey and rkey are the same number. A slot is reused with another
+// generation, so a stale key is seen.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "arena_pool.h"
+#include "control_segment.h"
+
+namespace rdmc {
+
+struct Region {
+  std::atomic<uint32_t> key{0};
+  std::atomic<uint32_t> outstanding{0};  // work requests posted with it and not completed
+  uint64_t address = 0;
+  uint64_t length = 0;
+  uint32_t access = 0;
+  uint32_t protectionDomain = 0;
+  uint32_t generation = 0;
+  bool shareable = false;  // peers on this host can map it
+  std::atomic<bool> revoked{false};
+  std::shared_ptr<Extent> extent;
+};
+
+class RegionTable {
+ public:
+  explicit RegionTable(const ControlSegment& control);
+
+  // Both return the index. Throw Failure ERR_RDMC_DEVICE_LIMIT.
+  uint32_t addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd);
+  uint32_t addForeign(uint8_t* memory, uint64_t length, uint32_t access, uint32_t pd);
+
+  Region& at(uint32_t index);  // throws ERR_RDMC_REGION_CLOSED
+  // Marks one more outstanding request; nullptr when the key is not valid.
+  Region* acquire(uint32_t key);
+  static void drop(Region* region) { region->outstanding.fetch_sub(1, std::memory_order_seq_cst); }
+  Region* acquireIndex(uint32_t index);
+  // The key disappears from the control segment: no new remote use after this.
+  void hide(uint32_t index);
+  // Frees the slot. Throws ERR_RDMC_REGION_BUSY.
+  void remove(uint32_t index);
+  // Remote use of memory of this device by its own native threads (TCP): access, bounds and key checked.
+  // Increments `outstanding` on success.
+  Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);
+  // The region that holds this range, or nullptr; for copies by address.
+  bool contains(uint64_t address, uint64_t length);
+  uint32_t count(uint32_t pd);
+  SharedRegion& shared(uint32_t index) const { return control_.region(index); }
+
+ private:
+  uint32_t take();
+  void publish(uint32_t index);
+  const ControlSegment& control_;
+  std::mutex mutex_;
+  std::unique_ptr<Region[]> regions_;
+  uint32_t hint_ = 1;
+  uint32_t highest_ = 0;
+};
+
+}  // namespace rdmc

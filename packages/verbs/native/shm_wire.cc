@@ -1,0 +1,345 @@
+#include "shm_wire.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "copy.h"
+#include "soft_device.h"
+
+namespace rdmc {
+namespace {
+
+// Walks a request's local memory, inline bytes included.
+uint8_t* localAt(WorkRequest& request, uint64_t offset, uint64_t& contiguous) {
+  if (request.flags & kInline) {
+    contiguous = request.length - offset;
+    return request.inlineBytes + offset;
+  }
+  for (uint32_t i = 0; i < request.sgeCount; ++i) {
+    const LocalSge& sge = request.sge[i];
+    if (offset < sge.length) {
+      contiguous = sge.length - offset;
+      return reinterpret_cast<uint8_t*>(sge.address + offset);
+    }
+    offset -= sge.length;
+  }
+  contiguous = 0;
+  return nullptr;
+}
+
+bool carriesImmediate(uint32_t opcode) { return opcode == kSendWithImm || opcode == kWriteWithImm; }
+
+}  // namespace
+
+int64_t steadyNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+ShmWire::ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken)
+    : link_(std::move(link)),
+      peerNumber_(peerNumber),
+      ownToken_(ownToken),
+      theirs_(link_->control().qp(peerNumber & (kMaxQps - 1))),
+      theirSlots_(link_->control().receiveSlots(peerNumber & (kMaxQps - 1))),
+      theirInbound_(link_->control().inbound(peerNumber & (kMaxQps - 1))),
+      theirIndex_(peerNumber & (kMaxQps - 1)) {}
+
+bool ShmWire::enter(uint32_t regionIndex) {
+  theirs_.busyRegion.store(regionIndex, std::memory_order_relaxed);
+  // A full barrier: the target's state is read after everybody can see that we are busy.
+  theirs_.busy.exchange(++busyCount_, std::memory_order_seq_cst);
+  if (connected()) return true;
+  leave();
+  return false;
+}
+
+void ShmWire::leave() { theirs_.busy.store(++busyCount_, std::memory_order_release); }
+
+bool ShmWire::connected() const {
+  return theirs_.state.load(std::memory_order_seq_cst) == kRts &&
+         theirs_.number.load(std::memory_order_relaxed) == peerNumber_ &&
+         theirs_.peerToken.load(std::memory_order_relaxed) == ownToken_;
+}
+
+ShmWire::Step ShmWire::fail(Status status, bool tellPeer) {
+  failure_ = status;
+  tellPeer_ = tellPeer;
+  return Step::kFailed;
+}
+
+bool ShmWire::expired(int64_t allowedMs) {
+  const int64_t now = steadyNs();
+  if (waitingSinceNs_ == 0) waitingSinceNs_ = now;
+  deadlineNs_ = waitingSinceNs_ + allowedMs * 1'000'000;
+  return now >= deadlineNs_;
+}
+
+ShmWire::Step ShmWire::peerNotConnected(QueuePair& qp) {
+  const uint32_t number = theirs_.number.load(std::memory_order_seq_cst);
+  const uint32_t state = theirs_.state.load(std::memory_order_seq_cst);
+  const bool waiting = number == peerNumber_ && state == kInit;
+  if (!waiting || !link_->alive()) return fail(kRetryExceeded, false);
+  if (expired(qp.parameters().retryTimeoutMs)) return fail(kRetryExceeded, false);
+  return Step::kBlocked;
+}
+
+ShmWire::Step ShmWire::receiverNotReady(QueuePair& qp) {
+  rnrWaiting_ = true;
+  theirs_.rnrWaiting.store(1, std::memory_order_seq_cst);
+  if (theirs_.receivesPosted.load(std::memory_order_seq_cst) != produced_) return Step::kRetry;
+  const ConnectParameters& limits = qp.parameters();
+  if (limits.rnrRetries < 7 && expired(int64_t(limits.rnrRetries) * limits.rnrTimerMs)) {
+    return fail(kRnrRetryExceeded, false);
+  }
+  if (!link_->alive()) return fail(kRetryExceeded, false);
+  return Step::kBlocked;
+}
+
+ShmWire::Step ShmWire::resolve(uint32_t key, uint64_t address, uint64_t length, uint32_t access, Window& window) {
+  const uint32_t index = key & (kMaxRegions - 1);
+  const SharedRegion& region = link_->control().region(index);
+  if (key == 0 || region.key.load(std::memory_order_acquire) != key) return fail(kRemoteAccessError, true);
+  const uint32_t arenaId = region.arena;
+  const uint64_t offset = address - region.address;
+  if ((region.access & access) != access || region.protectionDomain != theirs_.protectionDomain ||
+      address < region.address || length > region.length || offset > region.length - length) {
+    return fail(kRemoteAccessError, true);
+  }
+  if (region.moving.load(std::memory_order_acquire)) return Step::kRetry;
+  if (!arena_ || arena_->id != arenaId || arenaEpoch_ != link_->arenaEpoch()) {
+    arenaEpoch_ = link_->arenaEpoch();
+    arena_ = link_->arena(arenaId);
+    if (!arena_) {
+      link_->requestArena(arenaId);
+      return link_->alive() ? Step::kBlocked : fail(kRetryExceeded, false);
+    }
+  }
+  const uint64_t at = region.arenaOffset + offset;
+  if (at > arena_->memory.length() || length > arena_->memory.length() - at) return fail(kRemoteOperationError, true);
+  if (length > 0) arena_->prepare(at, length);
+  window = {arena_->memory.data() + at, index};
+  return Step::kCopied;
+}
+
+bool ShmWire::stillValid(uint32_t key, const Window& window) const {
+  const SharedRegion& region = link_->control().region(window.regionIndex);
+  return region.key.load(std::memory_order_seq_cst) == key && region.moving.load(std::memory_order_seq_cst) == 0 &&
+         region.arena == arena_->id;
+}
+
+ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
+  const bool immediate = request.opcode == kWriteWithImm;
+  if (request.length == 0) {
+    if (!enter(0)) return peerNotConnected(qp);
+    if (immediate) publish(qp, request, kSuccess);
+    leave();
+    return Step::kDone;
+  }
+  uint64_t contiguous;
+  const uint8_t* from = localAt(request, done_, contiguous);
+  const uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
+  Window window;
+  // The whole range is checked before the first byte is written.
+  if (done_ == 0) {
+    const Step whole = resolve(request.rkey, request.remote, request.length, kRemoteWrite, window);
+    if (whole == Step::kFailed) return whole;
+  }
+  const Step resolved = resolve(request.rkey, request.remote + done_, length, kRemoteWrite, window);
+  if (resolved != Step::kCopied) return resolved;
+  if (!enter(window.regionIndex)) return peerNotConnected(qp);
+  if (!stillValid(request.rkey, window)) {
+    leave();
+    return Step::kRetry;  // resolved again, which says why
+  }
+  copyOrdered(window.memory, from, length);
+  done_ += length;
+  const bool last = done_ == request.length;
+  if (last && immediate) publish(qp, request, kSuccess);
+  leave();
+  return last ? Step::kDone : Step::kCopied;
+}
+
+ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
+  if (request.length == 0) {
+    if (!enter(0)) return peerNotConnected(qp);
+    leave();
+    return Step::kDone;
+  }
+  uint64_t contiguous;
+  uint8_t* to = localAt(request, done_, contiguous);
+  const uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
+  Window window;
+  if (done_ == 0) {
+    const Step whole = resolve(request.rkey, request.remote, request.length, kRemoteRead, window);
+    if (whole == Step::kFailed) return whole;
+  }
+  const Step resolved = resolve(request.rkey, request.remote + done_, length, kRemoteRead, window);
+  if (resolved != Step::kCopied) return resolved;
+  if (!enter(window.regionIndex)) return peerNotConnected(qp);
+  if (!stillValid(request.rkey, window)) {
+    leave();
+    return Step::kRetry;
+  }
+  copyAnyOrder(to, window.memory, length);
+  leave();
+  done_ += length;
+  return done_ == request.length ? Step::kDone : Step::kCopied;
+}
+
+ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
+  if (request.remote & 7) return fail(kRemoteInvalidRequest, true);
+  Window window;
+  const Step resolved = resolve(request.rkey, request.remote, 8, kRemoteAtomic, window);
+  if (resolved != Step::kCopied) return resolved;
+  if (!enter(window.regionIndex)) return peerNotConnected(qp);
+  if (!stillValid(request.rkey, window)) {
+    leave();
+    return Step::kRetry;
+  }
+  auto* word = reinterpret_cast<uint64_t*>(window.memory);
+  uint64_t before = request.compare;
+  if (request.opcode == kFetchAndAdd) {
+    before = __atomic_fetch_add(word, request.compare, __ATOMIC_SEQ_CST);
+  } else {
+    __atomic_compare_exchange_n(word, &before, request.swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  }
+  leave();
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&before);
+  for (uint64_t at = 0, contiguous; at < 8; at += contiguous) {
+    uint8_t* to = localAt(request, at, contiguous);
+    contiguous = std::min<uint64_t>(contiguous, 8 - at);
+    std::memcpy(to, bytes + at, contiguous);
+  }
+  done_ = 8;
+  return Step::kDone;
+}
+
+ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
+  if (!connected()) return peerNotConnected(qp);
+  const ReceiveSlot& slot = theirSlots_[produced_ % theirs_.receiveDepth];
+  uint64_t room = 0;
+  for (uint32_t i = 0; i < slot.sgeCount && i < kMaxSge; ++i) room += slot.sge[i].length;
+  if (request.length > room) {
+    if (!enter(0)) return peerNotConnected(qp);
+    publish(qp, request, kLocalLengthError);
+    leave();
+    return fail(kRemoteInvalidRequest, false);
+  }
+  uint64_t contiguous = 0;
+  const uint8_t* from = request.length == 0 ? nullptr : localAt(request, done_, contiguous);
+  uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
+  // Where in the receiver's scatter list the next byte goes.
+  uint64_t skip = done_;
+  uint32_t entry = 0;
+  while (entry + 1 < slot.sgeCount && skip >= slot.sge[entry].length) skip -= slot.sge[entry++].length;
+  Window window{nullptr, 0};
+  if (length > 0) {
+    const Sge& to = slot.sge[entry];
+    length = std::min<uint64_t>(length, to.length - skip);
+    const Step resolved = resolve(to.lkey, to.address() + skip, length, kLocalWrite, window);
+    if (resolved == Step::kFailed) return fail(kRemoteOperationError, true);
+    if (resolved != Step::kCopied) return resolved;
+  }
+  if (!enter(window.regionIndex)) return peerNotConnected(qp);
+  if (length > 0 && !stillValid(slot.sge[entry].lkey, window)) {
+    leave();
+    return Step::kRetry;
+  }
+  if (length > 0) copyAnyOrder(window.memory, from, length);
+  done_ += length;
+  const bool last = done_ == request.length;
+  if (last) publish(qp, request, kSuccess);
+  leave();
+  return last ? Step::kDone : Step::kCopied;
+}
+
+void ShmWire::publish(QueuePair& qp, const WorkRequest& request, Status status) {
+  InboundCompletion& completion = theirInbound_[produced_ % theirs_.receiveDepth];
+  completion.status = status;
+  completion.opcode = request.opcode == kWriteWithImm ? kCompletedReceiveWriteWithImm : kCompletedReceive;
+  completion.bytes = uint32_t(request.length);
+  completion.immediate = request.immediate;
+  completion.flags = carriesImmediate(request.opcode) ? kWithImmediate : 0;
+  theirs_.produced.store(++produced_, std::memory_order_release);
+  SharedCq& cq = link_->control().cq(theirs_.receiveCq & (kMaxCqs - 1));
+  cq.ready[theirIndex_ / 64].fetch_or(1ull << (theirIndex_ % 64), std::memory_order_seq_cst);
+  link_->signal(theirs_.receiveCq & (kMaxCqs - 1), (request.flags & kSolicited) || status != kSuccess);
+}
+
+ShmWire::Step ShmWire::step(QueuePair& qp, WorkRequest& request) {
+  const bool takesReceive = request.opcode <= kSendWithImm || request.opcode == kWriteWithImm;
+  if (takesReceive) {
+    if (!connected()) return peerNotConnected(qp);
+    if (theirs_.receivesPosted.load(std::memory_order_acquire) == produced_) return receiverNotReady(qp);
+    if (rnrWaiting_) {
+      rnrWaiting_ = false;
+      theirs_.rnrWaiting.store(0, std::memory_order_relaxed);
+    }
+  }
+  switch (request.opcode) {
+    case kWrite:
+    case kWriteWithImm:
+      return stepWrite(qp, request);
+    case kRead:
+      return stepRead(qp, request);
+    case kCompareAndSwap:
+    case kFetchAndAdd:
+      return stepAtomic(qp, request);
+    default:
+      return stepSend(qp, request);
+  }
+}
+
+Progress ShmWire::progress(QueuePair& qp, int64_t& budgetBytes) {
+  if (detached_) return Progress::kIdle;
+  int retries = 0;
+  while (WorkRequest* request = qp.head()) {
+    const uint64_t before = done_;
+    const Step result = step(qp, *request);
+    if (result == Step::kBlocked) return Progress::kBlocked;
+    if (result == Step::kRetry) {
+      if (++retries > 100) return Progress::kRetry;
+      continue;
+    }
+    waitingSinceNs_ = deadlineNs_ = 0;
+    if (result == Step::kFailed) {
+      if (tellPeer_) {
+        LinkMessage message{};
+        message.type = kPeerError;
+        message.a = peerNumber_;
+        link_->send(message);
+      }
+      done_ = 0;
+      qp.failLocked(failure_);
+      return Progress::kIdle;
+    }
+    retries = 0;
+    budgetBytes -= int64_t(done_ - before) + 64;
+    qp.device().countCopied(done_ - before);
+    if (result == Step::kDone) {
+      const uint64_t bytes = done_;
+      done_ = 0;
+      // A dead process's memory still takes writes: look before reporting success.
+      if (!link_->control().alive()) {
+        qp.failLocked(kRetryExceeded);
+        return Progress::kIdle;
+      }
+      qp.completeHead(kSuccess, bytes);
+    }
+    if (budgetBytes <= 0 && qp.head()) return Progress::kBudget;
+  }
+  return Progress::kIdle;
+}
+
+void ShmWire::receivePosted(QueuePair& qp) {
+  // rnrWaiting is the peer's word: it takes it back when it has found a receive.
+  if (qp.shared().rnrWaiting.load(std::memory_order_seq_cst)) link_->poke();
+}
+
+void ShmWire::quiesce(QueuePair& qp) { qp.device().waitForPeer(qp, link_->control()); }
+
+void ShmWire::detach(QueuePair&) {
+  detached_ = true;
+  arena_.reset();
+}
+
+}  // namespace rdmc

@@ -1,0 +1,74 @@
+// Shared-memory wire: the initiator's thread copies straight between its own and the target's memory;
+// the target's processor does nothing. See control_segment.h for what is shared.
+//
+// Copying is done in quanta. Around each, the initiator makes `busy` odd in the target's page, and then
+// looks whether the target still allows it; a target that takes permission away first says so and then
+// waits for `busy` to be even or to move on (or replaces the memory under an initiator that is stopped).
+#pragma once
+#include <memory>
+
+#include "peer_link.h"
+#include "queue_pair.h"
+
+namespace rdmc {
+
+class ShmWire : public Wire {
+ public:
+  ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken);
+  const char* name() const override { return "shm"; }
+  Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
+  int64_t deadline() const override { return deadlineNs_; }
+  void receivePosted(QueuePair& qp) override;
+  void quiesce(QueuePair& qp) override;
+  void detach(QueuePair& qp) override;
+  const std::shared_ptr<PeerLink>& link() const { return link_; }
+  uint32_t peerNumber() const { return peerNumber_; }
+
+ private:
+  enum class Step { kCopied, kDone, kBlocked, kRetry, kFailed };
+  // A checked piece of the target's memory.
+  struct Window {
+    uint8_t* memory;
+    uint32_t regionIndex;
+  };
+
+  Step step(QueuePair& qp, WorkRequest& request);
+  Step stepWrite(QueuePair& qp, WorkRequest& request);
+  Step stepRead(QueuePair& qp, WorkRequest& request);
+  Step stepAtomic(QueuePair& qp, WorkRequest& request);
+  Step stepSend(QueuePair& qp, WorkRequest& request);
+  Step receiverNotReady(QueuePair& qp);
+  Step peerNotConnected(QueuePair& qp);
+  Step fail(Status status, bool tellPeer);
+  Step resolve(uint32_t key, uint64_t address, uint64_t length, uint32_t access, Window& window);
+  bool stillValid(uint32_t key, const Window& window) const;
+  bool enter(uint32_t regionIndex);
+  void leave();
+  bool connected() const;
+  void publish(QueuePair& qp, const WorkRequest& request, Status status);
+  bool expired(int64_t allowedMs);
+
+  std::shared_ptr<PeerLink> link_;
+  const uint32_t peerNumber_;
+  const uint64_t ownToken_;
+  SharedQp& theirs_;
+  ReceiveSlot* const theirSlots_;
+  InboundCompletion* const theirInbound_;
+  const uint32_t theirIndex_;
+  bool detached_ = false;
+  bool rnrWaiting_ = false;
+
+  uint64_t done_ = 0;  // bytes of the head request already copied
+  uint32_t busyCount_ = 0;
+  uint32_t produced_ = 0;
+  int64_t waitingSinceNs_ = 0, deadlineNs_ = 0;
+  Status failure_ = kSuccess;
+  bool tellPeer_ = false;
+
+  std::shared_ptr<PeerArena> arena_;  // the one used last
+  uint32_t arenaEpoch_ = 0;
+};
+
+int64_t steadyNs();
+
+}  // namespace rdmc

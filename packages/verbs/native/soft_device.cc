@@ -1,0 +1,476 @@
+#include "soft_device.h"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "copy.h"
+#include "failure.h"
+#include "shm_transport.h"
+#include "shm_wire.h"
+#include "tcp_transport.h"
+
+namespace rdmc {
+namespace {
+
+// Copied in the thread that posts; what is left goes to the service thread.
+constexpr int64_t kDoorbellBudget = 4 << 20;
+constexpr int64_t kTurnBudget = 256 << 10;  // of one queue pair in its turn
+constexpr int64_t kStoppedPeerNs = 50'000'000;  // a peer busy for longer than this is stopped
+constexpr int kRetryMs = 1;
+
+DeviceId randomId() {
+  DeviceId id;
+  if (::getrandom(id.data(), id.size(), 0) != ssize_t(id.size())) {
+    throw systemFailure("getrandom", "Naming the device", errno);
+  }
+  return id;
+}
+
+// Two devices with the same host id can meet in the abstract name space of Unix sockets.
+std::string readHostId() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  struct stat net {};
+  ::stat("/proc/self/ns/net", &net);
+  return boot + "/" + std::to_string(net.st_ino);
+}
+
+void napMicroseconds(long us) {
+  const timespec time{0, us * 1000};
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+SoftDevice::SoftDevice(SoftOptions options)
+    : options_(std::move(options)),
+      id_(randomId()),
+      hostId_(readHostId()),
+      control_(ControlSegment::create(id_)),
+      pool_(std::make_shared<ArenaPool>()),
+      regions_(control_),
+      pds_(1),
+      qpPageTaken_(kMaxQps),
+      qpGeneration_(kMaxQps) {
+  if (sharedMemory()) shm_ = std::make_unique<ShmTransport>(*this);
+  ServiceThread::Hooks hooks;
+  hooks.begin = [this] { control_.holdLiveness(); };
+  hooks.end = [this] {
+    if (shm_) shm_->stop();
+    control_.releaseLiveness();
+  };
+  hooks.turn = [this] { return turn(); };
+  service_ = std::make_unique<ServiceThread>(std::move(hooks));
+  if (shm_) service_->post([this] { shm_->start(); });
+  if (options_.transport != "shm") tcp_ = std::make_unique<TcpTransport>(*this);
+  pool_->onGone(
+      [](void* self, uint32_t arena) {
+        auto* device = static_cast<SoftDevice*>(self);
+        device->service_->post([device, arena] {
+          if (device->shm_) device->shm_->arenaGone(arena);
+        });
+      },
+      this);
+}
+
+SoftDevice::~SoftDevice() { close(); }
+
+void SoftDevice::close() {
+  if (closed_.exchange(true)) return;
+  pool_->onGone(nullptr, nullptr);
+  eachQp([](const std::shared_ptr<QueuePair>& qp) { qp->fail(kFlushed); });
+  if (tcp_) tcp_->stop();
+  service_->stop();
+  std::lock_guard guard(unfinishedLock_);
+  unfinished_.clear();
+}
+
+uint16_t SoftDevice::tcpPort() const { return tcp_ ? tcp_->port() : 0; }
+
+// ---- protection domains and regions
+
+uint32_t SoftDevice::createProtectionDomain() {
+  std::lock_guard guard(objects_);
+  for (uint32_t i = 1; i < pds_.size(); ++i) {
+    if (pds_[i]) continue;
+    pds_[i] = true;
+    return i;
+  }
+  pds_.push_back(true);
+  return uint32_t(pds_.size() - 1);
+}
+
+void SoftDevice::destroyProtectionDomain(uint32_t pd) {
+  uint32_t users = regions_.count(pd);
+  eachQp([&](const std::shared_ptr<QueuePair>& qp) { users += qp->protectionDomain() == pd; });
+  if (users > 0) {
+    throw Failure("ERR_RDMC_PROTECTION_DOMAIN_BUSY",
+                  std::to_string(users) + " regions or queue pairs still use the protection domain: close them first");
+  }
+  std::lock_guard guard(objects_);
+  if (pd < pds_.size()) pds_[pd] = false;
+}
+
+uint32_t SoftDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t access) {
+  return regions_.addExtent(pool_->allocate(length), length, access, pd);
+}
+
+uint32_t SoftDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) {
+  return regions_.addForeign(memory, length, access, pd);
+}
+
+void SoftDevice::revokeRegion(uint32_t index) {
+  regions_.at(index);
+  regions_.hide(index);
+  quiesceRegion(index);
+}
+
+void SoftDevice::closeRegion(uint32_t index) {
+  const uint32_t outstanding = regions_.at(index).outstanding.load(std::memory_order_seq_cst);
+  if (outstanding == 0) {
+    regions_.hide(index);
+    quiesceRegion(index);
+  }
+  regions_.remove(index);  // throws while requests are outstanding
+}
+
+// ---- barriers
+
+bool SoftDevice::waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegion) {
+  SharedQp& page = qp.shared();
+  const uint32_t seen = page.busy.load(std::memory_order_seq_cst);
+  if ((seen & 1) == 0) return true;
+  if (!anyRegion && page.busyRegion.load(std::memory_order_relaxed) != regionIndex) return true;
+  const int64_t start = steadyNs();
+  while (page.busy.load(std::memory_order_seq_cst) == seen) {
+    const auto* wire = dynamic_cast<ShmWire*>(qp.wire().get());
+    if (wire && !wire->link()->control().alive()) return true;  // nobody is there to write
+    if (steadyNs() - start > kStoppedPeerNs) return false;
+    napMicroseconds(20);
+  }
+  return true;
+}
+
+void SoftDevice::waitForPeer(QueuePair& qp, const ControlSegment& peer) {
+  if (!peer.alive()) return;
+  if (!waitWhileBusy(qp, 0, true)) relocateRegion(qp.shared().busyRegion.load());
+}
+
+void SoftDevice::quiesceRegion(uint32_t index) {
+  bool stopped = false;
+  eachQp([&](const std::shared_ptr<QueuePair>& qp) { stopped |= !waitWhileBusy(*qp, index, false); });
+  if (stopped) relocateRegion(index);
+  if (tcp_) tcp_->quiesceRegion(index);
+}
+
+void SoftDevice::relocateRegion(uint32_t index) {
+  std::lock_guard guard(relocation_);
+  Region* region = regions_.acquireIndex(index);
+  if (!region) return;
+  SharedRegion& shared = regions_.shared(index);
+  shared.moving.store(1, std::memory_order_seq_cst);
+  eachQp([&](const std::shared_ptr<QueuePair>& qp) { waitWhileBusy(*qp, index, false); });
+  if (region->extent && !region->extent->abandoned) {
+    shared.arena = pool_->replace(*region->extent);
+    shared.arenaOffset = 0;
+  }
+  shared.moving.store(0, std::memory_order_seq_cst);
+  RegionTable::drop(region);
+}
+
+// ---- channels and completion queues
+
+int SoftDevice::createChannel() {
+  std::lock_guard guard(objects_);
+  channels_.push_back(std::make_shared<CompletionChannel>());
+  return int(channels_.size() - 1);
+}
+
+std::shared_ptr<CompletionChannel> SoftDevice::channel(int id) {
+  std::lock_guard guard(objects_);
+  if (id < 0 || size_t(id) >= channels_.size() || !channels_[size_t(id)]) {
+    throw Failure("ERR_RDMC_CHANNEL_CLOSED", "The completion channel is closed");
+  }
+  return channels_[size_t(id)];
+}
+
+void SoftDevice::destroyChannel(int id) {
+  if (channel(id)->users > 0) {
+    throw Failure("ERR_RDMC_CHANNEL_BUSY", "Completion queues still use the channel: close them first");
+  }
+  std::lock_guard guard(objects_);
+  channels_[size_t(id)].reset();
+}
+
+uint32_t SoftDevice::createCq(int channelId) {
+  auto used = channelId < 0 ? nullptr : channel(channelId);
+  std::lock_guard guard(objects_);
+  for (uint32_t i = 0; i < kMaxCqs; ++i) {
+    if (cqs_[i]) continue;
+    if (used) ++used->users;
+    cqs_[i] = std::make_shared<CompletionQueue>(i, control_.cq(i), used);
+    return i;
+  }
+  throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device has " + std::to_string(kMaxCqs) + " completion queues already");
+}
+
+std::shared_ptr<CompletionQueue> SoftDevice::cq(uint32_t index) {
+  std::lock_guard guard(objects_);
+  if (index >= kMaxCqs || !cqs_[index]) {
+    throw Failure("ERR_RDMC_COMPLETION_QUEUE_CLOSED", "The completion queue is closed");
+  }
+  return cqs_[index];
+}
+
+void SoftDevice::destroyCq(uint32_t index) {
+  const auto queue = cq(index);
+  if (queue->users > 0) {
+    throw Failure("ERR_RDMC_COMPLETION_QUEUE_BUSY", "Queue pairs still use the completion queue: close them first");
+  }
+  std::lock_guard guard(objects_);
+  if (queue->channel()) --queue->channel()->users;
+  cqs_[index].reset();
+}
+
+uint32_t SoftDevice::poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max) {
+  uint32_t count = cq.take(out, max);
+  auto& ready = cq.shared().ready;
+  const uint32_t words = highestQp_ / 64 + 1;
+  for (uint32_t word = 0; word < words && count < max; ++word) {
+    if (ready[word].load(std::memory_order_relaxed) == 0) continue;
+    uint64_t bits = ready[word].exchange(0, std::memory_order_seq_cst);
+    while (bits != 0) {
+      const uint32_t index = word * 64 + uint32_t(__builtin_ctzll(bits));
+      bits &= bits - 1;
+      if (count == max) {
+        ready[word].fetch_or(1ull << (index % 64));
+        continue;
+      }
+      std::shared_ptr<QueuePair> qp;
+      {
+        std::lock_guard guard(tableLock_);
+        qp = qps_[index];
+      }
+      if (qp && qp->receiveCq().get() == &cq) count += qp->mergeInbound(out + count, max - count);
+    }
+  }
+  return count;
+}
+
+// ---- queue pairs
+
+uint32_t SoftDevice::createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, uint32_t sendDepth,
+                              uint32_t receiveDepth, bool signalAll) {
+  auto send = cq(sendCq);
+  auto receive = cq(receiveCq);
+  uint32_t index = kMaxQps;
+  {
+    std::lock_guard guard(tableLock_);
+    for (uint32_t i = 1; i < kMaxQps && index == kMaxQps; ++i) {
+      if (!qpPageTaken_[i]) index = i;
+    }
+    if (index == kMaxQps) {
+      throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device has " + std::to_string(kMaxQps - 1) + " queue pairs already");
+    }
+    qpPageTaken_[index] = true;
+    highestQp_ = std::max(highestQp_, index);
+  }
+  constexpr uint32_t kGenerations = 1u << (32 - kQpIndexBits);
+  qpGeneration_[index] = (qpGeneration_[index] + 1) % kGenerations;
+  const uint32_t number = index | qpGeneration_[index] << kQpIndexBits;
+  auto made = std::make_shared<QueuePair>(*this, number, pd, send, receive, sendDepth, receiveDepth, signalAll);
+  std::lock_guard guard(tableLock_);
+  qps_[index] = std::move(made);
+  return number;
+}
+
+std::shared_ptr<QueuePair> SoftDevice::qp(uint32_t number) {
+  std::lock_guard guard(tableLock_);
+  const auto& found = qps_[number & (kMaxQps - 1)];
+  return found && found->number() == number ? found : nullptr;
+}
+
+std::shared_ptr<QueuePair> SoftDevice::qpAt(uint32_t number) {
+  auto found = qp(number);
+  if (!found) throw Failure("ERR_RDMC_QUEUE_PAIR_CLOSED", "The queue pair is closed");
+  return found;
+}
+
+QueuePairAddress SoftDevice::address(const QueuePair& qp) const {
+  QueuePairAddress address;
+  address.device = id_;
+  address.queuePair = qp.number();
+  address.hostId = hostId_;
+  address.transport = options_.transport;
+  address.tcpHost = tcp_ ? options_.host : "";
+  address.tcpPort = tcpPort();
+  return address;
+}
+
+void SoftDevice::connect(uint32_t number, const QueuePairAddress& remote, const ConnectParameters& parameters,
+                         ConnectCallback done) {
+  const auto found = qpAt(number);
+  if (found->state() != kInit || found->connecting.exchange(true)) {
+    throw Failure("ERR_RDMC_QUEUE_PAIR_STATE", "The queue pair is connected, or connecting, already");
+  }
+  // Both sides reckon with the same facts, so both choose the same wire.
+  const bool sameHost = remote.hostId == hostId_;
+  const bool tcp = options_.transport == "tcp" || remote.transport == "tcp" || !sameHost;
+  if (tcp && (!tcp_ || remote.tcpPort == 0)) {
+    found->connecting = false;
+    throw Failure("ERR_RDMC_CONNECT_FAILED",
+                  sameHost ? "One side is forced to shared memory, the other to TCP: choose the same transport"
+                           : "The peer is on another host, and one side is forced to shared memory: use transport "
+                             "'auto' or 'tcp'");
+  }
+  auto wrapped = [found, done = std::move(done)](const Failure* failure) {
+    if (failure) found->connecting = false;
+    done(failure);
+  };
+  if (tcp) return tcp_->connect(found, remote, parameters, std::move(wrapped));
+  service_->post([this, found, remote, parameters, wrapped = std::move(wrapped)] {
+    shm_->connect(found, remote, parameters, wrapped);
+  });
+}
+
+void SoftDevice::destroyQp(uint32_t number) {
+  const auto found = qpAt(number);
+  {
+    std::lock_guard guard(tableLock_);
+    qps_[found->index()].reset();
+  }
+  {
+    std::lock_guard guard(found->sendLock);
+    found->failLocked(kFlushed);
+    if (found->wire()) found->wire()->detach(*found);
+  }
+  found->sendCq()->purge(number);
+  found->receiveCq()->purge(number);
+  const bool tcp = found->wire() && std::string_view(found->wire()->name()) == "tcp";
+  if (tcp) return tcp_->release(found);
+  const bool posted = service_->post([this, found] {
+    if (shm_) {
+      shm_->release(found);
+    } else {
+      freeQpIndex(found->index());
+    }
+  });
+  if (!posted) freeQpIndex(found->index());
+}
+
+void SoftDevice::freeQpIndex(uint32_t index) {
+  control_.qp(index).number.store(0);
+  std::lock_guard guard(tableLock_);
+  qpPageTaken_[index] = false;
+}
+
+// ---- posting and progress
+
+uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
+  uint32_t refused = 0;
+  std::shared_ptr<QueuePair> touched[kBatchSlots];
+  uint32_t touchedCount = 0;
+  for (uint32_t first = 0; first < count;) {
+    const uint32_t number = slots[first].queuePair;
+    auto target = qp(number);
+    uint32_t end = first + 1;
+    while (end < count && slots[end].queuePair == number) ++end;
+    bool sends = false, broken = false;
+    if (target) target->sendLock.lock();
+    for (uint32_t i = first; i < end; ++i) {
+      WorkRequestSlot& slot = slots[i];
+      if (!target) {
+        slot.result = kUnknownQueuePair;
+      } else if (slot.opcode == kReceive) {
+        slot.result = target->postReceive(slot);
+      } else {
+        // What follows a refused send must not overtake it.
+        slot.result = broken ? uint32_t(kWrongState) : target->enqueue(slot);
+        sends |= slot.result == kAccepted;
+        broken |= slot.result != kAccepted;
+      }
+      refused += slot.result != kAccepted;
+    }
+    if (target) target->sendLock.unlock();
+    if (sends && std::find(touched, touched + touchedCount, target) == touched + touchedCount) {
+      touched[touchedCount++] = std::move(target);
+    }
+    first = end;
+  }
+  // Fair shares: each queue pair copies a little in its turn.
+  int64_t budget = kDoorbellBudget;
+  uint32_t active = touchedCount;
+  while (active > 0) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < active; ++i) {
+      int64_t share = kTurnBudget;
+      Progress result;
+      {
+        std::lock_guard guard(touched[i]->sendLock);
+        result = touched[i]->progress(share);
+      }
+      budget -= kTurnBudget - share;
+      if (result == Progress::kIdle || result == Progress::kElsewhere) continue;
+      if (result == Progress::kBudget && budget > 0) {
+        if (kept != i) touched[kept] = std::move(touched[i]);
+        ++kept;
+      } else {
+        handOver(touched[i]);
+      }
+    }
+    active = kept;
+  }
+  counters.requests.fetch_add(count, std::memory_order_relaxed);
+  counters.doorbells.fetch_add(1, std::memory_order_relaxed);
+  return refused;
+}
+
+void SoftDevice::handOver(const std::shared_ptr<QueuePair>& qp) {
+  if (qp->inService.exchange(true)) return;
+  counters.handedOver.fetch_add(1, std::memory_order_relaxed);
+  {
+    std::lock_guard guard(unfinishedLock_);
+    unfinished_.push_back(qp);
+  }
+  service_->poke();
+}
+
+bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
+  int64_t share = kTurnBudget;
+  std::lock_guard guard(qp.sendLock);
+  const Progress result = qp.progress(share);
+  if (result == Progress::kIdle || result == Progress::kElsewhere) {
+    qp.inService.store(false);  // under the lock: whoever posts next hands over again
+    return false;
+  }
+  if (result == Progress::kBudget) more = true;
+  if (result == Progress::kRetry) nextNs = std::min(nextNs, steadyNs() + kRetryMs * 1'000'000);
+  const int64_t deadline = qp.wire() ? qp.wire()->deadline() : 0;
+  if (result == Progress::kBlocked && deadline != 0) nextNs = std::min(nextNs, deadline);
+  return true;
+}
+
+int SoftDevice::turn() {
+  std::vector<std::shared_ptr<QueuePair>> mine;
+  {
+    std::lock_guard guard(unfinishedLock_);
+    mine.swap(unfinished_);
+  }
+  if (mine.empty()) return -1;
+  int64_t nextNs = INT64_MAX;
+  bool more = false;
+  std::erase_if(mine, [&](const auto& qp) { return !drive(*qp, nextNs, more); });
+  if (!mine.empty()) {
+    std::lock_guard guard(unfinishedLock_);
+    unfinished_.insert(unfinished_.end(), mine.begin(), mine.end());
+  }
+  if (more) return 0;
+  if (nextNs == INT64_MAX) return -1;
+  return int(std::clamp<int64_t>((nextNs - steadyNs()) / 1'000'000 + 1, 0, 1000));
+}
+
+}  // namespace rdmc

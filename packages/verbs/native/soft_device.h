@@ -1,0 +1,145 @@
+// The soft device: the verbs contract in user space. Owns everything else in this folder.
+#pragma once
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "arena_pool.h"
+#include "completion_queue.h"
+#include "control_segment.h"
+#include "queue_pair.h"
+#include "region_table.h"
+#include "service_thread.h"
+
+namespace rdmc {
+
+class ShmTransport;
+class TcpTransport;
+
+struct SoftOptions {
+  std::string transport;  // auto, shm, tcp
+  std::string host;
+  uint16_t port = 0;
+  std::vector<uint8_t> key;
+};
+
+// Where a queue pair is reached; travels as JSON.
+struct QueuePairAddress {
+  DeviceId device{};
+  uint32_t queuePair = 0;
+  std::string hostId, socket, transport, tcpHost;
+  uint16_t tcpPort = 0;
+};
+
+// Called once, on any thread, with an error or without.
+using ConnectCallback = std::function<void(const struct Failure*)>;
+
+struct DeviceCounters {
+  std::atomic<uint64_t> copiedBytes{0}, requests{0}, receives{0}, doorbells{0}, handedOver{0};
+};
+
+class SoftDevice {
+ public:
+  explicit SoftDevice(SoftOptions options);
+  ~SoftDevice();
+  void close();
+
+  const DeviceId& id() const { return id_; }
+  const SoftOptions& options() const { return options_; }
+  const ControlSegment& control() const { return control_; }
+  RegionTable& regions() { return regions_; }
+  ArenaPool& pool() { return *pool_; }
+  ServiceThread& service() { return *service_; }
+  bool sharedMemory() const { return options_.transport != "tcp"; }
+  const std::string& hostId() const { return hostId_; }
+  uint16_t tcpPort() const;
+
+  uint32_t createProtectionDomain();
+  void destroyProtectionDomain(uint32_t pd);
+
+  uint32_t allocateRegion(uint32_t pd, uint64_t length, uint32_t access);
+  uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access);
+  void revokeRegion(uint32_t index);
+  void closeRegion(uint32_t index);
+
+  int createChannel();
+  std::shared_ptr<CompletionChannel> channel(int id);
+  void destroyChannel(int id);
+  uint32_t createCq(int channel);
+  std::shared_ptr<CompletionQueue> cq(uint32_t index);
+  void destroyCq(uint32_t index);
+  uint32_t poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max);
+
+  uint32_t createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, uint32_t sendDepth, uint32_t receiveDepth,
+                    bool signalAll);
+  std::shared_ptr<QueuePair> qp(uint32_t number);     // nullptr when there is none
+  std::shared_ptr<QueuePair> qpAt(uint32_t number);   // throws ERR_RDMC_QUEUE_PAIR_CLOSED
+  QueuePairAddress address(const QueuePair& qp) const;
+  void connect(uint32_t number, const QueuePairAddress& remote, const ConnectParameters& parameters,
+               ConnectCallback done);
+  void destroyQp(uint32_t number);
+  // The page of a destroyed queue pair has no user left.
+  void freeQpIndex(uint32_t index);
+
+  // Posts a batch; writes each slot's result. Returns how many were refused.
+  uint32_t post(WorkRequestSlot* slots, uint32_t count);
+
+  // For wires and transports.
+  void handOver(const std::shared_ptr<QueuePair>& qp);
+  void waitForPeer(QueuePair& qp, const ControlSegment& peer);
+  void countCopied(uint64_t bytes) { counters.copiedBytes.fetch_add(bytes, std::memory_order_relaxed); }
+  template <typename Visit>
+  void eachQp(Visit visit) {
+    std::vector<std::shared_ptr<QueuePair>> all;
+    {
+      std::lock_guard guard(tableLock_);
+      for (uint32_t i = 0; i <= highestQp_; ++i) {
+        if (qps_[i]) all.push_back(qps_[i]);
+      }
+    }
+    for (const auto& each : all) visit(each);
+  }
+
+  DeviceCounters counters;
+
+ private:
+  int turn();
+  bool drive(QueuePair& qp, int64_t& nextNs, bool& more);
+  // Returns false when a stopped peer still holds the page busy.
+  bool waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegion);
+  void quiesceRegion(uint32_t index);
+  void relocateRegion(uint32_t index);
+
+  SoftOptions options_;
+  DeviceId id_;
+  std::string hostId_;
+  ControlSegment control_;
+  std::shared_ptr<ArenaPool> pool_;
+  RegionTable regions_;
+
+  std::mutex objects_;
+  std::vector<bool> pds_;
+  std::vector<std::shared_ptr<CompletionChannel>> channels_;
+  std::array<std::shared_ptr<CompletionQueue>, kMaxCqs> cqs_;
+
+  SpinLock tableLock_;
+  std::array<std::shared_ptr<QueuePair>, kMaxQps> qps_;
+  std::vector<bool> qpPageTaken_;
+  std::vector<uint32_t> qpGeneration_;
+  uint32_t highestQp_ = 0;
+
+  std::mutex relocation_;
+  std::mutex unfinishedLock_;
+  std::vector<std::shared_ptr<QueuePair>> unfinished_;
+
+  std::unique_ptr<ServiceThread> service_;
+  std::unique_ptr<ShmTransport> shm_;
+  std::unique_ptr<TcpTransport> tcp_;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace rdmc

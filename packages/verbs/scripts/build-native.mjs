@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+// Builds the native addon in native/. Also published as `rdmc-verbs-build`, for platforms without a
+// prebuilt package. Does nothing outside Linux, where the pure packages still work.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const native = join(dirname(fileURLToPath(import.meta.url)), '..', 'native');
+
+function has(command) {
+  return spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
+}
+
+/** The command that runs node-gyp: this checkout's own, else whatever npx finds. */
+function nodeGyp() {
+  try {
+    return [process.execPath, createRequire(import.meta.url).resolve('node-gyp/bin/node-gyp.js')];
+  } catch {
+    return ['npx', '--yes', 'node-gyp@12'];
+  }
+}
+
+if (process.platform !== 'linux') {
+  console.log(`@rdmc/verbs: no native addon on ${process.platform}; devices need Linux.`);
+  process.exit(0);
+}
+if (!has(process.env.CXX ?? 'g++') && !has('clang++')) {
+  console.error('@rdmc/verbs needs a C++20 compiler: apt-get install g++ make python3');
+  process.exit(1);
+}
+if (!has('make') || !has('python3')) {
+  console.error('@rdmc/verbs needs make and python3 to build: apt-get install make python3');
+  process.exit(1);
+}
+const [command, ...first] = nodeGyp();
+const configured = existsSync(join(native, 'build', 'Makefile'));
+const steps = configured ? [['build']] : [['configure'], ['build']];
+for (const step of steps) {
+  const run = spawnSync(command, [...first, ...step, '-C', native, '--jobs', '2'], { encoding: 'utf8' });
+  if (run.status === 0) continue;
+  console.error(run.stdout, run.stderr);
+  console.error('@rdmc/verbs: building the native addon failed; see above.');
+  process.exit(1);
+}
