@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION } from './constants.js';
-import { Dialler } from './dialler.js';
-import { codeOf, MeshError, messageOf, protocolError } from './errors.js';
+import { Doors } from './doors.js';
+import { MeshError, protocolError } from './errors.js';
 import {
   clipText,
   decodeAbort,
@@ -12,22 +12,13 @@ import {
   FrameType,
   type MeshFailure,
 } from './frames.js';
-import { decodeReject, type Hello } from './hello.js';
-import {
-  closedError,
-  joinTimeout,
-  lostWhileForming,
-  type Trouble,
-  unreachableMember,
-} from './join-errors.js';
+import { decodeReject } from './hello.js';
+import { closedError, lostWhileForming, unreachableMember } from './join-errors.js';
 import { type Introduced, Link } from './link.js';
-import { Listener } from './listener.js';
 import { Messaging, type Roads } from './messaging.js';
 import { News } from './news.js';
 import type { MeshAttributes, ResolvedOptions } from './options.js';
 import { Pulse } from './pulse.js';
-import { Security } from './transport.js';
-import { judgeHello } from './verdict.js';
 
 /** What tests replace or look into. Not part of the package's surface. */
 export interface Internals {
@@ -44,7 +35,7 @@ export interface Internals {
  */
 export type Phase = 'gathering' | 'ready' | 'formed' | 'closed';
 
-/** Failures of joining that others need not wait out: nothing mends itself. */
+/** Reasons to give up after which the same member may well come again. All others are final. */
 const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_MESH_ABORTED']);
 
 /** One member's state: its links, what it knows of the others, and how far joining has come. */
@@ -54,45 +45,23 @@ export class Core implements Roads {
   readonly failures = new News<MeshFailure>();
   readonly leaves = new News<number>();
   readonly messaging: Messaging;
-  readonly listener: Listener;
+  readonly doors: Doors;
   phase: Phase = 'gathering';
-  readonly #version: number;
   readonly #saidReady = new Set<number>();
   readonly #attributes = new Map<number, MeshAttributes>();
-  readonly #diallers = new Map<number, Dialler>();
-  readonly #troubles = new Map<number, MeshError>();
-  #strangerTrouble: Trouble | undefined;
   readonly #pulse: Pulse;
   #settle: { resolve(): void; reject(error: MeshError): void } | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: ResolvedOptions, internals: Internals) {
     this.options = options;
-    this.#version = internals.protocolVersion ?? PROTOCOL_VERSION;
     this.messaging = new Messaging(options, this);
-    const security = options.key === undefined ? undefined : new Security(options.key);
-    this.listener = new Listener(options, security, this.#version, {
-      judge: (hello, from) =>
-        judgeHello(hello, from, {
-          options,
-          version: this.#version,
-          gathering: this.phase === 'gathering',
-          current: (member) => this.links.get(member)?.hello,
-        }),
-      answer: (to) => this.#hello(to),
+    this.doors = new Doors(options, internals.protocolVersion ?? PROTOCOL_VERSION, {
+      links: this.links,
+      isGathering: () => this.phase === 'gathering',
       connected: (introduced) => this.#adopt(introduced),
-      refused: (error) => this.#refusedCaller(error),
-      dropped: (error, from) => this.#droppedStranger(error, from),
+      hopeless: (error) => this.#failJoin(error),
     });
-    for (const peer of options.peers.values()) {
-      if (peer.id > options.id) continue;
-      const dialler = new Dialler(peer, this.#hello(peer.id), security, {
-        connected: (introduced) => this.#adopt(introduced),
-        attemptFailed: ({ id }, error) => this.#troubles.set(id, error),
-        refused: (_member, error) => this.#failJoin(error),
-      });
-      this.#diallers.set(peer.id, dialler);
-    }
     this.#pulse = new Pulse(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
       this.#silent(link),
     );
@@ -107,12 +76,12 @@ export class Core implements Roads {
     });
     // Joining can fail while `listen` is awaited, before anybody awaits this promise.
     settled.catch(() => {});
-    const timer = setTimeout(() => this.#failJoin(this.#timeoutError()), timeoutMs);
+    const timer = setTimeout(() => this.#failJoin(this.doors.timeoutError(this.#saidReady)), timeoutMs);
     const onAbort = () => this.#failJoin(this.#abortError());
     signal?.addEventListener('abort', onAbort);
     try {
       if (signal?.aborted) throw this.#abortError();
-      await this.listener.listen();
+      await this.doors.listener.listen();
       if (this.phase === 'gathering') this.#begin();
       await settled;
     } catch (error) {
@@ -166,13 +135,8 @@ export class Core implements Roads {
 
   #begin(): void {
     this.#pulse.start();
-    for (const dialler of this.#diallers.values()) dialler.start();
+    this.doors.dialAll();
     this.#advance();
-  }
-
-  #hello(to: number): Hello {
-    const { id, digest, instance, maxFrameBytes, attributes } = this.options;
-    return { version: this.#version, from: id, to, digest, instance, maxFrameBytes, attributes };
   }
 
   #adopt(introduced: Introduced): void {
@@ -302,8 +266,7 @@ export class Core implements Roads {
     }
     this.links.delete(link.peer);
     this.#saidReady.delete(link.peer);
-    this.#troubles.set(link.peer, error);
-    this.#diallers.get(link.peer)?.start();
+    this.doors.again(link.peer, error);
   }
 
   /** A member that said READY may have finished joining, and so may those that heard it. */
@@ -311,18 +274,6 @@ export class Core implements Roads {
     const partOfMesh = this.phase !== 'gathering' && this.#saidReady.has(failure.member);
     if (partOfMesh) this.fail(failure);
     else this.#failJoin(lostWhileForming(failure));
-  }
-
-  #refusedCaller(error: MeshError): void {
-    this.options.logger.warn?.({ code: error.code, member: error.member }, `mesh: refused: ${error.message}`);
-    const final = error.code === 'ERR_RDMC_MESH_VERSION' || error.code === 'ERR_RDMC_MESH_MEMBERS_DIFFER';
-    if (final && this.phase === 'gathering') this.#failJoin(error);
-  }
-
-  #droppedStranger(error: unknown, from: string): void {
-    if (this.phase === 'closed') return;
-    this.#strangerTrouble = { error, from };
-    this.options.logger.warn?.({ code: codeOf(error), from }, `mesh: dropped ${from}: ${messageOf(error)}`);
   }
 
   #failJoin(error: MeshError): void {
@@ -341,7 +292,7 @@ export class Core implements Roads {
 
   #stop(): void {
     this.#pulse.stop();
-    for (const dialler of this.#diallers.values()) dialler.stop();
+    this.doors.stopDialling();
     this.messaging.close(closedError());
     this.failures.clearListeners();
     this.leaves.clearListeners();
@@ -352,21 +303,11 @@ export class Core implements Roads {
     const links = [...this.links.values()];
     this.links.clear();
     this.#stop();
-    await Promise.all([...links.map((link) => link.leave()), this.listener.close()]);
+    await Promise.all([...links.map((link) => link.leave()), this.doors.listener.close()]);
   }
 
   #sendAll(frame: Buffer): void {
     for (const link of this.links.values()) link.send(frame);
-  }
-
-  #timeoutError(): MeshError {
-    return joinTimeout(
-      this.options,
-      new Set(this.links.keys()),
-      this.#saidReady,
-      this.#troubles,
-      this.#strangerTrouble,
-    );
   }
 
   #abortError(): MeshError {

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { pipeline } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { Mesh, reserveLoopbackPorts } from '../src/index.js';
 import { assertWhole, form, KEY, place, rejection, until } from './helpers.js';
@@ -67,6 +69,25 @@ describe('join', () => {
     const third = where.join(2);
     await Promise.all([first.mesh, second.mesh, third.mesh]);
     expect([first, second, third].map(({ core }) => core.phase)).toEqual(['formed', 'formed', 'formed']);
+  });
+
+  it('resolves nowhere while a pair of others is missing', async () => {
+    const where = await place(3);
+    // Member 1 listens elsewhere: whoever dials its listed port is turned away, until a relay stands there.
+    const [elsewhere] = await reserveLoopbackPorts(1);
+    const sides = [where.join(0), where.join(1, { server: elsewhere!.server }), where.join(2)];
+    const zero = sides[0]!;
+    await until(() => zero.core.links.size === 2);
+    await until(() => sides.slice(1).every(({ core }) => core.links.has(0)));
+    expect(sides.map(({ core }) => core.phase)).toEqual(['ready', 'gathering', 'gathering']);
+    const listed = where.reserved[1]!.server;
+    listed.removeAllListeners('connection');
+    listed.on('connection', (socket) => {
+      const onward = connect(elsewhere!.port, elsewhere!.host);
+      pipeline(socket, onward, socket, () => {});
+    });
+    await assertWhole(await Promise.all(sides.map(({ mesh }) => mesh)));
+    await Promise.all(sides.map(({ core }) => core.close()));
   });
 
   it('names who is missing, where, and the last error', async () => {
