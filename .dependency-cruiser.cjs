@@ -1,0 +1,63 @@
+// Imports go down, never up. `may` lists what each layer may import beside itself.
+const may = {
+  'packages/schedule': [],
+  'packages/verbs': [],
+  'packages/mesh': [],
+  'packages/verbs-compliance': ['packages/verbs'],
+  'packages/dataplane': ['packages/verbs'],
+  'packages/group': ['packages/schedule', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
+  'apps/rdmc': [
+    'packages/schedule',
+    'packages/verbs',
+    'packages/dataplane',
+    'packages/mesh',
+    'packages/group',
+  ],
+};
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...Object.entries(may).map(([layer, below]) => ({
+      name: `layers: ${layer}`,
+      severity: 'error',
+      comment: `${layer} may import only ${['itself', ...below].join(', ')}`,
+      from: { path: `^${layer}/src/` },
+      to: { path: '^(packages|apps)/', pathNot: `^(${[layer, ...below].join('|')})/` },
+    })),
+    {
+      name: 'no cycles',
+      severity: 'error',
+      from: { path: '/src/' },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'unresolvable (build first)',
+      severity: 'error',
+      from: { path: '/src/' },
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'sources do not import tests',
+      severity: 'error',
+      from: { path: '^(packages|apps)/[^/]+/src/' },
+      to: { path: '/test/' },
+    },
+    {
+      name: 'published code imports only declared dependencies',
+      severity: 'error',
+      from: { path: '^(packages|apps)/[^/]+/src/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: '(^|/)(node_modules|dist|native)/' },
+    exclude: { path: '(^|/)(native/build|coverage)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+    },
+  },
+};

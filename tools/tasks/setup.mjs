@@ -1,0 +1,85 @@
+// What `npm test` and `npm run demo` do first on a fresh machine: look for the tools, install, build.
+// Uses nothing but Node, because nothing is installed yet.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const MINIMUM_NODE = [20, 19];
+/** Debian packages by the command they bring. */
+const COMPILER = [
+  ['g++', 'g++'],
+  ['make', 'make'],
+  ['python3', 'python3'],
+];
+
+/** Ends the process with one line that says what to do. */
+export function stop(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+/** Runs a command in the repository; its output is shown only when it fails, or always with `loud`. */
+export function run(label, command, args, { loud = false, env = {} } = {}) {
+  const started = Date.now();
+  process.stdout.write(loud ? `── ${label}\n` : `── ${label} … `);
+  const result = spawnSync(command, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: loud ? 'inherit' : 'pipe',
+    encoding: 'utf8',
+    maxBuffer: 64 << 20,
+  });
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  if (result.status === 0) {
+    if (!loud) console.log(`ok (${seconds} s)`);
+    return;
+  }
+  if (!loud) console.log(`failed (${seconds} s)\n${result.stdout ?? ''}${result.stderr ?? ''}`);
+  stop(
+    `${label} failed: ${result.error?.message ?? `${command} ${args.join(' ')} ended with ${result.status ?? result.signal}`}`,
+  );
+}
+
+function has(command) {
+  return spawnSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).status === 0;
+}
+
+/** Debian packages that provide missing commands: installed as root, else named in one line. */
+export function needCommands(purpose, commands) {
+  const packages = [...new Set(commands.filter(([command]) => !has(command)).map(([, name]) => name))];
+  if (packages.length === 0) return;
+  const line = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
+  if (process.getuid?.() !== 0 || !has('apt-get')) stop(`${purpose} needs: ${line}`);
+  const quiet = { DEBIAN_FRONTEND: 'noninteractive' };
+  run('apt-get update', 'apt-get', ['update', '-qq'], { env: quiet });
+  run(line, 'apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { env: quiet });
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1])) return;
+  stop(`Node.js ${MINIMUM_NODE.join('.')} or newer is needed; this is ${process.versions.node}`);
+}
+
+/** Installs when the lock file changed since the last time. */
+function install() {
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  const stamp = join(root, 'node_modules', '.rdmc-lock');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  run('npm ci', 'npm', ['ci', '--no-audit', '--no-fund']);
+  writeFileSync(stamp, lock);
+}
+
+/** Everything until the packages are built. */
+export function setUp() {
+  checkNode();
+  if (process.platform === 'linux') needCommands('Building the native addon', COMPILER);
+  install();
+  run('build', 'npx', ['turbo', 'run', 'build', '--output-logs=errors-only']);
+}
