@@ -18,8 +18,7 @@ const ECHO = 1;
 const protocol = `data:text/javascript,${encodeURIComponent(
   'export default (context) => ({ onCommand: (kind, id, payload) => context.reply(id, payload) });',
 )}`;
-const start = (windowMs) =>
-  DataPlane.start({ windowMs, protocols: [{ name: 'echo', module: protocol }] });
+const start = (windowMs) => DataPlane.start({ windowMs, protocols: [{ name: 'echo', module: protocol }] });
 
 async function perSecond(plane, batch) {
   const payload = new Uint8Array(16);

@@ -59,8 +59,8 @@ export class RingWriter {
    * @throws DataPlaneError ERR_RDMC_RECORD_TOO_LARGE when there never will be
    */
   tryWrite(tag: number, request: number, payload: Uint8Array = EMPTY): boolean {
-    const length = RECORD_HEADER_BYTES + payload.byteLength;
     this.check(payload);
+    const length = RECORD_HEADER_BYTES + payload.byteLength;
     const padded = (length + 7) & ~7;
     let at = this.#head & (this.#size - 1);
     const rest = this.#size - at;
@@ -80,8 +80,11 @@ export class RingWriter {
     return true;
   }
 
-  /** @throws DataPlaneError ERR_RDMC_RECORD_TOO_LARGE */
+  /** @throws DataPlaneError ERR_RDMC_RECORD_TOO_LARGE, ERR_RDMC_INVALID_OPTION for another kind of array */
   check(payload: Uint8Array): void {
+    if (!(payload instanceof Uint8Array)) {
+      throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', 'A payload is a Uint8Array, or nothing');
+    }
     if (payload.byteLength > this.maxPayload) {
       throw new DataPlaneError(
         'ERR_RDMC_RECORD_TOO_LARGE',

@@ -132,6 +132,9 @@ describe('refusals', () => {
     await expect(plane.command('ehco', 1)).rejects.toEqual(withCode('ERR_RDMC_UNKNOWN_PROTOCOL'));
     expect(() => plane.post('echo', 65_536)).toThrow(withCode('ERR_RDMC_INVALID_OPTION'));
     await expect(plane.command('echo', -1)).rejects.toEqual(withCode('ERR_RDMC_INVALID_OPTION'));
+    await expect(plane.command('echo', 1, Uint32Array.of(1) as never)).rejects.toEqual(
+      withCode('ERR_RDMC_INVALID_OPTION'),
+    );
     const tooLong = new Uint8Array(1013);
     await expect(plane.command('echo', Kind.ECHO, tooLong)).rejects.toEqual(
       withCode('ERR_RDMC_RECORD_TOO_LARGE'),
