@@ -36,6 +36,8 @@ export const CONTROL_SIGNAL_EVERY = 16;
 export const MAX_BLOCKS_PER_MESSAGE = 2 ** 28;
 export const MAX_MESSAGE_NUMBER = 0xffff_ffff;
 
+/** Groups a node can have open at once. */
+export const MAX_GROUPS = 1024;
 export const MAX_GROUP_ID = 0x7fff_ffff;
 export const DEFAULT_GROUP_TIMEOUT_MS = 30_000;
 /** How long a member with which a queue pair broke is asked for what it knows before it is blamed itself. */

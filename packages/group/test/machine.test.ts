@@ -1,6 +1,7 @@
 import { algorithms } from '@rdmc/schedule';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { OPEN_MESSAGES } from '../src/constants.js';
 import { Counter } from '../src/worker/counters.js';
 import { type Simulation, simulate } from './support/simulated-group.js';
 
@@ -13,8 +14,11 @@ function expectDelivered(simulation: Simulation): void {
   expect(outcome.finished).toEqual(Array.from({ length: simulation.nodes }, () => all));
   expect(outcome.mostReceives).toBeLessThanOrEqual(simulation.receiveWindow);
   expect(outcome.mostSends).toBeLessThanOrEqual(simulation.sendWindow);
+  expect(outcome.mostOpen).toBeLessThanOrEqual(OPEN_MESSAGES);
   const copied = simulation.messages.filter(({ sizeBytes }) => sizeBytes > 0).length;
-  expect(outcome.copies).toEqual(Array.from({ length: simulation.nodes }, (_, rank) => (rank === 0 ? 0 : copied)));
+  expect(outcome.copies).toEqual(
+    Array.from({ length: simulation.nodes }, (_, rank) => (rank === 0 ? 0 : copied)),
+  );
 }
 
 const groups = fc.record({

@@ -1,6 +1,6 @@
 /*
- * Counters of one group, in shared memory: written by the worker only, readable from every thread at no cost.
- * One Float64 (8 aligned bytes) per slot, exact up to 2^53:
+ * Counters of groups, in shared memory: written by the worker only, readable from every thread at no cost.
+ * A group has 16 slots of one Float64 (8 aligned bytes), exact up to 2^53:
  *
  *   slot 0 blocksReceived   1 bytesReceived   2 bytesExpected   3 messagesReceived
  *        4 blocksSent       5 bytesSent       6 messagesSent    7 firstBlockCopies
@@ -22,6 +22,17 @@ export const Counter = {
 
 const SLOTS = 16;
 
+/** Counters of one group by itself. */
 export function createCounters(): Float64Array {
-  return new Float64Array(new SharedArrayBuffer(SLOTS * Float64Array.BYTES_PER_ELEMENT));
+  return new Float64Array(SLOTS);
+}
+
+/** Shared memory for the counters of `groups` groups, all zero. */
+export function createCounterTable(groups: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(groups * SLOTS * Float64Array.BYTES_PER_ELEMENT);
+}
+
+/** The counters of one group of a table. */
+export function countersAt(table: SharedArrayBuffer, group: number): Float64Array {
+  return new Float64Array(table, group * SLOTS * Float64Array.BYTES_PER_ELEMENT, SLOTS);
 }

@@ -1,8 +1,8 @@
+import { blockCount } from '../blocks.js';
 import { Announcements } from './announcements.js';
 import { Counter } from './counters.js';
 import type { MachineConfig } from './machine-config.js';
 import { OpenMessage } from './open-message.js';
-import { blockCount } from '../blocks.js';
 import { Plans } from './plans.js';
 import type { GroupPort } from './port.js';
 import { ReceiveSide } from './receive-side.js';
@@ -36,11 +36,9 @@ export class GroupMachine {
     this.#sendSide = new SendSide(config, port, this.#announcements, this.#receiveSide, this.#open);
   }
 
-  /** Posts a receive for every announcement that can be outstanding; before anybody can announce anything. */
-  prepare(): void {
-    for (let pair = 0; pair < this.config.neighbours.length; pair += 1) {
-      for (let i = 0; i < this.config.receiveWindow; i += 1) this.port.receiveAnnouncement(pair);
-    }
+  /** Posts a receive for every announcement of `pair` that can be outstanding; before it is connected. */
+  prepare(pair: number): void {
+    for (let i = 0; i < this.config.receiveWindow; i += 1) this.port.receiveAnnouncement(pair);
   }
 
   /** Posts whatever is possible now. */

@@ -1,5 +1,5 @@
-import { HEADER_BYTES, MAX_BLOCKS_PER_MESSAGE, OPEN_MESSAGES } from '../constants.js';
 import { blockCount } from '../blocks.js';
+import { HEADER_BYTES, MAX_BLOCKS_PER_MESSAGE, OPEN_MESSAGES } from '../constants.js';
 import type { Announcements } from './announcements.js';
 import { Counter } from './counters.js';
 import { headerBlockSize, headerMessage, headerSize } from './header.js';

@@ -71,6 +71,7 @@ class Member implements GroupPort {
   outstandingReceives = 0;
   mostReceives = 0;
   mostSends = 0;
+  mostOpen = 0;
   copies = 0;
   #free: number;
 
@@ -138,7 +139,9 @@ class Member implements GroupPort {
   }
 
   incoming(message: number, sizeBytes: number): void {
-    if (this.simulation.messages[message]?.sizeBytes !== sizeBytes) throw new Error(`wrong size ${sizeBytes}`);
+    this.mostOpen = Math.max(this.mostOpen, this.machine.openMessages);
+    if (this.simulation.messages[message]?.sizeBytes !== sizeBytes)
+      throw new Error(`wrong size ${sizeBytes}`);
     this.wanted.push(message);
   }
 
@@ -154,6 +157,8 @@ export interface Outcome {
   readonly corrupt: string[];
   readonly mostReceives: number;
   readonly mostSends: number;
+  /** Messages a receiver worked on at once. */
+  readonly mostOpen: number;
   readonly copies: number[];
   /** What every member's counters say in the end. */
   readonly counters: Float64Array[];
@@ -171,19 +176,23 @@ export function simulate(simulation: Simulation): Outcome {
     return Uint8Array.from({ length: sizeBytes }, () => byte(256));
   });
   const corrupt: string[] = [];
-  const members = Array.from(
-    { length: simulation.nodes },
-    (_, rank) => new Member(rank, simulation, finish),
-  );
+  const members = Array.from({ length: simulation.nodes }, (_, rank) => new Member(rank, simulation, finish));
 
   function finish(member: Member, message: number): void {
-    const region = member.memory.subarray(member.regions[message], member.regions[message]! + content[message]!.length);
-    if (Buffer.compare(region, content[message]!) !== 0) corrupt.push(`member ${member.rank}, message ${message}`);
+    const region = member.memory.subarray(
+      member.regions[message],
+      member.regions[message]! + content[message]!.length,
+    );
+    if (Buffer.compare(region, content[message]!) !== 0)
+      corrupt.push(`member ${member.rank}, message ${message}`);
     // The region belongs to the application again: whoever still reads from it spreads this.
     region.fill(POISON);
   }
 
-  for (const member of members) member.machine.prepare();
+  for (const member of members)
+    member.neighbours.forEach((_, pair) => {
+      member.machine.prepare(pair);
+    });
   const root = members[0]!;
   simulation.messages.forEach(({ sizeBytes, blockSizeBytes }, number) => {
     const address = root.allocate(sizeBytes);
@@ -206,6 +215,7 @@ export function simulate(simulation: Simulation): Outcome {
     finished: members.map((member) => member.finishedMessages),
     mostReceives: Math.max(...members.map((member) => member.mostReceives)),
     mostSends: Math.max(...members.map((member) => member.mostSends)),
+    mostOpen: Math.max(...members.map((member) => member.mostOpen)),
     copies: members.map((member) => member.copies),
     counters: members.map((member) => member.counters),
   };
@@ -228,7 +238,8 @@ function deliverBlock(from: Member, pair: number, to: Member): void {
   const back = to.neighbours.indexOf(from.rank);
   const receive = to.receives[back]!.shift();
   if (!receive) throw new Error(`RNR: ${from.rank} sent block ${block} to ${to.rank}, which was not ready`);
-  if (lengthBytes > receive.lengthBytes) throw new Error(`block ${block} does not fit its receive at ${to.rank}`);
+  if (lengthBytes > receive.lengthBytes)
+    throw new Error(`block ${block} does not fit its receive at ${to.rank}`);
   const header = (from.simulation.receiveWindow + slot) * HEADER_WORDS;
   to.headers.set(from.headers.subarray(header, header + HEADER_WORDS), receive.slot * HEADER_WORDS);
   to.memory.set(from.memory.subarray(address, address + lengthBytes), receive.address);

@@ -1,0 +1,49 @@
+import { GROUP_PROTOCOL_VERSION } from './constants.js';
+import { GroupError } from './errors.js';
+import type { CheckedGroupOptions } from './group-options.js';
+
+/** What all members of a group must give alike. */
+export interface Agreement {
+  readonly version: number;
+  readonly members: readonly number[];
+  readonly algorithm: string;
+  readonly blockSizeBytes: 'auto' | number;
+  readonly racks: readonly (string | number)[] | null;
+  readonly receiveWindow: number;
+}
+
+/** In the order in which a difference is reported: the version first, since all else depends on it. */
+const FIELDS = ['version', 'members', 'algorithm', 'blockSizeBytes', 'racks', 'receiveWindow'] as const;
+
+export function agreementOf(options: CheckedGroupOptions): Agreement {
+  const { members, algorithm, blockSizeBytes, racks, receiveWindow } = options;
+  return {
+    version: GROUP_PROTOCOL_VERSION,
+    members,
+    algorithm,
+    blockSizeBytes,
+    racks: racks ?? null,
+    receiveWindow,
+  };
+}
+
+/** The error that names the first difference and both values, or `undefined`. */
+export function disagreement(
+  group: number,
+  own: Agreement,
+  ownId: number,
+  theirs: Agreement,
+  theirId: number,
+): GroupError | undefined {
+  for (const field of FIELDS) {
+    const [mine, other] = [JSON.stringify(own[field]), JSON.stringify(theirs[field])];
+    if (mine === other) continue;
+    return new GroupError(
+      'ERR_RDMC_GROUP_MISMATCH',
+      `Group ${group}: ${field} is ${mine} at member ${ownId} and ${other} at member ${theirId}; ` +
+        'give all members the same',
+      { field, memberId: theirId },
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,24 @@
+import type { Mesh } from '@rdmc/mesh';
+import type { Device, MemoryRegion } from '@rdmc/verbs';
+import type { GroupDirectory } from './directory.js';
+import type { WorkerLink } from './worker-link.js';
+
+/** What a group needs of its node. */
+export interface GroupEnvironment {
+  readonly memberId: number;
+  readonly mesh: Mesh;
+  readonly directory: GroupDirectory;
+  readonly link: WorkerLink;
+  readonly device: Device;
+  /** Memory of the node's pool. */
+  allocate(lengthBytes: number, options?: { signal?: AbortSignal }): Promise<MemoryRegion>;
+  /** Whether a region came from `allocate`. */
+  allocated(region: MemoryRegion): boolean;
+}
+
+/** A group's number at this node, and its counters. */
+export interface GroupSlot {
+  readonly number: number;
+  readonly counters: Float64Array;
+  release(): void;
+}

@@ -1,0 +1,252 @@
+import type { MemoryRegion } from '@rdmc/verbs';
+import { type Agreement, agreementOf, disagreement } from './agreement.js';
+import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
+import { Deferred } from './deferred.js';
+import type { GroupEnvironment, GroupSlot } from './environment.js';
+import { abortedError, GroupError, type GroupErrorCode, messageOf } from './errors.js';
+import { groupMemoryBytes } from './group-memory.js';
+import type { CheckedGroupOptions } from './group-options.js';
+import type { Neighbourhood } from './neighbourhood.js';
+import type { PairAddress } from './records.js';
+import type { AbandonMessage, CreateMessage, MemberMessage, WireMessage } from './wire-messages.js';
+import type { WorkerEvents } from './worker-link.js';
+
+/** Errors of another member's creation that say the same here; any other means that this member is not to be had. */
+const SHARED_CODES: readonly string[] = ['ERR_RDMC_GROUP_TIMEOUT', 'ERR_RDMC_GROUP_MISMATCH'];
+
+/**
+ * The creation of a group: every member tells every other one what it was given and where its queue pairs are;
+ * connects to its neighbours; and tells every other one that it has. When all have, the group exists.
+ */
+export class Formation {
+  readonly #agreement: Agreement;
+  readonly #others: readonly number[];
+  readonly #failure = new Deferred<never>();
+  readonly #created = new Deferred<void>();
+  readonly #connectedAll = new Deferred<void>();
+  readonly #creates = new Map<number, CreateMessage>();
+  readonly #connected = new Set<number>();
+  readonly #addresses = new Map<number, PairAddress>();
+  readonly #connections = new Map<number, Promise<void>>();
+  /** Messages of members that are further already. */
+  readonly early: [number, MemberMessage][] = [];
+  #region: MemoryRegion | undefined;
+
+  constructor(
+    private readonly environment: GroupEnvironment,
+    private readonly options: CheckedGroupOptions,
+    private readonly nonce: string,
+    private readonly slot: GroupSlot,
+    private readonly neighbourhood: Neighbourhood,
+  ) {
+    this.#agreement = agreementOf(options);
+    this.#others = options.members.filter((id) => id !== environment.memberId);
+  }
+
+  get maxBlockBytes(): number {
+    const { blockSizeBytes } = this.options;
+    return blockSizeBytes === 'auto' ? MOST_AUTO_BLOCK_BYTES : blockSizeBytes;
+  }
+
+  /** The nonces of the other members, once `run` has resolved. */
+  get nonces(): ReadonlyMap<number, string> {
+    return new Map([...this.#creates].map(([member, { nonce }]) => [member, nonce]));
+  }
+
+  /**
+   * Resolves with the group's memory when every member is connected.
+   * @throws GroupError; then nothing is left, and the others have been told
+   */
+  async run(events: WorkerEvents): Promise<MemoryRegion> {
+    const { signal, timeoutMs } = this.options;
+    const timer = setTimeout(() => this.fail(this.#timeoutError()), timeoutMs);
+    const onAbort = (): void => this.fail(abortedError(`Creating group ${this.options.id}`, signal!));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    try {
+      await this.#open(events);
+      this.#introduce();
+      await this.#orFail(this.#created.promise);
+      await this.#orFail(Promise.all(this.#connections.values()));
+      for (const to of this.#others) this.#sendConnected(to);
+      this.#checkConnected();
+      await this.#orFail(this.#connectedAll.promise);
+      await this.environment.link.start(this.slot.number);
+      return this.#region!;
+    } catch (error) {
+      await this.#undo(error);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  fail(error: GroupError): void {
+    this.#failure.reject(error);
+  }
+
+  memberLost(member: number, reason: string): void {
+    if (!this.#others.includes(member)) return;
+    this.fail(
+      new GroupError(
+        'ERR_RDMC_MEMBER_LOST',
+        `Group ${this.options.id} cannot be created: member ${member} is lost: ${reason}`,
+        { memberId: member, reason },
+      ),
+    );
+  }
+
+  /** False for a creation that is not for this use of the id. */
+  take(from: number, message: WireMessage): boolean {
+    if (!this.#others.includes(from)) return false;
+    const known = this.#creates.get(from);
+    if (message.type === 'create') {
+      if (known) return false;
+      this.#takeCreate(from, message);
+    } else if (message.type === 'abandon') {
+      if (known?.nonce !== message.nonce) return false;
+      this.fail(this.#abandoned(from, message));
+    } else if (known?.nonce === message.nonce && message.to === this.nonce) {
+      this.#takeMember(from, message);
+    }
+    return true;
+  }
+
+  #takeCreate(from: number, message: CreateMessage): void {
+    this.#creates.set(from, message);
+    const error = disagreement(
+      this.options.id,
+      this.#agreement,
+      this.environment.memberId,
+      message.agreement,
+      from,
+    );
+    if (error) return this.fail(error);
+    this.#connect(from);
+    this.#checkCreated();
+  }
+
+  #takeMember(from: number, message: MemberMessage): void {
+    if (message.type === 'connected') {
+      this.#connected.add(from);
+      this.#checkConnected();
+    } else if (message.type === 'failed') {
+      this.memberLost(message.culprit, message.reason);
+    } else {
+      this.early.push([from, message]);
+    }
+  }
+
+  async #open(events: WorkerEvents): Promise<void> {
+    const { environment, options, slot } = this;
+    const { algorithm, members, racks, receiveWindow, sendWindow } = options;
+    const { rank, neighbours, firstPair } = this.neighbourhood;
+    const { maxBlockBytes } = this;
+    const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, rank });
+    this.#region = await environment.allocate(bytes);
+    const setup = {
+      group: slot.number,
+      algorithm,
+      nodes: members.length,
+      rank,
+      racks,
+      neighbours,
+      firstPair,
+    };
+    const windows = { receiveWindow, sendWindow, maxBlockBytes, region: this.#region.handle };
+    await environment.link.open({ ...setup, ...windows }, events);
+    await Promise.all(
+      neighbours.map(async (neighbour, pair) => {
+        const address = await environment.link.createPair(slot.number, pair);
+        this.#addresses.set(members[neighbour]!, address);
+      }),
+    );
+    // A creation that has failed meanwhile goes no further.
+    await this.#orFail(Promise.resolve());
+  }
+
+  #introduce(): void {
+    const { id: group } = this.options;
+    const introduction = { type: 'create', group, nonce: this.nonce, agreement: this.#agreement } as const;
+    for (const to of this.#others) {
+      this.environment.directory.send(to, { ...introduction, address: this.#addresses.get(to) ?? null });
+    }
+    for (const from of this.#creates.keys()) this.#connect(from);
+    this.#checkCreated();
+  }
+
+  /** Connects once, when both sides' addresses are known. */
+  #connect(member: number): void {
+    const create = this.#creates.get(member);
+    const isReady = create !== undefined && this.#addresses.has(member);
+    if (!isReady || this.#connections.has(member)) return;
+    const pair = this.neighbourhood.neighbours.indexOf(this.options.members.indexOf(member));
+    const connection = create.address
+      ? this.environment.link.connect(this.slot.number, pair, create.address)
+      : Promise.reject(new Error('it sent no address'));
+    const explained = connection.catch((cause: unknown) => {
+      const reason = `its queue pairs cannot be connected: ${messageOf(cause)}`;
+      throw new GroupError('ERR_RDMC_MEMBER_LOST', `Group ${this.options.id}: member ${member}: ${reason}`, {
+        cause,
+        memberId: member,
+        reason,
+      });
+    });
+    explained.catch(() => {});
+    this.#connections.set(member, explained);
+  }
+
+  #checkCreated(): void {
+    const introduced = this.#addresses.size === this.neighbourhood.neighbours.length;
+    if (introduced && this.#creates.size === this.#others.length) this.#created.resolve();
+  }
+
+  #sendConnected(to: number): void {
+    const { id: group } = this.options;
+    const { nonce } = this.#creates.get(to)!;
+    this.environment.directory.send(to, { type: 'connected', group, nonce: this.nonce, to: nonce });
+  }
+
+  #checkConnected(): void {
+    if (this.#connected.size === this.#others.length) this.#connectedAll.resolve();
+  }
+
+  #orFail<T>(promise: Promise<T>): Promise<T> {
+    return Promise.race([this.#failure.promise, promise]);
+  }
+
+  #timeoutError(): GroupError {
+    const { id, timeoutMs } = this.options;
+    const absent = this.#others.filter((member) => !this.#creates.has(member));
+    const missing =
+      absent.length > 0 ? absent : this.#others.filter((member) => !this.#connected.has(member));
+    const what = absent.length > 0 ? 'have not created it' : 'have not connected';
+    return new GroupError(
+      'ERR_RDMC_GROUP_TIMEOUT',
+      `Group ${id} was not complete after ${timeoutMs} ms: members ${missing.join(', ')} ${what}; ` +
+        'every member calls createGroup with the same id',
+      { missing },
+    );
+  }
+
+  #abandoned(from: number, { code, reason, missing }: AbandonMessage): GroupError {
+    const { id } = this.options;
+    const shared = SHARED_CODES.includes(code);
+    return new GroupError(
+      shared ? (code as GroupErrorCode) : 'ERR_RDMC_MEMBER_LOST',
+      `Group ${id}: member ${from} gave up creating it: ${reason}`,
+      { memberId: from, reason, ...(missing && { missing }) },
+    );
+  }
+
+  async #undo(error: unknown): Promise<void> {
+    const { directory, link } = this.environment;
+    const { code = 'ERR_RDMC_GROUP_TIMEOUT', missing } = error as Partial<GroupError>;
+    const message = { type: 'abandon', group: this.options.id, nonce: this.nonce } as const;
+    const reason = messageOf(error);
+    for (const to of this.#others) directory.send(to, { ...message, code, reason, missing: missing ?? null });
+    await link.abort(this.slot.number);
+    await this.#region?.close();
+  }
+}

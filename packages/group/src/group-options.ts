@@ -1,0 +1,178 @@
+import { type Algorithm, algorithms, isAlgorithm, type RackId } from '@rdmc/schedule';
+import type { MemoryRegion } from '@rdmc/verbs';
+import * as limits from './constants.js';
+import { GroupError, invalidOption } from './errors.js';
+import { integerOption, onlyKnownOptions, signalOption } from './options.js';
+
+/** A part of a region. */
+export interface RegionRange {
+  readonly region: MemoryRegion;
+  /** First byte, default 0. */
+  readonly offset?: number;
+  /** Default: up to the region's end. */
+  readonly lengthBytes?: number;
+}
+
+/**
+ * Gives memory for a message of `sizeBytes` bytes: a region of this node, or a part of one, that nothing else
+ * uses until the message is released. The signal ends with the group.
+ */
+export type IncomingHandler = (
+  sizeBytes: number,
+  options: { readonly signal: AbortSignal },
+) => MemoryRegion | RegionRange | Promise<MemoryRegion | RegionRange>;
+
+export interface GroupOptions {
+  /** The same at all members, 0 to 2^31 − 1, in use once at a time. */
+  readonly id: number;
+  /** Ids of the members, the root first; the same list in the same order at all of them. */
+  readonly members: readonly number[];
+  /** Default 'binomial-pipeline'. The same at all members. */
+  readonly algorithm?: Algorithm;
+  /** Bytes, 1 to 2^30, or 'auto' (default): chosen by the root for each message. The same at all members. */
+  readonly blockSizeBytes?: 'auto' | number;
+  /** The rack of each member, root first: needed by 'hybrid'. The same at all members. */
+  readonly racks?: readonly RackId[];
+  /** Gives memory for a message that begins to arrive (default: `node.allocate`). */
+  readonly incoming?: IncomingHandler;
+  /** Receives posted ahead, over all neighbours together: 1 to 64, default 8. The same at all members. */
+  readonly receiveWindow?: number;
+  /** Blocks this member sends at once: 1 to 64, default 2. */
+  readonly sendWindow?: number;
+  /** How long the creation waits for the other members, in milliseconds (default 30,000). */
+  readonly timeoutMs?: number;
+  /** Ends the waiting of the creation. */
+  readonly signal?: AbortSignal;
+}
+
+export interface CheckedGroupOptions {
+  readonly id: number;
+  readonly members: readonly number[];
+  readonly algorithm: Algorithm;
+  readonly blockSizeBytes: 'auto' | number;
+  readonly racks: readonly RackId[] | undefined;
+  readonly incoming: IncomingHandler | undefined;
+  readonly receiveWindow: number;
+  readonly sendWindow: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const WHERE = 'createGroup';
+const MAX_TIMER_MS = 0x7fff_ffff;
+const KNOWN = [
+  'id',
+  'members',
+  'algorithm',
+  'blockSizeBytes',
+  'racks',
+  'incoming',
+  'receiveWindow',
+  'sendWindow',
+  'timeoutMs',
+  'signal',
+];
+
+/** @throws GroupError with the code of what is wrong */
+export function checkGroupOptions(
+  options: GroupOptions,
+  ownId: number,
+  isKnownMember: (id: number) => boolean,
+): CheckedGroupOptions {
+  onlyKnownOptions(WHERE, options, KNOWN);
+  const members = checkMembers(options.members, ownId, isKnownMember);
+  return {
+    id: integerOption(WHERE, 'id', options.id, 0, limits.MAX_GROUP_ID),
+    members,
+    algorithm: checkAlgorithm(options.algorithm ?? 'binomial-pipeline'),
+    blockSizeBytes: checkBlockSize(options.blockSizeBytes ?? 'auto'),
+    racks: checkRacks(options, members.length),
+    incoming: checkIncoming(options.incoming),
+    receiveWindow: integerOption(
+      WHERE,
+      'receiveWindow',
+      options.receiveWindow ?? limits.DEFAULT_RECEIVE_WINDOW,
+      1,
+      limits.MAX_WINDOW,
+    ),
+    sendWindow: integerOption(
+      WHERE,
+      'sendWindow',
+      options.sendWindow ?? limits.DEFAULT_SEND_WINDOW,
+      1,
+      limits.MAX_WINDOW,
+    ),
+    timeoutMs: integerOption(
+      WHERE,
+      'timeoutMs',
+      options.timeoutMs ?? limits.DEFAULT_GROUP_TIMEOUT_MS,
+      1,
+      MAX_TIMER_MS,
+    ),
+    signal: signalOption(WHERE, options.signal),
+  };
+}
+
+function checkMembers(members: unknown, ownId: number, isKnown: (id: number) => boolean): readonly number[] {
+  if (!Array.isArray(members))
+    throw invalidOption(`${WHERE}: members must be an array of ids, the root first`);
+  if (members.length < 2) {
+    throw new GroupError(
+      'ERR_RDMC_GROUP_TOO_SMALL',
+      `${WHERE}: ${members.length} members given; a group needs a root and at least one receiver`,
+    );
+  }
+  const seen = new Set<unknown>();
+  members.forEach((id: unknown, rank) => {
+    if (seen.has(id)) {
+      throw new GroupError('ERR_RDMC_DUPLICATE_MEMBER', `${WHERE}: member ${String(id)} is listed twice`);
+    }
+    seen.add(id);
+    if (!Number.isSafeInteger(id) || !isKnown(id as number)) {
+      const who = rank === 0 ? 'the root' : `members[${rank}]`;
+      throw new GroupError(
+        'ERR_RDMC_UNKNOWN_MEMBER',
+        `${WHERE}: ${who} is ${String(id)}, which is no member of this node's mesh`,
+      );
+    }
+  });
+  if (!seen.has(ownId)) {
+    throw new GroupError(
+      'ERR_RDMC_NOT_A_MEMBER',
+      `${WHERE}: this node is member ${ownId}, which is not in the list; only members create a group`,
+    );
+  }
+  return Object.freeze([...(members as number[])]);
+}
+
+function checkAlgorithm(algorithm: unknown): Algorithm {
+  if (isAlgorithm(algorithm)) return algorithm;
+  throw new GroupError(
+    'ERR_RDMC_UNKNOWN_ALGORITHM',
+    `${WHERE}: no algorithm '${String(algorithm)}'; choose one of ${algorithms.join(', ')}`,
+  );
+}
+
+function checkBlockSize(size: unknown): 'auto' | number {
+  if (size === 'auto') return size;
+  return integerOption(WHERE, 'blockSizeBytes', size, limits.MIN_BLOCK_BYTES, limits.MAX_BLOCK_BYTES);
+}
+
+function checkRacks({ racks, algorithm }: GroupOptions, members: number): readonly RackId[] | undefined {
+  if (racks === undefined) {
+    if (algorithm !== 'hybrid') return undefined;
+    throw invalidOption(`${WHERE}: algorithm 'hybrid' needs racks, the rack of each member`);
+  }
+  const valid = Array.isArray(racks) && racks.length === members;
+  if (valid && racks.every((rack) => typeof rack === 'string' || Number.isSafeInteger(rack)))
+    return [...racks];
+  throw invalidOption(
+    `${WHERE}: racks must be an array of ${members} names or whole numbers, one per member`,
+  );
+}
+
+function checkIncoming(incoming: unknown): IncomingHandler | undefined {
+  if (incoming === undefined || typeof incoming === 'function')
+    return incoming as IncomingHandler | undefined;
+  throw invalidOption(`${WHERE}: incoming must be a function that gives memory`);
+}

@@ -1,0 +1,342 @@
+import { randomUUID } from 'node:crypto';
+import type { MeshFailure } from '@rdmc/mesh';
+import type { MemoryRegion } from '@rdmc/verbs';
+import { Blame } from './blame.js';
+import { automaticBlockSize } from './block-size.js';
+import { blockCount } from './blocks.js';
+import { CloseBarrier } from './close-barrier.js';
+import { MAX_BLOCKS_PER_MESSAGE } from './constants.js';
+import { Deferred } from './deferred.js';
+import type { Participant } from './directory.js';
+import type { GroupEnvironment, GroupSlot } from './environment.js';
+import { GroupError, messageOf } from './errors.js';
+import { Formation } from './formation.js';
+import type { CheckedGroupOptions, RegionRange } from './group-options.js';
+import { Inbox } from './inbox.js';
+import { IncomingDesk } from './incoming-desk.js';
+import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
+import type { Trouble } from './records.js';
+import { checkRange } from './region-range.js';
+import { SendQueue, type SendRange } from './send-queue.js';
+import { errorOfVerdict } from './verdict-error.js';
+import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
+import type { WorkerEvents } from './worker-link.js';
+
+/** A group at this member, from its creation to its end: what joins worker, mesh and application. */
+export class GroupSession implements Participant, WorkerEvents {
+  readonly nonce = randomUUID();
+  readonly isRoot: boolean;
+  readonly inbox: Inbox;
+  counters: Float64Array;
+  readonly #sends: SendQueue;
+  readonly #desk: IncomingDesk;
+  readonly #barrier: CloseBarrier;
+  readonly #blame: Blame;
+  readonly #formation: Formation;
+  readonly #neighbourhood: Neighbourhood;
+  readonly #ended = new AbortController();
+  readonly #end = new Deferred<void>();
+  readonly #unsubscribe: (() => void)[] = [];
+  #nonces: ReadonlyMap<number, string> = new Map();
+  #memory: MemoryRegion | undefined;
+  #state: 'forming' | 'open' | 'ending' | 'ended' = 'forming';
+  #closing = false;
+  #finished = 0;
+
+  constructor(
+    private readonly environment: GroupEnvironment,
+    readonly options: CheckedGroupOptions,
+    private readonly slot: GroupSlot,
+  ) {
+    const { memberId, mesh, link } = environment;
+    const { members, id } = options;
+    this.counters = slot.counters;
+    this.isRoot = members[0] === memberId;
+    this.#neighbourhood = neighbourhoodOf(options, memberId);
+    this.#barrier = new CloseBarrier(members, memberId);
+    this.#blame = new Blame(mesh, id);
+    this.#formation = new Formation(environment, options, this.nonce, slot, this.#neighbourhood);
+    this.#sends = new SendQueue((number, range) => this.#post(number, range));
+    this.#desk = new IncomingDesk(environment, options.incoming, {
+      place: (message, address, lkey) => link.place(slot.number, message, address, lkey),
+      unread: () => this.inbox.unread,
+      failed: (error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', `incoming: ${messageOf(error)}`, error),
+    });
+    this.inbox = new Inbox(() => this.#desk.admit());
+  }
+
+  /** Aborted with the group's end. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** Creates the group together with the other members. @throws GroupError; nothing is left then */
+  async form(): Promise<void> {
+    const { mesh } = this.environment;
+    const waiting = this.#register();
+    this.#unsubscribe.push(
+      mesh.onFailure((failure) => this.#memberFailed(failure)),
+      mesh.onLeave((member) => this.memberLost(member, 'it closed its node')),
+    );
+    for (const [from, create] of waiting) this.take(from, create);
+    try {
+      this.#memory = await this.#formation.run(this);
+    } catch (error) {
+      this.#state = 'ended';
+      this.#letGo();
+      throw error;
+    }
+    this.#nonces = this.#formation.nonces;
+    this.#state = 'open';
+    for (const [from, message] of this.#formation.early) this.#takeMember(from, message);
+  }
+
+  /** Queues a message at the root. */
+  async send(given: MemoryRegion | RegionRange, signal: AbortSignal | undefined): Promise<void> {
+    const { id, members } = this.options;
+    if (!this.isRoot) {
+      throw new GroupError(
+        'ERR_RDMC_NOT_ROOT',
+        `Only the root of group ${id}, member ${members[0]}, sends; for another sender make another group`,
+        { memberId: members[0]! },
+      );
+    }
+    if (this.#state !== 'open') await this.#end.promise;
+    if (this.#closing) {
+      throw new GroupError('ERR_RDMC_GROUP_CLOSED', `Group ${id} is closing; it takes no more messages`);
+    }
+    const range = checkRange('send', given, undefined, this.environment.device);
+    this.#checkBlocks(range.lengthBytes);
+    return this.#sends.enqueue(range, signal);
+  }
+
+  /** Waits for the common end. */
+  close(signal: AbortSignal | undefined, timeoutMs: number | undefined): Promise<void> {
+    if (!this.#closing) {
+      this.#closing = true;
+      this.#desk.liftLimit();
+      if (this.isRoot && this.#state === 'open') this.#sends.whenIdle(() => this.#sayHowMany());
+    }
+    if (this.#state === 'ended') return this.#end.promise;
+    const giveUp = (why: string): void => this.#giveUp(why);
+    const onAbort = (): void => giveUp('its signal ended the waiting');
+    const timer = timeoutMs && setTimeout(() => giveUp(`it took more than ${timeoutMs} ms`), timeoutMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    return this.#end.promise.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    });
+  }
+
+  /** The node goes away under the group. */
+  async leave(): Promise<void> {
+    if (this.#state === 'forming') {
+      this.#formation.fail(new GroupError('ERR_RDMC_NODE_CLOSED', 'The node was closed'));
+      return;
+    }
+    if (this.#closing && this.#barrier.ownPartDone) this.#giveUp('the node was closed');
+    else this.#failedHere('ERR_RDMC_NODE_CLOSED', 'it closed its node');
+    await this.#end.promise.catch(() => {});
+  }
+
+  /** The worker is dead, and with it the queue pairs. */
+  workerDied(error: unknown): void {
+    if (this.#state === 'forming') {
+      const message = `The data plane died: ${messageOf(error)}`;
+      this.#formation.fail(new GroupError('ERR_RDMC_DATAPLANE_DIED', message, { cause: error }));
+    } else this.#failedHere('ERR_RDMC_DATAPLANE_DIED', `its data plane died: ${messageOf(error)}`, error);
+  }
+
+  take(from: number, message: WireMessage): boolean {
+    if (this.#state === 'forming') return this.#formation.take(from, message);
+    if (message.type === 'create') return false;
+    if (this.#nonces.get(from) !== message.nonce) return false;
+    if (message.type === 'abandon') this.memberLost(from, message.reason);
+    else if (message.to === this.nonce) this.#takeMember(from, message);
+    return true;
+  }
+
+  verdictFor(asker: number): Promise<Verdict | null> {
+    return this.#blame.answer(asker);
+  }
+
+  incoming(message: number, sizeBytes: number): void {
+    if (this.#state === 'open') this.#desk.begin(message, sizeBytes);
+  }
+
+  finished(message: number): void {
+    if (this.#state !== 'open') return;
+    this.#finished += 1;
+    if (this.isRoot) {
+      this.#sends.finished();
+      return;
+    }
+    this.inbox.push(this.#desk.collect(message));
+    this.#checkStored();
+  }
+
+  trouble({ pair, kind, code, reason }: Trouble): void {
+    if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
+    if (pair === -1) {
+      this.#failedHere('ERR_RDMC_POST_FAILED', `${reason}; was a region closed before its message was through?`);
+      return;
+    }
+    const member = this.options.members[this.#neighbourhood.neighbours[pair]!]!;
+    if (kind === 'protocol') this.#fail({ culprit: member, code, reason }, true);
+    else void this.#investigate(member, code, reason);
+  }
+
+  memberLost(member: number, reason: string): void {
+    if (this.#state === 'forming') this.#formation.memberLost(member, reason);
+    else if (this.options.members.includes(member) && !this.#isHarmless(member)) {
+      this.#fail({ culprit: member, code: 'ERR_RDMC_MEMBER_LOST', reason }, true);
+    }
+  }
+
+  #register(): ReadonlyMap<number, CreateMessage> {
+    try {
+      return this.environment.directory.register(this.options.id, this);
+    } catch (error) {
+      this.slot.release();
+      throw error;
+    }
+  }
+
+  #memberFailed({ member, reason }: MeshFailure): void {
+    this.memberLost(member, reason);
+  }
+
+  /** Everything is here and passed on, and that member has everything as well. */
+  #isHarmless(member: number): boolean {
+    return this.#barrier.ownPartDone && this.#barrier.hasStored(member);
+  }
+
+  async #investigate(suspect: number, code: string, reason: string): Promise<void> {
+    const verdict = await this.#blame.investigate(suspect, this.#nonces.get(suspect)!, code, reason);
+    // Meanwhile the news may have come by itself, or the group have ended well.
+    if (this.#state === 'open' && !this.#barrier.ownPartDone) this.#fail(verdict, true);
+  }
+
+  #takeMember(from: number, message: MemberMessage): void {
+    if (message.type === 'failed') {
+      const { culprit, code, reason } = message;
+      if (this.options.members.includes(culprit)) this.#fail({ culprit, code, reason }, false);
+    } else if (message.type === 'sent' && from === this.options.members[0]) {
+      this.#barrier.sent(message.messages);
+      this.#checkStored();
+    } else if (message.type === 'stored') {
+      this.#barrier.stored(from);
+      this.#checkComplete();
+    }
+  }
+
+  #sayHowMany(): void {
+    if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
+    this.#barrier.sent(this.#finished);
+    this.#tell((to) => ({ ...this.#addressed(to), type: 'sent', messages: this.#finished }));
+    this.#checkComplete();
+  }
+
+  #checkStored(): void {
+    if (this.isRoot || !this.#barrier.storesNow(this.#finished)) return;
+    this.inbox.end();
+    this.#tell((to) => ({ ...this.#addressed(to), type: 'stored' }));
+    this.#checkComplete();
+  }
+
+  #checkComplete(): void {
+    if (this.#state === 'open' && this.#barrier.complete) void this.#finish(undefined);
+  }
+
+  #giveUp(why: string): void {
+    if (this.#state !== 'open') return;
+    const { pending } = this.#barrier;
+    const error = new GroupError(
+      'ERR_RDMC_CLOSE_UNKNOWN',
+      `Closing group ${this.options.id}: ${why} before members ${pending.join(', ')} said that they have everything`,
+      { missing: pending },
+    );
+    if (!this.#barrier.ownPartDone) {
+      const { memberId: culprit } = this.environment;
+      this.#relay({ culprit, code: error.code, reason: 'it gave up waiting for the group to close' });
+    }
+    void this.#finish(error);
+  }
+
+  #failedHere(code: string, reason: string, cause?: unknown): void {
+    this.#fail({ culprit: this.environment.memberId, code, reason }, true, cause);
+  }
+
+  /** The news goes out before the queue pairs break, so that nobody blames this member for that. */
+  #fail(verdict: Verdict, relay: boolean, cause?: unknown): void {
+    if (this.#state !== 'open') return;
+    this.#blame.settle(verdict);
+    this.environment.directory.remember(this.nonce, verdict);
+    if (relay) this.#relay(verdict);
+    void this.#finish(errorOfVerdict(this.options.id, this.environment.memberId, verdict, cause));
+  }
+
+  #relay({ culprit, code, reason }: Verdict): void {
+    this.#tell((to) => ({ ...this.#addressed(to), type: 'failed', culprit, code, reason }));
+  }
+
+  /** Stops everything, waits until no device touches its memory, and only then says so. */
+  async #finish(error: GroupError | undefined): Promise<void> {
+    this.#state = 'ending';
+    let failure: unknown = error;
+    try {
+      await this.environment.link.abort(this.slot.number);
+      await this.#memory?.close();
+    } catch (cause) {
+      failure ??= cause;
+    }
+    this.#state = 'ended';
+    this.#letGo();
+    this.#desk.dispose(failure);
+    this.#sends.fail(failure);
+    this.inbox.end(failure);
+    if (failure === undefined) this.#end.resolve();
+    else this.#end.reject(failure);
+    this.#ended.abort(failure);
+  }
+
+  #letGo(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.environment.directory.unregister(this.options.id, this);
+    // The slot's counters are the next group's.
+    this.counters = this.slot.counters.slice();
+    this.slot.release();
+  }
+
+  #post(number: number, { region, offset, lengthBytes }: SendRange): void {
+    const blockSize = this.#blockSize(lengthBytes);
+    const address = region.address + offset;
+    this.environment.link.send(this.slot.number, number, address, region.lkey, lengthBytes, blockSize);
+  }
+
+  #blockSize(lengthBytes: number): number {
+    const { blockSizeBytes, members } = this.options;
+    return blockSizeBytes === 'auto' ? automaticBlockSize(lengthBytes, members.length) : blockSizeBytes;
+  }
+
+  #checkBlocks(lengthBytes: number): void {
+    const blocks = blockCount(lengthBytes, this.#blockSize(lengthBytes));
+    if (blocks <= MAX_BLOCKS_PER_MESSAGE) return;
+    throw new GroupError(
+      'ERR_RDMC_TOO_MANY_BLOCKS',
+      `send: ${lengthBytes} bytes would be ${blocks} blocks, and a message has at most ${MAX_BLOCKS_PER_MESSAGE}; ` +
+        'create the group with larger blocks',
+    );
+  }
+
+  #addressed(to: number): { group: number; nonce: string; to: string } {
+    return { group: this.options.id, nonce: this.nonce, to: this.#nonces.get(to)! };
+  }
+
+  #tell(message: (to: number) => WireMessage): void {
+    for (const to of this.options.members) {
+      if (to !== this.environment.memberId) this.environment.directory.send(to, message(to));
+    }
+  }
+}

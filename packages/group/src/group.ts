@@ -1,0 +1,154 @@
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { MemoryRegion } from '@rdmc/verbs';
+import { DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
+import { GroupError } from './errors.js';
+import type { RegionRange } from './group-options.js';
+import { GroupSession } from './group-session.js';
+import { integerOption, onlyKnownOptions, signalOption } from './options.js';
+import { type GroupProgress, ProgressWatch, progressOf } from './progress.js';
+import type { ReceivedMessage } from './received-message.js';
+
+const sendChannel = tracingChannel('@rdmc/group:send');
+const closeChannel = tracingChannel('@rdmc/group:close');
+const MAX_INTERVAL_MS = 0x7fff_ffff;
+
+export interface SendOptions {
+  /** First byte to send, default 0. */
+  readonly offset?: number;
+  /** Bytes to send, default up to the region's end; 0 is a message as well. */
+  readonly lengthBytes?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface CloseOptions {
+  readonly signal?: AbortSignal;
+  /** How long to wait for the others, in milliseconds (default: without limit). */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * A group: one root that sends, and receivers that get every message once, in order (RDMC, DSN 2018, section 4.1).
+ * Membership never changes. Made by `node.createGroup`.
+ */
+export class Group implements AsyncIterable<ReceivedMessage> {
+  readonly #session: GroupSession;
+
+  /** @internal */
+  constructor(session: GroupSession) {
+    this.#session = session;
+  }
+
+  get id(): number {
+    return this.#session.options.id;
+  }
+
+  /** Ids, the root first. */
+  get members(): readonly number[] {
+    return this.#session.options.members;
+  }
+
+  get rootId(): number {
+    return this.members[0]!;
+  }
+
+  /** Whether this member sends. */
+  get isRoot(): boolean {
+    return this.#session.isRoot;
+  }
+
+  /** Aborted when the group ends: with the error where it failed, so that others can stop as well. */
+  get signal(): AbortSignal {
+    return this.#session.ended;
+  }
+
+  /**
+   * Queues a message, at the root. Resolves when the device has let go of the memory and it may be used again;
+   * receivers then have the message or get it from one another. Messages go in the order of the calls.
+   *
+   * An abort of `signal` withdraws a message that has not begun. One that has begun goes on: the promise rejects
+   * with ERR_RDMC_ABORTED, and the error's `settled` resolves when the memory is free.
+   *
+   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, ERR_RDMC_GROUP_CLOSED,
+   *   ERR_RDMC_ABORTED; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free
+   */
+  async send(message: MemoryRegion | RegionRange, options: SendOptions = {}): Promise<void> {
+    onlyKnownOptions('send', options, ['offset', 'lengthBytes', 'signal']);
+    const signal = signalOption('send', options.signal);
+    const { offset, lengthBytes } = options;
+    const given =
+      offset === undefined && lengthBytes === undefined
+        ? message
+        : {
+            region: message as MemoryRegion,
+            ...(offset !== undefined && { offset }),
+            ...(lengthBytes !== undefined && { lengthBytes }),
+          };
+    const send = (): Promise<void> => this.#session.send(given, signal);
+    return sendChannel.tracePromise(send, { group: this.id });
+  }
+
+  /**
+   * The messages, at a receiver, in order. Ends when the root has closed and all were delivered; throws the
+   * group's error after the last message that was delivered before. One consumer at a time.
+   * @throws GroupError ERR_RDMC_ITERATOR_TAKEN, ERR_RDMC_ROOT_RECEIVES_NOTHING
+   */
+  [Symbol.asyncIterator](): AsyncIterableIterator<ReceivedMessage> {
+    if (this.isRoot) {
+      throw new GroupError(
+        'ERR_RDMC_ROOT_RECEIVES_NOTHING',
+        `This node is the root of group ${this.id}: it sends, and the others receive`,
+      );
+    }
+    return this.#session.inbox.consume();
+  }
+
+  /** What has been done so far: a read of shared memory, which disturbs nobody. */
+  progress(): GroupProgress {
+    return progressOf(this.#session.counters);
+  }
+
+  /**
+   * Calls `listener` with the progress, every `intervalMs` (default 100) in which it changed, until the group ends.
+   * Returns a function that stops it.
+   */
+  onProgress(
+    listener: (progress: GroupProgress) => void,
+    options: { readonly intervalMs?: number } = {},
+  ): () => void {
+    onlyKnownOptions('onProgress', options, ['intervalMs']);
+    const { intervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options;
+    integerOption('onProgress', 'intervalMs', intervalMs, 1, MAX_INTERVAL_MS);
+    const watch = new ProgressWatch(() => this.progress(), listener, intervalMs);
+    const onEnd = (): void => {
+      watch.look();
+      watch.stop();
+    };
+    if (this.signal.aborted) onEnd();
+    else this.signal.addEventListener('abort', onEnd, { once: true });
+    return () => {
+      watch.stop();
+      this.signal.removeEventListener('abort', onEnd);
+    };
+  }
+
+  /**
+   * Ends the group, with all members (RDMC, DSN 2018, section 4.6). At the root: sends what is queued first.
+   * Resolves only if every message reached every member. Frees everything the group has here, however it ends.
+   * Idempotent: later calls wait for the same end.
+   *
+   * @throws GroupError ERR_RDMC_MEMBER_LOST where a failure is known, ERR_RDMC_CLOSE_UNKNOWN where `signal` or
+   *   `timeoutMs` ended the waiting: everything may have arrived, or not
+   */
+  async close(options: CloseOptions = {}): Promise<void> {
+    onlyKnownOptions('close', options, ['signal', 'timeoutMs']);
+    const signal = signalOption('close', options.signal);
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined) integerOption('close', 'timeoutMs', timeoutMs, 1, MAX_INTERVAL_MS);
+    const close = (): Promise<void> => this.#session.close(signal, timeoutMs);
+    return closeChannel.tracePromise(close, { group: this.id });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

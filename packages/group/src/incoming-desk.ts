@@ -1,0 +1,92 @@
+import type { MemoryRegion } from '@rdmc/verbs';
+import { UNREAD_MESSAGES } from './constants.js';
+import type { GroupEnvironment } from './environment.js';
+import type { IncomingHandler } from './group-options.js';
+import { ReceivedMessage } from './received-message.js';
+import { checkRange } from './region-range.js';
+
+interface Begun {
+  readonly number: number;
+  readonly sizeBytes: number;
+}
+
+interface Placed extends Begun {
+  readonly region: MemoryRegion;
+  readonly offset: number;
+  /** The node's own memory, which goes back to it. */
+  readonly givesBack: boolean;
+}
+
+/** What the desk needs of its group. */
+export interface IncomingPorts {
+  place(message: number, address: number, lkey: number): void;
+  unread(): number;
+  failed(error: unknown): void;
+}
+
+/** Asks the application for memory for messages that begin, unless it has too many unread ones. */
+export class IncomingDesk {
+  readonly #waiting: Begun[] = [];
+  readonly #placed = new Map<number, Placed>();
+  readonly #controller = new AbortController();
+  #limit = UNREAD_MESSAGES;
+
+  constructor(
+    private readonly environment: GroupEnvironment,
+    private readonly handler: IncomingHandler | undefined,
+    private readonly ports: IncomingPorts,
+  ) {}
+
+  begin(number: number, sizeBytes: number): void {
+    this.#waiting.push({ number, sizeBytes });
+    this.admit();
+  }
+
+  /** Goes on where the application has read, or will read no more. */
+  admit(): void {
+    while (this.#waiting.length > 0 && this.ports.unread() < this.#limit) {
+      void this.#obtain(this.#waiting.shift()!);
+    }
+  }
+
+  /** The application closes: what is still to come is no longer held up. */
+  liftLimit(): void {
+    this.#limit = Number.POSITIVE_INFINITY;
+    this.admit();
+  }
+
+  /** The message has arrived whole. */
+  collect(number: number): ReceivedMessage {
+    const { region, offset, sizeBytes, givesBack } = this.#placed.get(number)!;
+    this.#placed.delete(number);
+    return new ReceivedMessage(number, region, offset, sizeBytes, givesBack);
+  }
+
+  /** The group has ended; memory for messages that will never be whole goes back to the node. */
+  dispose(reason: unknown): void {
+    this.#controller.abort(reason);
+    for (const { region, givesBack } of this.#placed.values()) if (givesBack) void region.close();
+    this.#placed.clear();
+    this.#waiting.length = 0;
+  }
+
+  async #obtain({ number, sizeBytes }: Begun): Promise<void> {
+    try {
+      const { signal } = this.#controller;
+      const given = await (this.handler
+        ? this.handler(sizeBytes, { signal })
+        : this.environment.allocate(sizeBytes, { signal }));
+      const { region, offset } = checkRange('incoming', given, sizeBytes, this.environment.device);
+      // A part of a region may share it with other messages.
+      const givesBack = region === given && this.environment.allocated(region);
+      if (signal.aborted) {
+        if (givesBack) void region.close();
+        return;
+      }
+      this.#placed.set(number, { number, sizeBytes, region, offset, givesBack });
+      this.ports.place(number, region.address + offset, region.lkey);
+    } catch (error) {
+      this.ports.failed(error);
+    }
+  }
+}

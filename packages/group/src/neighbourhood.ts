@@ -1,0 +1,20 @@
+import { createSchedule } from '@rdmc/schedule';
+import type { CheckedGroupOptions } from './group-options.js';
+
+/** With whom a member exchanges blocks: what must be connected before the first message. */
+export interface Neighbourhood {
+  readonly rank: number;
+  /** Ranks, ascending; a `pair` is an index of this list. */
+  readonly neighbours: readonly number[];
+  /** The neighbour the first block of every message comes from; −1 at the root. */
+  readonly firstPair: number;
+}
+
+export function neighbourhoodOf(options: CheckedGroupOptions, memberId: number): Neighbourhood {
+  const { algorithm, members, racks } = options;
+  const rank = members.indexOf(memberId);
+  const schedule = createSchedule({ algorithm, nodes: members.length, blocks: 1, racks });
+  const { sendsTo, receivesFrom, firstFrom } = schedule.neighbours(rank);
+  const neighbours = [...new Set([...sendsTo, ...receivesFrom])].sort((a, b) => a - b);
+  return { rank, neighbours, firstPair: firstFrom === undefined ? -1 : neighbours.indexOf(firstFrom) };
+}

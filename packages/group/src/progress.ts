@@ -1,0 +1,63 @@
+import { Counter } from './worker/counters.js';
+
+/** What a group has done at this member since its creation. Bytes are those of messages, without headers. */
+export interface GroupProgress {
+  readonly blocksReceived: number;
+  readonly bytesReceived: number;
+  /** Sizes of all messages that have begun to arrive: `bytesReceived / bytesExpected` is the progress. */
+  readonly bytesExpected: number;
+  readonly messagesReceived: number;
+  readonly blocksSent: number;
+  readonly bytesSent: number;
+  /** Messages of this root that every neighbour has taken over. */
+  readonly messagesSent: number;
+  /** Copies of first blocks into their places: one per message, and the only copies there are. */
+  readonly firstBlockCopies: number;
+  readonly bytesCopied: number;
+  /** Announcements of readiness sent. */
+  readonly announcements: number;
+}
+
+export function progressOf(counters: Float64Array): GroupProgress {
+  const at = (slot: number): number => counters[slot]!;
+  return {
+    blocksReceived: at(Counter.BLOCKS_RECEIVED),
+    bytesReceived: at(Counter.BYTES_RECEIVED),
+    bytesExpected: at(Counter.BYTES_EXPECTED),
+    messagesReceived: at(Counter.MESSAGES_RECEIVED),
+    blocksSent: at(Counter.BLOCKS_SENT),
+    bytesSent: at(Counter.BYTES_SENT),
+    messagesSent: at(Counter.MESSAGES_SENT),
+    firstBlockCopies: at(Counter.FIRST_BLOCK_COPIES),
+    bytesCopied: at(Counter.BYTES_COPIED),
+    announcements: at(Counter.ANNOUNCEMENTS),
+  };
+}
+
+/** Calls `listener` every `intervalMs` in which something changed. Keeps no process alive. */
+export class ProgressWatch {
+  readonly #timer: NodeJS.Timeout;
+  #last = -1;
+
+  constructor(
+    private readonly read: () => GroupProgress,
+    private readonly listener: (progress: GroupProgress) => void,
+    intervalMs: number,
+  ) {
+    this.#timer = setInterval(() => this.look(), intervalMs);
+    this.#timer.unref();
+  }
+
+  /** Reports what has changed since the last time. */
+  look(): void {
+    const progress = this.read();
+    const sum = progress.blocksReceived + progress.blocksSent;
+    if (sum === this.#last) return;
+    this.#last = sum;
+    this.listener(progress);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

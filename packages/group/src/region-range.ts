@@ -1,0 +1,44 @@
+import type { Device, MemoryRegion } from '@rdmc/verbs';
+import { GroupError } from './errors.js';
+import type { RegionRange } from './group-options.js';
+import type { SendRange } from './send-queue.js';
+
+/**
+ * A region or a part of one, checked to be of this node, open, and of at least `neededBytes` where that is given.
+ * @throws GroupError ERR_RDMC_INVALID_REGION
+ */
+export function checkRange(
+  where: string,
+  given: MemoryRegion | RegionRange,
+  neededBytes: number | undefined,
+  device: Device,
+): SendRange {
+  const range: RegionRange = isRange(given) ? given : { region: given };
+  const { region, offset = 0 } = range;
+  if (typeof region?.address !== 'number' || region.device?.handle !== device.handle) {
+    throw invalid(where, 'needs a region of this node: one of node.allocate() or node.register()');
+  }
+  if (region.closed) throw invalid(where, 'the region is closed');
+  const lengthBytes = neededBytes ?? range.lengthBytes ?? region.length - offset;
+  const fits = isSize(offset) && isSize(lengthBytes) && offset + lengthBytes <= region.length;
+  const room = range.lengthBytes ?? Number.POSITIVE_INFINITY;
+  if (!fits || room < lengthBytes) {
+    throw invalid(
+      where,
+      `${lengthBytes} bytes from ${offset} do not fit into what was given of a region of ${region.length} bytes`,
+    );
+  }
+  return { region, offset, lengthBytes };
+}
+
+function isRange(given: MemoryRegion | RegionRange): given is RegionRange {
+  return typeof given === 'object' && given !== null && 'region' in given;
+}
+
+function isSize(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function invalid(where: string, what: string): GroupError {
+  return new GroupError('ERR_RDMC_INVALID_REGION', `${where}: ${what}`);
+}

@@ -1,0 +1,28 @@
+import { GroupError, type GroupErrorCode } from './errors.js';
+import type { Verdict } from './wire-messages.js';
+
+/** What this member could have done itself; its own error says so. */
+const OWN_CODES: readonly string[] = [
+  'ERR_RDMC_POST_FAILED',
+  'ERR_RDMC_INCOMING_FAILED',
+  'ERR_RDMC_DATAPLANE_DIED',
+  'ERR_RDMC_NODE_CLOSED',
+  'ERR_RDMC_CLOSE_UNKNOWN',
+];
+
+/** The error with which everything pending of a failed group rejects. */
+export function errorOfVerdict(group: number, ownId: number, verdict: Verdict, cause?: unknown): GroupError {
+  const { culprit, code, reason } = verdict;
+  const details = { memberId: culprit, reason, ...(cause !== undefined && { cause }) };
+  if (culprit === ownId && OWN_CODES.includes(code)) {
+    return new GroupError(code as GroupErrorCode, `Group ${group} failed at this member: ${reason}`, details);
+  }
+  if (code === 'ERR_RDMC_PROTOCOL') {
+    return new GroupError(code, `Group ${group}: member ${culprit} broke the protocol: ${reason}`, details);
+  }
+  return new GroupError(
+    'ERR_RDMC_MEMBER_LOST',
+    `Group ${group} lost member ${culprit}: ${reason}. Close it, and make a new one of the others`,
+    details,
+  );
+}

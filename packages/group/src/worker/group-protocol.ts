@@ -1,0 +1,126 @@
+import type { Protocol, ProtocolContext } from '@rdmc/dataplane';
+import {
+  Command,
+  decodeJson,
+  decodeNumbers,
+  encodeJson,
+  type GroupSetup,
+  type PairAddress,
+} from '../records.js';
+import { countersAt } from './counters.js';
+import { WorkerGroup } from './worker-group.js';
+
+/** All groups of a node, in the data plane's worker. They share its completion queue in turns. */
+export class GroupProtocol implements Protocol {
+  readonly #groups = new Map<number, WorkerGroup>();
+  /** Groups that something happened to in this turn. */
+  readonly #active: WorkerGroup[] = [];
+
+  constructor(private readonly context: ProtocolContext) {}
+
+  onCommand(kind: number, request: number, payload: Uint8Array): void {
+    switch (kind) {
+      case Command.OPEN:
+        return this.#open(request, decodeJson<GroupSetup>(payload));
+      case Command.PAIR:
+        return this.#createPair(request, decodeJson(payload));
+      case Command.CONNECT:
+        return void this.#connect(request, decodeJson(payload));
+      case Command.START:
+        this.#group(decodeNumbers(payload)[0]!)?.start();
+        return this.context.reply(request);
+      case Command.SEND:
+        return this.#send(decodeNumbers(payload));
+      case Command.PLACE:
+        return this.#place(decodeNumbers(payload));
+      case Command.ABORT:
+        return void this.#abort(request, decodeNumbers(payload)[0]!);
+      default:
+        return this.context.fail(request, 'ERR_RDMC_UNKNOWN_COMMAND', `There is no group command ${kind}`);
+    }
+  }
+
+  onTurn(): void {
+    for (let i = 0; i < this.#active.length; i += 1) this.#active[i]!.advance();
+    this.#active.length = 0;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#groups.values()].map((group) => group.abort()));
+    this.#groups.clear();
+  }
+
+  readonly #want = (group: WorkerGroup): void => {
+    if (group.wantsAdvance) return;
+    group.wantsAdvance = true;
+    this.#active.push(group);
+  };
+
+  #open(request: number, setup: GroupSetup): void {
+    const table = this.context.data as SharedArrayBuffer;
+    this.#try(request, () => {
+      const counters = countersAt(table, setup.group);
+      this.#groups.set(setup.group, new WorkerGroup(this.context, setup, counters, this.#want));
+      return undefined;
+    });
+  }
+
+  #createPair(request: number, { group, pair }: { group: number; pair: number }): void {
+    this.#try(request, () => encodeJson(this.#groups.get(group)!.createPair(pair)));
+  }
+
+  async #connect(
+    request: number,
+    { group, pair, address }: { group: number; pair: number; address: PairAddress },
+  ): Promise<void> {
+    try {
+      await this.#groups.get(group)!.connect(pair, address);
+      this.context.reply(request);
+    } catch (error) {
+      this.#fail(request, error);
+    }
+  }
+
+  /** A group may be gone when what was sent to it arrives. */
+  #group(number: number): WorkerGroup | undefined {
+    return this.#groups.get(number);
+  }
+
+  #send([number, message, address, lkey, sizeBytes, blockSizeBytes]: number[]): void {
+    const group = this.#group(number!);
+    if (!group) return;
+    group.machine.send(message!, address!, lkey!, sizeBytes!, blockSizeBytes!);
+    this.#want(group);
+  }
+
+  #place([number, message, address, lkey]: number[]): void {
+    const group = this.#group(number!);
+    if (!group) return;
+    group.machine.place(message!, address!, lkey!);
+    this.#want(group);
+  }
+
+  async #abort(request: number, number: number): Promise<void> {
+    const group = this.#groups.get(number);
+    try {
+      await group?.abort();
+      this.#groups.delete(number);
+      this.context.reply(request);
+    } catch (error) {
+      this.#fail(request, error);
+    }
+  }
+
+  #try(request: number, action: () => Uint8Array | undefined): void {
+    try {
+      this.context.reply(request, action());
+    } catch (error) {
+      this.#fail(request, error);
+    }
+  }
+
+  #fail(request: number, error: unknown): void {
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    this.context.fail(request, typeof code === 'string' ? code : 'ERR_RDMC_WORKER', String(message));
+  }
+}

@@ -1,0 +1,111 @@
+import type { ProtocolContext } from '@rdmc/dataplane';
+import { CompletionWord, Opcode, type QueuePair, Status, statusName, WorkRequestFlag } from '@rdmc/verbs';
+import { CONTROL_SEND_DEPTH } from '../constants.js';
+import type { PairAddress } from '../records.js';
+
+/** What a work request was for: the high word of its id. The low word is a slot or a number. */
+export const Purpose = { RECEIVE: 1, SEND: 2, ANNOUNCEMENT: 3, HEAR: 4 } as const;
+
+const TWO_32 = 4_294_967_296;
+
+/** Takes what the completions of a neighbour's queue pairs say. */
+export interface PairListener {
+  received(pair: number, slot: number, immediate: number, bytes: number): void;
+  sent(pair: number, slot: number): void;
+  heard(pair: number, count: number): void;
+  announcementConfirmed(pair: number, number: number): void;
+  failed(pair: number, purpose: number, status: string): void;
+}
+
+/** The two queue pairs shared with one neighbour: blocks on one, announcements on the other. */
+export class PairQueues {
+  readonly #data: QueuePair;
+  readonly #control: QueuePair;
+
+  constructor(
+    private readonly context: ProtocolContext,
+    private readonly pair: number,
+    private readonly listener: PairListener,
+    receiveWindow: number,
+    sendWindow: number,
+  ) {
+    const { protectionDomain, completionQueue } = context;
+    const queues = { sendQueue: completionQueue, receiveQueue: completionQueue };
+    this.#data = protectionDomain.createQueuePair({
+      ...queues,
+      sendDepth: sendWindow,
+      receiveDepth: receiveWindow,
+    });
+    this.#control = protectionDomain.createQueuePair({
+      ...queues,
+      sendDepth: CONTROL_SEND_DEPTH,
+      receiveDepth: receiveWindow,
+    });
+    context.attach(this.#data.number, this);
+    context.attach(this.#control.number, this);
+  }
+
+  get address(): PairAddress {
+    return { data: this.#data.address, control: this.#control.address };
+  }
+
+  /** Receivers are always ready: an RNR is a broken rule, and ends the group. */
+  async connect(peer: PairAddress): Promise<void> {
+    await Promise.all([
+      this.#data.connect(peer.data, { rnrRetries: 0 }),
+      this.#control.connect(peer.control, { rnrRetries: 0 }),
+    ]);
+  }
+
+  beginReceive(slot: number): void {
+    const id = Purpose.RECEIVE * TWO_32 + slot;
+    this.context.submission.begin(Opcode.RECEIVE, this.#data.number, id, WorkRequestFlag.SIGNALED);
+  }
+
+  beginSend(slot: number, block: number): void {
+    const { submission } = this.context;
+    const id = Purpose.SEND * TWO_32 + slot;
+    submission.begin(Opcode.SEND_WITH_IMM, this.#data.number, id, WorkRequestFlag.SIGNALED);
+    submission.immediate(block);
+  }
+
+  receiveAnnouncement(): void {
+    const id = Purpose.HEAR * TWO_32;
+    this.context.submission.begin(Opcode.RECEIVE, this.#control.number, id, WorkRequestFlag.SIGNALED);
+  }
+
+  announce(count: number, confirmAs: number): void {
+    const { submission } = this.context;
+    const flags = confirmAs === 0 ? 0 : WorkRequestFlag.SIGNALED;
+    const id = Purpose.ANNOUNCEMENT * TWO_32 + confirmAs;
+    submission.begin(Opcode.WRITE_WITH_IMM, this.#control.number, id, flags);
+    submission.remote(0, 0);
+    submission.immediate(count);
+  }
+
+  onCompletion(words: Uint32Array, base: number): void {
+    const purpose = words[base + CompletionWord.ID_HIGH]!;
+    const low = words[base + CompletionWord.ID_LOW]!;
+    const status = words[base + CompletionWord.STATUS]!;
+    const { listener, pair } = this;
+    if (status !== Status.SUCCESS) listener.failed(pair, purpose, statusName(status));
+    else if (purpose === Purpose.RECEIVE) {
+      const immediate = words[base + CompletionWord.IMMEDIATE]!;
+      listener.received(pair, low, immediate, words[base + CompletionWord.BYTES]!);
+    } else if (purpose === Purpose.SEND) listener.sent(pair, low);
+    else if (purpose === Purpose.HEAR) listener.heard(pair, words[base + CompletionWord.IMMEDIATE]!);
+    else listener.announcementConfirmed(pair, low);
+  }
+
+  /** A barrier: once it returns, the neighbour changes no byte; what was posted completes as flushed. */
+  breakOff(): void {
+    this.#data.modifyToError();
+    this.#control.modifyToError();
+  }
+
+  async close(): Promise<void> {
+    this.context.detach(this.#data.number);
+    this.context.detach(this.#control.number);
+    await Promise.all([this.#data.close(), this.#control.close()]);
+  }
+}

@@ -1,0 +1,217 @@
+import type { ProtocolContext } from '@rdmc/dataplane';
+import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
+import { HEADER_BYTES } from '../constants.js';
+import { buffersOffset } from '../group-memory.js';
+import {
+  Event,
+  encodeJson,
+  encodeNumbers,
+  type GroupSetup,
+  type PairAddress,
+  type Trouble,
+} from '../records.js';
+import { GroupMachine } from './machine.js';
+import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
+import { type GroupPort, ProtocolViolation } from './port.js';
+
+/** A group in the worker: its machine's port to the queue pairs, and the completions' way to the machine. */
+export class WorkerGroup implements GroupPort, PairListener {
+  readonly machine: GroupMachine;
+  /** On the list of those to advance in this turn. */
+  wantsAdvance = false;
+  readonly #region: MemoryRegion;
+  readonly #pairs: (PairQueues | undefined)[];
+  #state: 'forming' | 'running' | 'stopped' | 'aborting' = 'forming';
+  /** Data requests posted and not completed: what the neighbours and the device may still touch. */
+  #outstanding = 0;
+  /** Some request was refused, so `#outstanding` counts what will never complete. */
+  #miscounted = false;
+  #onDrained: (() => void) | undefined;
+  #aborted: Promise<void> | undefined;
+
+  constructor(
+    private readonly context: ProtocolContext,
+    private readonly setup: GroupSetup,
+    counters: Float64Array,
+    /** Asks for an `advance` in this turn. */
+    private readonly wantAdvance: (group: WorkerGroup) => void,
+  ) {
+    this.#region = attachRegion(context.device, setup.region);
+    this.#pairs = setup.neighbours.map(() => undefined);
+    const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes } = setup;
+    const { algorithm, nodes, rank, racks } = setup;
+    const headerBytes = (receiveWindow + sendWindow) * HEADER_BYTES;
+    const headers = this.#region.view(0, headerBytes);
+    this.machine = new GroupMachine(
+      {
+        topology: { algorithm, nodes, rank, racks },
+        neighbours,
+        firstPair,
+        receiveWindow,
+        sendWindow,
+        maxBlockBytes,
+        buffersAddress: this.#region.address + buffersOffset(setup),
+        buffersLkey: this.#region.lkey,
+        headers: new Uint32Array(headers.buffer, headers.byteOffset, headerBytes / 4),
+        counters,
+      },
+      this,
+    );
+  }
+
+  /** Creates the queue pairs for one neighbour, ready to hear its announcements. */
+  createPair(pair: number): PairAddress {
+    const { receiveWindow, sendWindow } = this.setup;
+    const queues = new PairQueues(this.context, pair, this, receiveWindow, sendWindow);
+    this.#pairs[pair] = queues;
+    this.machine.prepare(pair);
+    return queues.address;
+  }
+
+  connect(pair: number, peer: PairAddress): Promise<void> {
+    return this.#pairs[pair]!.connect(peer);
+  }
+
+  start(): void {
+    this.#state = 'running';
+    this.wantAdvance(this);
+  }
+
+  /** Posts what the machine's state allows; refusals of the device stop the group, not the worker. */
+  advance(): void {
+    this.wantsAdvance = false;
+    if (this.#state !== 'running') return;
+    try {
+      this.machine.advance();
+      this.context.submission.flush();
+    } catch (error) {
+      if (!(error instanceof PostError)) throw error;
+      this.#miscounted = true;
+      this.#stop(-1, 'post', error.code, error.message);
+    }
+  }
+
+  /** Breaks all queue pairs, waits until what was posted has completed or is flushed, and removes them. */
+  abort(): Promise<void> {
+    this.#aborted ??= this.#abort();
+    return this.#aborted;
+  }
+
+  async #abort(): Promise<void> {
+    this.#state = 'aborting';
+    this.#flushPosted();
+    for (const queues of this.#pairs) queues?.breakOff();
+    if (this.#outstanding > 0 && !this.#miscounted) {
+      await new Promise<void>((resolve) => {
+        this.#onDrained = resolve;
+      });
+    }
+    await Promise.all(this.#pairs.map((queues) => queues?.close()));
+  }
+
+  send(pair: number, slot: number, block: number, address: number, lengthBytes: number, lkey: number): void {
+    this.#outstanding += 1;
+    this.#pairs[pair]!.beginSend(slot, block);
+    this.#header(this.setup.receiveWindow + slot);
+    if (lengthBytes > 0) this.context.submission.sge(address, lengthBytes, lkey);
+  }
+
+  receive(pair: number, slot: number, address: number, lengthBytes: number, lkey: number): void {
+    this.#outstanding += 1;
+    this.#pairs[pair]!.beginReceive(slot);
+    this.#header(slot);
+    if (lengthBytes > 0) this.context.submission.sge(address, lengthBytes, lkey);
+  }
+
+  receiveAnnouncement(pair: number): void {
+    this.#pairs[pair]!.receiveAnnouncement();
+  }
+
+  announce(pair: number, count: number, confirmAs: number): void {
+    this.#pairs[pair]!.announce(count, confirmAs);
+  }
+
+  copy(toAddress: number, fromAddress: number, lengthBytes: number): void {
+    this.context.device.copy(toAddress, fromAddress, lengthBytes);
+  }
+
+  incoming(message: number, sizeBytes: number): void {
+    this.context.emit(Event.INCOMING, encodeNumbers(this.setup.group, message, sizeBytes));
+  }
+
+  finished(message: number): void {
+    this.context.emit(Event.FINISHED, encodeNumbers(this.setup.group, message));
+  }
+
+  received(pair: number, slot: number, immediate: number, bytes: number): void {
+    this.#settled();
+    if (!this.#runs()) return;
+    try {
+      this.machine.blockArrived(slot, immediate, bytes);
+    } catch (error) {
+      this.#violated(pair, error);
+    }
+  }
+
+  sent(_pair: number, slot: number): void {
+    this.#settled();
+    if (this.#runs()) this.machine.sendCompleted(slot);
+  }
+
+  heard(pair: number, count: number): void {
+    if (!this.#runs()) return;
+    try {
+      this.machine.announced(pair, count);
+    } catch (error) {
+      this.#violated(pair, error);
+    }
+  }
+
+  announcementConfirmed(pair: number, number: number): void {
+    if (this.#runs()) this.machine.announcementConfirmed(pair, number);
+  }
+
+  failed(pair: number, purpose: number, status: string): void {
+    if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
+    this.#stop(pair, 'queue-pair', 'ERR_RDMC_MEMBER_LOST', `its queue pair failed with ${status}`);
+  }
+
+  /** Nothing may be posted to a queue pair once it is closed, so what this turn posted goes first. */
+  #flushPosted(): void {
+    try {
+      this.context.submission.flush();
+    } catch (error) {
+      if (!(error instanceof PostError)) throw error;
+      this.#miscounted = true;
+    }
+  }
+
+  #header(slot: number): void {
+    this.context.submission.sge(this.#region.address + slot * HEADER_BYTES, HEADER_BYTES, this.#region.lkey);
+  }
+
+  /** Whether completions still mean something; and if so, something may be possible now. */
+  #runs(): boolean {
+    if (this.#state === 'running') this.wantAdvance(this);
+    // Announcements of members that started before this one count as well.
+    return this.#state === 'running' || this.#state === 'forming';
+  }
+
+  #settled(): void {
+    this.#outstanding -= 1;
+    if (this.#outstanding === 0) this.#onDrained?.();
+  }
+
+  #violated(pair: number, error: unknown): void {
+    if (!(error instanceof ProtocolViolation)) throw error;
+    this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', error.message);
+  }
+
+  /** Posts nothing more. What to do about it is for the application's thread to find out. */
+  #stop(pair: number, kind: Trouble['kind'], code: string, reason: string): void {
+    if (this.#state === 'stopped' || this.#state === 'aborting') return;
+    this.#state = 'stopped';
+    const trouble: Trouble = { group: this.setup.group, pair, kind, code, reason };
+    this.context.emit(Event.TROUBLE, encodeJson(trouble));
+  }
+}
