@@ -74,7 +74,8 @@ async function stopMidCopy(writer: Peer, target: PeerRegion): Promise<void> {
 export function barriers(context: SuiteContext): void {
   const { test, startPeer } = context;
   const revoked = ['REMOTE_ACCESS_ERROR'];
-  const gone = ['RETRY_EXCEEDED'];
+  // Flushed where the news came between two requests.
+  const gone = ['RETRY_EXCEEDED', 'WORK_REQUEST_FLUSHED'];
   const options = { timeoutMs: 60_000 };
 
   test('revoke: once it returns, no byte changes', { ...options, bothWays: true }, async (a, b) => {

@@ -49,6 +49,19 @@ export function channels({ test }: SuiteContext): void {
     }
   });
 
+  test('a new queue in the place of an old one wakes like the first', {}, async (a, b) => {
+    for (const round of range(5)) {
+      const channel = await channelOf(b);
+      const [near, far] = await connected(a, b, {}, { channel });
+      await far.receive({ id: round });
+      await b.call('arm', { cq: far.cq });
+      await near.run({ opcode: 'SEND' });
+      await b.call('waitEvent', { channel, beyond: 0 });
+      await far.done(round);
+      await Promise.all([a.reset(), b.reset()]);
+    }
+  });
+
   test('send completions and flushes make events too', {}, async (a, b) => {
     const channel = await channelOf(a);
     const [near, far] = await connected(a, b, { channel }, {});

@@ -88,6 +88,18 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     await a.call('close', { handle: await a.pd() });
   });
 
+  test('what was in use can be closed right after its user, fifty times', {}, async (a, b) => {
+    for (const _ of range(50)) {
+      const channel = await a.call('createChannel', { device: a.device });
+      const pd = await a.newPd();
+      const near = await a.end({ channel, pd });
+      const far = await b.end();
+      await joinEnds(near, far);
+      await near.receive({ id: 1 });
+      for (const handle of [near.qp, near.cq, channel, pd]) await a.call('close', { handle });
+    }
+  });
+
   test('a closed device refuses; what it had is closed with it', {}, async (_a, b) => {
     const { device } = await b.call('openDevice', sourceOfB);
     const pd = await b.call('createProtectionDomain', { device });
@@ -140,10 +152,11 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     await cycle(3);
     const before = await b.call('holdings', undefined);
     await cycle(10);
+    let now = before;
     await waitFor(
-      () => `threads and descriptors as before: ${JSON.stringify(before)}`,
+      () => `threads and descriptors as before: ${JSON.stringify({ before, now })}`,
       async () => {
-        const now = await b.call('holdings', undefined);
+        now = await b.call('holdings', undefined);
         return now.threads <= before.threads && now.descriptors <= before.descriptors + 1 ? true : undefined;
       },
     );
@@ -182,10 +195,11 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     await once();
     const before = await a.call('holdings', undefined);
     for (const _ of range(3)) await once();
+    let now = before;
     await waitFor(
-      () => `threads and mappings as before: ${JSON.stringify(before)}`,
+      () => `threads and mappings as before: ${JSON.stringify({ before, now })}`,
       async () => {
-        const now = await a.call('holdings', undefined);
+        now = await a.call('holdings', undefined);
         const same = now.threads <= before.threads && now.sharedMappings <= before.sharedMappings + 2;
         return same && now.descriptors <= before.descriptors + 2 ? true : undefined;
       },
