@@ -19,8 +19,8 @@ export const EVENTS_PER_DRAIN = 256;
 /** A yield of the processor that took longer than this means that somebody else ran meanwhile. */
 export const CONTESTED_YIELD_NS = 20_000;
 /** How long the worker stays with interrupts after it found its processor contested; doubles up to the maximum. */
-export const MIN_REST_MS = 10;
-export const MAX_REST_MS = 640;
+export const MIN_REST_MS = 50;
+export const MAX_REST_MS = 3200;
 
 /** Counters that protocols add. */
 export const MAX_NAMED_COUNTERS = 64;
@@ -31,3 +31,5 @@ export const SYSTEM_PROTOCOL = 0;
 export const SystemKind = { STOP: 1 } as const;
 /** Kind of a record of the event ring that answers a command (its request id is not 0). */
 export const ReplyKind = { DONE: 0, FAILED: 1 } as const;
+/** So many uncontested yields in a row (some milliseconds of polling) prove that the processor is calm again. */
+export const CALM_YIELDS = 10_000;

@@ -1,4 +1,4 @@
-import { CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from './constants.js';
+import { CALM_YIELDS, CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from './constants.js';
 
 /**
  * Decides when the worker stops polling (RDMC, DSN 2018, section 4.2: poll for 50 ms after each event, then
@@ -9,14 +9,16 @@ import { CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from './constants.js';
  * the time until it comes back tells whether somebody else wanted it. If so, polling rests: the worker goes to
  * interrupts as soon as it runs dry, as with a window of 0. When the rest is over the worker polls again, since
  * contention passes; if that is contested too, the next rest is twice as long, so that a machine that is always
- * short of cores is probed seldom. A rest that was followed by as long a time without contention starts over.
+ * short of cores is probed seldom: each probe can cost a time slice of a few milliseconds, with work waiting for
+ * the prober. Only empty polls that came back at once, many in a row, prove calm; then the rests are short again.
  *
  * Times are milliseconds of one monotonic clock.
  */
 export class PollPolicy {
   #lastWork: number;
   #restUntil = Number.NEGATIVE_INFINITY;
-  #restMs = MIN_REST_MS;
+  #nextRestMs = MIN_REST_MS;
+  #calmYields = 0;
 
   constructor(
     private readonly windowMs: number,
@@ -32,10 +34,14 @@ export class PollPolicy {
 
   /** An empty poll gave the processor away for so long; returns whether it was contested. */
   yielded(nanoseconds: number, now: number): boolean {
-    if (nanoseconds <= CONTESTED_YIELD_NS) return false;
-    const soon = now - this.#restUntil < this.#restMs;
-    this.#restMs = soon ? Math.min(this.#restMs * 2, MAX_REST_MS) : MIN_REST_MS;
-    this.#restUntil = now + this.#restMs;
+    if (nanoseconds <= CONTESTED_YIELD_NS) {
+      this.#calmYields += 1;
+      if (this.#calmYields === CALM_YIELDS) this.#nextRestMs = MIN_REST_MS;
+      return false;
+    }
+    this.#calmYields = 0;
+    this.#restUntil = now + this.#nextRestMs;
+    this.#nextRestMs = Math.min(this.#nextRestMs * 2, MAX_REST_MS);
     return true;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from '../src/constants.js';
+import { CALM_YIELDS, CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from '../src/constants.js';
 import { PollPolicy } from '../src/poll-policy.js';
 
 const LONG = CONTESTED_YIELD_NS + 1;
@@ -44,8 +44,9 @@ describe('polling', () => {
     }
     expect(rests.slice(0, 3)).toEqual([MIN_REST_MS, MIN_REST_MS * 2, MIN_REST_MS * 4]);
     expect(rests.at(-1)).toBe(MAX_REST_MS);
-    now += MAX_REST_MS * 2;
+    for (let i = 0; i < CALM_YIELDS; i += 1) policy.yielded(300, now);
     policy.yielded(LONG, now);
+    expect(policy.maySleep(now + MIN_REST_MS - 1)).toBe(true);
     expect(policy.maySleep(now + MIN_REST_MS)).toBe(false);
   });
 });
