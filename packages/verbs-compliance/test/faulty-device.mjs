@@ -60,6 +60,21 @@ const FAULTS = {
       });
     },
   },
+  'writes the second half first': {
+    qp: (qp) => {
+      patch(qp, 'postSend', (post, ...requests) => {
+        const [{ sges, remote, ...request }] = requests;
+        if (request.opcode !== 'WRITE' || sges[0].lengthBytes < 1_000_000) return post(...requests);
+        const half = sges[0].lengthBytes / 2;
+        const part = (offset) => ({
+          ...request,
+          sges: [{ ...sges[0], address: sges[0].address + offset, lengthBytes: half }],
+          remote: { ...remote, address: remote.address + offset },
+        });
+        return post({ ...part(half), signaled: false }, part(0));
+      });
+    },
+  },
   none: {},
 };
 

@@ -4,9 +4,16 @@ import { programCalls } from './programs.js';
 import { queueCalls } from './queue-calls.js';
 import { regionCalls } from './region-calls.js';
 import { AgentState } from './state.js';
+import { streamCalls } from './streams.js';
 
 function allCalls(state: AgentState) {
-  return { ...deviceCalls(state), ...regionCalls(state), ...queueCalls(state), ...programCalls(state) };
+  return {
+    ...deviceCalls(state),
+    ...regionCalls(state),
+    ...queueCalls(state),
+    ...programCalls(state),
+    ...streamCalls(state),
+  };
 }
 
 /** What a peer can be asked to do: name → (arguments → result), all of it structured-cloneable. */

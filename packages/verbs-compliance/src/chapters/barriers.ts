@@ -167,6 +167,32 @@ export function barriers(context: SuiteContext): void {
     await neverChangesAgain(running, sum, gone);
   });
 
+  test('closing against a writer stopped in the middle of a copy', stopped, async (a) => {
+    const writer = await startPeer();
+    const running = await attack(a, writer);
+    await stopMidCopy(writer, running.target);
+    await running.target.closeNow();
+    await running.near.close();
+    const next = await a.region(SIZE);
+    await next.fill(50);
+    process.kill(writer.link.pid!, 'SIGCONT');
+    await endOf(running.loop);
+    await next.holds(50);
+  });
+
+  test('revoke against a writer killed in the middle of a copy', stopped, async (a, b) => {
+    const writer = await startPeer();
+    const running = await attack(a, writer);
+    const [near] = await connected(b, a);
+    await stopMidCopy(writer, running.target);
+    await writer.link.stop();
+    const sum = await running.target.revoke();
+    await running.near.reaches('ERROR');
+    assert.equal(await running.target.checksum(), sum);
+    const fresh = await a.region(64);
+    await near.run({ opcode: 'WRITE', inline: new Uint8Array(8), remote: fresh.remote() });
+  });
+
   test(
     'after a revoke against a stopped writer, its view and other regions still work',
     stopped,

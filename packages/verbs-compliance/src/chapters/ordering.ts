@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { SendWorkRequest } from '@rdmc/verbs';
+import type { End } from '../rig/end.js';
 import { range } from '../rig/expect.js';
-import { connected } from '../rig/peer.js';
+import { connected, joinEnds } from '../rig/peer.js';
 import { remoteByte } from '../rig/remote-byte.js';
 import type { SuiteContext } from '../suite.js';
 
@@ -84,6 +85,24 @@ export function ordering({ test }: SuiteContext): void {
       await Promise.all([far.done(round), near.done(1).then(() => near.done(2))]);
       await source.holds(round, MIB, MIB);
     }
+  });
+
+  test('20,000 messages each way arrive once and in order', {}, async (a, b) => {
+    const count = 20_000;
+    const window = 32;
+    const ends = await connected(a, b);
+    const [cqA, cqB] = await Promise.all([a.completionQueue(), b.completionQueue()]);
+    const back = await Promise.all([a.end({ cq: cqA }), b.end({ cq: cqB })]);
+    await joinEnds(back[0], back[1]);
+    const [hereRing, thereRing] = await Promise.all([a.region(8 * window), b.region(8 * window)]);
+    const stream = (end: End) => ({ qp: end.qp, cq: end.cq, count, window });
+    const [, , there, here] = await Promise.all([
+      a.call('sendNumbers', stream(ends[0])),
+      b.call('sendNumbers', stream(back[1])),
+      b.call('receiveNumbers', { ...stream(ends[1]), region: thereRing.handle }),
+      a.call('receiveNumbers', { ...stream(back[0]), region: hereRing.handle }),
+    ]);
+    assert.deepEqual([there, here], [null, null]);
   });
 
   test('both directions of a connection at once', {}, async (a, b) => {

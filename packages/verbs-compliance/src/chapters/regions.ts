@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { failsWith } from '../rig/expect.js';
+import { failsWith, range } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
 import type { SuiteContext } from '../suite.js';
 
@@ -121,6 +121,28 @@ export function regions({ test }: SuiteContext): void {
     assert.ok(after.sharedMappings <= before.sharedMappings + 2, JSON.stringify([before, after]));
     assert.equal(await near.state(), 'RTS');
   });
+
+  test(
+    'regions of many sizes come and go under traffic, each with its own bytes',
+    { bothWays: true },
+    async (a, b) => {
+      const [near] = await connected(a, b);
+      const mine = await a.region(9 * 1_048_576);
+      const sizes = [1, 4_096, 100_000, 3 * 1_048_576, 64, 9 * 1_048_576, 2_000_000, 8];
+      for (const round of range(40, 1)) {
+        const length = sizes[round % sizes.length]!;
+        const target = await b.region(length);
+        await mine.fill(round, 0, length);
+        const sges = [mine.sge(0, length)];
+        await near.run({ opcode: 'WRITE', sges, remote: target.remote() });
+        await target.holds(round);
+        await target.fill(round + 1);
+        await near.run({ opcode: 'READ', sges, remote: target.remote() });
+        await mine.holds(round + 1, 0, length);
+        if (round % 3 !== 0) await target.closeNow();
+      }
+    },
+  );
 
   const large = { variable: 'RDMC_TEST_LARGE', timeoutMs: 120_000 };
   test('a region beyond 4 GiB, written and read on both sides of the border', large, async (a, b) => {
