@@ -1,10 +1,14 @@
 import { defineConfig } from 'tsup';
 
+// main: the command. member: what it runs in the other processes of a group. hash-worker: threads that hash files.
 export default defineConfig({
-  entry: ['src/main.ts'],
+  entry: {
+    main: 'src/main.ts',
+    index: 'src/index.ts',
+  },
   format: ['esm'],
   target: 'node20',
-  dts: true,
+  dts: { entry: 'src/index.ts' },
   clean: true,
   sourcemap: true,
 });

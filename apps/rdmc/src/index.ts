@@ -1,1 +1,10 @@
-export {};
+/** For programs that run `rdmc`: its exit codes, and zod schemas of what it prints with `--json`. */
+export { type DevicesDocument, devicesDocument } from './devices/survey.js';
+export { type CheckResult, checkResult, type DoctorDocument, doctorDocument } from './doctor/check.js';
+export { ExitCode } from './exit-codes.js';
+export {
+  type RankDocument,
+  rankDocument,
+  type ScheduleDocument,
+  scheduleDocument,
+} from './schedule/document.js';

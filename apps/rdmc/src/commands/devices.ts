@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { describeDevices } from '../devices/report.js';
+import { surveyDevices } from '../devices/survey.js';
+import { ExitCode } from '../exit-codes.js';
+import type { Session } from '../program.js';
+import { parseOptions } from '../values.js';
+import { addHelpNotes } from './help.js';
+
+const schema = z.strictObject({ json: z.boolean().default(false) });
+
+async function runDevices({ json }: z.output<typeof schema>, session: Session): Promise<void> {
+  const { terminal } = session;
+  const document = await surveyDevices();
+  if (json) terminal.json(document);
+  else terminal.out(...describeDevices(document, terminal.palette));
+  if (!document.devices.some(({ usable }) => usable)) session.exitCode = ExitCode.FAILURE;
+}
+
+export function addDevicesCommand(program: Command, session: Session): void {
+  const command = program
+    .command('devices')
+    .description('List devices, what they reach, their limits, and which one `auto` takes.')
+    .option('--json', 'one JSON document')
+    .action((raw: unknown) => runDevices(parseOptions(schema, raw), session));
+  addHelpNotes(command, {
+    about: [
+      'Ends with 1 when no device is usable; rdmc doctor then says what to do.',
+      'RDMC_DEVICE in the environment replaces `auto` everywhere.',
+    ],
+    examples: [
+      ['rdmc devices', 'for people'],
+      ["rdmc devices --json | jq '.auto'", 'which device `auto` takes, and why'],
+    ],
+  });
+}

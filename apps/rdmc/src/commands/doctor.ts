@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { examine } from '../doctor/examine.js';
+import { describeExamination } from '../doctor/report.js';
+import { ExitCode } from '../exit-codes.js';
+import type { Session } from '../program.js';
+import { parseOptions, size, wholeNumber } from '../values.js';
+import { addHelpNotes } from './help.js';
+
+const schema = z.strictObject({
+  members: wholeNumber(2, 1024),
+  size: size(1, 2 ** 50),
+  json: z.boolean().default(false),
+});
+
+async function runDoctor(options: z.output<typeof schema>, session: Session): Promise<void> {
+  const { terminal } = session;
+  const document = await examine({ members: options.members, sizeBytes: options.size });
+  if (options.json) terminal.json(document);
+  else terminal.out(...describeExamination(document, terminal.palette));
+  if (!document.healthy) session.exitCode = ExitCode.FAILURE;
+}
+
+export function addDoctorCommand(program: Command, session: Session): void {
+  const command = program
+    .command('doctor')
+    .description('Check limits, permissions and devices of this machine, and say what to do.')
+    .option('-m, --members <count>', 'check for a demonstration with that many members', '8')
+    .option('-s, --size <size>', 'and a message of that size', '256MiB')
+    .option('--json', 'one JSON document')
+    .action((raw: unknown) => runDoctor(parseOptions(schema, raw), session));
+  addHelpNotes(command, {
+    about: [
+      'ok: fine. info: worth knowing. warn: works, but less well. FAIL: does not work until changed.',
+      'Ends with 1 when a check failed.',
+    ],
+    examples: [
+      ['rdmc doctor', 'all checks'],
+      ['rdmc doctor --members 64 --size 1GiB', 'is there room for 64 members and 1 GiB?'],
+      ['rdmc doctor --json | jq \'.checks[] | select(.status == "fail")\'', 'for programs'],
+    ],
+  });
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+
+export const checkStatus = z.enum(['ok', 'warn', 'fail', 'info']);
+export type CheckStatus = z.infer<typeof checkStatus>;
+
+/** What one check found. */
+export const checkResult = z.strictObject({
+  /** Stable name, for programs. */
+  id: z.string(),
+  title: z.string(),
+  status: checkStatus,
+  found: z.string(),
+  /** What to do; `null` where nothing need be done. */
+  advice: z.string().nullable(),
+});
+export type CheckResult = z.infer<typeof checkResult>;
+
+/** What `rdmc doctor --json` prints. */
+export const doctorDocument = z.strictObject({
+  healthy: z.boolean(),
+  members: z.number().int(),
+  sizeBytes: z.number().int(),
+  checks: z.array(checkResult),
+});
+export type DoctorDocument = z.infer<typeof doctorDocument>;
+
+/** What the machine is checked for: a demonstration of this size. */
+export interface Workload {
+  readonly members: number;
+  readonly sizeBytes: number;
+}
+
+export function result(
+  id: string,
+  title: string,
+  status: CheckStatus,
+  found: string,
+  advice: string | null = null,
+): CheckResult {
+  return { id, title, status, found, advice };
+}

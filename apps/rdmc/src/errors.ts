@@ -1,0 +1,68 @@
+import { ExitCode } from './exit-codes.js';
+
+export interface CliErrorDetails {
+  readonly exitCode?: ExitCode;
+  /** What to do next; printed on a line of its own. */
+  readonly advice?: string;
+  readonly cause?: unknown;
+}
+
+/** An error that is told to the person at the terminal: what was found, and what to do. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: ExitCode;
+  readonly advice: string | undefined;
+
+  constructor(
+    readonly code: string,
+    message: string,
+    { exitCode = ExitCode.FAILURE, advice, cause }: CliErrorDetails = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.exitCode = exitCode;
+    this.advice = advice;
+  }
+}
+
+/** @param advice what to do, as for {@link CliErrorDetails.advice} */
+export function usageError(message: string, advice?: string): CliError {
+  return new CliError('ERR_RDMC_USAGE', message, { exitCode: ExitCode.USAGE, ...(advice && { advice }) });
+}
+
+/** The stable code of an error of any layer, or `undefined`. */
+export function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+const OPTION_CODES = /^ERR_RDMC_(INVALID_|UNKNOWN_(OPTION|ALGORITHM|DEVICE))/;
+const SPACE_CODES = ['ENOSPC', 'EDQUOT', 'EFBIG', 'ENOMEM', 'ERR_RDMC_OUT_OF_MEMORY'];
+const LOST_CODES = ['ERR_RDMC_MEMBER_LOST', 'ERR_RDMC_CLOSE_UNKNOWN'];
+
+/** Which exit code an error of any layer ends the command with. */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CliError) return error.exitCode;
+  const code = codeOf(error) ?? '';
+  if (SPACE_CODES.includes(code)) return ExitCode.NO_SPACE;
+  if (LOST_CODES.includes(code)) return ExitCode.MEMBER_LOST;
+  return OPTION_CODES.test(code) ? ExitCode.USAGE : ExitCode.FAILURE;
+}
+
+/** The error as a plain object, for `--json`. */
+export function errorDocument(error: unknown): {
+  code: string;
+  message: string;
+  advice: string | null;
+  exitCode: number;
+} {
+  return {
+    code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED',
+    message: messageOf(error),
+    advice: error instanceof CliError ? (error.advice ?? null) : null,
+    exitCode: exitCodeOf(error),
+  };
+}

@@ -1,0 +1,28 @@
+/** Exit codes of the `rdmc` command. Stable: scripts may rely on them. */
+export const ExitCode = {
+  OK: 0,
+  FAILURE: 1,
+  USAGE: 2,
+  VERIFICATION_FAILED: 3,
+  MEMBER_LOST: 4,
+  NO_SPACE: 5,
+  HANGUP: 129,
+  INTERRUPTED: 130,
+  OUTPUT_CLOSED: 141,
+  TERMINATED: 143,
+} as const;
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** What each exit code means, for help texts. */
+export const exitMeanings: Readonly<Record<ExitCode, string>> = {
+  [ExitCode.OK]: 'success',
+  [ExitCode.FAILURE]: 'failure; the error names the cause',
+  [ExitCode.USAGE]: 'usage error: unknown option, value out of range',
+  [ExitCode.VERIFICATION_FAILED]: 'verification failed: bytes arrived that were not sent',
+  [ExitCode.MEMBER_LOST]: 'a member was lost: killed, interrupted or unreachable',
+  [ExitCode.NO_SPACE]: 'not enough disk space or memory',
+  [ExitCode.HANGUP]: 'terminal closed (SIGHUP)',
+  [ExitCode.INTERRUPTED]: 'interrupted (Ctrl-C)',
+  [ExitCode.OUTPUT_CLOSED]: 'the reader of the output went away',
+  [ExitCode.TERMINATED]: 'terminated (SIGTERM)',
+};

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import { CommanderError } from 'commander';
+import { errorDocument, exitCodeOf, usageError } from './errors.js';
+import { ExitCode } from './exit-codes.js';
+import { createProgram, type Session } from './program.js';
+import { reportError } from './ui/report-error.js';
+import { createTerminal } from './ui/terminal.js';
+
+/** Commander's errors as ours; `undefined` for help and version, which are no errors. */
+function translated(error: unknown): unknown {
+  if (!(error instanceof CommanderError)) return error;
+  if (error.exitCode === 0) return undefined;
+  if (error.code === 'commander.help') return usageError('no command given', 'choose one of the above');
+  return usageError(error.message.replace(/^error: /, ''), 'see rdmc --help, or rdmc <command> --help');
+}
+
+async function main(argv: readonly string[]): Promise<ExitCode> {
+  const session: Session = { terminal: createTerminal(), exitCode: ExitCode.OK };
+  try {
+    await createProgram(session).parseAsync(argv);
+    return session.exitCode;
+  } catch (thrown) {
+    const error = translated(thrown);
+    if (error === undefined) return ExitCode.OK;
+    if (argv.includes('--json')) session.terminal.json({ error: errorDocument(error) });
+    reportError(session.terminal, error);
+    return exitCodeOf(error);
+  }
+}
+
+// `rdmc schedule | head` ends like any other tool whose reader has gone.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(ExitCode.OUTPUT_CLOSED);
+  throw error;
+});
+process.exitCode = await main(process.argv);

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { addBenchCommand } from './commands/bench.js';
+import { addDemoCommand } from './commands/demo.js';
+import { addDevicesCommand } from './commands/devices.js';
+import { addDoctorCommand } from './commands/doctor.js';
+import { addHelpNotes } from './commands/help.js';
+import { addScheduleCommand } from './commands/schedule.js';
+import { ExitCode } from './exit-codes.js';
+import type { Terminal } from './ui/terminal.js';
+
+/** What a command is given, and where it leaves its exit code. */
+export interface Session {
+  readonly terminal: Terminal;
+  exitCode: ExitCode;
+}
+
+export const version: string = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+).version;
+
+/** All of the command line; errors of parsing are thrown, never printed and exited with. */
+export function createProgram(session: Session): Command {
+  const program = new Command('rdmc')
+    .description('RDMA for Node.js: reliable multicast of large objects over RDMA unicasts.')
+    .version(version, '-V, --version', 'print the version')
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
+    .showSuggestionAfterError()
+    .helpCommand('help [command]', 'help about a command');
+  addHelpNotes(program, {
+    examples: [
+      ['rdmc demo', 'send the node binary to seven processes, verified'],
+      ['rdmc schedule --nodes 8 --blocks 6', 'see how the binomial pipeline works'],
+      ['rdmc doctor', 'what this machine can do, and what to change'],
+    ],
+    exitCodes: Object.values(ExitCode),
+  });
+  addDemoCommand(program, session);
+  addScheduleCommand(program, session);
+  addDevicesCommand(program, session);
+  addDoctorCommand(program, session);
+  addBenchCommand(program, session);
+  return program;
+}

@@ -1,0 +1,41 @@
+import { type Algorithm, createSchedule, type Schedule } from '@rdmc/schedule';
+import { formatCount, plural } from '../ui/units.js';
+
+const HOW: Readonly<Record<Algorithm, string>> = {
+  sequential: 'The root sends the whole message to one member after the other: only its link is ever busy.',
+  chain: 'Each member passes each block on to the next one: all links are busy once the chain is filled.',
+  'binomial-tree':
+    'Whoever has the whole message sends all of it on: their number doubles each round, and all others wait.',
+  'binomial-pipeline':
+    'Members exchange blocks over the edges of a hypercube: from the first few steps on everybody sends and receives.',
+  hybrid:
+    'A binomial pipeline among the leaders of the racks, and one in each rack: a block enters a rack once.',
+};
+
+/** Steps of the other algorithms for the same message. */
+function comparison(schedule: Schedule): string {
+  const { nodes, blocks, racks } = schedule;
+  const names: Algorithm[] = ['sequential', 'chain', 'binomial-tree', 'binomial-pipeline'];
+  if (racks) names.push('hybrid');
+  const others = names.filter((algorithm) => algorithm !== schedule.algorithm);
+  const steps = others.map((algorithm) => {
+    const other = createSchedule({ algorithm, nodes, blocks, racks });
+    return `${algorithm} ${formatCount(other.steps)}`;
+  });
+  return `The same with others: ${steps.join(', ')}.`;
+}
+
+/** A few sentences below a drawing. */
+export function summarise(schedule: Schedule): string[] {
+  const { nodes, blocks, steps, algorithm } = schedule;
+  const least = blocks + Math.ceil(Math.log2(nodes)) - 1;
+  const verdict =
+    steps === least
+      ? 'no schedule with one send and one receive per step needs fewer'
+      : `the least possible is ${formatCount(least)}`;
+  return [
+    `${algorithm}: ${plural(nodes, 'member')}, ${plural(blocks, 'block')}, ${plural(steps, 'step')}; ${verdict}.`,
+    HOW[algorithm],
+    comparison(schedule),
+  ];
+}

@@ -1,0 +1,30 @@
+import { createPalette, type Palette, wantsColour } from './palette.js';
+
+const DEFAULT_COLUMNS = 110;
+
+/** Where a command writes: results to `out`, everything else to `note`. */
+export interface Terminal {
+  readonly palette: Palette;
+  /** Columns of the terminal, or a plain default. */
+  readonly columns: number;
+  /** Whether somebody watches: progress bars and colours make sense. */
+  readonly interactive: boolean;
+  out(...lines: readonly string[]): void;
+  /** To stderr. */
+  note(...lines: readonly string[]): void;
+  /** One JSON document, indented on a terminal. */
+  json(document: unknown): void;
+}
+
+export function createTerminal(): Terminal {
+  const { stdout, stderr } = process;
+  const interactive = Boolean(stdout.isTTY);
+  return {
+    palette: createPalette(wantsColour(stdout, process.env)),
+    columns: stdout.columns ?? DEFAULT_COLUMNS,
+    interactive,
+    out: (...lines) => void stdout.write(`${lines.join('\n')}\n`),
+    note: (...lines) => void stderr.write(`${lines.join('\n')}\n`),
+    json: (document) => void stdout.write(`${JSON.stringify(document, null, interactive ? 2 : 0)}\n`),
+  };
+}

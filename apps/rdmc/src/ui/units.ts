@@ -1,0 +1,59 @@
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  k: 2 ** 10,
+  kib: 2 ** 10,
+  m: 2 ** 20,
+  mib: 2 ** 20,
+  g: 2 ** 30,
+  gib: 2 ** 30,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+};
+
+/** Bytes of a size such as `64KiB`, `256MiB`, `1.5GiB` or `1000`; K, M and G are binary, kB, MB and GB decimal. */
+export function parseSize(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
+  if (!match) return undefined;
+  const unit = UNITS[match[2]!.toLowerCase()];
+  if (unit === undefined) return undefined;
+  const bytes = Number(match[1]) * unit;
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+const BINARY = ['KiB', 'MiB', 'GiB', 'TiB'];
+
+/** A size for people: `94.3 MiB`, `64 KiB`, `17 B`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  let value = bytes;
+  let unit = -1;
+  while (value >= 1024 && unit < BINARY.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  const digits = Number.isInteger(value) || value >= 1000 ? 0 : 1;
+  return `${value.toFixed(digits)} ${BINARY[unit]}`;
+}
+
+/** A duration for people, from seconds: `87.4 ms`, `3.2 µs`, `1.25 s`. */
+export function formatSeconds(seconds: number): string {
+  if (seconds >= 1) return `${seconds.toFixed(2)} s`;
+  if (seconds >= 1e-3) return `${(seconds * 1e3).toFixed(1)} ms`;
+  return `${(seconds * 1e6).toFixed(1)} µs`;
+}
+
+/** Bytes per second in decimal megabytes, as network speeds are given: `8,312 MB/s`. */
+export function formatRate(bytesPerSecond: number): string {
+  return `${Math.round(bytesPerSecond / 1e6).toLocaleString('en-US')} MB/s`;
+}
+
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** `1 block`, `5 blocks`. */
+export function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}

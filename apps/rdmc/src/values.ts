@@ -1,0 +1,67 @@
+import { algorithms } from '@rdmc/schedule';
+import { z } from 'zod';
+import { usageError } from './errors.js';
+import { formatBytes, parseSize } from './ui/units.js';
+
+/** Parsers of option values. Each takes the text of the command line. */
+
+/** A check that says what was expected; zod's own words are for programmers. */
+function expected<Value>(what: string, read: (text: string) => Value | undefined) {
+  return z.string().transform((text, context): Value => {
+    const value = read(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: `expected ${what}` });
+    return z.NEVER;
+  });
+}
+
+export function wholeNumber(least: number, most: number) {
+  return expected(`a whole number from ${least} to ${most}`, (text) => {
+    const value = Number(text);
+    return /^\d+$/.test(text) && value >= least && value <= most ? value : undefined;
+  });
+}
+
+export function size(least: number, most: number) {
+  const what = `a size from ${formatBytes(least)} to ${formatBytes(most)}, such as 64KiB or 1.5GiB`;
+  return expected(what, (text) => {
+    const bytes = parseSize(text);
+    return bytes !== undefined && bytes >= least && bytes <= most ? bytes : undefined;
+  });
+}
+
+/** Block size: `auto`, or a size. */
+export const blockSize = z.union([z.literal('auto'), size(1, 2 ** 30)], {
+  error: () => 'expected auto, or a size from 1 B to 1 GiB',
+});
+
+/** A list separated by commas. */
+export function list<Item extends z.ZodType<unknown, string>>(item: Item) {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(item).min(1));
+}
+
+export const algorithm = z.enum(algorithms, {
+  error: () => `expected one of ${algorithms.join(', ')}`,
+});
+
+export const transport = z.enum(['auto', 'shm', 'tcp'], { error: () => 'expected auto, shm or tcp' });
+export const device = z.enum(['auto', 'soft'], { error: () => 'expected auto or soft' });
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/**
+ * Checks what commander read.
+ * @throws CliError ERR_RDMC_USAGE that names the option, what was found and what was expected
+ */
+export function parseOptions<Schema extends z.ZodType>(schema: Schema, raw: unknown): z.output<Schema> {
+  const result = schema.safeParse(raw);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  const name = String(issue.path[0] ?? '');
+  const found = (raw as Record<string, unknown>)[name];
+  const what = name ? `--${kebab(name)}: found ${JSON.stringify(found) ?? 'nothing'}; ` : '';
+  throw usageError(`${what}${issue.message}`);
+}
