@@ -5,6 +5,7 @@
       "sources": [
         "addon.cc",
         "arena_pool.cc",
+        "barriers.cc",
         "binding_device.cc",
         "binding_fd.cc",
         "binding_queue.cc",
@@ -15,6 +16,7 @@
         "copy_benchmark.cc",
         "failure.cc",
         "peer_link.cc",
+        "posting.cc",
         "queue_pair.cc",
         "region_table.cc",
         "registry.cc",

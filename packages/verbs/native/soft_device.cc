@@ -2,25 +2,16 @@
 
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <algorithm>
 #include <fstream>
 
-#include "copy.h"
 #include "failure.h"
 #include "shm_transport.h"
-#include "shm_wire.h"
 #include "tcp_transport.h"
 
 namespace rdmc {
 namespace {
-
-// Copied in the thread that posts; what is left goes to the service thread.
-constexpr int64_t kDoorbellBudget = 4 << 20;
-constexpr int64_t kTurnBudget = 256 << 10;  // of one queue pair in its turn
-constexpr int64_t kStoppedPeerNs = 50'000'000;  // a peer busy for longer than this is stopped
-constexpr int kRetryMs = 1;
 
 DeviceId randomId() {
   DeviceId id;
@@ -37,11 +28,6 @@ std::string readHostId() {
   struct stat net {};
   ::stat("/proc/self/ns/net", &net);
   return boot + "/" + std::to_string(net.st_ino);
-}
-
-void napMicroseconds(long us) {
-  const timespec time{0, us * 1000};
-  ::nanosleep(&time, nullptr);
 }
 
 }  // namespace
@@ -136,50 +122,6 @@ void SoftDevice::closeRegion(uint32_t index) {
     quiesceRegion(index);
   }
   regions_.remove(index);  // throws while requests are outstanding
-}
-
-// ---- barriers
-
-bool SoftDevice::waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegion) {
-  SharedQp& page = qp.shared();
-  const uint32_t seen = page.busy.load(std::memory_order_seq_cst);
-  if ((seen & 1) == 0) return true;
-  if (!anyRegion && page.busyRegion.load(std::memory_order_relaxed) != regionIndex) return true;
-  const int64_t start = steadyNs();
-  while (page.busy.load(std::memory_order_seq_cst) == seen) {
-    const auto* wire = dynamic_cast<ShmWire*>(qp.wire().get());
-    if (wire && !wire->link()->control().alive()) return true;  // nobody is there to write
-    if (steadyNs() - start > kStoppedPeerNs) return false;
-    napMicroseconds(20);
-  }
-  return true;
-}
-
-void SoftDevice::waitForPeer(QueuePair& qp, const ControlSegment& peer) {
-  if (!peer.alive()) return;
-  if (!waitWhileBusy(qp, 0, true)) relocateRegion(qp.shared().busyRegion.load());
-}
-
-void SoftDevice::quiesceRegion(uint32_t index) {
-  bool stopped = false;
-  eachQp([&](const std::shared_ptr<QueuePair>& qp) { stopped |= !waitWhileBusy(*qp, index, false); });
-  if (stopped) relocateRegion(index);
-  if (tcp_) tcp_->quiesceRegion(index);
-}
-
-void SoftDevice::relocateRegion(uint32_t index) {
-  std::lock_guard guard(relocation_);
-  Region* region = regions_.acquireIndex(index);
-  if (!region) return;
-  SharedRegion& shared = regions_.shared(index);
-  shared.moving.store(1, std::memory_order_seq_cst);
-  eachQp([&](const std::shared_ptr<QueuePair>& qp) { waitWhileBusy(*qp, index, false); });
-  if (region->extent && !region->extent->abandoned) {
-    shared.arena = pool_->replace(*region->extent);
-    shared.arenaOffset = 0;
-  }
-  shared.moving.store(0, std::memory_order_seq_cst);
-  RegionTable::drop(region);
 }
 
 // ---- channels and completion queues
@@ -366,111 +308,6 @@ void SoftDevice::freeQpIndex(uint32_t index) {
   control_.qp(index).number.store(0);
   std::lock_guard guard(tableLock_);
   qpPageTaken_[index] = false;
-}
-
-// ---- posting and progress
-
-uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
-  uint32_t refused = 0;
-  std::shared_ptr<QueuePair> touched[kBatchSlots];
-  uint32_t touchedCount = 0;
-  for (uint32_t first = 0; first < count;) {
-    const uint32_t number = slots[first].queuePair;
-    auto target = qp(number);
-    uint32_t end = first + 1;
-    while (end < count && slots[end].queuePair == number) ++end;
-    bool sends = false, broken = false;
-    if (target) target->sendLock.lock();
-    for (uint32_t i = first; i < end; ++i) {
-      WorkRequestSlot& slot = slots[i];
-      if (!target) {
-        slot.result = kUnknownQueuePair;
-      } else if (slot.opcode == kReceive) {
-        slot.result = target->postReceive(slot);
-      } else {
-        // What follows a refused send must not overtake it.
-        slot.result = broken ? uint32_t(kWrongState) : target->enqueue(slot);
-        sends |= slot.result == kAccepted;
-        broken |= slot.result != kAccepted;
-      }
-      refused += slot.result != kAccepted;
-    }
-    if (target) target->sendLock.unlock();
-    if (sends && std::find(touched, touched + touchedCount, target) == touched + touchedCount) {
-      touched[touchedCount++] = std::move(target);
-    }
-    first = end;
-  }
-  // Fair shares: each queue pair copies a little in its turn.
-  int64_t budget = kDoorbellBudget;
-  uint32_t active = touchedCount;
-  while (active > 0) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < active; ++i) {
-      int64_t share = kTurnBudget;
-      Progress result;
-      {
-        std::lock_guard guard(touched[i]->sendLock);
-        result = touched[i]->progress(share);
-      }
-      budget -= kTurnBudget - share;
-      if (result == Progress::kIdle || result == Progress::kElsewhere) continue;
-      if (result == Progress::kBudget && budget > 0) {
-        if (kept != i) touched[kept] = std::move(touched[i]);
-        ++kept;
-      } else {
-        handOver(touched[i]);
-      }
-    }
-    active = kept;
-  }
-  counters.requests.fetch_add(count, std::memory_order_relaxed);
-  counters.doorbells.fetch_add(1, std::memory_order_relaxed);
-  return refused;
-}
-
-void SoftDevice::handOver(const std::shared_ptr<QueuePair>& qp) {
-  if (qp->inService.exchange(true)) return;
-  counters.handedOver.fetch_add(1, std::memory_order_relaxed);
-  {
-    std::lock_guard guard(unfinishedLock_);
-    unfinished_.push_back(qp);
-  }
-  service_->poke();
-}
-
-bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
-  int64_t share = kTurnBudget;
-  std::lock_guard guard(qp.sendLock);
-  const Progress result = qp.progress(share);
-  if (result == Progress::kIdle || result == Progress::kElsewhere) {
-    qp.inService.store(false);  // under the lock: whoever posts next hands over again
-    return false;
-  }
-  if (result == Progress::kBudget) more = true;
-  if (result == Progress::kRetry) nextNs = std::min(nextNs, steadyNs() + kRetryMs * 1'000'000);
-  const int64_t deadline = qp.wire() ? qp.wire()->deadline() : 0;
-  if (result == Progress::kBlocked && deadline != 0) nextNs = std::min(nextNs, deadline);
-  return true;
-}
-
-int SoftDevice::turn() {
-  std::vector<std::shared_ptr<QueuePair>> mine;
-  {
-    std::lock_guard guard(unfinishedLock_);
-    mine.swap(unfinished_);
-  }
-  if (mine.empty()) return -1;
-  int64_t nextNs = INT64_MAX;
-  bool more = false;
-  std::erase_if(mine, [&](const auto& qp) { return !drive(*qp, nextNs, more); });
-  if (!mine.empty()) {
-    std::lock_guard guard(unfinishedLock_);
-    unfinished_.insert(unfinished_.end(), mine.begin(), mine.end());
-  }
-  if (more) return 0;
-  if (nextNs == INT64_MAX) return -1;
-  return int(std::clamp<int64_t>((nextNs - steadyNs()) / 1'000'000 + 1, 0, 1000));
 }
 
 }  // namespace rdmc

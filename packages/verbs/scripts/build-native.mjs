@@ -34,11 +34,17 @@ if (!has('make') || !has('python3')) {
   console.error('@rdmc/verbs needs make and python3 to build: apt-get install make python3');
   process.exit(1);
 }
+/** Headers that came with this Node, so that nothing has to be downloaded. */
+function headers() {
+  const prefix = join(dirname(process.execPath), '..');
+  return existsSync(join(prefix, 'include', 'node', 'node_api.h')) ? ['--nodedir', prefix] : [];
+}
+
 const [command, ...first] = nodeGyp();
 const configured = existsSync(join(native, 'build', 'Makefile'));
 const steps = configured ? [['build']] : [['configure'], ['build']];
 for (const step of steps) {
-  const run = spawnSync(command, [...first, ...step, '-C', native, '--jobs', '2'], { encoding: 'utf8' });
+  const run = spawnSync(command, [...first, ...step, ...headers(), '-C', native, '--jobs', '2'], { encoding: 'utf8' });
   if (run.status === 0) continue;
   console.error(run.stdout, run.stderr);
   console.error('@rdmc/verbs: building the native addon failed; see above.');

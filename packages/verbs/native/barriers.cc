@@ -1,0 +1,67 @@
+// Taking permission away from peers: once one of these returns, no byte changes any more.
+//
+// The target first says so in shared memory (the queue pair's state, the region's key), then waits until
+// no initiator is in the middle of a quantum. One that stays there is stopped (SIGSTOP, a debugger): the
+// region's addresses are given fresh memory, and the stopped initiator may write into the old one.
+#include <time.h>
+
+#include "shm_wire.h"
+#include "soft_device.h"
+#include "tcp_transport.h"
+
+namespace rdmc {
+namespace {
+
+constexpr int64_t kStoppedPeerNs = 50'000'000;  // busy with one quantum for longer than this: stopped
+constexpr long kNapUs = 20;
+
+void nap() {
+  const timespec time{0, kNapUs * 1000};
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+bool SoftDevice::waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegion) {
+  SharedQp& page = qp.shared();
+  const uint32_t seen = page.busy.load(std::memory_order_seq_cst);
+  if ((seen & 1) == 0) return true;
+  if (!anyRegion && page.busyRegion.load(std::memory_order_relaxed) != regionIndex) return true;
+  const int64_t start = steadyNs();
+  while (page.busy.load(std::memory_order_seq_cst) == seen) {
+    const auto* wire = dynamic_cast<ShmWire*>(qp.wire().get());
+    if (wire && !wire->link()->control().alive()) return true;  // nobody is there to write
+    if (steadyNs() - start > kStoppedPeerNs) return false;
+    nap();
+  }
+  return true;
+}
+
+void SoftDevice::waitForPeer(QueuePair& qp, const ControlSegment& peer) {
+  if (!peer.alive()) return;
+  if (!waitWhileBusy(qp, 0, true)) relocateRegion(qp.shared().busyRegion.load());
+}
+
+void SoftDevice::quiesceRegion(uint32_t index) {
+  bool stopped = false;
+  eachQp([&](const std::shared_ptr<QueuePair>& qp) { stopped |= !waitWhileBusy(*qp, index, false); });
+  if (stopped) relocateRegion(index);
+  if (tcp_) tcp_->quiesceRegion(index);
+}
+
+void SoftDevice::relocateRegion(uint32_t index) {
+  std::lock_guard guard(relocation_);
+  Region* region = regions_.acquireIndex(index);
+  if (!region) return;
+  SharedRegion& shared = regions_.shared(index);
+  shared.moving.store(1, std::memory_order_seq_cst);
+  eachQp([&](const std::shared_ptr<QueuePair>& qp) { waitWhileBusy(*qp, index, false); });
+  if (region->extent && !region->extent->abandoned) {
+    shared.arena = pool_->replace(*region->extent);
+    shared.arenaOffset = 0;
+  }
+  shared.moving.store(0, std::memory_order_seq_cst);
+  RegionTable::drop(region);
+}
+
+}  // namespace rdmc

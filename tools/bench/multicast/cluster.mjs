@@ -1,0 +1,98 @@
+// The members of a benchmark, seen from the process that measures.
+import { fork } from 'node:child_process';
+import { createServer } from 'node:net';
+
+const MEMBER = new URL('member.mjs', import.meta.url);
+
+/** Free ports of 127.0.0.1: all are held at once, then let go. */
+async function freePorts(count) {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => new Promise((resolve) => {
+      const server = createServer().listen(0, '127.0.0.1', () => resolve(server));
+    })),
+  );
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+export class Cluster {
+  #children = [];
+  #waiting = [];
+
+  /** Starts `n` processes that join one mesh; `allocateBytes` of memory each, faulted in and filled. */
+  static async start(n, { windowMs = 50, transport = 'shm', allocateBytes = 0 } = {}) {
+    const cluster = new Cluster();
+    const ports = await freePorts(n);
+    const members = ports.map((port, id) => ({ id, host: '127.0.0.1', port }));
+    for (let id = 0; id < n; id += 1) {
+      const child = fork(MEMBER);
+      child.on('message', (message) => cluster.#heard(id, message));
+      child.on('exit', (code) => cluster.#heard(id, { failed: `exit ${code}`, exited: true }));
+      cluster.#children.push(child);
+    }
+    await cluster.#all((id) => ({ action: 'join', id, members, windowMs, transport, allocateBytes }));
+    return cluster;
+  }
+
+  get size() {
+    return this.#children.length;
+  }
+
+  async open(options) {
+    const members = this.#children.map((_, id) => id);
+    await this.#all(() => ({ action: 'open', members, ...options }));
+  }
+
+  async close() {
+    await this.#all(() => ({ action: 'close' }));
+  }
+
+  /** `count` messages from the root; milliseconds from submission until the last member has the last one. */
+  async multicast(sizeBytes, count = 1) {
+    await this.#all(() => ({ action: 'prepare', count, sizeBytes }));
+    const arrivals = this.#children.slice(1).map((_, index) => this.#next(index + 1, 'arrived'));
+    const started = this.#next(0, 'started');
+    this.#children[0].send({ action: 'send', count, sizeBytes });
+    const ends = await Promise.all(arrivals);
+    const { started: start } = await started;
+    return (Math.max(...ends.map((end) => end.arrived)) - start) / 1e6;
+  }
+
+  usage() {
+    return this.#all(() => ({ action: 'usage' }));
+  }
+
+  async stop() {
+    const exits = this.#children.map((child) => new Promise((resolve) => child.once('exit', resolve)));
+    for (const child of this.#children) child.send({ action: 'leave' });
+    await Promise.all(exits);
+  }
+
+  #all(messageFor) {
+    return Promise.all(
+      this.#children.map(async (child, id) => {
+        const done = this.#next(id, 'done');
+        child.send(messageFor(id));
+        return (await done).result;
+      }),
+    );
+  }
+
+  #next(id, kind) {
+    return new Promise((resolve, reject) => this.#waiting.push({ id, kind, resolve, reject }));
+  }
+
+  #heard(id, message) {
+    if (message.failed) {
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      for (const each of waiting) each.reject(new Error(`member ${id}: ${message.failed}`));
+      return;
+    }
+    const index = this.#waiting.findIndex((each) => each.id === id && each.kind in message);
+    if (index >= 0) this.#waiting.splice(index, 1)[0].resolve(message);
+  }
+}
+
+export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];

@@ -1,0 +1,95 @@
+// One member of a benchmark: a process of its own, told what to do over IPC.
+// Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a host share.
+import { performance } from 'node:perf_hooks';
+import { RdmcNode } from '@rdmc/group';
+
+const now = () => Number(process.hrtime.bigint());
+const pattern = (offset) => (offset * 31) & 0xff;
+const CHECK_STRIDE = 4093;
+
+let node;
+let group;
+let region;
+let isRoot = false;
+let arrivals = 0;
+let wanted = 0;
+let bytes = 0;
+let cpuBefore;
+let loopBefore;
+
+function fill(view) {
+  for (let i = 0; i < view.length; i += 1) view[i] = pattern(i);
+}
+
+function check(view) {
+  for (let i = 0; i < view.length; i += CHECK_STRIDE) {
+    if (view[i] !== pattern(i)) throw new Error(`byte ${i} is wrong`);
+  }
+}
+
+async function receive() {
+  for await (const message of group) {
+    arrivals += 1;
+    if (arrivals === wanted) process.send({ arrived: now() });
+    if (message.sizeBytes === bytes && arrivals === wanted && bytes > 1) check(message.view);
+    message.release();
+  }
+}
+
+const actions = {
+  async join({ id, members, windowMs, transport, allocateBytes }) {
+    isRoot = id === 0;
+    node = await RdmcNode.join({ id, members, windowMs, device: { device: 'soft', transport } });
+    if (allocateBytes) {
+      region = await node.allocate(allocateBytes);
+      if (isRoot) fill(region.view());
+      else region.view().fill(0);
+    }
+  },
+  async open({ id, members, algorithm, blockSizeBytes, warm }) {
+    const incoming = warm ? (sizeBytes) => ({ region, offset: 0, lengthBytes: sizeBytes }) : undefined;
+    group = await node.createGroup({ id, members, algorithm, blockSizeBytes, incoming });
+    if (!isRoot) receive().catch((error) => process.send({ failed: String(error) }));
+  },
+  async prepare({ count, sizeBytes }) {
+    wanted = count;
+    arrivals = 0;
+    bytes = sizeBytes;
+    if (!isRoot && region && sizeBytes > 1) region.view(0, sizeBytes).fill(0);
+    cpuBefore = process.cpuUsage();
+    loopBefore = performance.eventLoopUtilization();
+  },
+  async send({ count, sizeBytes }) {
+    const started = now();
+    const sends = [];
+    for (let i = 0; i < count; i += 1) sends.push(group.send({ region, offset: 0, lengthBytes: sizeBytes }));
+    await Promise.all(sends);
+    process.send({ started });
+  },
+  async usage() {
+    const cpu = process.cpuUsage(cpuBefore);
+    return {
+      cpuSeconds: (cpu.user + cpu.system) / 1e6,
+      eventLoopUtilisation: performance.eventLoopUtilization(loopBefore).utilization,
+      maxRssKiB: process.resourceUsage().maxRSS,
+      device: node.plane?.device?.counters?.(),
+    };
+  },
+  async close() {
+    await group.close();
+  },
+  async leave() {
+    await node.close();
+    process.disconnect();
+  },
+};
+
+process.on('message', async ({ action, ...parameters }) => {
+  try {
+    const result = await actions[action](parameters);
+    if (action !== 'send' && action !== 'leave') process.send({ done: action, result });
+  } catch (error) {
+    process.send({ failed: `${action}: ${error.code ?? ''} ${error.stack ?? error}` });
+  }
+});
+process.on('disconnect', () => process.exit(0));
