@@ -10,7 +10,7 @@ console.log('created');
 const region = await nodes[0].allocate(size);
 region.view().fill(7);
 const t=performance.now();
-const recv = groups.slice(1).map(async (g)=>{ let c=0; for await (const m of g){ c++; if (m.view.some(b=>b!==7)) throw new Error('bad'); m.release(); } return c;});
+const recv = groups.slice(1).map(async (g)=>{ let c=0; for await (const m of g){ c++; if (m.view[0]!==7||m.view[m.sizeBytes-1]!==7) throw new Error('bad'); m.release(); } return c;});
 for (let i=0;i<count;i++){ const s=performance.now(); await groups[0].send(region); console.log('sent', performance.now()-s); }
 const closes = Promise.all(groups.map(g=>g.close()));
 console.log(await Promise.all(recv), performance.now()-t);

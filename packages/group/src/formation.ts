@@ -105,7 +105,8 @@ export class Formation {
       if (known) return false;
       this.#takeCreate(from, message);
     } else if (message.type === 'abandon') {
-      if (known?.nonce !== message.nonce) return false;
+      // It concerns this creation if either has heard of the other's.
+      if (known?.nonce !== message.nonce && message.to !== this.nonce) return false;
       this.fail(this.#abandoned(from, message));
     } else if (known?.nonce === message.nonce && message.to === this.nonce) {
       this.#takeMember(from, message);
@@ -245,7 +246,10 @@ export class Formation {
     const { code = 'ERR_RDMC_GROUP_TIMEOUT', missing } = error as Partial<GroupError>;
     const message = { type: 'abandon', group: this.options.id, nonce: this.nonce } as const;
     const reason = messageOf(error);
-    for (const to of this.#others) directory.send(to, { ...message, code, reason, missing: missing ?? null });
+    for (const to of this.#others) {
+      const heard = this.#creates.get(to)?.nonce ?? null;
+      directory.send(to, { ...message, to: heard, code, reason, missing: missing ?? null });
+    }
     await link.abort(this.slot.number);
     await this.#region?.close();
   }

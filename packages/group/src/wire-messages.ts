@@ -4,7 +4,8 @@
  *   type       from → to        fields besides type and group
  *   create     each → each      nonce, agreement, address (to neighbours: their queue pairs here, else null)
  *   connected  each → each      nonce, to
- *   abandon    each → each      nonce, code, reason, missing     the creation failed at the sender
+ *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
+ *                               where the sender had not heard of the receiver's
  *   sent       root → each      nonce, to, messages    the root has closed after that many
  *   stored     each → each      nonce, to              all of these are here, and passed on
  *   failed     each → each      nonce, to, culprit, code, reason
@@ -31,6 +32,7 @@ export interface AbandonMessage {
   readonly type: 'abandon';
   readonly group: number;
   readonly nonce: string;
+  readonly to: string | null;
   readonly code: string;
   readonly reason: string;
   readonly missing: readonly number[] | null;

@@ -1,26 +1,58 @@
-import { RdmcNode, type NodeOptions } from '@rdmc/group';
+import { createHash } from 'node:crypto';
+import { type Group, type GroupOptions, type MemoryRegion, type NodeOptions, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 
 /** Nodes 0 to `count` − 1 in this process, each with a worker and a device of its own. */
-export async function startCluster(
-  count: number,
-  options: Partial<NodeOptions> | ((id: number) => Partial<NodeOptions>) = {},
-): Promise<RdmcNode[]> {
+export async function startCluster(count: number, options: Partial<NodeOptions> = {}): Promise<RdmcNode[]> {
   const reserved = await reserveLoopbackPorts(count);
   const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
   return Promise.all(
-    reserved.map(({ server }, id) =>
-      RdmcNode.join({
-        id,
-        members,
-        server,
-        windowMs: 0,
-        ...(typeof options === 'function' ? options(id) : options),
-      }),
-    ),
+    reserved.map(({ server }, id) => RdmcNode.join({ id, members, server, windowMs: 0, ...options })),
   );
 }
 
 export async function stopCluster(nodes: readonly RdmcNode[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.close()));
+}
+
+/** The same group at all its members, in their order: the root first. */
+export function createEverywhere(nodes: readonly RdmcNode[], options: GroupOptions): Promise<Group[]> {
+  return Promise.all(options.members.map((id) => nodes[id]!.createGroup(options)));
+}
+
+/** A region with content that depends on `seed`. */
+export async function filledRegion(node: RdmcNode, sizeBytes: number, seed: number): Promise<MemoryRegion> {
+  const region = await node.allocate(sizeBytes);
+  const view = region.view(0, sizeBytes);
+  let state = seed + 1;
+  for (let i = 0; i < view.length; i += 1) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    view[i] = state >>> 16;
+  }
+  return region;
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** What one receiver gets until the root closes: numbers, sizes and hashes. */
+export async function collect(group: Group): Promise<{ number: number; sizeBytes: number; hash: string }[]> {
+  const received = [];
+  for await (const message of group) {
+    const { number, sizeBytes, view } = message;
+    received.push({ number, sizeBytes, hash: sha256(view) });
+    message.release();
+  }
+  return received;
+}
+
+/** The error a promise rejects with; fails where it resolves. */
+export async function rejection(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as Error & Record<string, unknown>;
+  }
+  throw new Error('the promise resolved, and a rejection was expected');
 }

@@ -1,0 +1,133 @@
+import { GroupError, RdmcNode } from '@rdmc/group';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEverywhere, rejection, startCluster, stopCluster } from './support/cluster.js';
+
+describe('creating groups', () => {
+  let nodes: RdmcNode[];
+  beforeAll(async () => {
+    nodes = await startCluster(3);
+  });
+  afterAll(() => stopCluster(nodes));
+
+  it.each([
+    ['one member', { id: 1, members: [0] }, 'ERR_RDMC_GROUP_TOO_SMALL'],
+    ['a member twice', { id: 1, members: [0, 1, 1] }, 'ERR_RDMC_DUPLICATE_MEMBER'],
+    ['a root that is no member', { id: 1, members: [9, 0] }, 'ERR_RDMC_UNKNOWN_MEMBER'],
+    ['a list without this node', { id: 1, members: [1, 2] }, 'ERR_RDMC_NOT_A_MEMBER'],
+    ['no list', { id: 1, members: 3 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['an algorithm nobody knows', { id: 1, members: [0, 1], algorithm: 'gossip' }, 'ERR_RDMC_UNKNOWN_ALGORITHM'],
+    ['hybrid without racks', { id: 1, members: [0, 1], algorithm: 'hybrid' }, 'ERR_RDMC_INVALID_OPTION'],
+    ['racks for others', { id: 1, members: [0, 1], racks: [1] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a block of no bytes', { id: 1, members: [0, 1], blockSizeBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a window of none', { id: 1, members: [0, 1], receiveWindow: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a negative id', { id: -1, members: [0, 1] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['an option nobody reads', { id: 1, members: [0, 1], block: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
+  ])('refuses %s', async (_name, options, code) => {
+    const error = await rejection(nodes[0]!.createGroup(options as never));
+    expect(error).toBeInstanceOf(GroupError);
+    expect(error.code).toBe(code);
+  });
+
+  it.each([
+    ['blockSizeBytes', { blockSizeBytes: 4096 }, { blockSizeBytes: 'auto' as const }],
+    ['algorithm', { algorithm: 'chain' as const }, { algorithm: 'sequential' as const }],
+    ['members', { members: [0, 1, 2] }, { members: [0, 2, 1] }],
+    ['racks', { racks: [0, 0, 1] }, {}],
+    ['receiveWindow', { receiveWindow: 3 }, {}],
+  ])('names %s and both values where members disagree', async (field, one, other) => {
+    const base = { id: 2, members: [0, 1, 2], timeoutMs: 20_000 };
+    const errors = await Promise.all(
+      nodes.map((node, id) => rejection(node.createGroup({ ...base, ...(id === 1 ? one : other) }))),
+    );
+    const named = errors.filter((error) => error.field === field);
+    expect(errors.map(({ code }) => code)).toEqual(errors.map(() => 'ERR_RDMC_GROUP_MISMATCH'));
+    expect(named.length).toBeGreaterThan(0);
+    const value = JSON.stringify((one as Record<string, unknown>)[field]);
+    expect(named[0]!.message).toContain(value);
+    const groups = await createEverywhere(nodes, base);
+    await Promise.all(groups.map((group) => group.close()));
+  });
+
+  it('names who is missing, to everybody, and leaves nothing behind', async () => {
+    const options = { id: 3, members: [0, 1, 2] };
+    const [first, second] = await Promise.all([
+      rejection(nodes[0]!.createGroup({ ...options, timeoutMs: 1000 })),
+      rejection(nodes[1]!.createGroup({ ...options, timeoutMs: 20_000 })),
+    ]);
+    expect(first).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2] });
+    expect(second).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2], memberId: 0 });
+    const groups = await createEverywhere(nodes, options);
+    await Promise.all(groups.map((group) => group.close()));
+  });
+
+  it('ends with its signal, and then fails at the others', async () => {
+    const options = { id: 4, members: [0, 1, 2] };
+    const controller = new AbortController();
+    const introduced = new Promise<void>((resolve) => {
+      nodes[1]!.mesh.onMessage('rdmc.group', (from, body) => {
+        const { group, type } = body as { group: number; type: string };
+        if (from === 0 && group === options.id && type === 'create') resolve();
+      });
+    });
+    const waiting = rejection(nodes[1]!.createGroup(options));
+    const aborted = nodes[0]!.createGroup({ ...options, signal: controller.signal });
+    await introduced;
+    controller.abort(new Error('enough'));
+    expect(await rejection(aborted)).toMatchObject({
+      code: 'ERR_RDMC_ABORTED',
+      cause: expect.objectContaining({ message: 'enough' }),
+    });
+    expect(await waiting).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 0 });
+  });
+
+  it('uses an id once at a time', async () => {
+    const groups = await createEverywhere(nodes, { id: 5, members: [0, 1] });
+    expect(await rejection(nodes[0]!.createGroup({ id: 5, members: [0, 1] }))).toMatchObject({
+      code: 'ERR_RDMC_GROUP_EXISTS',
+    });
+    await Promise.all(groups.map((group) => group.close()));
+    for (let i = 0; i < 5; i += 1) {
+      const again = await createEverywhere(nodes, { id: 5, members: [0, 1] });
+      await Promise.all(again.map((group) => group.close()));
+    }
+  });
+
+  it('waits for members that come later, in any order', async () => {
+    const options = { id: 6, members: [2, 0, 1] };
+    const first = nodes[1]!.createGroup(options);
+    const second = nodes[0]!.createGroup(options);
+    const third = nodes[2]!.createGroup(options);
+    const groups = await Promise.all([first, second, third]);
+    expect(groups.map((group) => group.isRoot)).toEqual([false, false, true]);
+    await Promise.all(groups.map((group) => group.close()));
+  });
+});
+
+describe('joining', () => {
+  it('refuses members with different transports, and leaves nothing open', async () => {
+    const reserved = await reserveLoopbackPorts(2);
+    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+    const transports = ['shm', 'tcp'] as const;
+    const errors = await Promise.all(
+      reserved.map(({ server }, id) =>
+        rejection(
+          RdmcNode.join({ id, members, server, device: { device: 'soft', transport: transports[id]! } }),
+        ),
+      ),
+    );
+    for (const error of errors) expect(error.code).toBe('ERR_RDMC_DEVICE_MISMATCH');
+    expect(errors[0]!.message).toContain("'shm'");
+    expect(errors[0]!.message).toContain("'tcp'");
+  });
+
+  it('refuses unknown options and devices', async () => {
+    const members = [{ id: 0, host: '127.0.0.1', port: 1 }];
+    expect(await rejection(RdmcNode.join({ id: 0, members, colour: 1 } as never))).toMatchObject({
+      code: 'ERR_RDMC_UNKNOWN_OPTION',
+    });
+    expect(await rejection(RdmcNode.join({ id: 0, members, device: 'fast' }))).toMatchObject({
+      code: 'ERR_RDMC_UNKNOWN_DEVICE',
+    });
+  });
+});

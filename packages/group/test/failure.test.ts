@@ -1,0 +1,183 @@
+import type { Group, RdmcNode } from '@rdmc/group';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  collect,
+  createEverywhere,
+  filledRegion,
+  rejection,
+  sha256,
+  startCluster,
+  stopCluster,
+} from './support/cluster.js';
+
+const ALL = [0, 1, 2, 3];
+
+describe('a member that is lost', () => {
+  let nodes: RdmcNode[];
+  beforeEach(async () => {
+    nodes = await startCluster(ALL.length);
+  });
+  afterEach(() => stopCluster(nodes));
+
+  /** A receiver that never gives memory: the group cannot finish a message. */
+  function stall(groupOptions: { id: number; members: number[] }): Promise<Group[]> {
+    return Promise.all(
+      groupOptions.members.map((id) =>
+        nodes[id]!.createGroup({
+          ...groupOptions,
+          blockSizeBytes: 1000,
+          incoming: (sizeBytes) =>
+            id === 3 ? new Promise<never>(() => {}) : nodes[id]!.allocate(sizeBytes),
+        }),
+      ),
+    );
+  }
+
+  it('fails everything pending with its name, and the survivors make a new group', async () => {
+    const groups = await stall({ id: 1, members: ALL });
+    const region = await filledRegion(nodes[0]!, 100_000, 1);
+    const sends = [groups[0]!.send(region), groups[0]!.send(region)];
+    const pending = [...sends, collect(groups[1]!), groups[2]!.close()].map(rejection);
+    await nodes[3]!.close();
+    const errors = await Promise.all(pending);
+    for (const error of errors) expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 3 });
+    for (const group of groups.slice(0, 3)) {
+      expect(await rejection(group.close())).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 3 });
+    }
+    // The send was flushed before it was rejected: nothing uses the memory any more.
+    expect(region.outstanding).toBe(0);
+    const survivors = await createEverywhere(nodes, { id: 1, members: [0, 1, 2] });
+    const collecting = survivors.slice(1).map(collect);
+    await survivors[0]!.send(region);
+    await Promise.all(survivors.map((group) => group.close()));
+    for (const received of await Promise.all(collecting)) {
+      expect(received).toEqual([{ number: 0, sizeBytes: 100_000, hash: sha256(region.view()) }]);
+    }
+    await region.close();
+  });
+
+  it('leaves groups without it alone', async () => {
+    const others = await createEverywhere(nodes, { id: 2, members: [0, 1, 2] });
+    const concerned = await createEverywhere(nodes, { id: 3, members: [3, 0] });
+    await nodes[3]!.close();
+    expect(await rejection(concerned[1]!.close())).toMatchObject({ memberId: 3 });
+    const collecting = others.slice(1).map(collect);
+    const region = await filledRegion(nodes[0]!, 5000, 2);
+    await others[0]!.send(region);
+    await Promise.all(others.map((group) => group.close()));
+    for (const received of await Promise.all(collecting)) expect(received).toHaveLength(1);
+    await region.close();
+  });
+
+  it('keeps what was delivered before', async () => {
+    const groups = await createEverywhere(nodes, { id: 4, members: ALL });
+    const region = await filledRegion(nodes[0]!, 3000, 3);
+    const messages = groups[1]![Symbol.asyncIterator]();
+    await groups[0]!.send(region);
+    const { value: message } = await messages.next();
+    await nodes[0]!.close();
+    expect(await rejection(messages.next())).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 0 });
+    expect(message!.view).toHaveLength(3000);
+    message!.release();
+    await Promise.all([1, 2, 3].map((id) => rejection(groups[id]!.close())));
+  });
+
+  it('may go once it has closed, whatever the others still do', async () => {
+    const groups = await createEverywhere(nodes, { id: 5, members: ALL });
+    const region = await filledRegion(nodes[0]!, 100_000, 3);
+    const collecting = groups.slice(1).map(collect);
+    const sent = groups[0]!.send(region);
+    await Promise.all(
+      groups.map(async (group, id) => {
+        await group.close();
+        if (id !== 0) await nodes[id]!.close();
+      }),
+    );
+    await sent;
+    expect(await Promise.all(collecting)).toHaveLength(3);
+    await region.close();
+  });
+
+  it('is named to all when its application refuses a message', async () => {
+    const refusal = new Error('no room');
+    const groups = await Promise.all(
+      ALL.map((id) =>
+        nodes[id]!.createGroup({
+          id: 6,
+          members: ALL,
+          incoming: (sizeBytes) => {
+            if (id === 2) throw refusal;
+            return nodes[id]!.allocate(sizeBytes);
+          },
+        }),
+      ),
+    );
+    const region = await filledRegion(nodes[0]!, 100_000, 3);
+    const sending = groups[0]!.send(region).catch(() => {});
+    const errors = await Promise.all(groups.map((group) => rejection(group.close())));
+    await sending;
+    expect(errors[2]).toMatchObject({ code: 'ERR_RDMC_INCOMING_FAILED', cause: refusal });
+    for (const id of [0, 1, 3]) expect(errors[id]).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 2 });
+    expect(errors[1]!.message).toContain('no room');
+    await region.close();
+  });
+
+  it('is named when it gives memory that is too short', async () => {
+    const short = await nodes[1]!.allocate(10);
+    const options = { id: 7, members: [0, 1] };
+    const [root, receiver] = await Promise.all([
+      nodes[0]!.createGroup(options),
+      nodes[1]!.createGroup({ ...options, incoming: () => short }),
+    ]);
+    const region = await filledRegion(nodes[0]!, 11, 3);
+    const sending = root.send(region).catch(() => {});
+    const errors = await Promise.all([root, receiver].map((group) => rejection(group.close())));
+    await sending;
+    expect(errors[1]).toMatchObject({
+      code: 'ERR_RDMC_INCOMING_FAILED',
+      cause: expect.objectContaining({ code: 'ERR_RDMC_INVALID_REGION' }),
+    });
+    expect(errors[0]).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 1 });
+    await Promise.all([region.close(), short.close()]);
+  });
+
+  it('is named when it closes memory that a queued message needs; its node goes on', async () => {
+    const groups = await stall({ id: 8, members: [0, 3] });
+    const first = await filledRegion(nodes[0]!, 10_000, 1);
+    const second = await filledRegion(nodes[0]!, 10_000, 2);
+    const sends = [groups[0]!.send(first), groups[0]!.send(second)].map(rejection);
+    await second.close();
+    await first.close({ signal: AbortSignal.abort() }).catch(() => {});
+    await nodes[3]!.close();
+    for (const error of await Promise.all(sends)) expect(error.code).toBe('ERR_RDMC_MEMBER_LOST');
+    const others = await createEverywhere(nodes, { id: 9, members: [0, 1] });
+    await Promise.all(others.map((group) => group.close()));
+  });
+
+  it('gives memory of unfinished messages back', async () => {
+    const given: { closed: boolean }[] = [];
+    const options = { id: 10, members: [0, 1, 3], blockSizeBytes: 1000, algorithm: 'chain' as const };
+    const groups = await Promise.all(
+      options.members.map((id) =>
+        nodes[id]!.createGroup({
+          ...options,
+          incoming: async (sizeBytes) => {
+            if (id === 3) return new Promise<never>(() => {});
+            const region = await nodes[id]!.allocate(sizeBytes);
+            given.push(region);
+            return region;
+          },
+        }),
+      ),
+    );
+    const region = await filledRegion(nodes[0]!, 50_000, 1);
+    const sending = rejection(groups[0]!.send(region));
+    while (groups[1]!.progress().blocksReceived < 2) await new Promise((resolve) => setImmediate(resolve));
+    await nodes[3]!.close();
+    await sending;
+    await rejection(groups[1]!.close());
+    expect(given).toHaveLength(1);
+    while (!given[0]!.closed) await new Promise((resolve) => setImmediate(resolve));
+    await region.close();
+  });
+});
