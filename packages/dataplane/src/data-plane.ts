@@ -34,6 +34,8 @@ export class DataPlane {
   #exit: WorkerExit | undefined;
   #closing: Promise<void> | undefined;
   #userRef = false;
+  /** The watcher keeps the event loop alive. */
+  #keepsAlive = false;
 
   private constructor(
     private readonly thread: WorkerThread,
@@ -58,12 +60,9 @@ export class DataPlane {
     this.protectionDomain = new ProtectionDomain(this.device, ready.protectionDomain);
     this.#watcher = new FdWatcher(thread.applicationEventFd.fd, this.#inbox.wakeUp);
     this.#watcher.ref(false);
-    this.#watchesLoop = false;
     thread.unref();
     void thread.exited.then((exit) => this.#onExit(exit));
   }
-
-  #watchesLoop: boolean;
 
   /**
    * Starts the worker, opens the device in it and starts the protocols, in the order given.
@@ -235,8 +234,8 @@ export class DataPlane {
   #updateRef(): void {
     if (this.closed) return;
     const wanted = this.#userRef || this.#commands.busy;
-    if (wanted === this.#watchesLoop) return;
-    this.#watchesLoop = wanted;
+    if (wanted === this.#keepsAlive) return;
+    this.#keepsAlive = wanted;
     this.#watcher.ref(wanted);
   }
 }

@@ -186,6 +186,25 @@ describe('a full event ring', () => {
     expect(polls).toHaveLength(0);
   });
 
+  it('that is drained just before the worker sleeps does not leave it asleep', async () => {
+    const { loop, outbox, events, words } = setUp(0);
+    const numbers: number[] = [];
+    const flush = outbox.flush.bind(outbox);
+    outbox.flush = () => {
+      const flushed = flush();
+      // Room was asked for, and the sleeping word is not stored: the application sends no signal.
+      if (!flushed && Atomics.exchange(words, ControlWord.EVENT_ROOM_WANTED, 0) === 1) {
+        while (events.next()) numbers.push(events.tag);
+      }
+      return flushed;
+    };
+    for (let i = 0; i < 6; i += 1) outbox.send(i, 0, new Uint8Array(900));
+    loop.start();
+    while (outbox.blocked) await nextImmediate();
+    while (events.next()) numbers.push(events.tag);
+    expect(numbers).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
   it('ends only when the backlog lies in the ring', async () => {
     const { loop, outbox, events, words, untilAsleep } = setUp(0);
     for (let i = 0; i < 6; i += 1) outbox.send(i, 0, new Uint8Array(900));
