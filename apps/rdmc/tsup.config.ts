@@ -5,6 +5,8 @@ export default defineConfig({
   entry: {
     main: 'src/main.ts',
     index: 'src/index.ts',
+    member: 'src/member/main.ts',
+    'hash-worker': 'src/hash/worker.ts',
   },
   format: ['esm'],
   target: 'node20',

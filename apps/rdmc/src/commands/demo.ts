@@ -1,3 +1,77 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { z } from 'zod';
+import type { DemoOptions } from '../demo/options.js';
+import { runDemo } from '../demo/run.js';
+import { usageError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { interruptible } from '../interrupt.js';
 import type { Session } from '../program.js';
-export function addDemoCommand(_program: Command, _session: Session): void {}
+import { algorithm, blockSize, device, parseOptions, size, transport, wholeNumber } from '../values.js';
+import { addHelpNotes } from './help.js';
+
+const schema = z.strictObject({
+  members: wholeNumber(2, 64),
+  size: size(1, 2 ** 40).optional(),
+  file: z.string().min(1).default(process.execPath),
+  algorithm: z.union([z.literal('all'), algorithm], {
+    error: () => 'expected all, sequential, chain, binomial-tree or binomial-pipeline',
+  }),
+  blockSize,
+  device,
+  transport,
+  keep: z.boolean().default(false),
+  json: z.boolean().default(false),
+});
+
+function optionsOf(raw: unknown): DemoOptions {
+  const options = parseOptions(schema, raw);
+  if (options.algorithm === 'hybrid') {
+    throw usageError(
+      '--algorithm: hybrid is about racks, and there is one machine here',
+      'see how it works with: rdmc schedule -a hybrid -n 8 --racks 0,0,0,0,1,1,1,1',
+    );
+  }
+  return { ...options, size: options.size, file: resolve(options.file) };
+}
+
+export function addDemoCommand(program: Command, session: Session): void {
+  const command = program
+    .command('demo')
+    .description('Multicast a real file among real processes of this machine, verify it, compare algorithms.')
+    .option('-m, --members <count>', 'processes, the root included', '8')
+    .option('-f, --file <path>', 'the file to send (default: the node binary)')
+    .option('-s, --size <size>', "send that many bytes: the file's content, cut or repeated")
+    .option('-a, --algorithm <name>', 'all, or the only one to use', 'all')
+    .option('--block-size <size>', 'bytes per block, or auto', 'auto')
+    .option('--device <name>', 'auto or soft', 'auto')
+    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('--keep', 'keep the received files')
+    .option('--json', 'JSON lines: one event each')
+    .action(async (raw: unknown) => {
+      const options = optionsOf(raw);
+      await interruptible((signal) => runDemo(options, session.terminal, signal));
+    });
+  addHelpNotes(command, {
+    about: [
+      'The root (this process) reads the file into RDMA memory and sends it to a group. Each receiver is a',
+      'process of its own: it gets the file into RDMA memory, writes it to a temporary folder, and the SHA-256',
+      'of every file is compared with the sender’s. Then the same message goes again, memory warm, with each',
+      'algorithm. Everything is removed at the end, also after Ctrl-C or when a process dies.',
+    ],
+    examples: [
+      ['rdmc demo', 'the node binary to seven processes'],
+      ['rdmc demo --members 4 --size 256MiB', 'another size'],
+      ['rdmc demo --file model.bin --keep', 'your own file; keep what arrived'],
+      ['rdmc demo --transport tcp', 'as between hosts'],
+      ['rdmc demo --json | jq -c \'select(.event == "measured")\'', 'for programs'],
+    ],
+    exitCodes: [
+      ExitCode.VERIFICATION_FAILED,
+      ExitCode.MEMBER_LOST,
+      ExitCode.NO_SPACE,
+      ExitCode.HANGUP,
+      ExitCode.TERMINATED,
+    ],
+  });
+}

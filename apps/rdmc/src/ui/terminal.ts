@@ -14,6 +14,8 @@ export interface Terminal {
   note(...lines: readonly string[]): void;
   /** One JSON document, indented on a terminal. */
   json(document: unknown): void;
+  /** One JSON document on one line, for streams of events. */
+  line(document: unknown): void;
 }
 
 export function createTerminal(): Terminal {
@@ -26,5 +28,6 @@ export function createTerminal(): Terminal {
     out: (...lines) => void stdout.write(`${lines.join('\n')}\n`),
     note: (...lines) => void stderr.write(`${lines.join('\n')}\n`),
     json: (document) => void stdout.write(`${JSON.stringify(document, null, interactive ? 2 : 0)}\n`),
+    line: (document) => void stdout.write(`${JSON.stringify(document)}\n`),
   };
 }

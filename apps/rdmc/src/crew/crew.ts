@@ -1,0 +1,172 @@
+import { type Algorithm, type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { codeOf } from '../errors.js';
+import { FailureDesk, isConsequence, reportedFailure, silentEnd } from './failure.js';
+import { MemberProcess } from './member-process.js';
+import type { ReportOf } from './messages.js';
+
+export interface CrewOptions {
+  /** All members, the root included. */
+  readonly members: number;
+  readonly device: string;
+  readonly transport: 'auto' | 'shm' | 'tcp';
+  /** Ends everything. */
+  readonly signal: AbortSignal;
+}
+
+export interface GroupPlan {
+  readonly id: number;
+  readonly algorithm: Algorithm;
+  readonly blockSizeBytes: 'auto' | number;
+}
+
+/** How long members may take to leave when all is well. */
+const LEAVE_TIMEOUT_MS = 5000;
+
+/**
+ * A root in this process and receivers in processes of their own. Every wait ends when one of them fails, with an
+ * error that names it.
+ */
+export class Crew {
+  readonly #desk = new FailureDesk();
+  readonly #end = new AbortController();
+  /** Ends waiting of this process's own calls: on an interrupt, and when the crew is dismissed. */
+  readonly #signal: AbortSignal;
+  #leaving = false;
+  #node: RdmcNode | undefined;
+
+  private constructor(
+    private readonly options: CrewOptions,
+    readonly receivers: readonly MemberProcess[],
+  ) {
+    this.#signal = AbortSignal.any([options.signal, this.#end.signal]);
+    for (const receiver of receivers) this.#watch(receiver);
+    options.signal.addEventListener('abort', () => this.#desk.report(options.signal.reason), { once: true });
+  }
+
+  /** Starts the processes; `join` does the rest. They die with this process, or by `dismiss`. */
+  static start(options: CrewOptions): Crew {
+    options.signal.throwIfAborted();
+    const ids = Array.from({ length: options.members - 1 }, (_, i) => i + 1);
+    return new Crew(
+      options,
+      ids.map((id) => new MemberProcess(id)),
+    );
+  }
+
+  get node(): RdmcNode {
+    return this.#node!;
+  }
+
+  /** Waits for something, or for the first failure. */
+  async guard<Result>(work: Promise<Result>): Promise<Result> {
+    return Promise.race([this.#desk.failure, this.#explained(work)]);
+  }
+
+  /** Gives everybody a port and lets all join. */
+  async join(): Promise<void> {
+    const { device, transport } = this.options;
+    const signal = this.#signal;
+    const [own] = await reserveLoopbackPorts(1);
+    const listening = this.receivers.map(async (receiver) => (await receiver.next('listening')).port);
+    const ports = await this.guard(Promise.all(listening));
+    const members = [own!.port, ...ports].map((port, id) => ({ id, host: '127.0.0.1', port }));
+    const joined = this.receivers.map((receiver) => receiver.next('joined'));
+    for (const receiver of this.receivers) {
+      receiver.order({ type: 'join', id: receiver.id, members, device, transport });
+    }
+    const { server } = own!;
+    const node = RdmcNode.join({ id: 0, members, server, signal, device: { device, transport } });
+    node.then(
+      (joinedNode) => {
+        this.#node = joinedNode;
+      },
+      () => {},
+    );
+    await this.guard(Promise.all([node, ...joined]));
+  }
+
+  /** Creates a group of all members, this process being its root. */
+  async open({ id, algorithm, blockSizeBytes }: GroupPlan): Promise<Group> {
+    const members = Array.from({ length: this.options.members }, (_, member) => member);
+    const opened = this.receivers.map((receiver) => receiver.next('opened', ({ group }) => group === id));
+    for (const receiver of this.receivers) {
+      receiver.order({ type: 'open', group: id, members, algorithm, blockSizeBytes });
+    }
+    const signal = this.#signal;
+    const group = this.node.createGroup({ id, members, algorithm, blockSizeBytes, signal });
+    const [root] = await this.guard(Promise.all([group, ...opened]));
+    root.signal.addEventListener('abort', () => this.#groupEnded(root), { once: true });
+    return root;
+  }
+
+  /** Sends a message; resolves with the seconds until the slowest receiver's application had it. */
+  async multicast(group: Group, region: MemoryRegion, lengthBytes: number): Promise<number> {
+    const received = this.receivers.map((receiver) => receiver.next('received', this.#of(group)));
+    const start = process.hrtime.bigint();
+    const sent = group.send({ region, lengthBytes });
+    const [, ...reports] = await this.guard(Promise.all([sent, ...received]));
+    const ends = reports.map(({ at }) => Number(BigInt(at) - start) / 1e9);
+    return Math.max(...ends);
+  }
+
+  /** Closes all groups, proving that everything reached everyone, and ends the processes. */
+  async leave(groups: readonly Group[]): Promise<void> {
+    this.#leaving = true;
+    const left = this.receivers.map((receiver) => receiver.next('left'));
+    for (const receiver of this.receivers) receiver.order({ type: 'leave' });
+    const closed = groups.map((group) => group.close({ timeoutMs: LEAVE_TIMEOUT_MS }));
+    await this.guard(Promise.all([...closed, ...left]));
+    await this.node.close();
+    await this.guard(Promise.all(this.receivers.map(({ ended }) => ended)));
+  }
+
+  /** Ends whatever still runs. Resolves when it is gone. */
+  async dismiss(): Promise<void> {
+    this.#leaving = true;
+    this.#end.abort();
+    for (const receiver of this.receivers) receiver.kill();
+    await Promise.all(this.receivers.map(({ ended }) => ended));
+    await this.#node?.close();
+  }
+
+  /** For the very end of the process, where nothing can be awaited. */
+  killAll(): void {
+    for (const receiver of this.receivers) receiver.kill();
+  }
+
+  #of(group: Group) {
+    return (report: ReportOf<'received'>): boolean => report.group === group.id;
+  }
+
+  #watch(receiver: MemberProcess): void {
+    const who = `member ${receiver.id} (pid ${receiver.pid ?? 'none'})`;
+    let saidWhy = false;
+    receiver.onReport((report) => {
+      if (report.type !== 'failed') return;
+      saidWhy = true;
+      const { code, message } = report;
+      const failure = reportedFailure(who, code, message);
+      this.#desk.report(isConsequence({ code }) ? { code, message: failure.message } : failure);
+    });
+    receiver.ended.then((ending) => {
+      if (saidWhy || (this.#leaving && ending.exitCode === 0)) return;
+      this.#desk.report(silentEnd(who, ending));
+    });
+  }
+
+  #groupEnded(group: Group): void {
+    const { reason } = group.signal;
+    if (codeOf(reason) !== undefined) this.#desk.report(reason);
+  }
+
+  /** An error of ours may be the consequence of a member's: then the desk decides. */
+  async #explained<Result>(work: Promise<Result>): Promise<Result> {
+    try {
+      return await work;
+    } catch (error) {
+      this.#desk.report(error);
+      return this.#desk.failure;
+    }
+  }
+}

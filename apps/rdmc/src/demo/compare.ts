@@ -1,0 +1,74 @@
+import { type Algorithm, automaticBlockSize, type Group, type MemoryRegion } from '@rdmc/group';
+import { createSchedule } from '@rdmc/schedule';
+import type { Crew } from '../crew/crew.js';
+import type { Measurement } from './events.js';
+import { median } from './statistics.js';
+
+const LEAST_ROUNDS = 3;
+const MOST_ROUNDS = 5;
+/** Beyond this, rounds after the least number are left out. */
+const BUDGET_SECONDS = 4;
+
+export interface Comparison {
+  readonly crew: Crew;
+  readonly groups: ReadonlyMap<Algorithm, Group>;
+  readonly region: MemoryRegion;
+  readonly sizeBytes: number;
+  readonly members: number;
+  readonly blockSize: 'auto' | number;
+  readonly oneCopySeconds: number;
+}
+
+/** Blocks and steps of a message. */
+export function shapeOf(
+  algorithm: Algorithm,
+  { members, sizeBytes, blockSize }: Pick<Comparison, 'members' | 'sizeBytes' | 'blockSize'>,
+): { blockSizeBytes: number; blocks: number; steps: number } {
+  const blockSizeBytes = blockSize === 'auto' ? automaticBlockSize(sizeBytes, members) : blockSize;
+  const blocks = Math.ceil(sizeBytes / blockSizeBytes);
+  return { blockSizeBytes, blocks, steps: createSchedule({ algorithm, nodes: members, blocks }).steps };
+}
+
+/**
+ * Sends the same message with each algorithm in turn, round after round, so that what else the machine does
+ * hits all of them alike. The first round warms up and is not counted.
+ */
+async function timeRounds({
+  crew,
+  groups,
+  region,
+  sizeBytes,
+}: Comparison): Promise<Map<Algorithm, number[]>> {
+  const times = new Map<Algorithm, number[]>([...groups.keys()].map((algorithm) => [algorithm, []]));
+  const begin = performance.now();
+  for (let round = 0; round <= MOST_ROUNDS; round += 1) {
+    const spent = (performance.now() - begin) / 1000;
+    if (round > LEAST_ROUNDS && spent > BUDGET_SECONDS) break;
+    for (const [algorithm, group] of groups) {
+      const seconds = await crew.multicast(group, region, sizeBytes);
+      if (round > 0) times.get(algorithm)!.push(seconds);
+    }
+  }
+  return times;
+}
+
+/** Measures all algorithms over the groups given. */
+export async function compare(comparison: Comparison): Promise<Measurement[]> {
+  const { members, sizeBytes, oneCopySeconds } = comparison;
+  const times = await timeRounds(comparison);
+  return [...times].map(([algorithm, values]) => {
+    const { blocks, steps } = shapeOf(algorithm, comparison);
+    const seconds = median(values);
+    return {
+      algorithm,
+      blocks,
+      steps,
+      rounds: values.length,
+      seconds,
+      fastestSeconds: Math.min(...values),
+      slowestSeconds: Math.max(...values),
+      deliveredBytesPerSecond: ((members - 1) * sizeBytes) / seconds,
+      timesOneCopy: seconds / oneCopySeconds,
+    };
+  });
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import type { Group, MemoryRegion } from '@rdmc/group';
+import type { Crew } from '../crew/crew.js';
+import type { MemberProcess } from '../crew/member-process.js';
+import { CliError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import type { HashPool } from '../hash/pool.js';
+import type { DemoEvent } from './events.js';
+import type { ProgressView } from './progress-view.js';
+
+export interface Delivery {
+  readonly crew: Crew;
+  readonly group: Group;
+  readonly region: MemoryRegion;
+  readonly sizeBytes: number;
+  /** The sender's SHA-256. */
+  readonly sha256: Promise<string>;
+  readonly folder: string;
+  readonly pool: HashPool;
+  readonly view: ProgressView;
+  readonly signal: AbortSignal;
+  emit(event: DemoEvent): void;
+}
+
+/** Sends the file once; every receiver writes what it got, and every file is hashed and compared. */
+export async function deliver(delivery: Delivery): Promise<void> {
+  const { crew, group, region, sizeBytes } = delivery;
+  const start = process.hrtime.bigint();
+  const verdicts = crew.receivers.map((receiver) => follow(delivery, receiver, start));
+  // Both wait for the same receivers; a failure of one ends both.
+  const [, results] = await crew.guard(
+    Promise.all([crew.multicast(group, region, sizeBytes), Promise.all(verdicts)]),
+  );
+  const wrong = crew.receivers.filter((_, i) => !results[i]).map(({ id }) => id);
+  if (wrong.length === 0) return;
+  delivery.view.stop();
+  throw new CliError(
+    'ERR_RDMC_VERIFY_FAILED',
+    `the file of member ${wrong.join(', ')} has another SHA-256 than the sender's`,
+    {
+      exitCode: ExitCode.VERIFICATION_FAILED,
+      advice: 'run it again with --keep to compare the files, and report this',
+    },
+  );
+}
+
+/** Shows one receiver's progress; resolves with whether its file is right. */
+async function follow(delivery: Delivery, receiver: MemberProcess, start: bigint): Promise<boolean> {
+  const { group, view, folder, pool, signal, emit } = delivery;
+  const { id: member } = receiver;
+  receiver.onReport((report) => {
+    if (report.type === 'progress' && report.group === group.id) {
+      // The group is used again for the comparison, when the bars are gone.
+      if (report.bytesReceived < delivery.sizeBytes) view.receiving(member, report.bytesReceived);
+    } else if (report.type === 'storing') view.storing(member, report.bytesWritten);
+  });
+  const { at } = await receiver.next('received', (report) => report.group === group.id);
+  const seconds = Number(BigInt(at) - start) / 1e9;
+  view.received(member, seconds);
+  emit({ event: 'received', member, seconds });
+  const stored = receiver.next('stored');
+  receiver.order({ type: 'store', path: join(folder, `member-${member}`) });
+  const { path } = await stored;
+  view.hashing(member);
+  const sha256 = await pool.sha256(path, signal);
+  const ok = sha256 === (await delivery.sha256);
+  view.verified(member, sha256, ok);
+  emit({ event: 'verified', member, path, sha256, ok });
+  return ok;
+}

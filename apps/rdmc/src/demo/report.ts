@@ -1,0 +1,69 @@
+import type { Palette } from '../ui/palette.js';
+import { textTable } from '../ui/text-table.js';
+import { formatBytes, formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
+import type { DemoEventOf, Measurement } from './events.js';
+
+const BAR_CELLS = 24;
+
+const TRANSPORTS = { shm: 'shared memory', tcp: 'TCP' };
+
+/** What goes from where to where. */
+export function describeBeginning(event: DemoEventOf<'begun'>, palette: Palette): string[] {
+  const { file, sizeBytes, members, folder } = event;
+  return [
+    `${palette.bold('rdmc demo')}  one root and ${plural(members - 1, 'receiver')}, each a process of its own`,
+    '',
+    `  file       ${file}, ${formatBytes(sizeBytes)}`,
+    `  copies in  ${folder}`,
+  ];
+}
+
+/** How it goes. */
+export function describeJoin(event: DemoEventOf<'joined'>): string[] {
+  const { algorithm, blockSizeBytes, blocks, steps } = event;
+  return [
+    `  device     ${event.device}: ${event.deviceReason}`,
+    `  transport  ${TRANSPORTS[event.transport]}: ${event.transportReason}`,
+    `  schedule   ${algorithm}: ${plural(blocks, 'block')} of ${formatBytes(blockSizeBytes)}, ${plural(steps, 'step')}`,
+  ];
+}
+
+function bar(seconds: number, slowest: number): string {
+  return '█'.repeat(Math.max(1, Math.round((seconds / slowest) * BAR_CELLS)));
+}
+
+/** The algorithms side by side. */
+export function describeComparison(
+  measured: readonly Measurement[],
+  oneCopySeconds: number,
+  palette: Palette,
+): string[] {
+  const slowest = Math.max(...measured.map(({ seconds }) => seconds));
+  const fastest = Math.min(...measured.map(({ seconds }) => seconds));
+  const rows = measured.map((result) => {
+    const style = result.seconds === fastest ? palette.green : (text: string) => text;
+    return [
+      `  ${style(result.algorithm)}`,
+      formatCount(result.steps),
+      style(formatSeconds(result.seconds)),
+      formatRate(result.deliveredBytesPerSecond),
+      result.timesOneCopy.toFixed(1),
+      palette.cyan(bar(result.seconds, slowest)),
+    ];
+  });
+  const columns = [
+    { title: '  algorithm' },
+    { title: 'steps', align: 'right' },
+    { title: 'time', align: 'right' },
+    { title: 'delivered', align: 'right' },
+    { title: '× one copy', align: 'right' },
+    { title: '' },
+  ] as const;
+  const { rounds } = measured[0]!;
+  return [
+    `${palette.bold('The same file again')}, memory warm: median of ${rounds}, until the slowest receiver has it;`,
+    `one copy in one process takes ${formatSeconds(oneCopySeconds)}`,
+    '',
+    ...textTable(columns, rows, palette.dim),
+  ];
+}

@@ -1,0 +1,164 @@
+import { availableParallelism } from 'node:os';
+import type { Algorithm, Group, MemoryRegion } from '@rdmc/group';
+import { chooseDevice } from '@rdmc/verbs';
+import { Crew } from '../crew/crew.js';
+import { HashPool } from '../hash/pool.js';
+import type { Terminal } from '../ui/terminal.js';
+import { compare, shapeOf } from './compare.js';
+import { deliver } from './deliver.js';
+import type { DemoEvent, DemoEventOf, Measurement } from './events.js';
+import { explain } from './explain.js';
+import { timeOneCopy } from './one-copy.js';
+import { comparedAlgorithms, type DemoOptions, deliveryAlgorithm } from './options.js';
+import { createProgressView } from './progress-view.js';
+import { describeBeginning, describeComparison, describeJoin } from './report.js';
+import { checkRoom } from './room.js';
+import { findSource, readInto, resized, type SourceFile } from './source-file.js';
+import { TemporaryFolder } from './temporary-folder.js';
+
+/** Everything a demonstration has open; taken down in one place. */
+interface Stage {
+  readonly options: DemoOptions;
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+  readonly folder: TemporaryFolder;
+  readonly pool: HashPool;
+  readonly source: SourceFile;
+  readonly crew: Crew;
+}
+
+type Emit = (event: DemoEvent) => void;
+
+/** Why the bytes go the way they go. */
+function transportOf({
+  transport,
+}: DemoOptions): Pick<DemoEventOf<'joined'>, 'transport' | 'transportReason'> {
+  if (transport !== 'auto') return { transport, transportReason: `asked for by --transport ${transport}` };
+  return { transport: 'shm', transportReason: 'all members are processes of one host' };
+}
+
+function joinedEvent({ options, source, crew }: Stage): DemoEventOf<'joined'> {
+  const algorithm = deliveryAlgorithm(options);
+  const { members, blockSize } = options;
+  return {
+    event: 'joined',
+    device: crew.node.device.name,
+    deviceReason: chooseDevice(options.device).reason,
+    ...transportOf(options),
+    algorithm,
+    ...shapeOf(algorithm, { members, blockSize, sizeBytes: source.sizeBytes }),
+  };
+}
+
+async function openGroups({ crew, options }: Stage): Promise<Map<Algorithm, Group>> {
+  const groups = new Map<Algorithm, Group>();
+  for (const [id, algorithm] of comparedAlgorithms(options).entries()) {
+    groups.set(algorithm, await crew.open({ id, algorithm, blockSizeBytes: options.blockSize }));
+  }
+  return groups;
+}
+
+async function measure(
+  stage: Stage,
+  groups: ReadonlyMap<Algorithm, Group>,
+  region: MemoryRegion,
+  emit: Emit,
+): Promise<Measurement[]> {
+  const { crew, options, source, terminal } = stage;
+  const { members, blockSize } = options;
+  const { sizeBytes } = source;
+  const { blockSizeBytes } = shapeOf(deliveryAlgorithm(options), { members, blockSize, sizeBytes });
+  const target = await crew.guard(crew.node.allocate(sizeBytes));
+  const oneCopySeconds = timeOneCopy(crew.node.device, region, target, sizeBytes, blockSizeBytes);
+  await target.close();
+  emit({ event: 'copied', oneCopySeconds });
+  const measured = await compare({ crew, groups, region, sizeBytes, members, blockSize, oneCopySeconds });
+  for (const result of measured) emit({ event: 'measured', ...result });
+  if (!options.json) terminal.out('', ...describeComparison(measured, oneCopySeconds, terminal.palette));
+  return measured;
+}
+
+async function deliverOnce(
+  stage: Stage,
+  groups: ReadonlyMap<Algorithm, Group>,
+  region: MemoryRegion,
+  sha256: Promise<string>,
+  emit: Emit,
+): Promise<void> {
+  const { crew, options, source, folder, pool, signal, terminal } = stage;
+  const view = createProgressView(terminal, options.members, source.sizeBytes, options.json);
+  try {
+    for (const { id, pid } of crew.receivers) view.started(id, pid ?? 0);
+    const group = groups.get(deliveryAlgorithm(options))!;
+    const { sizeBytes } = source;
+    await deliver({ crew, group, region, sizeBytes, sha256, folder: folder.path, pool, view, signal, emit });
+  } finally {
+    view.stop();
+  }
+}
+
+/** From the first message to the last; throws at the first thing that goes wrong. */
+async function perform(stage: Stage, emit: Emit, begin: number): Promise<void> {
+  const { options, terminal, crew, source, pool, signal, folder } = stage;
+  for (const { id, pid } of crew.receivers) if (pid) emit({ event: 'started', member: id, pid });
+  const sha256 = pool.sha256(source.path, signal);
+  sha256.catch(() => {});
+  await crew.join();
+  const joined = joinedEvent(stage);
+  emit(joined);
+  if (!options.json) terminal.out(...describeJoin(joined), '');
+  const region = await crew.guard(crew.node.allocate(source.sizeBytes));
+  const [groups] = await crew.guard(Promise.all([openGroups(stage), readInto(source, region)]));
+  await deliverOnce(stage, groups, region, sha256, emit);
+  const measured = await measure(stage, groups, region, emit);
+  await crew.leave([...groups.values()]);
+  const { members } = options;
+  const explanation = explain(measured, {
+    members,
+    processors: availableParallelism(),
+    transport: joined.transport,
+  });
+  const seconds = (performance.now() - begin) / 1000;
+  const keptFolder = options.keep ? folder.path : null;
+  emit({ event: 'finished', ok: true, sha256: await sha256, seconds, explanation, keptFolder });
+  if (options.json) return;
+  terminal.out('', explanation, '');
+  if (keptFolder) terminal.out(`The received files are in ${keptFolder}`);
+  const { green } = terminal.palette;
+  terminal.out(green(`All ${members - 1} files have the sender's SHA-256. Done in ${seconds.toFixed(1)} s.`));
+}
+
+/**
+ * The demonstration: a file goes to n − 1 processes, is verified, and goes again with each algorithm.
+ * @throws CliError that names who failed; no process, file or shared memory is left then
+ */
+export async function runDemo(options: DemoOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
+  const begin = performance.now();
+  const emit: Emit = (event) => {
+    if (options.json) terminal.line(event);
+  };
+  const original = await findSource(options.file);
+  const sizeBytes = options.size ?? original.sizeBytes;
+  const { members } = options;
+  const folder = new TemporaryFolder('rdmc-demo-');
+  const pool = new HashPool();
+  let crew: Crew | undefined;
+  const onExit = (): void => crew?.killAll();
+  process.once('exit', onExit);
+  try {
+    checkRoom({ members, sizeBytes }, options.size === undefined ? 0 : sizeBytes);
+    const begun: DemoEvent = { event: 'begun', file: original.path, sizeBytes, members, folder: folder.path };
+    emit(begun);
+    if (!options.json) terminal.out(...describeBeginning(begun, terminal.palette));
+    crew = Crew.start({ members, device: options.device, transport: options.transport, signal });
+    const source =
+      options.size === undefined ? original : await crew.guard(resized(original, options.size, folder.path));
+    await perform({ options, terminal, signal, folder, pool, source, crew }, emit, begin);
+    if (options.keep) folder.keep();
+  } finally {
+    await crew?.dismiss();
+    await pool.close();
+    await folder.remove();
+    process.off('exit', onExit);
+  }
+}

@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CliError, codeOf, messageOf } from '../errors.js';
+
+/** A folder that goes away with the process, whatever ends that, unless it is kept. SIGKILL excepted. */
+export class TemporaryFolder {
+  readonly path: string;
+  #kept = false;
+  readonly #onExit = (): void => rmSync(this.path, { recursive: true, force: true });
+
+  constructor(prefix: string) {
+    try {
+      this.path = mkdtempSync(join(tmpdir(), prefix));
+    } catch (error) {
+      const code = codeOf(error) ?? 'ERR_RDMC_TEMPORARY_FOLDER';
+      const advice = 'set TMPDIR to a folder that exists and that you may write to';
+      throw new CliError(code, `no temporary folder: ${messageOf(error)}`, { advice, cause: error });
+    }
+    process.once('exit', this.#onExit);
+  }
+
+  get kept(): boolean {
+    return this.#kept;
+  }
+
+  /** Leaves it there. */
+  keep(): void {
+    this.#kept = true;
+    process.off('exit', this.#onExit);
+  }
+
+  async remove(): Promise<void> {
+    if (this.#kept) return;
+    await rm(this.path, { recursive: true, force: true });
+    process.off('exit', this.#onExit);
+  }
+}

@@ -1,0 +1,60 @@
+/** What `rdmc` runs in the other processes of a group. Takes orders over IPC; never outlives its parent. */
+import { constants } from 'node:os';
+import { type Order, order, type Report } from '../crew/messages.js';
+import { codeOf, exitCodeOf, messageOf } from '../errors.js';
+import { onParentGone } from './orphan-watch.js';
+import { discard } from './received-file.js';
+import { Receiver } from './receiver.js';
+
+let file: string | undefined;
+
+function tell(report: Report): void {
+  if (process.connected) process.send!(report);
+}
+
+/** Says why, and ends once that is said. */
+function fail(error: unknown, exitCode: number = exitCodeOf(error)): void {
+  const report: Report = {
+    type: 'failed',
+    code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED',
+    message: messageOf(error),
+  };
+  if (!process.connected) process.exit(exitCode);
+  process.send!(report, () => process.exit(exitCode));
+}
+
+const receiver = new Receiver(tell, fail);
+
+async function obey(given: Order): Promise<void> {
+  switch (given.type) {
+    case 'join':
+      return receiver.join(given);
+    case 'open':
+      return receiver.open(given);
+    case 'store':
+      file = given.path;
+      return receiver.store(given);
+    case 'leave':
+      await receiver.leave();
+      file = undefined;
+      process.disconnect();
+  }
+}
+
+onParentGone(() => {
+  if (file) discard(file);
+  process.exit(0);
+});
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(name, () => {
+    const error = Object.assign(new Error(`interrupted by ${name}`), { code: 'ERR_RDMC_INTERRUPTED' });
+    fail(error, 128 + constants.signals[name]);
+  });
+}
+process.on('message', (message) => {
+  Promise.resolve()
+    .then(() => obey(order.parse(message)))
+    .catch(fail);
+});
+process.on('uncaughtException', (error) => fail(error));
+receiver.listen().catch(fail);
