@@ -1,4 +1,11 @@
-import { attachDevice, type Device, eventfdSignaller, FdWatcher, ProtectionDomain } from '@rdmc/verbs';
+import {
+  attachDevice,
+  attachProtectionDomain,
+  type Device,
+  eventfdSignaller,
+  FdWatcher,
+  type ProtectionDomain,
+} from '@rdmc/verbs';
 import { CommandQueue } from './command-queue.js';
 import { DEFAULT_STOP_TIMEOUT_MS, SYSTEM_PROTOCOL, SystemKind } from './constants.js';
 import { ControlWord } from './control.js';
@@ -57,7 +64,7 @@ export class DataPlane {
     this.#inbox = new EventInbox(reader, words, this.#commands, signalWorker);
     this.#numbers = new Map(protocols.map(({ name }, index) => [name, index + 1]));
     this.device = attachDevice(ready.device);
-    this.protectionDomain = new ProtectionDomain(this.device, ready.protectionDomain);
+    this.protectionDomain = attachProtectionDomain(this.device, ready.protectionDomain);
     this.#watcher = new FdWatcher(thread.applicationEventFd.fd, this.#inbox.wakeUp);
     this.#watcher.ref(false);
     thread.unref();

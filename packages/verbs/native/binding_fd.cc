@@ -44,15 +44,13 @@ Napi::Value fdClose(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// A descriptor watched by the event loop of one environment.
+// A descriptor watched by the event loop of one environment. Plain Node-API: the C++ wrapper throws fatal errors
+// where execution is being terminated (process.exit() in a worker), and its AsyncContext outlives the environment.
 struct Watcher {
   uv_poll_t poll;
   int fd;
   napi_env env;
-  Napi::FunctionReference callback;
-  Napi::AsyncContext context;
-  Watcher(Napi::Env env, int fd, const Napi::Function& callback)
-      : fd(fd), env(env), callback(Napi::Persistent(callback)), context(env, "rdmc-fd") {}
+  napi_ref callback;
 };
 
 std::unordered_map<int, Watcher*>& watchers() {
@@ -65,7 +63,8 @@ void closeWatcher(int id) {
   if (found == watchers().end()) return;
   Watcher* watcher = found->second;
   watchers().erase(found);
-  watcher->callback.Reset();
+  napi_delete_reference(watcher->env, watcher->callback);
+  watcher->callback = nullptr;
   uv_poll_stop(&watcher->poll);
   uv_close(reinterpret_cast<uv_handle_t*>(&watcher->poll),
            [](uv_handle_t* handle) { delete static_cast<Watcher*>(handle->data); });
@@ -73,16 +72,23 @@ void closeWatcher(int id) {
 
 void onReadable(uv_poll_t* poll, int status, int) {
   auto* watcher = static_cast<Watcher*>(poll->data);
+  const napi_env env = watcher->env;
   if (status == 0) {
     uint64_t drained;
     [[maybe_unused]] const auto got = ::read(watcher->fd, &drained, sizeof drained);
   }
-  Napi::HandleScope scope(watcher->env);
-  try {
-    watcher->callback.MakeCallback(Napi::Env(watcher->env).Global(), {}, watcher->context);
-  } catch (const Napi::Error& error) {
-    napi_fatal_exception(watcher->env, error.Value());
+  napi_handle_scope scope;
+  if (napi_open_handle_scope(env, &scope) != napi_ok) return;
+  napi_value callback;
+  napi_value global;
+  napi_get_reference_value(env, watcher->callback, &callback);
+  napi_get_global(env, &global);
+  // The callback may close the watcher: it is not used any more from here.
+  if (napi_make_callback(env, nullptr, global, callback, 0, nullptr, nullptr) == napi_pending_exception) {
+    napi_value error;
+    if (napi_get_and_clear_last_exception(env, &error) == napi_ok) napi_fatal_exception(env, error);
   }
+  napi_close_handle_scope(env, scope);
 }
 
 Napi::Value fdWatch(const Napi::CallbackInfo& info) {
@@ -97,11 +103,12 @@ Napi::Value fdWatch(const Napi::CallbackInfo& info) {
   }
   uv_loop_t* loop;
   napi_get_uv_event_loop(env, &loop);
-  auto* watcher = new Watcher(env, i32(info, 0), info[1].As<Napi::Function>());
+  auto* watcher = new Watcher{{}, i32(info, 0), env, nullptr};
   if (const int error = uv_poll_init(loop, &watcher->poll, watcher->fd); error != 0) {
     delete watcher;
     throw systemFailure("epoll_ctl", "Watching a descriptor", -error);
   }
+  napi_create_reference(env, info[1], 1, &watcher->callback);
   watcher->poll.data = watcher;
   uv_poll_start(&watcher->poll, UV_READABLE, onReadable);
   const int id = nextId++;

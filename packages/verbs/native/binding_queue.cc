@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "binding.h"
 #include "shm_transport.h"
 
@@ -32,10 +34,11 @@ Napi::Value completionQueueArm(const Napi::CallbackInfo& info) {
 }
 
 // The two hot functions take no arguments: all they need is bound to them once (plain Node-API,
-// because the C++ wrapper's call costs more than the work).
+// because the C++ wrapper's call costs more than the work). They do not keep the device: it must end when it
+// is closed, not when JavaScript forgets them.
 struct Poller {
-  std::shared_ptr<SoftDevice> device;
-  std::shared_ptr<CompletionQueue> cq;
+  std::weak_ptr<SoftDevice> device;
+  std::weak_ptr<CompletionQueue> cq;
   CompletionSlot* batch;
   Napi::ObjectReference keep;
 };
@@ -44,14 +47,16 @@ napi_value poll(napi_env env, napi_callback_info info) {
   void* data;
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   auto* poller = static_cast<Poller*>(data);
-  const uint32_t count = poller->device->poll(*poller->cq, poller->batch, kPollSlots);
+  const auto device = poller->device.lock();
+  const auto cq = poller->cq.lock();
+  const uint32_t count = device && cq ? device->poll(*cq, poller->batch, kPollSlots) : 0;
   napi_value out;
   napi_create_uint32(env, count, &out);
   return out;
 }
 
 struct Doorbell {
-  std::shared_ptr<SoftDevice> device;
+  std::weak_ptr<SoftDevice> device;
   WorkRequestSlot* batch;
   const uint32_t* control;
   Napi::ObjectReference keepBatch, keepControl;
@@ -62,7 +67,12 @@ napi_value ring(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   auto* doorbell = static_cast<Doorbell*>(data);
   const uint32_t count = std::min(doorbell->control[0], kBatchSlots);
-  const uint32_t refused = doorbell->device->post(doorbell->batch, count);
+  const auto device = doorbell->device.lock();
+  if (!device) {
+    napi_throw_error(env, "ERR_RDMC_DEVICE_CLOSED", "The device is closed");
+    return nullptr;
+  }
+  const uint32_t refused = device->post(doorbell->batch, count);
   napi_value out;
   napi_create_uint32(env, refused, &out);
   return out;
@@ -86,9 +96,9 @@ T* sizedMemory(const Napi::Value& value, size_t bytes, const char* what) {
 
 Napi::Value completionQueuePoller(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
-  auto cq = device->cq(u32(info, 1));
+  const auto cq = device->cq(u32(info, 1));
   auto* batch = sizedMemory<CompletionSlot>(info[2], kCompletionBytes * kPollSlots, "The poll batch");
-  auto* bound = new Poller{device, std::move(cq), batch, Napi::Persistent(info[2].As<Napi::Object>())};
+  auto* bound = new Poller{device, cq, batch, Napi::Persistent(info[2].As<Napi::Object>())};
   return boundFunction(info.Env(), "poll", poll, bound);
 }
 
@@ -133,7 +143,7 @@ std::string textField(const Napi::Object& from, const char* name, size_t maxLeng
 double numberField(const Napi::Object& from, const char* name, double max) {
   const Napi::Value value = from.Get(name);
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(number >= 0 && number <= max)) {
+  if (!(number >= 0 && number <= max && number == std::floor(number))) {
     throw Failure("ERR_RDMC_INVALID_ADDRESS", std::string("The address has no valid ") + name);
   }
   return number;

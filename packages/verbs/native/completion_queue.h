@@ -58,7 +58,6 @@ class CompletionQueue {
   std::vector<CompletionSlot> ring_;  // a power of two
   uint32_t head_ = 0;
   std::atomic<uint32_t> size_{0};
-  uint32_t armings_ = 0;
   std::atomic<uint32_t> lastSignalled_{0};
 };
 

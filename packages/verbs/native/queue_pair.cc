@@ -57,7 +57,7 @@ QueuePair::QueuePair(SoftDevice& device, uint32_t number, uint32_t pd, std::shar
   ++receiveCq_->users;
 }
 
-QueuePair::~QueuePair() {
+void QueuePair::leaveQueues() {
   --sendCq_->users;
   --receiveCq_->users;
 }
@@ -266,12 +266,12 @@ void QueuePair::flushReceives() {
 }
 
 void QueuePair::failLocked(Status status) {
-  if (state() != kError) {
-    mine_.state.store(kError, std::memory_order_seq_cst);
-    if (size_ > 0) completeHead(status, 0);
-    while (size_ > 0) completeHead(kFlushed, 0);
-  }
+  failed_ = true;
+  if (state() != kError) mine_.state.store(kError, std::memory_order_seq_cst);
+  // Before anything completes: whoever sees the completion may reuse the memory.
   if (wire_) wire_->quiesce(*this);
+  if (size_ > 0) completeHead(status, 0);
+  while (size_ > 0) completeHead(kFlushed, 0);
   std::lock_guard guard(receiveLock_);
   if (!receivesFlushed_) flushReceives();
 }
@@ -283,7 +283,9 @@ void QueuePair::fail(Status status) {
 
 void QueuePair::attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters) {
   std::lock_guard guard(sendLock);
-  if (state() != kInit) return;
+  // A destroyed queue pair's page may have another tenant already: its state says nothing.
+  if (failed_ || state() != kInit) return;
+  std::lock_guard receives(receiveLock_);  // posting a receive looks at the wire
   wire_ = std::move(wire);
   parameters_ = parameters;
   // The state last: a peer that sees it also sees that the page is its own.

@@ -77,7 +77,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
  public:
   QueuePair(SoftDevice& device, uint32_t number, uint32_t pd, std::shared_ptr<CompletionQueue> sendCq,
             std::shared_ptr<CompletionQueue> receiveCq, uint32_t sendDepth, uint32_t receiveDepth, bool signalAll);
-  ~QueuePair();
+  // Destroyed: its completion queues may be closed, though a thread may still hold this object.
+  void leaveQueues();
 
   uint32_t number() const { return number_; }
   uint32_t index() const { return number_ & (kMaxQps - 1); }
@@ -140,6 +141,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   uint32_t receivesPosted_ = 0, receivesConsumed_ = 0;
   bool receivesFlushed_ = false;
 
+  bool failed_ = false;  // under sendLock
   std::shared_ptr<Wire> wire_;
   ConnectParameters parameters_;
 };

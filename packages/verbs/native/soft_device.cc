@@ -290,6 +290,7 @@ void SoftDevice::destroyQp(uint32_t number) {
     found->failLocked(kFlushed);
     if (found->wire()) found->wire()->detach(*found);
   }
+  found->leaveQueues();
   found->sendCq()->purge(number);
   found->receiveCq()->purge(number);
   const bool tcp = found->wire() && std::string_view(found->wire()->name()) == "tcp";

@@ -44,7 +44,9 @@ const [command, ...first] = nodeGyp();
 const configured = existsSync(join(native, 'build', 'Makefile'));
 const steps = configured ? [['build']] : [['configure'], ['build']];
 for (const step of steps) {
-  const run = spawnSync(command, [...first, ...step, ...headers(), '-C', native, '--jobs', '2'], { encoding: 'utf8' });
+  const run = spawnSync(command, [...first, ...step, ...headers(), '-C', native, '--jobs', '2'], {
+    encoding: 'utf8',
+  });
   if (run.status === 0) continue;
   console.error(run.stdout, run.stderr);
   console.error('@rdmc/verbs: building the native addon failed; see above.');

@@ -1,6 +1,6 @@
 import type { Device } from './device.js';
 import { FdWatcher } from './eventfd.js';
-import { native } from './native.js';
+import { closeUnlessGone, native } from './native.js';
 
 /**
  * Wakes the event loop of the thread that created it when an armed completion queue has completions.
@@ -36,7 +36,7 @@ export class CompletionChannel {
     if (!this.#closed) {
       this.#closed = true;
       this.#watcher?.close();
-      native().channelDestroy(this.device.handle, this.handle);
+      closeUnlessGone(() => native().channelDestroy(this.device.handle, this.handle));
     }
     return Promise.resolve();
   }

@@ -9,7 +9,7 @@ import {
 } from './constants.js';
 import type { WorkCompletion } from './contract.js';
 import type { Device } from './device.js';
-import { native } from './native.js';
+import { closeUnlessGone, native } from './native.js';
 
 const TWO_32 = 4_294_967_296;
 
@@ -67,7 +67,7 @@ export class CompletionQueue {
   /** Fails with ERR_RDMC_COMPLETION_QUEUE_BUSY while queue pairs use it; idempotent. */
   close(): Promise<void> {
     if (!this.#closed) {
-      native().completionQueueDestroy(this.device.handle, this.handle);
+      closeUnlessGone(() => native().completionQueueDestroy(this.device.handle, this.handle));
       this.#closed = true;
     }
     return Promise.resolve();

@@ -13,6 +13,6 @@ export {
 export { PostError, VerbsError } from './errors.js';
 export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';
-export { type AccessOptions, ProtectionDomain } from './protection-domain.js';
+export { type AccessOptions, attachProtectionDomain, ProtectionDomain } from './protection-domain.js';
 export { QueuePair } from './queue-pair.js';
 export { SubmissionQueue } from './submission-queue.js';

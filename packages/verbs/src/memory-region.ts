@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ScatterGatherEntry } from './contract.js';
 import type { Device } from './device.js';
 import { VerbsError } from './errors.js';
-import { native } from './native.js';
+import { closeUnlessGone, native } from './native.js';
 
 /** How often `close` looks whether the last outstanding request has completed. */
 const CLOSE_POLL_MS = 1;
@@ -56,7 +56,13 @@ export class MemoryRegion {
 
   /** Requests posted with this region that have not completed. */
   get outstanding(): number {
-    return this.#closed ? 0 : native().regionInfo(this.device.handle, this.handle).outstanding;
+    let outstanding = 0;
+    if (!this.#closed) {
+      closeUnlessGone(() => {
+        outstanding = native().regionInfo(this.device.handle, this.handle).outstanding;
+      });
+    }
+    return outstanding;
   }
 
   /**
@@ -118,7 +124,7 @@ export class MemoryRegion {
    */
   closeNow(): void {
     if (this.#closed) return;
-    native().regionClose(this.device.handle, this.handle);
+    closeUnlessGone(() => native().regionClose(this.device.handle, this.handle));
     this.#closed = true;
     for (const buffer of this.#buffers) native().detach(buffer);
     this.#buffers = [];

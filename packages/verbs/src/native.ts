@@ -106,6 +106,15 @@ export function native(): NativeBinding {
   return loaded;
 }
 
+/** Closing what a closed device took with it is no error. */
+export function closeUnlessGone(close: () => void): void {
+  try {
+    close();
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_RDMC_DEVICE_CLOSED') throw error;
+  }
+}
+
 function load(): NativeBinding {
   if (process.platform !== 'linux') {
     throw new VerbsError(

@@ -3,7 +3,7 @@ import type { QueuePairOptions } from './contract.js';
 import type { Device } from './device.js';
 import { VerbsError } from './errors.js';
 import { MemoryRegion } from './memory-region.js';
-import { native } from './native.js';
+import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 import { QueuePair } from './queue-pair.js';
 
@@ -87,7 +87,7 @@ export class ProtectionDomain {
   /** Fails with ERR_RDMC_PROTECTION_DOMAIN_BUSY while regions or queue pairs of it exist; idempotent. */
   close(): Promise<void> {
     if (!this.#closed) {
-      native().protectionDomainDestroy(this.device.handle, this.handle);
+      closeUnlessGone(() => native().protectionDomainDestroy(this.device.handle, this.handle));
       this.#closed = true;
     }
     return Promise.resolve();
@@ -96,4 +96,9 @@ export class ProtectionDomain {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** Opens in this thread a protection domain of an attached device, by its handle; its owner closes it. */
+export function attachProtectionDomain(device: Device, handle: number): ProtectionDomain {
+  return new ProtectionDomain(device, handle);
 }

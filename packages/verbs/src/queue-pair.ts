@@ -1,8 +1,8 @@
 import { Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
 import type { ConnectOptions, QueuePairAddress, ReceiveWorkRequest, SendWorkRequest } from './contract.js';
 import type { Device } from './device.js';
-import { VerbsError } from './errors.js';
-import { native } from './native.js';
+import { PostError, VerbsError } from './errors.js';
+import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 import { isAtomic, type SubmissionQueue } from './submission-queue.js';
 
@@ -76,19 +76,15 @@ export class QueuePair {
    * @throws PostError with the refused request's index; memory of accepted ones belongs to the device until they complete
    */
   postSend(...requests: readonly SendWorkRequest[]): void {
-    const batch = batchOf(this.device);
-    for (const request of requests) this.#write(batch, request);
-    batch.flush();
+    this.#post(requests, (batch, request) => this.#write(batch, request));
   }
 
   /** Posts receives. @throws PostError */
   postReceive(...requests: readonly ReceiveWorkRequest[]): void {
-    const batch = batchOf(this.device);
-    for (const request of requests) {
+    this.#post(requests, (batch, request) => {
       batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
       for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
-    }
-    batch.flush();
+    });
   }
 
   /**
@@ -103,7 +99,7 @@ export class QueuePair {
   close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = true;
-      native().queuePairDestroy(this.device.handle, this.number);
+      closeUnlessGone(() => native().queuePairDestroy(this.device.handle, this.number));
     }
     return Promise.resolve();
   }
@@ -112,9 +108,29 @@ export class QueuePair {
     return this.close();
   }
 
+  /** Writes and posts requests; where one cannot even be written, those before it are posted all the same. */
+  #post<Request>(
+    requests: readonly Request[],
+    write: (batch: SubmissionQueue, request: Request) => void,
+  ): void {
+    const batch = batchOf(this.device);
+    requests.forEach((request, index) => {
+      const before = batch.pending;
+      try {
+        write(batch, request);
+      } catch (error) {
+        if (batch.pending > before) batch.cancel();
+        batch.flush();
+        const { code, message } = error as VerbsError;
+        throw new PostError(code, `Work request ${index} of the batch: ${message}`, index);
+      }
+    });
+    batch.flush();
+  }
+
   #write(batch: SubmissionQueue, request: SendWorkRequest): void {
     const opcode = Opcode[request.opcode];
-    if (opcode === undefined)
+    if (opcode === undefined || (opcode as number) === Opcode.RECEIVE)
       throw new VerbsError('ERR_RDMC_UNKNOWN_OPCODE', `No operation '${request.opcode}'`);
     const flags =
       ((request.signaled ?? true) ? WorkRequestFlag.SIGNALED : 0) |

@@ -33,6 +33,11 @@ export class SubmissionQueue {
     return this.#count;
   }
 
+  /** Takes back the request begun last; it will not be posted. */
+  cancel(): void {
+    if (this.#count > 0) this.#count -= 1;
+  }
+
   /** Starts a request; `id` is a safe integer that comes back in the completion. */
   begin(opcode: number, queuePair: number, id: number, flags: number): void {
     if (this.#count === Layout.BATCH_SLOTS) this.flush();

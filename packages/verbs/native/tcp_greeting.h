@@ -1,0 +1,20 @@
+// What both sides of a greeting compute: nonces and proofs of the shared key. See tcp_frame.h.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "tcp_frame.h"
+
+namespace rdmc {
+
+using TcpMac = std::array<uint8_t, kTcpMacBytes>;
+
+enum class TcpRole { kInitiator, kListener };
+
+void tcpNonce(uint8_t (&nonce)[kTcpNonceBytes]);  // throws Failure
+// Binds the role, both device ids, both queue pairs and both nonces.
+TcpMac tcpProof(const std::vector<uint8_t>& key, TcpRole role, const TcpHello& hello, const uint8_t* listenerNonce);
+bool tcpSameProof(const uint8_t* left, const TcpMac& right);  // in constant time
+
+}  // namespace rdmc

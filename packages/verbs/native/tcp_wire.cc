@@ -1,0 +1,41 @@
+#include "tcp_wire.h"
+
+#include "tcp_nic.h"
+#include "tcp_socket.h"
+
+namespace rdmc {
+
+Progress TcpWire::progress(QueuePair& pair, int64_t&) {
+  if (closed()) return Progress::kIdle;
+  if (window.sending || window.full) return Progress::kElsewhere;  // the NIC comes back to it
+  if (!window.admitted) {
+    nic_.mark(shared_from_this());
+    return Progress::kElsewhere;
+  }
+  // Waking the NIC takes longer than sending a little. Nobody changes the socket under sendLock.
+  TcpSendWindow::Batch batch;
+  window.gather(pair, batch, kTcpDirectBytes);
+  if (batch.bytes == 0) return Progress::kElsewhere;
+  if (batch.bytes < kTcpDirectBytes && batch.frames < TcpSendWindow::Batch::kFrames) {
+    size_t sent = 0;
+    const TcpMoved moved = tcpSend(window.socket, batch.pieces, batch.count, sent);
+    if (moved == TcpMoved::kSome) window.advance(batch, sent);
+    // A broken socket tells the NIC by itself, and so does one that was full.
+    window.full = moved != TcpMoved::kSome || sent < batch.bytes;
+    return Progress::kElsewhere;
+  }
+  nic_.mark(shared_from_this());
+  return Progress::kElsewhere;
+}
+
+void TcpWire::receivePosted(QueuePair&) {
+  if (rnrWaiting.load(std::memory_order_seq_cst)) nic_.mark(shared_from_this());
+}
+
+void TcpWire::quiesce(QueuePair&) {
+  closed_.store(true, std::memory_order_seq_cst);
+  nic_.touch().wait();
+  nic_.mark(shared_from_this());
+}
+
+}  // namespace rdmc
