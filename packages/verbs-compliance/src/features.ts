@@ -44,7 +44,12 @@ export const SOFT_SHM: DeviceFeatures = {
 };
 
 /** The soft device over TCP. */
-export const SOFT_TCP: DeviceFeatures = { ...SOFT_SHM, remoteRegisteredMemory: true, admissionKey: true };
+export const SOFT_TCP: DeviceFeatures = {
+  ...SOFT_SHM,
+  remoteRegisteredMemory: true,
+  writeOrder: false,
+  admissionKey: true,
+};
 
 /**
  * What the InfiniBand specification lets one expect of any RDMA device, and no more. Start from this for

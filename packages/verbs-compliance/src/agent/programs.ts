@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SendWorkRequest, StatusName } from '@rdmc/verbs';
 import { ComplianceError } from '../errors.js';
-import { LIMIT_MS, waitFor } from '../wait.js';
+import { LIMIT_MS } from '../wait.js';
 import { drain, takeCompletions } from './queue-calls.js';
 import type { AgentState } from './state.js';
 
@@ -246,8 +246,7 @@ export function programCalls(state: AgentState) {
           arrived = received();
           if (arrived) break;
           slept += 1;
-          const event = (): true | undefined => (channel.events > seen ? true : undefined);
-          await waitFor(() => `the event of round ${round}`, event);
+          await channel.sleep(seen);
           arrived = received();
         }
         qp.postReceive({ id: round });

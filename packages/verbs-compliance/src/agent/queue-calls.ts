@@ -8,7 +8,7 @@ import type {
   WorkCompletion,
 } from '@rdmc/verbs';
 import { waitFor } from '../wait.js';
-import type { AgentState, QueueState } from './state.js';
+import { type AgentState, ChannelState, type QueueState } from './state.js';
 
 export interface QueuePairInfo {
   readonly qp: number;
@@ -47,17 +47,14 @@ export async function takeCompletions(
 export function queueCalls(state: AgentState) {
   return {
     createChannel(args: { device: number }): number {
-      const entry = { channel: state.get('device', args.device).createCompletionChannel(), events: 0 };
-      entry.channel.onEvent(() => {
-        entry.events += 1;
-      });
-      return state.add('channel', entry);
+      const channel = state.get('device', args.device).createCompletionChannel();
+      return state.add('channel', new ChannelState(channel));
     },
     events: (args: { channel: number }): number => state.get('channel', args.channel).events,
     async waitEvent(args: { channel: number; beyond: number; limitMs?: number }): Promise<number> {
       const entry = state.get('channel', args.channel);
-      const happened = (): number | undefined => (entry.events > args.beyond ? entry.events : undefined);
-      return waitFor(() => `event ${args.beyond + 1} of the channel`, happened, args.limitMs);
+      await entry.sleep(args.beyond, args.limitMs);
+      return entry.events;
     },
     createCompletionQueue(args: { device: number; depth?: number; channel?: number }): number {
       const device = state.get('device', args.device);

@@ -8,7 +8,7 @@ import type {
   WorkCompletion,
 } from '@rdmc/verbs';
 import { ComplianceError } from '../errors.js';
-import { waitFor } from '../wait.js';
+import { LIMIT_MS, waitFor } from '../wait.js';
 
 /** A completion queue with what was polled and not asked for yet. */
 export interface QueueState {
@@ -17,9 +17,29 @@ export interface QueueState {
 }
 
 /** A channel with the number of events it has delivered. */
-export interface ChannelState {
-  readonly channel: CompletionChannel;
-  events: number;
+export class ChannelState {
+  events = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(readonly channel: CompletionChannel) {
+    channel.onEvent(() => {
+      this.events += 1;
+      this.#wake?.();
+    });
+  }
+
+  /** Sleeps until more than `seen` events have come. @throws ERR_RDMC_COMPLIANCE_TIMEOUT */
+  async sleep(seen: number, limitMs = LIMIT_MS): Promise<void> {
+    if (this.events > seen) return;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve, reject) => {
+      this.#wake = resolve;
+      const message = `Not within ${limitMs} ms: event ${seen + 1} of the channel`;
+      const late = (): void => reject(new ComplianceError('ERR_RDMC_COMPLIANCE_TIMEOUT', message));
+      timer = setTimeout(late, limitMs);
+    });
+    clearTimeout(timer);
+  }
 }
 
 interface Kinds {

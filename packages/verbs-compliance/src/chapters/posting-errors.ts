@@ -102,6 +102,19 @@ export function postingErrors({ test }: SuiteContext): void {
     await far.ends([...range(sendDepth), 99].map((id) => [id, 'SUCCESS'] as const));
   });
 
+  test('the index of a refusal counts from the first request of the call, however many', {}, async (a, b) => {
+    const depth = 600;
+    const [near, far] = await connected(a, b, { sendDepth: depth, receiveDepth: depth, cqDepth: 4 * depth });
+    const receives = range(depth + 1).map((id) => ({ id }));
+    await refusedAt(depth, far.receive(...receives), 'ERR_RDMC_QUEUE_FULL');
+    const inline = new Uint8Array(a.attributes.maxInlineBytes + 1);
+    const sends = range(depth - 50).map((id) => ({ id, opcode: 'SEND' }) as const);
+    const posting = near.post(...sends, { id: depth, opcode: 'SEND', inline }, { id: 1, opcode: 'SEND' });
+    await refusedAt(depth - 50, posting, 'ERR_RDMC_INLINE_TOO_LONG');
+    await near.ends(sends.map(({ id }) => [id, 'SUCCESS'] as const));
+    await far.ends(sends.map(({ id }) => [id, 'SUCCESS'] as const));
+  });
+
   test('a full receive queue: ERR_RDMC_QUEUE_FULL, then room again', {}, async (a, b) => {
     const receiveDepth = 8;
     const [near, far] = await connected(a, b, { receiveDepth });
