@@ -111,7 +111,7 @@ export class Core implements Roads {
 
   /** Marks a member failed, once: cuts its link, tells everybody, rejects what waits for it. */
   fail(failure: MeshFailure): void {
-    const { member, reason } = failure;
+    const { member } = failure;
     const known = this.failures.facts.has(member) || this.leaves.facts.has(member);
     if (this.phase === 'closed' || known) return;
     const link = this.links.get(member);
@@ -119,12 +119,7 @@ export class Core implements Roads {
     // The member itself hears of it too: it may be alive, and must not think that it still belongs.
     link?.dismiss(encodeFailure(failure));
     this.#sendAll(encodeFailure(failure));
-    this.options.logger.warn?.({ ...failure }, `mesh: member ${member} failed: ${reason}`);
-    this.failures.publish(member, failure);
-    this.messaging.rejectMember(
-      member,
-      unreachableMember(member, this.options, this.failures.facts, this.leaves.facts),
-    );
+    this.#announce([failure]);
     this.#advance();
   }
 
@@ -222,7 +217,23 @@ export class Core implements Roads {
     const lost = [...this.links.values()];
     this.links.clear();
     for (const link of lost) link.dismiss();
-    for (const { peer } of lost) this.fail({ member: peer, reason: text, code, reporter });
+    const failures = lost.map(({ peer }) => ({ member: peer, reason: text, code, reporter }));
+    this.#announce(failures);
+  }
+
+  /** All are known as failed before anybody hears of the first: who hears of it may write to the next. */
+  #announce(failures: readonly MeshFailure[]): void {
+    for (const failure of failures) {
+      const { member, reason } = failure;
+      this.options.logger.warn?.({ ...failure }, `mesh: member ${member} failed: ${reason}`);
+    }
+    this.failures.publish(failures.map((failure) => [failure.member, failure]));
+    for (const { member } of failures) {
+      this.messaging.rejectMember(
+        member,
+        unreachableMember(member, this.options, this.failures.facts, this.leaves.facts),
+      );
+    }
   }
 
   #left(link: Link): void {
@@ -231,7 +242,7 @@ export class Core implements Roads {
     }
     this.links.delete(link.peer);
     link.dismiss();
-    this.leaves.publish(link.peer, link.peer);
+    this.leaves.publish([[link.peer, link.peer]]);
     this.messaging.rejectMember(
       link.peer,
       unreachableMember(link.peer, this.options, this.failures.facts, this.leaves.facts),

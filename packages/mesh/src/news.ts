@@ -8,9 +8,13 @@ export class News<Fact> {
   readonly facts = new Map<number, Fact>();
   readonly #listeners = new Set<(fact: Fact) => void>();
 
-  publish(member: number, fact: Fact): void {
-    this.facts.set(member, fact);
-    for (const listener of [...this.#listeners]) isolate(() => listener(fact));
+  /** All facts hold before the first listener hears of one. */
+  publish(news: readonly (readonly [member: number, fact: Fact])[]): void {
+    for (const [member, fact] of news) this.facts.set(member, fact);
+    const listeners = [...this.#listeners];
+    for (const [, fact] of news) {
+      for (const listener of listeners) if (this.#listeners.has(listener)) isolate(() => listener(fact));
+    }
   }
 
   subscribe(listener: (fact: Fact) => void): () => void {

@@ -45,6 +45,21 @@ describe('failure', () => {
     expect(meshes[1]!.failed.get(2)).toEqual(expected);
   });
 
+  it('of a reported member: to it all others are lost before it hears of the first', async () => {
+    const { meshes } = await form(4);
+    const states: string[][] = [];
+    const codes: unknown[] = [];
+    const evicted = meshes[3]!;
+    evicted.onFailure(() => {
+      states.push([0, 1, 2].map((id) => evicted.peers.get(id)!.state));
+      for (const id of [0, 1, 2]) codes.push(thrown(() => evicted.send(id, 'topic', 0)).code);
+    });
+    meshes[0]!.reportFailure(3, 'its queue pair broke');
+    await until(() => states.length === 3);
+    expect(states).toEqual(Array.from({ length: 3 }, () => ['failed', 'failed', 'failed']));
+    expect(new Set(codes)).toEqual(new Set(['ERR_RDMC_MESH_MEMBER_LOST']));
+  });
+
   it('of a reported member reaches that member, which then has nobody', async () => {
     const { meshes } = await form(3);
     const heard = [0, 1].map((id) => failureOf(meshes[2]!, id));
