@@ -6,6 +6,7 @@ export default defineConfig({
     main: 'src/main.ts',
     index: 'src/index.ts',
     member: 'src/member/main.ts',
+    'bench-peer': 'src/bench/peer.ts',
     'hash-worker': 'src/hash/worker.ts',
   },
   format: ['esm'],

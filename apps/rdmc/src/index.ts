@@ -1,4 +1,13 @@
 /** For programs that run `rdmc`: its exit codes, and zod schemas of what it prints with `--json`. */
+export {
+  type LatencyDocument,
+  latencyDocument,
+  type MulticastDocument,
+  multicastDocument,
+  type StreamDocument,
+  streamDocument,
+} from './bench/documents.js';
+export { type DemoEvent, demoEvent } from './demo/events.js';
 export { type DevicesDocument, devicesDocument } from './devices/survey.js';
 export { type CheckResult, checkResult, type DoctorDocument, doctorDocument } from './doctor/check.js';
 export { ExitCode } from './exit-codes.js';

@@ -30,6 +30,15 @@ export function size(least: number, most: number) {
   });
 }
 
+export function seconds(least: number, most: number) {
+  return expected(`seconds from ${least} to ${most}`, (text) => {
+    const value = Number(text);
+    return text.trim() !== '' && value >= least && value <= most ? value : undefined;
+  });
+}
+
+export const operation = z.enum(['write', 'send', 'read'], { error: () => 'expected write, send or read' });
+
 /** Block size: `auto`, or a size. */
 export const blockSize = z.union([z.literal('auto'), size(1, 2 ** 30)], {
   error: () => 'expected auto, or a size from 1 B to 1 GiB',

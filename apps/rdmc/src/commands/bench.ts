@@ -1,3 +1,25 @@
 import type { Command } from 'commander';
 import type { Session } from '../program.js';
-export function addBenchCommand(_program: Command, _session: Session): void {}
+import { addBandwidthCommand } from './bench-bandwidth.js';
+import { addLatencyCommand } from './bench-latency.js';
+import { addMulticastCommand } from './bench-multicast.js';
+import { addHelpNotes } from './help.js';
+
+export function addBenchCommand(program: Command, session: Session): void {
+  const bench = program
+    .command('bench')
+    .description('Measure bandwidth, latency, message rate and multicast on this machine.');
+  addBandwidthCommand(bench, session, 'bandwidth');
+  addLatencyCommand(bench, session);
+  addBandwidthCommand(bench, session, 'rate');
+  addMulticastCommand(bench, session);
+  addHelpNotes(bench, {
+    about: ['Compare numbers of one run only: processors, memory and what else runs decide them.'],
+    examples: [
+      ['rdmc bench bandwidth', 'WRITE bandwidth between two processes'],
+      ['rdmc bench latency --operation send', 'SEND latency'],
+      ['rdmc bench rate --transport tcp', 'small WRITEs per second over TCP'],
+      ['rdmc bench multicast --members 2,4,8', 'all algorithms'],
+    ],
+  });
+}

@@ -10,6 +10,8 @@ export interface CrewOptions {
   readonly members: number;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
+  /** A folder that the receivers remove should this process be killed. */
+  readonly folder: string | null;
   /** Ends everything. */
   readonly signal: AbortSignal;
 }
@@ -18,6 +20,10 @@ export interface GroupPlan {
   readonly id: number;
   readonly algorithm: Algorithm;
   readonly blockSizeBytes: 'auto' | number;
+  /** Messages that `multicast` sends at once. */
+  readonly burst: number;
+  /** Whether receivers report progress. */
+  readonly progress: boolean;
 }
 
 /** How long members may take to leave when all is well. */
@@ -65,7 +71,7 @@ export class Crew {
 
   /** Gives everybody a port and lets all join. */
   async join(): Promise<void> {
-    const { device, transport } = this.options;
+    const { device, transport, folder } = this.options;
     const signal = this.#signal;
     const [own] = await reserveLoopbackPorts(1);
     const listening = this.receivers.map(async (receiver) => (await receiver.next('listening')).port);
@@ -73,7 +79,7 @@ export class Crew {
     const members = [own!.port, ...ports].map((port, id) => ({ id, host: '127.0.0.1', port }));
     const joined = this.receivers.map((receiver) => receiver.next('joined'));
     for (const receiver of this.receivers) {
-      receiver.order({ type: 'join', id: receiver.id, members, device, transport });
+      receiver.order({ type: 'join', id: receiver.id, members, device, transport, folder });
     }
     const { server } = own!;
     const node = RdmcNode.join({ id: 0, members, server, signal, device: { device, transport } });
@@ -87,11 +93,11 @@ export class Crew {
   }
 
   /** Creates a group of all members, this process being its root. */
-  async open({ id, algorithm, blockSizeBytes }: GroupPlan): Promise<Group> {
+  async open({ id, algorithm, blockSizeBytes, burst: reportEvery, progress }: GroupPlan): Promise<Group> {
     const members = Array.from({ length: this.options.members }, (_, member) => member);
     const opened = this.receivers.map((receiver) => receiver.next('opened', ({ group }) => group === id));
     for (const receiver of this.receivers) {
-      receiver.order({ type: 'open', group: id, members, algorithm, blockSizeBytes });
+      receiver.order({ type: 'open', group: id, members, algorithm, blockSizeBytes, reportEvery, progress });
     }
     const signal = this.#signal;
     const group = this.node.createGroup({ id, members, algorithm, blockSizeBytes, signal });
@@ -100,13 +106,13 @@ export class Crew {
     return root;
   }
 
-  /** Sends a message; resolves with the seconds until the slowest receiver's application had it. */
-  async multicast(group: Group, region: MemoryRegion, lengthBytes: number): Promise<number> {
+  /** Sends a message `burst` times; resolves with the seconds until the slowest receiver's application had the last one. */
+  async multicast(group: Group, region: MemoryRegion, lengthBytes: number, burst = 1): Promise<number> {
     const received = this.receivers.map((receiver) => receiver.next('received', this.#of(group)));
     const start = process.hrtime.bigint();
-    const sent = group.send({ region, lengthBytes });
-    const [, ...reports] = await this.guard(Promise.all([sent, ...received]));
-    const ends = reports.map(({ at }) => Number(BigInt(at) - start) / 1e9);
+    const sent = Array.from({ length: burst }, () => group.send({ region, lengthBytes }));
+    const reports = await this.guard(Promise.all([Promise.all(received), ...sent]));
+    const ends = reports[0].map(({ at }) => Number(BigInt(at) - start) / 1e9);
     return Math.max(...ends);
   }
 

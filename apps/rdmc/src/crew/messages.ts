@@ -12,6 +12,8 @@ export const order = z.discriminatedUnion('type', [
     members: z.array(z.strictObject({ id: count, host: z.string(), port: count })),
     device: z.string(),
     transport: z.enum(['auto', 'shm', 'tcp']),
+    /** A folder for received files that is to be removed when the parent can no longer do so. */
+    folder: z.string().nullable(),
   }),
   z.strictObject({
     type: z.literal('open'),
@@ -19,6 +21,10 @@ export const order = z.discriminatedUnion('type', [
     members: z.array(count),
     algorithm: z.enum(algorithms),
     blockSizeBytes: z.union([z.literal('auto'), count]),
+    /** `received` is reported for the last one of every so many messages. */
+    reportEvery: z.number().int().positive(),
+    /** Whether `progress` is reported. */
+    progress: z.boolean(),
   }),
   /** Write the message received last to a file. */
   z.strictObject({ type: z.literal('store'), path: z.string() }),

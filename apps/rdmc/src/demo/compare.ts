@@ -1,8 +1,8 @@
 import { type Algorithm, automaticBlockSize, type Group, type MemoryRegion } from '@rdmc/group';
 import { createSchedule } from '@rdmc/schedule';
 import type { Crew } from '../crew/crew.js';
+import { median } from '../statistics.js';
 import type { Measurement } from './events.js';
-import { median } from './statistics.js';
 
 const LEAST_ROUNDS = 3;
 const MOST_ROUNDS = 5;

@@ -2,13 +2,13 @@ import { availableParallelism } from 'node:os';
 import type { Algorithm, Group, MemoryRegion } from '@rdmc/group';
 import { chooseDevice } from '@rdmc/verbs';
 import { Crew } from '../crew/crew.js';
+import { timeOneCopy } from '../crew/one-copy.js';
 import { HashPool } from '../hash/pool.js';
 import type { Terminal } from '../ui/terminal.js';
 import { compare, shapeOf } from './compare.js';
 import { deliver } from './deliver.js';
 import type { DemoEvent, DemoEventOf, Measurement } from './events.js';
 import { explain } from './explain.js';
-import { timeOneCopy } from './one-copy.js';
 import { comparedAlgorithms, type DemoOptions, deliveryAlgorithm } from './options.js';
 import { createProgressView } from './progress-view.js';
 import { describeBeginning, describeComparison, describeJoin } from './report.js';
@@ -53,7 +53,9 @@ function joinedEvent({ options, source, crew }: Stage): DemoEventOf<'joined'> {
 async function openGroups({ crew, options }: Stage): Promise<Map<Algorithm, Group>> {
   const groups = new Map<Algorithm, Group>();
   for (const [id, algorithm] of comparedAlgorithms(options).entries()) {
-    groups.set(algorithm, await crew.open({ id, algorithm, blockSizeBytes: options.blockSize }));
+    const plan = { id, algorithm, blockSizeBytes: options.blockSize, burst: 1 };
+    const progress = algorithm === deliveryAlgorithm(options);
+    groups.set(algorithm, await crew.open({ ...plan, progress }));
   }
   return groups;
 }
@@ -150,7 +152,8 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
     const begun: DemoEvent = { event: 'begun', file: original.path, sizeBytes, members, folder: folder.path };
     emit(begun);
     if (!options.json) terminal.out(...describeBeginning(begun, terminal.palette));
-    crew = Crew.start({ members, device: options.device, transport: options.transport, signal });
+    const { device, transport } = options;
+    crew = Crew.start({ members, device, transport, folder: options.keep ? null : folder.path, signal });
     const source =
       options.size === undefined ? original : await crew.guard(resized(original, options.size, folder.path));
     await perform({ options, terminal, signal, folder, pool, source, crew }, emit, begin);

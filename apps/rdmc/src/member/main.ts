@@ -6,7 +6,7 @@ import { onParentGone } from './orphan-watch.js';
 import { discard } from './received-file.js';
 import { Receiver } from './receiver.js';
 
-let file: string | undefined;
+let folder: string | null = null;
 
 function tell(report: Report): void {
   if (process.connected) process.send!(report);
@@ -28,21 +28,20 @@ const receiver = new Receiver(tell, fail);
 async function obey(given: Order): Promise<void> {
   switch (given.type) {
     case 'join':
+      folder = given.folder;
       return receiver.join(given);
     case 'open':
       return receiver.open(given);
     case 'store':
-      file = given.path;
       return receiver.store(given);
     case 'leave':
       await receiver.leave();
-      file = undefined;
-      process.disconnect();
+      process.send!({ type: 'left' } satisfies Report, () => process.exit(0));
   }
 }
 
 onParentGone(() => {
-  if (file) discard(file);
+  if (folder) discard(folder);
   process.exit(0);
 });
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

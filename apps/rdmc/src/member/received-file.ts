@@ -1,6 +1,5 @@
-import { rmdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { MemoryRegion } from '@rdmc/group';
 
 const CHUNK_BYTES = 4 << 20;
@@ -33,12 +32,11 @@ export async function storeRegion(
   }
 }
 
-/** Removes a file whose parent process can no longer do so, and its folder once that is empty. */
-export function discard(path: string): void {
-  rmSync(path, { force: true });
+/** Removes the folder of a parent process that can no longer do so. The other members do the same. */
+export function discard(folder: string): void {
   try {
-    rmdirSync(dirname(path));
+    rmSync(folder, { recursive: true, force: true });
   } catch {
-    // The other members' files are still in it; the last one to go removes it.
+    // Another member is at it.
   }
 }

@@ -8,13 +8,14 @@ const PROGRESS_EVERY_MS = 50;
 type OrderOf<Type extends Order['type']> = Extract<Order, { type: Type }>;
 type ReservedPort = Awaited<ReturnType<typeof reserveLoopbackPorts>>[number];
 
-/** A member that receives: into one buffer, which every message of every group reuses. */
+/** A member that receives. Its buffers are reused: the memory of a message is warm from the second one on. */
 export class Receiver {
   readonly #groups: Group[] = [];
   #port: ReservedPort | undefined;
   #node: RdmcNode | undefined;
-  #buffer: MemoryRegion | undefined;
-  #lastSizeBytes = 0;
+  readonly #free: MemoryRegion[] = [];
+  /** The message received last. Its memory is free already, and stays as it is until the next message begins. */
+  #last: { readonly region: MemoryRegion; readonly sizeBytes: number } | undefined;
 
   constructor(
     private readonly tell: (report: Report) => void,
@@ -33,19 +34,20 @@ export class Receiver {
     this.tell({ type: 'joined' });
   }
 
-  async open({ group: id, members, algorithm, blockSizeBytes }: OrderOf<'open'>): Promise<void> {
-    const incoming = async (sizeBytes: number) => ({ region: await this.#bufferOf(sizeBytes) });
+  async open(order: OrderOf<'open'>): Promise<void> {
+    const { group: id, members, algorithm, blockSizeBytes } = order;
+    const incoming = async (sizeBytes: number) => ({ region: await this.#takeBuffer(sizeBytes) });
     const group = await this.#node!.createGroup({ id, members, algorithm, blockSizeBytes, incoming });
     this.#groups.push(group);
-    this.#watch(group);
-    this.#consume(group).catch(this.failed);
+    if (order.progress) this.#watch(group);
+    this.#consume(group, order.reportEvery).catch(this.failed);
     this.tell({ type: 'opened', group: id });
   }
 
   async store({ path }: OrderOf<'store'>): Promise<void> {
-    const total = this.#lastSizeBytes;
+    const { region, sizeBytes: total } = this.#last!;
     let told = performance.now();
-    await storeRegion(this.#buffer!, total, path, (bytesWritten) => {
+    await storeRegion(region, total, path, (bytesWritten) => {
       const now = performance.now();
       if (now - told < PROGRESS_EVERY_MS && bytesWritten < total) return;
       told = now;
@@ -57,15 +59,14 @@ export class Receiver {
   async leave(): Promise<void> {
     await Promise.all(this.#groups.map((group) => group.close()));
     await this.#node?.close();
-    this.tell({ type: 'left' });
   }
 
-  async #consume(group: Group): Promise<void> {
-    for await (const message of group) {
+  async #consume(group: Group, reportEvery: number): Promise<void> {
+    for await (const { number, sizeBytes, region } of group) {
       const at = String(process.hrtime.bigint());
-      const { number, sizeBytes } = message;
-      this.#lastSizeBytes = sizeBytes;
-      message.release();
+      this.#last = { region, sizeBytes };
+      this.#free.push(region);
+      if ((number + 1) % reportEvery !== 0) continue;
       this.tell({ type: 'received', group: group.id, number, sizeBytes, at });
     }
   }
@@ -76,12 +77,10 @@ export class Receiver {
     group.onProgress(tell, { intervalMs: PROGRESS_EVERY_MS });
   }
 
-  /** Messages come one at a time, so one buffer serves all; it only grows. */
-  async #bufferOf(sizeBytes: number): Promise<MemoryRegion> {
-    if (this.#buffer && this.#buffer.length >= sizeBytes) return this.#buffer;
-    const old = this.#buffer;
-    this.#buffer = await this.#node!.allocate(sizeBytes);
-    await old?.close();
-    return this.#buffer;
+  /** A free buffer that is large enough, or a new one. */
+  async #takeBuffer(sizeBytes: number): Promise<MemoryRegion> {
+    const at = this.#free.findIndex(({ length }) => length >= sizeBytes);
+    if (at !== -1) return this.#free.splice(at, 1)[0]!;
+    return this.#node!.allocate(sizeBytes);
   }
 }

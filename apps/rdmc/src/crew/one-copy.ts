@@ -1,5 +1,5 @@
 import type { Device, MemoryRegion } from '@rdmc/verbs';
-import { median } from './statistics.js';
+import { median } from '../statistics.js';
 
 const ROUNDS = 5;
 

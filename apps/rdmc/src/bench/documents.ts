@@ -1,0 +1,71 @@
+/** What `rdmc bench … --json` prints. */
+import { algorithms } from '@rdmc/schedule';
+import { z } from 'zod';
+
+const count = z.number().int().nonnegative();
+const positive = z.number().nonnegative();
+const operation = z.enum(['write', 'send', 'read']);
+const transport = z.enum(['shm', 'tcp']);
+
+/** `rdmc bench bandwidth` and `rdmc bench rate`. */
+export const streamDocument = z.strictObject({
+  benchmark: z.enum(['bandwidth', 'rate']),
+  operation,
+  transport,
+  results: z.array(
+    z.strictObject({
+      sizeBytes: count,
+      messages: count,
+      peakBytesPerSecond: positive,
+      bytesPerSecond: positive,
+      messagesPerSecond: positive,
+    }),
+  ),
+});
+export type StreamDocument = z.infer<typeof streamDocument>;
+
+/** `rdmc bench latency`; times in seconds, one way for write and send. */
+export const latencyDocument = z.strictObject({
+  benchmark: z.literal('latency'),
+  operation,
+  transport,
+  results: z.array(
+    z.strictObject({
+      sizeBytes: count,
+      rounds: count,
+      minimum: positive,
+      median: positive,
+      average: positive,
+      p99: positive,
+      p999: positive,
+      maximum: positive,
+    }),
+  ),
+});
+export type LatencyDocument = z.infer<typeof latencyDocument>;
+
+/** `rdmc bench multicast`; times in seconds, from the submission until the slowest receiver has the last message. */
+export const multicastDocument = z.strictObject({
+  benchmark: z.literal('multicast'),
+  transport,
+  results: z.array(
+    z.strictObject({
+      members: count,
+      sizeBytes: count,
+      algorithm: z.enum(algorithms),
+      blockSizeBytes: count,
+      blocks: count,
+      steps: count,
+      burst: count,
+      rounds: count,
+      seconds: positive,
+      fastestSeconds: positive,
+      slowestSeconds: positive,
+      messagesPerSecond: positive,
+      deliveredBytesPerSecond: positive,
+      oneCopySeconds: positive,
+      timesOneCopy: positive,
+    }),
+  ),
+});
+export type MulticastDocument = z.infer<typeof multicastDocument>;

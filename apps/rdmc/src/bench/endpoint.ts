@@ -1,0 +1,130 @@
+import {
+  type CompletionQueue,
+  CompletionWord,
+  type Device,
+  Layout,
+  type MemoryRegion,
+  Opcode,
+  openDevice,
+  type QueuePair,
+  Status,
+  type SubmissionQueue,
+  statusName,
+  WorkRequestFlag,
+  yieldProcessor,
+} from '@rdmc/verbs';
+import { CliError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** Both regions have that size; sizes beyond it are not offered. */
+export const REGION_BYTES = 64 << 20;
+export const SEND_DEPTH = 256;
+export const RECEIVE_DEPTH = 512;
+
+/** Spins between two looks at the clock and at the other process. */
+const LOOK_EVERY = 1 << 12;
+const STALL_MS = 5000;
+
+export type Operation = 'write' | 'send' | 'read';
+
+const OPCODES: Readonly<Record<Operation, number>> = {
+  write: Opcode.WRITE,
+  send: Opcode.SEND,
+  read: Opcode.READ,
+};
+
+/** One side of a point-to-point benchmark: a device, a queue pair and a region. */
+export class Endpoint {
+  private constructor(
+    readonly device: Device,
+    readonly queuePair: QueuePair,
+    readonly region: MemoryRegion,
+    private readonly sends: CompletionQueue,
+    private readonly receives: CompletionQueue,
+    private readonly batch: SubmissionQueue,
+    private readonly yields: boolean,
+  ) {}
+
+  static async open(transport: 'auto' | 'shm' | 'tcp'): Promise<Endpoint> {
+    const device = await openDevice({ device: 'soft', transport });
+    const domain = device.allocateProtectionDomain();
+    const [sends, receives] = [device.createCompletionQueue(), device.createCompletionQueue()];
+    const queuePair = domain.createQueuePair({
+      sendQueue: sends,
+      receiveQueue: receives,
+      sendDepth: SEND_DEPTH,
+      receiveDepth: RECEIVE_DEPTH,
+    });
+    const region = await domain.allocate(REGION_BYTES, { remoteWrite: true, remoteRead: true });
+    const batch = device.createSubmissionQueue();
+    return new Endpoint(device, queuePair, region, sends, receives, batch, transport === 'tcp');
+  }
+
+  /** Begins a request on `sizeBytes` of this side's region; `flush` posts it. */
+  begin(
+    operation: Operation,
+    sizeBytes: number,
+    offset: number,
+    signaled: boolean,
+    remoteAddress = 0,
+    rkey = 0,
+  ): void {
+    const flags = signaled ? WorkRequestFlag.SIGNALED : 0;
+    this.batch.begin(OPCODES[operation], this.queuePair.number, 0, flags);
+    this.batch.sge(this.region.address + offset, sizeBytes, this.region.lkey);
+    if (operation !== 'send') this.batch.remote(remoteAddress, rkey);
+  }
+
+  beginReceive(sizeBytes: number, offset: number): void {
+    this.batch.begin(Opcode.RECEIVE, this.queuePair.number, 0, WorkRequestFlag.SIGNALED);
+    this.batch.sge(this.region.address + offset, sizeBytes, this.region.lkey);
+  }
+
+  flush(): void {
+    this.batch.flush();
+  }
+
+  /** Takes completions of sends; returns how many. */
+  sent(): number {
+    return taken(this.sends);
+  }
+
+  /** Takes completions of receives; returns how many. */
+  received(): number {
+    return taken(this.receives);
+  }
+
+  /** Calls `done` until it says so. @throws CliError when the other side has stopped */
+  spinUntil(done: () => boolean): void {
+    const { ppid } = process;
+    let giveUpAt = 0;
+    for (let spins = 1; !done(); spins += 1) {
+      // Over TCP a native thread must run for anything to happen.
+      if (this.yields) yieldProcessor();
+      if (spins % LOOK_EVERY !== 0) continue;
+      const now = performance.now();
+      giveUpAt ||= now + STALL_MS;
+      if (now > giveUpAt || process.ppid !== ppid) throw stalled();
+    }
+  }
+}
+
+function stalled(): CliError {
+  return new CliError('ERR_RDMC_MEMBER_LOST', `the other process did nothing for ${STALL_MS / 1000} s`, {
+    exitCode: ExitCode.MEMBER_LOST,
+    advice: 'it was stopped or killed; run it again',
+  });
+}
+
+function taken(queue: CompletionQueue): number {
+  const count = queue.pollBatch();
+  for (let i = 0; i < count; i += 1) {
+    const status = queue.words[i * Layout.COMPLETION_WORDS + CompletionWord.STATUS]!;
+    if (status === Status.SUCCESS) continue;
+    throw new CliError('ERR_RDMC_MEMBER_LOST', `a request completed with ${statusName(status)}`, {
+      exitCode: ExitCode.MEMBER_LOST,
+      advice: 'the other process is gone, or the connection broke; run it again',
+    });
+  }
+  return count;
+}

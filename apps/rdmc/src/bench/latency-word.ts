@@ -1,0 +1,45 @@
+/*
+ * The region of a latency test, the same on both sides:
+ *
+ *   0                     sizeBytes              OUTGOING_OFFSET          + sizeBytes
+ *   +---------------+-------+--- … --------------+---------------+-------+--- …
+ *   | incoming      | round |                    | outgoing      | round |
+ *   +---------------+-------+--- … --------------+---------------+-------+--- …
+ *
+ * `round` is the last u32 of a message. WRITEs are placed in increasing address order, so whoever sees it has
+ * the whole message.
+ */
+import type { MemoryRegion } from '@rdmc/verbs';
+import { REGION_BYTES } from './endpoint.js';
+
+const WORD_BYTES = 4;
+export const OUTGOING_OFFSET = REGION_BYTES / 2;
+/** What fits one half. */
+export const MAX_LATENCY_BYTES = OUTGOING_OFFSET;
+
+/** The round numbers at the ends of the incoming and the outgoing message. */
+export class LatencyWord {
+  readonly #words: Int32Array;
+  readonly #incoming: number;
+  readonly #outgoing: number;
+
+  /** `sizeBytes` must be a multiple of 4. */
+  constructor(region: MemoryRegion, sizeBytes: number) {
+    const view = region.view();
+    this.#words = new Int32Array(view.buffer, view.byteOffset, view.byteLength / WORD_BYTES);
+    this.#incoming = sizeBytes / WORD_BYTES - 1;
+    this.#outgoing = (OUTGOING_OFFSET + sizeBytes) / WORD_BYTES - 1;
+  }
+
+  clear(): void {
+    Atomics.store(this.#words, this.#incoming, 0);
+  }
+
+  prepare(round: number): void {
+    this.#words[this.#outgoing] = round;
+  }
+
+  holds(round: number): boolean {
+    return Atomics.load(this.#words, this.#incoming) === round;
+  }
+}

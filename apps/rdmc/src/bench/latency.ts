@@ -1,0 +1,96 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Operation, SEND_DEPTH } from './endpoint.js';
+import { LatencyWord, OUTGOING_OFFSET } from './latency-word.js';
+import type { Pair } from './pair.js';
+
+export interface LatencyResult {
+  readonly rounds: number;
+  /** One way for write and send (half a round trip), the whole operation for read. Seconds. */
+  readonly minimum: number;
+  readonly median: number;
+  readonly average: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly maximum: number;
+}
+
+const SIGNAL_EVERY = SEND_DEPTH / 2;
+/** The first tenth warms up. */
+const WARM_SHARE = 0.1;
+
+function summarise(times: readonly number[]): LatencyResult {
+  const sorted = times.slice(Math.floor(times.length * WARM_SHARE)).sort((a, b) => a - b);
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+  return {
+    rounds: sorted.length,
+    minimum: sorted[0]!,
+    median: at(0.5),
+    average: sorted.reduce((sum, time) => sum + time, 0) / sorted.length,
+    p99: at(0.99),
+    p999: at(0.999),
+    maximum: sorted[sorted.length - 1]!,
+  };
+}
+
+/** Ping and pong by WRITE, seen by polling memory, or by SEND, seen by polling the completion queue. */
+async function pingPong(
+  pair: Pair,
+  operation: 'write' | 'send',
+  sizeBytes: number,
+  rounds: number,
+): Promise<number[]> {
+  const { endpoint, remote } = pair;
+  const word = new LatencyWord(endpoint.region, sizeBytes);
+  word.clear();
+  const [running, done] = [pair.next('running'), pair.next('done')];
+  done.catch(() => {});
+  const own = endpoint.region.remote(0);
+  pair.order({ type: 'answer', operation, rounds, sizeBytes, remote: own });
+  await running;
+  const times: number[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    if (operation === 'send') endpoint.beginReceive(sizeBytes, 0);
+    endpoint.flush();
+    const start = performance.now();
+    word.prepare(round);
+    const signaled = round % SIGNAL_EVERY === 0;
+    endpoint.begin(operation, sizeBytes, OUTGOING_OFFSET, signaled, remote.address, remote.rkey);
+    endpoint.flush();
+    if (operation === 'write') endpoint.spinUntil(() => word.holds(round));
+    else endpoint.spinUntil(() => endpoint.received() > 0);
+    times.push((performance.now() - start) / 2000);
+    if (signaled) endpoint.spinUntil(() => endpoint.sent() > 0);
+  }
+  await done;
+  return times;
+}
+
+function readAgain(pair: Pair, sizeBytes: number, rounds: number): number[] {
+  const { endpoint, remote } = pair;
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const start = performance.now();
+    endpoint.begin('read', sizeBytes, 0, true, remote.address, remote.rkey);
+    endpoint.flush();
+    endpoint.spinUntil(() => endpoint.sent() > 0);
+    times.push((performance.now() - start) / 1000);
+  }
+  return times;
+}
+
+/** @param sizeBytes a multiple of 4 */
+export async function measureLatency(
+  pair: Pair,
+  operation: Operation,
+  sizeBytes: number,
+  rounds: number,
+): Promise<LatencyResult> {
+  pair.check();
+  const times =
+    operation === 'read'
+      ? readAgain(pair, sizeBytes, rounds)
+      : await pingPong(pair, operation, sizeBytes, rounds);
+  await setImmediate();
+  return summarise(times);
+}

@@ -1,0 +1,109 @@
+import { type Algorithm, automaticBlockSize, type Group } from '@rdmc/group';
+import { createSchedule } from '@rdmc/schedule';
+import { Crew } from '../crew/crew.js';
+import { timeOneCopy } from '../crew/one-copy.js';
+import { median } from '../statistics.js';
+import type { MulticastDocument } from './documents.js';
+
+export interface MulticastPlan {
+  readonly members: number;
+  readonly sizes: readonly number[];
+  readonly algorithms: readonly Algorithm[];
+  readonly blockSize: 'auto' | number;
+  readonly transport: 'auto' | 'shm' | 'tcp';
+  readonly rounds: number;
+  /** Messages queued at once. */
+  readonly burst: number;
+}
+
+type Result = MulticastDocument['results'][number];
+
+const SMALLEST_BUFFER = 4096;
+
+async function openGroups(crew: Crew, plan: MulticastPlan): Promise<Map<Algorithm, Group>> {
+  const groups = new Map<Algorithm, Group>();
+  for (const [id, algorithm] of plan.algorithms.entries()) {
+    const { blockSize: blockSizeBytes, burst } = plan;
+    groups.set(algorithm, await crew.open({ id, algorithm, blockSizeBytes, burst, progress: false }));
+  }
+  return groups;
+}
+
+function resultOf(
+  plan: MulticastPlan,
+  algorithm: Algorithm,
+  sizeBytes: number,
+  times: readonly number[],
+  oneCopySeconds: number,
+): Result {
+  const { members, blockSize, burst } = plan;
+  const blockSizeBytes = blockSize === 'auto' ? automaticBlockSize(sizeBytes, members) : blockSize;
+  const blocks = Math.max(1, Math.ceil(sizeBytes / blockSizeBytes));
+  const seconds = median(times);
+  return {
+    members,
+    sizeBytes,
+    algorithm,
+    blockSizeBytes,
+    blocks,
+    steps: createSchedule({ algorithm, nodes: members, blocks }).steps,
+    burst,
+    rounds: times.length,
+    seconds,
+    fastestSeconds: Math.min(...times),
+    slowestSeconds: Math.max(...times),
+    messagesPerSecond: burst / seconds,
+    deliveredBytesPerSecond: ((members - 1) * sizeBytes * burst) / seconds,
+    oneCopySeconds,
+    timesOneCopy: seconds / (oneCopySeconds * burst),
+  };
+}
+
+/** All algorithms for one size, in turn, so that what else the machine does hits all of them alike. */
+async function measureSize(
+  crew: Crew,
+  groups: ReadonlyMap<Algorithm, Group>,
+  plan: MulticastPlan,
+  sizeBytes: number,
+): Promise<Result[]> {
+  const { node } = crew;
+  const region = await crew.guard(node.allocate(Math.max(sizeBytes, SMALLEST_BUFFER)));
+  const target = await crew.guard(node.allocate(Math.max(sizeBytes, SMALLEST_BUFFER)));
+  const { blockSize, members } = plan;
+  const blockBytes = blockSize === 'auto' ? automaticBlockSize(sizeBytes, members) : blockSize;
+  const oneCopySeconds = timeOneCopy(node.device, region, target, Math.max(sizeBytes, 1), blockBytes);
+  await target.close();
+  const times = new Map<Algorithm, number[]>(plan.algorithms.map((algorithm) => [algorithm, []]));
+  // The first round warms up.
+  for (let round = 0; round <= plan.rounds; round += 1) {
+    for (const [algorithm, group] of groups) {
+      const seconds = await crew.multicast(group, region, sizeBytes, plan.burst);
+      if (round > 0) times.get(algorithm)!.push(seconds);
+    }
+  }
+  await region.close();
+  return plan.algorithms.map((name) => resultOf(plan, name, sizeBytes, times.get(name)!, oneCopySeconds));
+}
+
+/** One number of members: starts them, measures every size, ends them. */
+export async function measureMulticast(
+  plan: MulticastPlan,
+  signal: AbortSignal,
+  onResult: (result: Result) => void,
+): Promise<void> {
+  const { members, transport } = plan;
+  const crew = Crew.start({ members, device: 'auto', transport, folder: null, signal });
+  const onExit = (): void => crew.killAll();
+  process.once('exit', onExit);
+  try {
+    await crew.join();
+    const groups = await openGroups(crew, plan);
+    for (const sizeBytes of plan.sizes) {
+      for (const result of await measureSize(crew, groups, plan, sizeBytes)) onResult(result);
+    }
+    await crew.leave([...groups.values()]);
+  } finally {
+    await crew.dismiss();
+    process.off('exit', onExit);
+  }
+}

@@ -1,0 +1,34 @@
+/** What the two processes of a point-to-point benchmark tell each other over IPC. */
+import { z } from 'zod';
+
+const count = z.number().int().nonnegative();
+const address = z.looseObject({ kind: z.string(), version: z.number(), queuePair: z.number() });
+const remote = z.strictObject({ address: count, rkey: count });
+
+/** To the peer. */
+export const pairOrder = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('connect'), address }),
+  /** Take `messages` SENDs of `sizeBytes`. */
+  z.strictObject({ type: z.literal('take'), messages: count, sizeBytes: count }),
+  /** Answer `rounds` WRITEs or SENDs of `sizeBytes` with one of the same kind. */
+  z.strictObject({
+    type: z.literal('answer'),
+    operation: z.enum(['write', 'send']),
+    rounds: count,
+    sizeBytes: count,
+    remote,
+  }),
+]);
+export type PairOrder = z.infer<typeof pairOrder>;
+
+/** From the peer. */
+export const pairReport = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('ready'), address, remote }),
+  z.strictObject({ type: z.literal('connected') }),
+  /** About to enter its loop; receives are posted. */
+  z.strictObject({ type: z.literal('running') }),
+  z.strictObject({ type: z.literal('done') }),
+  z.strictObject({ type: z.literal('failed'), code: z.string(), message: z.string() }),
+]);
+export type PairReport = z.infer<typeof pairReport>;
+export type PairReportOf<Type extends PairReport['type']> = Extract<PairReport, { type: Type }>;

@@ -1,0 +1,109 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { QueuePairAddress } from '@rdmc/verbs';
+import { CliError, exitCodeOf } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { Endpoint } from './endpoint.js';
+import { type PairOrder, type PairReport, type PairReportOf, pairReport } from './pair-messages.js';
+
+const PEER_SCRIPT = fileURLToPath(new URL('./bench-peer.js', import.meta.url));
+
+interface Waiting {
+  readonly type: PairReport['type'];
+  resolve(report: PairReport): void;
+  reject(error: unknown): void;
+}
+
+/** Two connected endpoints, this process's and that of a child, which dies with this process. */
+export class Pair {
+  readonly #waiting = new Set<Waiting>();
+  #failure: CliError | undefined;
+  #closing = false;
+  #remote = { address: 0, rkey: 0 };
+
+  private constructor(
+    readonly endpoint: Endpoint,
+    private readonly child: ChildProcess,
+    signal: AbortSignal,
+  ) {
+    child.on('message', (message) => this.#take(pairReport.parse(message)));
+    child.on('exit', (code, killedBy) => this.#ended(code, killedBy));
+    signal.addEventListener('abort', () => this.#fail(signal.reason), { once: true });
+  }
+
+  static async open(transport: 'auto' | 'shm' | 'tcp', signal: AbortSignal): Promise<Pair> {
+    signal.throwIfAborted();
+    const endpoint = await Endpoint.open(transport);
+    const child = fork(PEER_SCRIPT, [transport], {
+      detached: true,
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const pair = new Pair(endpoint, child, signal);
+    const ready = await pair.next('ready');
+    pair.#remote = ready.remote;
+    const connected = pair.next('connected');
+    const { queuePair } = endpoint;
+    pair.order({ type: 'connect', address: queuePair.address });
+    await Promise.all([connected, queuePair.connect(ready.address as QueuePairAddress, { rnrTimerMs: 1 })]);
+    return pair;
+  }
+
+  /** The other side's region. */
+  get remote(): { readonly address: number; readonly rkey: number } {
+    return this.#remote;
+  }
+
+  order(order: PairOrder): void {
+    if (this.child.connected) this.child.send(order, () => {});
+  }
+
+  next<Type extends PairReport['type']>(type: Type): Promise<PairReportOf<Type>> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure) reject(this.#failure);
+      else this.#waiting.add({ type, resolve: resolve as Waiting['resolve'], reject });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    const { child } = this;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await ended;
+    }
+    await this.endpoint.device.close();
+  }
+
+  #take(report: PairReport): void {
+    if (report.type === 'failed') {
+      const { code, message } = report;
+      this.#fail(new CliError(code, `the other process: ${message}`, { exitCode: exitCodeOf({ code }) }));
+      return;
+    }
+    for (const waiting of this.#waiting) {
+      if (waiting.type !== report.type) continue;
+      this.#waiting.delete(waiting);
+      waiting.resolve(report);
+    }
+  }
+
+  #ended(code: number | null, killedBy: NodeJS.Signals | null): void {
+    if (this.#closing) return;
+    const how = killedBy ? `was killed by ${killedBy}` : `ended with exit code ${code}`;
+    const who = `the other process (pid ${this.child.pid ?? 'none'})`;
+    this.#fail(new CliError('ERR_RDMC_MEMBER_LOST', `${who} ${how}`, { exitCode: ExitCode.MEMBER_LOST }));
+  }
+
+  #fail(error: CliError): void {
+    this.#failure ??= error;
+    for (const { reject } of this.#waiting) reject(this.#failure);
+    this.#waiting.clear();
+  }
+
+  /** @throws what went wrong, if anything has */
+  check(): void {
+    if (this.#failure) throw this.#failure;
+  }
+}

@@ -1,0 +1,101 @@
+/** The other process of a point-to-point benchmark. Takes orders over IPC; never outlives its parent. */
+import type { QueuePairAddress } from '@rdmc/verbs';
+import { codeOf, messageOf } from '../errors.js';
+import { onParentGone } from '../member/orphan-watch.js';
+import { Endpoint, RECEIVE_DEPTH, SEND_DEPTH } from './endpoint.js';
+import { LatencyWord, OUTGOING_OFFSET } from './latency-word.js';
+import { type PairOrder, type PairReport, pairOrder } from './pair-messages.js';
+
+type OrderOf<Type extends PairOrder['type']> = Extract<PairOrder, { type: Type }>;
+
+function tell(report: PairReport): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.send!(report, () => resolve());
+    else resolve();
+  });
+}
+
+const SIGNAL_EVERY = SEND_DEPTH / 2;
+
+/** Posts receives until there are as many as the queue holds, or as are still to come. */
+class ReceiveFeed {
+  #posted = 0;
+
+  constructor(
+    private readonly endpoint: Endpoint,
+    private readonly messages: number,
+    private readonly sizeBytes: number,
+  ) {}
+
+  fill(taken: number): void {
+    const target = Math.min(this.messages, taken + RECEIVE_DEPTH);
+    if (this.#posted === target) return;
+    for (; this.#posted < target; this.#posted += 1) this.endpoint.beginReceive(this.sizeBytes, 0);
+    this.endpoint.flush();
+  }
+}
+
+async function take(endpoint: Endpoint, { messages, sizeBytes }: OrderOf<'take'>): Promise<void> {
+  const feed = new ReceiveFeed(endpoint, messages, sizeBytes);
+  feed.fill(0);
+  await tell({ type: 'running' });
+  let taken = 0;
+  while (taken < messages) {
+    let fresh = 0;
+    endpoint.spinUntil(() => {
+      fresh = endpoint.received();
+      return fresh > 0;
+    });
+    taken += fresh;
+    feed.fill(taken);
+  }
+}
+
+async function answer(endpoint: Endpoint, order: OrderOf<'answer'>): Promise<void> {
+  const { operation, rounds, sizeBytes, remote } = order;
+  const word = new LatencyWord(endpoint.region, sizeBytes);
+  const feed = new ReceiveFeed(endpoint, operation === 'send' ? rounds : 0, sizeBytes);
+  word.clear();
+  feed.fill(0);
+  await tell({ type: 'running' });
+  for (let round = 1; round <= rounds; round += 1) {
+    if (operation === 'write') endpoint.spinUntil(() => word.holds(round));
+    else endpoint.spinUntil(() => endpoint.received() > 0);
+    feed.fill(round);
+    word.prepare(round);
+    const signaled = round % SIGNAL_EVERY === 0;
+    endpoint.begin(operation, sizeBytes, OUTGOING_OFFSET, signaled, remote.address, remote.rkey);
+    endpoint.flush();
+    if (signaled) endpoint.spinUntil(() => endpoint.sent() > 0);
+  }
+}
+
+async function obey(endpoint: Endpoint, order: PairOrder): Promise<void> {
+  if (order.type === 'connect') {
+    await endpoint.queuePair.connect(order.address as QueuePairAddress, { rnrTimerMs: 1 });
+    await tell({ type: 'connected' });
+    return;
+  }
+  if (order.type === 'take') await take(endpoint, order);
+  else await answer(endpoint, order);
+  await tell({ type: 'done' });
+}
+
+function fail(error: unknown): void {
+  const code = codeOf(error) ?? 'ERR_RDMC_UNEXPECTED';
+  void tell({ type: 'failed', code, message: messageOf(error) }).then(() => process.exit(1));
+}
+
+onParentGone(() => process.exit(0));
+process.on('uncaughtException', fail);
+const endpoint = await Endpoint.open(process.argv[2] as 'auto' | 'shm' | 'tcp');
+process.on('message', (message) => {
+  Promise.resolve()
+    .then(() => obey(endpoint, pairOrder.parse(message)))
+    .catch(fail);
+});
+await tell({
+  type: 'ready',
+  address: endpoint.queuePair.address,
+  remote: endpoint.region.remote(0),
+});

@@ -1,0 +1,97 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Operation, REGION_BYTES, SEND_DEPTH } from './endpoint.js';
+import type { Pair } from './pair.js';
+
+/** One kind of request, many of them. */
+export interface Stream {
+  readonly operation: Operation;
+  readonly sizeBytes: number;
+  /** Stop after about that long. */
+  readonly seconds: number;
+}
+
+export interface StreamResult {
+  readonly messages: number;
+  readonly seconds: number;
+  /** Of the fastest round. */
+  readonly peakMessagesPerSecond: number;
+  readonly messagesPerSecond: number;
+}
+
+const ROUNDS = 5;
+const TRIAL_SECONDS = 0.02;
+/** Small requests ask for a completion only now and then. */
+const SIGNAL_EVERY = 16;
+const SIGNAL_ALL_FROM_BYTES = 64 << 10;
+const FLUSH_EVERY = 16;
+
+/** Posts `messages` requests and waits until all have completed; returns the seconds. */
+function post(pair: Pair, { operation, sizeBytes }: Stream, messages: number): number {
+  const { endpoint, remote } = pair;
+  const signalEvery = sizeBytes >= SIGNAL_ALL_FROM_BYTES ? 1 : SIGNAL_EVERY;
+  const flushEvery = sizeBytes >= SIGNAL_ALL_FROM_BYTES ? 1 : FLUSH_EVERY;
+  const places = Math.floor(REGION_BYTES / sizeBytes);
+  let posted = 0;
+  let completed = 0;
+  const start = performance.now();
+  while (completed < messages) {
+    const most = Math.min(messages, completed + SEND_DEPTH);
+    for (; posted < most; posted += 1) {
+      const offset = (posted % places) * sizeBytes;
+      const signaled = (posted + 1) % signalEvery === 0 || posted + 1 === messages;
+      endpoint.begin(operation, sizeBytes, offset, signaled, remote.address + offset, remote.rkey);
+      if ((posted + 1) % flushEvery === 0) endpoint.flush();
+    }
+    endpoint.flush();
+    let fresh = 0;
+    endpoint.spinUntil(() => {
+      fresh = endpoint.sent();
+      return fresh > 0;
+    });
+    completed = Math.min(messages, completed + fresh * signalEvery);
+  }
+  return (performance.now() - start) / 1000;
+}
+
+/** One round, with the other process taking what is sent where that is needed. */
+async function runRound(pair: Pair, stream: Stream, messages: number): Promise<number> {
+  pair.check();
+  if (stream.operation !== 'send') {
+    const seconds = post(pair, stream, messages);
+    // Lets Ctrl-C and the end of the other process be noticed.
+    await setImmediate();
+    return seconds;
+  }
+  const [running, done] = [pair.next('running'), pair.next('done')];
+  done.catch(() => {});
+  pair.order({ type: 'take', messages, sizeBytes: stream.sizeBytes });
+  await running;
+  const seconds = post(pair, stream, messages);
+  await done;
+  return seconds;
+}
+
+/** Messages that take about `seconds`, found by trying. */
+async function calibrate(pair: Pair, stream: Stream, seconds: number): Promise<number> {
+  let messages = SIGNAL_EVERY;
+  let took = await runRound(pair, stream, messages);
+  while (took < TRIAL_SECONDS) {
+    messages *= 4;
+    took = await runRound(pair, stream, messages);
+  }
+  return Math.max(SIGNAL_EVERY, Math.round((messages * seconds) / took));
+}
+
+/** Runs a stream of requests for about its `seconds`. */
+export async function runStream(pair: Pair, stream: Stream): Promise<StreamResult> {
+  const messages = await calibrate(pair, stream, stream.seconds / ROUNDS);
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) times.push(await runRound(pair, stream, messages));
+  const seconds = times.reduce((sum, time) => sum + time, 0);
+  return {
+    messages: messages * ROUNDS,
+    seconds,
+    peakMessagesPerSecond: messages / Math.min(...times),
+    messagesPerSecond: (messages * ROUNDS) / seconds,
+  };
+}

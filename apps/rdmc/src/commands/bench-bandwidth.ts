@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { StreamDocument } from '../bench/documents.js';
+import { REGION_BYTES } from '../bench/endpoint.js';
+import { describeStream } from '../bench/report.js';
+import { runStream } from '../bench/stream.js';
+import { ExitCode } from '../exit-codes.js';
+import type { Session } from '../program.js';
+import { list, operation, parseOptions, seconds, size, transport } from '../values.js';
+import { title, withPair } from './bench-pair.js';
+import { addHelpNotes } from './help.js';
+
+const schema = z.strictObject({
+  operation,
+  sizes: list(size(1, REGION_BYTES)),
+  transport,
+  seconds: seconds(0.01, 60),
+  json: z.boolean().default(false),
+});
+type Options = z.output<typeof schema>;
+type Benchmark = StreamDocument['benchmark'];
+
+const DEFAULT_SIZES: Readonly<Record<Benchmark, string>> = {
+  bandwidth: '4KiB,64KiB,1MiB,4MiB',
+  rate: '1,8,64,256',
+};
+
+async function measure(benchmark: Benchmark, options: Options): Promise<StreamDocument> {
+  return withPair(options.transport, async (pair, transport) => {
+    const results: StreamDocument['results'] = [];
+    for (const sizeBytes of options.sizes) {
+      const { operation, seconds } = options;
+      const measured = await runStream(pair, { operation, sizeBytes, seconds });
+      results.push({
+        sizeBytes,
+        messages: measured.messages,
+        peakBytesPerSecond: measured.peakMessagesPerSecond * sizeBytes,
+        bytesPerSecond: measured.messagesPerSecond * sizeBytes,
+        messagesPerSecond: measured.messagesPerSecond,
+      });
+    }
+    return { benchmark, operation: options.operation, transport, results };
+  });
+}
+
+async function runBenchmark(benchmark: Benchmark, options: Options, session: Session): Promise<void> {
+  const { terminal } = session;
+  const document = await measure(benchmark, options);
+  if (options.json) return terminal.json(document);
+  const what = benchmark === 'rate' ? 'message rate' : 'bandwidth';
+  terminal.out(
+    title(what, document.operation, document.transport),
+    '',
+    ...describeStream(document, terminal.palette),
+  );
+}
+
+/** `bandwidth` and `rate` measure the same; they differ in the sizes that make sense. */
+export function addBandwidthCommand(bench: Command, session: Session, benchmark: Benchmark): void {
+  const command = bench
+    .command(benchmark)
+    .description(
+      benchmark === 'rate'
+        ? 'Small requests per second from one process to another.'
+        : 'Bytes per second from one process to another.',
+    )
+    .option('-o, --operation <name>', 'write, send or read', 'write')
+    .option('-s, --sizes <list>', 'message sizes', DEFAULT_SIZES[benchmark])
+    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('--seconds <seconds>', 'about how long to measure each size', '0.5')
+    .option('--json', 'one JSON document')
+    .action((raw: unknown) => runBenchmark(benchmark, parseOptions(schema, raw), session));
+  addHelpNotes(command, {
+    about: [
+      'peak is the fastest of five rounds, average all of them. Requests are posted from TypeScript;',
+      'small ones ask for a completion every sixteenth time.',
+    ],
+    examples: [
+      [`rdmc bench ${benchmark}`, 'WRITE'],
+      [`rdmc bench ${benchmark} -o read -s 64,4KiB,1MiB`, 'READ, chosen sizes'],
+      [`rdmc bench ${benchmark} --transport tcp --json`, 'over TCP, for programs'],
+    ],
+    exitCodes: [ExitCode.MEMBER_LOST],
+  });
+}

@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { LatencyDocument } from '../bench/documents.js';
+import { measureLatency } from '../bench/latency.js';
+import { MAX_LATENCY_BYTES } from '../bench/latency-word.js';
+import { describeLatency } from '../bench/report.js';
+import { usageError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import type { Session } from '../program.js';
+import { list, operation, parseOptions, size, transport, wholeNumber } from '../values.js';
+import { title, withPair } from './bench-pair.js';
+import { addHelpNotes } from './help.js';
+
+const schema = z.strictObject({
+  operation,
+  sizes: list(size(4, MAX_LATENCY_BYTES)),
+  transport,
+  rounds: wholeNumber(10, 10_000_000),
+  json: z.boolean().default(false),
+});
+type Options = z.output<typeof schema>;
+
+function checkSizes({ sizes }: Options): void {
+  const odd = sizes.find((bytes) => bytes % 4 !== 0);
+  if (odd !== undefined) throw usageError(`--sizes: found ${odd}; expected multiples of 4 bytes`);
+}
+
+async function runLatency(options: Options, session: Session): Promise<void> {
+  checkSizes(options);
+  const { terminal } = session;
+  const document = await withPair(options.transport, async (pair, transport): Promise<LatencyDocument> => {
+    const results: LatencyDocument['results'] = [];
+    for (const sizeBytes of options.sizes) {
+      const measured = await measureLatency(pair, options.operation, sizeBytes, options.rounds);
+      results.push({ sizeBytes, ...measured });
+    }
+    return { benchmark: 'latency', operation: options.operation, transport, results };
+  });
+  if (options.json) return terminal.json(document);
+  const { operation, transport } = document;
+  terminal.out(title('latency', operation, transport), '', ...describeLatency(document, terminal.palette));
+}
+
+export function addLatencyCommand(bench: Command, session: Session): void {
+  const command = bench
+    .command('latency')
+    .description('Time a request takes from one process to another.')
+    .option('-o, --operation <name>', 'write, send or read', 'write')
+    .option('-s, --sizes <list>', 'message sizes, multiples of 4 bytes', '4,64,1KiB,4KiB')
+    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('-n, --rounds <count>', 'requests per size; the first tenth is not counted', '10000')
+    .option('--json', 'one JSON document')
+    .action((raw: unknown) => runLatency(parseOptions(schema, raw), session));
+  addHelpNotes(command, {
+    about: [
+      'write: half a round trip of WRITEs, each seen by polling memory. send: the same with SENDs, seen by',
+      'polling the completion queue. read: from posting to completion. Both processes poll: with fewer than',
+      'two free processors the numbers are those of the scheduler.',
+    ],
+    examples: [
+      ['rdmc bench latency', 'WRITE'],
+      ['rdmc bench latency -o read -s 64', 'READ of 64 bytes'],
+    ],
+    exitCodes: [ExitCode.MEMBER_LOST],
+  });
+}

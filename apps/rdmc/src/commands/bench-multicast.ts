@@ -1,0 +1,84 @@
+import { availableParallelism } from 'node:os';
+import type { Algorithm } from '@rdmc/schedule';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { MulticastDocument } from '../bench/documents.js';
+import { measureMulticast } from '../bench/multicast.js';
+import { describeMulticast } from '../bench/report.js';
+import { usageError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { interruptible } from '../interrupt.js';
+import type { Session } from '../program.js';
+import { algorithm, blockSize, list, parseOptions, size, transport, wholeNumber } from '../values.js';
+import { addHelpNotes } from './help.js';
+
+const ALL: readonly Algorithm[] = ['sequential', 'chain', 'binomial-tree', 'binomial-pipeline'];
+
+const schema = z.strictObject({
+  members: list(wholeNumber(2, 64)),
+  sizes: list(size(0, 2 ** 40)),
+  algorithms: z.union([z.literal('all').transform(() => [...ALL]), list(algorithm)], {
+    error: () => `expected all, or a list of ${ALL.join(', ')}`,
+  }),
+  blockSize,
+  transport,
+  rounds: wholeNumber(1, 10_000),
+  burst: wholeNumber(1, 100_000),
+  json: z.boolean().default(false),
+});
+type Options = z.output<typeof schema>;
+
+async function runMulticast(options: Options, session: Session): Promise<void> {
+  if (options.algorithms.includes('hybrid')) {
+    throw usageError('--algorithms: hybrid is about racks, and there is one machine here');
+  }
+  const { terminal } = session;
+  const { members: counts, transport, json, ...plan } = options;
+  const results: MulticastDocument['results'] = [];
+  await interruptible(async (signal) => {
+    for (const members of counts) {
+      await measureMulticast({ ...plan, transport, members }, signal, (result) => results.push(result));
+    }
+  });
+  const document: MulticastDocument = {
+    benchmark: 'multicast',
+    transport: transport === 'tcp' ? 'tcp' : 'shm',
+    results,
+  };
+  if (json) return terminal.json(document);
+  const way = document.transport === 'shm' ? 'shared memory' : 'TCP';
+  const burst = plan.burst > 1 ? `, ${plan.burst} messages queued at once` : '';
+  terminal.out(
+    `Multicast among processes, soft device over ${way}, ${availableParallelism()} processors${burst}`,
+    'Time until the slowest receiver has the last message, memory warm; members count the root',
+    '',
+    ...describeMulticast(document, terminal.palette),
+  );
+}
+
+export function addMulticastCommand(bench: Command, session: Session): void {
+  const command = bench
+    .command('multicast')
+    .description('One process sends to all others, with each algorithm.')
+    .option('-m, --members <list>', 'numbers of processes, the root included', '2,4,8')
+    .option('-s, --sizes <list>', 'message sizes', '64KiB,1MiB,64MiB')
+    .option('-a, --algorithms <list>', 'all, or some', 'all')
+    .option('--block-size <size>', 'bytes per block, or auto', 'auto')
+    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('-n, --rounds <count>', 'measured rounds; the median is shown', '5')
+    .option('--burst <count>', 'messages queued at once in a round', '1')
+    .option('--json', 'one JSON document')
+    .action((raw: unknown) => runMulticast(parseOptions(schema, raw), session));
+  addHelpNotes(command, {
+    about: [
+      '“× one copy” is the time divided by that of one copy of the message in one process: on one host a',
+      'transfer is a copy, and n − 1 copies on c processors take (n − 1)/c of them at best.',
+    ],
+    examples: [
+      ['rdmc bench multicast', 'all algorithms, three sizes, three group sizes'],
+      ['rdmc bench multicast -m 8 -s 256MiB -a binomial-pipeline', 'one line'],
+      ['rdmc bench multicast -s 1 --burst 1000', 'one-byte messages per second'],
+    ],
+    exitCodes: [ExitCode.MEMBER_LOST, ExitCode.NO_SPACE],
+  });
+}

@@ -1,0 +1,23 @@
+import type { Operation } from '../bench/endpoint.js';
+import { Pair } from '../bench/pair.js';
+import { interruptible } from '../interrupt.js';
+
+/** Runs `work` with two connected processes, and ends the other one whatever happens. */
+export function withPair<Result>(
+  transport: 'auto' | 'shm' | 'tcp',
+  work: (pair: Pair, transport: 'shm' | 'tcp') => Promise<Result>,
+): Promise<Result> {
+  return interruptible(async (signal) => {
+    const pair = await Pair.open(transport, signal);
+    try {
+      return await work(pair, pair.endpoint.queuePair.transport === 'tcp' ? 'tcp' : 'shm');
+    } finally {
+      await pair.close();
+    }
+  });
+}
+
+export function title(what: string, operation: Operation, transport: 'shm' | 'tcp'): string {
+  const way = transport === 'shm' ? 'shared memory' : 'TCP';
+  return `${operation.toUpperCase()} ${what} between two processes, soft device over ${way}`;
+}
