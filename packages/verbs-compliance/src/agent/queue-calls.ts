@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type {
   ConnectOptions,
@@ -21,6 +22,8 @@ export interface QueuePairSettings {
   readonly receiveDepth?: number;
   readonly signalAll?: boolean;
 }
+
+const SETTLING_TURNS = 5;
 
 /** Moves what the device has completed into the backlog. */
 export function drain(state: QueueState): void {
@@ -50,7 +53,11 @@ export function queueCalls(state: AgentState) {
       const channel = state.get('device', args.device).createCompletionChannel();
       return state.add('channel', new ChannelState(channel));
     },
-    events: (args: { channel: number }): number => state.get('channel', args.channel).events,
+    /** Events so far, after turns enough for a descriptor that is readable now to have been seen. */
+    async events(args: { channel: number }): Promise<number> {
+      for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
+      return state.get('channel', args.channel).events;
+    },
     async waitEvent(args: { channel: number; beyond: number; limitMs?: number }): Promise<number> {
       const entry = state.get('channel', args.channel);
       await entry.sleep(args.beyond, args.limitMs);
