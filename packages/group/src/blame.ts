@@ -9,6 +9,7 @@ import { BLAME_TOPIC, parseVerdict, type Verdict } from './wire-messages.js';
  */
 export class Blame {
   readonly #verdict = new Deferred<Verdict>();
+  #settled = false;
   #suspect: number | undefined;
 
   constructor(
@@ -34,17 +35,14 @@ export class Blame {
   }
 
   settle(verdict: Verdict): void {
+    this.#settled = true;
     this.#verdict.resolve(verdict);
   }
 
   /** What to answer a member that asks. While another one is under suspicion, that is awaited. */
   answer(asker: number): Promise<Verdict | null> {
-    if (this.#suspect === undefined || this.#suspect === asker) return Promise.resolve(null);
-    return this.#verdict.promise;
-  }
-
-  /** The verdict, once there is one. */
-  get settled(): Promise<Verdict> {
+    const isOpen = this.#suspect === undefined || this.#suspect === asker;
+    if (isOpen && !this.#settled) return Promise.resolve(null);
     return this.#verdict.promise;
   }
 }

@@ -40,7 +40,9 @@ export function agreeOnDevice(ownId: number, own: DeviceFacts, peers: Iterable<M
   for (const { id, attributes } of peers) {
     const theirs = factsOf(attributes);
     if (theirs.transport !== own.transport) {
-      throw mismatch(`transport is '${own.transport}' at member ${ownId} and '${theirs.transport}' at member ${id}`);
+      throw mismatch(
+        `transport is '${own.transport}' at member ${ownId} and '${theirs.transport}' at member ${id}`,
+      );
     }
     if (own.transport === 'shm' && theirs.host !== own.host) {
       throw mismatch(`members ${ownId} and ${id} are on different hosts, and transport 'shm' needs one host`);

@@ -123,7 +123,10 @@ export class Formation {
       message.agreement,
       from,
     );
-    if (error) return this.fail(error);
+    if (error) {
+      this.fail(error);
+      return;
+    }
     this.#connect(from);
     this.#checkCreated();
   }
@@ -163,10 +166,9 @@ export class Formation {
         this.#addresses.set(members[neighbour]!, address);
       }),
     );
-    // A creation that has failed meanwhile goes no further.
-    await this.#orFail(Promise.resolve());
   }
 
+  /** Also where the creation has failed by now: others compare what they were given, and see a difference themselves. */
   #introduce(): void {
     const { id: group } = this.options;
     const introduction = { type: 'create', group, nonce: this.nonce, agreement: this.#agreement } as const;

@@ -179,7 +179,10 @@ export class GroupSession implements Participant, WorkerEvents {
   trouble({ pair, kind, code, reason }: Trouble): void {
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
     if (pair === -1) {
-      this.#failedHere('ERR_RDMC_POST_FAILED', `${reason}; was a region closed before its message was through?`);
+      this.#failedHere(
+        'ERR_RDMC_POST_FAILED',
+        `${reason}; was a region closed before its message was through?`,
+      );
       return;
     }
     const member = this.options.members[this.#neighbourhood.neighbours[pair]!]!;

@@ -3,7 +3,7 @@ import type { MemoryRegion } from '@rdmc/verbs';
 import { DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
 import { GroupError } from './errors.js';
 import type { RegionRange } from './group-options.js';
-import { GroupSession } from './group-session.js';
+import type { GroupSession } from './group-session.js';
 import { integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { type GroupProgress, ProgressWatch, progressOf } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';

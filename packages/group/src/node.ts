@@ -99,7 +99,10 @@ export class RdmcNode {
    * and `message.release()` give it back. A length of 0 gives a region of one byte.
    * @throws GroupError ERR_RDMC_INVALID_OPTION, ERR_RDMC_ABORTED, ERR_RDMC_NODE_CLOSED; VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
-  async allocate(lengthBytes: number, options: { readonly signal?: AbortSignal } = {}): Promise<MemoryRegion> {
+  async allocate(
+    lengthBytes: number,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<MemoryRegion> {
     onlyKnownOptions('allocate', options, ['signal']);
     const signal = signalOption('allocate', options.signal);
     integerOption('allocate', 'lengthBytes', lengthBytes, 0, Number.MAX_SAFE_INTEGER);

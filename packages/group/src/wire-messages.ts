@@ -88,7 +88,6 @@ export function parseMessage(body: unknown): WireMessage | undefined {
   const type = fields.type as WireMessage['type'];
   if (!Object.hasOwn(REQUIRED, type) || !Number.isSafeInteger(fields.group)) return undefined;
   for (const [name, kind] of Object.entries(REQUIRED[type])) {
-    // biome-ignore lint/suspicious/useValidTypeof: the kinds come from the table above
     if (typeof fields[name] !== kind) return undefined;
   }
   if (type === 'create' && fields.agreement === null) return undefined;

@@ -1,7 +1,7 @@
 import { GroupError, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEverywhere, rejection, startCluster, stopCluster } from './support/cluster.js';
+import { createEverywhere, rejection, settleMessages, startCluster, stopCluster } from './support/cluster.js';
 
 describe('creating groups', () => {
   let nodes: RdmcNode[];
@@ -16,7 +16,11 @@ describe('creating groups', () => {
     ['a root that is no member', { id: 1, members: [9, 0] }, 'ERR_RDMC_UNKNOWN_MEMBER'],
     ['a list without this node', { id: 1, members: [1, 2] }, 'ERR_RDMC_NOT_A_MEMBER'],
     ['no list', { id: 1, members: 3 }, 'ERR_RDMC_INVALID_OPTION'],
-    ['an algorithm nobody knows', { id: 1, members: [0, 1], algorithm: 'gossip' }, 'ERR_RDMC_UNKNOWN_ALGORITHM'],
+    [
+      'an algorithm nobody knows',
+      { id: 1, members: [0, 1], algorithm: 'gossip' },
+      'ERR_RDMC_UNKNOWN_ALGORITHM',
+    ],
     ['hybrid without racks', { id: 1, members: [0, 1], algorithm: 'hybrid' }, 'ERR_RDMC_INVALID_OPTION'],
     ['racks for others', { id: 1, members: [0, 1], racks: [1] }, 'ERR_RDMC_INVALID_OPTION'],
     ['a block of no bytes', { id: 1, members: [0, 1], blockSizeBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
@@ -45,6 +49,7 @@ describe('creating groups', () => {
     expect(named.length).toBeGreaterThan(0);
     const value = JSON.stringify((one as Record<string, unknown>)[field]);
     expect(named[0]!.message).toContain(value);
+    await settleMessages(nodes);
     const groups = await createEverywhere(nodes, base);
     await Promise.all(groups.map((group) => group.close()));
   });
@@ -57,6 +62,7 @@ describe('creating groups', () => {
     ]);
     expect(first).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2] });
     expect(second).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2], memberId: 0 });
+    await settleMessages(nodes);
     const groups = await createEverywhere(nodes, options);
     await Promise.all(groups.map((group) => group.close()));
   });

@@ -1,6 +1,14 @@
-import { GroupError, type RdmcNode } from '@rdmc/group';
+import type { GroupError, RdmcNode } from '@rdmc/group';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { collect, createEverywhere, filledRegion, rejection, startCluster, stopCluster } from './support/cluster.js';
+import {
+  collect,
+  createEverywhere,
+  filledRegion,
+  rejection,
+  settleMessages,
+  startCluster,
+  stopCluster,
+} from './support/cluster.js';
 
 describe('a group', () => {
   let nodes: RdmcNode[];
@@ -12,7 +20,10 @@ describe('a group', () => {
   it('lets only the root send, and only the others receive', async () => {
     const groups = await createEverywhere(nodes, { id: 1, members: [1, 0] });
     const region = await nodes[0]!.allocate(10);
-    expect(await rejection(groups[1]!.send(region))).toMatchObject({ code: 'ERR_RDMC_NOT_ROOT', memberId: 1 });
+    expect(await rejection(groups[1]!.send(region))).toMatchObject({
+      code: 'ERR_RDMC_NOT_ROOT',
+      memberId: 1,
+    });
     expect(() => groups[0]![Symbol.asyncIterator]()).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_ROOT_RECEIVES_NOTHING' }),
     );
@@ -64,9 +75,13 @@ describe('a group', () => {
       }),
     ]);
     const collecting = collect(receiver);
-    const regions = await Promise.all(Array.from({ length: 20 }, (_, i) => filledRegion(nodes[0]!, 100 + i, i)));
+    const regions = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => filledRegion(nodes[0]!, 100 + i, i)),
+    );
     const controller = new AbortController();
-    const sends = regions.map((region, i) => root.send(region, i === 15 ? { signal: controller.signal } : {}));
+    const sends = regions.map((region, i) =>
+      root.send(region, i === 15 ? { signal: controller.signal } : {}),
+    );
     controller.abort();
     expect(await rejection(sends[15]!)).toMatchObject({ code: 'ERR_RDMC_ABORTED' });
     admit!();
@@ -169,8 +184,7 @@ describe('a group', () => {
       }),
     );
     await sent;
-    // One whole exchange among all members, in the same order as the group's news.
-    await Promise.all([nodes[1]!.createGroup({ id: 2, members: [1, 2] }), nodes[2]!.createGroup({ id: 2, members: [1, 2] })]);
+    await settleMessages(nodes);
     expect(closed).toBe(0);
     admit!();
     await Promise.all(closes);
@@ -185,6 +199,7 @@ describe('a group', () => {
     expect(await rejection(groups[1]!.close())).toBe(error);
     const others = await Promise.all([groups[0]!, groups[2]!].map((group) => rejection(group.close())));
     for (const other of others) expect(other).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 1 });
+    await settleMessages(nodes);
     const again = await createEverywhere(nodes, { id: 3, members: [0, 1, 2] });
     await Promise.all(again.map((group) => group.close()));
   });
@@ -206,9 +221,15 @@ describe('a group', () => {
   it('refuses unknown and wrong options', async () => {
     const [root, receiver] = await createEverywhere(nodes, { id: 5, members: [0, 1] });
     const region = await nodes[0]!.allocate(1);
-    expect(await rejection(root!.send(region, { sginal: 1 } as never))).toMatchObject({ code: 'ERR_RDMC_UNKNOWN_OPTION' });
-    expect(await rejection(root!.close({ timeoutMs: -1 }))).toMatchObject({ code: 'ERR_RDMC_INVALID_OPTION' });
-    expect(await rejection(root!.close({ timeout: 1 } as never))).toMatchObject({ code: 'ERR_RDMC_UNKNOWN_OPTION' });
+    expect(await rejection(root!.send(region, { sginal: 1 } as never))).toMatchObject({
+      code: 'ERR_RDMC_UNKNOWN_OPTION',
+    });
+    expect(await rejection(root!.close({ timeoutMs: -1 }))).toMatchObject({
+      code: 'ERR_RDMC_INVALID_OPTION',
+    });
+    expect(await rejection(root!.close({ timeout: 1 } as never))).toMatchObject({
+      code: 'ERR_RDMC_UNKNOWN_OPTION',
+    });
     await Promise.all([root!.close(), receiver!.close(), region.close()]);
   });
 });

@@ -1,6 +1,13 @@
 import { algorithms, type RdmcNode } from '@rdmc/group';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { collect, createEverywhere, filledRegion, sha256, startCluster, stopCluster } from './support/cluster.js';
+import {
+  collect,
+  createEverywhere,
+  filledRegion,
+  sha256,
+  startCluster,
+  stopCluster,
+} from './support/cluster.js';
 
 const BLOCK = 4096;
 const SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 10 * BLOCK + 17];
@@ -14,33 +21,36 @@ describe('multicast among nodes', () => {
   afterAll(() => stopCluster(nodes));
 
   const cases = algorithms.flatMap((algorithm) => [2, 3, 4, 5, 8].map((n) => ({ algorithm, n })));
-  it.each(cases)('$algorithm to $n members: every size arrives once, whole and in order', async ({ algorithm, n }) => {
-    const members = Array.from({ length: n }, (_, index) => index);
-    const racks = members.map((id) => id % 2);
-    const options = { id: 1, members, algorithm, racks, blockSizeBytes: BLOCK };
-    const [root, ...receivers] = await createEverywhere(nodes, options);
-    const collecting = receivers.map(collect);
-    const regions = await Promise.all(SIZES.map((size, seed) => filledRegion(nodes[0]!, size, seed)));
-    // All are queued before the first is through.
-    await Promise.all(
-      SIZES.map((lengthBytes, number) => root!.send({ region: regions[number]!, lengthBytes })),
-    );
-    await Promise.all([root!, ...receivers].map((group) => group.close()));
-    const expected = SIZES.map((sizeBytes, number) => ({
-      number,
-      sizeBytes,
-      hash: sha256(regions[number]!.view(0, sizeBytes)),
-    }));
-    for (const received of await Promise.all(collecting)) expect(received).toEqual(expected);
-    for (const receiver of receivers) {
-      const { firstBlockCopies, messagesReceived, bytesReceived, bytesExpected } = receiver.progress();
-      expect(messagesReceived).toBe(SIZES.length);
-      // One copy of one block per message that has bytes, and nothing else.
-      expect(firstBlockCopies).toBe(SIZES.length - 1);
-      expect(bytesReceived).toBe(bytesExpected);
-    }
-    await Promise.all(regions.map((region) => region.close()));
-  });
+  it.each(cases)(
+    '$algorithm to $n members: every size arrives once, whole and in order',
+    async ({ algorithm, n }) => {
+      const members = Array.from({ length: n }, (_, index) => index);
+      const racks = members.map((id) => id % 2);
+      const options = { id: 1, members, algorithm, racks, blockSizeBytes: BLOCK };
+      const [root, ...receivers] = await createEverywhere(nodes, options);
+      const collecting = receivers.map(collect);
+      const regions = await Promise.all(SIZES.map((size, seed) => filledRegion(nodes[0]!, size, seed)));
+      // All are queued before the first is through.
+      await Promise.all(
+        SIZES.map((lengthBytes, number) => root!.send({ region: regions[number]!, lengthBytes })),
+      );
+      await Promise.all([root!, ...receivers].map((group) => group.close()));
+      const expected = SIZES.map((sizeBytes, number) => ({
+        number,
+        sizeBytes,
+        hash: sha256(regions[number]!.view(0, sizeBytes)),
+      }));
+      for (const received of await Promise.all(collecting)) expect(received).toEqual(expected);
+      for (const receiver of receivers) {
+        const { firstBlockCopies, messagesReceived, bytesReceived, bytesExpected } = receiver.progress();
+        expect(messagesReceived).toBe(SIZES.length);
+        // One copy of one block per message that has bytes, and nothing else.
+        expect(firstBlockCopies).toBe(SIZES.length - 1);
+        expect(bytesReceived).toBe(bytesExpected);
+      }
+      await Promise.all(regions.map((region) => region.close()));
+    },
+  );
 
   it('sends several MiB in blocks of the automatic size', async () => {
     const size = 5 * 1024 * 1024 + 3;
@@ -72,7 +82,9 @@ describe('multicast among nodes', () => {
         const [root, ...receivers] = groups;
         const collecting = receivers.map(collect);
         const rootNode = nodes[members[0]!]!;
-        const regions = await Promise.all(sizes.map((size, seed) => filledRegion(rootNode, size, index * 7 + seed)));
+        const regions = await Promise.all(
+          sizes.map((size, seed) => filledRegion(rootNode, size, index * 7 + seed)),
+        );
         await Promise.all(regions.map((region) => root!.send(region)));
         await Promise.all(groups.map((group) => group.close()));
         const hashes = regions.map((region) => sha256(region.view()));
@@ -125,12 +137,17 @@ describe('multicast among nodes', () => {
 
   it('works over TCP as well', async () => {
     const others = await startCluster(3, { device: { device: 'soft', transport: 'tcp' } });
-    const [root, ...receivers] = await createEverywhere(others, { id: 1, members: [0, 1, 2], blockSizeBytes: 10_000 });
+    const [root, ...receivers] = await createEverywhere(others, {
+      id: 1,
+      members: [0, 1, 2],
+      blockSizeBytes: 10_000,
+    });
     const collecting = receivers.map(collect);
     const region = await filledRegion(others[0]!, 1_000_000, 8);
     await root!.send(region);
     await Promise.all([root!, ...receivers].map((group) => group.close()));
-    for (const received of await Promise.all(collecting)) expect(received[0]!.hash).toBe(sha256(region.view()));
+    for (const received of await Promise.all(collecting))
+      expect(received[0]!.hash).toBe(sha256(region.view()));
     await stopCluster(others);
   });
 });

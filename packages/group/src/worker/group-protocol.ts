@@ -21,22 +21,29 @@ export class GroupProtocol implements Protocol {
   onCommand(kind: number, request: number, payload: Uint8Array): void {
     switch (kind) {
       case Command.OPEN:
-        return this.#open(request, decodeJson<GroupSetup>(payload));
+        this.#open(request, decodeJson<GroupSetup>(payload));
+        break;
       case Command.PAIR:
-        return this.#createPair(request, decodeJson(payload));
+        this.#createPair(request, decodeJson(payload));
+        break;
       case Command.CONNECT:
-        return void this.#connect(request, decodeJson(payload));
+        void this.#connect(request, decodeJson(payload));
+        break;
       case Command.START:
-        this.#group(decodeNumbers(payload)[0]!)?.start();
-        return this.context.reply(request);
+        this.#groups.get(decodeNumbers(payload)[0]!)?.start();
+        this.context.reply(request);
+        break;
       case Command.SEND:
-        return this.#send(decodeNumbers(payload));
+        this.#send(decodeNumbers(payload));
+        break;
       case Command.PLACE:
-        return this.#place(decodeNumbers(payload));
+        this.#place(decodeNumbers(payload));
+        break;
       case Command.ABORT:
-        return void this.#abort(request, decodeNumbers(payload)[0]!);
+        void this.#abort(request, decodeNumbers(payload)[0]!);
+        break;
       default:
-        return this.context.fail(request, 'ERR_RDMC_UNKNOWN_COMMAND', `There is no group command ${kind}`);
+        this.context.fail(request, 'ERR_RDMC_UNKNOWN_COMMAND', `There is no group command ${kind}`);
     }
   }
 
@@ -81,20 +88,16 @@ export class GroupProtocol implements Protocol {
     }
   }
 
-  /** A group may be gone when what was sent to it arrives. */
-  #group(number: number): WorkerGroup | undefined {
-    return this.#groups.get(number);
-  }
-
+  /** The group may be gone when what was sent to it arrives. */
   #send([number, message, address, lkey, sizeBytes, blockSizeBytes]: number[]): void {
-    const group = this.#group(number!);
+    const group = this.#groups.get(number!);
     if (!group) return;
     group.machine.send(message!, address!, lkey!, sizeBytes!, blockSizeBytes!);
     this.#want(group);
   }
 
   #place([number, message, address, lkey]: number[]): void {
-    const group = this.#group(number!);
+    const group = this.#groups.get(number!);
     if (!group) return;
     group.machine.place(message!, address!, lkey!);
     this.#want(group);

@@ -56,3 +56,12 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & Reco
   }
   throw new Error('the promise resolved, and a rejection was expected');
 }
+
+/** Waits until everything the nodes have told each other so far has arrived: messages are in order per pair. */
+export async function settleMessages(nodes: readonly RdmcNode[]): Promise<void> {
+  const topic = 'test.settle';
+  const remove = nodes.map((node) => node.mesh.onRequest(topic, () => null));
+  const pairs = nodes.flatMap((node) => nodes.map((other) => ({ node, other })));
+  await Promise.all(pairs.map(({ node, other }) => node.mesh.request(other.id, topic, null)));
+  for (const unsubscribe of remove) unsubscribe();
+}

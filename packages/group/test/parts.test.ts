@@ -1,0 +1,186 @@
+import { createSchedule } from '@rdmc/schedule';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { automaticBlockSize, LEAST_AUTO_BLOCK_BYTES, MOST_AUTO_BLOCK_BYTES } from '../src/block-size.js';
+import { blockCount, blockLength } from '../src/blocks.js';
+import { CloseBarrier } from '../src/close-barrier.js';
+import { CONTROL_SEND_DEPTH, CONTROL_SIGNAL_EVERY, HEADER_WORDS } from '../src/constants.js';
+import { agreeOnDevice, attributesOf, type DeviceFacts } from '../src/device-agreement.js';
+import { parseMessage, parseVerdict } from '../src/wire-messages.js';
+import { Announcements } from '../src/worker/announcements.js';
+import { createCounters } from '../src/worker/counters.js';
+import { headerBlockSize, headerMessage, headerSize, writeHeader } from '../src/worker/header.js';
+import { Plans } from '../src/worker/plans.js';
+import type { GroupPort } from '../src/worker/port.js';
+
+describe('header', () => {
+  it('lies byte by byte where its drawing says', () => {
+    const words = new Uint32Array(2 * HEADER_WORDS);
+    writeHeader(words, 1, 0x1_2345_6789_abcd, 0x11223344, 0x55667788);
+    const bytes = Buffer.from(words.buffer, 16, 16);
+    expect(bytes.toString('hex')).toBe('cdab896745230100' + '44332211' + '88776655');
+    expect(words.subarray(0, HEADER_WORDS)).toEqual(new Uint32Array(HEADER_WORDS));
+  });
+
+  it('carries sizes up to 2^53 − 1', () => {
+    const words = new Uint32Array(HEADER_WORDS);
+    fc.assert(
+      fc.property(fc.maxSafeNat(), fc.nat(0xffff_ffff), fc.nat(0xffff_ffff), (size, block, message) => {
+        writeHeader(words, 0, size, block, message);
+        expect([headerSize(words, 0), headerBlockSize(words, 0), headerMessage(words, 0)]).toEqual([
+          size,
+          block,
+          message,
+        ]);
+      }),
+    );
+  });
+});
+
+describe('blocks', () => {
+  it('cover a message exactly, whatever its size', () => {
+    fc.assert(
+      fc.property(fc.nat(10_000), fc.integer({ min: 1, max: 300 }), (size, blockSize) => {
+        const lengths = Array.from({ length: blockCount(size, blockSize) }, (_, block) =>
+          blockLength(size, blockSize, block),
+        );
+        expect(lengths.length).toBeGreaterThan(0);
+        expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(size);
+        for (const length of lengths) expect(length).toBeLessThanOrEqual(blockSize);
+      }),
+    );
+  });
+
+  it('are counted beyond 4 GiB', () => {
+    const size = 5 * 2 ** 30 + 1;
+    expect(blockCount(size, 2 ** 20)).toBe(5121);
+    expect(blockLength(size, 2 ** 20, 5120)).toBe(1);
+  });
+});
+
+describe('automatic block size', () => {
+  it('is a power of two within its limits, and never shrinks as messages grow', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), fc.maxSafeNat(), fc.integer({ min: 2, max: 1000 }), (a, b, nodes) => {
+        const [small, large] = [Math.min(a, b), Math.max(a, b)].map((size) =>
+          automaticBlockSize(size, nodes),
+        );
+        expect(small).toBeLessThanOrEqual(large!);
+        expect(Math.log2(small!) % 1).toBe(0);
+        expect(small).toBeGreaterThanOrEqual(LEAST_AUTO_BLOCK_BYTES);
+        expect(large).toBeLessThanOrEqual(MOST_AUTO_BLOCK_BYTES);
+      }),
+    );
+  });
+
+  it('makes small messages one block', () => {
+    for (const size of [0, 1, 65_536]) expect(blockCount(size, automaticBlockSize(size, 8))).toBe(1);
+  });
+});
+
+describe('plans', () => {
+  it('read the schedule in any chunks, kept or sliding', () => {
+    for (const blocks of [1, 1000, 1025, 70_000]) {
+      const topology = { algorithm: 'binomial-pipeline', nodes: 6, rank: 3 } as const;
+      const { algorithm, nodes } = topology;
+      const schedule = createSchedule({ algorithm, nodes, blocks });
+      const { sendsTo, receivesFrom } = schedule.neighbours(3);
+      const neighbours = [...new Set([...sendsTo, ...receivesFrom])];
+      const plan = new Plans(topology, neighbours).for(blocks);
+      const part = schedule.rank(3);
+      const sends = part.sends.map(({ to, block }) => [neighbours.indexOf(to), block]);
+      const found: number[][] = [];
+      for (let i = 0; plan.sends.has(i); i += 1) found.push([plan.sends.pair(i), plan.sends.block(i)]);
+      expect(found).toEqual(sends);
+      const receives: number[] = [];
+      for (let i = 0; plan.receives.has(i); i += 1) receives.push(plan.receives.block(i));
+      expect(receives).toEqual(part.receives.map(({ block }) => block));
+    }
+  });
+
+  it('are made once for messages of the same number of blocks', () => {
+    const plans = new Plans({ algorithm: 'chain', nodes: 3, rank: 1 }, [0, 2]);
+    const first = plans.for(10);
+    expect(plans.for(10)).toBe(first);
+    for (let blocks = 20; blocks < 40; blocks += 1) plans.for(blocks);
+    expect(plans.for(10)).not.toBe(first);
+    expect(plans.for(100_000)).not.toBe(plans.for(100_000));
+  });
+});
+
+describe('announcements', () => {
+  it('wait while their queue is full, and then say all at once', () => {
+    const told: [number, number][] = [];
+    const port = { announce: (_: number, count: number, confirm: number) => told.push([count, confirm]) };
+    const announcements = new Announcements(port as unknown as GroupPort, createCounters(), 1, 64);
+    for (let i = 0; i < CONTROL_SEND_DEPTH + 10; i += 1) {
+      announcements.posted(0);
+      announcements.tell();
+    }
+    expect(told).toHaveLength(CONTROL_SEND_DEPTH);
+    expect(told.filter(([, confirm]) => confirm !== 0).map(([, confirm]) => confirm)).toEqual([
+      16, 32, 48, 64,
+    ]);
+    announcements.confirmed(0, CONTROL_SIGNAL_EVERY);
+    announcements.tell();
+    expect(told.at(-1)).toEqual([CONTROL_SEND_DEPTH + 10, 0]);
+  });
+});
+
+describe('close barrier', () => {
+  it('is complete when the root has sent and all have stored', () => {
+    const barrier = new CloseBarrier([5, 6, 7], 6);
+    expect(barrier.storesNow(0)).toBe(false);
+    barrier.stored(7);
+    barrier.sent(2);
+    expect(barrier.storesNow(1)).toBe(false);
+    expect(barrier.ownPartDone).toBe(false);
+    expect(barrier.pending).toEqual([6]);
+    expect(barrier.complete).toBe(false);
+    expect(barrier.storesNow(2)).toBe(true);
+    expect(barrier.storesNow(2)).toBe(false);
+    expect(barrier.ownPartDone).toBe(true);
+    expect(barrier.complete).toBe(true);
+  });
+});
+
+describe('agreement on a device', () => {
+  const facts: DeviceFacts = { device: 'soft', insists: false, transport: 'auto', host: 'a' };
+  const agree = (own: Partial<DeviceFacts>, theirs: Partial<DeviceFacts>): string => {
+    const attributes = attributesOf({ ...facts, ...theirs });
+    const peer = { id: 2, attributes, address: { host: 'h', port: 1 }, state: 'connected' as const };
+    return agreeOnDevice(1, { ...facts, ...own }, [peer]);
+  };
+  const mismatch = expect.objectContaining({ code: 'ERR_RDMC_DEVICE_MISMATCH' });
+
+  it('takes what all have, and soft where they differ', () => {
+    expect(agree({}, {})).toBe('soft');
+    expect(agree({ device: 'ibverbs' }, { device: 'ibverbs' })).toBe('ibverbs');
+    expect(agree({ device: 'ibverbs' }, {})).toBe('soft');
+    expect(agree({}, { device: 'ibverbs' })).toBe('soft');
+    expect(agree({ host: 'b' }, {})).toBe('soft');
+  });
+
+  it('refuses what cannot work', () => {
+    expect(() => agree({ device: 'ibverbs', insists: true }, {})).toThrow(mismatch);
+    expect(() => agree({}, { device: 'ibverbs', insists: true })).toThrow(mismatch);
+    expect(() => agree({ transport: 'tcp' }, {})).toThrow(mismatch);
+    expect(() => agree({ transport: 'shm' }, { transport: 'shm', host: 'b' })).toThrow(mismatch);
+  });
+});
+
+describe('messages over the mesh', () => {
+  it('are taken only in their form', () => {
+    const stored = { type: 'stored', group: 1, nonce: 'a', to: 'b' };
+    expect(parseMessage(stored)).toEqual(stored);
+    for (const wrong of [null, 1, 'x', [], {}, { type: 'toString', group: 1 }, { ...stored, group: 'a' }]) {
+      expect(parseMessage(wrong)).toBeUndefined();
+    }
+    for (const field of ['nonce', 'to']) expect(parseMessage({ ...stored, [field]: 5 })).toBeUndefined();
+    const create = { type: 'create', group: 1, nonce: 'a', agreement: null, address: null };
+    expect(parseMessage(create)).toBeUndefined();
+    expect(parseVerdict({ culprit: 1, code: 'x', reason: 'y' })).toBeDefined();
+    expect(parseVerdict({ culprit: '1', code: 'x', reason: 'y' })).toBeUndefined();
+    expect(parseVerdict(null)).toBeUndefined();
+  });
+});

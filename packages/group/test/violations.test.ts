@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { HEADER_BYTES, HEADER_WORDS } from '../src/constants.js';
+import { createCounters } from '../src/worker/counters.js';
+import { writeHeader } from '../src/worker/header.js';
+import { GroupMachine } from '../src/worker/machine.js';
+import { type GroupPort, ProtocolViolation } from '../src/worker/port.js';
+
+const WINDOW = 4;
+const MAX_BLOCK = 16;
+
+/** Rank 1 of a chain of three: blocks come from pair 0, and go to pair 1. */
+function relay() {
+  const headers = new Uint32Array(2 * WINDOW * HEADER_WORDS);
+  const posted: { pair: number; slot: number }[] = [];
+  const port: GroupPort = {
+    receive: (pair, slot) => posted.push({ pair, slot }),
+    send: () => {},
+    receiveAnnouncement: () => {},
+    announce: () => {},
+    copy: () => {},
+    incoming: () => {},
+    finished: () => {},
+  };
+  const machine = new GroupMachine(
+    {
+      topology: { algorithm: 'chain', nodes: 3, rank: 1 },
+      neighbours: [0, 2],
+      firstPair: 0,
+      receiveWindow: WINDOW,
+      sendWindow: WINDOW,
+      maxBlockBytes: MAX_BLOCK,
+      buffersAddress: 0,
+      buffersLkey: 1,
+      headers,
+      counters: createCounters(),
+    },
+    port,
+  );
+  machine.advance();
+  return { machine, headers, posted };
+}
+
+describe('what breaks the rules of the wire', () => {
+  it('accepts a message as the schedule says', () => {
+    const { machine, headers, posted } = relay();
+    expect(posted).toEqual([{ pair: 0, slot: 0 }]);
+    writeHeader(headers, 0, 40, MAX_BLOCK, 0);
+    machine.blockArrived(0, 0, HEADER_BYTES + MAX_BLOCK);
+    machine.place(0, 1000, 2);
+    machine.advance();
+    // The two other blocks, and the first one of the next message.
+    expect(posted).toHaveLength(4);
+    writeHeader(headers, posted[1]!.slot, 40, MAX_BLOCK, 0);
+    machine.blockArrived(posted[1]!.slot, 1, HEADER_BYTES + MAX_BLOCK);
+  });
+
+  it.each([
+    ['another block', { immediate: 1 }],
+    ['too few bytes', { bytes: HEADER_BYTES + 15 }],
+    ['too many bytes', { bytes: HEADER_BYTES + 17 }],
+    ['another message', { message: 1 }],
+    ['blocks larger than agreed', { blockSize: MAX_BLOCK + 1 }],
+    ['blocks of no bytes', { blockSize: 0 }],
+    ['a size beyond all bounds', { size: 2 ** 60 }],
+    ['more blocks than a message has', { size: 2 ** 40, blockSize: 1, bytes: HEADER_BYTES + 1 }],
+  ])('refuses %s as the first', (_name, wrong) => {
+    const { machine, headers } = relay();
+    const good = {
+      immediate: 0,
+      bytes: HEADER_BYTES + MAX_BLOCK,
+      message: 0,
+      blockSize: MAX_BLOCK,
+      size: 40,
+    };
+    const { immediate, bytes, message, blockSize, size } = { ...good, ...wrong };
+    writeHeader(headers, 0, size, blockSize, message);
+    expect(() => machine.blockArrived(0, immediate, bytes)).toThrow(
+      expect.objectContaining({ name: 'ProtocolViolation', pair: 0 }),
+    );
+  });
+
+  it.each([
+    ['another block', { immediate: 2 }],
+    ['another size', { size: 41 }],
+    ['another block size', { blockSize: 8 }],
+    ['another message', { message: 7 }],
+    ['too few bytes', { bytes: HEADER_BYTES }],
+  ])('refuses %s later', (_name, wrong) => {
+    const { machine, headers, posted } = relay();
+    writeHeader(headers, 0, 40, MAX_BLOCK, 0);
+    machine.blockArrived(0, 0, HEADER_BYTES + MAX_BLOCK);
+    machine.place(0, 1000, 2);
+    machine.advance();
+    const { slot } = posted[1]!;
+    const good = {
+      immediate: 1,
+      bytes: HEADER_BYTES + MAX_BLOCK,
+      message: 0,
+      blockSize: MAX_BLOCK,
+      size: 40,
+    };
+    const { immediate, bytes, message, blockSize, size } = { ...good, ...wrong };
+    writeHeader(headers, slot, size, blockSize, message);
+    expect(() => machine.blockArrived(slot, immediate, bytes)).toThrow(ProtocolViolation);
+  });
+
+  it('refuses announcements of more receives than the window, and of fewer than before', () => {
+    const { machine } = relay();
+    machine.announced(1, 3);
+    expect(() => machine.announced(1, 2)).toThrow(ProtocolViolation);
+    expect(() => machine.announced(1, WINDOW + 1)).toThrow(ProtocolViolation);
+    machine.announced(1, WINDOW);
+  });
+});
