@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import type { NodeOptions } from '@rdmc/group';
+import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
+import { MemberProcess } from './member-process.js';
+
+const JOIN_DEADLINE_MS = 40_000;
+const EXIT_DEADLINE_MS = 10_000;
+/** In a child, the socket it inherits: 0 to 2 are the standard streams, 3 the channel to its parent. */
+const INHERITED_FD = 4;
+
+export interface ClusterOptions {
+  readonly host?: '127.0.0.1' | '::1';
+  /** Options of every member. */
+  readonly node?: Partial<NodeOptions>;
+  /** Options of single members, by id; they go before those of all. */
+  readonly of?: Readonly<Record<number, Partial<NodeOptions>>>;
+}
+
+const open = new Set<Cluster>();
+
+/** For `afterEach`: ends what tests left, and fails when something of theirs is still there afterwards. */
+export async function endClusters(): Promise<void> {
+  const clusters = [...open];
+  open.clear();
+  await Promise.all(clusters.map((cluster) => cluster.end()));
+}
+
+/** Members 0 to n − 1, each in a process of its own. */
+export class Cluster {
+  private constructor(
+    readonly members: readonly MemberProcess[],
+    readonly list: readonly Member[],
+    private readonly options: ClusterOptions,
+  ) {}
+
+  /** Starts the processes; nobody joins yet. */
+  static async spawn(n: number, options: ClusterOptions = {}): Promise<Cluster> {
+    const reserved = await reserveLoopbackPorts(n, options.host);
+    const list = reserved.map(({ host, port }, id) => ({ id, host, port }));
+    const members = reserved.map(({ server }, id) => new MemberProcess(id, server));
+    const cluster = new Cluster(members, list, options);
+    open.add(cluster);
+    await Promise.all(members.map((member) => member.event('ready')));
+    return cluster;
+  }
+
+  /** Starts the processes and lets all of them join. */
+  static async start(n: number, options: ClusterOptions = {}): Promise<Cluster> {
+    const cluster = await Cluster.spawn(n, options);
+    await cluster.all((member) => cluster.join(member));
+    return cluster;
+  }
+
+  get ids(): number[] {
+    return this.members.map(({ id }) => id);
+  }
+
+  async join(member: MemberProcess, options: object = {}): Promise<void> {
+    const { node, of } = this.options;
+    const base = { id: member.id, members: this.list, server: { fd: INHERITED_FD } };
+    const given = { ...base, ...node, ...of?.[member.id], ...options };
+    const { sockets } = await member.call<{ sockets: string[] }>('join', given, JOIN_DEADLINE_MS);
+    member.sockets = sockets;
+  }
+
+  at(id: number): MemberProcess {
+    return this.members[id]!;
+  }
+
+  except(...gone: number[]): MemberProcess[] {
+    return this.members.filter(({ id }) => !gone.includes(id));
+  }
+
+  all<T>(action: (member: MemberProcess) => Promise<T>, members = this.members): Promise<T[]> {
+    return Promise.all(members.map(action));
+  }
+
+  /** Creates a group at all its members; the first of `ids` is its root. */
+  async createGroup(id: number, ids: readonly number[], options: object = {}): Promise<void> {
+    await Promise.all(
+      ids.map((member) => this.at(member).call('createGroup', { id, members: ids, ...options })),
+    );
+  }
+
+  /** The groups end well, the nodes leave, and every process ends by itself with code 0. */
+  async leave(): Promise<void> {
+    const answers = this.members.filter(({ alive }) => alive).map((member) => leave(member));
+    await Promise.all(answers);
+  }
+
+  /** Kills what is left of this cluster, and fails when any of it is then still there. */
+  async end(): Promise<void> {
+    open.delete(this);
+    for (const member of this.members) member.signal('SIGKILL');
+    await this.all(({ exited }) => exited);
+    const names = new Set(this.members.flatMap(({ sockets }) => sockets));
+    const left = readFileSync('/proc/net/unix', 'utf8')
+      .split('\n')
+      .map((line) => line.split(/\s+/)[7])
+      .filter((name) => name !== undefined && names.has(name));
+    if (left.length > 0) throw new Error(`Sockets of processes that are gone: ${left.join(', ')}`);
+  }
+}
+
+async function leave(member: MemberProcess): Promise<void> {
+  // The member disconnects instead of answering.
+  const left = member.call('leave', {}, EXIT_DEADLINE_MS).catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `Member ${member.id} (process ${member.pid}) left, but did not end within ${EXIT_DEADLINE_MS} ms`;
+    timer = setTimeout(() => reject(new Error(message)), EXIT_DEADLINE_MS);
+  });
+  const { code, signal } = await Promise.race([member.exited, late]).finally(() => clearTimeout(timer));
+  await left;
+  if (code !== 0)
+    throw new Error(`Member ${member.id} ended with ${code ?? signal} after leaving: ${member.stderr}`);
+}

@@ -1,0 +1,126 @@
+import { open } from 'node:fs/promises';
+import { encodeError, now, raise } from './member-io.mjs';
+import { findDifference, sha256Of, writePattern } from './pattern.mjs';
+
+const FILE_CHUNK_BYTES = 4 << 20;
+const LOOK_EVERY_MS = 2;
+
+/**
+ * One group at this member. A receiver tells its parent of every message:
+ * with `expect` ({ seed, variants }) whether it is that content, otherwise its SHA-256.
+ * It keeps the first `keep` messages in memory, to look at them again later.
+ */
+export function memberGroup(node, group, { expect, keep = 0 }) {
+  const kept = [];
+  const regions = new Map();
+
+  async function inspect(message) {
+    const { number, sizeBytes } = message;
+    const piece = pieces(message);
+    if (!expect) return { sha256: await sha256Of(sizeBytes, piece) };
+    const seed = expect.seed + (number % expect.variants);
+    return { differsAt: await findDifference(seed, sizeBytes, piece) };
+  }
+
+  async function receive() {
+    try {
+      for await (const message of group) {
+        const at = now();
+        const { number, sizeBytes } = message;
+        raise('message', { group: group.id, number, sizeBytes, arrivedAt: at, ...(await inspect(message)) });
+        if (kept.length < keep) kept.push(message);
+        else message.release();
+      }
+      raise('end', { group: group.id, error: null });
+    } catch (error) {
+      raise('end', { group: group.id, error: encodeError(error) });
+    }
+  }
+
+  async function regionOf(seed, sizeBytes) {
+    const name = `${seed}/${sizeBytes}`;
+    if (!regions.has(name)) {
+      const region = await node.allocate(sizeBytes);
+      await writePattern(seed, sizeBytes, (at, bytes) => region.view(at, bytes.length).set(bytes));
+      regions.set(name, region);
+    }
+    return regions.get(name);
+  }
+
+  function settled(promise) {
+    return promise.then(
+      () => ({ at: now(), error: null }),
+      (error) => ({ at: now(), error: encodeError(error) }),
+    );
+  }
+
+  function watch(look) {
+    return new Promise((resolve) => {
+      const timer = setInterval(() => {
+        const seen = look();
+        if (seen === undefined) return;
+        clearInterval(timer);
+        resolve(seen);
+      }, LOOK_EVERY_MS);
+    });
+  }
+
+  if (!group.isRoot) void receive();
+
+  return {
+    /** Sends `count` messages at once: message i has the content of seed + i modulo `variants`. */
+    async send({ seed, sizeBytes, count = 1, variants = 1 }) {
+      const contents = [];
+      for (let variant = 0; variant < variants; variant += 1)
+        contents.push(await regionOf(seed + variant, sizeBytes));
+      raise('sending', { group: group.id });
+      const sends = Array.from({ length: count }, (_, i) =>
+        settled(group.send(contents[i % variants], { lengthBytes: sizeBytes })),
+      );
+      return Promise.all(sends);
+    },
+    async sendFile(path) {
+      const file = await open(path);
+      const { size } = await file.stat();
+      const region = await node.allocate(size);
+      for (let at = 0; at < size; ) {
+        const length = Math.min(FILE_CHUNK_BYTES, size - at);
+        at += (await file.read(region.view(at, length), 0, length)).bytesRead;
+      }
+      await file.close();
+      await group.send(region);
+      return { sizeBytes: size };
+    },
+    progress: () => group.progress(),
+    /** Resolves when a number of the progress is `least`, at the least. */
+    reached: (field, least) =>
+      watch(() => {
+        const progress = group.progress();
+        return progress[field] >= least ? { at: now(), progress } : undefined;
+      }),
+    /** Resolves when nothing was received for `quietMs`. */
+    stalled(quietMs) {
+      let last = -1;
+      let since = now();
+      return watch(() => {
+        const { bytesReceived, bytesSent } = group.progress();
+        if (bytesReceived + bytesSent !== last) {
+          last = bytesReceived + bytesSent;
+          since = now();
+        }
+        return now() - since >= quietMs ? { progress: group.progress() } : undefined;
+      });
+    },
+    /** Looks at the messages kept once more. */
+    verifyKept: () =>
+      Promise.all(kept.map(async (message) => ({ number: message.number, ...(await inspect(message)) }))),
+    async close(options) {
+      const { error, at } = await settled(group.close(options));
+      return { error, at, progress: group.progress() };
+    },
+  };
+}
+
+function pieces(message) {
+  return (at, length) => message.region.view(message.offset + at, length);
+}

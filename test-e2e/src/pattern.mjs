@@ -1,0 +1,56 @@
+import { createCipheriv, createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+
+/*
+ * Content anybody can compute from a number: the key stream of AES-128 in counter mode, with the seed as its key.
+ * No part of it resembles another, so a block in a wrong place, or of another message, does not go unnoticed.
+ */
+const CHUNK_BYTES = 1 << 20;
+const zeros = Buffer.alloc(CHUNK_BYTES);
+
+function* chunks(seed, sizeBytes) {
+  const key = Buffer.alloc(16);
+  key.writeUInt32LE(seed >>> 0, 0);
+  const cipher = createCipheriv('aes-128-ctr', key, Buffer.alloc(16));
+  for (let at = 0; at < sizeBytes; at += CHUNK_BYTES) {
+    const length = Math.min(CHUNK_BYTES, sizeBytes - at);
+    yield { at, bytes: cipher.update(length === CHUNK_BYTES ? zeros : zeros.subarray(0, length)) };
+  }
+}
+
+/** Writes the content of `seed` through `put(at, bytes)`. */
+export async function writePattern(seed, sizeBytes, put) {
+  for (const { at, bytes } of chunks(seed, sizeBytes)) {
+    put(at, bytes);
+    await setImmediate();
+  }
+}
+
+/**
+ * Where `piece(at, length)` first differs from the content of `seed`, within a chunk; −1 where it is the same.
+ * Between chunks others have their turn: a member that is busy for long gives no sign of life.
+ */
+export async function findDifference(seed, sizeBytes, piece) {
+  for (const { at, bytes } of chunks(seed, sizeBytes)) {
+    if (bytes.compare(piece(at, bytes.length)) !== 0) return at;
+    await setImmediate();
+  }
+  return -1;
+}
+
+/** SHA-256, in hex, of what `piece(at, length)` gives for `sizeBytes` bytes. */
+export async function sha256Of(sizeBytes, piece) {
+  const hash = createHash('sha256');
+  for (let at = 0; at < sizeBytes; at += CHUNK_BYTES) {
+    hash.update(piece(at, Math.min(CHUNK_BYTES, sizeBytes - at)));
+    await setImmediate();
+  }
+  return hash.digest('hex');
+}
+
+/** SHA-256, in hex, of the content of `seed`. */
+export function sha256OfPattern(seed, sizeBytes) {
+  const hash = createHash('sha256');
+  for (const { bytes } of chunks(seed, sizeBytes)) hash.update(bytes);
+  return hash.digest('hex');
+}

@@ -1,0 +1,51 @@
+import { expect } from 'vitest';
+import type { Cluster } from './cluster.js';
+import type { MemberProcess } from './member-process.js';
+import type { Closed, Outcome, RemoteError } from './member-types.js';
+import type { Content } from './stream.js';
+
+/** From the death of a member to the news at every survivor. */
+export const NEWS_WITHIN_MS = 2_000;
+
+/** Every message a member was given by a group is the right one, and they came in order, without a gap. */
+export function expectOrderedAndExact(member: MemberProcess, group: number): number {
+  const messages = member.messages(group);
+  expect(
+    messages.map(({ number }) => number),
+    `order of the messages at member ${member.id}`,
+  ).toEqual(messages.map((_, index) => index));
+  for (const { number, differsAt } of messages) {
+    expect(differsAt, `content of message ${number} at member ${member.id}`).toBe(-1);
+  }
+  return messages.length;
+}
+
+/** An error that says who was lost, in time where that is asked. */
+export function expectLost(error: RemoteError | null | undefined, lost: number): void {
+  expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: lost });
+  expect(error!.message).toContain(`member ${lost}`);
+}
+
+/** Survivors make a group in the processes they are, transfer, compare, and close it well. */
+export async function transferAmong(
+  cluster: Cluster,
+  ids: readonly number[],
+  id: number,
+  options: object = {},
+): Promise<void> {
+  const stream: Content = { seed: 7_000 + id, variants: 2 };
+  await cluster.createGroup(id, ids, { expect: stream, ...options });
+  const [root, ...receivers] = ids.map((each) => cluster.at(each));
+  const sizeBytes = 3 * 1024 * 1024 + 1;
+  const sent = await root!.call<Outcome[]>('send', { group: id, sizeBytes, count: 3, ...stream });
+  for (const { error } of sent) expect(error).toBeNull();
+  const closed = await cluster.all(
+    (member) => member.call<Closed>('close', { group: id }),
+    [root!, ...receivers],
+  );
+  for (const { error } of closed) expect(error).toBeNull();
+  for (const receiver of receivers) {
+    await receiver.event('end', ({ group }) => group === id);
+    expect(expectOrderedAndExact(receiver, id)).toBe(3);
+  }
+}

@@ -1,0 +1,51 @@
+import type { Cluster } from './cluster.js';
+import type { Outcome, Reached } from './member-types.js';
+
+/** Content whose messages differ from one to the next. */
+export interface Content {
+  readonly seed: number;
+  readonly variants: number;
+}
+
+export interface StreamOptions extends Content {
+  readonly group: number;
+  /** The root first. */
+  readonly ids: readonly number[];
+  readonly sizeBytes: number;
+  readonly count: number;
+  /** Messages that must have arrived at every receiver before it is a stream; a fraction means "in the middle of one". */
+  readonly arrived?: number;
+  /** Further options of the group. */
+  readonly options?: object;
+}
+
+export interface Stream {
+  readonly cluster: Cluster;
+  readonly options: StreamOptions;
+  /** What becomes of each send, once all have ended. */
+  readonly sends: Promise<Outcome[]>;
+}
+
+/**
+ * Many messages queued at once. Resolves in the middle of them: every receiver has some whole and one in part, others
+ * are still queued.
+ */
+export async function startStream(cluster: Cluster, options: StreamOptions): Promise<Stream> {
+  const { group, ids, sizeBytes, count, seed, variants, arrived = 2.5 } = options;
+  const [root, ...receivers] = ids.map((id) => cluster.at(id));
+  await cluster.createGroup(group, ids, {
+    blockSizeBytes: 256 * 1024,
+    expect: { seed, variants },
+    keep: 2,
+    ...options.options,
+  });
+  const sends = root!.call<Outcome[]>('send', { group, seed, variants, sizeBytes, count }, 60_000);
+  // Whoever wants to know awaits it; a test that fails earlier does not.
+  sends.catch(() => {});
+  const least = arrived * sizeBytes;
+  await cluster.all(
+    (member) => member.call<Reached>('reached', { group, field: 'bytesReceived', least }),
+    receivers,
+  );
+  return { cluster, options, sends };
+}

@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Cluster, endClusters } from '../src/cluster.js';
+import type { MemberProcess } from '../src/member-process.js';
+import type { Closed } from '../src/member-types.js';
+import { expectLost, expectOrderedAndExact, transferAmong } from '../src/proof.js';
+import { type Stream, startStream } from '../src/stream.js';
+
+const GROUP = 1;
+const IDS = [0, 1, 2, 3];
+const MIB = 1024 * 1024;
+const QUIET_MS = 300;
+const stream = { group: GROUP, ids: IDS, seed: 300, variants: 3, sizeBytes: 8 * MIB };
+
+afterEach(endClusters);
+
+/** Stops a member in the middle of a stream, and waits until that has brought the others to a halt. */
+async function stop(cluster: Cluster, id: number): Promise<void> {
+  cluster.at(id).signal('SIGSTOP');
+  await cluster.all(
+    (member) => member.call('stalled', { group: GROUP, quietMs: QUIET_MS }),
+    cluster.except(id),
+  );
+}
+
+async function expectAllArrived({ cluster, sends }: Stream, count: number): Promise<void> {
+  for (const { error } of await sends) expect(error).toBeNull();
+  for (const { error } of await cluster.all((member) => member.call<Closed>('close', { group: GROUP }))) {
+    expect(error).toBeNull();
+  }
+  for (const receiver of cluster.except(0)) {
+    await receiver.event('end', ({ error }) => error === null);
+    expect(expectOrderedAndExact(receiver, GROUP)).toBe(count);
+  }
+}
+
+function failuresSeenBy(members: readonly MemberProcess[]): unknown[] {
+  return members.flatMap(({ events }) => events.filter(({ event }) => event === 'memberFailed'));
+}
+
+describe('a member that is stopped (SIGSTOP) in the middle of a transfer', () => {
+  it.each([
+    ['the root', 0],
+    ['a receiver', 2],
+  ])('and goes on before it counts as silent: %s; nothing is lost', async (_who, stopped) => {
+    const cluster = await Cluster.start(IDS.length);
+    const count = 60;
+    const running = await startStream(cluster, { ...stream, count });
+    await stop(cluster, stopped);
+    expect(failuresSeenBy(cluster.members)).toEqual([]);
+    cluster.at(stopped).signal('SIGCONT');
+    await expectAllArrived(running, count);
+    expect(failuresSeenBy(cluster.members)).toEqual([]);
+    await cluster.leave();
+  });
+
+  it.each([
+    ['the root', 0],
+    ['a relay', 1],
+  ])(
+    'for too long: %s is named, the others go on, and it harms nobody when it wakes',
+    async (_who, stopped) => {
+      const cluster = await Cluster.start(IDS.length, { node: { heartbeatMs: 100, silenceTimeoutMs: 700 } });
+      const { sends } = await startStream(cluster, { ...stream, count: 2000 });
+      cluster.at(stopped).signal('SIGSTOP');
+      const others = cluster.except(stopped);
+      for (const member of others) {
+        await member.event('memberFailed', (event) => event.member === stopped);
+        if (member.id !== 0) expectLost((await member.event('end')).error, stopped);
+        expectLost((await member.call<Closed>('close', { group: GROUP })).error, stopped);
+      }
+      expect(failuresSeenBy(others)).toContainEqual(
+        expect.objectContaining({ member: stopped, code: 'ERR_RDMC_MESH_MEMBER_SILENT' }),
+      );
+      // The memory in which the stopped one was writing is used again, while it sleeps and while it wakes.
+      const after = { ...stream, group: GROUP + 1, seed: 900, ids: others.map(({ id }) => id), count: 2 };
+      const next = await startStream(cluster, { ...after, arrived: 2 });
+      await next.sends;
+      cluster.at(stopped).signal('SIGCONT');
+      const evicted = await cluster.at(stopped).event('memberFailed');
+      expect(others.map(({ id }) => id)).toContain(evicted.member);
+      const { error } = await cluster.at(stopped).call<Closed>('close', { group: GROUP });
+      expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST' });
+      if (stopped === 0) await sends;
+      for (const id of after.ids.slice(1)) await expectBothStill(cluster.at(id), after.group);
+      for (const member of others.filter(({ id }) => id !== 0)) expectOrderedAndExact(member, GROUP);
+      await transferAmong(cluster, after.ids, GROUP + 2);
+      await cluster.leave();
+    },
+  );
+});
+
+/** What came before the stopped member woke is the same after it did. */
+async function expectBothStill(member: MemberProcess, group: number): Promise<void> {
+  const kept = await member.call('verifyKept', { group });
+  expect(kept).toEqual([0, 1].map((number) => ({ number, differsAt: -1 })));
+}

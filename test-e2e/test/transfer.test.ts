@@ -1,0 +1,54 @@
+import { algorithms } from '@rdmc/group';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Cluster, type ClusterOptions, endClusters } from '../src/cluster.js';
+import type { Closed, Outcome } from '../src/member-types.js';
+import { sha256OfPattern } from '../src/pattern.mjs';
+
+const BLOCK_BYTES = 65_536;
+const SIZES = [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 10 * 1024 * 1024 + 7];
+const SEED = 1;
+const digests = SIZES.map((sizeBytes) => sha256OfPattern(SEED, sizeBytes));
+
+afterEach(endClusters);
+
+/** The members of a group, with a root that differs from group to group. */
+function rotated(n: number, by: number): number[] {
+  return Array.from({ length: n }, (_, rank) => (rank + by) % n);
+}
+
+/** Sends one message of each size; every receiver must tell the right hash of each, in order, and close. */
+async function multicast(cluster: Cluster, id: number, ids: number[], algorithm: string): Promise<void> {
+  const racks = algorithm === 'hybrid' ? ids.map((_, rank) => rank % 3) : undefined;
+  await cluster.createGroup(id, ids, { algorithm, blockSizeBytes: BLOCK_BYTES, ...(racks && { racks }) });
+  const [root, ...receivers] = ids.map((member) => cluster.at(member));
+  for (const sizeBytes of SIZES) {
+    const [outcome] = await root!.call<Outcome[]>('send', { group: id, seed: SEED, sizeBytes });
+    expect(outcome!.error).toBeNull();
+  }
+  const closed = await cluster.all(
+    (member) => member.call<Closed>('close', { group: id }),
+    [root!, ...receivers],
+  );
+  for (const { error } of closed) expect(error).toBeNull();
+  for (const receiver of receivers) {
+    await receiver.event('end', ({ group, error }) => group === id && error === null);
+    const got = receiver.messages(id).map(({ number, sizeBytes, sha256 }) => ({ number, sizeBytes, sha256 }));
+    expect(got).toEqual(SIZES.map((sizeBytes, number) => ({ number, sizeBytes, sha256: digests[number] })));
+  }
+}
+
+async function everyAlgorithm(n: number, options: ClusterOptions = {}): Promise<void> {
+  const cluster = await Cluster.start(n, options);
+  for (const [index, algorithm] of algorithms.entries()) {
+    await multicast(cluster, index, rotated(n, index), algorithm);
+  }
+  await cluster.leave();
+}
+
+describe('every algorithm and every kind of size, hash for hash', () => {
+  it.each([2, 3, 4, 5, 6, 7, 8])('among %i processes', (n) => everyAlgorithm(n));
+
+  it('over IPv6', () => everyAlgorithm(3, { host: '::1' }));
+
+  it('with a cluster key', () => everyAlgorithm(3, { node: { key: 'k'.repeat(32) } }));
+});
