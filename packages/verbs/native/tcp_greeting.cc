@@ -6,7 +6,7 @@
 #include <sys/random.h>
 
 #include <cerrno>
-#include <cstring>
+#include <string>
 #include <string_view>
 
 #include "failure.h"
@@ -21,13 +21,13 @@ void tcpNonce(uint8_t (&nonce)[kTcpNonceBytes]) {
 
 TcpMac tcpProof(const std::vector<uint8_t>& key, TcpRole role, const TcpHello& hello, const uint8_t* listenerNonce) {
   const std::string_view label = role == TcpRole::kInitiator ? "rdmc-tcp-1 initiator" : "rdmc-tcp-1 listener";
-  std::vector<uint8_t> message(label.begin(), label.end());
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&hello);
-  message.insert(message.end(), bytes, bytes + sizeof hello);
-  message.insert(message.end(), listenerNonce, listenerNonce + kTcpNonceBytes);
+  std::string message(label);
+  message.append(reinterpret_cast<const char*>(&hello), sizeof hello);
+  message.append(reinterpret_cast<const char*>(listenerNonce), kTcpNonceBytes);
   TcpMac mac{};
   unsigned length = 0;
-  if (!::HMAC(::EVP_sha256(), key.data(), int(key.size()), message.data(), message.size(), mac.data(), &length) ||
+  const auto* bytes = reinterpret_cast<const uint8_t*>(message.data());
+  if (!::HMAC(::EVP_sha256(), key.data(), int(key.size()), bytes, message.size(), mac.data(), &length) ||
       length != mac.size()) {
     throw Failure("ERR_RDMC_SYSTEM", "HMAC-SHA256 is not available in this build of Node.js");
   }

@@ -72,7 +72,8 @@ bool TcpResponder::receive(bool& more) {
   while (!refusal_) {
     while (step()) {
     }
-    if (!wire_) return false;
+    // Closed by another thread: its mark is on the way.
+    if (!wire_ || wire_->closed()) return false;
     if (refusal_) return true;
     if (waiting_) {
       // An initiator that is gone needs no receive any more.
