@@ -29,7 +29,7 @@ CompletionQueue::CompletionQueue(uint32_t index, SharedCq& shared, std::shared_p
   for (auto& word : shared_.ready) word.store(0);
 }
 
-void CompletionQueue::push(const CompletionSlot& completion, bool solicited) {
+void CompletionQueue::push(const CompletionSlot& completion) {
   {
     std::lock_guard guard(lock_);
     uint32_t size = size_.load(std::memory_order_relaxed);
@@ -42,7 +42,7 @@ void CompletionQueue::push(const CompletionSlot& completion, bool solicited) {
     ring_[(head_ + size) & (ring_.size() - 1)] = completion;
     size_.store(size + 1, std::memory_order_seq_cst);
   }
-  notify(solicited || completion.status != kSuccess);
+  notify(completion.status != kSuccess);
 }
 
 uint32_t CompletionQueue::take(CompletionSlot* out, uint32_t max) {

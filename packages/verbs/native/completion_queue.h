@@ -34,7 +34,8 @@ class CompletionQueue {
   uint32_t index() const { return index_; }
   const std::shared_ptr<CompletionChannel>& channel() const { return channel_; }
 
-  void push(const CompletionSlot& completion, bool solicited = true);
+  // A queue armed for solicited completions is woken by failures only: own requests are never solicited.
+  void push(const CompletionSlot& completion);
   // Takes own completions into `out`; returns how many.
   uint32_t take(CompletionSlot* out, uint32_t max);
   bool empty() const { return size_.load(std::memory_order_acquire) == 0; }

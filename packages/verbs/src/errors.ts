@@ -25,6 +25,8 @@ export class PostError extends VerbsError {
     message: string,
     /** Position of the first refused request in the batch; those before it were accepted. */
     readonly index: number,
+    /** The device's reason, one of `PostResult`; 0 where it was refused before it reached the device. */
+    readonly result = 0,
   ) {
     super(code, message);
   }

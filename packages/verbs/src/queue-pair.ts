@@ -1,10 +1,10 @@
-import { Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
+import { Layout, Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
 import type { ConnectOptions, QueuePairAddress, ReceiveWorkRequest, SendWorkRequest } from './contract.js';
 import type { Device } from './device.js';
 import { PostError, VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
-import { isAtomic, type SubmissionQueue } from './submission-queue.js';
+import { isAtomic, postError, type SubmissionQueue } from './submission-queue.js';
 
 const STATE_NAMES = new Map<number, QueuePairStateName>(
   Object.entries(QueuePairState).map(([name, value]) => [value, name as QueuePairStateName]),
@@ -20,6 +20,16 @@ function batchOf(device: Device): SubmissionQueue {
     batches.set(device, batch);
   }
   return batch;
+}
+
+/** Posts the batch, whose first request is the `first`th of its call. */
+function flushFrom(batch: SubmissionQueue, first: number): void {
+  try {
+    batch.flush();
+  } catch (error) {
+    if (!(error instanceof PostError)) throw error;
+    throw postError(first + error.index, error.result);
+  }
 }
 
 /**
@@ -114,18 +124,20 @@ export class QueuePair {
     write: (batch: SubmissionQueue, request: Request) => void,
   ): void {
     const batch = batchOf(this.device);
+    const flush = (end: number): void => flushFrom(batch, end - batch.pending);
     requests.forEach((request, index) => {
+      if (batch.pending === Layout.BATCH_SLOTS) flush(index);
       const before = batch.pending;
       try {
         write(batch, request);
       } catch (error) {
         if (batch.pending > before) batch.cancel();
-        batch.flush();
+        flush(index);
         const { code, message } = error as VerbsError;
         throw new PostError(code, `Work request ${index} of the batch: ${message}`, index);
       }
     });
-    batch.flush();
+    flush(requests.length);
   }
 
   #write(batch: SubmissionQueue, request: SendWorkRequest): void {

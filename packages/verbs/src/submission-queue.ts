@@ -165,7 +165,7 @@ const REASONS: Record<number, readonly [string, string]> = {
 /** The error for a refusal code of the device. */
 export function postError(index: number, result: number): PostError {
   const [code, reason] = REASONS[result] ?? ['ERR_RDMC_POST_FAILED', `refused with code ${result}`];
-  return new PostError(code, `Work request ${index} of the batch: ${reason}`, index);
+  return new PostError(code, `Work request ${index} of the batch: ${reason}`, index, result);
 }
 
 /** Opcodes whose completion carries data back to the initiator. */
