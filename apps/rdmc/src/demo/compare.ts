@@ -17,6 +17,8 @@ export interface Comparison {
   readonly members: number;
   readonly blockSize: 'auto' | number;
   readonly oneCopySeconds: number;
+  /** Told before each message how much is done, from 0 to 1, and what comes next. */
+  onProgress(share: number, algorithm: Algorithm): void;
 }
 
 /** Blocks and steps of a message. */
@@ -33,20 +35,20 @@ export function shapeOf(
  * Sends the same message with each algorithm in turn, round after round, so that what else the machine does
  * hits all of them alike. The first round warms up and is not counted.
  */
-async function timeRounds({
-  crew,
-  groups,
-  region,
-  sizeBytes,
-}: Comparison): Promise<Map<Algorithm, number[]>> {
+async function timeRounds(comparison: Comparison): Promise<Map<Algorithm, number[]>> {
+  const { crew, groups, region, sizeBytes } = comparison;
   const times = new Map<Algorithm, number[]>([...groups.keys()].map((algorithm) => [algorithm, []]));
+  const messages = groups.size * (MOST_ROUNDS + 1);
   const begin = performance.now();
+  let sent = 0;
   for (let round = 0; round <= MOST_ROUNDS; round += 1) {
     const spent = (performance.now() - begin) / 1000;
     if (round > LEAST_ROUNDS && spent > BUDGET_SECONDS) break;
     for (const [algorithm, group] of groups) {
+      comparison.onProgress(sent / messages, algorithm);
       const seconds = await crew.multicast(group, region, sizeBytes);
       if (round > 0) times.get(algorithm)!.push(seconds);
+      sent += 1;
     }
   }
   return times;

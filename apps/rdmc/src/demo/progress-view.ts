@@ -41,6 +41,7 @@ class BarView implements ProgressView {
       clearOnComplete: false,
       stopOnComplete: false,
       gracefulExit: false,
+      stream: process.stdout,
       fps: 20,
     });
     for (let member = 1; member < members; member += 1) {

@@ -1,8 +1,7 @@
-import { copyFileSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MemoryRegion } from '@rdmc/group';
-import { CliError, codeOf, messageOf, usageError } from '../errors.js';
+import { CliError, codeOf, exitCodeOf, messageOf, usageError } from '../errors.js';
 
 const CHUNK_BYTES = 4 << 20;
 
@@ -34,26 +33,57 @@ export async function findSource(path: string): Promise<SourceFile> {
   });
 }
 
-/** A file of exactly `sizeBytes` bytes in `folder`: the content of `source`, cut or repeated. */
+/** The content of `source`, cut or repeated to `sizeBytes`, in a new file in `folder`. */
 export async function resized(source: SourceFile, sizeBytes: number, folder: string): Promise<SourceFile> {
   const path = join(folder, 'source');
-  copyFileSync(source.path, path);
-  const file = await open(path, 'r+');
   try {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let length = source.sizeBytes; length < sizeBytes; ) {
-      // The file so far repeats the source, so what lies a multiple of its length back comes next.
-      const back = length - (length % source.sizeBytes);
-      const wanted = Math.min(CHUNK_BYTES, back, sizeBytes - length);
-      const { bytesRead } = await file.read(chunk, 0, wanted, length - back);
-      await file.write(chunk, 0, bytesRead, length);
-      length += bytesRead;
-    }
-    await file.truncate(sizeBytes);
-  } finally {
-    await file.close();
+    await writeRepeated(source, sizeBytes, path);
+  } catch (error) {
+    const code = codeOf(error) ?? 'ERR_RDMC_FILE';
+    const advice = 'free some space, set TMPDIR to a larger file system, or use a smaller --size';
+    throw new CliError(code, `cannot write ${path}: ${messageOf(error)}`, {
+      exitCode: exitCodeOf(error),
+      advice,
+      cause: error,
+    });
   }
   return { path, sizeBytes };
+}
+
+async function writeRepeated(source: SourceFile, sizeBytes: number, path: string): Promise<void> {
+  const content = await open(source.path, 'r');
+  const file = await open(path, 'wx');
+  try {
+    const unit = source.sizeBytes < CHUNK_BYTES ? await repeated(content, source.sizeBytes) : undefined;
+    const period = unit?.byteLength ?? source.sizeBytes;
+    for (let offset = 0; offset < sizeBytes; ) {
+      const start = offset % period;
+      const length = Math.min(CHUNK_BYTES, period - start, sizeBytes - offset);
+      const chunk = unit ? unit.subarray(start, start + length) : await readExactly(content, start, length);
+      await file.writeFile(chunk);
+      offset += length;
+    }
+  } finally {
+    await file.close();
+    await content.close();
+  }
+}
+
+/** A small file's content as often as fits a chunk, so that it takes no more writes than a large one. */
+async function repeated(file: FileHandle, fileBytes: number): Promise<Uint8Array> {
+  const content = await readExactly(file, 0, fileBytes);
+  const times = Math.floor(CHUNK_BYTES / fileBytes);
+  return Buffer.concat(new Array<Uint8Array>(times).fill(content));
+}
+
+async function readExactly(file: FileHandle, start: number, length: number): Promise<Uint8Array> {
+  const chunk = Buffer.allocUnsafe(length);
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await file.read(chunk, done, length - done, start + done);
+    if (bytesRead === 0) throw new CliError('ERR_RDMC_FILE', 'the file shrank while it was read');
+    done += bytesRead;
+  }
+  return chunk;
 }
 
 async function fill(file: FileHandle, region: MemoryRegion, sizeBytes: number): Promise<number> {

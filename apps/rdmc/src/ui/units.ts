@@ -44,8 +44,9 @@ export function formatSeconds(seconds: number): string {
   return `${(seconds * 1e6).toFixed(1)} µs`;
 }
 
-/** Bytes per second in decimal megabytes, as network speeds are given: `8,312 MB/s`. */
+/** Bytes per second in decimal megabytes, as network speeds are given: `8,312 MB/s`, `0.05 MB/s`. */
 export function formatRate(bytesPerSecond: number): string {
+  if (bytesPerSecond < 10e6) return `${(bytesPerSecond / 1e6).toFixed(2)} MB/s`;
   return `${Math.round(bytesPerSecond / 1e6).toLocaleString('en-US')} MB/s`;
 }
 

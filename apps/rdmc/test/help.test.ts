@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { Cli, run } from './support/cli.js';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+
+const COMMANDS = [
+  ['demo'],
+  ['schedule'],
+  ['devices'],
+  ['doctor'],
+  ['bench'],
+  ['bench', 'bandwidth'],
+  ['bench', 'latency'],
+  ['bench', 'rate'],
+  ['bench', 'multicast'],
+];
+
+describe('help', () => {
+  it.each(COMMANDS.map((command) => [command.join(' '), command] as const))(
+    'rdmc %s --help shows examples and exit codes',
+    async (name, command) => {
+      const { code, stdout, stderr } = await run(...command, '--help');
+      expect(code).toBe(0);
+      expect(stderr).toBe('');
+      expect(stdout).toContain(`Usage: rdmc ${name}`);
+      expect(stdout).toContain(`  $ rdmc ${name}`);
+      expect(stdout).toMatch(/^Exit codes:$/m);
+      expect(stdout).toMatch(/^ {2,}2 {2}usage error/m);
+    },
+  );
+
+  it('rdmc --help lists every command and every exit code', async () => {
+    const { stdout } = await run('--help');
+    for (const name of ['demo', 'schedule', 'devices', 'doctor', 'bench']) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+    }
+    for (const code of [0, 1, 2, 3, 4, 5, 129, 130, 141, 143]) {
+      expect(stdout).toMatch(new RegExp(`^ +${code} {2}\\w`, 'm'));
+    }
+  });
+
+  it('rdmc --version prints the version', async () => {
+    expect(await run('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+});
+
+describe('usage errors', () => {
+  it.each([
+    ['no command', [], 'no command given'],
+    ['an unknown command', ['demos'], "unknown command 'demos'"],
+    ['an unknown option', ['doctor', '--all'], "unknown option '--all'"],
+    ['a surplus argument', ['devices', 'soft'], 'too many arguments'],
+    ['an option without its value', ['demo', '--members'], 'argument missing'],
+  ])('%s: exit code 2', async (_, args, message) => {
+    const { code, stderr } = await run(...args);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/error ERR_RDMC_USAGE: /);
+    expect(stderr).toContain(message);
+  });
+
+  it('are a document on stdout as well with --json', async () => {
+    const { code, stdout } = await run('demo', '--members', '1', '--json');
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout).error).toMatchObject({ code: 'ERR_RDMC_USAGE', exitCode: 2 });
+  });
+
+  it('end quietly with 141 when the reader of the output goes away', async () => {
+    const cli = new Cli(['schedule', '-n', '3000', '-k', '300', '--json']);
+    cli.child.stdout!.destroy();
+    expect(await cli.ended).toMatchObject({ code: 141, stderr: '' });
+  });
+});
+
+describe('colours', () => {
+  it('are absent where output is no terminal', async () => {
+    const { stdout } = await run('schedule');
+    expect(stdout).not.toContain('\u001b');
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { wantsColour } from '../src/ui/palette.js';
+import { textTable } from '../src/ui/text-table.js';
+import { formatBytes, formatRate, formatSeconds, parseSize, plural } from '../src/ui/units.js';
+import { wrap } from '../src/ui/wrap.js';
+
+describe('sizes', () => {
+  it.each([
+    ['17', 17],
+    ['64KiB', 65_536],
+    ['64k', 65_536],
+    ['256MiB', 268_435_456],
+    ['1.5GiB', 1_610_612_736],
+    ['1kB', 1000],
+    ['10MB', 10_000_000],
+  ])('%s is %d bytes', (text, bytes) => {
+    expect(parseSize(text)).toBe(bytes);
+  });
+
+  it.each(['', 'x', '-1', '1.5', '1TB', '1 2', '1e9'])('%j is no size', (text) => {
+    expect(parseSize(text)).toBeUndefined();
+  });
+
+  it('are shown with the unit that fits', () => {
+    expect([0, 1023, 1024, 1536, 2 ** 20, 98_932_688, 2 ** 31 - 1].map(formatBytes)).toEqual([
+      '0 B',
+      '1023 B',
+      '1 KiB',
+      '1.5 KiB',
+      '1 MiB',
+      '94.3 MiB',
+      '2.0 GiB',
+    ]);
+  });
+});
+
+describe('other numbers', () => {
+  it('durations, rates and counts', () => {
+    expect([1.234, 0.0874, 3.2e-6].map(formatSeconds)).toEqual(['1.23 s', '87.4 ms', '3.2 µs']);
+    expect([8_312e6, 50_000].map(formatRate)).toEqual(['8,312 MB/s', '0.05 MB/s']);
+    expect([plural(1, 'block'), plural(1500, 'block')]).toEqual(['1 block', '1,500 blocks']);
+  });
+});
+
+describe('text', () => {
+  it('tables align by what is visible', () => {
+    const rows = [
+      ['\u001b[31ma\u001b[39m', '1'],
+      ['bbb', '22'],
+    ];
+    expect(textTable([{ title: 'x' }, { title: 'n', align: 'right' }], rows)).toEqual([
+      'x     n',
+      '\u001b[31ma\u001b[39m     1',
+      'bbb  22',
+    ]);
+  });
+
+  it('paragraphs break between words', () => {
+    expect(wrap('aa bb cc', 5)).toEqual(['aa bb', 'cc']);
+    expect(wrap('', 5)).toEqual([]);
+  });
+
+  it('colours only on a terminal without NO_COLOR', () => {
+    expect(wantsColour({ isTTY: true }, {})).toBe(true);
+    expect(wantsColour({ isTTY: false }, {})).toBe(false);
+    expect(wantsColour({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
+    expect(wantsColour({ isTTY: true }, { TERM: 'dumb' })).toBe(false);
+  });
+});
