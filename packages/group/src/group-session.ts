@@ -2,10 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MeshFailure } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { Blame } from './blame.js';
-import { automaticBlockSize } from './block-size.js';
-import { blockCount } from './blocks.js';
 import { CloseBarrier } from './close-barrier.js';
-import { MAX_BLOCKS_PER_MESSAGE } from './constants.js';
 import { Deferred } from './deferred.js';
 import type { Participant } from './directory.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
@@ -14,10 +11,10 @@ import { Formation } from './formation.js';
 import type { CheckedGroupOptions, RegionRange } from './group-options.js';
 import { Inbox } from './inbox.js';
 import { IncomingDesk } from './incoming-desk.js';
+import { MemberVoice } from './member-voice.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import type { Trouble } from './records.js';
-import { checkRange } from './region-range.js';
-import { SendQueue, type SendRange } from './send-queue.js';
+import { RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
 import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
@@ -28,7 +25,7 @@ export class GroupSession implements Participant, WorkerEvents {
   readonly isRoot: boolean;
   readonly inbox: Inbox;
   counters: Float64Array;
-  readonly #sends: SendQueue;
+  readonly #sender: RootSender;
   readonly #desk: IncomingDesk;
   readonly #barrier: CloseBarrier;
   readonly #blame: Blame;
@@ -37,7 +34,7 @@ export class GroupSession implements Participant, WorkerEvents {
   readonly #ended = new AbortController();
   readonly #end = new Deferred<void>();
   readonly #unsubscribe: (() => void)[] = [];
-  #nonces: ReadonlyMap<number, string> = new Map();
+  #voice: MemberVoice;
   #memory: MemoryRegion | undefined;
   #state: 'forming' | 'open' | 'ending' | 'ended' = 'forming';
   #closing = false;
@@ -56,7 +53,8 @@ export class GroupSession implements Participant, WorkerEvents {
     this.#barrier = new CloseBarrier(members, memberId);
     this.#blame = new Blame(mesh, id);
     this.#formation = new Formation(environment, options, this.nonce, slot, this.#neighbourhood);
-    this.#sends = new SendQueue((number, range) => this.#post(number, range));
+    this.#sender = new RootSender(options, environment.device, link, slot.number);
+    this.#voice = this.#voiceTo(new Map());
     this.#desk = new IncomingDesk(environment, options.incoming, {
       place: (message, address, lkey) => link.place(slot.number, message, address, lkey),
       unread: () => this.inbox.unread,
@@ -86,7 +84,7 @@ export class GroupSession implements Participant, WorkerEvents {
       this.#letGo();
       throw error;
     }
-    this.#nonces = this.#formation.nonces;
+    this.#voice = this.#voiceTo(this.#formation.nonces);
     this.#state = 'open';
     for (const [from, message] of this.#formation.early) this.#takeMember(from, message);
   }
@@ -105,9 +103,7 @@ export class GroupSession implements Participant, WorkerEvents {
     if (this.#closing) {
       throw new GroupError('ERR_RDMC_GROUP_CLOSED', `Group ${id} is closing; it takes no more messages`);
     }
-    const range = checkRange('send', given, undefined, this.environment.device);
-    this.#checkBlocks(range.lengthBytes);
-    return this.#sends.enqueue(range, signal);
+    return this.#sender.send(given, signal);
   }
 
   /** Waits for the common end. */
@@ -115,7 +111,7 @@ export class GroupSession implements Participant, WorkerEvents {
     if (!this.#closing) {
       this.#closing = true;
       this.#desk.liftLimit();
-      if (this.isRoot && this.#state === 'open') this.#sends.whenIdle(() => this.#sayHowMany());
+      if (this.isRoot && this.#state === 'open') this.#sender.queue.whenIdle(() => this.#sayHowMany());
     }
     if (this.#state === 'ended') return this.#end.promise;
     const giveUp = (why: string): void => this.#giveUp(why);
@@ -151,7 +147,7 @@ export class GroupSession implements Participant, WorkerEvents {
   take(from: number, message: WireMessage): boolean {
     if (this.#state === 'forming') return this.#formation.take(from, message);
     if (message.type === 'create') return false;
-    if (this.#nonces.get(from) !== message.nonce) return false;
+    if (!this.#voice.knows(from, message.nonce)) return false;
     if (message.type === 'abandon') this.memberLost(from, message.reason);
     else if (message.to === this.nonce) this.#takeMember(from, message);
     return true;
@@ -169,7 +165,7 @@ export class GroupSession implements Participant, WorkerEvents {
     if (this.#state !== 'open') return;
     this.#finished += 1;
     if (this.isRoot) {
-      this.#sends.finished();
+      this.#sender.queue.finished();
       return;
     }
     this.inbox.push(this.#desk.collect(message));
@@ -216,7 +212,7 @@ export class GroupSession implements Participant, WorkerEvents {
   }
 
   async #investigate(suspect: number, code: string, reason: string): Promise<void> {
-    const verdict = await this.#blame.investigate(suspect, this.#nonces.get(suspect)!, code, reason);
+    const verdict = await this.#blame.investigate(suspect, this.#voice.nonceOf(suspect), code, reason);
     // Meanwhile the news may have come by itself, or the group have ended well.
     if (this.#state === 'open' && !this.#barrier.ownPartDone) this.#fail(verdict, true);
   }
@@ -237,14 +233,14 @@ export class GroupSession implements Participant, WorkerEvents {
   #sayHowMany(): void {
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
     this.#barrier.sent(this.#finished);
-    this.#tell((to) => ({ ...this.#addressed(to), type: 'sent', messages: this.#finished }));
+    this.#voice.sent(this.#finished);
     this.#checkComplete();
   }
 
   #checkStored(): void {
     if (this.isRoot || !this.#barrier.storesNow(this.#finished)) return;
     this.inbox.end();
-    this.#tell((to) => ({ ...this.#addressed(to), type: 'stored' }));
+    this.#voice.stored();
     this.#checkComplete();
   }
 
@@ -262,7 +258,8 @@ export class GroupSession implements Participant, WorkerEvents {
     );
     if (!this.#barrier.ownPartDone) {
       const { memberId: culprit } = this.environment;
-      this.#relay({ culprit, code: error.code, reason: 'it gave up waiting for the group to close' });
+      const reason = 'it gave up waiting for the group to close';
+      this.#voice.failed({ culprit, code: error.code, reason });
     }
     void this.#finish(error);
   }
@@ -276,12 +273,8 @@ export class GroupSession implements Participant, WorkerEvents {
     if (this.#state !== 'open') return;
     this.#blame.settle(verdict);
     this.environment.directory.remember(this.nonce, verdict);
-    if (relay) this.#relay(verdict);
+    if (relay) this.#voice.failed(verdict);
     void this.#finish(errorOfVerdict(this.options.id, this.environment.memberId, verdict, cause));
-  }
-
-  #relay({ culprit, code, reason }: Verdict): void {
-    this.#tell((to) => ({ ...this.#addressed(to), type: 'failed', culprit, code, reason }));
   }
 
   /** Stops everything, waits until no device touches its memory, and only then says so. */
@@ -297,7 +290,7 @@ export class GroupSession implements Participant, WorkerEvents {
     this.#state = 'ended';
     this.#letGo();
     this.#desk.dispose(failure);
-    this.#sends.fail(failure);
+    this.#sender.queue.fail(failure);
     this.inbox.end(failure);
     if (failure === undefined) this.#end.resolve();
     else this.#end.reject(failure);
@@ -312,34 +305,7 @@ export class GroupSession implements Participant, WorkerEvents {
     this.slot.release();
   }
 
-  #post(number: number, { region, offset, lengthBytes }: SendRange): void {
-    const blockSize = this.#blockSize(lengthBytes);
-    const address = region.address + offset;
-    this.environment.link.send(this.slot.number, number, address, region.lkey, lengthBytes, blockSize);
-  }
-
-  #blockSize(lengthBytes: number): number {
-    const { blockSizeBytes, members } = this.options;
-    return blockSizeBytes === 'auto' ? automaticBlockSize(lengthBytes, members.length) : blockSizeBytes;
-  }
-
-  #checkBlocks(lengthBytes: number): void {
-    const blocks = blockCount(lengthBytes, this.#blockSize(lengthBytes));
-    if (blocks <= MAX_BLOCKS_PER_MESSAGE) return;
-    throw new GroupError(
-      'ERR_RDMC_TOO_MANY_BLOCKS',
-      `send: ${lengthBytes} bytes would be ${blocks} blocks, and a message has at most ${MAX_BLOCKS_PER_MESSAGE}; ` +
-        'create the group with larger blocks',
-    );
-  }
-
-  #addressed(to: number): { group: number; nonce: string; to: string } {
-    return { group: this.options.id, nonce: this.nonce, to: this.#nonces.get(to)! };
-  }
-
-  #tell(message: (to: number) => WireMessage): void {
-    for (const to of this.options.members) {
-      if (to !== this.environment.memberId) this.environment.directory.send(to, message(to));
-    }
+  #voiceTo(nonces: ReadonlyMap<number, string>): MemberVoice {
+    return new MemberVoice(this.environment.directory, this.options.id, this.nonce, nonces);
   }
 }

@@ -20,6 +20,10 @@ export function errorOfVerdict(group: number, ownId: number, verdict: Verdict, c
   if (code === 'ERR_RDMC_PROTOCOL') {
     return new GroupError(code, `Group ${group}: member ${culprit} broke the protocol: ${reason}`, details);
   }
+  if (culprit === ownId) {
+    const message = `Group ${group}: the other members lost this one, member ${ownId}: ${reason}`;
+    return new GroupError('ERR_RDMC_MEMBER_LOST', message, details);
+  }
   return new GroupError(
     'ERR_RDMC_MEMBER_LOST',
     `Group ${group} lost member ${culprit}: ${reason}. Close it, and make a new one of the others`,

@@ -1,3 +1,4 @@
+import type { DataPlane } from '@rdmc/dataplane';
 import type { Group, RdmcNode } from '@rdmc/group';
 import { QueuePair } from '@rdmc/verbs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -78,6 +79,24 @@ describe('a member that is lost', () => {
     await region.close();
     const again = await createEverywhere(nodes, { id: 11, members: ALL });
     await Promise.all(again.map((group) => group.close()));
+  });
+
+  it('is named when its worker dies', async () => {
+    const groups = await createEverywhere(nodes, { id: 12, members: ALL });
+    const reading = rejection(collect(groups[2]!));
+    // The worker trusts its own side: a command that is no JSON is the end of it.
+    const { plane } = nodes[2]! as unknown as { plane: DataPlane };
+    plane.post('group', 1, Uint8Array.of(1));
+    const error = await reading;
+    const errors = await Promise.all(groups.map((group) => rejection(group.close())));
+    // It hears of it from its own thread's end or from the others, whose queue pairs broke.
+    expect(error.code).toMatch(/^ERR_RDMC_(DATAPLANE_DIED|MEMBER_LOST)$/);
+    expect(error.memberId).toBe(2);
+    expect(error).toBe(errors[2]);
+    for (const id of [0, 1, 3])
+      expect(errors[id]).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 2 });
+    const late = await rejection(nodes[2]!.createGroup({ id: 13, members: [2, 0], timeoutMs: 1000 }));
+    expect(late.code).toBe('ERR_RDMC_DATAPLANE_DIED');
   });
 
   it('leaves groups without it alone', async () => {

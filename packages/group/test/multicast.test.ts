@@ -135,17 +135,18 @@ describe('multicast among nodes', () => {
     await region.close();
   });
 
-  it('works over TCP as well', async () => {
-    const others = await startCluster(3, { device: { device: 'soft', transport: 'tcp' } });
-    const [root, ...receivers] = await createEverywhere(others, {
-      id: 1,
-      members: [0, 1, 2],
-      blockSizeBytes: 10_000,
-    });
-    const collecting = receivers.map(collect);
+  it.each([
+    ['TCP', { device: { device: 'soft', transport: 'tcp' as const } }],
+    ['TCP with a cluster key', { device: { transport: 'tcp' as const }, key: 'a secret of the cluster' }],
+    ['shared memory with a cluster key', { key: 'a secret of the cluster' }],
+    ['a worker that polls', { windowMs: 20 }],
+  ])('works over %s', async (_name, options) => {
+    const others = await startCluster(3, options);
+    const groups = await createEverywhere(others, { id: 1, members: [0, 1, 2], blockSizeBytes: 10_000 });
+    const collecting = groups.slice(1).map(collect);
     const region = await filledRegion(others[0]!, 1_000_000, 8);
-    await root!.send(region);
-    await Promise.all([root!, ...receivers].map((group) => group.close()));
+    await groups[0]!.send(region);
+    await Promise.all(groups.map((group) => group.close()));
     for (const received of await Promise.all(collecting))
       expect(received[0]!.hash).toBe(sha256(region.view()));
     await stopCluster(others);

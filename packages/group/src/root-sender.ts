@@ -1,0 +1,48 @@
+import type { Device, MemoryRegion } from '@rdmc/verbs';
+import { automaticBlockSize } from './block-size.js';
+import { blockCount } from './blocks.js';
+import { MAX_BLOCKS_PER_MESSAGE } from './constants.js';
+import { GroupError } from './errors.js';
+import type { CheckedGroupOptions, RegionRange } from './group-options.js';
+import { checkRange } from './region-range.js';
+import { SendQueue } from './send-queue.js';
+import type { WorkerLink } from './worker-link.js';
+
+/** The root's way from a region to the worker: checks, block size, and the queue. */
+export class RootSender {
+  readonly queue: SendQueue;
+
+  constructor(
+    private readonly options: CheckedGroupOptions,
+    private readonly device: Device,
+    link: WorkerLink,
+    slot: number,
+  ) {
+    this.queue = new SendQueue((number, { region, offset, lengthBytes }) => {
+      const address = region.address + offset;
+      link.send(slot, number, address, region.lkey, lengthBytes, this.#blockSize(lengthBytes));
+    });
+  }
+
+  /** @throws GroupError ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, and as the group ends */
+  send(given: MemoryRegion | RegionRange, signal: AbortSignal | undefined): Promise<void> {
+    const range = checkRange('send', given, undefined, this.device);
+    this.#checkBlocks(range.lengthBytes);
+    return this.queue.enqueue(range, signal);
+  }
+
+  #blockSize(lengthBytes: number): number {
+    const { blockSizeBytes, members } = this.options;
+    return blockSizeBytes === 'auto' ? automaticBlockSize(lengthBytes, members.length) : blockSizeBytes;
+  }
+
+  #checkBlocks(lengthBytes: number): void {
+    const blocks = blockCount(lengthBytes, this.#blockSize(lengthBytes));
+    if (blocks <= MAX_BLOCKS_PER_MESSAGE) return;
+    throw new GroupError(
+      'ERR_RDMC_TOO_MANY_BLOCKS',
+      `send: ${lengthBytes} bytes would be ${blocks} blocks, and a message has at most ${MAX_BLOCKS_PER_MESSAGE}; ` +
+        'create the group with larger blocks',
+    );
+  }
+}
