@@ -6,7 +6,16 @@
 // which @rdmc/verbs names as an optional dependency. Those names exist only in the packed manifest: in the
 // workspace the addon is built from source, and npm must not look for them.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +33,10 @@ function writeManifest(folder, manifest) {
 }
 
 function npmPack(folder, out) {
-  const printed = execFileSync('npm', ['pack', '--json', '--pack-destination', out], { cwd: folder, encoding: 'utf8' });
+  const printed = execFileSync('npm', ['pack', '--json', '--pack-destination', out], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
   const packed = JSON.parse(printed.slice(printed.search(/[[{]/)));
   const entry = Array.isArray(packed) ? packed[0] : Object.values(packed)[0];
   return join(out, entry.filename);
@@ -36,7 +48,10 @@ function packPlatform(verbs, staging, out) {
   const folder = join(staging, 'platform');
   mkdirSync(folder);
   cpSync(join(verbs, 'native/build/Release/rdmc_verbs.node'), join(folder, 'rdmc_verbs.node'));
-  writeFileSync(join(folder, 'README.md'), `The native addon of @rdmc/verbs for linux-${process.arch} (glibc).\n`);
+  writeFileSync(
+    join(folder, 'README.md'),
+    `The native addon of @rdmc/verbs for linux-${process.arch} (glibc).\n`,
+  );
   writeManifest(folder, {
     name: platformName(process.arch),
     version,
@@ -56,7 +71,10 @@ function packPlatform(verbs, staging, out) {
 /** @rdmc/verbs with its optional platform packages named. */
 function packVerbs(verbs, staging, out) {
   const folder = join(staging, 'verbs');
-  cpSync(verbs, folder, { recursive: true, filter: (path) => !/(native\/build|node_modules|\.turbo)/.test(path) });
+  cpSync(verbs, folder, {
+    recursive: true,
+    filter: (path) => !/(native\/build|node_modules|\.turbo)/.test(path),
+  });
   const manifest = readManifest(folder);
   manifest.optionalDependencies = Object.fromEntries(
     ARCHITECTURES.map((arch) => [platformName(arch), manifest.version]),

@@ -9,7 +9,9 @@ namespace {
 
 // Copied in the thread that posts; what is left goes to the service thread.
 constexpr int64_t kDoorbellBudget = 4 << 20;
-constexpr int64_t kTurnBudget = 256 << 10;  // of one queue pair in its turn
+// Of one queue pair in its turn: as much as a block of a multicast, because a block that is finished late
+// keeps its receiver waiting, and two half-finished ones keep two waiting.
+constexpr int64_t kTurnBudget = 1 << 20;
 constexpr int kRetryMs = 1;
 
 }  // namespace

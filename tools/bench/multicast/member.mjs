@@ -55,7 +55,8 @@ const actions = {
     wanted = count;
     arrivals = 0;
     bytes = sizeBytes;
-    if (!isRoot && region && sizeBytes > 1) region.view(0, sizeBytes).fill(0);
+    if (!isRoot && region && sizeBytes > 1)
+      region.view(0, sizeBytes).fill(0, 0, Math.min(sizeBytes, 1 << 16));
     cpuBefore = process.cpuUsage();
     loopBefore = performance.eventLoopUtilization();
   },

@@ -1,0 +1,230 @@
+// Multicast on one host, every number beside its rival in the same run. Prints JSON to stdout, progress to stderr.
+//
+//   node tools/bench/multicast/run.mjs large     256 MiB to n = 2, 4, 8, 16: pipeline, MPI, the copying limit
+//   node tools/bench/multicast/run.mjs cold      the same on fresh processes: memory allocated at the first block
+//   node tools/bench/multicast/run.mjs tiny      1-byte messages per second
+//   node tools/bench/multicast/run.mjs window    hybrid, interrupts and polling with more processes than cores
+//   node tools/bench/multicast/run.mjs blocks    the automatic block size against fixed ones
+//   node tools/bench/multicast/run.mjs idle      CPU of open groups after the window, over 10 s
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster, median } from './cluster.mjs';
+import { Mpi } from './mpi.mjs';
+
+const { copyBenchmark } = createRequire(import.meta.url)(
+  '../../../packages/verbs/native/build/Release/rdmc_verbs.node',
+);
+const MIB = 1 << 20;
+const LARGE = 256 * MIB;
+const SIZES = process.env.BENCH_MEMBERS?.split(',').map(Number) ?? [2, 4, 8, 16];
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+
+const say = (text) => process.stderr.write(`${text}\n`);
+const round2 = (value) => Math.round(value * 100) / 100;
+
+/** Milliseconds in which both cores, busy at once, copy `bytes` each, block by block. */
+function copyMilliseconds(bytes = LARGE) {
+  return copyBenchmark(bytes, MIB, Math.min(2, cpus().length)) * 1000;
+}
+
+async function withCluster(n, options, group, work) {
+  const cluster = await Cluster.start(n, options);
+  try {
+    await cluster.open({
+      id: 1,
+      algorithm: 'binomial-pipeline',
+      blockSizeBytes: 'auto',
+      warm: true,
+      ...group,
+    });
+    const result = await work(cluster);
+    await cluster.close();
+    return result;
+  } finally {
+    await cluster.stop();
+  }
+}
+
+async function rounds(cluster, sizeBytes, count = ROUNDS) {
+  for (let i = 0; i < 2; i += 1) await cluster.multicast(sizeBytes);
+  const times = [];
+  for (let i = 0; i < count; i += 1) times.push(await cluster.multicast(sizeBytes));
+  return times;
+}
+
+const benchmarks = {
+  /** Alternates ours, MPI and the copy, so that all see the same machine. */
+  async large() {
+    const mpi = Mpi.build();
+    const rows = [];
+    for (const n of SIZES) {
+      const ours = [];
+      const theirs = [];
+      const copies = [];
+      let utilisation = 0;
+      for (let turn = 0; turn < 3; turn += 1) {
+        const group = await withCluster(n, { allocateBytes: LARGE }, {}, async (cluster) => {
+          const times = await rounds(cluster, LARGE, 3);
+          const usage = await cluster.usage();
+          utilisation = Math.max(utilisation, ...usage.map((each) => each.eventLoopUtilisation));
+          return times;
+        });
+        ours.push(...group);
+        copies.push(copyMilliseconds(), copyMilliseconds(), copyMilliseconds());
+        if (mpi) theirs.push(...mpi.broadcast(n, LARGE, 3));
+      }
+      const limit = Math.max(1, (n - 1) / 2) * median(copies);
+      rows.push({
+        n,
+        rdmcMs: round2(median(ours)),
+        mpiMs: mpi ? round2(median(theirs)) : null,
+        copyMs: round2(median(copies)),
+        limitMs: round2(limit),
+        ratioToLimit: round2(median(ours) / limit),
+        ratioToMpi: mpi ? round2(median(ours) / median(theirs)) : null,
+        eventLoopUtilisation: round2(utilisation),
+      });
+      say(JSON.stringify(rows.at(-1)));
+    }
+    mpi?.remove();
+    return { mpi: mpi?.version, rows };
+  },
+
+  async cold() {
+    const rows = [];
+    for (const n of SIZES) {
+      const first = await withCluster(n, { allocateBytes: LARGE }, { warm: false }, (cluster) =>
+        cluster.multicast(LARGE),
+      );
+      rows.push({ n, firstMs: round2(first) });
+      say(JSON.stringify(rows.at(-1)));
+    }
+    return rows;
+  },
+
+  async tiny() {
+    const mpi = Mpi.build();
+    const rows = [];
+    for (const n of SIZES) {
+      const count = 5000;
+      const ms = await withCluster(n, { allocateBytes: MIB }, {}, async (cluster) => {
+        await cluster.multicast(1, count);
+        const times = [];
+        for (let i = 0; i < ROUNDS; i += 1) times.push(await cluster.multicast(1, count));
+        return median(times);
+      });
+      const one = mpi ? median(mpi.broadcast(n, 1, 2000)) : undefined;
+      rows.push({
+        n,
+        perSecond: Math.round((count / ms) * 1000),
+        mpiPerSecond: one ? Math.round(1000 / one) : null,
+      });
+      say(JSON.stringify(rows.at(-1)));
+    }
+    mpi?.remove();
+    return rows;
+  },
+
+  async window() {
+    const rows = [];
+    for (const n of SIZES.filter((each) => each > 2)) {
+      const times = { hybrid: [], interrupts: [], polling: [] };
+      for (let turn = 0; turn < 3; turn += 1) {
+        for (const [name, windowMs] of [
+          ['hybrid', 50],
+          ['interrupts', 0],
+          ['polling', Number.MAX_SAFE_INTEGER],
+        ]) {
+          const options = { allocateBytes: LARGE, windowMs };
+          times[name].push(...(await withCluster(n, options, {}, (cluster) => rounds(cluster, LARGE, 3))));
+        }
+      }
+      const [hybrid, interrupts, polling] = Object.values(times).map(median);
+      rows.push({
+        n,
+        hybridMs: round2(hybrid),
+        interruptsMs: round2(interrupts),
+        pollingMs: round2(polling),
+        hybridToInterrupts: round2(hybrid / interrupts),
+      });
+      say(JSON.stringify(rows.at(-1)));
+    }
+    return rows;
+  },
+
+  /** All block sizes in one cluster, in turns. */
+  async blocks() {
+    const rows = [];
+    const fixed = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096].map((kib) => kib * 1024);
+    for (const n of SIZES.filter((each) => each === 4 || each === 8)) {
+      const cluster = await Cluster.start(n, { allocateBytes: LARGE });
+      let id = 1;
+      for (const sizeBytes of [64 * 1024, 256 * 1024, MIB, 4 * MIB, 16 * MIB, 64 * MIB, LARGE]) {
+        const candidates = ['auto', ...fixed.filter((each) => each <= sizeBytes && sizeBytes / each <= 4096)];
+        const times = new Map(candidates.map((each) => [each, []]));
+        for (let turn = 0; turn < 3; turn += 1) {
+          for (const blockSizeBytes of candidates) {
+            await cluster.open({ id, algorithm: 'binomial-pipeline', blockSizeBytes, warm: true });
+            times
+              .get(blockSizeBytes)
+              .push(...(await rounds(cluster, sizeBytes, sizeBytes >= 64 * MIB ? 3 : 15)));
+            await cluster.close();
+            id += 1;
+          }
+        }
+        const medians = [...times].map(([block, list]) => ({ block, ms: median(list) }));
+        const auto = medians[0];
+        const best = medians.slice(1).reduce((a, b) => (b.ms < a.ms ? b : a));
+        rows.push({
+          n,
+          sizeBytes,
+          autoMs: round2(auto.ms),
+          bestBlock: best.block,
+          bestMs: round2(best.ms),
+          ratio: round2(auto.ms / best.ms),
+        });
+        say(
+          JSON.stringify({
+            ...rows.at(-1),
+            all: medians.map(({ block, ms }) => `${block}:${round2(ms)}`).join(' '),
+          }),
+        );
+      }
+      await cluster.stop();
+    }
+    return rows;
+  },
+
+  async idle() {
+    return withCluster(4, { allocateBytes: MIB }, {}, async (cluster) => {
+      await cluster.multicast(MIB);
+      await delay(1000);
+      await cluster.multicast(1);
+      await delay(200);
+      const before = await cluster.usage();
+      await delay(10_000);
+      const after = await cluster.usage();
+      return after.map((each, member) => ({
+        member,
+        cpuPercent: round2((each.cpuSeconds - before[member].cpuSeconds) * 10),
+      }));
+    });
+  },
+};
+
+const wanted = process.argv[2];
+if (!Object.hasOwn(benchmarks, wanted ?? '')) {
+  say(`usage: node tools/bench/multicast/run.mjs ${Object.keys(benchmarks).join('|')}`);
+  process.exit(2);
+}
+const model = /model name\s*: (.*)/.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1];
+const result = await benchmarks[wanted]();
+console.log(
+  JSON.stringify(
+    { benchmark: wanted, cpu: model, cores: cpus().length, node: process.version, result },
+    null,
+    2,
+  ),
+);
