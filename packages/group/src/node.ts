@@ -27,6 +27,7 @@ export class RdmcNode {
   readonly #sessions = new Set<GroupSession>();
   readonly #allocated = new WeakSet<MemoryRegion>();
   #closing: Promise<void> | undefined;
+  #death: Error | undefined;
 
   private constructor(
     /** Connections to the other members; open to other uses, under topics of one's own. */
@@ -39,6 +40,7 @@ export class RdmcNode {
     this.#directory = new GroupDirectory(mesh);
     this.#link = new WorkerLink(plane);
     plane.onDeath((error) => {
+      this.#death = error;
       for (const session of this.#sessions) session.workerDied(error);
     });
   }
@@ -164,8 +166,15 @@ export class RdmcNode {
   }
 
   #assertOpen(): void {
-    if (!this.#closing) return;
-    throw new GroupError('ERR_RDMC_NODE_CLOSED', `Node ${this.id} is closed; join again`);
+    if (this.#closing) {
+      throw new GroupError('ERR_RDMC_NODE_CLOSED', `Node ${this.id} is closed; join again`);
+    }
+    if (!this.#death) return;
+    throw new GroupError(
+      'ERR_RDMC_DATAPLANE_DIED',
+      `The data plane of node ${this.id} died: ${this.#death.message}; close the node and join again`,
+      { cause: this.#death },
+    );
   }
 
   #environment(): GroupEnvironment {
