@@ -15,11 +15,7 @@ import {
 } from '@rdmc/verbs';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
-
-/** Both regions have that size; sizes beyond it are not offered. */
-export const REGION_BYTES = 64 << 20;
-export const SEND_DEPTH = 256;
-export const RECEIVE_DEPTH = 512;
+import { RECEIVE_DEPTH, REGION_BYTES, SEND_DEPTH } from './limits.js';
 
 /** Spins between two looks at the clock and at the other process. */
 const LOOK_EVERY = 1 << 12;

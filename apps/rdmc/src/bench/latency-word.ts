@@ -10,12 +10,10 @@
  * the whole message.
  */
 import type { MemoryRegion } from '@rdmc/verbs';
-import { REGION_BYTES } from './endpoint.js';
+import { MAX_LATENCY_BYTES } from './limits.js';
 
 const WORD_BYTES = 4;
-export const OUTGOING_OFFSET = REGION_BYTES / 2;
-/** What fits one half. */
-export const MAX_LATENCY_BYTES = OUTGOING_OFFSET;
+export const OUTGOING_OFFSET = MAX_LATENCY_BYTES;
 
 /** The round numbers at the ends of the incoming and the outgoing message. */
 export class LatencyWord {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Operation, SEND_DEPTH } from './endpoint.js';
+import type { Operation } from './endpoint.js';
 import { LatencyWord, OUTGOING_OFFSET } from './latency-word.js';
+import { SEND_DEPTH } from './limits.js';
 import type { Pair } from './pair.js';
 
 export interface LatencyResult {

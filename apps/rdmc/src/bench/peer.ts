@@ -2,8 +2,9 @@
 import type { QueuePairAddress } from '@rdmc/verbs';
 import { codeOf, messageOf } from '../errors.js';
 import { onParentGone } from '../member/orphan-watch.js';
-import { Endpoint, RECEIVE_DEPTH, SEND_DEPTH } from './endpoint.js';
+import { Endpoint } from './endpoint.js';
 import { LatencyWord, OUTGOING_OFFSET } from './latency-word.js';
+import { RECEIVE_DEPTH, SEND_DEPTH } from './limits.js';
 import { type PairOrder, type PairReport, pairOrder } from './pair-messages.js';
 
 type OrderOf<Type extends PairOrder['type']> = Extract<PairOrder, { type: Type }>;

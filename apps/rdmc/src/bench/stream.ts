@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Operation, REGION_BYTES, SEND_DEPTH } from './endpoint.js';
+import type { Operation } from './endpoint.js';
+import { REGION_BYTES, SEND_DEPTH } from './limits.js';
 import type { Pair } from './pair.js';
 
 /** One kind of request, many of them. */

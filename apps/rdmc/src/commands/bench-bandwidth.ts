@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { StreamDocument } from '../bench/documents.js';
-import { REGION_BYTES } from '../bench/endpoint.js';
+import { REGION_BYTES } from '../bench/limits.js';
 import { describeStream } from '../bench/report.js';
-import { runStream } from '../bench/stream.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Session } from '../program.js';
 import { list, operation, parseOptions, seconds, size, transport } from '../values.js';
@@ -26,6 +25,7 @@ const DEFAULT_SIZES: Readonly<Record<Benchmark, string>> = {
 };
 
 async function measure(benchmark: Benchmark, options: Options): Promise<StreamDocument> {
+  const { runStream } = await import('../bench/stream.js');
   return withPair(options.transport, async (pair, transport) => {
     const results: StreamDocument['results'] = [];
     for (const sizeBytes of options.sizes) {

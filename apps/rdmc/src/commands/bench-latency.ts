@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { LatencyDocument } from '../bench/documents.js';
-import { measureLatency } from '../bench/latency.js';
-import { MAX_LATENCY_BYTES } from '../bench/latency-word.js';
+import { MAX_LATENCY_BYTES } from '../bench/limits.js';
 import { describeLatency } from '../bench/report.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
@@ -28,6 +27,7 @@ function checkSizes({ sizes }: Options): void {
 async function runLatency(options: Options, session: Session): Promise<void> {
   checkSizes(options);
   const { terminal } = session;
+  const { measureLatency } = await import('../bench/latency.js');
   const document = await withPair(options.transport, async (pair, transport): Promise<LatencyDocument> => {
     const results: LatencyDocument['results'] = [];
     for (const sizeBytes of options.sizes) {

@@ -3,7 +3,6 @@ import type { Algorithm } from '@rdmc/schedule';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { MulticastDocument } from '../bench/documents.js';
-import { measureMulticast } from '../bench/multicast.js';
 import { describeMulticast } from '../bench/report.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
@@ -35,6 +34,7 @@ async function runMulticast(options: Options, session: Session): Promise<void> {
   const { terminal } = session;
   const { members: counts, transport, json, ...plan } = options;
   const results: MulticastDocument['results'] = [];
+  const { measureMulticast } = await import('../bench/multicast.js');
   await interruptible(async (signal) => {
     for (const members of counts) {
       await measureMulticast({ ...plan, transport, members }, signal, (result) => results.push(result));

@@ -1,5 +1,5 @@
 import type { Operation } from '../bench/endpoint.js';
-import { Pair } from '../bench/pair.js';
+import type { Pair } from '../bench/pair.js';
 import { interruptible } from '../interrupt.js';
 
 /** Runs `work` with two connected processes, and ends the other one whatever happens. */
@@ -8,6 +8,7 @@ export function withPair<Result>(
   work: (pair: Pair, transport: 'shm' | 'tcp') => Promise<Result>,
 ): Promise<Result> {
   return interruptible(async (signal) => {
+    const { Pair } = await import('../bench/pair.js');
     const pair = await Pair.open(transport, signal);
     try {
       return await work(pair, pair.endpoint.queuePair.transport === 'tcp' ? 'tcp' : 'shm');

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { DemoOptions } from '../demo/options.js';
-import { runDemo } from '../demo/run.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { interruptible } from '../interrupt.js';
@@ -50,6 +49,7 @@ export function addDemoCommand(program: Command, session: Session): void {
     .option('--json', 'JSON lines: one event each')
     .action(async (raw: unknown) => {
       const options = optionsOf(raw);
+      const { runDemo } = await import('../demo/run.js');
       await interruptible((signal) => runDemo(options, session.terminal, signal));
     });
   addHelpNotes(command, {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { describeDevices } from '../devices/report.js';
-import { surveyDevices } from '../devices/survey.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Session } from '../program.js';
 import { parseOptions } from '../values.js';
@@ -11,6 +10,7 @@ const schema = z.strictObject({ json: z.boolean().default(false) });
 
 async function runDevices({ json }: z.output<typeof schema>, session: Session): Promise<void> {
   const { terminal } = session;
+  const { surveyDevices } = await import('../devices/survey.js');
   const document = await surveyDevices();
   if (json) terminal.json(document);
   else terminal.out(...describeDevices(document, terminal.palette));

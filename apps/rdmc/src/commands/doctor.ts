@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { examine } from '../doctor/examine.js';
 import { describeExamination } from '../doctor/report.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Session } from '../program.js';
@@ -15,6 +14,7 @@ const schema = z.strictObject({
 
 async function runDoctor(options: z.output<typeof schema>, session: Session): Promise<void> {
   const { terminal } = session;
+  const { examine } = await import('../doctor/examine.js');
   const document = await examine({ members: options.members, sizeBytes: options.size });
   if (options.json) terminal.json(document);
   else terminal.out(...describeExamination(document, terminal.palette));

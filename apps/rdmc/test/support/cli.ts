@@ -14,12 +14,14 @@ export interface Ended {
   readonly stderr: string;
 }
 
+type EventOf<Name extends DemoEvent['event']> = Extract<DemoEvent, { event: Name }>;
+
 /** The built command, running. */
 export class Cli {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  readonly #waiting: { fits: (line: string) => boolean; resolve: (line: string) => void }[] = [];
-  #lines: string[] = [];
+  readonly #events: DemoEvent[] = [];
+  readonly #watchers = new Set<() => void>();
   #stdout = '';
   #rest = '';
   #stderr = '';
@@ -39,26 +41,40 @@ export class Cli {
   }
 
   /** The first event of that name; rejects when the command ends without it. */
-  event<Name extends DemoEvent['event']>(name: Name): Promise<Extract<DemoEvent, { event: Name }>> {
-    const isWanted = (line: string): boolean => JSON.parse(line).event === name;
-    const found = this.#lines.find(isWanted);
-    const line = found
-      ? Promise.resolve(found)
-      : new Promise<string>((resolve) => this.#waiting.push({ fits: isWanted, resolve }));
-    const ended = this.ended.then(({ code, stderr }): never => {
-      throw new Error(`ended with ${code} before '${name}': ${stderr}`);
+  async event<Name extends DemoEvent['event']>(name: Name): Promise<EventOf<Name>> {
+    const [first] = await this.events(name, 1);
+    return first!;
+  }
+
+  /** The first `count` events of that name. */
+  events<Name extends DemoEvent['event']>(name: Name, count: number): Promise<EventOf<Name>[]> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = this.#events.filter(({ event }) => event === name) as EventOf<Name>[];
+        if (found.length < count) return;
+        this.#watchers.delete(look);
+        resolve(found.slice(0, count));
+      };
+      this.#watchers.add(look);
+      look();
+      this.ended.then(({ code, stderr }) =>
+        reject(new Error(`ended with ${code} before ${count} times '${name}': ${stderr}`)),
+      );
     });
-    return Promise.race([line, ended]).then((text) => demoEvent.parse(JSON.parse(text))) as never;
   }
 
   #take(text: string): void {
     this.#stdout += text;
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop()!;
-    for (const line of lines) {
-      this.#lines.push(line);
-      for (const waiting of this.#waiting) if (waiting.fits(line)) waiting.resolve(line);
-    }
+    for (const line of lines) this.#takeLine(line);
+  }
+
+  /** Lines that are no events, as of other commands, are only kept. */
+  #takeLine(line: string): void {
+    if (!line.startsWith('{"event"')) return;
+    this.#events.push(demoEvent.parse(JSON.parse(line)));
+    for (const look of this.#watchers) look();
   }
 }
 

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSchedule } from '@rdmc/schedule';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { DemoEvent } from '../src/demo/events.js';
+import { Cli, eventsOf, isRunning, Scratch } from './support/cli.js';
+
+let scratch: Scratch;
+beforeEach(() => {
+  scratch = new Scratch();
+});
+afterEach(() => scratch.remove());
+
+function demo(...args: readonly string[]): Cli {
+  return new Cli(['demo', ...args], scratch.environment);
+}
+
+function only<Name extends DemoEvent['event']>(events: readonly DemoEvent[], name: Name) {
+  return events.filter(({ event }) => event === name) as Extract<DemoEvent, { event: Name }>[];
+}
+
+/** A file whose every part differs, of a length that is no multiple of a block. */
+function sampleFile(sizeBytes: number): { path: string; sha256: string } {
+  const content = Buffer.alloc(sizeBytes);
+  for (let i = 0; i < sizeBytes; i += 1) content[i] = (i * 31 + (i >>> 8) * 7 + (i >>> 16)) & 0xff;
+  const path = join(scratch.path, 'sample');
+  writeFileSync(path, content);
+  return { path, sha256: createHash('sha256').update(content).digest('hex') };
+}
+
+describe('rdmc demo', () => {
+  it('delivers a file to separate processes, verifies every copy, and compares the algorithms', async () => {
+    const { path, sha256 } = sampleFile(3_000_017);
+    const ended = await demo('--members', '3', '--file', path, '--json').ended;
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    const events = eventsOf(ended);
+    expect(only(events, 'begun')[0]).toMatchObject({ file: path, sizeBytes: 3_000_017, members: 3 });
+    const pids = only(events, 'started').map(({ pid }) => pid);
+    expect(new Set([...pids, process.pid]).size).toBe(3);
+    expect(
+      only(events, 'received')
+        .map(({ member }) => member)
+        .sort(),
+    ).toEqual([1, 2]);
+    const verified = only(events, 'verified');
+    expect(verified.map(({ member }) => member).sort()).toEqual([1, 2]);
+    for (const event of verified) expect(event).toMatchObject({ sha256, ok: true });
+    expect(only(events, 'finished')[0]).toMatchObject({ ok: true, sha256, keptFolder: null });
+    expect(pids.filter(isRunning)).toEqual([]);
+    expect(scratch.left()).toEqual(['sample']);
+  });
+
+  it('tells device, transport, blocks and steps, and measures each algorithm', async () => {
+    const events = eventsOf(
+      await demo('--members', '3', '--size', '1MiB', '--block-size', '64KiB', '--json').ended,
+    );
+    expect(only(events, 'joined')[0]).toMatchObject({
+      device: 'soft',
+      transport: 'shm',
+      algorithm: 'binomial-pipeline',
+      blockSizeBytes: 65_536,
+      blocks: 16,
+      steps: createSchedule({ algorithm: 'binomial-pipeline', nodes: 3, blocks: 16 }).steps,
+    });
+    const measured = only(events, 'measured');
+    expect(measured.map(({ algorithm }) => algorithm)).toEqual([
+      'sequential',
+      'chain',
+      'binomial-tree',
+      'binomial-pipeline',
+    ]);
+    for (const { algorithm, steps, rounds, seconds, fastestSeconds, slowestSeconds } of measured) {
+      expect(steps).toBe(createSchedule({ algorithm, nodes: 3, blocks: 16 }).steps);
+      expect(rounds).toBeGreaterThanOrEqual(3);
+      expect(fastestSeconds).toBeLessThanOrEqual(seconds);
+      expect(seconds).toBeLessThanOrEqual(slowestSeconds);
+    }
+    expect(only(events, 'finished')[0]!.explanation).toMatch(/^\S+ took [\d.]+ times one copy/);
+  });
+
+  it('prints a line per receiver, a table and a sentence where output is no terminal', async () => {
+    const { code, stdout } = await demo('--members', '3', '--size', '300001').ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ {2}member 1 started, process \d+$/m);
+    expect(stdout).toMatch(/^ {2}member 2 done, 293\.0 KiB received in .*, SHA-256 [0-9a-f]{12}… matches$/m);
+    for (const name of ['sequential', 'chain', 'binomial-tree', 'binomial-pipeline']) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${name} +\\d+ +[\\d.]+ m?s +[\\d.,]+ MB/s +[\\d.]+ +█+$`, 'm'));
+    }
+    expect(stdout).toContain("All 2 files have the sender's SHA-256.");
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('uses one algorithm only when asked, and keeps the files with --keep', async () => {
+    const { path, sha256 } = sampleFile(100_003);
+    const ended = await demo('-m', '4', '-f', path, '-a', 'chain', '--keep', '--json').ended;
+    const events = eventsOf(ended);
+    expect(only(events, 'measured').map(({ algorithm }) => algorithm)).toEqual(['chain']);
+    const folder = only(events, 'finished')[0]!.keptFolder!;
+    expect(readdirSync(folder).sort()).toEqual(['member-1', 'member-2', 'member-3']);
+    for (const name of readdirSync(folder)) {
+      const kept = readFileSync(join(folder, name));
+      expect(createHash('sha256').update(kept).digest('hex')).toBe(sha256);
+    }
+  });
+
+  it('--size cuts or repeats the file', async () => {
+    const path = join(scratch.path, 'abc');
+    writeFileSync(path, 'abc');
+    const ended = await demo('-m', '2', '-f', path, '--size', '7', '-a', 'chain', '--json').ended;
+    const sha256 = createHash('sha256').update('abcabca').digest('hex');
+    expect(only(eventsOf(ended), 'finished')[0]).toMatchObject({ sha256 });
+  });
+
+  it('works over TCP', async () => {
+    const ended = await demo('-m', '3', '--size', '1MiB', '--transport', 'tcp', '--json').ended;
+    expect(ended.code).toBe(0);
+    expect(only(eventsOf(ended), 'joined')[0]).toMatchObject({ transport: 'tcp' });
+  });
+});
+
+describe('rdmc demo refuses', () => {
+  it.each([
+    ['a group of one', ['--members', '1'], 2, '--members: found "1"'],
+    ['an unknown algorithm', ['--algorithm', 'magic'], 2, 'expected all, sequential'],
+    ['hybrid', ['--algorithm', 'hybrid'], 2, 'hybrid is about racks'],
+    ['an unknown transport', ['--transport', 'udp'], 2, 'expected auto, shm or tcp'],
+    ['a size that is none', ['--size', 'big'], 2, 'expected a size'],
+    [
+      'a file that does not exist',
+      ['--file', '/does/not/exist'],
+      1,
+      'error ENOENT: cannot read /does/not/exist',
+    ],
+    ['a folder', ['--file', '/'], 2, 'is not a file'],
+    ['a message beyond memory', ['--size', '1000GiB'], 5, 'error ERR_RDMC_OUT_OF_MEMORY: 8 members'],
+  ])('%s', async (_, args, code, message) => {
+    const ended = await demo(...args).ended;
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toContain(message);
+    expect(scratch.left()).toEqual([]);
+  });
+
+  it('a folder for temporary files that does not exist', async () => {
+    const { code, stderr } = await new Cli(['demo'], { TMPDIR: '/does/not/exist' }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('error ENOENT: no temporary folder');
+    expect(stderr).toContain('set TMPDIR');
+  });
+
+  it('RDMC_DEVICE that names no device', async () => {
+    const { code, stderr } = await new Cli(['demo', '-m', '2', '--size', '1'], {
+      ...scratch.environment,
+      RDMC_DEVICE: 'mlx9',
+    }).ended;
+    expect(code).toBe(2);
+    expect(stderr).toContain('ERR_RDMC_UNKNOWN_DEVICE');
+    expect(scratch.left()).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Cli, type Ended, isRunning, Scratch } from './support/cli.js';
+
+let scratch: Scratch;
+beforeEach(() => {
+  scratch = new Scratch();
+});
+afterEach(() => scratch.remove());
+
+const MEMBERS = 4;
+
+/** A demonstration that lasts long enough to be disturbed, and the processes of its receivers. */
+async function disturbable(): Promise<{ cli: Cli; pids: number[] }> {
+  const args = ['demo', '--members', String(MEMBERS), '--size', '64MiB', '--json'];
+  const cli = new Cli(args, scratch.environment);
+  await cli.event('joined');
+  return { cli, pids: await cli.events('started', MEMBERS - 1).then((all) => all.map(({ pid }) => pid)) };
+}
+
+/** Nothing of a demonstration is left. */
+function expectNothingLeft(pids: readonly number[]): void {
+  expect(pids).toHaveLength(MEMBERS - 1);
+  expect(pids.filter(isRunning)).toEqual([]);
+  expect(scratch.left()).toEqual([]);
+}
+
+function lastLine({ stdout }: Ended): unknown {
+  return JSON.parse(stdout.trim().split('\n').at(-1)!);
+}
+
+describe('when the command is interrupted', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s ends everything with %d', async (signal, code) => {
+    const { cli, pids } = await disturbable();
+    cli.child.kill(signal);
+    const ended = await cli.ended;
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toContain(`error ERR_RDMC_INTERRUPTED: interrupted by ${signal}`);
+    expect(lastLine(ended)).toMatchObject({ error: { code: 'ERR_RDMC_INTERRUPTED', exitCode: code } });
+    expectNothingLeft(pids);
+  });
+
+  it('a SIGINT before the members have joined ends everything as well', async () => {
+    const cli = new Cli(['demo', '-m', String(MEMBERS), '--size', '1MiB', '--json'], scratch.environment);
+    const pids = (await cli.events('started', MEMBERS - 1)).map(({ pid }) => pid);
+    cli.child.kill('SIGINT');
+    expect((await cli.ended).code).toBe(130);
+    expectNothingLeft(pids);
+  });
+
+  it('its kill -9 takes the receivers and their files with it', async () => {
+    const { cli, pids } = await disturbable();
+    cli.child.kill('SIGKILL');
+    expect((await cli.ended).signal).toBe('SIGKILL');
+    const deadline = performance.now() + 20_000;
+    while (pids.some(isRunning) && performance.now() < deadline) await delay(20);
+    expectNothingLeft(pids);
+  });
+});
+
+describe('when a receiver is lost', () => {
+  it.each([1, 2, 3])('kill -9 of member %d is exit code 4 and names it', async (member) => {
+    const { cli, pids } = await disturbable();
+    process.kill(pids[member - 1]!, 'SIGKILL');
+    const ended = await cli.ended;
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain(
+      `error ERR_RDMC_MEMBER_LOST: member ${member} (pid ${pids[member - 1]}) was killed by SIGKILL`,
+    );
+    expectNothingLeft(pids);
+  });
+
+  it('kill -9 while it writes its file is exit code 4 and names it', async () => {
+    const { cli, pids } = await disturbable();
+    await cli.event('received');
+    process.kill(pids[1]!, 'SIGKILL');
+    const ended = await cli.ended;
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain(`member 2 (pid ${pids[1]}) was killed by SIGKILL`);
+    expectNothingLeft(pids);
+  });
+
+  it('its SIGINT is exit code 4 and names it', async () => {
+    const { cli, pids } = await disturbable();
+    process.kill(pids[2]!, 'SIGINT');
+    const ended = await cli.ended;
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain(`member 3 (pid ${pids[2]}): interrupted by SIGINT`);
+    expectNothingLeft(pids);
+  });
+
+  it('a stopped one does not keep the command from being interrupted', async () => {
+    const { cli, pids } = await disturbable();
+    process.kill(pids[0]!, 'SIGSTOP');
+    cli.child.kill('SIGINT');
+    expect((await cli.ended).code).toBe(130);
+    expectNothingLeft(pids);
+  });
+});
