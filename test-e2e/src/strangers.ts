@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** Callers that are no members, and what they send. */
+
+function lengthOf(bytes: number, length: number): Buffer {
+  const frame = Buffer.alloc(bytes, 1);
+  frame.writeUInt32LE(length, 0);
+  return frame;
+}
+
+/** By what it is. */
+export const NONSENSE: readonly (readonly [string, Buffer])[] = [
+  ['random bytes', randomBytes(4096)],
+  ['zeros', Buffer.alloc(4096)],
+  ['ones', Buffer.alloc(4096, 0xff)],
+  ['a length of nearly 4 GiB', lengthOf(64, 0xffff_fff0)],
+  ['a length of 1 GiB', lengthOf(64, 1 << 30)],
+  ['a megabyte of random bytes', randomBytes(1 << 20)],
+  ['a request of another protocol', Buffer.from('GET / HTTP/1.1\r\nHost: here\r\n\r\n')],
+];
+
+/** Sends it, and resolves when the other side has ended the connection. */
+export async function sendNonsense(port: number, bytes: Buffer, deadlineMs = 20_000): Promise<void> {
+  const socket = connect({ host: '127.0.0.1', port });
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const late = `Port ${port} has not ended a connection with nonsense after ${deadlineMs} ms`;
+      timer = setTimeout(() => reject(new Error(late)), deadlineMs);
+      // It is cut off, in the middle of its bytes or after them: both are an end.
+      socket.on('error', () => {});
+      socket.on('close', () => resolve());
+      socket.resume();
+      socket.write(bytes);
+    });
+  } finally {
+    clearTimeout(timer);
+    socket.destroy();
+  }
+}
+
+const script = fileURLToPath(new URL('unix-stranger.py', import.meta.url));
+
+/** The same at an abstract sequenced-packet socket, which Node cannot open. */
+export async function sendNonsenseToSocket(
+  name: string,
+  connections: number,
+): Promise<{ sent: number; ended: number }> {
+  // The kernel's table shows the leading zero byte as '@'.
+  const args = [script, name.replace(/^@/, ''), String(connections)];
+  const { stdout } = await promisify(execFile)('python3', args, { timeout: 60_000 });
+  return JSON.parse(stdout) as { sent: number; ended: number };
+}

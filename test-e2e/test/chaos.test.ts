@@ -1,0 +1,74 @@
+import { algorithms } from '@rdmc/group';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Cluster, endClusters } from '../src/cluster.js';
+import { now } from '../src/member-process.js';
+import type { Closed } from '../src/member-types.js';
+import { expectLost, expectOrderedAndExact, NEWS_WITHIN_MS, transferAmong } from '../src/proof.js';
+import { type Chances, chances } from '../src/random.js';
+import { startStream } from '../src/stream.js';
+
+const RUNS = 20;
+const GROUP = 1;
+const KIB = 1024;
+
+afterEach(endClusters);
+
+/** The seed of all runs: printed with each, and given back by RDMC_TEST_SEED. */
+const firstSeed = Number(process.env.RDMC_TEST_SEED ?? Date.now() % 1_000_000);
+
+/** What one seed means. Drawn before anything runs, so that nothing of the run changes it. */
+function draw(random: Chances) {
+  const n = random.integer(2, 6);
+  const ids = random.shuffled(Array.from({ length: n }, (_, id) => id));
+  const algorithm = random.pick(algorithms);
+  const sizeBytes = random.pick([1, 1000, 70 * KIB, 700 * KIB, 3000 * KIB]) + random.integer(0, 40);
+  return {
+    n,
+    ids,
+    sizeBytes,
+    // Long enough to be interrupted.
+    count: Math.min(20_000, Math.ceil((1500 * KIB * KIB) / sizeBytes)),
+    arrived: random.integer(1, 30) / 10,
+    lost: random.pick(ids),
+    signal: random.pick(['SIGKILL', 'SIGTERM'] as const),
+    options: {
+      algorithm,
+      blockSizeBytes: random.pick(['auto', 1000, 64 * KIB, 300 * KIB] as const),
+      receiveWindow: random.integer(1, 12),
+      sendWindow: random.integer(1, 4),
+      ...(algorithm === 'hybrid' && { racks: ids.map(() => random.integer(0, 2)) }),
+    },
+  };
+}
+
+describe('a random member dies at a random point of a random transfer', () => {
+  const seeds = Array.from({ length: RUNS }, (_, run) => firstSeed + run);
+  it.each(seeds)('RDMC_TEST_SEED=%i', async (seed) => {
+    const { n, ids, lost, signal, count, ...plan } = draw(chances(seed));
+    const told = JSON.stringify({ ids, lost, signal, count, ...plan });
+    const cluster = await Cluster.start(n);
+    const stream = await startStream(cluster, { group: GROUP, ids, seed, variants: 3, count, ...plan });
+    const lostAt = now();
+    cluster.at(lost).signal(signal);
+    const survivors = cluster.except(lost);
+    const closes = await cluster.all((member) => member.call<Closed>('close', { group: GROUP }), survivors);
+    for (const { error } of closes) expectLost(error, lost);
+    const root = ids[0]!;
+    for (const member of survivors.filter(({ id }) => id !== root)) {
+      const { error, at } = await member.event('end', ({ group }) => group === GROUP);
+      expectLost(error, lost);
+      expect(at - lostAt, told).toBeLessThan(NEWS_WITHIN_MS);
+      expect(expectOrderedAndExact(member, GROUP), told).toBeLessThanOrEqual(count);
+    }
+    if (lost !== root) {
+      const outcomes = await stream.sends;
+      const wentWell = outcomes.findIndex(({ error }) => error !== null);
+      expect(wentWell, `the first send that failed: ${told}`).toBeGreaterThanOrEqual(0);
+      // What failed is a tail: nothing is sent after what was not.
+      for (const { error } of outcomes.slice(wentWell)) expectLost(error, lost);
+    }
+    const others = survivors.map(({ id }) => id);
+    if (others.length > 1) await transferAmong(cluster, others, GROUP + 1, { algorithm: 'binomial-pipeline' });
+    await cluster.leave();
+  });
+});

@@ -1,0 +1,72 @@
+import type { Counters } from '@rdmc/dataplane';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Cluster, endClusters } from '../src/cluster.js';
+import type { MemberProcess } from '../src/member-process.js';
+import type { Outcome, SystemFacts } from '../src/member-types.js';
+
+const GROUPS = 3;
+const BEAT_MS = 250;
+/** Beats of the mesh that pass while nothing happens: two seconds, many windows of 50 ms. */
+const QUIET_BEATS = 8;
+/** A tick is 10 ms. What other threads of Node do once in a while (collecting garbage) may fall into the time. */
+const MOST_TICKS = 2;
+const MOST_ATTEMPTS = 10;
+
+afterEach(endClusters);
+
+type Work = Pick<Counters, 'polls' | 'sleeps' | 'wakeups' | 'turns' | 'pollingMicroseconds'>;
+
+async function work(member: MemberProcess): Promise<Work> {
+  const { polls, sleeps, wakeups, turns, pollingMicroseconds } = await member.call<Counters>('counters');
+  return { polls, sleeps, wakeups, turns, pollingMicroseconds };
+}
+
+/** Beats until two readings with a beat between them are equal: the window has passed, and the worker sleeps. */
+async function asleep(member: MemberProcess): Promise<Work> {
+  let before = await work(member);
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    await member.call('beats', { count: 1 });
+    const after = await work(member);
+    if (after.polls === before.polls && after.sleeps === before.sleeps) return after;
+    before = after;
+  }
+  throw new Error(`The worker of member ${member.id} still works after ${MOST_ATTEMPTS} beats`);
+}
+
+/** Ticks of all threads but the application's own, between two readings. */
+function ticksOfOthers(before: SystemFacts, after: SystemFacts, pid: number): number {
+  const threads = Object.keys(after.ticks).filter((thread) => thread !== String(pid));
+  expect(threads.length).toBeGreaterThan(0);
+  return threads.reduce((sum, thread) => sum + after.ticks[thread]! - (before.ticks[thread] ?? 0), 0);
+}
+
+describe.each(['shm', 'tcp'])('idle, with groups open, device over %s', (transport) => {
+  it('the data plane sleeps, and no thread of it runs', async () => {
+    const cluster = await Cluster.start(2, { node: { device: { device: 'soft', transport } as never } });
+    for (let id = 0; id < GROUPS; id += 1) {
+      await cluster.createGroup(id, id % 2 === 0 ? [0, 1] : [1, 0]);
+      const [sent] = await cluster.at(id % 2).call<Outcome[]>('send', { group: id, seed: id, sizeBytes: 1e6 });
+      expect(sent!.error).toBeNull();
+    }
+    for (const [id, other] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      await cluster.at(id).call('beat', { to: other, intervalMs: BEAT_MS });
+    }
+    await cluster.all(async (member) => {
+      const before = await asleep(member);
+      expect(before.sleeps).toBeGreaterThan(0);
+      const facts = await member.call<SystemFacts>('system');
+      await member.call('beats', { count: QUIET_BEATS });
+      expect(await work(member)).toEqual(before);
+      const ticks = ticksOfOthers(facts, await member.call<SystemFacts>('system'), member.pid);
+      expect(ticks, 'ticks of the threads below the application').toBeLessThanOrEqual(MOST_TICKS);
+    });
+    // And it wakes when there is something.
+    const [sent] = await cluster.at(0).call<Outcome[]>('send', { group: 0, seed: 1, sizeBytes: 1e6 });
+    expect(sent!.error).toBeNull();
+    await cluster.at(1).event('message', ({ group, number }) => group === 0 && number === 1);
+    await cluster.leave();
+  });
+});

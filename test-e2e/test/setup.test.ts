@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const setup = new URL('../../tools/tasks/setup.mjs', import.meta.url).href;
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+/** A folder to be the whole PATH: with `sh` and these commands. */
+function pathWith(...commands: string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rdmc-path-'));
+  folders.push(folder);
+  for (const command of ['sh', ...commands]) symlinkSync('/bin/sh', join(folder, command));
+  return folder;
+}
+
+function needCommands(path: string): { status: number | null; stdout: string; stderr: string } {
+  const commands = [
+    ['g++', 'g++'],
+    ['make', 'make'],
+    ['python3', 'python3'],
+  ];
+  const code = `const { needCommands } = await import(${JSON.stringify(setup)});
+    needCommands('Building the native addon', ${JSON.stringify(commands)}); console.log('nothing is missing');`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+    env: { PATH: path },
+    encoding: 'utf8',
+  });
+}
+
+describe('set-up on a machine without a compiler', () => {
+  it('says in one line what to install', () => {
+    const { status, stdout, stderr } = needCommands(pathWith('make'));
+    expect(status).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toBe(
+      'Building the native addon needs: apt-get install -y --no-install-recommends g++ python3\n',
+    );
+  });
+
+  it('says nothing where everything is there', () => {
+    const { status, stdout, stderr } = needCommands(pathWith('g++', 'make', 'python3'));
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'nothing is missing\n', stderr: '' });
+  });
+});
