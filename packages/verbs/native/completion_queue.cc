@@ -9,7 +9,9 @@
 
 namespace rdmc {
 
-CompletionChannel::CompletionChannel() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+static std::atomic<uint64_t> channelsMade{0};
+
+CompletionChannel::CompletionChannel() : id_(++channelsMade), fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!fd_.valid()) throw systemFailure("eventfd", "Creating a completion channel", errno);
 }
 

@@ -22,9 +22,12 @@ class CompletionChannel {
   int fd() const { return fd_.get(); }
   void signal() const;
   void drain() const;
+  // Tells this channel from all others of the process, past ones included.
+  uint64_t id() const { return id_; }
   std::atomic<uint32_t> users{0};
 
  private:
+  const uint64_t id_;
   Fd fd_;
 };
 

@@ -75,12 +75,17 @@ void PeerLink::dropArena(uint32_t id) {
   arenaEpoch_.fetch_add(1, std::memory_order_release);
 }
 
-void PeerLink::addEvent(uint32_t cq, Fd fd) {
+void PeerLink::addEvent(uint32_t cq, uint64_t channelId, Fd fd) {
   std::lock_guard guard(mutex_);
   if (cq >= kMaxCqs) return;
-  // The old descriptor stays open: another thread may be writing to it.
+  const auto known = eventFds_.find(cq);
+  if (known != eventFds_.end()) {
+    if (known->second.channelId == channelId) return;
+    pastFds_.push_back(std::move(known->second.fd));
+    eventFds_.erase(known);
+  }
   events_[cq].store(fd.get(), std::memory_order_release);
-  eventFds_.push_back(std::move(fd));
+  eventFds_.emplace(cq, Event{channelId, std::move(fd)});
 }
 
 bool PeerLink::send(const LinkMessage& message) { return !lost() && sendLinkMessage(socket_.get(), message); }

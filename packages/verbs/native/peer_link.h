@@ -18,7 +18,8 @@ namespace rdmc {
 //   kHello      a: control version, id: device        + control memfd, service eventfd   both ways, first
 //   kRefused    a: reason (1 another user, 2 another version)
 //   kGetEvent   a: queue pair                                                            asks how to wake it
-//   kEvent      a: queue pair, b: its completion queue, c: 1 exists, 2 has a channel  + eventfd
+//   kEvent      a: queue pair, b: its completion queue, c: 1 exists, 2 has a channel,
+//               size: id of the channel                                          + eventfd
 //   kGetArena   a: arena
 //   kArena      a: arena, size: bytes, 0 when it is gone                               + memfd
 //   kArenaGone  a: arena                                                                 drop your mapping
@@ -75,7 +76,7 @@ class PeerLink {
   // Rises whenever an arena is dropped: cached pointers are to be looked up again.
   uint32_t arenaEpoch() const { return arenaEpoch_.load(std::memory_order_acquire); }
 
-  void addEvent(uint32_t cq, Fd fd);
+  void addEvent(uint32_t cq, uint64_t channelId, Fd fd);
   bool send(const LinkMessage& message);
   void markLost();
 
@@ -89,7 +90,14 @@ class PeerLink {
   std::vector<uint32_t> requested_;
   std::atomic<uint32_t> arenaEpoch_{0};
   std::atomic<int> events_[kMaxCqs];
-  std::vector<Fd> eventFds_;
+  // By completion queue. Descriptors of channels that were replaced stay open in `pastFds_`: another thread
+  // may be writing to one.
+  struct Event {
+    uint64_t channelId;
+    Fd fd;
+  };
+  std::unordered_map<uint32_t, Event> eventFds_;
+  std::vector<Fd> pastFds_;
   std::atomic<uint32_t> lastSignalled_[kMaxCqs];
 };
 

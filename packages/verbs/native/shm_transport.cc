@@ -177,6 +177,7 @@ void ShmTransport::serveEvent(Incoming& from, uint32_t queuePair) {
   answer.b = qp->receiveCq()->index();
   const auto& channel = qp->receiveCq()->channel();
   answer.c = channel ? 2 : 1;
+  answer.size = channel ? channel->id() : 0;
   const int fd = channel ? channel->fd() : -1;
   sendLinkMessage(from.socket.get(), answer, &fd, channel ? 1 : 0);
 }
@@ -332,7 +333,7 @@ void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<
                                                            ": it was closed, or the address is stale");
       return waiting.done(&failure);
     }
-    if (message.c == 2 && !fds.empty()) to.link->addEvent(message.b, std::move(fds[0]));
+    if (message.c == 2 && !fds.empty()) to.link->addEvent(message.b, message.size, std::move(fds[0]));
     const uint32_t own = waiting.qp->number();
     waiting.qp->attach(std::make_shared<ShmWire>(to.link, message.a, peerToken(device_.id(), own)),
                        peerToken(to.peer, message.a), waiting.parameters);
