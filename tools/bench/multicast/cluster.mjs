@@ -63,6 +63,10 @@ export class Cluster {
     return (Math.max(...ends.map((end) => end.arrived)) - start) / 1e6;
   }
 
+  verify() {
+    return this.#all(() => ({ action: 'verify' }));
+  }
+
   usage() {
     return this.#all(() => ({ action: 'usage' }));
   }

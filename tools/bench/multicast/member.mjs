@@ -67,6 +67,10 @@ const actions = {
     await Promise.all(sends);
     process.send({ started });
   },
+  /** Looks whether the last message lies in the memory it was received into. */
+  async verify() {
+    if (!isRoot) check(region.view(0, bytes));
+  },
   async usage() {
     const cpu = process.cpuUsage(cpuBefore);
     return {

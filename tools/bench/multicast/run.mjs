@@ -68,6 +68,7 @@ const benchmarks = {
         const group = await withCluster(n, { allocateBytes: LARGE }, {}, async (cluster) => {
           const times = await rounds(cluster, LARGE, 3);
           const usage = await cluster.usage();
+          await cluster.verify();
           utilisation = Math.max(utilisation, ...usage.map((each) => each.eventLoopUtilisation));
           return times;
         });
