@@ -14,6 +14,8 @@ function translated(error: unknown): unknown {
   return usageError(error.message.replace(/^error: /, ''), 'see rdmc --help, or rdmc <command> --help');
 }
 
+const LINGER_MS = 3000;
+
 async function main(argv: readonly string[]): Promise<ExitCode> {
   const session: Session = { terminal: createTerminal(), exitCode: ExitCode.OK };
   try {
@@ -34,3 +36,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 process.exitCode = await main(process.argv);
+// Everything is closed by now. Should a defect leave something open, that must not keep the shell waiting.
+setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -1,3 +1,5 @@
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type Ended, isRunning, Scratch } from './support/cli.js';
@@ -100,4 +102,30 @@ describe('when a receiver is lost', () => {
     expect((await cli.ended).code).toBe(130);
     expectNothingLeft(pids);
   });
+});
+
+/** Filling a disk takes a file system of one's own: mount -t tmpfs -o size=150m tmpfs /mnt/small */
+const SMALL_TMPDIR = process.env.RDMC_TEST_SMALL_TMPDIR;
+
+describe('when the disk is full', () => {
+  it.skipIf(SMALL_TMPDIR === undefined)(
+    'a receiver that cannot write names itself, exit code 5 (RDMC_TEST_SMALL_TMPDIR: an empty tmpfs of 150 MiB)',
+    async () => {
+      const folder = SMALL_TMPDIR!;
+      const filler = join(folder, 'filler');
+      const cli = new Cli(['demo', '-m', '3', '--size', '40MiB', '--json'], { TMPDIR: folder });
+      try {
+        await cli.event('joined');
+        writeFileSync(filler, Buffer.alloc(60 << 20));
+        const ended = await cli.ended;
+        expect(ended.code).toBe(5);
+        expect(ended.stderr).toMatch(
+          /error ENOSPC: member [12] \(pid \d+\): cannot write .*member-[12]: ENOSPC/,
+        );
+        expect(readdirSync(folder)).toEqual(['filler']);
+      } finally {
+        rmSync(filler, { force: true });
+      }
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { type Algorithm, type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { codeOf } from '../errors.js';
-import { FailureDesk, isConsequence, reportedFailure, silentEnd } from './failure.js';
+import { FailureDesk, reportedFailure, silentEnd } from './failure.js';
 import { MemberProcess } from './member-process.js';
 import type { ReportOf } from './messages.js';
 
@@ -40,6 +40,8 @@ export class Crew {
   readonly #signal: AbortSignal;
   #leaving = false;
   #node: RdmcNode | undefined;
+  /** This process's port, until the mesh owns it. */
+  #server: { close(): void } | undefined;
 
   private constructor(
     private readonly options: CrewOptions,
@@ -74,6 +76,7 @@ export class Crew {
     const { device, transport, folder } = this.options;
     const signal = this.#signal;
     const [own] = await reserveLoopbackPorts(1);
+    this.#server = own!.server;
     const listening = this.receivers.map(async (receiver) => (await receiver.next('listening')).port);
     const ports = await this.guard(Promise.all(listening));
     const members = [own!.port, ...ports].map((port, id) => ({ id, host: '127.0.0.1', port }));
@@ -86,6 +89,7 @@ export class Crew {
     node.then(
       (joinedNode) => {
         this.#node = joinedNode;
+        this.#server = undefined;
       },
       () => {},
     );
@@ -133,6 +137,7 @@ export class Crew {
     this.#end.abort();
     for (const receiver of this.receivers) receiver.kill();
     await Promise.all(this.receivers.map(({ ended }) => ended));
+    this.#server?.close();
     await this.#node?.close();
   }
 
@@ -151,9 +156,7 @@ export class Crew {
     receiver.onReport((report) => {
       if (report.type !== 'failed') return;
       saidWhy = true;
-      const { code, message } = report;
-      const failure = reportedFailure(who, code, message);
-      this.#desk.report(isConsequence({ code }) ? { code, message: failure.message } : failure);
+      this.#desk.report(reportedFailure(who, report.code, report.message));
     });
     receiver.ended.then((ending) => {
       if (saidWhy || (this.#leaving && ending.exitCode === 0)) return;

@@ -18,12 +18,19 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Codes that say that somebody else failed. */
 const CONSEQUENCES = ['ERR_RDMC_MEMBER_LOST', 'ERR_RDMC_CLOSE_UNKNOWN', 'ERR_RDMC_MESH_JOIN_ABORTED'];
 
-export function isConsequence(error: unknown): boolean {
-  return CONSEQUENCES.includes(codeOf(error) ?? '');
+/** What a process was told by others, which need not be the first thing that went wrong. */
+class Consequence extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 /** What a member said about itself before it ended. */
-export function reportedFailure(who: string, code: string, message: string): CliError {
+export function reportedFailure(who: string, code: string, message: string): Error {
+  if (CONSEQUENCES.includes(code)) return new Consequence(code, message);
   const interrupted = code === 'ERR_RDMC_INTERRUPTED';
   return new CliError(interrupted ? 'ERR_RDMC_MEMBER_LOST' : code, `${who}: ${message}`, {
     exitCode: interrupted ? ExitCode.MEMBER_LOST : exitCodeOf({ code }),
@@ -44,7 +51,7 @@ export function silentEnd(who: string, { exitCode, signal, stderr }: Ending): Cl
 /** What went wrong first. A consequence is held back for a moment, and gives way to its cause. */
 export class FailureDesk {
   #reject: (error: unknown) => void = () => {};
-  #consequence: unknown;
+  #holding = false;
   /** Rejects with the cause; pending as long as all is well. */
   readonly failure: Promise<never>;
 
@@ -56,17 +63,15 @@ export class FailureDesk {
   }
 
   report(error: unknown): void {
-    if (!isConsequence(error) || error instanceof CliError) this.#reject(error);
-    else if (this.#consequence === undefined) this.#holdBack(error);
+    const code = codeOf(error) ?? '';
+    if (error instanceof CliError || !CONSEQUENCES.includes(code)) this.#reject(error);
+    else if (!this.#holding) this.#holdBack(code, error);
   }
 
-  #holdBack(error: unknown): void {
-    this.#consequence = error;
-    const asItIs = new CliError(codeOf(error)!, messageOf(error), {
-      exitCode: exitCodeOf(error),
-      advice: RESTART,
-      cause: error,
-    });
+  #holdBack(code: string, cause: unknown): void {
+    this.#holding = true;
+    const exitCode = exitCodeOf(cause);
+    const asItIs = new CliError(code, messageOf(cause), { exitCode, advice: RESTART, cause });
     setTimeout(() => this.#reject(asItIs), CAUSE_GRACE_MS);
   }
 }

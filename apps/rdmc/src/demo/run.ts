@@ -144,6 +144,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
   const emit: Emit = (event) => {
     if (options.json) terminal.line(event);
   };
+  chooseDevice(options.device);
   const original = await findSource(options.file);
   const sizeBytes = options.size ?? original.sizeBytes;
   const { members } = options;

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { MemoryRegion } from '@rdmc/group';
+import { codeOf, messageOf } from '../errors.js';
 
 const CHUNK_BYTES = 4 << 20;
 
@@ -13,8 +14,38 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Writes the first `sizeBytes` of a region to a new file. */
+/** A received file could not be written; `code` is the system's. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  constructor(
+    readonly code: string,
+    message: string,
+    options: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/**
+ * Writes the first `sizeBytes` of a region to a new file.
+ * @throws StoreError
+ */
 export async function storeRegion(
+  region: MemoryRegion,
+  sizeBytes: number,
+  path: string,
+  onWritten: (bytesWritten: number) => void,
+): Promise<void> {
+  try {
+    await writeRegion(region, sizeBytes, path, onWritten);
+  } catch (error) {
+    throw new StoreError(codeOf(error) ?? 'ERR_RDMC_STORE', `cannot write ${path}: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function writeRegion(
   region: MemoryRegion,
   sizeBytes: number,
   path: string,
