@@ -41,14 +41,27 @@ export function messageOf(error: unknown): string {
 
 const OPTION_CODES = /^ERR_RDMC_(INVALID_|UNKNOWN_(OPTION|ALGORITHM|DEVICE))/;
 const SPACE_CODES = ['ENOSPC', 'EDQUOT', 'EFBIG', 'ENOMEM', 'ERR_RDMC_OUT_OF_MEMORY'];
-const LOST_CODES = ['ERR_RDMC_MEMBER_LOST', 'ERR_RDMC_CLOSE_UNKNOWN'];
+/** Codes that say that another member failed. */
+const LOST_CODES = [
+  'ERR_RDMC_MEMBER_LOST',
+  'ERR_RDMC_CLOSE_UNKNOWN',
+  'ERR_RDMC_MESH_JOIN_ABORTED',
+  'ERR_RDMC_MESH_MEMBER_LOST',
+  'ERR_RDMC_MESH_MEMBER_SILENT',
+  'ERR_RDMC_MESH_MEMBER_REPORTED',
+];
+
+/** Whether an error only tells that somebody else failed. */
+export function isConsequence(error: unknown): boolean {
+  return LOST_CODES.includes(codeOf(error) ?? '');
+}
 
 /** Which exit code an error of any layer ends the command with. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CliError) return error.exitCode;
   const code = codeOf(error) ?? '';
   if (SPACE_CODES.includes(code)) return ExitCode.NO_SPACE;
-  if (LOST_CODES.includes(code)) return ExitCode.MEMBER_LOST;
+  if (isConsequence(error)) return ExitCode.MEMBER_LOST;
   return OPTION_CODES.test(code) ? ExitCode.USAGE : ExitCode.FAILURE;
 }
 

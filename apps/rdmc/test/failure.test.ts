@@ -76,6 +76,16 @@ describe('when a receiver is lost', () => {
     expectNothingLeft(pids);
   });
 
+  it('kill -9 before the members have joined is exit code 4 and names it', async () => {
+    const cli = new Cli(['demo', '-m', String(MEMBERS), '--size', '1MiB', '--json'], scratch.environment);
+    const pids = (await cli.events('started', MEMBERS - 1)).map(({ pid }) => pid);
+    process.kill(pids[2]!, 'SIGKILL');
+    const ended = await cli.ended;
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain(`member 3 (pid ${pids[2]}) was killed by SIGKILL`);
+    expectNothingLeft(pids);
+  });
+
   it('kill -9 while it writes its file is exit code 4 and names it', async () => {
     const { cli, pids } = await disturbable();
     await cli.event('received');

@@ -1,4 +1,4 @@
-import { CliError, codeOf, exitCodeOf, messageOf } from '../errors.js';
+import { CliError, codeOf, exitCodeOf, isConsequence, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Ending } from './member-process.js';
 
@@ -15,9 +15,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   ERR_RDMC_OUT_OF_MEMORY: 'use a smaller --size or fewer --members',
 };
 
-/** Codes that say that somebody else failed. */
-const CONSEQUENCES = ['ERR_RDMC_MEMBER_LOST', 'ERR_RDMC_CLOSE_UNKNOWN', 'ERR_RDMC_MESH_JOIN_ABORTED'];
-
 /** What a process was told by others, which need not be the first thing that went wrong. */
 class Consequence extends Error {
   constructor(
@@ -30,7 +27,7 @@ class Consequence extends Error {
 
 /** What a member said about itself before it ended. */
 export function reportedFailure(who: string, code: string, message: string): Error {
-  if (CONSEQUENCES.includes(code)) return new Consequence(code, message);
+  if (isConsequence({ code })) return new Consequence(code, message);
   const interrupted = code === 'ERR_RDMC_INTERRUPTED';
   return new CliError(interrupted ? 'ERR_RDMC_MEMBER_LOST' : code, `${who}: ${message}`, {
     exitCode: interrupted ? ExitCode.MEMBER_LOST : exitCodeOf({ code }),
@@ -63,9 +60,8 @@ export class FailureDesk {
   }
 
   report(error: unknown): void {
-    const code = codeOf(error) ?? '';
-    if (error instanceof CliError || !CONSEQUENCES.includes(code)) this.#reject(error);
-    else if (!this.#holding) this.#holdBack(code, error);
+    if (error instanceof CliError || !isConsequence(error)) this.#reject(error);
+    else if (!this.#holding) this.#holdBack(codeOf(error)!, error);
   }
 
   #holdBack(code: string, cause: unknown): void {

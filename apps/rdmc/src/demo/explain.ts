@@ -16,9 +16,9 @@ function cause({ members, processors, transport }: Circumstances): string {
   const what =
     transport === 'shm' ? 'a transfer is a copy made by the sender' : 'a transfer goes through the kernel';
   if (processors >= members)
-    return `here ${what}, and with ${processors} processors all members copy at once`;
+    return `here ${what}, and with ${processors} processors all members work at once`;
   const least = Math.max(1, copies / processors);
-  return `here ${what}, so ${copies} deliveries on ${processors} processor${processors === 1 ? '' : 's'} cannot take less than ${least.toFixed(1)} copies`;
+  return `here ${what}, so ${copies} deliveries on ${processors} processor${processors === 1 ? '' : 's'} take about ${least.toFixed(1)} copies at best`;
 }
 
 /** One sentence about what was seen. */
