@@ -22,8 +22,12 @@ export class Inbox {
 
   push(message: ReceivedMessage): void {
     const waiter = this.#waiters.shift();
-    if (waiter) waiter.resolve({ done: false, value: message });
-    else this.#messages.push(message);
+    if (!waiter) {
+      this.#messages.push(message);
+      return;
+    }
+    waiter.resolve({ done: false, value: message });
+    this.onTaken();
   }
 
   /** No message follows; with an error, the consumer gets that after the last one. */

@@ -30,6 +30,8 @@ export class IncomingDesk {
   readonly #placed = new Map<number, Placed>();
   readonly #controller = new AbortController();
   #limit = UNREAD_MESSAGES;
+  /** Admitted, and not whole yet. */
+  #arriving = 0;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -44,7 +46,8 @@ export class IncomingDesk {
 
   /** Goes on where the application has read, or will read no more. */
   admit(): void {
-    while (this.#waiting.length > 0 && this.ports.unread() < this.#limit) {
+    while (this.#waiting.length > 0 && this.ports.unread() + this.#arriving < this.#limit) {
+      this.#arriving += 1;
       void this.#obtain(this.#waiting.shift()!);
     }
   }
@@ -59,6 +62,7 @@ export class IncomingDesk {
   collect(number: number): ReceivedMessage {
     const { region, offset, sizeBytes, givesBack } = this.#placed.get(number)!;
     this.#placed.delete(number);
+    this.#arriving -= 1;
     return new ReceivedMessage(number, region, offset, sizeBytes, givesBack);
   }
 

@@ -125,25 +125,29 @@ describe('a group', () => {
 
   it('holds the root up while the receiver does not read, and gives all in the end', async () => {
     const count = 150;
+    const unread = 64;
     const [root, receiver] = await createEverywhere(nodes, { id: 1, members: [0, 1] });
+    const [otherRoot, otherReceiver] = await createEverywhere(nodes, { id: 2, members: [0, 1] });
     const region = await filledRegion(nodes[0]!, 10, 1);
-    let done = 0;
-    const sends = Array.from({ length: count }, () =>
-      root!.send(region).then(() => {
-        done += 1;
-      }),
-    );
-    await sends[60];
-    const messages = receiver![Symbol.asyncIterator]();
+    const sends = Array.from({ length: count }, () => root!.send(region));
+    while (receiver!.progress().messagesReceived < unread)
+      await new Promise((resolve) => setImmediate(resolve));
+    // The same workers carry as many messages of another group meanwhile, one by one.
+    const others = otherReceiver![Symbol.asyncIterator]();
     for (let i = 0; i < count; i += 1) {
-      // Unread ones, those being received, and those that lie in first-block buffers.
-      expect(done).toBeLessThanOrEqual(i + 64 + 4 + 4);
+      await otherRoot!.send(region);
+      (await others.next()).value!.release();
+    }
+    expect(receiver!.progress().messagesReceived).toBe(unread);
+    const messages = receiver![Symbol.asyncIterator]();
+    for (let number = 0; number < count; number += 1) {
       const { value } = await messages.next();
-      expect(value!.number).toBe(i);
+      expect(value!.number).toBe(number);
       value!.release();
     }
     await Promise.all(sends);
-    await Promise.all([root!.close(), receiver!.close()]);
+    const groups = [root!, receiver!, otherRoot!, otherReceiver!];
+    await Promise.all(groups.map((group) => group.close()));
     expect(await messages.next()).toMatchObject({ done: true });
     await region.close();
   });
