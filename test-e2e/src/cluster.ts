@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { NodeOptions } from '@rdmc/group';
+import type { NodeOptions, OpenDeviceOptions } from '@rdmc/group';
 import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
 import { MemberProcess } from './member-process.js';
 
@@ -17,6 +17,11 @@ export interface ClusterOptions {
 }
 
 const open = new Set<Cluster>();
+
+/** The soft device, made to use one of its two ways. */
+export function over(transport: 'shm' | 'tcp'): { readonly device: OpenDeviceOptions } {
+  return { device: { device: 'soft', transport } };
+}
 
 /** For `afterEach`: ends what tests left, and fails when something of theirs is still there afterwards. */
 export async function endClusters(): Promise<void> {

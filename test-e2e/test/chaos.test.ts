@@ -1,6 +1,6 @@
 import { algorithms } from '@rdmc/group';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Cluster, endClusters } from '../src/cluster.js';
+import { Cluster, endClusters, over } from '../src/cluster.js';
 import { now } from '../src/member-process.js';
 import type { Closed } from '../src/member-types.js';
 import { expectLost, expectOrderedAndExact, NEWS_WITHIN_MS, transferAmong } from '../src/proof.js';
@@ -31,6 +31,7 @@ function draw(random: Chances) {
     arrived: random.integer(1, 30) / 10,
     lost: random.pick(ids),
     signal: random.pick(['SIGKILL', 'SIGTERM'] as const),
+    transport: random.pick(['shm', 'shm', 'tcp'] as const),
     options: {
       algorithm,
       blockSizeBytes: random.pick(['auto', 1000, 64 * KIB, 300 * KIB] as const),
@@ -44,9 +45,9 @@ function draw(random: Chances) {
 describe('a random member dies at a random point of a random transfer', () => {
   const seeds = Array.from({ length: RUNS }, (_, run) => firstSeed + run);
   it.each(seeds)('RDMC_TEST_SEED=%i', async (seed) => {
-    const { n, ids, lost, signal, count, ...plan } = draw(chances(seed));
-    const told = JSON.stringify({ ids, lost, signal, count, ...plan });
-    const cluster = await Cluster.start(n);
+    const { n, ids, lost, signal, transport, count, ...plan } = draw(chances(seed));
+    const told = JSON.stringify({ ids, lost, signal, transport, count, ...plan });
+    const cluster = await Cluster.start(n, { node: over(transport) });
     const stream = await startStream(cluster, { group: GROUP, ids, seed, variants: 3, count, ...plan });
     const lostAt = now();
     cluster.at(lost).signal(signal);
@@ -68,7 +69,8 @@ describe('a random member dies at a random point of a random transfer', () => {
       for (const { error } of outcomes.slice(wentWell)) expectLost(error, lost);
     }
     const others = survivors.map(({ id }) => id);
-    if (others.length > 1) await transferAmong(cluster, others, GROUP + 1, { algorithm: 'binomial-pipeline' });
+    if (others.length > 1)
+      await transferAmong(cluster, others, GROUP + 1, { algorithm: 'binomial-pipeline' });
     await cluster.leave();
   });
 });

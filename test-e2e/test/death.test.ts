@@ -1,6 +1,6 @@
 import type { Algorithm, GroupProgress } from '@rdmc/group';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Cluster, endClusters } from '../src/cluster.js';
+import { Cluster, endClusters, over } from '../src/cluster.js';
 import { type CallError, type MemberProcess, now } from '../src/member-process.js';
 import type { Closed, Outcome } from '../src/member-types.js';
 import { expectLost, expectOrderedAndExact, NEWS_WITHIN_MS, transferAmong } from '../src/proof.js';
@@ -13,8 +13,8 @@ const COUNT = 400;
 
 afterEach(endClusters);
 
-async function streaming(algorithm: Algorithm): Promise<Stream> {
-  const cluster = await Cluster.start(MEMBERS.length);
+async function streaming(algorithm: Algorithm, transport: 'shm' | 'tcp' = 'shm'): Promise<Stream> {
+  const cluster = await Cluster.start(MEMBERS.length, { node: over(transport) });
   const size = { sizeBytes: 16 * 1024 * 1024, count: COUNT };
   return startStream(cluster, { group: GROUP, ids: MEMBERS, ...CONTENT, ...size, options: { algorithm } });
 }
@@ -55,29 +55,35 @@ async function expectKeptUnchanged(members: MemberProcess[]): Promise<void> {
   }
 }
 
-describe.each<[string, Algorithm, number]>([
-  ['the root', 'binomial-pipeline', 0],
-  ['a relay', 'binomial-pipeline', 2],
-  ['a relay', 'chain', 2],
-  ['a leaf', 'chain', 4],
-  ['a leaf', 'binomial-tree', 4],
-])('kill -9 of %s in the middle of a transfer (%s, member %i)', (role, algorithm, lost) => {
-  it('every survivor names it within 2 s, keeps what it has, and goes on with the others', async () => {
-    const stream = await streaming(algorithm);
-    const { cluster } = stream;
-    const { blocksSent, blocksReceived } = await cluster
-      .at(lost)
-      .call<GroupProgress>('progress', { group: GROUP });
-    expect(blocksReceived > 0, 'it receives').toBe(role !== 'the root');
-    expect(blocksSent > 0, 'it sends').toBe(role !== 'a leaf');
-    const lostAt = cluster.at(lost).signal('SIGKILL');
-    await expectNews(stream, lost, lostAt);
-    const survivors = cluster.except(lost);
-    await transferAmong(cluster, survivors.map(({ id }) => id).reverse(), GROUP + 1);
-    await expectKeptUnchanged(survivors.filter(({ id }) => id !== 0));
-    await cluster.leave();
-  });
-});
+describe.each<[string, Algorithm, number, 'shm' | 'tcp']>([
+  ['the root', 'binomial-pipeline', 0, 'shm'],
+  ['the root', 'binomial-pipeline', 0, 'tcp'],
+  ['a relay', 'binomial-pipeline', 2, 'shm'],
+  ['a relay', 'chain', 2, 'shm'],
+  ['a relay', 'chain', 2, 'tcp'],
+  ['a leaf', 'chain', 4, 'shm'],
+  ['a leaf', 'binomial-tree', 4, 'shm'],
+  ['a leaf', 'binomial-tree', 4, 'tcp'],
+])(
+  'kill -9 of %s in the middle of a transfer (%s, member %i, over %s)',
+  (role, algorithm, lost, transport) => {
+    it('every survivor names it within 2 s, keeps what it has, and goes on with the others', async () => {
+      const stream = await streaming(algorithm, transport);
+      const { cluster } = stream;
+      const { blocksSent, blocksReceived } = await cluster
+        .at(lost)
+        .call<GroupProgress>('progress', { group: GROUP });
+      expect(blocksReceived > 0, 'it receives').toBe(role !== 'the root');
+      expect(blocksSent > 0, 'it sends').toBe(role !== 'a leaf');
+      const lostAt = cluster.at(lost).signal('SIGKILL');
+      await expectNews(stream, lost, lostAt);
+      const survivors = cluster.except(lost);
+      await transferAmong(cluster, survivors.map(({ id }) => id).reverse(), GROUP + 1);
+      await expectKeptUnchanged(survivors.filter(({ id }) => id !== 0));
+      await cluster.leave();
+    });
+  },
+);
 
 describe('what is pending when a member is killed', () => {
   it('a creation that waits for another member, and a close, reject as well', async () => {

@@ -1,6 +1,6 @@
 import type { Counters } from '@rdmc/dataplane';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Cluster, endClusters } from '../src/cluster.js';
+import { Cluster, endClusters, over } from '../src/cluster.js';
 import type { MemberProcess } from '../src/member-process.js';
 import type { Outcome, SystemFacts } from '../src/member-types.js';
 
@@ -40,12 +40,14 @@ function ticksOfOthers(before: SystemFacts, after: SystemFacts, pid: number): nu
   return threads.reduce((sum, thread) => sum + after.ticks[thread]! - (before.ticks[thread] ?? 0), 0);
 }
 
-describe.each(['shm', 'tcp'])('idle, with groups open, device over %s', (transport) => {
+describe.each(['shm', 'tcp'] as const)('idle, with groups open, device over %s', (transport) => {
   it('the data plane sleeps, and no thread of it runs', async () => {
-    const cluster = await Cluster.start(2, { node: { device: { device: 'soft', transport } as never } });
+    const cluster = await Cluster.start(2, { node: over(transport) });
     for (let id = 0; id < GROUPS; id += 1) {
       await cluster.createGroup(id, id % 2 === 0 ? [0, 1] : [1, 0]);
-      const [sent] = await cluster.at(id % 2).call<Outcome[]>('send', { group: id, seed: id, sizeBytes: 1e6 });
+      const [sent] = await cluster
+        .at(id % 2)
+        .call<Outcome[]>('send', { group: id, seed: id, sizeBytes: 1e6 });
       expect(sent!.error).toBeNull();
     }
     for (const [id, other] of [

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Cluster, endClusters } from '../src/cluster.js';
+import { Cluster, endClusters, over } from '../src/cluster.js';
 import type { MemberProcess } from '../src/member-process.js';
 import type { Closed } from '../src/member-types.js';
 import { expectLost, expectOrderedAndExact, transferAmong } from '../src/proof.js';
@@ -39,27 +39,33 @@ function failuresSeenBy(members: readonly MemberProcess[]): unknown[] {
 
 describe('a member that is stopped (SIGSTOP) in the middle of a transfer', () => {
   it.each([
-    ['the root', 0],
-    ['a receiver', 2],
-  ])('and goes on before it counts as silent: %s; nothing is lost', async (_who, stopped) => {
-    const cluster = await Cluster.start(IDS.length);
-    const count = 60;
-    const running = await startStream(cluster, { ...stream, count });
-    await stop(cluster, stopped);
-    expect(failuresSeenBy(cluster.members)).toEqual([]);
-    cluster.at(stopped).signal('SIGCONT');
-    await expectAllArrived(running, count);
-    expect(failuresSeenBy(cluster.members)).toEqual([]);
-    await cluster.leave();
-  });
+    ['the root', 0, 'shm'],
+    ['a receiver', 2, 'shm'],
+    ['a receiver', 2, 'tcp'],
+  ] as const)(
+    'and goes on before it counts as silent: %s (%i, over %s); nothing is lost',
+    async (_who, stopped, transport) => {
+      const cluster = await Cluster.start(IDS.length, { node: over(transport) });
+      const count = 60;
+      const running = await startStream(cluster, { ...stream, count });
+      await stop(cluster, stopped);
+      expect(failuresSeenBy(cluster.members)).toEqual([]);
+      cluster.at(stopped).signal('SIGCONT');
+      await expectAllArrived(running, count);
+      expect(failuresSeenBy(cluster.members)).toEqual([]);
+      await cluster.leave();
+    },
+  );
 
   it.each([
-    ['the root', 0],
-    ['a relay', 1],
-  ])(
-    'for too long: %s is named, the others go on, and it harms nobody when it wakes',
-    async (_who, stopped) => {
-      const cluster = await Cluster.start(IDS.length, { node: { heartbeatMs: 100, silenceTimeoutMs: 700 } });
+    ['the root', 0, 'shm'],
+    ['a relay', 1, 'shm'],
+    ['a relay', 1, 'tcp'],
+  ] as const)(
+    'for too long: %s (%i, over %s) is named, and harms nobody when it wakes',
+    async (_who, stopped, transport) => {
+      const silence = { heartbeatMs: 100, silenceTimeoutMs: 700 };
+      const cluster = await Cluster.start(IDS.length, { node: { ...silence, ...over(transport) } });
       const { sends } = await startStream(cluster, { ...stream, count: 2000 });
       cluster.at(stopped).signal('SIGSTOP');
       const others = cluster.except(stopped);
@@ -75,13 +81,17 @@ describe('a member that is stopped (SIGSTOP) in the middle of a transfer', () =>
       const after = { ...stream, group: GROUP + 1, seed: 900, ids: others.map(({ id }) => id), count: 2 };
       const next = await startStream(cluster, { ...after, arrived: 2 });
       await next.sends;
+      const receivers = after.ids.slice(1).map((id) => cluster.at(id));
+      for (const member of receivers) {
+        await member.event('message', ({ group, number }) => group === after.group && number === 1);
+      }
       cluster.at(stopped).signal('SIGCONT');
       const evicted = await cluster.at(stopped).event('memberFailed');
       expect(others.map(({ id }) => id)).toContain(evicted.member);
       const { error } = await cluster.at(stopped).call<Closed>('close', { group: GROUP });
       expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST' });
       if (stopped === 0) await sends;
-      for (const id of after.ids.slice(1)) await expectBothStill(cluster.at(id), after.group);
+      for (const member of receivers) await expectBothStill(member, after.group);
       for (const member of others.filter(({ id }) => id !== 0)) expectOrderedAndExact(member, GROUP);
       await transferAmong(cluster, after.ids, GROUP + 2);
       await cluster.leave();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Cluster, endClusters } from '../src/cluster.js';
+import { Cluster, endClusters, over } from '../src/cluster.js';
 import type { SystemFacts } from '../src/member-types.js';
 import { transferAmong } from '../src/proof.js';
 import { NONSENSE, sendNonsense, sendNonsenseToSocket } from '../src/strangers.js';
@@ -17,12 +17,14 @@ function system(cluster: Cluster): Promise<SystemFacts> {
 async function expectNothingLeft(cluster: Cluster, before: SystemFacts): Promise<void> {
   const after = await system(cluster);
   expect(after.descriptors, 'descriptors').toBeLessThanOrEqual(before.descriptors);
-  expect(after.memory.Private_Dirty! - before.memory.Private_Dirty!, 'bytes of its own').toBeLessThan(64 * MIB);
+  expect(after.memory.Private_Dirty! - before.memory.Private_Dirty!, 'bytes of its own').toBeLessThan(
+    64 * MIB,
+  );
 }
 
-describe.each(['shm', 'tcp'])('strangers at every port of a node, device over %s', (transport) => {
+describe.each(['shm', 'tcp'] as const)('strangers at every port of a node, device over %s', (transport) => {
   it('garbage and oversized frames, while a group works: dropped, and nobody is hurt', async () => {
-    const cluster = await Cluster.start(3, { node: { device: { device: 'soft', transport } as never } });
+    const cluster = await Cluster.start(3, { node: over(transport) });
     // Each pair of devices meets, and has the memory it needs.
     await transferAmong(cluster, [0, 1, 2], 1);
     await transferAmong(cluster, [1, 0, 2], 4);
@@ -33,20 +35,16 @@ describe.each(['shm', 'tcp'])('strangers at every port of a node, device over %s
       Array.from({ length: ROUNDS }, () => NONSENSE.map(([, bytes]) => sendNonsense(port, bytes))).flat(),
     );
     const sockets = cluster.at(0).sockets.map((name) => sendNonsenseToSocket(name, ROUNDS));
-    const [local] = await Promise.all([
-      Promise.all(sockets),
-      transferAmong(cluster, [1, 0, 2], 2),
-      ...calls,
-    ]);
+    const [local] = await Promise.all([Promise.all(sockets), transferAmong(cluster, [1, 0, 2], 2), ...calls]);
     for (const { sent, ended } of local) {
       expect(sent).toBeGreaterThanOrEqual(ROUNDS);
       expect(ended).toBe(ROUNDS);
     }
     await expectNothingLeft(cluster, before);
     await transferAmong(cluster, [2, 1, 0], 3);
-    expect(cluster.members.flatMap(({ events }) => events.filter(({ event }) => event === 'memberFailed'))).toEqual(
-      [],
-    );
+    expect(
+      cluster.members.flatMap(({ events }) => events.filter(({ event }) => event === 'memberFailed')),
+    ).toEqual([]);
     await cluster.leave();
   });
 });

@@ -1,6 +1,6 @@
 import { algorithms } from '@rdmc/group';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Cluster, type ClusterOptions, endClusters } from '../src/cluster.js';
+import { Cluster, type ClusterOptions, endClusters, over } from '../src/cluster.js';
 import type { Closed, Outcome } from '../src/member-types.js';
 import { sha256OfPattern } from '../src/pattern.mjs';
 
@@ -46,9 +46,17 @@ async function everyAlgorithm(n: number, options: ClusterOptions = {}): Promise<
 }
 
 describe('every algorithm and every kind of size, hash for hash', () => {
-  it.each([2, 3, 4, 5, 6, 7, 8])('among %i processes', (n) => everyAlgorithm(n));
+  it.each([2, 3, 4, 5, 6, 7, 8])('among %i processes over shared memory', (n) =>
+    everyAlgorithm(n, { node: over('shm') }),
+  );
 
-  it('over IPv6', () => everyAlgorithm(3, { host: '::1' }));
+  it.each([2, 5, 8])('among %i processes over TCP', (n) => everyAlgorithm(n, { node: over('tcp') }));
 
-  it('with a cluster key', () => everyAlgorithm(3, { node: { key: 'k'.repeat(32) } }));
+  it('with a mesh over IPv6', () => everyAlgorithm(3, { host: '::1' }));
+
+  it('over IPv6, device and all', () => everyAlgorithm(3, { host: '::1', node: over('tcp') }));
+
+  it.each(['shm', 'tcp'] as const)('with a cluster key, over %s', (transport) =>
+    everyAlgorithm(3, { node: { key: 'k'.repeat(32), ...over(transport) } }),
+  );
 });
