@@ -34,7 +34,6 @@ export const CONTROL_SIGNAL_EVERY = 16;
 
 /** Blocks per message. The immediate could count more, but one bit per block is kept. */
 export const MAX_BLOCKS_PER_MESSAGE = 2 ** 28;
-export const MAX_MESSAGE_NUMBER = 0xffff_ffff;
 
 /** Groups a node can have open at once. */
 export const MAX_GROUPS = 1024;

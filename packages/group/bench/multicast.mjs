@@ -1,0 +1,102 @@
+// Multicast among processes of this host, buffers warm and reused:
+//   node bench/multicast.mjs --nodes 8 --bytes 268435456 --rounds 10 [--algorithm chain] [--block 1048576]
+//     [--window-ms 0] [--receive-window 8] [--send-window 2] [--transport tcp]
+// Milliseconds from the root's send until the root has heard from every receiver; the first round is apart.
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { RdmcNode } from '@rdmc/group';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+
+const text = { type: 'string' };
+const { values } = parseArgs({
+  options: {
+    nodes: { ...text, default: '4' },
+    bytes: { ...text, default: String(64 * 1024 * 1024) },
+    rounds: { ...text, default: '10' },
+    algorithm: { ...text, default: 'binomial-pipeline' },
+    transport: { ...text, default: 'auto' },
+    block: text,
+    'window-ms': text,
+    'receive-window': text,
+    'send-window': text,
+    member: text,
+  },
+});
+const rounds = Number(values.rounds);
+const bytes = Number(values.bytes);
+
+function optional(name, value) {
+  return value === undefined ? {} : { [name]: Number(value) };
+}
+
+async function member({ id, members }) {
+  const device = { device: 'soft', transport: values.transport };
+  const node = await RdmcNode.join({ id, members, device, ...optional('windowMs', values['window-ms']) });
+  const region = await node.allocate(bytes);
+  region.view().fill(id);
+  const group = await node.createGroup({
+    id: 1,
+    members: members.map((one) => one.id),
+    algorithm: values.algorithm,
+    incoming: () => ({ region }),
+    ...optional('blockSizeBytes', values.block),
+    ...optional('receiveWindow', values['receive-window']),
+    ...optional('sendWindow', values['send-window']),
+  });
+  if (group.isRoot) await sendRounds(node, group, region);
+  else await receiveRounds(node, group);
+  await group.close();
+  await node.close();
+}
+
+async function sendRounds(node, group, region) {
+  const times = [];
+  let heard = 0;
+  let onAll;
+  node.mesh.onMessage('stored', () => {
+    heard += 1;
+    if (heard % (group.members.length - 1) === 0) onAll();
+  });
+  for (let round = 0; round < rounds; round += 1) {
+    const all = new Promise((resolve) => {
+      onAll = resolve;
+    });
+    const start = performance.now();
+    await group.send(region);
+    await all;
+    times.push(performance.now() - start);
+  }
+  const [first, ...warm] = times;
+  warm.sort((a, b) => a - b);
+  const median = warm[Math.floor(warm.length / 2)] ?? first;
+  const least = warm[0] ?? first;
+  console.log(
+    `${group.members.length} members, ${bytes} bytes, ${values.algorithm}, ${node.device.transport}: ` +
+      `median ${median.toFixed(3)} ms, least ${least.toFixed(3)}, first ${first.toFixed(3)}`,
+  );
+}
+
+async function receiveRounds(node, group) {
+  for await (const message of group) {
+    message.release();
+    node.mesh.send(group.rootId, 'stored', null);
+  }
+}
+
+async function start() {
+  const reserved = await reserveLoopbackPorts(Number(values.nodes));
+  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  await Promise.all(reserved.map(({ server }) => new Promise((resolve) => server.close(resolve))));
+  const script = fileURLToPath(import.meta.url);
+  const codes = await Promise.all(
+    members.map(({ id }) => {
+      const child = fork(script, [...process.argv.slice(2), '--member', JSON.stringify({ id, members })]);
+      return new Promise((resolve) => child.on('exit', resolve));
+    }),
+  );
+  process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
+}
+
+if (values.member === undefined) await start();
+else await member(JSON.parse(values.member));
