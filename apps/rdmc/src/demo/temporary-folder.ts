@@ -14,7 +14,7 @@ export class TemporaryFolder {
     try {
       this.path = mkdtempSync(join(tmpdir(), prefix));
     } catch (error) {
-      const code = codeOf(error) ?? 'ERR_RDMC_TEMPORARY_FOLDER';
+      const code = codeOf(error) ?? 'ERR_RDMC_FILE';
       const advice = 'set TMPDIR to a folder that exists and that you may write to';
       throw new CliError(code, `no temporary folder: ${messageOf(error)}`, { advice, cause: error });
     }

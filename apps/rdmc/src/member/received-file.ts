@@ -39,7 +39,7 @@ export async function storeRegion(
   try {
     await writeRegion(region, sizeBytes, path, onWritten);
   } catch (error) {
-    throw new StoreError(codeOf(error) ?? 'ERR_RDMC_STORE', `cannot write ${path}: ${messageOf(error)}`, {
+    throw new StoreError(codeOf(error) ?? 'ERR_RDMC_FILE', `cannot write ${path}: ${messageOf(error)}`, {
       cause: error,
     });
   }
