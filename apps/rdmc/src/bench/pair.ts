@@ -40,13 +40,13 @@ export class Pair {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     const pair = new Pair(endpoint, child, signal);
-    const ready = await pair.next('ready');
-    pair.#remote = ready.remote;
-    const connected = pair.next('connected');
-    const { queuePair } = endpoint;
-    pair.order({ type: 'connect', address: queuePair.address });
-    await Promise.all([connected, queuePair.connect(ready.address as QueuePairAddress, { rnrTimerMs: 1 })]);
-    return pair;
+    try {
+      await pair.#connect();
+      return pair;
+    } catch (error) {
+      await pair.close();
+      throw error;
+    }
   }
 
   /** The other side's region. */
@@ -74,6 +74,15 @@ export class Pair {
       await ended;
     }
     await this.endpoint.device.close();
+  }
+
+  async #connect(): Promise<void> {
+    const { address, remote } = await this.next('ready');
+    this.#remote = remote;
+    const connected = this.next('connected');
+    const { queuePair } = this.endpoint;
+    this.order({ type: 'connect', address: queuePair.address });
+    await Promise.all([connected, queuePair.connect(address as QueuePairAddress, { rnrTimerMs: 1 })]);
   }
 
   #take(report: PairReport): void {

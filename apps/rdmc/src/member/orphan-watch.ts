@@ -13,6 +13,8 @@ export function onParentGone(listener: () => void): void {
     listener();
   };
   process.once('disconnect', tell);
+  // It may have gone while this process was starting.
+  if (!process.connected) setImmediate(tell);
   setInterval(() => {
     if (process.ppid !== parent) tell();
   }, LOOK_EVERY_MS).unref();

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { Cli, isRunning } from './support/cli.js';
+
+const LONG = ['bench', 'bandwidth', '--sizes', '4KiB', '--seconds', '60'];
+const DEADLINE_MS = 20_000;
+
+/** The process that a benchmark started, once its main thread is busy. */
+async function peerOf({ child }: Cli): Promise<number> {
+  const path = `/proc/${child.pid}/task/${child.pid}/children`;
+  const deadline = performance.now() + DEADLINE_MS;
+  while (performance.now() < deadline) {
+    const [pid] = readFileSync(path, 'utf8').trim().split(' ').filter(Boolean);
+    if (pid) return Number(pid);
+    await delay(10);
+  }
+  throw new Error('the benchmark started no process');
+}
+
+async function untilGone(pid: number): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (isRunning(pid) && performance.now() < deadline) await delay(20);
+  expect(isRunning(pid)).toBe(false);
+}
+
+describe('when a benchmark is disturbed', () => {
+  it('kill -9 of the other process is exit code 4 and names it', async () => {
+    const cli = new Cli(LONG);
+    const peer = await peerOf(cli);
+    process.kill(peer, 'SIGKILL');
+    const { code, stderr } = await cli.ended;
+    expect(code).toBe(4);
+    expect(stderr).toContain(`the other process (pid ${peer}) was killed by SIGKILL`);
+  });
+
+  it('SIGINT ends both with 130', async () => {
+    const cli = new Cli(LONG);
+    const peer = await peerOf(cli);
+    cli.child.kill('SIGINT');
+    expect((await cli.ended).code).toBe(130);
+    expect(isRunning(peer)).toBe(false);
+  });
+
+  it('its kill -9 takes the other process with it', async () => {
+    const cli = new Cli(LONG);
+    const peer = await peerOf(cli);
+    cli.child.kill('SIGKILL');
+    await cli.ended;
+    await untilGone(peer);
+  });
+});
