@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { type DemoEvent, demoEvent } from '../../src/demo/events.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -29,6 +30,8 @@ export class Cli {
   constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
     const env = { ...process.env, NO_COLOR: undefined, RDMC_DEVICE: undefined, ...environment };
     this.child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    // A test that fails or times out leaves nothing running.
+    onTestFinished(() => void this.child.kill('SIGKILL'));
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => this.#take(text));
     this.child.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
