@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { NodeOptions, OpenDeviceOptions } from '@rdmc/group';
 import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
 import { MemberProcess } from './member-process.js';
@@ -103,7 +103,8 @@ export class Cluster {
       .split('\n')
       .map((line) => line.split(/\s+/)[7])
       .filter((name) => name !== undefined && names.has(name));
-    if (left.length > 0) throw new Error(`Sockets of processes that are gone: ${left.join(', ')}`);
+    left.push(...readdirSync('/dev/shm').filter((name) => name.includes('rdmc')));
+    if (left.length > 0) throw new Error(`Left behind by processes that are gone: ${left.join(', ')}`);
   }
 }
 

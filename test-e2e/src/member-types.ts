@@ -60,5 +60,6 @@ export interface SystemFacts {
   readonly memory: Record<string, number>;
   readonly descriptors: number;
   readonly ports: readonly number[];
+  readonly namedMemory: readonly string[];
   readonly mappedBytes: number;
 }

@@ -8,6 +8,7 @@ import * as proc from './proc.mjs';
 let node;
 const groups = new Map();
 let beats = 0;
+let leaving = false;
 
 function group(id) {
   const found = groups.get(id);
@@ -39,6 +40,7 @@ const operations = {
   close: ({ group: id, ...options }) => group(id).close(options),
   async leave() {
     await node.close();
+    leaving = true;
     process.disconnect();
   },
   counters: () => node.counters(),
@@ -48,6 +50,7 @@ const operations = {
     memory: proc.memory(),
     descriptors: proc.openDescriptors(),
     ports: proc.listeningPorts(),
+    namedMemory: proc.namedSharedMemory(),
     mappedBytes: node.device.counters().mappedBytes,
   }),
   /** Sends a sign to `to` every `intervalMs`. */
@@ -83,6 +86,7 @@ process.on('message', async ({ call, op, args }) => {
   }
 });
 process.on('disconnect', () => {
-  if (!node) process.exit(1);
+  // Its parent is gone, and nobody would end it.
+  if (!leaving) process.exit(1);
 });
 raise('ready', {});

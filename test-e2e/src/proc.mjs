@@ -25,6 +25,12 @@ export function memory() {
   return sizes;
 }
 
+/** Mapped files of the shared-memory file system: they would outlive a process that is killed. */
+export function namedSharedMemory() {
+  const lines = readFileSync('/proc/self/maps', 'utf8').split('\n');
+  return lines.filter((line) => line.includes(' /dev/shm/'));
+}
+
 export function openDescriptors() {
   return readdirSync('/proc/self/fd').length;
 }

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 /** Callers that are no members, and what they send. */
+
+const END_WITHIN_MS = 20_000;
 
 function lengthOf(bytes: number, length: number): Buffer {
   const frame = Buffer.alloc(bytes, 1);
@@ -24,18 +26,42 @@ export const NONSENSE: readonly (readonly [string, Buffer])[] = [
 ];
 
 /** Sends it, and resolves when the other side has ended the connection. */
-export async function sendNonsense(port: number, bytes: Buffer, deadlineMs = 20_000): Promise<void> {
+export async function sendNonsense(port: number, bytes: Buffer): Promise<void> {
+  await stranger(port, (socket) => socket.write(bytes));
+}
+
+/**
+ * Announces a frame of nearly 4 GiB and sends on and on. Resolves with the bytes that were taken until the other side
+ * ended the connection, or with `mostBytes`.
+ */
+export async function flood(port: number, mostBytes: number): Promise<number> {
+  const piece = Buffer.alloc(1 << 20, 1);
+  let taken = 0;
+  await stranger(port, (socket) => {
+    const pour = (error?: Error | null): void => {
+      if (error) return;
+      taken += piece.length;
+      if (taken >= mostBytes) socket.destroy();
+      else socket.write(piece, pour);
+    };
+    socket.write(lengthOf(64, 0xffff_fff0));
+    socket.write(piece, pour);
+  });
+  return taken;
+}
+
+async function stranger(port: number, speak: (socket: Socket) => void): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port });
   let timer: NodeJS.Timeout | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
-      const late = `Port ${port} has not ended a connection with nonsense after ${deadlineMs} ms`;
-      timer = setTimeout(() => reject(new Error(late)), deadlineMs);
+      const late = `Port ${port} has not ended a connection with nonsense after ${END_WITHIN_MS} ms`;
+      timer = setTimeout(() => reject(new Error(late)), END_WITHIN_MS);
       // It is cut off, in the middle of its bytes or after them: both are an end.
       socket.on('error', () => {});
       socket.on('close', () => resolve());
       socket.resume();
-      socket.write(bytes);
+      speak(socket);
     });
   } finally {
     clearTimeout(timer);

@@ -52,7 +52,12 @@ describe('a real file to seven receivers, by the binomial pipeline', () => {
       expect(progress.bytesCopied).toBeLessThanOrEqual(blockSizeBytes);
     }
     expect(closed.reduce((sum, { progress }) => sum + progress.blocksSent, 0)).toBe(7 * blocks);
-    expectLittleMemory(before, await system(cluster), blockSizeBytes);
+    const after = await system(cluster);
+    expectLittleMemory(before, after, blockSizeBytes);
+    expect(
+      after.flatMap(({ namedMemory }) => namedMemory),
+      'memory that would stay behind',
+    ).toEqual([]);
     await cluster.leave();
   });
 });

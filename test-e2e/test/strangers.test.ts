@@ -2,10 +2,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Cluster, endClusters, over } from '../src/cluster.js';
 import type { SystemFacts } from '../src/member-types.js';
 import { transferAmong } from '../src/proof.js';
-import { NONSENSE, sendNonsense, sendNonsenseToSocket } from '../src/strangers.js';
+import { flood, NONSENSE, sendNonsense, sendNonsenseToSocket } from '../src/strangers.js';
 
 const MIB = 1024 * 1024;
 const ROUNDS = 20;
+/** What the system keeps for sockets, on both sides, before anybody has read it. */
+const MOST_TAKEN_BYTES = 32 * MIB;
 
 afterEach(endClusters);
 
@@ -40,6 +42,7 @@ describe.each(['shm', 'tcp'] as const)('strangers at every port of a node, devic
       expect(sent).toBeGreaterThanOrEqual(ROUNDS);
       expect(ended).toBe(ROUNDS);
     }
+    for (const port of before.ports) expect(await flood(port, 256 * MIB)).toBeLessThan(MOST_TAKEN_BYTES);
     await expectNothingLeft(cluster, before);
     await transferAmong(cluster, [2, 1, 0], 3);
     expect(
