@@ -15,6 +15,8 @@ interface Placed extends Begun {
   readonly offset: number;
   /** The node's own memory, which goes back to it. */
   readonly givesBack: boolean;
+  /** While the message arrives the region cannot be closed. */
+  readonly letGo: () => void;
 }
 
 /** What the desk needs of its group. */
@@ -60,7 +62,8 @@ export class IncomingDesk {
 
   /** The message has arrived whole. */
   collect(number: number): ReceivedMessage {
-    const { region, offset, sizeBytes, givesBack } = this.#placed.get(number)!;
+    const { region, offset, sizeBytes, givesBack, letGo } = this.#placed.get(number)!;
+    letGo();
     this.#placed.delete(number);
     this.#arriving -= 1;
     return new ReceivedMessage(number, region, offset, sizeBytes, givesBack);
@@ -69,7 +72,10 @@ export class IncomingDesk {
   /** The group has ended; memory for messages that will never be whole goes back to the node. */
   dispose(reason: unknown): void {
     this.#controller.abort(reason);
-    for (const { region, givesBack } of this.#placed.values()) if (givesBack) void region.close();
+    for (const { region, givesBack, letGo } of this.#placed.values()) {
+      letGo();
+      if (givesBack) void region.close();
+    }
     this.#placed.clear();
     this.#waiting.length = 0;
   }
@@ -87,7 +93,7 @@ export class IncomingDesk {
         if (givesBack) void region.close();
         return;
       }
-      this.#placed.set(number, { number, sizeBytes, region, offset, givesBack });
+      this.#placed.set(number, { number, sizeBytes, region, offset, givesBack, letGo: region.hold() });
       this.ports.place(number, region.address + offset, region.lkey);
     } catch (error) {
       this.ports.failed(error);

@@ -14,6 +14,7 @@ interface Entry {
   readonly range: SendRange;
   readonly done: Deferred<void>;
   started: boolean;
+  readonly letGo: () => void;
 }
 
 /** A root's messages, in order. A few are in the worker; the others wait here, where they can still be withdrawn. */
@@ -36,7 +37,9 @@ export class SendQueue {
 
   enqueue(range: SendRange, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) return Promise.reject(abortedError('The send', signal));
-    const entry: Entry = { range, done: new Deferred<void>(), started: false };
+    // Until it has left, the region cannot be closed: `close()` waits.
+    const letGo = range.region.hold();
+    const entry: Entry = { range, done: new Deferred<void>(), started: false, letGo };
     this.#waiting.push(entry);
     this.#fill();
     return signal ? this.#abortable(entry, signal) : entry.done.promise;
@@ -44,14 +47,19 @@ export class SendQueue {
 
   /** The oldest message in the worker is done. */
   finished(): void {
-    this.#started.shift()!.done.resolve();
+    const entry = this.#started.shift()!;
+    entry.letGo();
+    entry.done.resolve();
     this.#fill();
     this.#checkIdle();
   }
 
   /** To be called when the device has let go of the memory. */
   fail(error: unknown): void {
-    for (const entry of [...this.#started.splice(0), ...this.#waiting.splice(0)]) entry.done.reject(error);
+    for (const entry of [...this.#started.splice(0), ...this.#waiting.splice(0)]) {
+      entry.letGo();
+      entry.done.reject(error);
+    }
   }
 
   /** Calls back once nothing waits. */
@@ -76,6 +84,7 @@ export class SendQueue {
   #withdraw(entry: Entry): void {
     const at = this.#waiting.indexOf(entry);
     if (at !== -1) this.#waiting.splice(at, 1);
+    entry.letGo();
     this.#checkIdle();
   }
 

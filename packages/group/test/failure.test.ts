@@ -186,19 +186,6 @@ describe('a member that is lost', () => {
     await Promise.all([region.close(), short.close()]);
   });
 
-  it('is named when it closes memory that a queued message needs; its node goes on', async () => {
-    const groups = await stall({ id: 8, members: [0, 3] });
-    const first = await filledRegion(nodes[0]!, 10_000, 1);
-    const second = await filledRegion(nodes[0]!, 10_000, 2);
-    const sends = [groups[0]!.send(first), groups[0]!.send(second)].map(rejection);
-    await second.close();
-    await first.close({ signal: AbortSignal.abort() }).catch(() => {});
-    await nodes[3]!.close();
-    for (const error of await Promise.all(sends)) expect(error.code).toBe('ERR_RDMC_MEMBER_LOST');
-    const others = await createEverywhere(nodes, { id: 9, members: [0, 1] });
-    await Promise.all(others.map((group) => group.close()));
-  });
-
   it('gives memory of unfinished messages back', async () => {
     const given: { closed: boolean }[] = [];
     const options = { id: 10, members: [0, 1, 3], blockSizeBytes: 1000, algorithm: 'chain' as const };

@@ -52,6 +52,24 @@ describe('multicast among nodes', () => {
     },
   );
 
+  it('a region that is closed while its messages are queued stays open until they have left', async () => {
+    const size = 3 * BLOCK;
+    const options = { id: 3, members: [0, 1, 2], blockSizeBytes: BLOCK };
+    const [root, ...receivers] = await createEverywhere(nodes, options);
+    const collecting = receivers.map(collect);
+    const region = await filledRegion(nodes[0]!, size, 5);
+    const hash = sha256(region.view(0, size));
+    const sends = Array.from({ length: 20 }, () => root!.send({ region, lengthBytes: size }));
+    expect(() => region.closeNow()).toThrow(expect.objectContaining({ code: 'ERR_RDMC_REGION_BUSY' }));
+    const closing = region.close();
+    await Promise.all(sends);
+    await closing;
+    await Promise.all([root!, ...receivers].map((group) => group.close()));
+    for (const received of await Promise.all(collecting)) {
+      expect(received.map((message) => message.hash)).toEqual(Array(20).fill(hash));
+    }
+  });
+
   it('sends several MiB in blocks of the automatic size', async () => {
     const size = 5 * 1024 * 1024 + 3;
     const [root, ...receivers] = await createEverywhere(nodes, { id: 2, members: [0, 1, 2, 3, 4] });

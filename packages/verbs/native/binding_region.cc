@@ -88,6 +88,18 @@ Napi::Value regionBuffer(const Napi::CallbackInfo& info) {
       [](Napi::Env, void*, std::shared_ptr<Extent>* extent) { delete extent; }, held);
 }
 
+Napi::Value regionHold(const Napi::CallbackInfo& info) {
+  if (!deviceArgument(info)->regions().acquireIndex(u32(info, 1))) {
+    throw Failure("ERR_RDMC_REGION_CLOSED", "The memory region is closed");
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value regionLetGo(const Napi::CallbackInfo& info) {
+  RegionTable::drop(&deviceArgument(info)->regions().at(u32(info, 1)));
+  return info.Env().Undefined();
+}
+
 Napi::Value regionRevoke(const Napi::CallbackInfo& info) {
   deviceArgument(info)->revokeRegion(u32(info, 1));
   return info.Env().Undefined();
@@ -121,6 +133,8 @@ void bindRegion(Napi::Env env, Napi::Object exports) {
   bind<regionRegister>(env, exports, "regionRegister");
   bind<regionInfo>(env, exports, "regionInfo");
   bind<regionBuffer>(env, exports, "regionBuffer");
+  bind<regionHold>(env, exports, "regionHold");
+  bind<regionLetGo>(env, exports, "regionLetGo");
   bind<regionRevoke>(env, exports, "regionRevoke");
   bind<regionClose>(env, exports, "regionClose");
   bind<detach>(env, exports, "detach");

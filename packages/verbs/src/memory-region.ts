@@ -92,6 +92,21 @@ export class MemoryRegion {
   }
 
   /**
+   * Keeps the region from being closed until the returned function is called (once; more calls do nothing): for
+   * memory that is promised to a request which is not posted yet. Counts as an outstanding request.
+   * @throws VerbsError ERR_RDMC_REGION_CLOSED
+   */
+  hold(): () => void {
+    this.#checkRange(0, 0);
+    native().regionHold(this.device.handle, this.handle);
+    let held = true;
+    return () => {
+      if (held) closeUnlessGone(() => native().regionLetGo(this.device.handle, this.handle));
+      held = false;
+    };
+  }
+
+  /**
    * Takes remote access away for good. A barrier: once it returns, no peer changes a byte, whatever
    * state that peer's process is in. Local use stays possible.
    */

@@ -31,6 +31,9 @@ export interface NativeBinding {
   ): { address: number; length: number; lkey: number; rkey: number; shareable: boolean; outstanding: number };
   /** An ArrayBuffer over the region's memory, which stays mapped until the buffer is detached or collected. */
   regionBuffer(device: number, region: number, offset: number, length: number): ArrayBuffer;
+  /** Counts one more use of the region, as an outstanding request does; `regionLetGo` takes it back. */
+  regionHold(device: number, region: number): void;
+  regionLetGo(device: number, region: number): void;
   /** Revokes remote access: a barrier; once it returns no peer changes a byte. Local use stays allowed. */
   regionRevoke(device: number, region: number): void;
   /** Throws ERR_RDMC_REGION_BUSY while requests are outstanding. A barrier like revoke. */
