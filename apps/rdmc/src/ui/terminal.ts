@@ -23,7 +23,8 @@ export function createTerminal(): Terminal {
   const interactive = Boolean(stdout.isTTY);
   return {
     palette: createPalette(wantsColour(stdout, process.env)),
-    columns: stdout.columns ?? DEFAULT_COLUMNS,
+    // A terminal that does not know its width says 0.
+    columns: stdout.columns || DEFAULT_COLUMNS,
     interactive,
     out: (...lines) => void stdout.write(`${lines.join('\n')}\n`),
     note: (...lines) => void stderr.write(`${lines.join('\n')}\n`),
