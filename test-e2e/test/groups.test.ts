@@ -35,14 +35,14 @@ describe('many groups in the same processes', () => {
     ];
     const content = ({ id }: Plan) => ({ seed: 1000 * id, variants: 4 });
     await Promise.all(
-      plans.map((plan) =>
-        cluster.createGroup(plan.id, plan.ids, { expect: content(plan), ...plan.options }),
-      ),
+      plans.map((plan) => cluster.createGroup(plan.id, plan.ids, { expect: content(plan), ...plan.options })),
     );
     const size = { sizeBytes: 300_001, count: 20 };
     const sends = await Promise.all(
       plans.map((plan) =>
-        cluster.at(plan.ids[0]!).call<Outcome[]>('send', { group: plan.id, ...content(plan), ...size }, 60_000),
+        cluster
+          .at(plan.ids[0]!)
+          .call<Outcome[]>('send', { group: plan.id, ...content(plan), ...size }, 60_000),
       ),
     );
     for (const outcomes of sends) {
@@ -85,9 +85,10 @@ describe('many groups in the same processes', () => {
       sizes.map((_, group) => receiver.call<{ bytesReceived: number }>('progress', { group })),
     );
     const [ahead, behind] = [shares[winner]!, shares[1 - winner]!];
-    expect(behind.bytesReceived / ahead.bytesReceived, `group ${1 - winner} of blocks ${sizes}`).toBeGreaterThan(
-      leastShare,
-    );
+    expect(
+      behind.bytesReceived / ahead.bytesReceived,
+      `group ${1 - winner} of blocks ${sizes}`,
+    ).toBeGreaterThan(leastShare);
     await Promise.all(sends);
     for (const group of sizes.keys()) {
       const closed = await cluster.all((member) => member.call<Closed>('close', { group }));

@@ -136,7 +136,10 @@ describe('a mesh that cannot be', () => {
 
   it('members whose devices cannot meet', async () => {
     const cluster = await Cluster.spawn(2, {
-      of: { 0: { device: { device: 'soft', transport: 'shm' } }, 1: { device: { device: 'soft', transport: 'tcp' } } },
+      of: {
+        0: { device: { device: 'soft', transport: 'shm' } },
+        1: { device: { device: 'soft', transport: 'tcp' } },
+      },
     });
     const refusals = await cluster.all((member) => refusal(cluster.join(member)));
     expect(refusals.map(({ error }) => error.code)).toContain('ERR_RDMC_DEVICE_MISMATCH');
