@@ -2,5 +2,11 @@ import { defineConfig } from 'vitest/config';
 
 // Whole systems want the machine for themselves: one file at a time.
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], pool: 'forks', fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 },
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
 });

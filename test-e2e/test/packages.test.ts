@@ -19,9 +19,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const workspace = mkdtempSync(join(tmpdir(), 'rdmc-packages-'));
 afterAll(() => rmSync(workspace, { recursive: true, force: true }));
 
-const printed = execFileSync(process.execPath, [join(root, 'tools/release/pack.mjs'), join(workspace, 'tarballs')], {
-  encoding: 'utf8',
-});
+const printed = execFileSync(
+  process.execPath,
+  [join(root, 'tools/release/pack.mjs'), join(workspace, 'tarballs')],
+  {
+    encoding: 'utf8',
+  },
+);
 const packed: Record<string, Packed> = JSON.parse(printed);
 
 /** A package and all of ours below it. */
@@ -36,7 +40,10 @@ function closure(name: string, found = new Set<string>()): Set<string> {
 function installAlone(name: string): string {
   const project = join(workspace, name.replace('/', '-'));
   mkdirSync(project);
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'empty', private: true, type: 'module' }));
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'empty', private: true, type: 'module' }),
+  );
   const tarballs = [...closure(name)].map((each) => packed[each]!.tarball);
   execFileSync('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs], {
     cwd: project,
@@ -58,16 +65,24 @@ describe('packed packages', () => {
   it.each(withExample)('%s installs alone and its example runs', { timeout: 180_000 }, (name) => {
     const project = installAlone(name);
     copyFileSync(join(packed[name]!.folder!, 'example.mjs'), join(project, 'example.mjs'));
-    const output = execFileSync(process.execPath, ['example.mjs'], { cwd: project, encoding: 'utf8', timeout: 60_000 });
+    const output = execFileSync(process.execPath, ['example.mjs'], {
+      cwd: project,
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
     expect(output.trim()).not.toBe('');
   });
 
   it('the rdmc command installs alone and answers', { timeout: 180_000 }, () => {
     const project = installAlone('@rdmc/cli');
-    const output = execFileSync(join(project, 'node_modules/.bin/rdmc'), ['schedule', '--nodes', '4', '--blocks', '3'], {
-      cwd: project,
-      encoding: 'utf8',
-    });
+    const output = execFileSync(
+      join(project, 'node_modules/.bin/rdmc'),
+      ['schedule', '--nodes', '4', '--blocks', '3'],
+      {
+        cwd: project,
+        encoding: 'utf8',
+      },
+    );
     expect(output).toMatch(/binomial/i);
   });
 });

@@ -51,17 +51,17 @@ void SoftDevice::quiesceRegion(uint32_t index) {
 
 void SoftDevice::relocateRegion(uint32_t index) {
   std::lock_guard guard(relocation_);
-  Region* region = regions_.acquireIndex(index);
-  if (!region) return;
+  // A region in the course of being closed counts as well: it is removed under the same lock.
+  const auto extent = regions_.extent(index);
+  if (!extent) return;
   SharedRegion& shared = regions_.shared(index);
   shared.moving.store(1, std::memory_order_seq_cst);
   eachQp([&](const std::shared_ptr<QueuePair>& qp) { waitWhileBusy(*qp, index, false); });
-  if (region->extent && !region->extent->abandoned) {
-    shared.arena = pool_->replace(*region->extent);
+  if (!extent->abandoned) {
+    shared.arena = pool_->replace(*extent);
     shared.arenaOffset = 0;
   }
   shared.moving.store(0, std::memory_order_seq_cst);
-  RegionTable::drop(region);
 }
 
 }  // namespace rdmc

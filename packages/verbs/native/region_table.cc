@@ -7,7 +7,8 @@
 
 namespace rdmc {
 namespace {
-constexpr uint32_t kGenerations = (1u << (32 - kRegionIndexBits)) - 1;
+constexpr uint32_t kGenerations = (1u << (32 - kRegionIndexBits)) - 2;
+constexpr uint32_t kRetired = 0xffffffff;  // neither free nor valid: no key has this generation
 }  // namespace
 
 RegionTable::RegionTable(const ControlSegment& control)
@@ -76,7 +77,8 @@ void RegionTable::publish(uint32_t index) {
 }
 
 Region& RegionTable::at(uint32_t index) {
-  if (index >= kMaxRegions || regions_[index].key.load() == 0) {
+  const uint32_t key = index < kMaxRegions ? regions_[index].key.load() : 0;
+  if (key == 0 || key == kRetired) {
     throw Failure("ERR_RDMC_REGION_CLOSED", "The memory region is closed");
   }
   return regions_[index];
@@ -85,14 +87,14 @@ Region& RegionTable::at(uint32_t index) {
 Region* RegionTable::acquire(uint32_t key) {
   Region& region = regions_[key & (kMaxRegions - 1)];
   region.outstanding.fetch_add(1, std::memory_order_seq_cst);
-  if (key != 0 && region.key.load(std::memory_order_seq_cst) == key) return &region;
+  if (key != 0 && key != kRetired && region.key.load(std::memory_order_seq_cst) == key) return &region;
   drop(&region);
   return nullptr;
 }
 
 Region* RegionTable::acquireIndex(uint32_t index) {
   const uint32_t key = index < kMaxRegions ? regions_[index].key.load() : 0;
-  return key == 0 ? nullptr : acquire(key);
+  return key == 0 || key == kRetired ? nullptr : acquire(key);
 }
 
 Region* RegionTable::acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd) {
@@ -111,21 +113,29 @@ void RegionTable::hide(uint32_t index) {
   control_.region(index).key.store(0, std::memory_order_seq_cst);
 }
 
+void RegionTable::retire(uint32_t index) {
+  std::lock_guard guard(mutex_);
+  Region& region = at(index);
+  const uint32_t key = region.key.exchange(kRetired, std::memory_order_seq_cst);
+  const uint32_t outstanding = region.outstanding.load(std::memory_order_seq_cst);
+  if (outstanding == 0) return;
+  region.key.store(key, std::memory_order_seq_cst);
+  throw Failure("ERR_RDMC_REGION_BUSY", "The region is used by " + std::to_string(outstanding) +
+                                            " outstanding work requests: wait for their completions, or close "
+                                            "their queue pairs");
+}
+
 void RegionTable::remove(uint32_t index) {
-  std::shared_ptr<Extent> extent;
-  {
-    std::lock_guard guard(mutex_);
-    Region& region = at(index);
-    const uint32_t key = region.key.exchange(0, std::memory_order_seq_cst);
-    if (region.outstanding.load(std::memory_order_seq_cst) != 0) {
-      region.key.store(key);
-      throw Failure("ERR_RDMC_REGION_BUSY",
-                    "The region is used by " + std::to_string(region.outstanding.load()) +
-                        " outstanding work requests: wait for their completions, or close their queue pairs");
-    }
-    extent = std::move(region.extent);
-    hint_ = std::max(1u, std::min(hint_, index));
-  }
+  std::shared_ptr<Extent> extent;  // goes back to its pool outside the lock
+  std::lock_guard guard(mutex_);
+  extent = std::move(regions_[index].extent);
+  regions_[index].key.store(0);
+  hint_ = std::max(1u, std::min(hint_, index));
+}
+
+std::shared_ptr<Extent> RegionTable::extent(uint32_t index) {
+  std::lock_guard guard(mutex_);
+  return index < kMaxRegions ? regions_[index].extent : nullptr;
 }
 
 bool RegionTable::contains(uint64_t address, uint64_t length) {

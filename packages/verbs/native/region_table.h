@@ -41,8 +41,12 @@ class RegionTable {
   Region* acquireIndex(uint32_t index);
   // The key disappears from the control segment: no new remote use after this.
   void hide(uint32_t index);
-  // Frees the slot. Throws ERR_RDMC_REGION_BUSY.
+  // No request can be posted with it from now on. Throws ERR_RDMC_REGION_BUSY while some are outstanding.
+  void retire(uint32_t index);
+  // Frees the slot and the memory of a retired region.
   void remove(uint32_t index);
+  // The memory behind a region, retired ones included; nullptr when there is none.
+  std::shared_ptr<Extent> extent(uint32_t index);
   // Remote use of memory of this device by its own native threads (TCP): access, bounds and key checked.
   // Increments `outstanding` on success.
   Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);

@@ -116,12 +116,11 @@ void SoftDevice::revokeRegion(uint32_t index) {
 }
 
 void SoftDevice::closeRegion(uint32_t index) {
-  const uint32_t outstanding = regions_.at(index).outstanding.load(std::memory_order_seq_cst);
-  if (outstanding == 0) {
-    regions_.hide(index);
-    quiesceRegion(index);
-  }
-  regions_.remove(index);  // throws while requests are outstanding
+  regions_.retire(index);
+  regions_.hide(index);
+  quiesceRegion(index);
+  std::lock_guard guard(relocation_);
+  regions_.remove(index);
 }
 
 // ---- channels and completion queues
