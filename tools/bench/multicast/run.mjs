@@ -20,6 +20,7 @@ const MIB = 1 << 20;
 const LARGE = 256 * MIB;
 const SIZES = process.env.BENCH_MEMBERS?.split(',').map(Number) ?? [2, 4, 8, 16];
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+const WARM_UP_ROUNDS = 10;
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const round2 = (value) => Math.round(value * 100) / 100;
@@ -47,8 +48,9 @@ async function withCluster(n, options, group, work) {
   }
 }
 
-async function rounds(cluster, sizeBytes, count = ROUNDS) {
-  for (let i = 0; i < 2; i += 1) await cluster.multicast(sizeBytes);
+async function rounds(cluster, sizeBytes, count = ROUNDS, warmUp = WARM_UP_ROUNDS) {
+  // Warm: buffers faulted in on every side, and the code compiled.
+  for (let i = 0; i < warmUp; i += 1) await cluster.multicast(sizeBytes);
   const times = [];
   for (let i = 0; i < count; i += 1) times.push(await cluster.multicast(sizeBytes));
   return times;
@@ -162,6 +164,9 @@ const benchmarks = {
     for (const n of SIZES.filter((each) => each === 4 || each === 8)) {
       const cluster = await Cluster.start(n, { allocateBytes: LARGE });
       let id = 1;
+      await cluster.open({ id: 0, algorithm: 'binomial-pipeline', blockSizeBytes: 'auto', warm: true });
+      await rounds(cluster, LARGE);
+      await cluster.close();
       for (const sizeBytes of [64 * 1024, 256 * 1024, MIB, 4 * MIB, 16 * MIB, 64 * MIB, LARGE]) {
         const candidates = ['auto', ...fixed.filter((each) => each <= sizeBytes && sizeBytes / each <= 4096)];
         const times = new Map(candidates.map((each) => [each, []]));
@@ -170,7 +175,7 @@ const benchmarks = {
             await cluster.open({ id, algorithm: 'binomial-pipeline', blockSizeBytes, warm: true });
             times
               .get(blockSizeBytes)
-              .push(...(await rounds(cluster, sizeBytes, sizeBytes >= 64 * MIB ? 3 : 15)));
+              .push(...(await rounds(cluster, sizeBytes, sizeBytes >= 64 * MIB ? 4 : 15, 2)));
             await cluster.close();
             id += 1;
           }
