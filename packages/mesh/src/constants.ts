@@ -8,7 +8,7 @@ export const MAX_MEMBER_ID = 0x7fff_ffff;
 export const MAX_HOST_CHARACTERS = 255;
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
-export const DEFAULT_HEARTBEAT_MS = 1_000;
+export const DEFAULT_HEARTBEAT_MS = 2_000;
 export const DEFAULT_SILENCE_TIMEOUT_MS = 10_000;
 export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
 /** Largest delay `setTimeout` keeps; a longer one would fire at once. */

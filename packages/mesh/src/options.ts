@@ -34,7 +34,7 @@ export interface MeshOptions {
   readonly key?: Uint8Array | string | undefined;
   /** How long `join` waits for everybody, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Interval of the signs of life, in milliseconds. Default 1,000. */
+  /** Interval of the signs of life, in milliseconds. Default 2,000. */
   readonly heartbeatMs?: number | undefined;
   /** A member that is silent for this long has failed. Default 10,000; 0 means never; else at least 3 heartbeats. */
   readonly silenceTimeoutMs?: number | undefined;
