@@ -45,13 +45,20 @@ async function attack(owner: Peer, writer: Peer): Promise<Attack> {
 /** How the writer's loop ended: a loop that goes on is a barrier that does not hold. */
 async function endOf(loop: Attack['loop']): Promise<string | null> {
   let end: { readonly failure: string | null } | undefined;
-  loop.then((result) => {
-    end = result;
-  });
+  let broken: unknown;
+  loop.then(
+    (result) => {
+      end = result;
+    },
+    (error: unknown) => {
+      broken = error;
+    },
+  );
   await waitFor(
     () => 'an end of the writing',
-    () => (end ? true : undefined),
+    () => (end || broken ? true : undefined),
   );
+  if (broken) throw broken;
   return end!.failure;
 }
 
