@@ -65,15 +65,21 @@ function checkNode() {
   stop(`Node.js ${MINIMUM_NODE.join('.')} or newer is needed; this is ${process.versions.node}`);
 }
 
-/** Installs when the lock file changed since the last time. */
-function install() {
-  const lock = createHash('sha256')
+function lockDigest() {
+  return createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
+}
+
+/**
+ * Installs when the lock file changed since the last time. `npm install` and not `npm ci`: where a registry lacks
+ * optional packages of other platforms, the lock file lacks them too, and `npm ci` refuses such a file.
+ */
+function install() {
   const stamp = join(root, 'node_modules', '.rdmc-lock');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
-  run('npm ci', 'npm', ['ci', '--no-audit', '--no-fund']);
-  writeFileSync(stamp, lock);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockDigest()) return;
+  run('npm install', 'npm', ['install', '--no-audit', '--no-fund']);
+  writeFileSync(stamp, lockDigest());
 }
 
 /** Everything until the packages are built. */
