@@ -93,19 +93,23 @@ describe('join', () => {
   it('names who is missing, where, and the last error', async () => {
     const where = await place(4);
     await new Promise((resolve) => where.reserved[0]!.server.close(resolve));
-    const waiting = [1, 2].map((id) => where.join(id, { timeoutMs: 300 }));
-    for (const { mesh } of waiting) {
-      const error = await rejection(mesh);
-      expect(error.code).toBe('ERR_RDMC_MESH_TIMEOUT');
-      expect(error.missing?.map(({ id, port }) => [id, port])).toEqual([
-        [0, where.members[0]!.port],
-        [3, where.members[3]!.port],
-      ]);
-      expect(error.missing?.[0]?.lastError).toContain('ECONNREFUSED');
-      expect(error.message).toContain(`member 0 at 127.0.0.1:${where.members[0]!.port}`);
-      expect(error.message).toContain(`member 3 at 127.0.0.1:${where.members[3]!.port}`);
-      expect(error.message).not.toContain(`:${where.members[1]!.port}`);
-    }
+    // Member 1 waits longer: when it gave up at the same moment, member 2 would rightly name it too.
+    const abort = new AbortController();
+    const patient = where.join(1, { signal: abort.signal });
+    const { mesh, core } = where.join(2, { timeoutMs: 300 });
+    await until(() => core.links.has(1));
+    const error = await rejection(mesh);
+    expect(error.code).toBe('ERR_RDMC_MESH_TIMEOUT');
+    expect(error.missing?.map(({ id, port }) => [id, port])).toEqual([
+      [0, where.members[0]!.port],
+      [3, where.members[3]!.port],
+    ]);
+    expect(error.missing?.[0]?.lastError).toContain('ECONNREFUSED');
+    expect(error.message).toContain(`member 0 at 127.0.0.1:${where.members[0]!.port}`);
+    expect(error.message).toContain(`member 3 at 127.0.0.1:${where.members[3]!.port}`);
+    expect(error.message).not.toContain(`:${where.members[1]!.port}`);
+    abort.abort(new Error('enough'));
+    expect((await rejection(patient.mesh)).code).toBe('ERR_RDMC_MESH_ABORTED');
   });
 
   it('goes on waiting when a member gives up on its own time-out, and takes it when it comes again', async () => {
