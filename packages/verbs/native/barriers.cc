@@ -26,7 +26,8 @@ bool SoftDevice::waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegi
   SharedQp& page = qp.shared();
   const uint32_t seen = page.busy.load(std::memory_order_seq_cst);
   if ((seen & 1) == 0) return true;
-  if (!anyRegion && page.busyRegion.load(std::memory_order_relaxed) != regionIndex) return true;
+  if (seen == qp.leftBehind.load(std::memory_order_seq_cst)) return true;
+  if (!anyRegion && page.busyRegion.load(std::memory_order_acquire) != regionIndex) return true;
   const int64_t start = steadyNs();
   while (page.busy.load(std::memory_order_seq_cst) == seen) {
     const auto* wire = dynamic_cast<ShmWire*>(qp.wire().get());
@@ -56,10 +57,16 @@ void SoftDevice::relocateRegion(uint32_t index) {
   if (!extent) return;
   SharedRegion& shared = regions_.shared(index);
   shared.moving.store(1, std::memory_order_seq_cst);
-  eachQp([&](const std::shared_ptr<QueuePair>& qp) { waitWhileBusy(*qp, index, false); });
-  if (!extent->abandoned) {
+  std::vector<std::pair<std::shared_ptr<QueuePair>, uint32_t>> stopped;
+  eachQp([&](const std::shared_ptr<QueuePair>& qp) {
+    const uint32_t seen = qp->shared().busy.load(std::memory_order_seq_cst);
+    if (!waitWhileBusy(*qp, index, false)) stopped.emplace_back(qp, seen);
+  });
+  if (!stopped.empty()) {
     shared.arena = pool_->replace(*extent);
     shared.arenaOffset = 0;
+    // They may go on in the old memory for ever: it does not count any more.
+    for (const auto& [qp, seen] : stopped) qp->leftBehind.store(seen, std::memory_order_seq_cst);
   }
   shared.moving.store(0, std::memory_order_seq_cst);
 }

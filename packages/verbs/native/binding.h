@@ -2,6 +2,8 @@
 #pragma once
 #include <napi.h>
 
+#include <system_error>
+
 #include "failure.h"
 #include "soft_device.h"
 
@@ -34,6 +36,8 @@ void bind(Napi::Env env, Napi::Object exports, const char* name) {
                             throw toError(info.Env(), failure);
                           } catch (const std::bad_alloc&) {
                             throw toError(info.Env(), Failure("ERR_RDMC_OUT_OF_MEMORY", "Out of memory"));
+                          } catch (const std::system_error& error) {
+                            throw toError(info.Env(), Failure("ERR_RDMC_SYSTEM", error.what(), error.code().value()));
                           }
                         },
                         name));

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -67,7 +68,11 @@ void closeWatcher(int id) {
   watcher->callback = nullptr;
   uv_poll_stop(&watcher->poll);
   uv_close(reinterpret_cast<uv_handle_t*>(&watcher->poll),
-           [](uv_handle_t* handle) { delete static_cast<Watcher*>(handle->data); });
+           [](uv_handle_t* handle) {
+             auto* closed = static_cast<Watcher*>(handle->data);
+             ::close(closed->fd);
+             delete closed;
+           });
 }
 
 void onReadable(uv_poll_t* poll, int status, int) {
@@ -103,8 +108,13 @@ Napi::Value fdWatch(const Napi::CallbackInfo& info) {
   }
   uv_loop_t* loop;
   napi_get_uv_event_loop(env, &loop);
-  auto* watcher = new Watcher{{}, i32(info, 0), env, nullptr};
+  if (!info[1].IsFunction()) throw Failure("ERR_RDMC_INVALID_OPTION", "fdWatch: needs a function");
+  // A descriptor of its own: whoever closes the given one must not make us read from its successor.
+  const int own = ::fcntl(i32(info, 0), F_DUPFD_CLOEXEC, 0);
+  if (own < 0) throw systemFailure("fcntl", "Watching a descriptor", errno);
+  auto* watcher = new Watcher{{}, own, env, nullptr};
   if (const int error = uv_poll_init(loop, &watcher->poll, watcher->fd); error != 0) {
+    ::close(own);
     delete watcher;
     throw systemFailure("epoll_ctl", "Watching a descriptor", -error);
   }

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <mutex>
 
 #include "binding.h"
 #include "shm_transport.h"
@@ -172,34 +173,72 @@ QueuePairAddress readAddress(const Napi::Object& from) {
   return address;
 }
 
+// A connect under way. It is settled by a native thread; where the environment ended first, by nobody: its
+// thread-safe function is gone then, whoever still holds it.
+struct PendingConnect {
+  explicit PendingConnect(Napi::Env env)
+      : self(this),
+        env(env),
+        deferred(Napi::Promise::Deferred::New(env)),
+        callback(Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}),
+                                               "rdmc-connect", 0, 1)) {
+    hook = new std::shared_ptr<PendingConnect>(self);
+    napi_add_env_cleanup_hook(env, environmentEnds, hook);
+  }
+
+  static void environmentEnds(void* data) {
+    auto* held = static_cast<std::shared_ptr<PendingConnect>*>(data);
+    const auto keep = std::move((*held)->self);
+    {
+      std::lock_guard guard((*held)->mutex);
+      (*held)->gone = true;
+    }
+    delete held;
+  }
+
+  void settle(const Failure* failure) {
+    std::lock_guard guard(mutex);
+    if (gone) return;
+    outcome = failure ? std::make_unique<Failure>(*failure) : nullptr;
+    const napi_status called = callback.NonBlockingCall(this, [](Napi::Env at, Napi::Function, PendingConnect* mine) {
+      const auto keep = std::move(mine->self);
+      napi_remove_env_cleanup_hook(at, environmentEnds, mine->hook);
+      delete mine->hook;
+      if (mine->outcome) {
+        mine->deferred.Reject(toError(at, *mine->outcome).Value());
+      } else {
+        mine->deferred.Resolve(at.Undefined());
+      }
+    });
+    if (called == napi_ok) callback.Release();
+    gone = true;
+  }
+
+  std::shared_ptr<PendingConnect> self;  // until it is settled
+  napi_env env;
+  Napi::Promise::Deferred deferred;
+  Napi::ThreadSafeFunction callback;
+  std::shared_ptr<PendingConnect>* hook;
+  std::unique_ptr<Failure> outcome;
+  std::mutex mutex;
+  bool gone = false;
+};
+
 Napi::Value queuePairConnect(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   const auto device = deviceArgument(info);
   const QueuePairAddress remote = readAddress(info[2].As<Napi::Object>());
   const ConnectParameters parameters{u32(info, 3), u32(info, 4), u32(info, 5)};
-  auto deferred = std::make_shared<Napi::Promise::Deferred>(Napi::Promise::Deferred::New(env));
-  using Outcome = std::unique_ptr<Failure>;
-  auto settle = Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}),
-                                              "rdmc-connect", 0, 1);
-  auto done = [settle, deferred](const Failure* failure) mutable {
-    auto* outcome = new Outcome(failure ? std::make_unique<Failure>(*failure) : nullptr);
-    settle.NonBlockingCall(outcome, [deferred](Napi::Env at, Napi::Function, Outcome* result) {
-      if (*result) {
-        deferred->Reject(toError(at, **result).Value());
-      } else {
-        deferred->Resolve(at.Undefined());
-      }
-      delete result;
-    });
-    settle.Release();
-  };
+  auto* pending = new PendingConnect(env);
+  const Napi::Promise promise = pending->deferred.Promise();
+  auto shared = pending->self;
+  auto done = [shared](const Failure* failure) { shared->settle(failure); };
   try {
     device->connect(u32(info, 1), remote, parameters, done);
   } catch (const Failure& failure) {
-    deferred->Reject(toError(env, failure).Value());
-    settle.Release();
+    shared->settle(&failure);
   }
-  return deferred->Promise();
+  return promise;
 }
 
 Napi::Value queuePairState(const Napi::CallbackInfo& info) {

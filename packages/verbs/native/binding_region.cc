@@ -77,15 +77,16 @@ Napi::Value regionInfo(const Napi::CallbackInfo& info) {
 Napi::Value regionBuffer(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   const Region& region = device->regions().at(u32(info, 1));
+  const auto extent = device->regions().extent(u32(info, 1));
   const uint64_t offset = u53(info, 2), length = u53(info, 3);
-  if (!region.extent || length > region.length || offset > region.length - length) {
+  if (!extent || length > region.length || offset > region.length - length) {
     throw Failure("ERR_RDMC_OUT_OF_BOUNDS", "The view reaches beyond the region");
   }
   // The view keeps the memory mapped, whatever becomes of region and device.
-  auto* held = new std::shared_ptr<Extent>(region.extent);
+  auto* held = new std::shared_ptr<Extent>(extent);
   return Napi::ArrayBuffer::New(
-      info.Env(), region.extent->data() + offset, length,
-      [](Napi::Env, void*, std::shared_ptr<Extent>* extent) { delete extent; }, held);
+      info.Env(), extent->data() + offset, length,
+      [](Napi::Env, void*, std::shared_ptr<Extent>* mine) { delete mine; }, held);
 }
 
 Napi::Value regionHold(const Napi::CallbackInfo& info) {

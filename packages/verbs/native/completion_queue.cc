@@ -77,6 +77,8 @@ void CompletionQueue::arm(bool solicitedOnly) {
   static std::atomic<uint32_t> armings{0};
   const uint32_t count = armings.fetch_add(1, std::memory_order_relaxed) % 0x7ffffff0 + 1;
   shared_.armed.store(count << 1 | (solicitedOnly ? 1 : 0), std::memory_order_seq_cst);
+  // The caller's next look at what is ready must not come before this.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void CompletionQueue::notify(bool solicited) {

@@ -76,7 +76,8 @@ uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
 }
 
 void SoftDevice::handOver(const std::shared_ptr<QueuePair>& qp) {
-  if (qp->inService.exchange(true)) return;
+  // Already on the list, perhaps as blocked and without a deadline: the service thread may be asleep.
+  if (qp->inService.exchange(true)) return service_->poke();
   counters.handedOver.fetch_add(1, std::memory_order_relaxed);
   {
     std::lock_guard guard(unfinishedLock_);

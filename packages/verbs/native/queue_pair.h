@@ -117,6 +117,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   SpinLock sendLock;
   std::atomic<bool> inService{false};  // on the service thread's list of unfinished queue pairs
   std::atomic<bool> connecting{false};
+  // The busy word of an initiator that was stopped and left behind in old memory; 0: none.
+  std::atomic<uint32_t> leftBehind{0};
 
  private:
   friend class SoftDevice;

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -242,7 +243,8 @@ void ShmTransport::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress
     const Failure failure("ERR_RDMC_CONNECT_FAILED", "Cannot reach the peer over shared memory: " + why);
     return done(&failure);
   }
-  to->waiting.push_back({std::move(qp), remote, parameters, std::move(done), 0});
+  const int64_t deadlineNs = steadyNs() + int64_t(parameters.retryTimeoutMs) * 1'000'000;
+  to->waiting.push_back({std::move(qp), remote, parameters, std::move(done), deadlineNs});
   if (!to->link) return;
   LinkMessage ask{};
   ask.type = kGetEvent;
@@ -337,9 +339,33 @@ void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<
     const uint32_t own = waiting.qp->number();
     waiting.qp->attach(std::make_shared<ShmWire>(to.link, message.a, peerToken(device_.id(), own)),
                        peerToken(to.peer, message.a), waiting.parameters);
+    if (!waiting.qp->wire()) {
+      const Failure failure("ERR_RDMC_CONNECT_FAILED", "The queue pair was closed while it was connecting");
+      return waiting.done(&failure);
+    }
     to.link->poke();  // it may be waiting for us to connect
     return waiting.done(nullptr);
   }
+}
+
+int ShmTransport::turn() {
+  const int64_t now = steadyNs();
+  int64_t nextNs = INT64_MAX;
+  std::vector<Waiting> overdue;
+  for (auto& [peer, to] : outgoing_) {
+    std::erase_if(to.waiting, [&](Waiting& waiting) {
+      if (waiting.deadlineNs > now) {
+        nextNs = std::min(nextNs, waiting.deadlineNs);
+        return false;
+      }
+      overdue.push_back(std::move(waiting));
+      return true;
+    });
+  }
+  const Failure failure("ERR_RDMC_CONNECT_FAILED",
+                        "Cannot connect over shared memory: the peer's device does not answer; is its process stopped?");
+  for (const auto& waiting : overdue) waiting.done(&failure);
+  return nextNs == INT64_MAX ? -1 : int((nextNs - now) / 1'000'000 + 1);
 }
 
 void ShmTransport::failWaiting(Outgoing& to, const std::string& code, const std::string& why) {

@@ -24,6 +24,8 @@ class ShmTransport {
   // A queue pair was destroyed: its page is free once the peer lets go.
   void release(const std::shared_ptr<QueuePair>& qp);
   void arenaGone(uint32_t id);
+  // Gives up on connects that waited too long; milliseconds until the next one would, -1 for none.
+  int turn();
 
  private:
   struct Waiting {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "copy.h"
+#include "failure.h"
 #include "soft_device.h"
 
 namespace rdmc {
@@ -44,7 +45,8 @@ ShmWire::ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t o
       theirIndex_(peerNumber & (kMaxQps - 1)) {}
 
 bool ShmWire::enter(uint32_t regionIndex) {
-  theirs_.busyRegion.store(regionIndex, std::memory_order_relaxed);
+  if (!connected()) return false;  // the page may be somebody else's by now
+  theirs_.busyRegion.store(regionIndex, std::memory_order_release);
   // A full barrier: the target's state is read after everybody can see that we are busy.
   theirs_.busy.exchange(++busyCount_, std::memory_order_seq_cst);
   if (connected()) return true;
@@ -77,6 +79,7 @@ ShmWire::Step ShmWire::peerNotConnected(QueuePair& qp) {
   const uint32_t number = theirs_.number.load(std::memory_order_seq_cst);
   const uint32_t state = theirs_.state.load(std::memory_order_seq_cst);
   const bool waiting = number == peerNumber_ && state == kInit;
+  if (!waiting && connected() && link_->alive()) return Step::kRetry;  // it has connected since we looked
   if (!waiting || !link_->alive()) return fail(kRetryExceeded, false);
   if (expired(qp.parameters().retryTimeoutMs)) return fail(kRetryExceeded, false);
   return Step::kBlocked;
@@ -115,7 +118,11 @@ ShmWire::Step ShmWire::resolve(uint32_t key, uint64_t address, uint64_t length, 
   }
   const uint64_t at = region.arenaOffset + offset;
   if (at > arena_->memory.length() || length > arena_->memory.length() - at) return fail(kRemoteOperationError, true);
-  if (length > 0) arena_->prepare(at, length);
+  try {
+    if (length > 0) arena_->prepare(at, length);
+  } catch (const Failure&) {
+    return fail(kLocalQpOperationError, false);  // the pages cannot be had here
+  }
   window = {arena_->memory.data() + at, index};
   return Step::kCopied;
 }
@@ -124,6 +131,13 @@ bool ShmWire::stillValid(uint32_t key, const Window& window) const {
   const SharedRegion& region = link_->control().region(window.regionIndex);
   return region.key.load(std::memory_order_seq_cst) == key && region.moving.load(std::memory_order_seq_cst) == 0 &&
          region.arena == arena_->id;
+}
+
+bool ShmWire::landed(uint32_t key, const Window& window) const {
+  // Our bytes first, then the question whether the memory was moved or taken away meanwhile: an initiator that
+  // is stopped in the middle of a copy goes on in abandoned memory, and must not report success.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return stillValid(key, window) && connected();
 }
 
 ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
@@ -151,6 +165,10 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
     return Step::kRetry;  // resolved again, which says why
   }
   copyOrdered(window.memory, from, length);
+  if (!landed(request.rkey, window)) {
+    leave();
+    return Step::kRetry;
+  }
   done_ += length;
   const bool last = done_ == request.length;
   if (last && immediate) publish(qp, request, kSuccess);
@@ -180,7 +198,9 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
     return Step::kRetry;
   }
   copyAnyOrder(to, window.memory, length);
+  const bool current = landed(request.rkey, window);
   leave();
+  if (!current) return Step::kRetry;
   done_ += length;
   return done_ == request.length ? Step::kDone : Step::kCopied;
 }
@@ -202,7 +222,10 @@ ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
   } else {
     __atomic_compare_exchange_n(word, &before, request.swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   }
+  const bool current = landed(request.rkey, window);
   leave();
+  // It cannot be repeated: nobody knows whether it was seen.
+  if (!current) return fail(kRemoteOperationError, true);
   const auto* bytes = reinterpret_cast<const uint8_t*>(&before);
   for (uint64_t at = 0, contiguous; at < 8; at += contiguous) {
     uint8_t* to = localAt(request, at, contiguous);
@@ -244,7 +267,13 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
     leave();
     return Step::kRetry;
   }
-  if (length > 0) copyAnyOrder(window.memory, from, length);
+  if (length > 0) {
+    copyAnyOrder(window.memory, from, length);
+    if (!landed(slot.sge[entry].lkey, window)) {
+      leave();
+      return Step::kRetry;
+    }
+  }
   done_ += length;
   const bool last = done_ == request.length;
   if (last) publish(qp, request, kSuccess);

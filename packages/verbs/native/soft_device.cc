@@ -49,7 +49,12 @@ SoftDevice::SoftDevice(SoftOptions options)
     if (shm_) shm_->stop();
     control_.releaseLiveness();
   };
-  hooks.turn = [this] { return turn(); };
+  hooks.turn = [this] {
+    const int progress = turn();
+    const int connects = shm_ ? shm_->turn() : -1;
+    if (progress < 0 || connects < 0) return std::max(progress, connects);
+    return std::min(progress, connects);
+  };
   service_ = std::make_unique<ServiceThread>(std::move(hooks));
   if (shm_) service_->post([this] { shm_->start(); });
   if (options_.transport != "shm") tcp_ = std::make_unique<TcpTransport>(*this);
@@ -206,6 +211,9 @@ uint32_t SoftDevice::poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max
 
 uint32_t SoftDevice::createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, uint32_t sendDepth,
                               uint32_t receiveDepth, bool signalAll) {
+  if (receiveDepth == 0 || receiveDepth > kMaxReceiveDepth || sendDepth == 0 || sendDepth > kMaxSendDepth) {
+    throw Failure("ERR_RDMC_DEVICE_LIMIT", "A queue is deeper than the device allows");
+  }
   auto send = cq(sendCq);
   auto receive = cq(receiveCq);
   uint32_t index = kMaxQps;
@@ -273,21 +281,25 @@ void SoftDevice::connect(uint32_t number, const QueuePairAddress& remote, const 
     done(failure);
   };
   if (tcp) return tcp_->connect(found, remote, parameters, std::move(wrapped));
-  service_->post([this, found, remote, parameters, wrapped = std::move(wrapped)] {
-    shm_->connect(found, remote, parameters, wrapped);
-  });
+  const bool posted = service_->post(
+      [this, found, remote, parameters, wrapped] { shm_->connect(found, remote, parameters, wrapped); });
+  if (posted) return;
+  const Failure closed("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
+  wrapped(&closed);
 }
 
 void SoftDevice::destroyQp(uint32_t number) {
   const auto found = qpAt(number);
   {
-    std::lock_guard guard(tableLock_);
-    qps_[found->index()].reset();
-  }
-  {
     std::lock_guard guard(found->sendLock);
     found->failLocked(kFlushed);
     if (found->wire()) found->wire()->detach(*found);
+  }
+  {
+    // Only now: whoever revokes a region meanwhile must still see that the peer may be busy here.
+    std::lock_guard guard(tableLock_);
+    if (qps_[found->index()] != found) throw Failure("ERR_RDMC_QUEUE_PAIR_CLOSED", "The queue pair is closed");
+    qps_[found->index()].reset();
   }
   found->leaveQueues();
   found->sendCq()->purge(number);

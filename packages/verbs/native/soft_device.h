@@ -136,8 +136,8 @@ class SoftDevice {
   std::mutex unfinishedLock_;
   std::vector<std::shared_ptr<QueuePair>> unfinished_;
 
+  std::unique_ptr<ShmTransport> shm_;  // before the thread that uses it: destroyed after that has ended
   std::unique_ptr<ServiceThread> service_;
-  std::unique_ptr<ShmTransport> shm_;
   std::unique_ptr<TcpTransport> tcp_;
   std::atomic<bool> closed_{false};
 };

@@ -133,6 +133,9 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
       `openDevice: transport must be auto, shm or tcp, not ${transport}`,
     );
   }
+  if (options.key !== undefined && !(options.key instanceof Uint8Array)) {
+    throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'openDevice: key must be a Uint8Array');
+  }
   if (options.key !== undefined && options.key.byteLength < 16) {
     throw new VerbsError(
       'ERR_RDMC_WEAK_KEY',

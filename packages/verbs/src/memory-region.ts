@@ -4,6 +4,9 @@ import type { Device } from './device.js';
 import { VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
 
+/** Regions over the caller's own memory, which must not be collected while the device may use it. */
+const registeredRegions = new Set<MemoryRegion>();
+
 /** How often `close` looks whether the last outstanding request has completed. */
 const CLOSE_POLL_MS = 1;
 
@@ -28,6 +31,7 @@ export class MemoryRegion {
     /** Keeps memory given to `register` alive. */
     private readonly registered?: Uint8Array,
   ) {
+    if (registered) registeredRegions.add(this);
     const info = native().regionInfo(device.handle, handle);
     this.address = info.address;
     this.length = info.length;
@@ -141,6 +145,7 @@ export class MemoryRegion {
     if (this.#closed) return;
     closeUnlessGone(() => native().regionClose(this.device.handle, this.handle));
     this.#closed = true;
+    registeredRegions.delete(this);
     for (const buffer of this.#buffers) native().detach(buffer);
     this.#buffers = [];
     this.#whole = undefined;

@@ -57,6 +57,15 @@ export class ProtectionDomain {
     if (!(view instanceof Uint8Array) || view.byteLength === 0) {
       throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'register: needs a Uint8Array of at least one byte');
     }
+    if (
+      (view.buffer as { resizable?: boolean }).resizable ||
+      (view.buffer as { growable?: boolean }).growable
+    ) {
+      throw new VerbsError(
+        'ERR_RDMC_INVALID_OPTION',
+        'register: memory that can be resized cannot be registered',
+      );
+    }
     const bits = accessBits('register', access);
     const handle = native().regionRegister(this.device.handle, this.handle, view, bits);
     return new MemoryRegion(this.device, handle, view);

@@ -57,7 +57,7 @@ export class SubmissionQueue {
   sge(address: number, lengthBytes: number, lkey: number): void {
     const words = this.#words;
     const index = words[this.#base + Word.SGE_COUNT]!;
-    if (index === Layout.MAX_SGE) {
+    if (index >= Layout.MAX_SGE) {
       throw new VerbsError('ERR_RDMC_TOO_MANY_SGES', `A work request has at most ${Layout.MAX_SGE} entries`);
     }
     if (lengthBytes > 0xffff_ffff) {

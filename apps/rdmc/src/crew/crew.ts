@@ -77,8 +77,7 @@ export class Crew {
     const signal = this.#signal;
     const [own] = await reserveLoopbackPorts(1);
     this.#server = own!.server;
-    const listening = this.receivers.map(async (receiver) => (await receiver.next('listening')).port);
-    const ports = await this.guard(Promise.all(listening));
+    const ports = await this.guard(Promise.all(this.receivers.map(({ listening }) => listening)));
     const members = [own!.port, ...ports].map((port, id) => ({ id, host: '127.0.0.1', port }));
     const joined = this.receivers.map((receiver) => receiver.next('joined'));
     for (const receiver of this.receivers) {

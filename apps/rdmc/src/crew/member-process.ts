@@ -22,11 +22,16 @@ export class MemberProcess {
   readonly #child: ChildProcess;
   readonly #reports = new EventEmitter();
   #stderr = '';
+  /** The port it listens at. Taken down whenever it comes: perhaps long before anybody asks. */
+  readonly listening: Promise<number>;
   /** Resolves when the process is gone. Never rejects. */
   readonly ended: Promise<Ending>;
 
-  constructor(readonly id: number) {
-    this.#child = fork(MEMBER_SCRIPT, [], {
+  constructor(
+    readonly id: number,
+    script = MEMBER_SCRIPT,
+  ) {
+    this.#child = fork(script, [], {
       detached: true,
       execArgv: [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -35,6 +40,7 @@ export class MemberProcess {
     this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-KEPT_STDERR_CHARACTERS);
     });
+    this.listening = this.next('listening').then(({ port }) => port);
     this.#child.on('message', (message) => this.#take(message));
     this.ended = this.#watchEnd();
   }
