@@ -85,7 +85,9 @@ describe('rdmc demo', () => {
     expect(stdout).toMatch(/^ {2}member 1 started, process \d+$/m);
     expect(stdout).toMatch(/^ {2}member 2 done, 293\.0 KiB received in .*, SHA-256 [0-9a-f]{12}… matches$/m);
     for (const name of ['sequential', 'chain', 'binomial-tree', 'binomial-pipeline']) {
-      expect(stdout).toMatch(new RegExp(`^ {2}${name} +\\d+ +[\\d.]+ [mµ]?s +[\\d.,]+ MB/s +[\\d.]+ +█+$`, 'm'));
+      expect(stdout).toMatch(
+        new RegExp(`^ {2}${name} +\\d+ +[\\d.]+ [mµ]?s +[\\d.,]+ MB/s +[\\d.]+ +█+$`, 'm'),
+      );
     }
     expect(stdout).toContain("All 2 files have the sender's SHA-256.");
     expect(stdout).not.toContain('\u001b');
