@@ -38,6 +38,9 @@ export const MAX_BLOCKS_PER_MESSAGE = 2 ** 28;
 /** Groups a node can have open at once. */
 export const MAX_GROUPS = 1024;
 export const MAX_GROUP_ID = 0x7fff_ffff;
+/** How long a neighbour's device may be silent in mid-transfer; limits of the verbs' `connect`. */
+export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
+export const MAX_RETRY_TIMEOUT_MS = 600_000;
 export const DEFAULT_GROUP_TIMEOUT_MS = 30_000;
 /** How long a member with which a queue pair broke is asked for what it knows before it is blamed itself. */
 export const BLAME_TIMEOUT_MS = 1_000;

@@ -144,7 +144,7 @@ export class Formation {
 
   async #open(events: WorkerEvents): Promise<void> {
     const { environment, options, slot } = this;
-    const { algorithm, members, racks, receiveWindow, sendWindow } = options;
+    const { algorithm, members, racks, receiveWindow, sendWindow, retryTimeoutMs } = options;
     const { rank, neighbours, firstPair } = this.neighbourhood;
     const { maxBlockBytes } = this;
     const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, rank });
@@ -158,7 +158,7 @@ export class Formation {
       neighbours,
       firstPair,
     };
-    const windows = { receiveWindow, sendWindow, maxBlockBytes, region: this.#region.handle };
+    const windows = { receiveWindow, sendWindow, retryTimeoutMs, maxBlockBytes, region: this.#region.handle };
     await environment.link.open({ ...setup, ...windows }, events);
     await Promise.all(
       neighbours.map(async (neighbour, pair) => {

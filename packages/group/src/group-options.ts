@@ -39,6 +39,11 @@ export interface GroupOptions {
   readonly receiveWindow?: number;
   /** Blocks this member sends at once: 1 to 64, default 2. */
   readonly sendWindow?: number;
+  /**
+   * How long a neighbour's device may be silent in the middle of a transfer before the group fails with it: 1 to
+   * 600,000 ms, default 2000. A process that is killed is noticed at once all the same.
+   */
+  readonly retryTimeoutMs?: number;
   /** How long the creation waits for the other members, in milliseconds (default 30,000). */
   readonly timeoutMs?: number;
   /** Ends the waiting of the creation. */
@@ -54,6 +59,7 @@ export interface CheckedGroupOptions {
   readonly incoming: IncomingHandler | undefined;
   readonly receiveWindow: number;
   readonly sendWindow: number;
+  readonly retryTimeoutMs: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -69,6 +75,7 @@ const KNOWN = [
   'incoming',
   'receiveWindow',
   'sendWindow',
+  'retryTimeoutMs',
   'timeoutMs',
   'signal',
 ];
@@ -101,6 +108,13 @@ export function checkGroupOptions(
       options.sendWindow ?? limits.DEFAULT_SEND_WINDOW,
       1,
       limits.MAX_WINDOW,
+    ),
+    retryTimeoutMs: integerOption(
+      WHERE,
+      'retryTimeoutMs',
+      options.retryTimeoutMs ?? limits.DEFAULT_RETRY_TIMEOUT_MS,
+      1,
+      limits.MAX_RETRY_TIMEOUT_MS,
     ),
     timeoutMs: integerOption(
       WHERE,

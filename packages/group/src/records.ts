@@ -38,6 +38,7 @@ export interface GroupSetup {
   readonly firstPair: number;
   readonly receiveWindow: number;
   readonly sendWindow: number;
+  readonly retryTimeoutMs: number;
   readonly maxBlockBytes: number;
   /** Region for headers and first-block buffers, laid out in `group-memory.ts`. */
   readonly region: number;

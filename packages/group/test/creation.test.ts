@@ -24,6 +24,7 @@ describe('creating groups', () => {
     ['hybrid without racks', { id: 1, members: [0, 1], algorithm: 'hybrid' }, 'ERR_RDMC_INVALID_OPTION'],
     ['racks for others', { id: 1, members: [0, 1], racks: [1] }, 'ERR_RDMC_INVALID_OPTION'],
     ['a block of no bytes', { id: 1, members: [0, 1], blockSizeBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a silence of no time', { id: 1, members: [0, 1], retryTimeoutMs: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a window of none', { id: 1, members: [0, 1], receiveWindow: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a negative id', { id: -1, members: [0, 1] }, 'ERR_RDMC_INVALID_OPTION'],
     ['an option nobody reads', { id: 1, members: [0, 1], block: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],

@@ -50,11 +50,9 @@ export class PairQueues {
   }
 
   /** Receivers are always ready: an RNR is a broken rule, and ends the group. */
-  async connect(peer: PairAddress): Promise<void> {
-    await Promise.all([
-      this.#data.connect(peer.data, { rnrRetries: 0 }),
-      this.#control.connect(peer.control, { rnrRetries: 0 }),
-    ]);
+  async connect(peer: PairAddress, retryTimeoutMs: number): Promise<void> {
+    const options = { rnrRetries: 0, retryTimeoutMs };
+    await Promise.all([this.#data.connect(peer.data, options), this.#control.connect(peer.control, options)]);
   }
 
   beginReceive(slot: number): void {

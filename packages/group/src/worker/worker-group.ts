@@ -69,7 +69,7 @@ export class WorkerGroup implements GroupPort, PairListener {
   }
 
   connect(pair: number, peer: PairAddress): Promise<void> {
-    return this.#pairs[pair]!.connect(peer);
+    return this.#pairs[pair]!.connect(peer, this.setup.retryTimeoutMs);
   }
 
   start(): void {
