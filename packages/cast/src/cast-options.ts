@@ -1,0 +1,45 @@
+import type { Algorithm, RackId } from '@rdmc/schedule';
+import type { Transport } from '@rdmc/verbs';
+import type { CastLogger } from './logger.js';
+
+/** Where a receiver listens. */
+export interface CastTarget {
+  /** Host name or address. */
+  readonly host: string;
+  /** Control port of `receiveFiles`, default 7411. */
+  readonly port?: number | undefined;
+  /** For the algorithm 'hybrid': receivers with equal racks are near one another. All have one, or none. */
+  readonly rack?: RackId | undefined;
+}
+
+export interface CastOptions {
+  /** The receivers; each once. */
+  readonly to: readonly CastTarget[];
+  /** Key of at least 16 bytes that all receivers have as well. Without one only loopback is used. */
+  readonly key?: Uint8Array | string | undefined;
+  /** Default 'binomial-pipeline', or 'hybrid' where every target names its rack. */
+  readonly algorithm?: Algorithm | undefined;
+  /** The rack of this machine, for 'hybrid' (default: one of its own). */
+  readonly rack?: RackId | undefined;
+  /** Bytes, or 'auto' (default): chosen for each message. */
+  readonly blockSizeBytes?: 'auto' | number | undefined;
+  /** Largest message in bytes, 64 KiB to 1 GiB, default 64 MiB. Every member holds three. */
+  readonly messageBytes?: number | undefined;
+  /** Bytes per second the sender feeds into the group, at least 64 KiB (default: no limit). */
+  readonly bandwidthLimit?: number | undefined;
+  /** How long a receiver may take to answer and join, in milliseconds (default 10,000). */
+  readonly connectTimeoutMs?: number | undefined;
+  /** How long a receiver may stand still before it is dropped, in milliseconds (default 30,000). */
+  readonly stallTimeoutMs?: number | undefined;
+  /** How often to cast again to those that failed, alone, after the end (default 0). */
+  readonly retries?: number | undefined;
+  /** 'auto' (default) or a kind of device of `openDevice`. */
+  readonly device?: string | undefined;
+  /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */
+  readonly transport?: Transport | undefined;
+  /** Address at which the receivers reach this machine (default: the local address of the first connection). */
+  readonly advertise?: string | undefined;
+  /** Ends the cast at every receiver; nothing half-done stays. */
+  readonly signal?: AbortSignal | undefined;
+  readonly logger?: CastLogger | undefined;
+}

@@ -1,0 +1,49 @@
+import type { Transport } from '@rdmc/verbs';
+
+export type CastPhase = 'preparing' | 'connecting' | 'sending' | 'finishing' | 'done';
+
+export type ReceiverState = 'connecting' | 'ready' | 'receiving' | 'storing' | 'complete' | 'failed';
+
+/** Why a receiver failed. `code` is a `CastErrorCode`, or that of a layer below. */
+export interface CastFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A receiver as it was when the snapshot was taken. Bytes are those of files' contents, holes left out. */
+export interface ReceiverProgress {
+  /** `host:port` as it was asked for. */
+  readonly name: string;
+  /** What the machine calls itself, once known. */
+  readonly hostName?: string | undefined;
+  readonly state: ReceiverState;
+  readonly receivedBytes: number;
+  readonly storedBytes: number;
+  readonly error?: CastFailure | undefined;
+}
+
+/** How the bytes travel, once decided. */
+export interface CastRoute {
+  /** Kind and name of this machine's device. */
+  readonly device: string;
+  /** Why that device. */
+  readonly reason: string;
+  readonly transport: Transport;
+  readonly algorithm: string;
+  readonly messageBytes: number;
+  /** Address and port at which receivers reach this machine. */
+  readonly address: string;
+}
+
+/** A snapshot of a cast. */
+export interface CastProgress {
+  readonly phase: CastPhase;
+  /** 1 for the first cast, 2 for the first retry. */
+  readonly attempt: number;
+  /** Bytes of contents to send, holes left out; known from phase 'connecting' on. */
+  readonly totalBytes: number;
+  readonly totalFiles: number;
+  readonly sentBytes: number;
+  readonly receivers: readonly ReceiverProgress[];
+  readonly route?: CastRoute | undefined;
+}

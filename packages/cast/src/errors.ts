@@ -1,0 +1,74 @@
+/** Every code a {@link CastError} can carry. They are stable; messages are not. */
+export type CastErrorCode =
+  | 'ERR_RDMC_INVALID_OPTION'
+  | 'ERR_RDMC_UNKNOWN_OPTION'
+  | 'ERR_RDMC_NOT_FOUND'
+  | 'ERR_RDMC_DUPLICATE_NAME'
+  | 'ERR_RDMC_UNREADABLE'
+  | 'ERR_RDMC_UNSUPPORTED_TYPE'
+  | 'ERR_RDMC_FILE_CHANGED'
+  | 'ERR_RDMC_DUPLICATE_HOST'
+  | 'ERR_RDMC_UNKNOWN_HOST'
+  | 'ERR_RDMC_CAST_UNREACHABLE'
+  | 'ERR_RDMC_KEY_REQUIRED'
+  | 'ERR_RDMC_KEY_MISMATCH'
+  | 'ERR_RDMC_VERSION_MISMATCH'
+  | 'ERR_RDMC_ADDRESS_IN_USE'
+  | 'ERR_RDMC_LISTEN_FAILED'
+  | 'ERR_RDMC_BUSY'
+  | 'ERR_RDMC_NO_SPACE'
+  | 'ERR_RDMC_READ_ONLY'
+  | 'ERR_RDMC_PERMISSION'
+  | 'ERR_RDMC_NOT_A_DIRECTORY'
+  | 'ERR_RDMC_WRITE_FAILED'
+  | 'ERR_RDMC_UNSAFE_PATH'
+  | 'ERR_RDMC_PATH_CONFLICT'
+  | 'ERR_RDMC_OTHER_FILE_SYSTEM'
+  | 'ERR_RDMC_HASH_MISMATCH'
+  | 'ERR_RDMC_LINK_TARGET_MISSING'
+  | 'ERR_RDMC_PARTIAL'
+  | 'ERR_RDMC_RECEIVER_STALLED'
+  | 'ERR_RDMC_RECEIVER_LOST'
+  | 'ERR_RDMC_SENDER_LOST'
+  | 'ERR_RDMC_NO_RECEIVERS'
+  | 'ERR_RDMC_CAST_PROTOCOL'
+  | 'ERR_RDMC_ITERATOR_TAKEN'
+  | 'ERR_RDMC_ABORTED';
+
+export interface CastErrorDetails {
+  readonly cause?: unknown;
+  /** The receiver the error is about, as `host:port`. */
+  readonly receiver?: string;
+}
+
+/** What this package throws and rejects with. Tell cases apart by `code`. */
+export class CastError extends Error {
+  override readonly name = 'CastError';
+  readonly code: CastErrorCode;
+  readonly receiver: string | undefined;
+
+  constructor(code: CastErrorCode, message: string, details: CastErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.receiver = details.receiver;
+  }
+}
+
+export function invalidOption(message: string): CastError {
+  return new CastError('ERR_RDMC_INVALID_OPTION', message);
+}
+
+export function protocolError(message: string, cause?: unknown): CastError {
+  return new CastError('ERR_RDMC_CAST_PROTOCOL', message, { cause });
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The `code` of any thrown thing, where it is text. */
+export function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' ? code : undefined;
+}

@@ -1,0 +1,41 @@
+import type { CastProblem } from './cast-summary.js';
+
+interface CastFacts {
+  readonly castId: string;
+  /** The sender: what its machine calls itself, and its address. */
+  readonly from: string;
+  /** Regular files and bytes of the cast, as announced; of those stored in 'complete' and 'failed'. */
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface CastBegan extends CastFacts {
+  readonly type: 'began';
+}
+
+/** About five times a second. */
+export interface CastReceiving extends CastFacts {
+  readonly type: 'progress';
+  readonly receivedBytes: number;
+  readonly storedBytes: number;
+}
+
+/** Everything that was sent is stored, except for `problems`. */
+export interface CastComplete extends CastFacts {
+  readonly type: 'complete';
+  readonly directories: number;
+  readonly links: number;
+  readonly seconds: number;
+  /** At most 1,000 are kept; `problemCount` counts all. */
+  readonly problems: readonly CastProblem[];
+  readonly problemCount: number;
+}
+
+/** The cast ended before its end. What was stored whole stays; nothing half-done does. */
+export interface CastFailed extends CastFacts {
+  readonly type: 'failed';
+  readonly code: string;
+  readonly message: string;
+}
+
+export type ReceiverEvent = CastBegan | CastReceiving | CastComplete | CastFailed;

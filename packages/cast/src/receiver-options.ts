@@ -1,0 +1,24 @@
+import type { Transport } from '@rdmc/verbs';
+import type { CastLogger } from './logger.js';
+
+export interface ReceiveOptions {
+  /** Directory in which everything is put; it must exist. */
+  readonly directory: string;
+  /** Address to listen on (default 0.0.0.0 with a key, 127.0.0.1 without). */
+  readonly host?: string | undefined;
+  /** Control port, default 7411; 0 takes a free one. */
+  readonly port?: number | undefined;
+  /** Key of at least 16 bytes that the senders have as well. Without one only loopback is possible. */
+  readonly key?: Uint8Array | string | undefined;
+  /** Ports, both included, for what a cast opens beside the control port: two for each cast at a time. Default: any. */
+  readonly meshPorts?: readonly [first: number, last: number] | undefined;
+  /** End after the first cast, whether it succeeds or not. */
+  readonly once?: boolean | undefined;
+  /** 'auto' (default) or a kind of device of `openDevice`. */
+  readonly device?: string | undefined;
+  /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */
+  readonly transport?: Transport | undefined;
+  /** Closes the receiver. */
+  readonly signal?: AbortSignal | undefined;
+  readonly logger?: CastLogger | undefined;
+}
