@@ -1,0 +1,91 @@
+import { CORE_BRIDGE, HOST_INTERFACE } from './constants.js';
+import { ipv4WithBits, ipv6WithBits, namespacesOf, type Plan, type PlannedHost } from './plan.js';
+import { explain, type Feature } from './probe.js';
+import { kernelNeeds, shapeLines } from './shape.js';
+import { batch } from './tools.js';
+
+function bridgeLines(name: string): string[] {
+  return [`link add ${name} type bridge mcast_snooping 0`, `link set ${name} up`];
+}
+
+function switchLines(plan: Plan): string[] {
+  const racks = plan.racks.flatMap((rack) => [
+    ...bridgeLines(rack.bridge),
+    `link add ${rack.up} type veth peer name ${rack.down}`,
+    `link set ${rack.up} master ${rack.bridge} up`,
+    `link set ${rack.down} master ${CORE_BRIDGE} up`,
+  ]);
+  const ports = plan.hosts.map((host) => `link set ${host.port} master ${host.bridge} up`);
+  return [...bridgeLines(CORE_BRIDGE), ...racks, ...ports];
+}
+
+function hostLines(host: PlannedHost): string[] {
+  return [
+    'link set lo up',
+    `addr add ${ipv4WithBits(host)} dev ${HOST_INTERFACE}`,
+    // Nobody else can have the address: without the check it can be used at once.
+    `addr add ${ipv6WithBits(host)} dev ${HOST_INTERFACE} nodad`,
+    `link set ${HOST_INTERFACE} up`,
+  ];
+}
+
+/** All at once; when one fails the others are still waited for, so that nothing is built behind the remover's back. */
+async function together(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find((each) => each.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+async function shapeBothEnds(plan: Plan, host: PlannedHost): Promise<void> {
+  await batch('tc', plan.switchNamespace, shapeLines(host.port, host.link));
+  await batch('tc', host.namespace, shapeLines(HOST_INTERFACE, host.link));
+}
+
+/** Gives both ends of a host's link its shape. */
+export async function shapeHost(plan: Plan, host: PlannedHost): Promise<void> {
+  try {
+    await shapeBothEnds(plan, host);
+  } catch (error) {
+    throw await explain(error, kernelNeeds(host.link));
+  }
+}
+
+/** Gives both ends of a rack's link to the core its shape. */
+export async function shapeUplink(plan: Plan, rack: number): Promise<void> {
+  const { up, down, uplink } = plan.racks[rack]!;
+  try {
+    await batch(
+      'tc',
+      plan.switchNamespace,
+      [up, down].flatMap((device) => shapeLines(device, uplink)),
+    );
+  } catch (error) {
+    throw await explain(error, kernelNeeds(uplink));
+  }
+}
+
+/** Makes namespaces, links, bridges, addresses and queues of a plan. On an error, what exists is to be removed. */
+export async function buildLab(plan: Plan): Promise<void> {
+  const needed: Feature[] = ['netns', 'veth', 'bridge'];
+  try {
+    await batch('ip', undefined, [
+      ...namespacesOf(plan).map((name) => `netns add ${name}`),
+      ...plan.hosts.map(
+        (host) =>
+          `link add ${HOST_INTERFACE} netns ${host.namespace} type veth ` +
+          `peer name ${host.port} netns ${plan.switchNamespace}`,
+      ),
+    ]);
+    await together([
+      batch('ip', plan.switchNamespace, switchLines(plan)),
+      ...plan.hosts.map((host) => batch('ip', host.namespace, hostLines(host))),
+    ]);
+  } catch (error) {
+    throw await explain(error, needed);
+  }
+  for (const rack of plan.racks.keys()) await shapeUplink(plan, rack);
+  try {
+    await together(plan.hosts.map((host) => shapeBothEnds(plan, host)));
+  } catch (error) {
+    throw await explain(error, kernelNeeds(plan.hosts[0]!.link));
+  }
+}

@@ -1,0 +1,87 @@
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { invalidOption, NetlabError } from './errors.js';
+import type { Netlab } from './lab.js';
+
+export interface Goodput {
+  readonly bytes: number;
+  /** From before the sender's first write to the receiver's last byte. */
+  readonly seconds: number;
+  /** Payload bits, not the wire's: headers are not counted. */
+  readonly bitsPerSecond: number;
+}
+
+// Written so that it is found from the sources, too.
+const PEER = fileURLToPath(new URL('../dist/stream-peer.js', import.meta.url));
+
+function failure(what: string, said: string): NetlabError {
+  return new NetlabError('ERR_RDMC_NETLAB_TRANSFER_FAILED', `${what}: ${said.trim() || 'no reason given'}`);
+}
+
+interface Peer {
+  readonly child: ChildProcess;
+  /** The next line it prints. */
+  next(): Promise<string>;
+  /** Rejects with its last words if it fails; never resolves. */
+  readonly failed: Promise<never>;
+}
+
+function startPeer(lab: Netlab, host: string, what: string, args: readonly string[]): Peer {
+  const child = lab.exec(host, process.execPath, [PEER, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  child.stderr!.setEncoding('utf8').on('data', (text) => {
+    said += text;
+  });
+  const failed = new Promise<never>((_, reject) => {
+    child.once('error', (error) => reject(failure(what, error.message)));
+    child.once('close', (code) => {
+      if (code !== 0) reject(failure(what, said));
+    });
+  });
+  // Whoever waits hears it; once the result is known, nobody does.
+  failed.catch(() => {});
+  const iterator = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  const next = async () => {
+    const line = await iterator.next();
+    return line.done ? failed : line.value;
+  };
+  return { child, next, failed };
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = () => reject(signal!.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** See {@link Netlab.goodput}. */
+export async function measureGoodput(
+  lab: Netlab,
+  from: string,
+  to: string,
+  bytes: number,
+  signal?: AbortSignal,
+): Promise<Goodput> {
+  if (!Number.isSafeInteger(bytes) || bytes < 1)
+    throw invalidOption(`bytes is ${bytes}: give a whole number above 0`);
+  const what = `the stream from ${from} to ${to} failed`;
+  const address = lab.host(to).ipv4;
+  lab.host(from);
+  const receiver = startPeer(lab, to, what, ['receive', address, String(bytes)]);
+  let sender: Peer | undefined;
+  try {
+    const stopped = aborted(signal);
+    const port = await Promise.race([receiver.next(), stopped]);
+    sender = startPeer(lab, from, what, ['send', address, port, String(bytes)]);
+    const started = await Promise.race([sender.next(), receiver.failed, stopped]);
+    const ended = await Promise.race([receiver.next(), sender.failed, stopped]);
+    const seconds = Number(BigInt(ended) - BigInt(started)) / 1e9;
+    return { bytes, seconds, bitsPerSecond: (bytes * 8) / seconds };
+  } finally {
+    sender?.child.kill('SIGKILL');
+    receiver.child.kill('SIGKILL');
+  }
+}

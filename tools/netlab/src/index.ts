@@ -1,0 +1,10 @@
+export { attachLab, createLab } from './create.js';
+export { NetlabError, type NetlabErrorCode } from './errors.js';
+export type { Goodput } from './goodput.js';
+export { Netlab } from './lab.js';
+export type { LabOptions, LinkOptions } from './options.js';
+export type { Host } from './plan.js';
+export { ALL_FEATURES, type Feature, probe } from './probe.js';
+export { parseRate } from './rate.js';
+export { collectGarbage } from './remove.js';
+export { type FoundLab, findLabs } from './state.js';

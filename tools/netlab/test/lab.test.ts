@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { expect } from 'vitest';
+import { createLab, findLabs, type Netlab } from '../src/index.js';
+import { labTest, netem, netemTest } from './needs.js';
+
+const MIB = 1 << 20;
+
+/** What a command says in a host. */
+async function say(lab: Netlab, host: string, command: string): Promise<string> {
+  const child = lab.exec(host, 'sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout!.on('data', (text) => {
+    said += text;
+  });
+  await once(child, 'close');
+  return said.trim();
+}
+
+/** Other labs may come and go: only this process's count. */
+const namespaces = () =>
+  readdirSync('/run/netns').filter((name) => name.startsWith('netlab.') && name.includes(`${process.pid}`));
+
+labTest('hosts know their own names, addresses and each other', async () => {
+  await using lab = await createLab({ hosts: ['alpha', 'beta'] });
+  expect(await say(lab, 'beta', 'hostname; echo $NETLAB_HOST $NETLAB_HOSTS')).toBe('beta\nbeta alpha beta');
+  expect(await say(lab, 'beta', 'getent ahostsv4 alpha | head -1')).toMatch(/^10\.77\.0\.1\s/);
+  expect(await say(lab, 'beta', 'getent ahostsv6 alpha | head -1')).toMatch(/^fd77::1\s/);
+  expect(await say(lab, 'alpha', 'ip -br address show eth0')).toMatch(/10\.77\.0\.1\/16 fd77::1\/64/);
+  const missing = lab.exec('alpha', 'no-such-command', [], { stdio: 'ignore' });
+  expect((await once(missing, 'exit'))[0]).toBe(127);
+  expect(() => lab.exec('gamma', 'true')).toThrow(
+    expect.objectContaining({ code: 'ERR_RDMC_NETLAB_NO_HOST' }),
+  );
+});
+
+labTest('the pid of a child is the command’s own, and what stdio carries is untouched', async () => {
+  await using lab = await createLab({ hosts: 1 });
+  const child = lab.exec('h0', process.execPath, ['-e', 'process.send(process.pid)'], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const exited = once(child, 'exit');
+  expect((await once(child, 'message'))[0]).toBe(child.pid);
+  await exited;
+});
+
+labTest('a shaped link carries its rate and no more, and another one after slow()', async () => {
+  await using lab = await createLab({ hosts: 2, rate: '100mbit' });
+  const fast = await lab.goodput('h0', 'h1', 4 * MIB);
+  expect(fast.bitsPerSecond).toBeLessThan(110e6);
+  await lab.slow('h1', '20mbit');
+  const slow = await lab.goodput('h0', 'h1', 2 * MIB);
+  expect(slow.bitsPerSecond).toBeLessThan(25e6);
+  expect(await say(lab, 'h1', 'tc qdisc show dev eth0')).toContain('20Mbit');
+  expect(await say(lab, 'h0', 'tc qdisc show dev eth0')).toContain('100Mbit');
+});
+
+labTest('a link that is cut carries nothing until it is healed', async () => {
+  await using lab = await createLab({ hosts: 3 });
+  await lab.cut('h1');
+  const cut = lab.goodput('h0', 'h1', MIB, { signal: AbortSignal.timeout(300) });
+  await expect(cut).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect((await lab.goodput('h0', 'h2', MIB)).bytes).toBe(MIB);
+  await lab.heal('h1');
+  expect((await lab.goodput('h0', 'h1', MIB)).bytes).toBe(MIB);
+});
+
+labTest('racks share the uplink; inside a rack it does not count', async () => {
+  await using lab = await createLab({ hosts: 4, racks: 2, uplink: { rate: '50mbit' } });
+  const inside = await lab.goodput('h0', 'h1', 8 * MIB);
+  const [one, two] = await Promise.all([lab.goodput('h0', 'h2', 2 * MIB), lab.goodput('h1', 'h3', 2 * MIB)]);
+  expect(inside.bitsPerSecond).toBeGreaterThan(60e6);
+  // Two megabytes each through one uplink: neither can be done before three of the four have passed.
+  expect(Math.max(one.seconds, two.seconds)).toBeGreaterThan((4 * MIB * 8 * 0.9) / 50e6);
+  await lab.cutRack(1);
+  const cut = lab.goodput('h0', 'h2', MIB, { signal: AbortSignal.timeout(300) });
+  await expect(cut).rejects.toMatchObject({ name: 'TimeoutError' });
+  await lab.healRack(1);
+  await lab.slowRack(1, '10mbit');
+  expect((await lab.goodput('h0', 'h2', MIB)).bitsPerSecond).toBeLessThan(20e6);
+});
+
+labTest('pause stops a host’s processes, resume lets them go on', async () => {
+  await using lab = await createLab({ hosts: 2 });
+  const child = lab.exec('h0', 'cat', [], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin!.write('before\n');
+  expect(String((await once(child.stdout!, 'data'))[0])).toBe('before\n');
+  expect(lab.processes('h0')).toEqual([child.pid]);
+  expect(lab.processes('h1')).toEqual([]);
+  const state = () => execFileSync('ps', ['-o', 'state=', '-p', String(child.pid)], { encoding: 'utf8' })[0];
+  lab.pause('h0');
+  expect(state()).toBe('T');
+  lab.resume('h0');
+  child.stdin!.write('after\n');
+  expect(String((await once(child.stdout!, 'data'))[0])).toBe('after\n');
+});
+
+labTest('destroy kills what runs in the hosts, children of children too, and leaves nothing', async () => {
+  const lab = await createLab({ hosts: 3, rate: '1gbit' });
+  const child = lab.exec('h2', 'sh', ['-c', 'setsid sleep 1000 & echo $!; sleep 1000'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const grandchild = Number(String((await once(child.stdout!, 'data'))[0]));
+  const exited = once(child, 'exit');
+  await lab.destroy();
+  expect(await exited).toEqual([null, 'SIGKILL']);
+  expect(existsSync(`/proc/${grandchild}/ns/net`)).toBe(false);
+  expect(namespaces().filter((name) => name.startsWith(`netlab.${lab.name}.`))).toEqual([]);
+  expect(readdirSync('/etc/netns').filter((name) => name.startsWith(`netlab.${lab.name}.`))).toEqual([]);
+  expect(findLabs().map((each) => each.name)).not.toContain(lab.name);
+  await lab.destroy();
+  expect(() => lab.exec('h0', 'true')).toThrow(expect.objectContaining({ code: 'ERR_RDMC_NETLAB_CLOSED' }));
+});
+
+labTest('a name is taken once; what fails leaves nothing behind', async () => {
+  const name = `twice-${process.pid}`;
+  await using lab = await createLab({ hosts: 1, name });
+  await expect(createLab({ hosts: 1, name })).rejects.toMatchObject({ code: 'ERR_RDMC_NETLAB_NAME_TAKEN' });
+  expect(await say(lab, 'h0', 'echo still here')).toBe('still here');
+});
+
+if (!netem) {
+  labTest(
+    'a kernel without netem is told from a mistake, by name, and the link keeps its shape',
+    async () => {
+      const lacks = {
+        code: 'ERR_RDMC_NETLAB_KERNEL_MODULE_MISSING',
+        message: expect.stringContaining('sch_netem'),
+      };
+      const before = namespaces().length;
+      await expect(createLab({ hosts: 2, rate: '1gbit', delay: '5ms' })).rejects.toMatchObject(lacks);
+      expect(namespaces()).toHaveLength(before);
+      await using lab = await createLab({ hosts: 2, rate: '30mbit' });
+      await expect(lab.loss('h0', '1%')).rejects.toMatchObject(lacks);
+      expect(await say(lab, 'h0', 'tc qdisc show dev eth0')).toContain('tbf');
+    },
+  );
+}
+
+netemTest('delay and loss lie before the shaper', async () => {
+  await using lab = await createLab({ hosts: 2, rate: '100mbit', delay: '10ms' });
+  // Four directions of 10 ms before the first byte of the answer to a connection request.
+  const started = process.hrtime.bigint();
+  await lab.goodput('h0', 'h1', 1);
+  expect(Number(process.hrtime.bigint() - started) / 1e6).toBeGreaterThan(40);
+  await lab.loss('h1', '100%');
+  const lost = lab.goodput('h0', 'h1', MIB, { signal: AbortSignal.timeout(300) });
+  await expect(lost).rejects.toMatchObject({ name: 'TimeoutError' });
+});
+
+labTest('a child that cannot even start is an error event, as with spawn', async () => {
+  await using lab = await createLab({ hosts: 1 });
+  const child = lab.exec('h0', 'true', [], { cwd: '/no/such/folder' });
+  const [error] = (await once(child, 'error')) as [NodeJS.ErrnoException];
+  expect(error.code).toBe('ENOENT');
+});
