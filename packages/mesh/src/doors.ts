@@ -33,7 +33,7 @@ export class Doors {
     this.#options = options;
     this.#version = version;
     this.#house = house;
-    const security = options.key === undefined ? undefined : new Security(options.key);
+    const security = options.key === undefined ? undefined : new Security(options.key.psk);
     this.listener = this.#makeListener(security);
     for (const { id } of options.peers.values()) {
       if (id < options.id) this.#diallers.set(id, this.#makeDialler(id, security));

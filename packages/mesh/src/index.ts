@@ -5,8 +5,10 @@ export {
   MeshRemoteError,
   type MissingMember,
 } from './errors.js';
-export type { MeshFailure } from './frames.js';
-export type { Member } from './members.js';
+export { FrameReader } from './frame-reader.js';
+export { encodeFrame, type Frame, type MeshFailure } from './frames.js';
+export { KeyedSockets, type KeyedSocketsOptions } from './keyed-sockets.js';
+export { describeAddress, isLoopbackHost, type Member } from './members.js';
 export { Mesh, type MeshPeer } from './mesh.js';
 export type { MessageListener, RequestHandler } from './messaging.js';
 export type { MeshAttributes, MeshLogger, MeshOptions } from './options.js';

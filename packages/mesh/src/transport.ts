@@ -13,19 +13,20 @@ import { KEEPALIVE_DELAY_MS } from './constants.js';
 import { codeOf, MeshError, messageOf, protocolError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
 import type { Frame } from './frames.js';
-import type { ClusterKey } from './key.js';
 import type { Member } from './members.js';
 
-const IDENTITY = 'rdmc-mesh';
+const MESH_IDENTITY = 'rdmc-mesh';
 const CIPHER_SUITE = 'TLS_AES_128_GCM_SHA256';
 
 /** The TLS side of one mesh: made once, used by every connection. */
 export class Security {
   readonly #psk: Buffer;
+  readonly #identity: string;
   readonly #context: SecureContext;
 
-  constructor(key: ClusterKey) {
-    this.#psk = key.psk;
+  constructor(psk: Buffer, identity = MESH_IDENTITY) {
+    this.#psk = psk;
+    this.#identity = identity;
     this.#context = createSecureContext({
       minVersion: 'TLSv1.3',
       maxVersion: 'TLSv1.3',
@@ -39,7 +40,7 @@ export class Security {
       tlsConnect({
         socket: raw,
         secureContext: this.#context,
-        pskCallback: () => ({ psk: this.#psk, identity: IDENTITY }),
+        pskCallback: () => ({ psk: this.#psk, identity: this.#identity }),
         // There is no certificate whose name could be checked; the key is the identity.
         checkServerIdentity: () => undefined,
       }),
@@ -50,14 +51,14 @@ export class Security {
     const options = {
       isServer: true,
       secureContext: this.#context,
-      pskCallback: (_socket: TLSSocket, identity: string) => (identity === IDENTITY ? this.#psk : null),
+      pskCallback: (_socket: TLSSocket, identity: string) => (identity === this.#identity ? this.#psk : null),
     };
     return guarded(new TLSSocket(raw, options));
   }
 }
 
 /** Opens a TCP connection; the caller may destroy the socket at any time. */
-export function openSocket(member: Member): Socket {
+export function openSocket(member: Pick<Member, 'host' | 'port'>): Socket {
   return prepared(connect({ host: member.host, port: member.port }));
 }
 

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { encodeFrame, FrameReader, KeyedSockets } from '../src/index.js';
+import { KEY, rejection } from './helpers.js';
+
+const open: { destroy(): void }[] = [];
+afterEach(() => {
+  for (const each of open.splice(0)) each.destroy();
+});
+
+/** A server that accepts one connection; where it refuses, it says so in the clear. */
+async function listen(sockets: KeyedSockets) {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  open.push({ destroy: () => server.close() });
+  const accepted = once(server, 'connection').then(async ([raw]) => {
+    open.push(raw as Socket);
+    try {
+      return await sockets.accept(raw as Socket);
+    } catch (error) {
+      (raw as Socket).end(encodeFrame(1, Buffer.from('no')));
+      throw error;
+    }
+  });
+  accepted.catch(() => {});
+  return { to: { host: '127.0.0.1', port: (server.address() as AddressInfo).port }, accepted };
+}
+
+async function nextFrame(socket: Socket) {
+  const reader = new FrameReader(1024);
+  for await (const chunk of socket) {
+    reader.push(chunk as Buffer);
+    const frame = reader.next();
+    if (frame) return frame;
+  }
+  throw new Error('the socket ended');
+}
+
+describe('KeyedSockets', () => {
+  it.each([undefined, KEY])('both ends with the key %s: frames arrive', async (key) => {
+    const sockets = new KeyedSockets({ key, purpose: 'test' });
+    const { to, accepted } = await listen(sockets);
+    const client = await sockets.connect(to);
+    open.push(client);
+    client.write(encodeFrame(7, Buffer.from('hello')));
+    const frame = await nextFrame(await accepted);
+    expect(frame).toEqual({ type: 7, payload: Buffer.from('hello') });
+    if (key) expect((client as TLSSocket).getProtocol()).toBe('TLSv1.3');
+  });
+
+  it.each([
+    ['another key', { key: KEY, purpose: 'test' }, { key: `${KEY}!`, purpose: 'test' }],
+    ['another purpose', { key: KEY, purpose: 'test' }, { key: KEY, purpose: 'other' }],
+    ['a key for one that has none', { purpose: 'test' }, { key: KEY, purpose: 'test' }],
+  ])('%s is refused at both ends', async (_name, there, here) => {
+    const { to, accepted } = await listen(new KeyedSockets(there));
+    const error = await rejection(new KeyedSockets(here).connect(to) as never);
+    expect(error.code).toBe('ERR_RDMC_MESH_WRONG_KEY');
+    expect(['ERR_RDMC_MESH_WRONG_KEY', 'ERR_RDMC_MESH_PROTOCOL']).toContain(
+      (await rejection(accepted as never)).code,
+    );
+  });
+
+  it('a caller without a key is told in the clear', async () => {
+    const { to, accepted } = await listen(new KeyedSockets({ key: KEY, purpose: 'test' }));
+    const client = await new KeyedSockets({ purpose: 'test' }).connect(to);
+    open.push(client);
+    client.write(encodeFrame(1, Buffer.from('hello')));
+    expect((await nextFrame(client)).payload.toString()).toBe('no');
+    expect((await rejection(accepted as never)).code).toBe('ERR_RDMC_MESH_WRONG_KEY');
+  });
+
+  it('nobody there, an abort, and a wrong option have their codes', async () => {
+    const sockets = new KeyedSockets({ purpose: 'test' });
+    const { to } = await listen(sockets);
+    for (const each of open.splice(0)) each.destroy();
+    const nobody = await rejection(sockets.connect(to) as never);
+    expect(nobody.code).toBe('ERR_RDMC_MESH_UNREACHABLE');
+    expect(nobody.message).toContain(`127.0.0.1:${to.port}`);
+    const aborted = await rejection(sockets.connect(to, { signal: AbortSignal.abort() }) as never);
+    expect(aborted.code).toBe('ERR_RDMC_MESH_ABORTED');
+    expect(() => new KeyedSockets({ purpose: 'test', keys: KEY } as never)).toThrow(/no option 'keys'/);
+  });
+});
