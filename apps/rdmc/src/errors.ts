@@ -39,8 +39,9 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const OPTION_CODES = /^ERR_RDMC_(INVALID_|UNKNOWN_(OPTION|ALGORITHM|DEVICE))/;
-const SPACE_CODES = ['ENOSPC', 'EDQUOT', 'EFBIG', 'ENOMEM', 'ERR_RDMC_OUT_OF_MEMORY'];
+const OPTION_CODES =
+  /^ERR_RDMC_(INVALID_|UNKNOWN_(OPTION|ALGORITHM|DEVICE)|DUPLICATE_(HOST|NAME)$|KEY_REQUIRED$)/;
+const SPACE_CODES = ['ENOSPC', 'EDQUOT', 'EFBIG', 'ENOMEM', 'ERR_RDMC_OUT_OF_MEMORY', 'ERR_RDMC_NO_SPACE'];
 /** Codes that say that another member failed. */
 const LOST_CODES = [
   'ERR_RDMC_MEMBER_LOST',
@@ -49,6 +50,13 @@ const LOST_CODES = [
   'ERR_RDMC_MESH_MEMBER_LOST',
   'ERR_RDMC_MESH_MEMBER_SILENT',
   'ERR_RDMC_MESH_MEMBER_REPORTED',
+  'ERR_RDMC_CAST_UNREACHABLE',
+  'ERR_RDMC_NO_RECEIVERS',
+  'ERR_RDMC_RECEIVER_LOST',
+  'ERR_RDMC_RECEIVER_STALLED',
+  'ERR_RDMC_REMOTE_START',
+  'ERR_RDMC_SENDER_LOST',
+  'ERR_RDMC_UNKNOWN_HOST',
 ];
 
 /** Whether an error only tells that somebody else failed. */
@@ -62,6 +70,8 @@ export function exitCodeOf(error: unknown): ExitCode {
   const code = codeOf(error) ?? '';
   if (SPACE_CODES.includes(code)) return ExitCode.NO_SPACE;
   if (isConsequence(error)) return ExitCode.MEMBER_LOST;
+  if (code === 'ERR_RDMC_HASH_MISMATCH') return ExitCode.VERIFICATION_FAILED;
+  if (code === 'ERR_RDMC_PARTIAL') return ExitCode.PARTIAL;
   return OPTION_CODES.test(code) ? ExitCode.USAGE : ExitCode.FAILURE;
 }
 

@@ -7,10 +7,12 @@ export {
   type StreamDocument,
   streamDocument,
 } from './bench/documents.js';
+export { type CastEvent, type CastPlan, castEvent, castPlan } from './cast/events.js';
 export { type DemoEvent, demoEvent } from './demo/events.js';
 export { type DevicesDocument, devicesDocument } from './devices/survey.js';
 export { type CheckResult, checkResult, type DoctorDocument, doctorDocument } from './doctor/check.js';
 export { ExitCode } from './exit-codes.js';
+export { type ReceiveEvent, receiveEvent } from './receive/events.js';
 export {
   type RankDocument,
   rankDocument,

@@ -1,7 +1,7 @@
 import { algorithms } from '@rdmc/schedule';
 import { z } from 'zod';
 import { usageError } from './errors.js';
-import { formatBytes, parseSize } from './ui/units.js';
+import { formatBytes, formatRate, parseDuration, parseRate, parseSize } from './ui/units.js';
 
 /** Parsers of option values. Each takes the text of the command line. */
 
@@ -36,6 +36,39 @@ export function seconds(least: number, most: number) {
     return text.trim() !== '' && value >= least && value <= most ? value : undefined;
   });
 }
+
+/** Milliseconds of a duration: `30`, `30s`, `500ms`, `2min`. */
+export function duration(leastMs: number, mostMs: number) {
+  return expected(
+    `a duration from ${leastMs} ms to ${mostMs / 1000} s, such as 30s, 500ms or 2min`,
+    (text) => {
+      const milliseconds = parseDuration(text);
+      const fits = milliseconds !== undefined && milliseconds >= leastMs && milliseconds <= mostMs;
+      return fits ? milliseconds : undefined;
+    },
+  );
+}
+
+/** Bytes per second: `40MB/s`, `300Mbit/s`. */
+export function rate(least: number, most: number) {
+  return expected(`a rate of at least ${formatRate(least)}, such as 40MB/s or 300Mbit/s`, (text) => {
+    const bytesPerSecond = parseRate(text);
+    return bytesPerSecond !== undefined && bytesPerSecond >= least && bytesPerSecond <= most
+      ? bytesPerSecond
+      : undefined;
+  });
+}
+
+/** Ports, both included: `7500-7600`, or one. */
+export const portRange = expected(
+  'ports such as 7500-7600',
+  (text): readonly [number, number] | undefined => {
+    const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text);
+    if (!match) return undefined;
+    const [first, last] = [Number(match[1]), Number(match[2] ?? match[1])];
+    return first >= 1 && first <= last && last <= 65_535 ? [first, last] : undefined;
+  },
+);
 
 export const operation = z.enum(['write', 'send', 'read'], { error: () => 'expected write, send or read' });
 

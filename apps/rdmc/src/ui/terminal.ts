@@ -1,12 +1,15 @@
 import { createPalette, type Palette, wantsColour } from './palette.js';
 
 const DEFAULT_COLUMNS = 110;
+const DEFAULT_ROWS = 24;
 
 /** Where a command writes: results to `out`, everything else to `note`. */
 export interface Terminal {
   readonly palette: Palette;
   /** Columns of the terminal, or a plain default. */
   readonly columns: number;
+  /** Rows of the terminal, or a plain default. */
+  readonly rows: number;
   /** Whether somebody watches: progress bars and colours make sense. */
   readonly interactive: boolean;
   out(...lines: readonly string[]): void;
@@ -23,8 +26,13 @@ export function createTerminal(): Terminal {
   const interactive = Boolean(stdout.isTTY);
   return {
     palette: createPalette(wantsColour(stdout, process.env)),
-    // A terminal that does not know its width says 0.
-    columns: stdout.columns || DEFAULT_COLUMNS,
+    // A terminal that does not know its size says 0. Windows change while a command runs.
+    get columns() {
+      return stdout.columns || DEFAULT_COLUMNS;
+    },
+    get rows() {
+      return stdout.rows || DEFAULT_ROWS;
+    },
     interactive,
     out: (...lines) => void stdout.write(`${lines.join('\n')}\n`),
     note: (...lines) => void stderr.write(`${lines.join('\n')}\n`),

@@ -22,6 +22,33 @@ export function parseSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
+const DURATION_UNITS: Readonly<Record<string, number>> = {
+  '': 1000,
+  ms: 1,
+  s: 1000,
+  min: 60_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** Milliseconds of a duration such as `30` (seconds), `30s`, `500ms`, `2min` or `1h`. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/.exec(text.trim());
+  const unit = DURATION_UNITS[match?.[2] ?? 'none'];
+  if (!match || unit === undefined) return undefined;
+  return Math.round(Number(match[1]) * unit);
+}
+
+const BIT_UNITS: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9 };
+
+/** Bytes per second of `40MB/s`, `40MB` or, in bits as networks are sold, `300Mbit/s`. */
+export function parseRate(text: string): number | undefined {
+  const amount = text.trim().replace(/\/s$/i, '');
+  const match = /^(\d+(?:\.\d+)?)\s*([kmg]?bit)$/i.exec(amount);
+  if (!match) return parseSize(amount);
+  return Math.floor((Number(match[1]) * BIT_UNITS[match[2]!.toLowerCase()]!) / 8);
+}
+
 const BINARY = ['KiB', 'MiB', 'GiB', 'TiB'];
 
 /** A size for people: `94.3 MiB`, `64 KiB`, `17 B`. */

@@ -1,0 +1,23 @@
+import { CliError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import type { ResolvedTarget } from '../hosts/resolve.js';
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.');
+}
+
+/** @throws CliError ERR_RDMC_KEY_REQUIRED when there is no key and a receiver is on another host */
+export function checkKey(key: Uint8Array | undefined, targets: readonly ResolvedTarget[]): void {
+  const far = targets.filter(({ address }) => !isLoopback(address));
+  if (key !== undefined || far.length === 0) return;
+  const names = far.map(({ host }) => host).join(', ');
+  throw new CliError(
+    'ERR_RDMC_KEY_REQUIRED',
+    `without a key only this machine can be cast to; others are ${names}`,
+    {
+      exitCode: ExitCode.USAGE,
+      advice:
+        'make one with: rdmc key FILE, copy it to all hosts, use --key-file FILE on all; or let --ssh do it all',
+    },
+  );
+}

@@ -1,0 +1,100 @@
+/** What `rdmc cast --json` prints: one of these per line. */
+import { algorithms } from '@rdmc/schedule';
+import { z } from 'zod';
+import { problem } from '../receive/events.js';
+
+const count = z.number().int().nonnegative();
+const algorithm = z.enum(algorithms);
+
+const failure = { code: z.string().nullable(), message: z.string().nullable() };
+
+/** Where a receiver is; `name` is `host:port` as asked for. */
+const place = { name: z.string(), host: z.string(), port: count };
+
+export const castPlan = z.strictObject({
+  event: z.literal('plan'),
+  paths: z.array(z.string()),
+  receivers: z.array(z.strictObject({ ...place, address: z.string(), rack: z.string().nullable() })),
+  files: count,
+  directories: count,
+  links: count,
+  bytes: count,
+  /** Bytes to send: as `bytes`, holes of sparse files left out. */
+  contentBytes: count,
+  problems: z.array(problem),
+  problemCount: count,
+  algorithm,
+  /** About how many messages of which size, in how many blocks of which size. */
+  messages: count,
+  messageBytes: count,
+  blockSizeBytes: count,
+  blocks: count,
+  steps: count,
+  /** Steps of all messages divided by blocks: how much longer than one copy to one receiver, if links decide. */
+  timesOneCopy: z.number(),
+  /** With --bandwidth-limit: seconds at least. */
+  seconds: z.number().nullable(),
+});
+export type CastPlan = z.infer<typeof castPlan>;
+
+export const castEvent = z.discriminatedUnion('event', [
+  castPlan,
+  z.strictObject({
+    event: z.literal('begun'),
+    paths: z.array(z.string()),
+    receivers: z.array(z.strictObject({ ...place, rack: z.string().nullable() })),
+  }),
+  /** With --ssh: a receiver listens. */
+  z.strictObject({ event: z.literal('started'), ...place, pid: count, hostName: z.string() }),
+  z.strictObject({
+    event: z.literal('route'),
+    device: z.string(),
+    reason: z.string(),
+    transport: z.string(),
+    algorithm: z.string(),
+    messageBytes: count,
+    address: z.string(),
+  }),
+  z.strictObject({
+    event: z.literal('progress'),
+    phase: z.enum(['preparing', 'connecting', 'sending', 'finishing', 'done']),
+    attempt: count,
+    totalBytes: count,
+    totalFiles: count,
+    sentBytes: count,
+    receivers: z.array(
+      z.strictObject({ name: z.string(), state: z.string(), receivedBytes: count, storedBytes: count }),
+    ),
+  }),
+  /** A receiver is through, or lost. A retry may follow upon `failed`. */
+  z.strictObject({
+    event: z.literal('receiver'),
+    name: z.string(),
+    state: z.enum(['complete', 'failed']),
+    ...failure,
+  }),
+  z.strictObject({
+    event: z.literal('finished'),
+    outcome: z.enum(['all', 'partial', 'none']),
+    exitCode: count,
+    files: count,
+    directories: count,
+    links: count,
+    bytes: count,
+    seconds: z.number().nonnegative(),
+    receivers: z.array(
+      z.strictObject({
+        ...place,
+        state: z.enum(['complete', 'failed']),
+        attempts: count,
+        files: count,
+        bytes: count,
+        ...failure,
+      }),
+    ),
+    problems: z.array(problem),
+    problemCount: count,
+  }),
+]);
+export type CastEvent = z.infer<typeof castEvent>;
+export type CastEventOf<Name extends CastEvent['event']> = Extract<CastEvent, { event: Name }>;

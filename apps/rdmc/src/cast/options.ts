@@ -1,0 +1,28 @@
+import type { Algorithm } from '@rdmc/schedule';
+import type { Target } from '../hosts/target.js';
+import type { RemoteOptions } from '../remote/options.js';
+
+/** What `rdmc cast` was asked for. */
+export interface CastCommandOptions {
+  readonly paths: readonly string[];
+  readonly targets: readonly Target[];
+  /** Starts the receivers; without it they must run. */
+  readonly remote: RemoteOptions | undefined;
+  readonly key: Uint8Array | undefined;
+  /** The library's choice when undefined. */
+  readonly algorithm: Algorithm | undefined;
+  readonly rack: string | undefined;
+  readonly blockSize: 'auto' | number;
+  readonly messageSize: number | undefined;
+  readonly bandwidthLimit: number | undefined;
+  readonly connectTimeoutMs: number | undefined;
+  readonly stallTimeoutMs: number | undefined;
+  readonly retries: number;
+  readonly device: string;
+  readonly transport: 'auto' | 'shm' | 'tcp';
+  readonly advertise: string | undefined;
+  readonly dryRun: boolean;
+  readonly verbose: boolean;
+  readonly quiet: boolean;
+  readonly json: boolean;
+}

@@ -1,0 +1,73 @@
+import type { CastProblem, CastSummary } from '@rdmc/cast';
+import { codeOf, exitCodeOf, messageOf } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import type { FailedStart } from '../remote/start-receivers.js';
+
+/** What a receiver has in the end. */
+export interface ReceiverOutcome {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly state: 'complete' | 'failed';
+  readonly attempts: number;
+  readonly files: number;
+  readonly bytes: number;
+  readonly code: string | null;
+  readonly message: string | null;
+}
+
+/** What a cast has come to, those included that could not be started. */
+export interface Outcome {
+  readonly kind: 'all' | 'partial' | 'none';
+  readonly exitCode: ExitCode;
+  readonly summary: CastSummary;
+  readonly receivers: readonly ReceiverOutcome[];
+}
+
+/** A receiver that has everything but some entries, which are named as problems. */
+const LACKS_SOME = 'ERR_RDMC_PARTIAL';
+
+/** Problems by who lacks the entry: a receiver, or `undefined` for all. */
+export function problemsBy(problems: readonly CastProblem[]): Map<string | undefined, CastProblem[]> {
+  const groups = new Map<string | undefined, CastProblem[]>();
+  for (const problem of problems) {
+    const group = groups.get(problem.receiver);
+    if (group) group.push(problem);
+    else groups.set(problem.receiver, [problem]);
+  }
+  return groups;
+}
+
+function notStarted({ name, target, error }: FailedStart): ReceiverOutcome {
+  const { host, port = 0 } = target;
+  const failure = { code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED', message: messageOf(error) };
+  return { name, host, port, state: 'failed', attempts: 0, files: 0, bytes: 0, ...failure };
+}
+
+function kindOf(receivers: readonly ReceiverOutcome[], problemCount: number): Outcome['kind'] {
+  const lacking = receivers.filter(({ state }) => state === 'failed');
+  if (lacking.length === 0 && problemCount === 0) return 'all';
+  const empty = lacking.filter(({ code }) => code !== LACKS_SOME);
+  return empty.length === receivers.length ? 'none' : 'partial';
+}
+
+/** @param nameOf how a receiver is called, by the host and port the library knows it by */
+export function outcomeOf(
+  summary: CastSummary,
+  failedStarts: readonly FailedStart[],
+  nameOf: (host: string, port: number) => string,
+): Outcome {
+  const cast = summary.receivers.map(({ host, port, code, message, ...rest }) => ({
+    ...rest,
+    host,
+    port,
+    name: nameOf(host, port),
+    code: code ?? null,
+    message: message ?? null,
+  }));
+  const receivers: ReceiverOutcome[] = [...cast, ...failedStarts.map(notStarted)];
+  const kind = kindOf(receivers, summary.problemCount);
+  const cause = receivers.find(({ state }) => state === 'failed');
+  const exitCodes = { all: ExitCode.OK, partial: ExitCode.PARTIAL, none: exitCodeOf(cause) };
+  return { kind, exitCode: exitCodes[kind], summary, receivers };
+}

@@ -1,0 +1,134 @@
+import { type FileSurvey, surveyFiles } from '@rdmc/cast';
+import { automaticBlockSize } from '@rdmc/group';
+import { type Algorithm, createSchedule, type RackId } from '@rdmc/schedule';
+import { formatEndpoint } from '../hosts/endpoint.js';
+import type { Target } from '../hosts/target.js';
+import { problemEvent } from '../receive/events.js';
+import type { Palette } from '../ui/palette.js';
+import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
+import type { CastPlan } from './events.js';
+import { messageSize } from './message-size.js';
+import type { CastCommandOptions } from './options.js';
+
+/** A receiver of a plan, and what is known of its address. */
+export interface PlannedReceiver {
+  readonly target: Target;
+  readonly port: number;
+  readonly address: string;
+}
+
+/** The library's choice of algorithm: `hybrid` where every receiver names its rack. */
+function algorithmOf({ algorithm, targets }: CastCommandOptions): Algorithm {
+  if (algorithm) return algorithm;
+  return targets.every(({ rack }) => rack !== undefined) ? 'hybrid' : 'binomial-pipeline';
+}
+
+function racksOf(algorithm: Algorithm, { rack, targets }: CastCommandOptions): { racks?: RackId[] } {
+  if (algorithm !== 'hybrid') return {};
+  // A rack of its own for the sender, unless it has one: no receiver's rack has an empty name.
+  return { racks: [rack ?? '', ...targets.map((target) => target.rack ?? '')] };
+}
+
+interface Course {
+  readonly algorithm: Algorithm;
+  readonly messages: number;
+  readonly messageBytes: number;
+  readonly blockSizeBytes: number;
+  readonly blocks: number;
+  readonly steps: number;
+  readonly timesOneCopy: number;
+}
+
+/** How the bytes would go. Small files and records add a little; messages overlap a little: this is an estimate. */
+export function planCourse(contentBytes: number, options: CastCommandOptions): Course {
+  const algorithm = algorithmOf(options);
+  const nodes = options.targets.length + 1;
+  const racks = racksOf(algorithm, options);
+  const messageBytes = messageSize(contentBytes, options.messageSize, options.bandwidthLimit);
+  const blockSizeBytes =
+    options.blockSize === 'auto'
+      ? automaticBlockSize(Math.min(messageBytes, contentBytes), nodes)
+      : options.blockSize;
+  const shapeOf = (bytes: number): { blocks: number; steps: number } => {
+    if (bytes === 0) return { blocks: 0, steps: 0 };
+    const blocks = Math.ceil(bytes / blockSizeBytes);
+    return { blocks, steps: createSchedule({ algorithm, nodes, blocks, ...racks }).steps };
+  };
+  const whole = Math.floor(contentBytes / messageBytes);
+  const [full, last] = [shapeOf(messageBytes), shapeOf(contentBytes % messageBytes)];
+  const blocks = whole * full.blocks + last.blocks;
+  const steps = whole * full.steps + last.steps;
+  const messages = Math.ceil(contentBytes / messageBytes);
+  return {
+    algorithm,
+    messages,
+    messageBytes,
+    blockSizeBytes,
+    blocks,
+    steps,
+    timesOneCopy: blocks ? steps / blocks : 0,
+  };
+}
+
+function planEvent(
+  options: CastCommandOptions,
+  receivers: readonly PlannedReceiver[],
+  survey: FileSurvey,
+): CastPlan {
+  const { files, directories, links, bytes, contentBytes, problems, problemCount } = survey;
+  const course = planCourse(contentBytes, options);
+  const { bandwidthLimit } = options;
+  return {
+    event: 'plan',
+    paths: [...options.paths],
+    receivers: receivers.map(({ target: { host, rack }, port, address }) => ({
+      ...{ name: formatEndpoint({ host, port }), host, port, address, rack: rack ?? null },
+    })),
+    ...{ files, directories, links, bytes, contentBytes },
+    problems: problems.map(problemEvent),
+    problemCount,
+    ...course,
+    seconds: bandwidthLimit ? (contentBytes / bandwidthLimit) * course.timesOneCopy : null,
+  };
+}
+
+/** What would be cast; nothing is connected to. */
+export async function makePlan(
+  options: CastCommandOptions,
+  receivers: readonly PlannedReceiver[],
+  signal: AbortSignal,
+): Promise<CastPlan> {
+  return planEvent(options, receivers, await surveyFiles(options.paths, { signal }));
+}
+
+function receiverLine({ name, address, rack }: CastPlan['receivers'][number]): string {
+  const parts = [
+    name,
+    ...(address ? [address] : ['address told by the receiver']),
+    ...(rack ? [`rack ${rack}`] : []),
+  ];
+  return `    ${parts.join('  ')}`;
+}
+
+/** The plan for people. */
+export function describePlan(plan: CastPlan, bandwidthLimit: number | undefined, palette: Palette): string[] {
+  const { files, directories, links, bytes, contentBytes, algorithm, messages, blocks, steps, seconds } =
+    plan;
+  const holes = bytes > contentBytes ? `, of which ${formatBytes(contentBytes)} are no holes` : '';
+  const each = `${plural(messages, 'message')} of up to ${formatBytes(plan.messageBytes)}`;
+  const limit =
+    seconds === null ? [] : [`  at ${formatRate(bandwidthLimit ?? 0)}  about ${formatSeconds(seconds)}`];
+  return [
+    `${palette.bold('Would cast')} ${plan.paths.join(' ')} to ${plural(plan.receivers.length, 'receiver')}; nothing was sent.`,
+    '',
+    `  each gets  ${plural(files, 'file')}, ${directories} directories, ${plural(links, 'link')}, ${formatBytes(bytes)}${holes}`,
+    `  schedule   ${algorithm}: ${each}, ${plural(blocks, 'block')} of ${formatBytes(plan.blockSizeBytes)}, ${plural(steps, 'step')}`,
+    `  time       ${plan.timesOneCopy.toFixed(2)} times one copy to one receiver, where each link is as fast as the sender's`,
+    ...limit,
+    '  receivers',
+    ...plan.receivers.map(receiverLine),
+    ...plan.problems.map(
+      ({ path, code, message }) => `  ${palette.yellow('left out')}  ${path}  ${code}: ${message}`,
+    ),
+  ];
+}

@@ -1,0 +1,121 @@
+import type { CastLogger, CastProgress, ReceiverProgress } from '@rdmc/cast';
+import { problemEvent } from '../receive/events.js';
+import type { Terminal } from '../ui/terminal.js';
+import type { CastEvent, CastEventOf } from './events.js';
+import type { CastCommandOptions } from './options.js';
+import type { Outcome } from './outcome.js';
+import { isComplete, isFailed } from './snapshot.js';
+import { describeLack, describeSuccess } from './summary.js';
+import { BarView, type CastView, LineView } from './views.js';
+
+const SILENT: CastView = { progress() {}, route() {}, settled() {}, note() {} };
+
+function progressEvent(snapshot: CastProgress): CastEventOf<'progress'> {
+  const { phase, attempt, totalBytes, totalFiles, sentBytes, receivers } = snapshot;
+  return {
+    event: 'progress',
+    ...{ phase, attempt, totalBytes, totalFiles, sentBytes },
+    receivers: receivers.map(({ name, state, receivedBytes, storedBytes }) => ({
+      name,
+      state,
+      receivedBytes,
+      storedBytes,
+    })),
+  };
+}
+
+function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEventOf<'finished'> {
+  const { files, directories, links, bytes, seconds, problemCount } = summary;
+  return {
+    event: 'finished',
+    outcome: kind,
+    ...{ exitCode, files, directories, links, bytes, seconds },
+    receivers: [...receivers],
+    problems: summary.problems.map(problemEvent),
+    problemCount,
+  };
+}
+
+type Outputs = Pick<CastCommandOptions, 'json' | 'quiet' | 'verbose'>;
+
+/** Tells what happens: to a person by a view, or to a program by events. */
+export class Reporter {
+  readonly #view: CastView;
+  readonly #settled = new Map<string, string>();
+  #routed = false;
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly outputs: Outputs,
+  ) {
+    this.#view = this.#createView();
+  }
+
+  emit(event: CastEvent): void {
+    if (this.outputs.json) this.terminal.line(event);
+  }
+
+  /** Lines for people, on stdout; not with --json or --quiet. */
+  say(...lines: readonly string[]): void {
+    if (!this.outputs.json && !this.outputs.quiet) this.terminal.out(...lines);
+  }
+
+  progress(snapshot: CastProgress): void {
+    if (snapshot.route && !this.#routed) {
+      this.#routed = true;
+      this.#view.route(snapshot.route);
+      const { device, reason, transport, algorithm, messageBytes, address } = snapshot.route;
+      this.emit({ event: 'route', device, reason, transport, algorithm, messageBytes, address });
+    }
+    for (const receiver of snapshot.receivers) this.#look(receiver);
+    this.#view.progress(snapshot);
+    this.emit(progressEvent(snapshot));
+  }
+
+  /** Words of a remote receiver go to stderr, with the host before them, also with --json and --quiet. */
+  remote(host: string, line: string): void {
+    const text = `${host}: ${line}`;
+    if (this.#view === SILENT) this.terminal.note(text);
+    else this.#view.note(text);
+  }
+
+  /** What the library notices, with --verbose. */
+  get logger(): CastLogger | undefined {
+    if (!this.outputs.verbose) return undefined;
+    const log = (details: object, message: string): void => {
+      const text = `  ${message} ${this.terminal.palette.dim(JSON.stringify(details))}`;
+      if (this.#view === SILENT) this.terminal.note(text);
+      else this.#view.note(text);
+    };
+    return { debug: log, info: log, warn: log, error: log };
+  }
+
+  finished(outcome: Outcome): void {
+    const { palette } = this.terminal;
+    this.emit(finishedEvent(outcome));
+    if (outcome.kind !== 'none') this.say(...describeSuccess(outcome, palette));
+    const lack = describeLack(outcome, palette);
+    if (lack.length > 0 && !this.outputs.json) this.terminal.note(...lack);
+  }
+
+  #look(receiver: ReceiverProgress): void {
+    const { name, state, error } = receiver;
+    if (this.#settled.get(name) === state) return;
+    if (!isComplete(receiver) && !isFailed(receiver)) {
+      this.#settled.delete(name);
+      return;
+    }
+    this.#settled.set(name, state);
+    this.#view.settled(receiver);
+    const settled = state === 'complete' ? 'complete' : 'failed';
+    const failure = { code: error?.code ?? null, message: error?.message ?? null };
+    this.emit({ event: 'receiver', name, state: settled, ...failure });
+  }
+
+  #createView(): CastView {
+    const { json, quiet, verbose } = this.outputs;
+    if (json || quiet) return SILENT;
+    if (!this.terminal.interactive) return new LineView(this.terminal, verbose);
+    return new BarView(this.terminal, verbose, (text) => void process.stdout.write(text));
+  }
+}

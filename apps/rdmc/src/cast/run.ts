@@ -1,0 +1,153 @@
+import { type CastProgress, type CastSummary, type CastTarget, castFiles, DEFAULT_PORT } from '@rdmc/cast';
+import type { ExitCode } from '../exit-codes.js';
+import { ExitCode as Code } from '../exit-codes.js';
+import { formatEndpoint } from '../hosts/endpoint.js';
+import { lookUpAll, resolveTargets } from '../hosts/resolve.js';
+import { type FailedStart, RemoteReceivers } from '../remote/start-receivers.js';
+import type { Terminal } from '../ui/terminal.js';
+import { checkKey } from './check-key.js';
+import type { CastCommandOptions } from './options.js';
+import { outcomeOf } from './outcome.js';
+import { describePlan, makePlan, type PlannedReceiver } from './plan.js';
+import { Reporter } from './reporter.js';
+
+/** Whom to cast to, once they listen, and how to call them. */
+interface Audience {
+  readonly to: readonly CastTarget[];
+  readonly key: Uint8Array | undefined;
+  /** Names for people by the names the library uses. */
+  readonly labels: ReadonlyMap<string, string>;
+  readonly failed: readonly FailedStart[];
+}
+
+function libraryName({ host, port = DEFAULT_PORT }: CastTarget): string {
+  return formatEndpoint({ host, port });
+}
+
+async function listeningAudience({ targets, key }: CastCommandOptions): Promise<Audience> {
+  const resolved = await resolveTargets(targets, DEFAULT_PORT);
+  checkKey(key, resolved);
+  const to = targets.map(({ host, port = DEFAULT_PORT, rack }) => ({ host, port, ...(rack && { rack }) }));
+  return { to, key, labels: new Map(), failed: [] };
+}
+
+function startedAudience(receivers: RemoteReceivers): Audience {
+  const { started, key, failed } = receivers;
+  const labels = new Map(started.map(({ to, name }) => [libraryName(to), name]));
+  return { to: started.map(({ to }) => to), key, labels, failed };
+}
+
+function relabelled(snapshot: CastProgress, labels: Audience['labels']): CastProgress {
+  if (labels.size === 0) return snapshot;
+  const receivers = snapshot.receivers.map((one) => ({ ...one, name: labels.get(one.name) ?? one.name }));
+  return { ...snapshot, receivers };
+}
+
+function begin({ paths }: CastCommandOptions, { to, labels }: Audience, reporter: Reporter): void {
+  const receivers = to.map((target) => {
+    const name = libraryName(target);
+    const { host, port = DEFAULT_PORT, rack } = target;
+    return { name: labels.get(name) ?? name, host, port, rack: rack === undefined ? null : String(rack) };
+  });
+  reporter.emit({ event: 'begun', paths: [...paths], receivers });
+}
+
+async function follow(
+  options: CastCommandOptions,
+  audience: Audience,
+  reporter: Reporter,
+  signal: AbortSignal,
+): Promise<CastSummary> {
+  const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit, paths } = options;
+  const cast = castFiles(paths, {
+    to: audience.to,
+    key: audience.key,
+    ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, signal },
+    blockSizeBytes: options.blockSize,
+    messageBytes: options.messageSize,
+    connectTimeoutMs: options.connectTimeoutMs,
+    stallTimeoutMs: options.stallTimeoutMs,
+    logger: reporter.logger,
+  });
+  cast.finished.catch(() => {});
+  for await (const snapshot of cast) reporter.progress(relabelled(snapshot, audience.labels));
+  return await cast.finished;
+}
+
+function startReceivers(
+  options: CastCommandOptions,
+  reporter: Reporter,
+  signal: AbortSignal,
+): Promise<RemoteReceivers> {
+  const { targets, device, transport, retries } = options;
+  return RemoteReceivers.start({
+    ...{ targets, device, transport, signal, remote: options.remote! },
+    once: retries === 0,
+    onText: (host, line) => reporter.remote(host, line),
+    onStarted: ({ name, to, listening: { pid, hostName } }) => {
+      reporter.emit({ event: 'started', name, host: to.host, port: to.port!, pid, hostName });
+    },
+  });
+}
+
+async function plannedReceivers({ targets, remote, key }: CastCommandOptions): Promise<PlannedReceiver[]> {
+  if (!remote) {
+    const resolved = await resolveTargets(targets, DEFAULT_PORT);
+    checkKey(key, resolved);
+    return resolved.map((target) => ({ target, port: target.port ?? DEFAULT_PORT, address: target.address }));
+  }
+  const found = await lookUpAll(targets);
+  return found.map(({ target, address = '' }) => ({ target, port: target.port ?? 0, address }));
+}
+
+async function plan(
+  options: CastCommandOptions,
+  reporter: Reporter,
+  terminal: Terminal,
+  signal: AbortSignal,
+) {
+  const document = await makePlan(options, await plannedReceivers(options), signal);
+  reporter.emit(document);
+  reporter.say(...describePlan(document, options.bandwidthLimit, terminal.palette));
+}
+
+async function cast(options: CastCommandOptions, reporter: Reporter, signal: AbortSignal): Promise<ExitCode> {
+  const receivers = options.remote && (await startReceivers(options, reporter, signal));
+  try {
+    const audience = receivers ? startedAudience(receivers) : await listeningAudience(options);
+    begin(options, audience, reporter);
+    const summary = await follow(options, audience, reporter, signal);
+    const nameOf = (host: string, port: number): string => {
+      const name = libraryName({ host, port });
+      return audience.labels.get(name) ?? name;
+    };
+    const outcome = outcomeOf(summary, audience.failed, nameOf);
+    reporter.finished(outcome);
+    return outcome.exitCode;
+  } finally {
+    await receivers?.close();
+  }
+}
+
+/**
+ * Casts, and tells how it goes.
+ * @returns 0 when everybody has everything, 6 when something is missing somewhere, and when nobody has anything the
+ * code of the cause
+ * @throws CliError and CastError when it cannot begin; the signal's reason when it is interrupted
+ */
+export async function runCast(
+  options: CastCommandOptions,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const reporter = new Reporter(terminal, options);
+  try {
+    if (!options.dryRun) return await cast(options, reporter, signal);
+    await plan(options, reporter, terminal, signal);
+    return Code.OK;
+  } catch (error) {
+    // Whatever else an interrupt has broken on its way.
+    signal.throwIfAborted();
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+import type { CastProblem } from '@rdmc/cast';
+import type { Palette } from '../ui/palette.js';
+import { printable } from '../ui/printable.js';
+import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
+import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
+
+/** Entries named one by one; the rest is counted. */
+const MOST_NAMED = 20;
+
+function contents({ summary }: Outcome): string {
+  const { files, directories, links, bytes } = summary;
+  const parts = [
+    plural(files, 'file'),
+    ...(directories > 0
+      ? [directories === 1 ? '1 directory' : `${directories.toLocaleString('en-US')} directories`]
+      : []),
+    ...(links > 0 ? [plural(links, 'link')] : []),
+  ];
+  return `${parts.join(', ')}, ${formatBytes(bytes)}`;
+}
+
+function speed({ summary }: Outcome, complete: number): string {
+  const { bytes, seconds } = summary;
+  const took = `in ${formatSeconds(seconds)}`;
+  if (seconds <= 0 || bytes === 0 || complete === 0) return took;
+  const each = formatRate(bytes / seconds);
+  return complete === 1
+    ? `${took}, ${each}`
+    : `${took}, ${each} to each, ${formatRate((bytes * complete) / seconds)} in all`;
+}
+
+function lackingLines(receiver: ReceiverOutcome, palette: Palette): string[] {
+  const { name, code, message, attempts } = receiver;
+  const tries = attempts > 1 ? ` (after ${plural(attempts, 'attempt')})` : '';
+  return [
+    `  ${palette.red(name)}  ${code ?? 'failed'}: ${printable(message ?? 'no reason is known')}${tries}`,
+  ];
+}
+
+function problemLines(who: string, problems: readonly CastProblem[], more: number): string[] {
+  const named = problems.slice(0, MOST_NAMED);
+  const rest = problems.length - named.length + more;
+  return [
+    `${who}:`,
+    ...named.map(({ path, code, message }) => `  ${printable(path)}  ${code}: ${printable(message)}`),
+    ...(rest > 0 ? [`  … and ${rest.toLocaleString('en-US')} more`] : []),
+  ];
+}
+
+/** What came of it, in the first line. */
+export function describeSuccess(outcome: Outcome, palette: Palette): string[] {
+  const { receivers, kind } = outcome;
+  const complete = receivers.filter(({ state }) => state === 'complete').length;
+  const who =
+    complete === receivers.length
+      ? receivers.length === 1
+        ? `${receivers[0]!.name} has`
+        : `All ${receivers.length} receivers have`
+      : `${complete} of ${plural(receivers.length, 'receiver')} ${complete === 1 ? 'has' : 'have'}`;
+  const text = `${who} ${contents(outcome)}, verified, ${speed(outcome, complete)}.`;
+  return [kind === 'all' ? palette.green(text) : text];
+}
+
+/** Who lacks what, and what to do; nothing when everybody has everything. */
+export function describeLack(outcome: Outcome, palette: Palette): string[] {
+  const { receivers, summary } = outcome;
+  const lacking = receivers.filter(({ state }) => state === 'failed');
+  const lines: string[] = [];
+  if (lacking.length > 0) {
+    lines.push(`${palette.bold('Incomplete')}:`, ...lacking.flatMap((one) => lackingLines(one, palette)));
+  }
+  const groups = [...problemsBy(summary.problems)];
+  for (const [index, [receiver, problems]] of groups.entries()) {
+    const more = index === groups.length - 1 ? summary.problemCount - summary.problems.length : 0;
+    const who = receiver === undefined ? 'Not sent to anybody' : `Missing at ${receiver}`;
+    lines.push(...problemLines(palette.bold(who), problems, more));
+  }
+  if (lacking.length > 0 && lacking.length < receivers.length) {
+    const names = lacking.map(({ name }) => name).join(',');
+    lines.push(`To send again to those alone, once the cause is gone: the same command with --to ${names}`);
+  }
+  return lines;
+}

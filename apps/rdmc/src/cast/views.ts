@@ -1,0 +1,108 @@
+import type { CastProgress, CastRoute, ReceiverProgress } from '@rdmc/cast';
+import { printable } from '../ui/printable.js';
+import { RateMeter } from '../ui/rate-meter.js';
+import { Repainter } from '../ui/repainter.js';
+import type { Terminal } from '../ui/terminal.js';
+import { formatBytes } from '../ui/units.js';
+import { describeProgress, drawFrame } from './frame.js';
+import { averageStored, isComplete } from './snapshot.js';
+
+/** Shows a cast while it runs. */
+export interface CastView {
+  progress(snapshot: CastProgress): void;
+  /** How the bytes travel, once that is decided. */
+  route(route: CastRoute): void;
+  /** A receiver is complete, or failed. */
+  settled(receiver: ReceiverProgress): void;
+  /** Words of somebody else: of a remote receiver, or of the library. */
+  note(line: string): void;
+}
+
+const LINE_EVERY_SECONDS = 10;
+
+function now(): number {
+  return performance.now() / 1000;
+}
+
+/** Why the bytes go the way they go. */
+export function describeRoute(route: CastRoute): string[] {
+  const transport = {
+    shm: 'shared memory',
+    tcp: 'TCP',
+    auto: 'shared memory within a host, TCP between hosts',
+  };
+  return [
+    `  device     ${route.device}: ${route.reason}`,
+    `  transport  ${transport[route.transport]}`,
+    `  schedule   ${route.algorithm}, messages of up to ${formatBytes(route.messageBytes)}`,
+    `  address    receivers reach this machine at ${route.address}`,
+  ];
+}
+
+function settledLine(receiver: ReceiverProgress, { palette }: Terminal): string {
+  if (isComplete(receiver)) return `  ${receiver.name} ${palette.green('complete')}`;
+  const { code = 'failed', message = '' } = receiver.error ?? {};
+  return `  ${receiver.name} ${palette.red('failed')}: ${printable(`${code} ${message}`.trim())}`;
+}
+
+/** A bar per receiver and one for all. */
+export class BarView implements CastView {
+  readonly #meter = new RateMeter();
+  readonly #painter: Repainter;
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly verbose: boolean,
+    write: (text: string) => void,
+  ) {
+    this.#painter = new Repainter(write);
+  }
+
+  progress(snapshot: CastProgress): void {
+    this.#meter.add(averageStored(snapshot), now());
+    if (snapshot.totalBytes === 0 && snapshot.phase === 'preparing') return;
+    const { columns, rows, palette } = this.terminal;
+    this.#painter.paint(drawFrame(snapshot, { columns, rows, palette, rate: this.#meter.rate }));
+  }
+
+  route(route: CastRoute): void {
+    if (this.verbose) this.#painter.around(() => this.terminal.out(...describeRoute(route)));
+  }
+
+  settled(): void {}
+
+  note(line: string): void {
+    this.#painter.around(() => this.terminal.note(line));
+  }
+}
+
+/** A line when something happens, and one every ten seconds: for logs and pipes. */
+export class LineView implements CastView {
+  readonly #meter = new RateMeter();
+  #shown = now();
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly verbose: boolean,
+  ) {}
+
+  progress(snapshot: CastProgress): void {
+    const time = now();
+    this.#meter.add(averageStored(snapshot), time);
+    if (time - this.#shown < LINE_EVERY_SECONDS) return;
+    this.#shown = time;
+    this.terminal.out(`  ${describeProgress(snapshot, this.#meter.rate)}`);
+  }
+
+  route(route: CastRoute): void {
+    if (this.verbose) this.terminal.out(...describeRoute(route));
+  }
+
+  settled(receiver: ReceiverProgress): void {
+    this.terminal.out(settledLine(receiver, this.terminal));
+  }
+
+  note(line: string): void {
+    this.terminal.note(line);
+  }
+}

@@ -1,0 +1,243 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { CastCommandOptions } from '../cast/options.js';
+import { usageError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { parseEndpoint } from '../hosts/endpoint.js';
+import { readHostfile } from '../hosts/hostfile.js';
+import { slurmTargets } from '../hosts/slurm.js';
+import { checkTargets, type Target } from '../hosts/target.js';
+import { interruptible } from '../interrupt.js';
+import { findKey } from '../keys/find-key.js';
+import { firstLine } from '../keys/standard-input.js';
+import type { Session } from '../program.js';
+import type { RemoteOptions } from '../remote/options.js';
+import { splitWords } from '../remote/words.js';
+import {
+  algorithm,
+  blockSize,
+  device,
+  duration,
+  list,
+  parseOptions,
+  portRange,
+  rate,
+  size,
+  transport,
+  wholeNumber,
+} from '../values.js';
+import { addHelpNotes } from './help.js';
+import { addKeyOptions, keyOptions } from './key-options.js';
+
+const KIB = 1024;
+const GIB = 1024 ** 3;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** A remote shell, and a program that starts there, may take longer than a connection. */
+const START_TIMEOUT_MS = 30_000;
+
+const schema = z.strictObject({
+  to: list(z.string().min(1)).optional(),
+  hostfile: z.string().min(1).optional(),
+  slurm: z.boolean().default(false),
+  ssh: z.boolean().default(false),
+  remoteShell: z.string().optional(),
+  remoteCommand: z.string().optional(),
+  remoteDir: z.string().min(1).optional(),
+  mkdir: z.boolean().default(false),
+  meshPorts: portRange.optional(),
+  ...keyOptions,
+  algorithm: z.union([z.literal('auto'), algorithm], {
+    error: () => 'expected auto, sequential, chain, binomial-tree, binomial-pipeline or hybrid',
+  }),
+  rack: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, "expected letters, digits, '.', '_' and '-'")
+    .optional(),
+  blockSize,
+  messageSize: size(64 * KIB, GIB).optional(),
+  bandwidthLimit: rate(64 * KIB, 2 ** 50).optional(),
+  retries: wholeNumber(0, 100),
+  stallTimeout: duration(500, DAY_MS).optional(),
+  connectTimeout: duration(100, 10 * MINUTE_MS).optional(),
+  device,
+  transport,
+  advertise: z.string().min(1).optional(),
+  dryRun: z.boolean().default(false),
+  verbose: z.boolean().default(false),
+  quiet: z.boolean().default(false),
+  json: z.boolean().default(false),
+});
+type Raw = z.output<typeof schema>;
+
+/** All receivers: of the list, the file and the job together. */
+async function targetsOf({ to = [], hostfile, slurm, ssh }: Raw): Promise<readonly Target[]> {
+  if (to.length === 0 && hostfile === undefined && !slurm) {
+    throw usageError(
+      'no receiver',
+      'say where to: --to host1,host2 or --hostfile FILE or, in a Slurm job, --slurm',
+    );
+  }
+  const targets = [
+    ...to.map(parseEndpoint),
+    ...(hostfile === undefined ? [] : await readHostfile(hostfile)),
+    ...(slurm ? slurmTargets(process.env) : []),
+  ];
+  const user = targets.find((target) => target.user !== undefined);
+  if (user && !ssh) {
+    throw usageError(
+      `${user.user}@${user.host}: a user is for the remote shell`,
+      'leave the user out, or add --ssh',
+    );
+  }
+  const { DEFAULT_PORT } = await import('@rdmc/cast');
+  return checkTargets(targets, ssh ? 0 : DEFAULT_PORT);
+}
+
+function remoteOf(raw: Raw): RemoteOptions | undefined {
+  const { ssh, remoteShell, remoteCommand, remoteDir, mkdir, meshPorts } = raw;
+  if (!ssh) {
+    const given = {
+      '--remote-shell': remoteShell,
+      '--remote-command': remoteCommand,
+      '--remote-dir': remoteDir,
+    };
+    const alone = Object.entries({ ...given, '--mesh-ports': meshPorts, '--mkdir': mkdir || undefined });
+    const found = alone.find(([, value]) => value !== undefined);
+    if (found) throw usageError(`${found[0]} is for receivers that --ssh starts`, 'add --ssh');
+    return undefined;
+  }
+  return {
+    shell: splitWords(remoteShell ?? 'ssh -o BatchMode=yes', '--remote-shell'),
+    command: splitWords(remoteCommand ?? 'rdmc', '--remote-command'),
+    directory: remoteDir ?? '.',
+    makeDirectory: mkdir,
+    meshPorts,
+    timeoutMs: raw.connectTimeout ?? START_TIMEOUT_MS,
+  };
+}
+
+async function optionsOf(
+  paths: readonly string[],
+  raw: Raw,
+  signal: AbortSignal,
+): Promise<CastCommandOptions> {
+  const { algorithm, rack, blockSize, messageSize, bandwidthLimit, retries, device, transport } = raw;
+  const { advertise, dryRun, verbose, quiet, json, ssh } = raw;
+  if (ssh && (raw.keyFile !== undefined || raw.keyStdin)) {
+    throw usageError('--ssh makes a key of its own for each cast', 'leave --key-file and --key-stdin out');
+  }
+  const targets = await targetsOf(raw);
+  const remote = remoteOf(raw);
+  const key = ssh ? undefined : await findKey(raw, process.env, () => firstLine(process.stdin, signal));
+  return {
+    ...{
+      paths,
+      targets,
+      remote,
+      key,
+      rack,
+      blockSize,
+      messageSize,
+      bandwidthLimit,
+      retries,
+      device,
+      transport,
+    },
+    ...{ advertise, dryRun, verbose, quiet, json },
+    algorithm: algorithm === 'auto' ? undefined : algorithm,
+    stallTimeoutMs: raw.stallTimeout,
+    connectTimeoutMs: raw.connectTimeout,
+  };
+}
+
+async function run(paths: readonly string[], raw: Raw, session: Session): Promise<void> {
+  session.exitCode = await interruptible(async (signal) => {
+    const options = await optionsOf(paths, raw, signal);
+    const { runCast } = await import('../cast/run.js');
+    return runCast(options, session.terminal, signal);
+  });
+}
+
+function addReceiverOptions(command: Command): Command {
+  return command
+    .option('--to <host[:port],...>', 'receivers; IPv6 addresses in brackets: [fd00::5]:7411')
+    .option('--hostfile <path>', 'receivers: a host a line, port=N and rack=NAME behind it, # comments')
+    .option('--slurm', 'receivers: the nodes of this Slurm job (SLURM_JOB_NODELIST)')
+    .option('--ssh', 'start rdmc receive on each of them, and end it afterwards')
+    .option('--remote-shell <command>', 'takes HOST COMMAND... (default: ssh -o BatchMode=yes)')
+    .option('--remote-command <command>', 'rdmc over there (default: rdmc)')
+    .option('--remote-dir <path>', 'directory that files go to over there (default: the home directory)')
+    .option('--mkdir', 'make that directory if it is missing')
+    .option(
+      '--mesh-ports <first-last>',
+      'ports over there for data, two for each cast at a time (default: any)',
+    );
+}
+
+function addTuningOptions(command: Command): Command {
+  return command
+    .option(
+      '-a, --algorithm <name>',
+      'auto: hybrid where all racks are known, else binomial-pipeline',
+      'auto',
+    )
+    .option('--rack <name>', 'the rack of this machine, for hybrid (default: one of its own)')
+    .option('--block-size <size>', 'bytes per block, or auto', 'auto')
+    .option(
+      '--message-size <size>',
+      'at most that many bytes at a time; everybody holds three (default: 64MiB)',
+    )
+    .option('--bandwidth-limit <rate>', 'what this machine sends at most: 40MB/s, 300Mbit/s')
+    .option('--retries <count>', 'cast again that often to those that failed', '0')
+    .option('--stall-timeout <time>', 'a receiver that stands still that long is dropped (default: 30s)')
+    .option(
+      '--connect-timeout <time>',
+      'how long a receiver may take to answer (default: 10s; with --ssh 30s to start)',
+    )
+    .option('--device <name>', 'auto or soft', 'auto')
+    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option(
+      '--advertise <address>',
+      'address at which receivers reach this machine (default: as it reaches them)',
+    )
+    .option('-n, --dry-run', 'only tell who would get what, and how')
+    .option('-v, --verbose', 'also which device and transport, and why')
+    .option('-q, --quiet', 'nothing but what went wrong')
+    .option('--json', 'JSON lines: one event each');
+}
+
+export function addCastCommand(program: Command, session: Session): void {
+  const command = program
+    .command('cast')
+    .description('Send files and directories to many machines at once, verified.')
+    .argument('<path...>', 'files and directories');
+  addReceiverOptions(command);
+  addKeyOptions(command);
+  addTuningOptions(command).action((paths: string[], raw: unknown) =>
+    run(paths, parseOptions(schema, raw), session),
+  );
+  addHelpNotes(command, {
+    about: [
+      'Receivers pass on what they get, so the time hardly depends on how many there are. They run rdmc receive,',
+      'or are started by --ssh. When one fails, the others finish, and the summary says who lacks what.',
+      'Without a key only this machine can be cast to; --ssh makes one. Data is not encrypted.',
+    ],
+    examples: [
+      ['rdmc cast model.bin --to node1,node2 --ssh', 'start the receivers, send, end them'],
+      ['rdmc cast model/ --to node1,node2:7500 --key-file cast.key', 'receivers are running'],
+      ['rdmc cast model/ --hostfile hosts --ssh --remote-dir /srv --retries 2', 'many hosts'],
+      ["rdmc cast model/ --slurm --ssh --remote-shell 'srun --overlap -N1 -n1 -w'", 'in a Slurm job'],
+      ['rdmc cast model/ --hostfile hosts --dry-run', 'what would happen'],
+      ['rdmc cast model/ --to node1 --ssh --json | jq -c .event', 'for programs'],
+    ],
+    exitCodes: [
+      ExitCode.VERIFICATION_FAILED,
+      ExitCode.MEMBER_LOST,
+      ExitCode.NO_SPACE,
+      ExitCode.PARTIAL,
+      ExitCode.HANGUP,
+      ExitCode.TERMINATED,
+    ],
+  });
+}

@@ -1,0 +1,107 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { usageError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { parseEndpoint } from '../hosts/endpoint.js';
+import { interruptible } from '../interrupt.js';
+import { findKey } from '../keys/find-key.js';
+import { firstLine } from '../keys/standard-input.js';
+import type { Session } from '../program.js';
+import type { ReceiveCommandOptions } from '../receive/options.js';
+import { device, parseOptions, portRange, transport } from '../values.js';
+import { addHelpNotes } from './help.js';
+import { addKeyOptions, keyOptions } from './key-options.js';
+
+const schema = z.strictObject({
+  listen: z.string().optional(),
+  dir: z.string().min(1).optional(),
+  mkdir: z.boolean().default(false),
+  once: z.boolean().default(false),
+  meshPorts: portRange.optional(),
+  ...keyOptions,
+  device,
+  transport,
+  controlled: z.boolean().default(false),
+  verbose: z.boolean().default(false),
+  quiet: z.boolean().default(false),
+  json: z.boolean().default(false),
+});
+type Raw = z.output<typeof schema>;
+
+async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
+  const { listen, dir, mkdir, once, meshPorts, device, transport, verbose, quiet, json } = raw;
+  if (dir === undefined)
+    throw usageError('--dir is missing', 'name the directory that files go to: --dir DIR');
+  const { user, host, port } = listen === undefined ? {} : parseEndpoint(listen);
+  if (user !== undefined) throw usageError(`--listen: found ${listen}; expected ADDRESS or ADDRESS:PORT`);
+  const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal));
+  return {
+    ...{ host, port, key, once, meshPorts, device, transport, verbose, quiet, json },
+    directory: dir,
+    makeDirectory: mkdir,
+  };
+}
+
+async function run(raw: Raw, session: Session): Promise<void> {
+  session.exitCode = await interruptible(async (signal) => {
+    if (raw.controlled) {
+      const { runControlled } = await import('../receive/controlled.js');
+      return runControlled(session.terminal, signal);
+    }
+    const options = await optionsOf(raw, signal);
+    const { runReceive } = await import('../receive/run.js');
+    return runReceive(options, session.terminal, signal);
+  });
+}
+
+export function addReceiveCommand(program: Command, session: Session): void {
+  const command = program
+    .command('receive')
+    .description('Receive what rdmc cast sends, into a directory.')
+    .option(
+      '--listen <address[:port]>',
+      'where to listen (default: 0.0.0.0:7411 with a key, else 127.0.0.1:7411)',
+    )
+    .option('--dir <path>', 'directory that files go to')
+    .option('--mkdir', 'make the directory if it is missing')
+    .option('--once', 'end after one cast')
+    .option(
+      '--mesh-ports <first-last>',
+      'ports for the data of casts, two for each at a time (default: any)',
+    );
+  addKeyOptions(command)
+    .option('--device <name>', 'auto or soft', 'auto')
+    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('-v, --verbose', 'also what is chosen and noticed, and why')
+    .option('-q, --quiet', 'nothing but what went wrong')
+    .option('--json', 'JSON lines: one event each')
+    .option(
+      '--controlled',
+      'as rdmc cast --ssh starts it: instructions from standard input, whose end ends it',
+    )
+    .action((raw: unknown) => run(parseOptions(schema, raw), session));
+  addHelpNotes(command, {
+    about: [
+      'Files appear under their names only when they are complete and their SHA-256 is the sender’s. Nothing is',
+      'written outside of the directory. Without a key only this machine can send; data is not encrypted.',
+      'Takes several casts at once, and goes on until Ctrl-C, or with --once until the first cast is through.',
+    ],
+    examples: [
+      ['rdmc receive --listen 0.0.0.0 --dir /srv/models --key-file cast.key', 'from other hosts'],
+      [
+        'rdmc receive --listen 10.0.0.5:7500 --mesh-ports 7501-7516 --dir . --key-file cast.key',
+        'with a firewall',
+      ],
+      ['rdmc receive --listen [::1] --dir /tmp/in --once', 'from this machine, once'],
+      ['rdmc receive --dir . --json | jq -c \'select(.event == "complete")\'', 'for programs'],
+    ],
+    exitCodes: [
+      ExitCode.VERIFICATION_FAILED,
+      ExitCode.MEMBER_LOST,
+      ExitCode.NO_SPACE,
+      ExitCode.PARTIAL,
+      ExitCode.HANGUP,
+      ExitCode.TERMINATED,
+    ],
+  });
+}

@@ -1,0 +1,43 @@
+import { CliError, usageError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { type Endpoint, formatEndpoint } from './endpoint.js';
+import { MAX_HOSTS } from './limits.js';
+
+/** One receiver of a cast. */
+export interface Target extends Endpoint {
+  /** Hosts of the same rack share a switch; for `--algorithm hybrid`. */
+  readonly rack?: string;
+}
+
+export function duplicateHost(names: readonly string[]): CliError {
+  return new CliError('ERR_RDMC_DUPLICATE_HOST', `given more than once: ${names.join(', ')}`, {
+    exitCode: ExitCode.USAGE,
+    advice: 'name each receiver once; several receivers of one host need a port of their own each: host:port',
+  });
+}
+
+/** What `keyOf` says more than once, in the order of its first appearance. */
+export function repeated<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
+  const seen = new Set<string>();
+  return items.filter((item) => {
+    const key = keyOf(item);
+    if (counts.get(key) === 1 || seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+/**
+ * A list of receivers that a cast can begin with. The user part does not tell two receivers apart: it is the same host.
+ * @throws CliError ERR_RDMC_USAGE for none or too many, ERR_RDMC_DUPLICATE_HOST that names all that appear twice
+ */
+export function checkTargets(targets: readonly Target[], defaultPort: number): readonly Target[] {
+  if (targets.length === 0) throw usageError('no receiver', 'name at least one: --to host1,host2');
+  if (targets.length > MAX_HOSTS) throw usageError(`${targets.length} receivers; at most ${MAX_HOSTS}`);
+  const keyOf = ({ host, port = defaultPort }: Target): string => `${host.toLowerCase()} ${port}`;
+  const twice = repeated(targets, keyOf);
+  if (twice.length > 0) throw duplicateHost(twice.map(({ host, port }) => formatEndpoint({ host, port })));
+  return targets;
+}

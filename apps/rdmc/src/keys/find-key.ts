@@ -1,0 +1,29 @@
+import { usageError } from '../errors.js';
+import { parseKey } from './key.js';
+import { readKeyFile } from './key-file.js';
+
+export interface KeyOptions {
+  readonly keyFile?: string | undefined;
+  readonly keyStdin: boolean;
+}
+
+/** Gives the first line of standard input. */
+export type ReadLine = () => Promise<string>;
+
+/**
+ * The key of this run: from the file or from standard input when told so, else from `RDMC_KEY`, else none.
+ * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_USAGE when both are given
+ */
+export async function findKey(
+  { keyFile, keyStdin }: KeyOptions,
+  environment: NodeJS.ProcessEnv,
+  readLine: ReadLine,
+): Promise<Uint8Array | undefined> {
+  if (keyFile !== undefined && keyStdin) {
+    throw usageError('--key-file and --key-stdin: one key is enough', 'leave one out');
+  }
+  if (keyFile !== undefined) return readKeyFile(keyFile);
+  if (keyStdin) return parseKey(await readLine(), 'on standard input');
+  if (environment.RDMC_KEY !== undefined) return parseKey(environment.RDMC_KEY, 'in RDMC_KEY');
+  return undefined;
+}

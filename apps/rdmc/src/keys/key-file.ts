@@ -1,0 +1,76 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { CliError, codeOf, messageOf } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { keyError, newKey, parseKey } from './key.js';
+
+const OWNER_ONLY = 0o600;
+const OTHERS = 0o077;
+/** Far more than a key: what is longer is another file. */
+const MOST_TEXT_BYTES = 4096;
+
+async function textOf(file: FileHandle, path: string): Promise<string> {
+  const { mode, size } = await file.stat();
+  if ((mode & constants.S_IFMT) === constants.S_IFREG) {
+    if ((mode & OTHERS) !== 0) {
+      const found = (mode & 0o777).toString(8).padStart(4, '0');
+      throw keyError(
+        `the key file ${path} can be read or changed by others (mode ${found})`,
+        `chmod 600 ${path}`,
+      );
+    }
+    if (size > MOST_TEXT_BYTES)
+      throw keyError(`${path} has ${size} bytes: that is no key file`, 'check the path');
+  } else if ((mode & constants.S_IFMT) === constants.S_IFDIR) {
+    throw keyError(`the key file ${path} is a directory`, 'name the file in it');
+  }
+  return await file.readFile('utf8');
+}
+
+/**
+ * The key in a file. A file that others can read is refused, as ssh refuses such keys; pipes, as of the shell's
+ * `<(command)`, have no such mode.
+ * @throws CliError ERR_RDMC_INVALID_KEY, or the system's code
+ */
+export async function readKeyFile(path: string): Promise<Uint8Array> {
+  try {
+    const file = await open(path, constants.O_RDONLY);
+    try {
+      return parseKey(await textOf(file, path), `in ${path}`);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const details = { exitCode: ExitCode.USAGE, advice: 'make one with: rdmc key FILE', cause: error };
+    throw new CliError(
+      codeOf(error) ?? 'ERR_RDMC_FILE',
+      `cannot read the key file: ${messageOf(error)}`,
+      details,
+    );
+  }
+}
+
+/**
+ * A new key in a new file that only its owner can read.
+ * @throws CliError EEXIST when there is something of that name: a key in use is never lost
+ */
+export async function createKeyFile(path: string): Promise<void> {
+  try {
+    const file = await open(path, 'wx', OWNER_ONLY);
+    try {
+      await file.writeFile(`${newKey()}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    const code = codeOf(error) ?? 'ERR_RDMC_FILE';
+    const advice =
+      code === 'EEXIST' ? 'remove it first if nothing uses it any more, or choose another name' : undefined;
+    throw new CliError(code, `cannot write the key file: ${messageOf(error)}`, {
+      ...(advice && { advice }),
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { CliError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** Bytes of a key that this command makes, and the fewest and most it takes. */
+export const KEY_BYTES = 32;
+export const LEAST_KEY_BYTES = 16;
+export const MOST_KEY_BYTES = 1024;
+
+const HEX = /^(?:[0-9a-f]{2})+$/i;
+const BASE64 = /^(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}(?:==)?|[A-Za-z0-9+/_-]{3}=?)?$/;
+
+export function keyError(message: string, advice: string, cause?: unknown): CliError {
+  return new CliError('ERR_RDMC_INVALID_KEY', message, {
+    exitCode: ExitCode.USAGE,
+    advice,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/**
+ * A key as text: hexadecimal, or base64 (either alphabet). Text that is both is hexadecimal. The text itself is never
+ * part of an error.
+ * @param origin where it came from, for errors
+ * @throws CliError ERR_RDMC_INVALID_KEY
+ */
+export function parseKey(text: string, origin: string): Uint8Array {
+  const trimmed = text.trim();
+  const advice = 'make one with: rdmc key FILE';
+  if (trimmed === '') throw keyError(`the key ${origin} is empty`, advice);
+  if (!HEX.test(trimmed) && !BASE64.test(trimmed)) {
+    throw keyError(`the key ${origin} is neither hexadecimal nor base64`, advice);
+  }
+  // A copy of its own: a slice of Node's pool would keep other things beside the key.
+  const bytes = Uint8Array.from(Buffer.from(trimmed, HEX.test(trimmed) ? 'hex' : 'base64'));
+  if (bytes.length < LEAST_KEY_BYTES || bytes.length > MOST_KEY_BYTES) {
+    const range = `${LEAST_KEY_BYTES} to ${MOST_KEY_BYTES}`;
+    throw keyError(`the key ${origin} has ${bytes.length} bytes; it must have ${range}`, advice);
+  }
+  return bytes;
+}
+
+/** A new key as text. */
+export function newKey(): string {
+  return randomBytes(KEY_BYTES).toString('hex');
+}

@@ -1,0 +1,133 @@
+import type { CastComplete, CastFailed, CastLogger, CastReceiving, ReceiverEvent } from '@rdmc/cast';
+import { formatEndpoint } from '../hosts/endpoint.js';
+import { bar } from '../ui/bar.js';
+import { printable } from '../ui/printable.js';
+import { Repainter } from '../ui/repainter.js';
+import type { Terminal } from '../ui/terminal.js';
+import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
+import { problemEvent, type ReceiveEvent, type ReceiveEventOf } from './events.js';
+import type { ReceiveCommandOptions } from './options.js';
+
+const BAR_CELLS = 30;
+/** Problems named one by one; the rest is counted. */
+const MOST_NAMED = 20;
+
+function toEvent(event: ReceiverEvent): ReceiveEvent {
+  const { castId, from, files, bytes } = event;
+  const facts = { castId, from, files, bytes };
+  switch (event.type) {
+    case 'began':
+      return { event: 'began', ...facts };
+    case 'progress':
+      return {
+        event: 'progress',
+        ...facts,
+        receivedBytes: event.receivedBytes,
+        storedBytes: event.storedBytes,
+      };
+    case 'complete': {
+      const { directories, links, seconds, problems, problemCount } = event;
+      const counts = { directories, links, seconds, problemCount };
+      return { event: 'complete', ...facts, ...counts, problems: problems.map(problemEvent) };
+    }
+    case 'failed':
+      return { event: 'failed', ...facts, code: event.code, message: event.message };
+  }
+}
+
+function reached({ host, port, keyed }: ReceiveEventOf<'listening'>): string {
+  if (!keyed)
+    return `only this machine can send, as there is no key: rdmc cast FILE --to ${formatEndpoint({ host, port })}`;
+  return `senders need the same key: rdmc cast FILE --to HOST:${port} --key-file FILE`;
+}
+
+/** Tells what a receiver does: to a person by lines and bars, or to a program by events. */
+export class ReceiveReporter {
+  readonly #painter = new Repainter((text) => void process.stdout.write(text));
+  /** Casts under way and what is known of them. */
+  readonly #bars = new Map<string, CastReceiving>();
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly options: Pick<ReceiveCommandOptions, 'json' | 'quiet' | 'verbose'>,
+  ) {}
+
+  listening(event: ReceiveEventOf<'listening'>): void {
+    if (this.options.json) {
+      this.terminal.line(event);
+      return;
+    }
+    const { bold } = this.terminal.palette;
+    const { host, port, directory } = event;
+    this.#say(
+      `${bold('Listening')} on ${formatEndpoint({ host, port })}; files go to ${directory}`,
+      `  ${reached(event)}`,
+    );
+  }
+
+  happened(event: ReceiverEvent): void {
+    if (this.options.json) {
+      this.terminal.line(toEvent(event));
+      return;
+    }
+    if (event.type === 'progress') this.#bars.set(event.castId, event);
+    else if (event.type !== 'began') this.#bars.delete(event.castId);
+    if (event.type === 'began') this.#began(event);
+    if (event.type === 'complete') this.#complete(event);
+    if (event.type === 'failed') this.#failed(event);
+    this.#paint();
+  }
+
+  /** What the library notices, with --verbose. */
+  get logger(): CastLogger | undefined {
+    if (!this.options.verbose) return undefined;
+    const log = (details: object, message: string): void => {
+      const line = `  ${message} ${this.terminal.palette.dim(JSON.stringify(details))}`;
+      this.#painter.around(() => this.terminal.note(line));
+    };
+    return { debug: log, info: log, warn: log, error: log };
+  }
+
+  #began({ from, files, bytes }: ReceiverEvent): void {
+    this.#say(`${printable(from)} sends ${plural(files, 'file')}, ${formatBytes(bytes)}`);
+  }
+
+  #complete({ from, files, bytes, seconds, problems, problemCount }: CastComplete): void {
+    const { green, yellow } = this.terminal.palette;
+    const rate = seconds > 0 && bytes > 0 ? `, ${formatRate(bytes / seconds)}` : '';
+    const what = `${plural(files, 'file')}, ${formatBytes(bytes)}, verified, in ${formatSeconds(seconds)}${rate}`;
+    this.#say(`${green('Complete')}: ${what}, from ${printable(from)}`);
+    if (problemCount === 0) return;
+    const named = problems.slice(0, MOST_NAMED);
+    const rest = problemCount - named.length;
+    this.#note(
+      `${yellow('Missing')}:`,
+      ...named.map(({ path, code, message }) => `  ${printable(path)}  ${code}: ${printable(message)}`),
+      ...(rest > 0 ? [`  … and ${rest} more`] : []),
+    );
+  }
+
+  #failed({ from, code, message }: CastFailed): void {
+    const { red } = this.terminal.palette;
+    this.#note(`${red('Failed')}: the cast from ${printable(from)}: ${code}: ${printable(message)}`);
+  }
+
+  #say(...lines: readonly string[]): void {
+    if (!this.options.quiet) this.#painter.around(() => this.terminal.out(...lines));
+  }
+
+  #note(...lines: readonly string[]): void {
+    this.#painter.around(() => this.terminal.note(...lines));
+  }
+
+  #paint(): void {
+    if (!this.terminal.interactive || this.options.quiet) return;
+    const lines = [...this.#bars.values()].map(({ from, bytes, receivedBytes, storedBytes }) => {
+      const stored = bytes === 0 ? 0 : Math.min(1, storedBytes / bytes);
+      const received = bytes === 0 ? 0 : Math.min(1, receivedBytes / bytes);
+      const percent = `${String(Math.floor(stored * 100)).padStart(3)}%`;
+      return `  ${bar(stored, received, BAR_CELLS)} ${percent}  ${formatBytes(storedBytes)}  from ${printable(from)}`;
+    });
+    this.#painter.paint(lines);
+  }
+}

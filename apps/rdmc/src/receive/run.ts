@@ -1,0 +1,76 @@
+import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { type FileReceiver, type ReceiverEvent, receiveFiles } from '@rdmc/cast';
+import { CliError, codeOf, exitCodeOf, messageOf } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import type { Terminal } from '../ui/terminal.js';
+import { version } from '../version.js';
+import { reachableAddresses } from './addresses.js';
+import type { ReceiveCommandOptions } from './options.js';
+import { ReceiveReporter } from './reporter.js';
+
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true });
+  } catch (error) {
+    throw new CliError(codeOf(error) ?? 'ERR_RDMC_FILE', `cannot make ${path}: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function open(
+  options: ReceiveCommandOptions,
+  reporter: ReceiveReporter,
+  signal: AbortSignal,
+): Promise<FileReceiver> {
+  const { host, port, key, once, meshPorts, device, transport, directory } = options;
+  const { logger } = reporter;
+  return receiveFiles({ host, port, key, once, meshPorts, device, transport, directory, signal, logger });
+}
+
+/** Which exit code the last thing that happened ends the command with. */
+function exitCodeAfter(event: ReceiverEvent): ExitCode {
+  if (event.type === 'failed') return exitCodeOf(event);
+  if (event.type === 'complete' && event.problemCount > 0) return ExitCode.PARTIAL;
+  return ExitCode.OK;
+}
+
+/**
+ * Receives until it is told to end, or with `once` until the first cast is through.
+ * @returns that of the last cast: 0, 6 when some entries are missing, or the code of what made it fail
+ * @throws CliError and CastError when it cannot listen; the signal's reason when that is an error
+ */
+export async function runReceive(
+  options: ReceiveCommandOptions,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const reporter = new ReceiveReporter(terminal, options);
+  if (options.makeDirectory) await makeDirectory(options.directory);
+  const receiver = await open(options, reporter, signal);
+  let exitCode: ExitCode = ExitCode.OK;
+  try {
+    const { host, port } = receiver.address;
+    reporter.listening({
+      event: 'listening',
+      ...{ host, port, version },
+      directory: resolve(options.directory),
+      keyed: options.key !== undefined,
+      pid: process.pid,
+      hostName: hostname(),
+      addresses: reachableAddresses(process.env),
+    });
+    for await (const event of receiver) {
+      reporter.happened(event);
+      exitCode = exitCodeAfter(event);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    await receiver.close();
+  }
+  return exitCode;
+}

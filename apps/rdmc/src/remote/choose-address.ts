@@ -1,0 +1,25 @@
+import { BlockList, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+/** Networks this machine has an address in. */
+function ownNetworks(interfaces: ReturnType<typeof networkInterfaces>): BlockList {
+  const networks = new BlockList();
+  for (const { cidr, family } of Object.values(interfaces).flatMap((list) => list ?? [])) {
+    const [address, prefix] = cidr?.split('/') ?? [];
+    if (address && prefix) networks.addSubnet(address, Number(prefix), family === 'IPv6' ? 'ipv6' : 'ipv4');
+  }
+  return networks;
+}
+
+/**
+ * Which of the addresses a receiver says it has is connected to: the first one of a network that this machine is in as
+ * well, else the first.
+ */
+export function chooseAddress(
+  addresses: readonly string[],
+  interfaces = networkInterfaces(),
+): string | undefined {
+  const networks = ownNetworks(interfaces);
+  const near = addresses.find((address) => networks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'));
+  return near ?? addresses[0];
+}

@@ -1,0 +1,165 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { CliError, messageOf } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { type ReceiveEvent, type ReceiveEventOf, receiveEvent } from '../receive/events.js';
+import { printable } from '../ui/printable.js';
+import type { Instructions } from './instructions.js';
+
+/** How long a receiver that was told to end may take before it is made to. */
+const END_GRACE_MS = 5000;
+const KILL_GRACE_MS = 2000;
+/** Lines of stderr kept, to be quoted when the start fails. */
+const KEPT_LINES = 6;
+
+export interface ReceiveProcessOptions {
+  /** For texts. */
+  readonly name: string;
+  /** Program and arguments. */
+  readonly argv: readonly string[];
+  readonly instructions: Instructions;
+  /** Milliseconds until it must listen. */
+  readonly timeoutMs: number;
+  /** A line it wrote for people. */
+  onText(line: string): void;
+  onEvent?(event: ReceiveEvent): void;
+}
+
+function startError(name: string, what: string, cause?: unknown): CliError {
+  return new CliError('ERR_RDMC_REMOTE_START', `${name}: ${what}`, {
+    exitCode: ExitCode.MEMBER_LOST,
+    advice: 'try the same by hand; --remote-shell, --remote-command and --remote-dir change what is run',
+    cause,
+  });
+}
+
+/** An error that `rdmc receive` prints as its last line with `--json`. */
+function errorIn(document: unknown): string | undefined {
+  const error = (document as { error?: { code?: unknown; message?: unknown } } | null)?.error;
+  return error ? `${String(error.code)}: ${String(error.message)}` : undefined;
+}
+
+/**
+ * `rdmc receive --controlled` on another host, at the other end of a remote shell. It ends when its stdin does, so
+ * that it goes with this process whatever ends that.
+ */
+export class ReceiveProcess {
+  readonly listening: Promise<ReceiveEventOf<'listening'>>;
+  /** Resolves when the remote shell has ended. */
+  readonly ended: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #options: ReceiveProcessOptions;
+  readonly #words: string[] = [];
+  #error: string | undefined;
+  #exit = '';
+  #over = false;
+
+  constructor(options: ReceiveProcessOptions) {
+    const [program, ...args] = options.argv;
+    this.#options = options;
+    // A process group of its own: Ctrl-C is for this process, which then ends the receivers in good order.
+    this.#child = spawn(program!, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    this.ended = this.#watchEnd();
+    this.listening = this.#watchStart();
+    this.listening.catch(() => {});
+    this.#readText();
+    // A remote shell that ends before it has read this is told by its exit.
+    this.#child.stdin!.on('error', () => {});
+    this.#child.stdin!.write(`${JSON.stringify(options.instructions)}\n`);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Ends the receiver: by the end of its stdin, and if that does not help, by signals. */
+  async close(): Promise<void> {
+    this.#child.stdin!.end();
+    const term = setTimeout(() => this.kill('SIGTERM'), END_GRACE_MS);
+    const kill = setTimeout(() => this.kill('SIGKILL'), END_GRACE_MS + KILL_GRACE_MS);
+    await this.ended;
+    clearTimeout(term);
+    clearTimeout(kill);
+  }
+
+  /** At once; also usable while this process exits. */
+  kill(signal: NodeJS.Signals): void {
+    if (this.#over || this.#child.pid === undefined) return;
+    try {
+      process.kill(-this.#child.pid, signal);
+    } catch {
+      // It has just ended.
+    }
+  }
+
+  #watchEnd(): Promise<void> {
+    return new Promise((resolve) => {
+      const over = (how: string): void => {
+        this.#over = true;
+        this.#exit = how;
+        resolve();
+      };
+      this.#child.once('error', (error) => over(`cannot run ${this.#options.argv[0]}: ${messageOf(error)}`));
+      this.#child.once('close', (code, signal) => {
+        over(
+          signal
+            ? `${this.#options.argv[0]} was ended by ${signal}`
+            : `${this.#options.argv[0]} ended with ${code}`,
+        );
+      });
+    });
+  }
+
+  #watchStart(): Promise<ReceiveEventOf<'listening'>> {
+    const { name, timeoutMs } = this.#options;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(startError(name, this.#quoted(`no receiver within ${timeoutMs / 1000} s`)));
+        this.kill('SIGTERM');
+      }, timeoutMs);
+      this.#readEvents((event) => {
+        clearTimeout(timer);
+        resolve(event);
+      });
+      void this.ended.then(() => {
+        clearTimeout(timer);
+        reject(startError(name, this.#quoted(this.#exit)));
+      });
+    });
+  }
+
+  /** What happened, with what the remote said about it. */
+  #quoted(what: string): string {
+    const words = this.#error ?? this.#words.join('; ');
+    return words === '' ? what : `${words} (${what})`;
+  }
+
+  #readEvents(onListening: (event: ReceiveEventOf<'listening'>) => void): void {
+    createInterface({ input: this.#child.stdout! }).on('line', (line) => {
+      let document: unknown;
+      try {
+        document = JSON.parse(line);
+      } catch {
+        // A greeting of the login shell.
+        return this.#say(line);
+      }
+      this.#error ??= errorIn(document);
+      const event = receiveEvent.safeParse(document);
+      if (!event.success) return;
+      if (event.data.event === 'listening') onListening(event.data);
+      this.#options.onEvent?.(event.data);
+    });
+  }
+
+  #readText(): void {
+    createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#say(line));
+  }
+
+  #say(line: string): void {
+    const text = printable(line.trimEnd());
+    if (text === '') return;
+    this.#words.push(text);
+    if (this.#words.length > KEPT_LINES) this.#words.shift();
+    this.#options.onText(text);
+  }
+}

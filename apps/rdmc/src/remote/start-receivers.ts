@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { CastTarget } from '@rdmc/cast';
+import { CliError } from '../errors.js';
+import { ExitCode } from '../exit-codes.js';
+import { formatEndpoint } from '../hosts/endpoint.js';
+import { inParallel, lookUpAll } from '../hosts/resolve.js';
+import type { Target } from '../hosts/target.js';
+import { KEY_BYTES } from '../keys/key.js';
+import type { ReceiveEventOf } from '../receive/events.js';
+import { chooseAddress } from './choose-address.js';
+import { INSTRUCTIONS_VERSION, type Instructions } from './instructions.js';
+import type { RemoteOptions } from './options.js';
+import { ReceiveProcess } from './receive-process.js';
+
+/** Remote shells being started at a time. */
+const STARTS_AT_ONCE = 64;
+
+export interface StartRequest {
+  readonly targets: readonly Target[];
+  readonly remote: RemoteOptions;
+  /** Whether receivers end by themselves after one cast; not where they may be cast to again. */
+  readonly once: boolean;
+  readonly device: string;
+  readonly transport: 'auto' | 'shm' | 'tcp';
+  readonly signal: AbortSignal;
+  onText(host: string, line: string): void;
+  onStarted?(started: StartedReceiver): void;
+}
+
+export interface StartedReceiver {
+  /** The host as it was asked for. */
+  readonly name: string;
+  readonly to: CastTarget;
+  readonly listening: ReceiveEventOf<'listening'>;
+}
+
+export interface FailedStart {
+  readonly name: string;
+  readonly target: Target;
+  readonly error: unknown;
+}
+
+/** IPv4 unless the host is known by an IPv6 address; a loopback address is listened on as it is. */
+function listenHost(address: string | undefined): string {
+  if (address === undefined) return '0.0.0.0';
+  if (address.startsWith('127.') || address === '::1') return address;
+  return isIP(address.replace(/%.*/, '')) === 6 ? '::' : '0.0.0.0';
+}
+
+/** Receivers that this process started on other hosts, and ends again. */
+export class RemoteReceivers {
+  /** What sender and receivers share: made for this cast, told through stdin, kept nowhere. */
+  readonly key = Uint8Array.from(randomBytes(KEY_BYTES));
+  readonly started: StartedReceiver[] = [];
+  readonly failed: FailedStart[] = [];
+  readonly #processes: ReceiveProcess[] = [];
+  readonly #onExit = (): void => {
+    for (const receiver of this.#processes) receiver.kill('SIGTERM');
+  };
+
+  /** Starts one per target. Those that do not start are in `failed`; where none does, that is an error. */
+  static async start(request: StartRequest): Promise<RemoteReceivers> {
+    const receivers = new RemoteReceivers();
+    process.once('exit', receivers.#onExit);
+    const abort = (): void => void receivers.close();
+    request.signal.addEventListener('abort', abort, { once: true });
+    try {
+      await receivers.#startAll(request);
+      request.signal.throwIfAborted();
+      receivers.#checkAny();
+      return receivers;
+    } catch (error) {
+      await receivers.close();
+      throw error;
+    } finally {
+      request.signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Ends all of them; resolves when their remote shells have ended. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map((receiver) => receiver.close()));
+    process.off('exit', this.#onExit);
+  }
+
+  async #startAll(request: StartRequest): Promise<void> {
+    const found = await lookUpAll(request.targets);
+    await inParallel(found, STARTS_AT_ONCE, async ({ target, address }) => {
+      if (request.signal.aborted) return;
+      const name = formatEndpoint({ host: target.host });
+      try {
+        const started = await this.#startOne(request, target, address, name);
+        this.started.push(started);
+        request.onStarted?.(started);
+      } catch (error) {
+        this.failed.push({ name, target, error });
+      }
+    });
+  }
+
+  async #startOne(
+    request: StartRequest,
+    target: Target,
+    address: string | undefined,
+    name: string,
+  ): Promise<StartedReceiver> {
+    const { shell, command, timeoutMs } = request.remote;
+    const host = formatEndpoint({ ...(target.user && { user: target.user }), host: target.host }).replace(
+      /[[\]]/g,
+      '',
+    );
+    const receiver = new ReceiveProcess({
+      name,
+      argv: [...shell, host, ...command, 'receive', '--controlled'],
+      instructions: this.#instructions(request, target, address),
+      timeoutMs,
+      onText: (line) => request.onText(name, line),
+    });
+    this.#processes.push(receiver);
+    const listening = await receiver.listening;
+    const to = address === undefined ? chooseAddress(listening.addresses) : target.host;
+    if (to === undefined) throw unknownAddress(name);
+    return {
+      name,
+      listening,
+      to: { host: to, port: listening.port, ...(target.rack && { rack: target.rack }) },
+    };
+  }
+
+  #instructions(request: StartRequest, target: Target, address: string | undefined): Instructions {
+    const { directory, makeDirectory, meshPorts } = request.remote;
+    return {
+      version: INSTRUCTIONS_VERSION,
+      key: Buffer.from(this.key).toString('hex'),
+      host: listenHost(address),
+      port: target.port ?? 0,
+      directory,
+      makeDirectory,
+      once: request.once,
+      meshPorts: meshPorts ? [...meshPorts] : null,
+      device: request.device,
+      transport: request.transport,
+    };
+  }
+
+  #checkAny(): void {
+    if (this.started.length > 0) return;
+    const [first] = this.failed;
+    if (this.failed.length === 1) throw first!.error;
+    const all = this.failed.map(({ error }) => (error as Error).message).join('\n  ');
+    throw new CliError('ERR_RDMC_REMOTE_START', `no receiver could be started:\n  ${all}`, {
+      exitCode: ExitCode.MEMBER_LOST,
+      cause: first?.error,
+    });
+  }
+}
+
+function unknownAddress(name: string): CliError {
+  const message = `${name}: the name does not resolve here, and the receiver found no address of its own but loopback`;
+  return new CliError('ERR_RDMC_UNKNOWN_HOST', message, {
+    exitCode: ExitCode.MEMBER_LOST,
+    advice: 'name it by an address at which this machine reaches it',
+  });
+}
