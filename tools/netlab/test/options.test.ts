@@ -28,7 +28,7 @@ test('rates are those of tc', () => {
 });
 
 test('what is no lab is refused', () => {
-  const wrong = [
+  const wrong: object[] = [
     { hosts: 0 },
     { hosts: 1.5 },
     { hosts: 1001 },
@@ -48,7 +48,7 @@ test('what is no lab is refused', () => {
   ];
   for (const options of wrong) {
     expect(
-      code(() => checkOptions(options)),
+      code(() => checkOptions(options as LabOptions)),
       JSON.stringify(options),
     ).toBe('ERR_RDMC_NETLAB_INVALID_OPTION');
   }

@@ -1,0 +1,67 @@
+// `rdmc cast`, file to file, with a key and SHA-256 checks, as people use it.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ended, listens, nowSeconds, output, until } from '../tools.mjs';
+
+const RDMC = fileURLToPath(new URL('../../../../apps/rdmc/dist/main.js', import.meta.url));
+const PORT = 7411;
+
+/** Whether the command is built and knows `cast`. */
+export function haveCast() {
+  return existsSync(RDMC);
+}
+
+/**
+ * Casts one file or folder from the first host to the others. `seconds`: the command's own figure, from
+ * connecting until every receiver has said that all is stored; `command`: the whole command, with Node's start.
+ */
+export async function cast(
+  lab,
+  hosts,
+  path,
+  folderOf,
+  { options = [], env = process.env, usage = false } = {},
+) {
+  const keyFile = join(folderOf(hosts[0]), 'key');
+  writeFileSync(keyFile, `${'0123456789abcdef'.repeat(4)}\n`, { mode: 0o600 });
+  const receivers = hosts.slice(1).map((host) => {
+    const listen = `${lab.host(host).ipv4}:${PORT}`;
+    const args = [
+      RDMC,
+      'receive',
+      '--listen',
+      listen,
+      '--dir',
+      folderOf(host),
+      '--key-file',
+      keyFile,
+      '--once',
+    ];
+    const child = lab.exec(host, process.execPath, [...args, '--quiet'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env,
+    });
+    return { host, child, end: ended(child, `rdmc receive at ${host}`) };
+  });
+  for (const { child, host } of receivers)
+    await until(() => listens(child.pid, PORT), `rdmc receive at ${host}`);
+  const to = hosts
+    .slice(1)
+    .map((host) => `${lab.host(host).ipv4}:${PORT}`)
+    .join(',');
+  const args = [RDMC, 'cast', path, '--to', to, '--key-file', keyFile, '--json', ...options];
+  const started = nowSeconds();
+  const sender = lab.exec(hosts[0], process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env });
+  const printed = output(sender, 'rdmc cast');
+  const used = usage ? usage([sender.pid, ...receivers.map(({ child }) => child.pid)]) : undefined;
+  const events = (await printed)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const command = nowSeconds() - started;
+  await Promise.all(receivers.map(({ end }) => end));
+  const finished = events.find((event) => event.event === 'finished');
+  if (finished?.outcome !== 'all') throw new Error(`rdmc cast: ${JSON.stringify(finished ?? events.at(-1))}`);
+  return { seconds: finished.seconds, command, usage: await used };
+}

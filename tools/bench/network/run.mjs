@@ -1,0 +1,106 @@
+// Casts over a shaped network of namespaces, every number beside its rivals in the same run. Needs root.
+import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { createLab } from '@rdmc/netlab';
+import { say, table } from './tools.mjs';
+
+const CASES = {
+  large: { about: 'one object of 64, 8 and 256 MiB to n hosts: groups, cast, nc | tee, Open MPI' },
+};
+
+const HELP = `usage: node tools/bench/network/run.mjs CASE [options]
+
+Cases:
+${Object.entries(CASES)
+  .map(([name, { about }]) => `  ${name.padEnd(12)}  ${about}`)
+  .join('\n')}
+
+Options:
+  --members 2,4,8    numbers of hosts, the sender counted       (default: the case's own)
+  --mib 64,8         sizes in MiB                               (default: the case's own)
+  --rate RATE        each direction of each host's link         (default: 400mbit)
+  --rounds N         rounds; each has every rival once          (default: 3)
+  --only a,b         of rdmc, cast, chain, mpi, scp, udpcast    (default: all)
+  --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
+  --block KIB        block size of the groups                   (default: automatic)
+  --few              fewer of MPI's algorithms are tried
+  --install          install missing rivals with apt-get
+  --json             JSON on standard output instead of a table
+
+Times are seconds from the submission at the root to the slowest member's arrival; data is checked.
+`;
+const USAGE = 2;
+
+const numbers = (text) => text?.split(',').map(Number);
+
+function optionsOf(argv) {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: {
+      members: { type: 'string' },
+      mib: { type: 'string' },
+      rate: { type: 'string', default: '400mbit' },
+      rounds: { type: 'string', default: '3' },
+      only: { type: 'string' },
+      algorithm: { type: 'string', default: 'binomial-pipeline,chain' },
+      block: { type: 'string' },
+      few: { type: 'boolean', default: false },
+      install: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  return {
+    name: positionals[0],
+    help: values.help,
+    members: numbers(values.members),
+    mib: numbers(values.mib),
+    rate: values.rate,
+    rounds: Number(values.rounds),
+    only: values.only?.split(','),
+    algorithms: values.algorithm.split(','),
+    blockSizeBytes: values.block ? Number(values.block) * 1024 : 'auto',
+    few: values.few,
+    install: values.install,
+    json: values.json,
+  };
+}
+
+function machine() {
+  const model = /model name\s*: (.*)/.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1];
+  return { cpu: model, cores: cpus().length, node: process.version };
+}
+
+async function main() {
+  const options = optionsOf(process.argv.slice(2));
+  const wanted = Object.hasOwn(CASES, options.name ?? '') ? options.name : undefined;
+  if (wanted === undefined || options.help) {
+    (options.help ? process.stdout : process.stderr).write(HELP);
+    process.exitCode = options.help ? 0 : USAGE;
+    return;
+  }
+  // The laboratory's own words where root, a tool or a kernel module is missing.
+  await (await createLab({ hosts: 1, rate: options.rate })).destroy();
+  const { [camelCase(wanted)]: work } = await import(`./cases/${wanted}.mjs`);
+  const rows = await work(options);
+  const facts = { benchmark: wanted, rate: options.rate, rounds: options.rounds, ...machine() };
+  console.log(options.json ? JSON.stringify({ ...facts, rows }, null, 2) : table(rows));
+  if (!options.json)
+    say(
+      Object.entries(facts)
+        .map(([name, value]) => `${name}: ${value}`)
+        .join(', '),
+    );
+}
+
+const camelCase = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+
+try {
+  await main();
+} catch (error) {
+  if (!error.code) throw error;
+  say(`${error.message} [${error.code}]`);
+  process.exitCode = 1;
+}

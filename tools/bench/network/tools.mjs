@@ -1,0 +1,120 @@
+// What every benchmark here uses: medians, tables, folders, programs that must be installed.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export const MIB = 1 << 20;
+export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+export const round3 = (value) => (typeof value === 'number' ? Math.round(value * 1000) / 1000 : value);
+export const say = (text) => process.stderr.write(`${text}\n`);
+export const nowSeconds = () => Number(process.hrtime.bigint()) / 1e9;
+export const range = (count, from = 0) => Array.from({ length: count }, (_, index) => from + index);
+
+/** Debian packages of the rivals. */
+const PACKAGES = {
+  nc: 'netcat-openbsd',
+  mpirun: 'openmpi-bin',
+  mpicc: 'libopenmpi-dev',
+  'udp-sender': 'udpcast',
+  sshd: 'openssh-server',
+  scp: 'openssh-client',
+  tar: 'tar',
+};
+
+/** The packages of these programs that are not installed. */
+export function missing(programs) {
+  const folders = `${process.env.PATH}:/usr/sbin:/sbin`.split(':');
+  const absent = programs.filter((program) => !folders.some((folder) => existsSync(join(folder, program))));
+  return [...new Set(absent.map((program) => PACKAGES[program]))];
+}
+
+/** Whether these programs are here; installs their packages where `install` allows it, and says so otherwise. */
+export function have(programs, { install = false } = {}) {
+  const packages = missing(programs);
+  if (packages.length === 0) return true;
+  if (install && process.getuid() === 0) {
+    say(`installing ${packages.join(' ')}`);
+    spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...packages], {
+      stdio: ['ignore', 2, 2],
+    });
+    if (missing(programs).length === 0) return true;
+  }
+  say(`left out, not installed: apt-get install -y --no-install-recommends ${packages.join(' ')}`);
+  return false;
+}
+
+/** A folder in memory, so that no disk takes part; removed by `remove`. */
+export function scratch(name) {
+  const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), `netbench-${name}-`));
+  process.once('exit', () => rmSync(path, { recursive: true, force: true }));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Waits until a condition holds; benchmarks that wait for ever are no use. */
+export async function until(condition, what, timeoutMs = 20_000) {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`);
+    await delay(5);
+  }
+}
+
+/** Whether some socket of the process's network namespace listens at this TCP port. */
+export function listens(pid, port) {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  return ['tcp', 'tcp6'].some((table) => {
+    try {
+      return readFileSync(`/proc/${pid}/net/${table}`, 'latin1')
+        .split('\n')
+        .some((line) => new RegExp(`^ *\\d+: [0-9A-F]+:${hex} [0-9A-F]+:0000 0A`).test(line));
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Resolves with the time of a child's end; rejects when it fails. */
+export function ended(child, what) {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      const at = nowSeconds();
+      if (code === 0) resolve(at);
+      else reject(new Error(`${what} ended with ${code ?? signal}`));
+    });
+  });
+}
+
+/** Everything a child prints. */
+export async function output(child, what) {
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part) => {
+    text += part;
+  });
+  const closed = new Promise((resolve) => child.stdout.once('close', resolve));
+  await ended(child, what);
+  await closed;
+  return text;
+}
+
+/** Rows as a table for people. */
+export function table(rows) {
+  if (rows.length === 0) return '(nothing was measured)';
+  const columns = [...new Set(rows.flatMap(Object.keys))];
+  const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? '–')))];
+  const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index].length)));
+  const lines = cells.map(
+    (line) => `| ${line.map((cell, index) => cell.padStart(widths[index])).join(' | ')} |`,
+  );
+  lines.splice(1, 0, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`);
+  return lines.join('\n');
+}
+
+/** Like Promise.all over work that is done one after another. */
+export async function inTurn(list, work) {
+  const results = [];
+  for (const each of list) results.push(await work(each));
+  return results;
+}
