@@ -86,17 +86,21 @@ export class RemoteReceivers {
 
   async #startAll(request: StartRequest): Promise<void> {
     const found = await lookUpAll(request.targets);
-    await inParallel(found, STARTS_AT_ONCE, async ({ target, address }) => {
-      if (request.signal.aborted) return;
+    const results = await inParallel(found, STARTS_AT_ONCE, async ({ target, address }) => {
+      request.signal.throwIfAborted();
       const name = formatEndpoint({ host: target.host });
       try {
         const started = await this.#startOne(request, target, address, name);
-        this.started.push(started);
         request.onStarted?.(started);
+        return { started };
       } catch (error) {
-        this.failed.push({ name, target, error });
+        return { failed: { name, target, error } };
       }
     });
+    for (const { started, failed } of results) {
+      if (started) this.started.push(started);
+      if (failed) this.failed.push(failed);
+    }
   }
 
   async #startOne(

@@ -1,0 +1,369 @@
+import type { CastProgress, CastSummary, ReceiverProgress, ReceiverSummary } from '@rdmc/cast';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { castEvent } from '../src/cast/events.js';
+import { drawFrame, formatTimeLeft } from '../src/cast/frame.js';
+import { outcomeOf } from '../src/cast/outcome.js';
+import { planCourse } from '../src/cast/plan.js';
+import { Reporter } from '../src/cast/reporter.js';
+import { describeLack, describeSuccess } from '../src/cast/summary.js';
+import { bar } from '../src/ui/bar.js';
+import { createPalette, visibleWidth } from '../src/ui/palette.js';
+import { RateMeter } from '../src/ui/rate-meter.js';
+import { Repainter } from '../src/ui/repainter.js';
+import type { Terminal } from '../src/ui/terminal.js';
+
+const palette = createPalette(false);
+
+function receiver(name: string, part: Partial<ReceiverProgress> = {}): ReceiverProgress {
+  return { name, state: 'receiving', receivedBytes: 0, storedBytes: 0, ...part };
+}
+
+function snapshot(receivers: readonly ReceiverProgress[], totalBytes = 1000): CastProgress {
+  return { phase: 'sending', attempt: 1, totalBytes, totalFiles: 1, sentBytes: 0, receivers };
+}
+
+describe('a frame', () => {
+  it('shows a bar per receiver, and how fast and how long for all', () => {
+    const receivers = [
+      receiver('node1:7411', { receivedBytes: 900, storedBytes: 500 }),
+      receiver('n2:7411', { state: 'complete', storedBytes: 990 }),
+      receiver('n3:7411', {
+        state: 'failed',
+        storedBytes: 10,
+        error: { code: 'ERR_RDMC_NO_SPACE', message: 'full' },
+      }),
+    ];
+    expect(drawFrame(snapshot(receivers), { columns: 76, rows: 24, palette, rate: 25 })).toEqual([
+      `  node1:7411  ${bar(0.5, 0.9, 22)}  50%  500 B`,
+      `  n2:7411     ${'█'.repeat(22)} 100%  complete`,
+      '  n3:7411     failed ERR_RDMC_NO_SPACE full',
+      `  total       ${bar(0.75, 0.75, 22)}  75%  0.00 MB/s, 10 s left`,
+    ]);
+  });
+
+  it('never says 100% before everything is stored', () => {
+    const [line] = drawFrame(snapshot([receiver('a', { receivedBytes: 1e6, storedBytes: 999_999 })], 1e6), {
+      columns: 80,
+      rows: 24,
+      palette,
+      rate: undefined,
+    });
+    expect(line).toContain(' 99%');
+  });
+
+  it('shows the slowest where not all fit the window, and counts the others', () => {
+    const receivers = Array.from({ length: 20 }, (_, i) =>
+      receiver(`node${i}`, { storedBytes: 1000 - i * 10 }),
+    );
+    receivers[3] = receiver('node3', { state: 'complete' });
+    receivers[4] = receiver('node4', { state: 'failed' });
+    const lines = drawFrame(snapshot(receivers), { columns: 80, rows: 8, palette, rate: undefined });
+    expect(lines.map((line) => line.trim().split(/ +/)[0])).toEqual([
+      'node19',
+      'node18',
+      'node17',
+      'node16',
+      '…',
+      'total',
+    ]);
+    expect(lines.at(-2)).toContain('16 receivers more: 14 faster, 1 complete, 1 failed');
+  });
+
+  const states = fc.constantFrom<ReceiverProgress['state']>(
+    'connecting',
+    'receiving',
+    'storing',
+    'complete',
+    'failed',
+  );
+  const one = fc.record({
+    name: fc.string({ minLength: 1, maxLength: 60, unit: fc.constantFrom('a', 'é', '-') }),
+    state: states,
+    receivedBytes: fc.nat(2000),
+    storedBytes: fc.nat(2000),
+    error: fc.record({ code: fc.constant('ERR_RDMC_RECEIVER_LOST'), message: fc.string({ maxLength: 200 }) }),
+  });
+  it('always fits the window, whatever is in it', () => {
+    const room = fc.record({
+      columns: fc.integer({ min: 60, max: 200 }),
+      rows: fc.integer({ min: 5, max: 60 }),
+      rate: fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(one, { maxLength: 80 }),
+        fc.nat(1500),
+        room,
+        (receivers, total, { columns, rows, rate }) => {
+          const lines = drawFrame(snapshot(receivers, total), { columns, rows, palette, rate });
+          expect(lines.length).toBeLessThan(rows);
+          expect(lines.length).toBeGreaterThan(Math.min(receivers.length, 1));
+          for (const line of lines) {
+            expect(visibleWidth(line)).toBeLessThan(columns);
+            expect(line).toMatch(/^\P{Cc}*$/u);
+          }
+        },
+      ),
+    );
+  });
+
+  it('tells time in units that fit', () => {
+    expect([0.2, 59, 100, 3661, 90_000].map(formatTimeLeft)).toEqual([
+      '1 s',
+      '59 s',
+      '1 min 40 s',
+      '61 min 1 s',
+      '25 h 0 min',
+    ]);
+  });
+});
+
+describe('a rate', () => {
+  it('is that of the last seconds', () => {
+    const meter = new RateMeter();
+    expect(meter.rate).toBeUndefined();
+    meter.add(0, 0);
+    expect(meter.rate).toBeUndefined();
+    for (let second = 1; second <= 20; second += 1) meter.add(second * 100, second);
+    expect(meter.rate).toBe(100);
+    for (let second = 21; second <= 26; second += 1) meter.add(2000, second);
+    expect(meter.rate).toBe(0);
+  });
+});
+
+describe('lines drawn in place', () => {
+  it('replace each other, and let others through above', () => {
+    const written: string[] = [];
+    const painter = new Repainter((text) => written.push(text));
+    painter.paint(['a', 'b']);
+    painter.paint(['c']);
+    painter.around(() => written.push('note\n'));
+    expect(written).toEqual(['a\nb\n', '\r\u001b[2A\u001b[0Jc\n', '\r\u001b[1A\u001b[0J', 'note\n', 'c\n']);
+  });
+});
+
+function summaryOf(receivers: readonly ReceiverSummary[], part: Partial<CastSummary> = {}): CastSummary {
+  return {
+    ...{ files: 3, directories: 1, links: 0, bytes: 40_000_000, seconds: 2, problems: [], problemCount: 0 },
+    receivers,
+    ...part,
+  };
+}
+const complete = (host: string): ReceiverSummary => ({
+  host,
+  port: 7411,
+  state: 'complete',
+  attempts: 1,
+  files: 3,
+  bytes: 4,
+});
+const failed = (host: string, code: string): ReceiverSummary => ({
+  ...complete(host),
+  state: 'failed',
+  files: 0,
+  bytes: 0,
+  code,
+  message: 'why',
+});
+const nameOf = (host: string, port: number): string => `${host}:${port}`;
+
+describe('an outcome', () => {
+  it.each([
+    ['all', 0, [complete('a'), complete('b')], 0],
+    ['partial', 6, [complete('a'), failed('b', 'ERR_RDMC_RECEIVER_LOST')], 0],
+    ['partial', 6, [complete('a')], 1],
+    ['partial', 6, [failed('a', 'ERR_RDMC_PARTIAL')], 1],
+    ['none', 4, [failed('a', 'ERR_RDMC_RECEIVER_LOST'), failed('b', 'ERR_RDMC_NO_SPACE')], 0],
+    ['none', 5, [failed('a', 'ERR_RDMC_NO_SPACE')], 0],
+    ['none', 3, [failed('a', 'ERR_RDMC_HASH_MISMATCH')], 0],
+    ['none', 1, [failed('a', 'ERR_RDMC_READ_ONLY')], 0],
+  ] as const)('%s: exit code %d', (kind, exitCode, receivers, problemCount) => {
+    expect(outcomeOf(summaryOf(receivers, { problemCount }), [], nameOf)).toMatchObject({ kind, exitCode });
+  });
+
+  it('counts receivers that did not start', () => {
+    const error = Object.assign(new Error('no route'), { code: 'ERR_RDMC_REMOTE_START' });
+    const outcome = outcomeOf(
+      summaryOf([complete('a')]),
+      [{ name: 'b', target: { host: 'b' }, error }],
+      nameOf,
+    );
+    expect(outcome).toMatchObject({ kind: 'partial', exitCode: 6 });
+    expect(describeLack(outcome, palette)).toEqual([
+      'Incomplete:',
+      '  b  ERR_RDMC_REMOTE_START: no route',
+      'To send again to those alone, once the cause is gone: the same command with --to b',
+    ]);
+  });
+
+  it('is told in a sentence when everybody has everything', () => {
+    const lines = (receivers: readonly ReceiverSummary[]) =>
+      describeSuccess(outcomeOf(summaryOf(receivers), [], nameOf), palette);
+    expect(lines([complete('a')])).toEqual([
+      'a:7411 has 3 files, 1 directory, 38.1 MiB, verified, in 2.00 s, 20 MB/s.',
+    ]);
+    expect(lines([complete('a'), complete('b')])).toEqual([
+      'All 2 receivers have 3 files, 1 directory, 38.1 MiB, verified, in 2.00 s, 20 MB/s to each, 40 MB/s in all.',
+    ]);
+  });
+
+  it('says who lacks what', () => {
+    const problems = [
+      { path: 'x\ny', code: 'ERR_RDMC_FILE_CHANGED', message: 'changed' },
+      { path: 'z', code: 'ERR_RDMC_PATH_CONFLICT', message: 'is a directory', receiver: 'b:7411' },
+    ];
+    const receivers = [
+      complete('a'),
+      failed('b', 'ERR_RDMC_PARTIAL'),
+      { ...failed('c', 'ERR_RDMC_RECEIVER_LOST'), attempts: 3 },
+    ];
+    const outcome = outcomeOf(summaryOf(receivers, { problems, problemCount: 7 }), [], nameOf);
+    expect(describeSuccess(outcome, palette)[0]).toMatch(/^1 of 3 receivers has 3 files/);
+    expect(describeLack(outcome, palette)).toEqual([
+      'Incomplete:',
+      '  b:7411  ERR_RDMC_PARTIAL: why',
+      '  c:7411  ERR_RDMC_RECEIVER_LOST: why (after 3 attempts)',
+      'Not sent to anybody:',
+      '  x\\x0ay  ERR_RDMC_FILE_CHANGED: changed',
+      'Missing at b:7411:',
+      '  z  ERR_RDMC_PATH_CONFLICT: is a directory',
+      '  … and 5 more',
+      'To send again to those alone, once the cause is gone: the same command with --to b:7411,c:7411',
+    ]);
+  });
+});
+
+/** A terminal that keeps what is written to it. */
+function keepingTerminal(): Terminal & {
+  readonly lines: string[];
+  readonly notes: string[];
+  readonly documents: unknown[];
+} {
+  const [lines, notes, documents]: [string[], string[], unknown[]] = [[], [], []];
+  return {
+    ...{ palette, columns: 80, rows: 24, interactive: false, lines, notes, documents },
+    out: (...added) => void lines.push(...added),
+    note: (...added) => void notes.push(...added),
+    json: (document) => void documents.push(document),
+    line: (document) => void documents.push(document),
+  };
+}
+
+describe('what is told of a cast', () => {
+  const route = {
+    device: 'soft',
+    reason: 'asked for',
+    transport: 'tcp',
+    algorithm: 'chain',
+    messageBytes: 4 << 20,
+    address: '10.0.0.1:5',
+  } as const;
+  const course: CastProgress[] = [
+    snapshot([receiver('a'), receiver('b')]),
+    { ...snapshot([receiver('a', { state: 'complete' }), receiver('b')]), route },
+    {
+      ...snapshot([
+        receiver('a', { state: 'complete' }),
+        receiver('b', { state: 'failed', error: { code: 'E', message: 'm' } }),
+      ]),
+      route,
+    },
+    { ...snapshot([receiver('b', { state: 'connecting' })]), attempt: 2 },
+    { ...snapshot([receiver('b', { state: 'complete' })]), attempt: 2 },
+  ];
+
+  it('are events for programs: every snapshot, the route once, each receiver when it is through', () => {
+    const terminal = keepingTerminal();
+    const reporter = new Reporter(terminal, { json: true, quiet: false, verbose: false });
+    for (const one of course) reporter.progress(one);
+    const events = terminal.documents.map((document) => castEvent.parse(document));
+    expect(events.filter(({ event }) => event === 'progress')).toHaveLength(course.length);
+    expect(events.filter(({ event }) => event === 'route')).toHaveLength(1);
+    expect(
+      events.flatMap((event) => (event.event === 'receiver' ? [[event.name, event.state, event.code]] : [])),
+    ).toEqual([
+      ['a', 'complete', null],
+      ['b', 'failed', 'E'],
+      ['b', 'complete', null],
+    ]);
+    expect(terminal.lines).toEqual([]);
+  });
+
+  it('are lines for logs', () => {
+    const terminal = keepingTerminal();
+    const reporter = new Reporter(terminal, { json: false, quiet: false, verbose: true });
+    for (const one of course) reporter.progress(one);
+    reporter.remote('b', 'hello');
+    expect(terminal.lines).toEqual([
+      '  device     soft: asked for',
+      '  transport  TCP',
+      '  schedule   chain, messages of up to 4 MiB',
+      '  address    receivers reach this machine at 10.0.0.1:5',
+      '  a complete',
+      '  b failed: E m',
+      '  b complete',
+    ]);
+    expect(terminal.notes).toEqual(['b: hello']);
+  });
+
+  it('is nothing with --quiet but what went wrong', () => {
+    const terminal = keepingTerminal();
+    const reporter = new Reporter(terminal, { json: false, quiet: true, verbose: false });
+    for (const one of course) reporter.progress(one);
+    reporter.finished(outcomeOf(summaryOf([complete('a')]), [], nameOf));
+    expect([...terminal.lines, ...terminal.notes]).toEqual([]);
+    reporter.finished(outcomeOf(summaryOf([complete('a'), failed('b', 'E')]), [], nameOf));
+    expect(terminal.lines).toEqual([]);
+    expect(terminal.notes[1]).toBe('  b:7411  E: why');
+  });
+});
+
+describe('a plan', () => {
+  const options = {
+    ...{
+      paths: ['x'],
+      remote: undefined,
+      key: undefined,
+      rack: undefined,
+      blockSize: 'auto',
+      messageSize: undefined,
+    },
+    ...{
+      bandwidthLimit: undefined,
+      connectTimeoutMs: undefined,
+      stallTimeoutMs: undefined,
+      retries: 0,
+      device: 'auto',
+    },
+    ...{ transport: 'auto', advertise: undefined, dryRun: true, verbose: false, quiet: false, json: false },
+    algorithm: undefined,
+    targets: [{ host: 'a' }, { host: 'b' }, { host: 'c' }],
+  } as const;
+
+  it('counts the steps of all messages', () => {
+    const course = planCourse(20 << 20, { ...options, messageSize: 8 << 20, blockSize: 1 << 20 });
+    // Messages of 4 MiB, as the cast is small: five of 4 blocks among 4 members, 4 + 2 - 1 steps each.
+    expect(course).toMatchObject({
+      algorithm: 'binomial-pipeline',
+      messages: 5,
+      messageBytes: 4 << 20,
+      blocks: 20,
+      steps: 25,
+      timesOneCopy: 1.25,
+    });
+  });
+
+  it('takes hybrid where all racks are known', () => {
+    const racked = {
+      ...options,
+      targets: options.targets.map(({ host }, i) => ({ host, rack: `r${i % 2}` })),
+    };
+    expect(planCourse(1 << 20, racked).algorithm).toBe('hybrid');
+    expect(planCourse(1 << 20, { ...racked, algorithm: 'chain' }).algorithm).toBe('chain');
+  });
+
+  it('of nothing has no steps', () => {
+    expect(planCourse(0, options)).toMatchObject({ messages: 0, blocks: 0, steps: 0, timesOneCopy: 0 });
+  });
+});
