@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { castEvent } from '../src/cast/events.js';
 import { drawFrame, formatTimeLeft } from '../src/cast/frame.js';
+import type { CastCommandOptions } from '../src/cast/options.js';
 import { outcomeOf } from '../src/cast/outcome.js';
 import { planCourse } from '../src/cast/plan.js';
 import { Reporter } from '../src/cast/reporter.js';
@@ -320,26 +321,27 @@ describe('what is told of a cast', () => {
 });
 
 describe('a plan', () => {
-  const options = {
-    ...{
-      paths: ['x'],
-      remote: undefined,
-      key: undefined,
-      rack: undefined,
-      blockSize: 'auto',
-      messageSize: undefined,
-    },
-    ...{
-      bandwidthLimit: undefined,
-      connectTimeoutMs: undefined,
-      stallTimeoutMs: undefined,
-      retries: 0,
-      device: 'auto',
-    },
-    ...{ transport: 'auto', advertise: undefined, dryRun: true, verbose: false, quiet: false, json: false },
-    algorithm: undefined,
+  const options: CastCommandOptions = {
+    paths: ['x'],
     targets: [{ host: 'a' }, { host: 'b' }, { host: 'c' }],
-  } as const;
+    remote: undefined,
+    key: undefined,
+    algorithm: undefined,
+    rack: undefined,
+    blockSize: 'auto',
+    messageSize: undefined,
+    bandwidthLimit: undefined,
+    connectTimeoutMs: undefined,
+    stallTimeoutMs: undefined,
+    retries: 0,
+    device: 'auto',
+    transport: 'auto',
+    advertise: undefined,
+    dryRun: true,
+    verbose: false,
+    quiet: false,
+    json: false,
+  };
 
   it('counts the steps of all messages', () => {
     const course = planCourse(20 << 20, { ...options, messageSize: 8 << 20, blockSize: 1 << 20 });

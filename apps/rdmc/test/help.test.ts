@@ -5,6 +5,9 @@ import { Cli, run } from './support/cli.js';
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
 const COMMANDS = [
+  ['cast'],
+  ['receive'],
+  ['key'],
   ['demo'],
   ['schedule'],
   ['devices'],
@@ -32,10 +35,10 @@ describe('help', () => {
 
   it('rdmc --help lists every command and every exit code', async () => {
     const { stdout } = await run('--help');
-    for (const name of ['demo', 'schedule', 'devices', 'doctor', 'bench']) {
+    for (const name of ['cast', 'receive', 'key', 'demo', 'schedule', 'devices', 'doctor', 'bench']) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
     }
-    for (const code of [0, 1, 2, 3, 4, 5, 129, 130, 141, 143]) {
+    for (const code of [0, 1, 2, 3, 4, 5, 6, 129, 130, 141, 143]) {
       expect(stdout).toMatch(new RegExp(`^ +${code} {2}\\w`, 'm'));
     }
   });

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { wantsColour } from '../src/ui/palette.js';
 import { textTable } from '../src/ui/text-table.js';
-import { formatBytes, formatRate, formatSeconds, parseSize, plural } from '../src/ui/units.js';
+import {
+  formatBytes,
+  formatRate,
+  formatSeconds,
+  parseDuration,
+  parseRate,
+  parseSize,
+  plural,
+} from '../src/ui/units.js';
 import { wrap } from '../src/ui/wrap.js';
 
 describe('sizes', () => {
@@ -39,6 +47,41 @@ describe('other numbers', () => {
     expect([1.234, 0.0874, 3.2e-6].map(formatSeconds)).toEqual(['1.23 s', '87.4 ms', '3.2 µs']);
     expect([8_312e6, 50_000].map(formatRate)).toEqual(['8,312 MB/s', '0.05 MB/s']);
     expect([plural(1, 'block'), plural(1500, 'block')]).toEqual(['1 block', '1,500 blocks']);
+  });
+});
+
+describe('durations', () => {
+  it.each([
+    ['30', 30_000],
+    ['30s', 30_000],
+    ['1.5 s', 1500],
+    ['500ms', 500],
+    ['2min', 120_000],
+    ['2m', 120_000],
+    ['1h', 3_600_000],
+  ])('%s is %d milliseconds', (text, milliseconds) => {
+    expect(parseDuration(text)).toBe(milliseconds);
+  });
+
+  it.each(['', 's', '-1', '1d', '1 s s', 'none'])('%j is no duration', (text) => {
+    expect(parseDuration(text)).toBeUndefined();
+  });
+});
+
+describe('rates', () => {
+  it.each([
+    ['40MB/s', 40e6],
+    ['40MB', 40e6],
+    ['1MiB/s', 1_048_576],
+    ['400Mbit/s', 50e6],
+    ['10Gbit/s', 1.25e9],
+    ['1kbit', 125],
+  ])('%s is %d bytes per second', (text, rate) => {
+    expect(parseRate(text)).toBe(rate);
+  });
+
+  it.each(['', '/s', '40MB/h', '40Mbps', 'Mbit/s'])('%j is no rate', (text) => {
+    expect(parseRate(text)).toBeUndefined();
   });
 });
 
