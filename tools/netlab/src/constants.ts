@@ -27,3 +27,8 @@ export const NETEM_LIMIT_PACKETS = 100_000;
 /** How long removed processes may take to disappear before their namespaces are removed all the same. */
 export const KILL_WAIT_MS = 2000;
 export const KILL_POLL_MS = 5;
+
+/** Queue of a class behind which paths of a host are told apart; as long as a link's own at 400 Mbit/s and 50 ms. */
+export const PATH_QUEUE_BYTES = 2_500_000;
+/** What passes freely: the link before it decides. */
+export const PATH_FREE_RATE = '100gbit';

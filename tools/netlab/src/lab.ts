@@ -1,12 +1,15 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { shapeHost, shapeUplink } from './build.js';
-import { NetlabError } from './errors.js';
+import { PATH_FREE_RATE } from './constants.js';
+import { invalidOption, NetlabError } from './errors.js';
 import { type Goodput, measureGoodput } from './goodput.js';
 import { checkDelay, checkLoss } from './options.js';
 import { type Host, namespacesOf, type Plan, type PlannedHost } from './plan.js';
+import { explain } from './probe.js';
 import { processesIn, signal } from './processes.js';
 import { parseRate } from './rate.js';
 import { removeLab } from './remove.js';
+import { pathLines } from './shape.js';
 import { writeState } from './state.js';
 import { batch } from './tools.js';
 
@@ -103,6 +106,18 @@ export class Netlab {
     await this.#reshape(host, { rate });
   }
 
+  /**
+   * Gives what two hosts send to each other a rate of its own, both ways, and nothing else: one slow path of a
+   * network, as opposed to a slow host. Without a rate, it is again that of their links, which must have one.
+   * Needs sch_htb and cls_u32.
+   */
+  async slowPath(a: string, b: string, rate?: string): Promise<void> {
+    if (rate !== undefined) parseRate(rate);
+    await this.#slowOneWay(this.#host(a), this.#host(b), rate);
+    await this.#slowOneWay(this.#host(b), this.#host(a), rate);
+    writeState(this.#plan);
+  }
+
   /** The same for the link between a rack and the core. */
   async slowRack(rack: number, rate: string): Promise<void> {
     parseRate(rate);
@@ -184,6 +199,21 @@ export class Netlab {
       throw error;
     }
     writeState(this.#plan);
+  }
+
+  async #slowOneWay(from: PlannedHost, to: PlannedHost, rate: string | undefined): Promise<void> {
+    if (from === to) throw invalidOption(`${from.name} is one host; a path has two`);
+    if (from.link.rate === undefined) {
+      throw invalidOption(
+        `the link of ${from.name} has no rate, so no path of it can have one: give the lab a rate`,
+      );
+    }
+    try {
+      await batch('tc', from.namespace, pathLines(from, to, rate ?? PATH_FREE_RATE));
+    } catch (error) {
+      throw await explain(error, ['htb']);
+    }
+    from.paths[to.name] = rate ?? null;
   }
 
   #switch(line: string): Promise<void> {

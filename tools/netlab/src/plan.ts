@@ -16,6 +16,8 @@ export interface PlannedHost extends Host {
   readonly port: string;
   readonly bridge: string;
   link: Shape;
+  /** Rates of what it sends to some hosts, in the order in which they were first slowed; null: the link's own. */
+  readonly paths: Record<string, string | null>;
 }
 
 export interface PlannedRack {
@@ -55,6 +57,7 @@ export function planLab(name: string, options: CheckedOptions, owner: Plan['owne
       port: `p${index}`,
       bridge: options.racks > 1 ? `rack${rack}` : CORE_BRIDGE,
       link: options.link,
+      paths: {},
     };
   });
   const racks = Array.from({ length: options.racks > 1 ? hosts.at(-1)!.rack + 1 : 0 }, (_, rack) => ({

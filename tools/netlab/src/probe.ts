@@ -11,6 +11,10 @@ const FEATURES = {
     module: 'sch_tbf (CONFIG_NET_SCH_TBF)',
     command: ['tc', 'qdisc add dev lo root tbf rate 1gbit burst 128kb latency 50ms'],
   },
+  htb: {
+    module: 'sch_htb (CONFIG_NET_SCH_HTB) or cls_u32 (CONFIG_NET_CLS_U32)',
+    command: ['tc', 'qdisc replace dev lo root handle 9: htb'],
+  },
   netem: {
     module: 'sch_netem (CONFIG_NET_SCH_NETEM)',
     command: ['tc', 'qdisc replace dev lo root netem delay 1ms'],

@@ -56,6 +56,27 @@ labTest('a shaped link carries its rate and no more, and another one after slow(
   expect(await say(lab, 'h0', 'tc qdisc show dev eth0')).toContain('100Mbit');
 });
 
+labTest('one slow path between two hosts leaves the others as they are', async () => {
+  await using lab = await createLab({ hosts: 4, rate: '200mbit' });
+  await lab.slowPath('h0', 'h1', '10mbit');
+  await lab.slowPath('h0', 'h2', '50mbit');
+  await lab.slowPath('h0', 'h1', '20mbit');
+  for (const [from, to] of [
+    ['h0', 'h1'],
+    ['h1', 'h0'],
+  ] as const) {
+    expect((await lab.goodput(from, to, 2 * MIB)).bitsPerSecond).toBeLessThan(25e6);
+  }
+  const other = await lab.goodput('h0', 'h3', 4 * MIB);
+  expect(other.bitsPerSecond).toBeGreaterThan(30e6);
+  await lab.slowPath('h0', 'h1');
+  expect((await lab.goodput('h0', 'h1', 4 * MIB)).bitsPerSecond).toBeGreaterThan(30e6);
+  await using bare = await createLab({ hosts: 2 });
+  await expect(bare.slowPath('h0', 'h1', '1mbit')).rejects.toMatchObject({
+    code: 'ERR_RDMC_NETLAB_INVALID_OPTION',
+  });
+});
+
 labTest('a link that is cut carries nothing until it is healed', async () => {
   await using lab = await createLab({ hosts: 3 });
   await lab.cut('h1');

@@ -102,6 +102,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   heal: onLab('heal HOST', (lab, host) => lab.heal(host!)),
   slow: onLab('slow HOST RATE', (lab, host, rate) => lab.slow(host!, rate!)),
   'slow-rack': onLab('slow-rack RACK RATE', (lab, rack, rate) => lab.slowRack(Number(rack), rate!)),
+  'slow-path': onLab('slow-path HOST HOST RATE', (lab, a, b, rate) => lab.slowPath(a!, b!, rate!)),
   loss: onLab('loss HOST SHARE', (lab, host, share) => lab.loss(host!, share!)),
   delay: onLab('delay HOST TIME', (lab, host, time) => lab.delay(host!, time!)),
   pause: onLab('pause HOST', (lab, host) => lab.pause(host!)),

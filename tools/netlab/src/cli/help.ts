@@ -12,6 +12,7 @@ export const HELP = `netlab: hosts, links and switches of network namespaces, on
 At run time, each with [--lab NAME]:
   netlab cut HOST | heal HOST          packets of its link vanish silently | pass again
   netlab slow HOST RATE                both directions of its link, such as 200mbit
+  netlab slow-path HOST HOST RATE      only what these two send each other
   netlab slow-rack RACK RATE           a rack's link to the core; racks count from 0
   netlab loss HOST SHARE               such as 1%       (kernel module sch_netem)
   netlab delay HOST TIME               such as 5ms      (kernel module sch_netem)
