@@ -6,6 +6,7 @@ import type { Target } from '../hosts/target.js';
 import { problemEvent } from '../receive/events.js';
 import type { Palette } from '../ui/palette.js';
 import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
+import { describeContents } from './contents.js';
 import type { CastPlan } from './events.js';
 import { messageSize } from './message-size.js';
 import type { CastCommandOptions } from './options.js';
@@ -82,7 +83,13 @@ function planEvent(
     event: 'plan',
     paths: [...options.paths],
     receivers: receivers.map(({ target: { host, rack }, port, address }) => ({
-      ...{ name: formatEndpoint({ host, port }), host, port, address, rack: rack ?? null },
+      ...{
+        name: formatEndpoint(port === 0 ? { host } : { host, port }),
+        host,
+        port,
+        address,
+        rack: rack ?? null,
+      },
     })),
     ...{ files, directories, links, bytes, contentBytes },
     problems: problems.map(problemEvent),
@@ -121,7 +128,7 @@ export function describePlan(plan: CastPlan, bandwidthLimit: number | undefined,
   return [
     `${palette.bold('Would cast')} ${plan.paths.join(' ')} to ${plural(plan.receivers.length, 'receiver')}; nothing was sent.`,
     '',
-    `  each gets  ${plural(files, 'file')}, ${directories} directories, ${plural(links, 'link')}, ${formatBytes(bytes)}${holes}`,
+    `  each gets  ${describeContents(plan)}${holes}`,
     `  schedule   ${algorithm}: ${each}, ${plural(blocks, 'block')} of ${formatBytes(plan.blockSizeBytes)}, ${plural(steps, 'step')}`,
     `  time       ${plan.timesOneCopy.toFixed(2)} times one copy to one receiver, where each link is as fast as the sender's`,
     ...limit,

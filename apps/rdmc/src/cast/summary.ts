@@ -2,22 +2,11 @@ import type { CastProblem } from '@rdmc/cast';
 import type { Palette } from '../ui/palette.js';
 import { printable } from '../ui/printable.js';
 import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
+import { describeContents } from './contents.js';
 import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
 
 /** Entries named one by one; the rest is counted. */
 const MOST_NAMED = 20;
-
-function contents({ summary }: Outcome): string {
-  const { files, directories, links, bytes } = summary;
-  const parts = [
-    plural(files, 'file'),
-    ...(directories > 0
-      ? [directories === 1 ? '1 directory' : `${directories.toLocaleString('en-US')} directories`]
-      : []),
-    ...(links > 0 ? [plural(links, 'link')] : []),
-  ];
-  return `${parts.join(', ')}, ${formatBytes(bytes)}`;
-}
 
 function speed({ summary }: Outcome, complete: number): string {
   const { bytes, seconds } = summary;
@@ -57,7 +46,7 @@ export function describeSuccess(outcome: Outcome, palette: Palette): string[] {
         ? `${receivers[0]!.name} has`
         : `All ${receivers.length} receivers have`
       : `${complete} of ${plural(receivers.length, 'receiver')} ${complete === 1 ? 'has' : 'have'}`;
-  const text = `${who} ${contents(outcome)}, verified, ${speed(outcome, complete)}.`;
+  const text = `${who} ${describeContents(outcome.summary)}, verified, ${speed(outcome, complete)}.`;
   return [kind === 'all' ? palette.green(text) : text];
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import type { z } from 'zod';
 import { type DemoEvent, demoEvent } from '../../src/demo/events.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -15,21 +16,47 @@ export interface Ended {
   readonly stderr: string;
 }
 
-type EventOf<Name extends DemoEvent['event']> = Extract<DemoEvent, { event: Name }>;
+interface AnyEvent {
+  readonly event: string;
+}
+type EventOf<Event extends AnyEvent, Name> = Extract<Event, { event: Name }>;
+
+/** The variables that change what the command does. */
+const CLEAN = {
+  NO_COLOR: undefined,
+  RDMC_DEVICE: undefined,
+  RDMC_KEY: undefined,
+  SLURM_JOB_NODELIST: undefined,
+};
+
+export interface CliOptions<Event extends AnyEvent> {
+  /** What lines on stdout that begin as events must be. */
+  readonly schema?: z.ZodType<Event>;
+  /** Written to its standard input, which then stays open. */
+  readonly input?: string;
+}
 
 /** The built command, running. */
-export class Cli {
+export class Cli<Event extends AnyEvent = DemoEvent> {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  readonly #events: DemoEvent[] = [];
+  readonly #schema: z.ZodType<Event>;
+  readonly #events: Event[] = [];
   readonly #watchers = new Set<() => void>();
   #stdout = '';
   #rest = '';
   #stderr = '';
 
-  constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-    const env = { ...process.env, NO_COLOR: undefined, RDMC_DEVICE: undefined, ...environment };
-    this.child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv = {},
+    { schema, input }: CliOptions<Event> = {},
+  ) {
+    this.#schema = schema ?? (demoEvent as unknown as z.ZodType<Event>);
+    const env = { ...process.env, ...CLEAN, ...environment };
+    const stdin = input === undefined ? 'ignore' : 'pipe';
+    this.child = spawn(process.execPath, [MAIN, ...args], { env, stdio: [stdin, 'pipe', 'pipe'] });
+    if (input !== undefined) this.child.stdin!.on('error', () => {}).write(input);
     // A test that fails or times out leaves nothing running.
     onTestFinished(() => void this.child.kill('SIGKILL'));
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => this.#take(text));
@@ -43,17 +70,25 @@ export class Cli {
     });
   }
 
-  /** The first event of that name; rejects when the command ends without it. */
-  async event<Name extends DemoEvent['event']>(name: Name): Promise<EventOf<Name>> {
-    const [first] = await this.events(name, 1);
+  /** The first event of that name which fits; rejects when the command ends without it. */
+  async event<Name extends Event['event']>(
+    name: Name,
+    fits: (event: EventOf<Event, Name>) => boolean = () => true,
+  ): Promise<EventOf<Event, Name>> {
+    const [first] = await this.events(name, 1, fits);
     return first!;
   }
 
   /** The first `count` events of that name. */
-  events<Name extends DemoEvent['event']>(name: Name, count: number): Promise<EventOf<Name>[]> {
+  events<Name extends Event['event']>(
+    name: Name,
+    count: number,
+    fits: (event: EventOf<Event, Name>) => boolean = () => true,
+  ): Promise<EventOf<Event, Name>[]> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
-        const found = this.#events.filter(({ event }) => event === name) as EventOf<Name>[];
+        const named = this.#events.filter(({ event }) => event === name) as EventOf<Event, Name>[];
+        const found = named.filter(fits);
         if (found.length < count) return;
         this.#watchers.delete(look);
         resolve(found.slice(0, count));
@@ -76,10 +111,13 @@ export class Cli {
   /** Lines that are no events, as of other commands, are only kept. */
   #takeLine(line: string): void {
     if (!line.startsWith('{"event"')) return;
-    this.#events.push(demoEvent.parse(JSON.parse(line)));
+    this.#events.push(this.#schema.parse(JSON.parse(line)));
     for (const look of this.#watchers) look();
   }
 }
+
+/** The path of the built command. */
+export const main = MAIN;
 
 export function run(...args: readonly string[]): Promise<Ended> {
   return new Cli(args).ended;

@@ -1,0 +1,214 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import {
+  cast,
+  castEvents,
+  finishedOf,
+  Receiver,
+  type RunningReceiver,
+  sampleFile,
+  startReceivers,
+} from './support/casting.js';
+import { run, Scratch } from './support/cli.js';
+
+let scratch: Scratch;
+beforeEach(() => {
+  scratch = new Scratch();
+});
+afterEach(() => scratch.remove());
+
+const BYTES = 24_000_000;
+
+/** A cast that lasts long enough to be disturbed, at the moment when its receivers have stored something. */
+async function disturbable(
+  count: number,
+  args: readonly string[] = [],
+  receiverArgs: readonly string[] = [],
+) {
+  const file = sampleFile(join(scratch.path, 'sample'), BYTES);
+  const { receivers, to } = await startReceivers(scratch, count, receiverArgs);
+  const sender = cast([file, '--to', to, '--bandwidth-limit', '8MB/s', ...args]);
+  await sender.event(
+    'progress',
+    ({ receivers: all }) => all.length === count && all.every(({ storedBytes }) => storedBytes > 0),
+  );
+  return { file, receivers, sender };
+}
+
+function expectWhole(receiver: RunningReceiver, file: string): void {
+  expect(receiver.left()).toEqual(['sample']);
+  expect(readFileSync(join(receiver.directory, 'sample')).equals(readFileSync(file))).toBe(true);
+}
+
+describe('when a receiver is lost', () => {
+  it('by kill -9, the others finish, the summary names it, and the exit code is 6', async () => {
+    const { file, receivers, sender } = await disturbable(3);
+    process.kill(receivers[1]!.pid, 'SIGKILL');
+    const ended = await sender.ended;
+    expect(ended.code).toBe(6);
+    const finished = finishedOf(ended);
+    expect(finished).toMatchObject({ outcome: 'partial', exitCode: 6 });
+    expect(finished.receivers.map(({ name, state }) => `${name} ${state}`)).toEqual([
+      `${receivers[0]!.name} complete`,
+      `${receivers[1]!.name} failed`,
+      `${receivers[2]!.name} complete`,
+    ]);
+    expect(finished.receivers[1]!.code).toBe('ERR_RDMC_RECEIVER_LOST');
+    for (const index of [0, 2]) expectWhole(receivers[index]!, file);
+    expect(receivers[1]!.left()).not.toContain('sample');
+    // What the killed one left is removed by the next one in that directory.
+    const next = await Receiver.start(receivers[1]!.directory);
+    expect(next.left()).toEqual([]);
+  });
+
+  it('by kill -9, and it was the only one, the exit code is 4', async () => {
+    const { receivers, sender } = await disturbable(1);
+    process.kill(receivers[0]!.pid, 'SIGKILL');
+    expect((await sender.ended).code).toBe(4);
+  });
+
+  it('by Ctrl-C, it removes what is half-done, and the others finish', async () => {
+    const { file, receivers, sender } = await disturbable(2);
+    receivers[0]!.cli.child.kill('SIGINT');
+    const received = await receivers[0]!.cli.ended;
+    expect(received.code).toBe(130);
+    expect(received.stderr).toContain('error ERR_RDMC_INTERRUPTED: interrupted by SIGINT');
+    expect(receivers[0]!.left()).toEqual([]);
+    expect((await sender.ended).code).toBe(6);
+    expectWhole(receivers[1]!, file);
+  });
+
+  it('because it stands still, it is named and dropped', async () => {
+    const { file, receivers, sender } = await disturbable(2, ['--stall-timeout', '1s']);
+    process.kill(receivers[0]!.pid, 'SIGSTOP');
+    const ended = await sender.ended;
+    expect(ended.code).toBe(6);
+    expect(finishedOf(ended).receivers[0]).toMatchObject({
+      state: 'failed',
+      code: 'ERR_RDMC_RECEIVER_STALLED',
+    });
+    expectWhole(receivers[1]!, file);
+  });
+});
+
+describe('when the sender is', () => {
+  it.each([
+    ['interrupted by Ctrl-C', 'SIGINT', 130],
+    ['terminated', 'SIGTERM', 143],
+  ] as const)('%s, receivers remove what is half-done, and go on', async (_, signal, code) => {
+    const { file, receivers, sender } = await disturbable(2);
+    sender.child.kill(signal);
+    const ended = await sender.ended;
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toContain(`error ERR_RDMC_INTERRUPTED: interrupted by ${signal}`);
+    await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
+    for (const receiver of receivers) expect(receiver.left()).toEqual([]);
+    const again = await cast([file, '--to', receivers.map(({ name }) => name).join(',')]).ended;
+    expect(again.code).toBe(0);
+    for (const receiver of receivers) expectWhole(receiver, file);
+  });
+
+  it('interrupted twice, it ends at once, and receivers clean up all the same', async () => {
+    const { receivers, sender } = await disturbable(2);
+    sender.child.kill('SIGINT');
+    sender.child.kill('SIGINT');
+    expect((await sender.ended).code).toBe(130);
+    await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
+    for (const receiver of receivers) expect(receiver.left()).toEqual([]);
+  });
+
+  it('killed, receivers with --once end with exit code 4', async () => {
+    const { receivers, sender } = await disturbable(1, [], ['--once']);
+    sender.child.kill('SIGKILL');
+    const received = await receivers[0]!.cli.ended;
+    expect(received.code).toBe(4);
+    expect(await receivers[0]!.cli.event('failed')).toMatchObject({ code: 'ERR_RDMC_SENDER_LOST' });
+    expect(receivers[0]!.left()).toEqual([]);
+  });
+});
+
+describe('when something is missing', () => {
+  it('nobody listens: exit code 4, and all are named', async () => {
+    const file = sampleFile(join(scratch.path, 'sample'), 1000);
+    const ended = await cast([file, '--to', '127.0.0.1:1,127.0.0.2:1']).ended;
+    expect(ended.code).toBe(4);
+    expect(ended.stdout).toContain('127.0.0.1:1');
+    expect(ended.stdout).toContain('127.0.0.2:1');
+  });
+
+  it('one does not listen: the others get it, exit code 6', async () => {
+    const file = sampleFile(join(scratch.path, 'sample'), 1000);
+    const { receivers, to } = await startReceivers(scratch, 1);
+    const { code, stderr, stdout } = await run('cast', file, '--to', `${to},127.0.0.1:1`);
+    expect(code).toBe(6);
+    expect(stdout).toMatch(/^1 of 2 receivers has 1 file/m);
+    expect(stderr).toMatch(/^ {2}127\.0\.0\.1:1 {2}ERR_RDMC_CAST_UNREACHABLE: /m);
+    expect(stderr).toContain('the same command with --to 127.0.0.1:1');
+    expectWhole(receivers[0]!, file);
+  });
+
+  it('the file does not exist: exit code 1, and nobody is asked', async () => {
+    const { receivers, to } = await startReceivers(scratch, 1);
+    const ended = await cast([join(scratch.path, 'none'), '--to', to]).ended;
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain('error ERR_RDMC_NOT_FOUND');
+    expect(receivers[0]!.left()).toEqual([]);
+  });
+
+  it('the directory of a receiver does not exist: it says so, and --mkdir makes it', async () => {
+    const directory = join(scratch.path, 'not/there');
+    const refused = await run('receive', '--listen', '127.0.0.1:0', '--dir', directory);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(directory);
+    mkdirSync(scratch.path, { recursive: true });
+    expect((await run('receive', '--listen', '127.0.0.1:99999', '--dir', directory)).code).toBe(2);
+  });
+
+  it('the port of a receiver is taken: it says so', async () => {
+    const { receivers } = await startReceivers(scratch, 1);
+    const { code, stderr } = await run('receive', '--listen', receivers[0]!.name, '--dir', scratch.path);
+    expect(code).toBe(1);
+    expect(stderr).toContain('error ERR_RDMC_ADDRESS_IN_USE');
+  });
+});
+
+/** Filling a disk takes a file system of one's own, which root can mount. */
+function smallDisk(): string | undefined {
+  const path = join(scratch.path, 'small');
+  mkdirSync(path);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', path], { stdio: 'ignore' });
+  } catch {
+    return undefined;
+  }
+  onTestFinished(() => void execFileSync('umount', ['-l', path]));
+  return path;
+}
+
+const ROOT = process.getuid?.() === 0 && process.env.RDMC_TEST_NO_MOUNT === undefined;
+
+describe('when a disk is full', () => {
+  it.skipIf(!ROOT)(
+    'its receiver says so, and the others finish (needs root, RDMC_TEST_NO_MOUNT unset)',
+    async () => {
+      const small = smallDisk();
+      expect(small).toBeDefined();
+      const before = statfsSync(small!).bavail;
+      const file = sampleFile(join(scratch.path, 'sample'), BYTES);
+      const full = await Receiver.start(small!);
+      const { receivers, to } = await startReceivers(scratch, 1);
+      const ended = await cast([file, '--to', `${to},${full.name}`]).ended;
+      expect(ended.code).toBe(6);
+      const [, failed] = finishedOf(ended).receivers;
+      expect(failed).toMatchObject({ name: full.name, state: 'failed', code: 'ERR_RDMC_NO_SPACE' });
+      expectWhole(receivers[0]!, file);
+      expect(full.left()).toEqual([]);
+      expect(statfsSync(small!).bavail).toBe(before);
+      const alone = await cast([file, '--to', full.name]).ended;
+      expect(alone.code).toBe(5);
+      expect(castEvents(alone).length).toBeGreaterThan(0);
+    },
+  );
+});

@@ -1,0 +1,75 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CastEvent, type CastPlan, castEvent } from '../../src/cast/events.js';
+import { type ReceiveEvent, receiveEvent } from '../../src/receive/events.js';
+import { Cli, type Ended, type Scratch } from './cli.js';
+
+/** `rdmc cast … --json`. */
+export function cast(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Cli<CastEvent> {
+  return new Cli<CastEvent>(['cast', ...args, '--json'], environment, { schema: castEvent });
+}
+
+/** The events `rdmc cast --json` printed; the last line may be an error. */
+export function castEvents({ stdout }: Ended): CastEvent[] {
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .filter((line) => line.startsWith('{"event"'));
+  return lines.map((line) => castEvent.parse(JSON.parse(line)));
+}
+
+export function finishedOf(ended: Ended): Extract<CastEvent, { event: 'finished' }> {
+  const found = castEvents(ended).find(({ event }) => event === 'finished');
+  if (found?.event !== 'finished') throw new Error(`no 'finished' in ${ended.stdout}\n${ended.stderr}`);
+  return found;
+}
+
+export function planOf(ended: Ended): CastPlan {
+  const [plan] = castEvents(ended);
+  if (plan?.event !== 'plan') throw new Error(`no 'plan' in ${ended.stdout}\n${ended.stderr}`);
+  return plan;
+}
+
+/** `rdmc receive --json` on loopback, with a directory of its own. */
+export class Receiver {
+  readonly cli: Cli<ReceiveEvent>;
+
+  private constructor(
+    readonly directory: string,
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv,
+  ) {
+    const own = ['receive', '--listen', '127.0.0.1:0', '--dir', directory, '--json'];
+    this.cli = new Cli<ReceiveEvent>([...own, ...args], environment, { schema: receiveEvent });
+  }
+
+  static async start(directory: string, args: readonly string[] = [], environment: NodeJS.ProcessEnv = {}) {
+    mkdirSync(directory, { recursive: true });
+    const receiver = new Receiver(directory, args, environment);
+    const { port, pid } = await receiver.cli.event('listening');
+    return Object.assign(receiver, { port, pid, name: `127.0.0.1:${port}` });
+  }
+
+  /** Names in its directory, hidden ones included. */
+  left(): string[] {
+    return readdirSync(this.directory).sort();
+  }
+}
+export type RunningReceiver = Awaited<ReturnType<typeof Receiver.start>>;
+
+/** `count` receivers with the directories r1, r2, …; and how to name them with `--to`. */
+export async function startReceivers(scratch: Scratch, count: number, args: readonly string[] = []) {
+  const starting = Array.from({ length: count }, (_, i) =>
+    Receiver.start(join(scratch.path, `r${i + 1}`), args),
+  );
+  const receivers = await Promise.all(starting);
+  return { receivers, to: receivers.map(({ name }) => name).join(',') };
+}
+
+/** A file whose every part differs, so that what is swapped or missing shows. */
+export function sampleFile(path: string, bytes: number): string {
+  const content = Buffer.alloc(bytes);
+  for (let i = 0; i < bytes; i += 1) content[i] = (i * 31 + (i >>> 8) * 7 + (i >>> 16)) & 0xff;
+  writeFileSync(path, content);
+  return path;
+}
