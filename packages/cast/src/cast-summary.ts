@@ -33,7 +33,7 @@ export interface CastSummary {
   readonly bytes: number;
   readonly seconds: number;
   readonly receivers: readonly ReceiverSummary[];
-  /** At most 1,000 are kept; `problemCount` counts all. */
+  /** At most 500 are kept; `problemCount` counts all. */
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
 }

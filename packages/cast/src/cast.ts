@@ -1,11 +1,13 @@
 import type { CastOptions } from './cast-options.js';
 import type { CastProgress } from './cast-progress.js';
+import { CastRun } from './cast-run.js';
 import type { CastSummary } from './cast-summary.js';
-import { CastError } from './errors.js';
-import type { Latest } from './latest.js';
+import { checkCastOptions } from './checked-cast-options.js';
+import { Latest } from './latest.js';
+import { checkPaths } from './paths-option.js';
 
 /**
- * A cast under way. Iterating gives snapshots of its progress, about five a second; it may be
+ * A cast under way. Iterating gives snapshots of its progress, about five a second; the latest wins, and it may be
  * left out. One consumer.
  */
 export class Cast implements AsyncIterable<CastProgress> {
@@ -16,11 +18,13 @@ export class Cast implements AsyncIterable<CastProgress> {
     progress: Latest<CastProgress>,
     /**
      * What it has come to, also where some receivers failed. Rejects with a CastError where nothing could be cast
-     * at all, and with ERR_RDMC_ABORTED.
+     * at all, then with `summary` if receivers were tried; and with ERR_RDMC_ABORTED.
      */
     readonly finished: Promise<CastSummary>,
   ) {
     this.#progress = progress;
+    // It may be looked at later than it fails.
+    finished.catch(() => {});
   }
 
   /** The latest snapshot. */
@@ -35,10 +39,16 @@ export class Cast implements AsyncIterable<CastProgress> {
 
 /**
  * Sends files and directories to many machines at once; on each, `receiveFiles` puts them in its directory under
- * the last component of their names.
+ * the last component of their names. Begins at once.
+ *
+ * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_DUPLICATE_HOST;
+ *   MeshError ERR_RDMC_MESH_WEAK_KEY. Everything later rejects `finished`
  */
-export function castFiles(_paths: readonly (string | Uint8Array)[], _options: CastOptions): Cast {
-  throw new CastError('ERR_RDMC_NO_RECEIVERS', 'No receiver could be reached');
+export function castFiles(paths: readonly (string | Uint8Array)[], options: CastOptions): Cast {
+  const checked = checkCastOptions(options);
+  const sources = checkPaths(paths);
+  const latest = new Latest<CastProgress>();
+  return new Cast(latest, new CastRun(sources, checked, latest).run());
 }
 
 /** {@link castFiles} with one file or directory. */

@@ -27,7 +27,9 @@ export const MIN_BANDWIDTH_LIMIT = 64 * KIB;
 
 export const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 export const DEFAULT_STALL_TIMEOUT_MS = 30_000;
-export const MIN_STALL_TIMEOUT_MS = 500;
+export const MIN_STALL_TIMEOUT_MS = 1_000;
+/** The devices wait for a silent neighbour no longer. */
+export const MAX_STALL_TIMEOUT_MS = 600_000;
 export const MAX_RETRIES = 100;
 export const MAX_TARGETS = 4095;
 
@@ -59,7 +61,9 @@ export const CHUNK_BYTES = MIB;
 export const HOLE_BYTES = 16 * KIB;
 /** Open directories the writer keeps. */
 export const MAX_OPEN_DIRECTORIES = 128;
-export const MAX_PROBLEMS_KEPT = 1_000;
+export const MAX_PROBLEMS_KEPT = 500;
+/** Longer messages of problems are clipped, so that all that are kept fit into a frame. */
+export const MAX_PROBLEM_CHARACTERS = 400;
 
 /** What is left of modes: no set-user-id, no set-group-id, as the owner differs. */
 export const MODE_MASK = 0o777;

@@ -1,3 +1,5 @@
+import type { CastSummary } from './cast-summary.js';
+
 /** Every code a {@link CastError} can carry. They are stable; messages are not. */
 export type CastErrorCode =
   | 'ERR_RDMC_INVALID_OPTION'
@@ -38,7 +40,9 @@ export type CastErrorCode =
 export interface CastErrorDetails {
   readonly cause?: unknown;
   /** The receiver the error is about, as `host:port`. */
-  readonly receiver?: string;
+  readonly receiver?: string | undefined;
+  /** What became of every receiver, where a cast failed with all of them. */
+  readonly summary?: CastSummary | undefined;
 }
 
 /** What this package throws and rejects with. Tell cases apart by `code`. */
@@ -46,11 +50,13 @@ export class CastError extends Error {
   override readonly name = 'CastError';
   readonly code: CastErrorCode;
   readonly receiver: string | undefined;
+  readonly summary: CastSummary | undefined;
 
   constructor(code: CastErrorCode, message: string, details: CastErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.receiver = details.receiver;
+    this.summary = details.summary;
   }
 }
 

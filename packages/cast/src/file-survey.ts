@@ -11,7 +11,7 @@ export interface FileSurvey {
   readonly bytes: number;
   /** Bytes to send: as `bytes`, holes of sparse files left out as far as can be told. */
   readonly contentBytes: number;
-  /** What cannot be sent: at most 1,000 are kept, `problemCount` counts all. */
+  /** What cannot be sent: at most 500 are kept, `problemCount` counts all. */
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
 }

@@ -26,7 +26,7 @@ export interface CastComplete extends CastFacts {
   readonly directories: number;
   readonly links: number;
   readonly seconds: number;
-  /** At most 1,000 are kept; `problemCount` counts all. */
+  /** At most 500 are kept; `problemCount` counts all. */
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
 }

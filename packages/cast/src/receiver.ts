@@ -1,4 +1,13 @@
-import { CastError } from './errors.js';
+import { randomUUID } from 'node:crypto';
+import type { Server, Socket } from 'node:net';
+import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_STRANGERS } from './constants.js';
+import { CastError, messageOf } from './errors.js';
+import { listenAt, portOf } from './ports.js';
+import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
+import { EventQueue } from './receiver/event-queue.js';
+import { greet, refuseKey } from './receiver/greeting.js';
+import { Reception } from './receiver/reception.js';
+import { prepareDirectory } from './receiver/writer-thread.js';
 import type { ReceiverEvent } from './receiver-events.js';
 import type { ReceiveOptions } from './receiver-options.js';
 
@@ -10,7 +19,106 @@ export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposa
   close(): Promise<void>;
 }
 
-/** Listens for casts and puts what they bring in a directory. */
-export async function receiveFiles(_options: ReceiveOptions): Promise<FileReceiver> {
-  throw new CastError('ERR_RDMC_LISTEN_FAILED', 'No address to listen on');
+/**
+ * Listens for casts and puts what they bring in a directory. Before it listens it removes what receivers that were
+ * killed have left there.
+ *
+ * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_ADDRESS_IN_USE,
+ *   ERR_RDMC_LISTEN_FAILED, ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION, ERR_RDMC_ABORTED; MeshError
+ *   ERR_RDMC_MESH_WEAK_KEY
+ */
+export async function receiveFiles(options: ReceiveOptions): Promise<FileReceiver> {
+  const checked = checkReceiveOptions(options);
+  if (checked.signal?.aborted) throw aborted(checked.signal);
+  const removed = await prepareDirectory(checked.directory);
+  if (removed.length > 0) checked.logger?.info?.({ removed }, 'removed what ended receivers had left');
+  const server = await listenAt(checked.host, checked.port);
+  if (checked.signal?.aborted) {
+    server.close();
+    throw aborted(checked.signal);
+  }
+  return new ListeningReceiver(checked, server);
+}
+
+class ListeningReceiver implements FileReceiver {
+  readonly address: { readonly host: string; readonly port: number };
+  readonly #events = new EventQueue();
+  readonly #instance = randomUUID();
+  readonly #strangers = new Set<Socket>();
+  readonly #receptions = new Map<Reception, Promise<void>>();
+  readonly #onAbort = (): void => void this.close();
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly options: CheckedReceiveOptions,
+    private readonly server: Server,
+  ) {
+    this.address = { host: options.host, port: portOf(server) };
+    server.on('connection', (socket: Socket) => void this.#accept(socket));
+    server.on('error', (error) =>
+      options.logger?.warn?.({ reason: error.message }, 'the listening socket failed'),
+    );
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<ReceiverEvent, void, undefined> {
+    return this.#events[Symbol.asyncIterator]();
+  }
+
+  async #close(): Promise<void> {
+    this.options.signal?.removeEventListener('abort', this.#onAbort);
+    this.server.close();
+    for (const socket of this.#strangers) socket.destroy();
+    for (const reception of this.#receptions.keys()) reception.abort();
+    await Promise.all(this.#receptions.values());
+    this.#events.end();
+  }
+
+  async #accept(raw: Socket): Promise<void> {
+    raw.on('error', () => {});
+    if (this.#strangers.size >= MAX_STRANGERS || this.#closing) {
+      raw.destroy();
+      return;
+    }
+    this.#strangers.add(raw);
+    const timer = setTimeout(() => raw.destroy(), HANDSHAKE_TIMEOUT_MS);
+    try {
+      const socket = await this.options.sockets.accept(raw);
+      const busy = (): boolean => this.#receptions.size >= MAX_CASTS || this.#closing !== undefined;
+      const greeted = await greet(socket, this.#instance, busy);
+      clearTimeout(timer);
+      if (greeted) this.#receive(greeted);
+    } catch (error) {
+      this.options.logger?.warn?.({ reason: messageOf(error) }, 'a caller was turned away');
+      refuseKey(raw, error);
+    } finally {
+      clearTimeout(timer);
+      this.#strangers.delete(raw);
+    }
+  }
+
+  #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof greet>>>): void {
+    const reception = new Reception(channel, invitation, this.options, (event) => this.#events.push(event));
+    const over = reception.run(frames).then(() => {
+      this.#receptions.delete(reception);
+      if (this.options.once) void this.close();
+    });
+    this.#receptions.set(reception, over);
+    if (this.#closing) reception.abort();
+  }
+}
+
+function aborted(signal: AbortSignal): CastError {
+  return new CastError('ERR_RDMC_ABORTED', 'the receiver was aborted by its signal', {
+    cause: signal.reason,
+  });
 }

@@ -1,10 +1,33 @@
 import { CastError } from './errors.js';
 import type { FileSurvey } from './file-survey.js';
+import { onlyKnownOptions, signalOption } from './options.js';
+import { checkPaths } from './paths-option.js';
+import { ReaderThread } from './sender/reader-thread.js';
 
-/** What `castFiles` would send, without sending it. */
+/**
+ * What `castFiles` would send, without sending it.
+ * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNREADABLE, ERR_RDMC_DUPLICATE_NAME, ERR_RDMC_INVALID_OPTION,
+ *   ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_ABORTED
+ */
 export async function surveyFiles(
-  _paths: readonly (string | Uint8Array)[],
-  _options: { readonly signal?: AbortSignal } = {},
+  paths: readonly (string | Uint8Array)[],
+  options: { readonly signal?: AbortSignal } = {},
 ): Promise<FileSurvey> {
-  throw new CastError('ERR_RDMC_NOT_FOUND', 'No such file');
+  onlyKnownOptions('surveyFiles', options, ['signal']);
+  const signal = signalOption(options.signal);
+  const checked = checkPaths(paths);
+  const aborted = () =>
+    new CastError('ERR_RDMC_ABORTED', 'the survey was aborted by its signal', { cause: signal?.reason });
+  if (signal?.aborted) throw aborted();
+  const reader = new ReaderThread();
+  const onAbort = (): void => void reader.end();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await reader.survey(checked);
+  } catch (error) {
+    throw signal?.aborted ? aborted() : error;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    await reader.end();
+  }
 }

@@ -1,0 +1,110 @@
+import type { CastProgress } from './cast-progress.js';
+import type { CastSummary, ReceiverSummary } from './cast-summary.js';
+import type { CheckedCastOptions, Target } from './checked-cast-options.js';
+import { CastError, type CastErrorCode } from './errors.js';
+import type { Latest } from './latest.js';
+import { ProblemList } from './problems.js';
+import { Board } from './sender/board.js';
+import type { ReceiverLink } from './sender/receiver-link.js';
+import { Session, type SessionOutcome } from './sender/session.js';
+
+/** A cast with its retries. */
+export class CastRun {
+  readonly #board: Board;
+  readonly #began = performance.now();
+  readonly #receivers = new Map<string, ReceiverSummary>();
+  readonly #receiverProblems = new Map<string, ProblemList>();
+  /** Of the attempt that got furthest, as seen by the sender. */
+  #best: SessionOutcome | undefined;
+
+  constructor(
+    private readonly paths: readonly Uint8Array[],
+    private readonly options: CheckedCastOptions,
+    latest: Latest<CastProgress>,
+  ) {
+    this.#board = new Board(
+      options.to.map(({ name }) => name),
+      latest,
+    );
+  }
+
+  async run(): Promise<CastSummary> {
+    try {
+      let targets = this.options.to;
+      for (let attempt = 1; attempt <= 1 + this.options.retries && targets.length > 0; attempt += 1) {
+        targets = await this.#attempt(targets, attempt);
+      }
+      return this.#conclude();
+    } finally {
+      this.#board.end();
+    }
+  }
+
+  /** Returns those it failed with. */
+  async #attempt(targets: readonly Target[], attempt: number): Promise<readonly Target[]> {
+    if (attempt > 1) this.#board.settle();
+    this.#board.attempt = attempt;
+    const outcome = await new Session(this.paths, targets, this.options, this.#board).run();
+    for (const link of outcome.links) this.#note(link, attempt);
+    if (outcome.report || !this.#best) this.#best = outcome;
+    return targets.filter(({ name }) => this.#receivers.get(name)?.state !== 'complete');
+  }
+
+  #note(link: ReceiverLink, attempts: number): void {
+    const { target, done, failure } = link;
+    const { host, port, name } = target;
+    const problems = new ProblemList();
+    problems.addAll(
+      (done?.problems ?? []).map((problem) => ({ ...problem, receiver: name })),
+      done?.problemCount ?? 0,
+    );
+    this.#receiverProblems.set(name, problems);
+    const lacking = done && done.problemCount > 0 ? partial(problems) : undefined;
+    const error = failure ?? lacking;
+    this.#receivers.set(name, {
+      ...{ host, port, attempts },
+      state: error ? 'failed' : 'complete',
+      files: done?.files ?? 0,
+      bytes: done?.bytes ?? 0,
+      ...(error && { code: error.code, message: error.message }),
+    });
+  }
+
+  #conclude(): CastSummary {
+    const summary = this.#summary();
+    const failed = summary.receivers.filter(({ state }) => state === 'failed');
+    const nothing = summary.receivers.every(
+      ({ state, code }) => state === 'failed' && code !== 'ERR_RDMC_PARTIAL',
+    );
+    if (!nothing) return summary;
+    const codes = new Set(failed.map(({ code }) => code));
+    const [first] = failed;
+    const code = codes.size === 1 ? (first!.code as CastErrorCode) : 'ERR_RDMC_NO_RECEIVERS';
+    const others = failed.length > 1 ? ` (and ${failed.length - 1} more receivers failed)` : '';
+    throw new CastError(code, `${first!.message}${others}`, { summary });
+  }
+
+  #summary(): CastSummary {
+    const { survey, report } = this.#best!;
+    const problems = new ProblemList();
+    problems.addAll(survey.problems, survey.problemCount);
+    if (report) problems.addAll(report.problems, report.problemCount);
+    for (const { kept, count } of this.#receiverProblems.values()) problems.addAll(kept, count);
+    const totals = report?.totals;
+    return {
+      files: totals?.files ?? 0,
+      directories: totals?.directories ?? 0,
+      links: totals ? totals.symbolicLinks + totals.hardLinks : 0,
+      bytes: totals?.bytes ?? 0,
+      seconds: (performance.now() - this.#began) / 1000,
+      receivers: this.options.to.map(({ name }) => this.#receivers.get(name)!),
+      problems: problems.kept,
+      problemCount: problems.count,
+    };
+  }
+}
+
+function partial(problems: ProblemList): CastError {
+  const number = problems.count === 1 ? 'One entry is' : `${problems.count} entries are`;
+  return new CastError('ERR_RDMC_PARTIAL', `${number} missing: ${problems.describe()}`);
+}

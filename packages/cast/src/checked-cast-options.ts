@@ -1,0 +1,145 @@
+import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
+import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
+import type { Transport } from '@rdmc/verbs';
+import type { CastOptions, CastTarget } from './cast-options.js';
+import * as limits from './constants.js';
+import { CastError, invalidOption } from './errors.js';
+import { CONTROL_PURPOSE } from './identity.js';
+import type { CastLogger } from './logger.js';
+import {
+  integerOption,
+  oneOfOption,
+  onlyKnownOptions,
+  signalOption,
+  TRANSPORTS,
+  textOption,
+} from './options.js';
+import { keyRequired } from './receive-options.js';
+
+const KNOWN = [
+  'to',
+  'key',
+  'algorithm',
+  'rack',
+  'blockSizeBytes',
+  'messageBytes',
+  'bandwidthLimit',
+  'connectTimeoutMs',
+  'stallTimeoutMs',
+  'retries',
+  'device',
+  'transport',
+  'advertise',
+  'signal',
+  'logger',
+] as const satisfies readonly (keyof CastOptions)[];
+const KNOWN_OF_TARGET = ['host', 'port', 'rack'] as const satisfies readonly (keyof CastTarget)[];
+const MAX_BLOCK_BYTES = limits.GIB;
+
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly rack: RackId | undefined;
+  /** `host:port`. */
+  readonly name: string;
+}
+
+export interface CheckedCastOptions {
+  readonly to: readonly Target[];
+  readonly key: Uint8Array | string | undefined;
+  readonly sockets: KeyedSockets;
+  readonly algorithm: Algorithm;
+  /** The sender's rack; set where the algorithm needs racks. */
+  readonly rack: RackId | undefined;
+  readonly blockSizeBytes: 'auto' | number;
+  readonly messageBytes: number;
+  readonly bandwidthLimit: number | undefined;
+  readonly connectTimeoutMs: number;
+  readonly stallTimeoutMs: number;
+  readonly retries: number;
+  readonly device: string;
+  readonly transport: Transport;
+  readonly advertise: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly logger: CastLogger | undefined;
+}
+
+/** @throws CastError with the code of what is wrong; MeshError ERR_RDMC_MESH_WEAK_KEY */
+export function checkCastOptions(options: CastOptions): CheckedCastOptions {
+  onlyKnownOptions('castFiles', options, KNOWN);
+  const { key, bandwidthLimit, advertise } = options;
+  const sockets = new KeyedSockets({ key, purpose: CONTROL_PURPOSE });
+  const to = checkTargets(options.to, sockets.keyed);
+  const { MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES, MAX_TIMER_MS } = limits;
+  const integer = (name: keyof CastOptions, fallback: number, least: number, most: number): number =>
+    integerOption(name, options[name] ?? fallback, least, most);
+  return {
+    to,
+    key,
+    sockets,
+    ...checkAlgorithm(options, to),
+    blockSizeBytes:
+      options.blockSizeBytes === undefined || options.blockSizeBytes === 'auto'
+        ? 'auto'
+        : integer('blockSizeBytes', 0, 1, MAX_BLOCK_BYTES),
+    messageBytes: integer('messageBytes', limits.DEFAULT_MESSAGE_BYTES, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES),
+    bandwidthLimit:
+      bandwidthLimit === undefined
+        ? undefined
+        : integer('bandwidthLimit', 0, limits.MIN_BANDWIDTH_LIMIT, Number.MAX_SAFE_INTEGER),
+    connectTimeoutMs: integer('connectTimeoutMs', limits.DEFAULT_CONNECT_TIMEOUT_MS, 1, MAX_TIMER_MS),
+    stallTimeoutMs: integer(
+      'stallTimeoutMs',
+      limits.DEFAULT_STALL_TIMEOUT_MS,
+      limits.MIN_STALL_TIMEOUT_MS,
+      limits.MAX_STALL_TIMEOUT_MS,
+    ),
+    retries: integer('retries', 0, 0, limits.MAX_RETRIES),
+    device: textOption('device', options.device ?? 'auto'),
+    transport: oneOfOption('transport', options.transport ?? 'auto', TRANSPORTS),
+    advertise: advertise === undefined ? undefined : textOption('advertise', advertise),
+    signal: signalOption(options.signal),
+    logger: options.logger,
+  };
+}
+
+function checkTargets(to: unknown, keyed: boolean): Target[] {
+  if (!Array.isArray(to) || to.length === 0) throw invalidOption('to: needed at least one { host, port }');
+  if (to.length > limits.MAX_TARGETS) {
+    throw invalidOption(`to: ${to.length} receivers given, at most ${limits.MAX_TARGETS} are possible`);
+  }
+  const seen = new Set<string>();
+  return to.map((given: CastTarget, index) => {
+    onlyKnownOptions(`to[${index}]`, given, KNOWN_OF_TARGET);
+    const host = textOption(`to[${index}].host`, given.host).toLowerCase();
+    const port = integerOption(`to[${index}].port`, given.port ?? limits.DEFAULT_PORT, 1, limits.MAX_PORT);
+    const name = describeAddress({ host, port });
+    if (!keyed && !isLoopbackHost(host)) throw keyRequired(name);
+    if (seen.has(name)) throw duplicateHost(name, name);
+    seen.add(name);
+    return { host, port, rack: checkRack(`to[${index}].rack`, given.rack), name };
+  });
+}
+
+export function duplicateHost(name: string, other: string): CastError {
+  const message =
+    name === other
+      ? `the receiver ${name} is given twice`
+      : `${name} and ${other} are the same receiver; name it once`;
+  return new CastError('ERR_RDMC_DUPLICATE_HOST', message, { receiver: name });
+}
+
+function checkRack(name: string, rack: unknown): RackId | undefined {
+  if (rack === undefined || typeof rack === 'string' || Number.isSafeInteger(rack)) return rack as RackId;
+  throw invalidOption(`${name}: needed a name or a whole number`);
+}
+
+function checkAlgorithm(options: CastOptions, to: readonly Target[]) {
+  const racked = to.filter(({ rack }) => rack !== undefined).length;
+  const fallback = racked === to.length ? 'hybrid' : 'binomial-pipeline';
+  const algorithm = oneOfOption<Algorithm>('algorithm', options.algorithm ?? fallback, algorithms);
+  if (algorithm !== 'hybrid') return { algorithm, rack: undefined };
+  if (racked < to.length)
+    throw invalidOption(`algorithm 'hybrid' needs the rack of every receiver; ${racked} have one`);
+  return { algorithm, rack: checkRack('rack', options.rack) ?? '(sender)' };
+}

@@ -1,0 +1,121 @@
+import type { Socket } from 'node:net';
+import { describeAddress, encodeFrame, FrameReader } from '@rdmc/mesh';
+import type { z } from 'zod';
+import { CAST_PROTOCOL_VERSION, FAREWELL_TIMEOUT_MS, MAX_CONTROL_FRAME_BYTES } from '../constants.js';
+import { CastError, codeOf, messageOf, protocolError } from '../errors.js';
+
+/**
+ * One end of a control connection. Iterating gives the other end's frames, and ends with the connection; one consumer.
+ * What arrives is bounded and validated.
+ */
+export class ControlChannel<Sent extends object, Received> implements AsyncIterable<Received> {
+  readonly #reader = new FrameReader(MAX_CONTROL_FRAME_BYTES);
+
+  constructor(
+    readonly socket: Socket,
+    private readonly schema: z.ZodType<Received>,
+    /** Who is at the other end, for messages. */
+    readonly peer: string,
+  ) {
+    socket.on('error', () => {});
+  }
+
+  /** Address of this end, as the other one sees it where there is no address translation. */
+  get localHost(): string {
+    return plainAddress(this.socket.localAddress);
+  }
+
+  get remoteHost(): string {
+    return plainAddress(this.socket.remoteAddress);
+  }
+
+  send(frame: Sent): void {
+    if (this.socket.writable) this.socket.write(encodeControlFrame(frame));
+  }
+
+  /** Says a last word, and waits until the other end has read it, but not for long. */
+  end(lastFrame?: Sent): Promise<void> {
+    if (this.socket.closed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.socket.destroy(), FAREWELL_TIMEOUT_MS);
+      this.socket.once('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      if (this.socket.destroyed) return;
+      if (lastFrame !== undefined) this.send(lastFrame);
+      this.socket.end();
+      // Whoever iterates no more would leave the other end's last bytes unread, and then no 'close' comes.
+      this.socket.resume();
+    });
+  }
+
+  /** Ends it at once; the consumer gets the error. */
+  destroy(error?: Error): void {
+    this.socket.destroy(error);
+  }
+
+  /** @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_VERSION_MISMATCH; or the error of the connection */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Received, void, undefined> {
+    // A malformed frame must not end the socket before the other end could be told.
+    for await (const chunk of this.socket.iterator({ destroyOnReturn: false })) {
+      this.#reader.push(chunk as Buffer);
+      for (let frame = this.#next(); frame !== undefined; frame = this.#next()) yield frame;
+    }
+  }
+
+  #next(): Received | undefined {
+    const frame = this.#cut();
+    if (frame === undefined) return undefined;
+    if (frame.type !== CAST_PROTOCOL_VERSION) throw versionMismatch(this.peer, frame.type);
+    const parsed = this.schema.safeParse(this.#json(frame.payload));
+    if (parsed.success) return parsed.data;
+    const issue = parsed.error.issues[0];
+    throw protocolError(`${this.peer} sent a malformed frame: ${issue?.path.join('.')}: ${issue?.message}`);
+  }
+
+  #cut() {
+    try {
+      return this.#reader.next();
+    } catch (error) {
+      throw protocolError(`${this.peer} sent no frame: ${messageOf(error)}`, error);
+    }
+  }
+
+  #json(payload: Buffer): unknown {
+    try {
+      return JSON.parse(payload.toString('utf8'));
+    } catch (cause) {
+      throw protocolError(`${this.peer} sent a frame that is no JSON: ${messageOf(cause)}`, cause);
+    }
+  }
+}
+
+export function encodeControlFrame(frame: object): Buffer {
+  return encodeFrame(CAST_PROTOCOL_VERSION, Buffer.from(JSON.stringify(frame)));
+}
+
+export function versionMismatch(peer: string, theirs: number): CastError {
+  return new CastError(
+    'ERR_RDMC_VERSION_MISMATCH',
+    `${peer} speaks version ${theirs} of the cast protocol, and this end version ${CAST_PROTOCOL_VERSION}; ` +
+      'install the same release of @rdmc/cast at both',
+  );
+}
+
+/** IPv4 in IPv6 clothes is IPv4. */
+function plainAddress(address = ''): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
+}
+
+export function peerOf(socket: Socket): string {
+  return describeAddress({ host: plainAddress(socket.remoteAddress), port: socket.remotePort ?? 0 });
+}
+
+/** What the end of a connection says, for people. */
+export function reasonOf(error: unknown): string {
+  if (error === undefined) return 'its control connection ended';
+  const code = codeOf(error);
+  if (code === 'ECONNRESET' || code === 'EPIPE') return 'its control connection was reset';
+  return messageOf(error);
+}

@@ -1,0 +1,39 @@
+import type { Server } from 'node:net';
+import { type NodeOptions, RdmcNode } from '@rdmc/group';
+import type { Member } from '@rdmc/mesh';
+import type { Transport } from '@rdmc/verbs';
+import type { CastLogger } from './logger.js';
+import { freePortWithin, type PortRange } from './ports.js';
+
+export interface JoinFacts {
+  readonly id: number;
+  readonly members: readonly Member[];
+  readonly server: Server;
+  /** Address of this machine that the device listens on. */
+  readonly localHost: string;
+  readonly ports: PortRange | undefined;
+  readonly key: Uint8Array | string | undefined;
+  readonly device: string;
+  readonly transport: Transport;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly logger: CastLogger | undefined;
+}
+
+/** Joins the mesh of a cast. Whether a member has stalled is judged by the sender alone, so the mesh does not. */
+export async function joinMesh(facts: JoinFacts): Promise<RdmcNode> {
+  const { id, members, server, localHost, ports, key, device, transport, timeoutMs, signal, logger } = facts;
+  const port = await freePortWithin(localHost, ports);
+  return RdmcNode.join({
+    id,
+    members,
+    server,
+    listenHost: localHost,
+    key,
+    timeoutMs,
+    silenceTimeoutMs: 0,
+    signal,
+    device: { device, transport, listen: { host: localHost, port } },
+    ...(logger && { logger }),
+  } satisfies NodeOptions);
+}

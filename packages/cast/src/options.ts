@@ -1,0 +1,37 @@
+import { CastError, invalidOption } from './errors.js';
+
+/** @throws CastError ERR_RDMC_UNKNOWN_OPTION */
+export function onlyKnownOptions(where: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null)
+    throw invalidOption(`${where}: needed an options object`);
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    const message = `${where}: there is no option '${name}'; there are ${known.join(', ')}`;
+    throw new CastError('ERR_RDMC_UNKNOWN_OPTION', message);
+  }
+}
+
+export function integerOption(name: string, value: unknown, least: number, most: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
+    return value as number;
+  throw invalidOption(`${name}: found ${String(value)}, needed a whole number from ${least} to ${most}`);
+}
+
+export function textOption(name: string, value: unknown): string {
+  if (typeof value === 'string' && value.length > 0 && !value.includes('\0')) return value;
+  throw invalidOption(
+    `${name}: found ${typeof value === 'string' ? `'${value}'` : String(value)}, needed a text`,
+  );
+}
+
+export function oneOfOption<T extends string>(name: string, value: unknown, values: readonly T[]): T {
+  if (values.includes(value as T)) return value as T;
+  throw invalidOption(`${name}: found ${String(value)}, needed one of ${values.join(', ')}`);
+}
+
+export function signalOption(value: unknown): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value;
+  throw invalidOption('signal: needed an AbortSignal');
+}
+
+export const TRANSPORTS = ['auto', 'shm', 'tcp'] as const;

@@ -1,0 +1,53 @@
+import type { Timestamp } from '../stream/records.js';
+
+/** One of the paths that are cast. */
+export interface Root {
+  /** Where it really lies. */
+  readonly source: Buffer;
+  /** What it is called in the cast: the last component. */
+  readonly name: Buffer;
+}
+
+interface Located {
+  readonly root: Root;
+  /** Path in the cast; it begins with the root's name. */
+  readonly path: Buffer;
+}
+
+export interface DirectoryEntry extends Located {
+  readonly kind: 'directory';
+  readonly mode: number;
+  readonly time: Timestamp;
+}
+
+/** Everything else about a file is asked for when it is opened. */
+export interface FileEntry extends Located {
+  readonly kind: 'file';
+}
+
+export interface SymbolicLinkEntry extends Located {
+  readonly kind: 'symbolicLink';
+  readonly time: Timestamp;
+  readonly target: Buffer;
+}
+
+/** Another name of an earlier file. */
+export interface HardLinkEntry extends Located {
+  readonly kind: 'hardLink';
+  /** Index of that file. */
+  readonly targetIndex: number;
+}
+
+export type Entry = DirectoryEntry | FileEntry | SymbolicLinkEntry | HardLinkEntry;
+
+/** Where an entry lies on this machine. */
+export function sourceOf({ root, path }: Located): Buffer {
+  return Buffer.concat([root.source, path.subarray(root.name.length)]);
+}
+
+/** A time of `fs.Stats` with bigints. */
+export function timestamp(nanoseconds: bigint): Timestamp {
+  const billion = 1_000_000_000n;
+  const rest = ((nanoseconds % billion) + billion) % billion;
+  return { seconds: Number((nanoseconds - rest) / billion), nanoseconds: Number(rest) };
+}

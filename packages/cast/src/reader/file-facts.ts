@@ -1,0 +1,21 @@
+import { FileStatus, type FileStatusValue } from '../stream/layout.js';
+import type { Timestamp } from '../stream/records.js';
+import type { FileIdentity } from './file-source.js';
+
+/** What was found out about a file when it was read first, and what came of it. A second reading must find the same. */
+export interface FileFacts {
+  readonly identity: FileIdentity;
+  readonly mode: number;
+  readonly time: Timestamp;
+  readonly sparse: boolean;
+  /** 'reading' until its end has been written for the first time. */
+  status: 'reading' | FileStatusValue;
+  digest: Buffer;
+}
+
+export const NO_DIGEST = Buffer.alloc(32);
+
+/** Whether it was given up: it changed, or could not be read on. */
+export function isAbandoned(facts: FileFacts): boolean {
+  return facts.status === FileStatus.CHANGED || facts.status === FileStatus.UNREADABLE;
+}

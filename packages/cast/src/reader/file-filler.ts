@@ -1,0 +1,113 @@
+import { CHUNK_BYTES, HOLE_BYTES } from '../constants.js';
+import { DATA_OVERHEAD_BYTES, HOLE_RECORD_BYTES, type MessageEncoder } from '../stream/message-encoder.js';
+import type { FileHash } from './file-hash.js';
+import type { FileSource } from './file-source.js';
+
+/** Less room than this, with more to come, is left empty rather than filled with a splinter of a file. */
+const LEAST_DATA_BYTES = 4096;
+const ZEROS = Buffer.alloc(HOLE_BYTES);
+
+/** How far filling came. */
+export interface Filled {
+  readonly offset: number;
+  /** Bytes of contents written; holes count for nothing. */
+  readonly contentBytes: number;
+  /** The file ended before its size. */
+  readonly short: boolean;
+}
+
+/** Reads a file's bytes from `offset` to `end` into a message, straight into their places, as far as there is room. */
+export function fillData(
+  encoder: MessageEncoder,
+  target: Buffer,
+  source: FileSource,
+  hash: FileHash,
+  index: number,
+  offset: number,
+  end: number,
+): Filled {
+  const room = encoder.spaceLeft - DATA_OVERHEAD_BYTES;
+  const length = Math.min(room, end - offset);
+  if (length < Math.min(LEAST_DATA_BYTES, end - offset)) return { offset, contentBytes: 0, short: false };
+  const place = encoder.dataPlace();
+  for (let done = 0; done < length; done += CHUNK_BYTES) {
+    const chunk = target.subarray(place + done, place + Math.min(done + CHUNK_BYTES, length));
+    if (!source.read(chunk, offset + done)) return { offset, contentBytes: 0, short: true };
+    hash.update(index, offset + done, chunk);
+  }
+  encoder.data(index, offset, length);
+  return { offset: offset + length, contentBytes: length, short: false };
+}
+
+/** As `fillData`, for a file with holes: pieces that are all zero become holes. */
+export function fillSparse(
+  encoder: MessageEncoder,
+  target: Buffer,
+  source: FileSource,
+  hash: FileHash,
+  index: number,
+  offset: number,
+  end: number,
+): Filled {
+  const runs = new Runs(encoder, index, offset);
+  let at = offset;
+  while (at < end) {
+    const length = Math.min(HOLE_BYTES, end - at);
+    if (runs.spaceLeft < length) break;
+    const piece = target.subarray(runs.place, runs.place + length);
+    if (!source.read(piece, at)) return { offset, contentBytes: 0, short: true };
+    hash.update(index, at, piece);
+    at += length;
+    runs.add(length, Buffer.compare(piece, ZEROS.subarray(0, length)) === 0);
+  }
+  runs.finish();
+  return { offset: at, contentBytes: runs.contentBytes, short: false };
+}
+
+/** Alternating holes and data, of which at most one of each is not written yet. */
+class Runs {
+  contentBytes = 0;
+  #holeBytes = 0;
+  #dataBytes = 0;
+
+  constructor(
+    private readonly encoder: MessageEncoder,
+    private readonly index: number,
+    private offset: number,
+  ) {}
+
+  /** Where the next piece is read to: if it is data, it lies in place already. */
+  get place(): number {
+    return this.encoder.dataPlace(this.#pendingHole) + this.#dataBytes;
+  }
+
+  /** Bytes of data that fit besides what is pending, and a hole behind them. */
+  get spaceLeft(): number {
+    const pending = this.#pendingHole + DATA_OVERHEAD_BYTES + this.#dataBytes;
+    return this.encoder.spaceLeft - pending - HOLE_RECORD_BYTES;
+  }
+
+  add(length: number, zero: boolean): void {
+    if (zero) {
+      if (this.#dataBytes > 0) this.finish();
+      this.#holeBytes += length;
+    } else {
+      this.#dataBytes += length;
+      this.contentBytes += length;
+    }
+  }
+
+  finish(): void {
+    const { encoder, index } = this;
+    if (this.#holeBytes > 0) encoder.hole({ index, offset: this.offset, length: this.#holeBytes });
+    this.offset += this.#holeBytes;
+    if (this.#dataBytes > 0) encoder.data(index, this.offset, this.#dataBytes);
+    this.offset += this.#dataBytes;
+    this.#holeBytes = 0;
+    this.#dataBytes = 0;
+  }
+
+  get #pendingHole(): number {
+    return this.#holeBytes > 0 ? HOLE_RECORD_BYTES : 0;
+  }
+}

@@ -1,0 +1,14 @@
+/** Before the beginning of an entry. */
+export const BEGIN = -1;
+
+/** A place in the stream: between two records, or between two bytes of a file. */
+export interface Position {
+  /** Index of the entry; that behind the last one stands for the end of the stream. */
+  readonly entry: number;
+  /** `BEGIN`, or the next byte of the file; its size where only the end of the file is missing. */
+  readonly offset: number;
+}
+
+export function isBefore(a: Position, b: Position): boolean {
+  return a.entry < b.entry || (a.entry === b.entry && a.offset < b.offset);
+}

@@ -1,0 +1,48 @@
+import { realpathSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { CastError, codeOf, invalidOption, messageOf } from '../errors.js';
+import { checkPath, shown } from '../stream/paths.js';
+import type { Root } from './entries.js';
+
+/**
+ * What the given paths are called in the cast: their last component, as with scp. A path that is a symbolic link is
+ * followed, as it was named on purpose; it keeps its own name.
+ * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNREADABLE, ERR_RDMC_DUPLICATE_NAME, ERR_RDMC_INVALID_OPTION
+ */
+export function resolveRoots(paths: readonly Uint8Array[]): Root[] {
+  const names = new Map<string, Uint8Array>();
+  return paths.map((given) => {
+    const root = resolveRoot(Buffer.from(given));
+    const key = root.name.toString('latin1');
+    const other = names.get(key);
+    if (other !== undefined) {
+      throw new CastError(
+        'ERR_RDMC_DUPLICATE_NAME',
+        `${shown(other)} and ${shown(given)} would both arrive as ${shown(root.name)}; rename one, or cast them one by one`,
+      );
+    }
+    names.set(key, given);
+    return root;
+  });
+}
+
+function resolveRoot(given: Buffer): Root {
+  // latin1 keeps every byte, so that paths which are no UTF-8 survive the functions of node:path.
+  const text = given.toString('latin1');
+  const absolute = text.startsWith('/') ? text : `${Buffer.from(process.cwd()).toString('latin1')}/${text}`;
+  const name = Buffer.from(basename(resolve(absolute)), 'latin1');
+  if (name.length === 0) {
+    throw invalidOption(`${shown(given)} has no name under which it could arrive; name what lies in it`);
+  }
+  checkPath(name);
+  try {
+    return { source: realpathSync(Buffer.from(absolute, 'latin1'), 'buffer'), name };
+  } catch (cause) {
+    const missing = codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR';
+    throw new CastError(
+      missing ? 'ERR_RDMC_NOT_FOUND' : 'ERR_RDMC_UNREADABLE',
+      missing ? `${shown(given)} does not exist` : `${shown(given)} cannot be read: ${messageOf(cause)}`,
+      { cause },
+    );
+  }
+}

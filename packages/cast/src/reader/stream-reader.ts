@@ -1,0 +1,281 @@
+import { MODE_MASK } from '../constants.js';
+import { CastError, codeOf, messageOf } from '../errors.js';
+import { ProblemList } from '../problems.js';
+import { FileStatus, REPLAY_SLACK_BYTES } from '../stream/layout.js';
+import { MessageEncoder } from '../stream/message-encoder.js';
+import { shown } from '../stream/paths.js';
+import { type Entry, type FileEntry, sourceOf, timestamp } from './entries.js';
+import { type FileFacts, isAbandoned, NO_DIGEST } from './file-facts.js';
+import { fillData, fillSparse } from './file-filler.js';
+import { FileHash } from './file-hash.js';
+import { FileSource, type ReadHook } from './file-source.js';
+import { BEGIN, isBefore, type Position } from './position.js';
+import { Totals } from './totals.js';
+
+/** A message that was made. */
+export interface FilledMessage {
+  /** 0: the stream ended before this message. */
+  readonly bytes: number;
+  /** The stream ends with this message. */
+  readonly last: boolean;
+  /** Bytes of contents in the stream up to the end of this message. */
+  readonly contentBytes: number;
+}
+
+/**
+ * Makes the messages of a cast from its entries, in any order of sequence numbers that begins with 0 and skips none.
+ * A message made a second time carries the same entries, so that members who have it already can drop it; except
+ * for files that changed meanwhile, which are given up.
+ */
+export class StreamReader {
+  readonly problems = new ProblemList();
+  readonly totals = new Totals();
+  /** Where each message begins; the last one is where the stream has been read to. */
+  readonly #starts: Position[] = [{ entry: 0, offset: BEGIN }];
+  readonly #contentBytes: number[] = [0];
+  readonly #facts = new Map<number, FileFacts>();
+  /** Entries of which nothing is in the stream. */
+  readonly #skipped = new Set<number>();
+  /** Files that could not be sent whole. */
+  readonly #missing = new Set<number>();
+  readonly #hash = new FileHash();
+  #forgottenBelow = 0;
+  #ended = false;
+  #open: { readonly index: number; readonly source: FileSource } | undefined;
+
+  constructor(
+    private readonly entries: readonly Entry[],
+    private readonly hook?: ReadHook,
+  ) {}
+
+  /** Number of messages, once the stream has been read to its end. */
+  get messages(): number | undefined {
+    return this.#ended ? this.#starts.length - 1 : undefined;
+  }
+
+  /** Message `sequence`, written to the beginning of `target`, whose length is that of all messages. */
+  fill(sequence: number, target: Buffer): FilledMessage {
+    const { messages } = this;
+    if (messages !== undefined && sequence >= messages) {
+      return { bytes: 0, last: true, contentBytes: this.#contentBytes[messages]! };
+    }
+    const start = this.#starts[sequence];
+    if (start === undefined)
+      throw new RangeError(`message ${sequence} cannot be made before the one ahead of it`);
+    const known = this.#starts[sequence + 1];
+    const encoder = new MessageEncoder(target, target.length - (known ? 0 : REPLAY_SLACK_BYTES));
+    const { position, contentBytes } = this.#run(encoder, target, start, known);
+    if (known === undefined) {
+      this.#starts.push(position);
+      this.#contentBytes.push(this.#contentBytes[sequence]! + contentBytes);
+    }
+    return {
+      bytes: encoder.finish(sequence),
+      last: sequence + 1 === this.messages,
+      contentBytes: this.#contentBytes[sequence + 1]!,
+    };
+  }
+
+  /** Messages before this one will not be asked for again. */
+  forget(sequence: number): void {
+    const entry = this.#starts[Math.min(sequence, this.#starts.length - 1)]!.entry;
+    for (; this.#forgottenBelow < entry; this.#forgottenBelow += 1) this.#facts.delete(this.#forgottenBelow);
+  }
+
+  close(): void {
+    this.#open?.source.close();
+    this.#open = undefined;
+  }
+
+  #run(encoder: MessageEncoder, target: Buffer, start: Position, limit: Position | undefined) {
+    let position = start;
+    let contentBytes = 0;
+    while (limit === undefined || isBefore(position, limit)) {
+      const entry = this.entries[position.entry];
+      if (entry === undefined) {
+        if (!encoder.streamEnd(this.totals)) break;
+        this.#ended = true;
+        position = { entry: position.entry + 1, offset: BEGIN };
+        break;
+      }
+      const step =
+        entry.kind === 'file'
+          ? this.#file(encoder, target, entry, position, limit)
+          : this.#other(encoder, entry, position, limit === undefined);
+      if (step === undefined) break;
+      contentBytes += step.contentBytes;
+      position = step.position;
+      if (step.full) break;
+    }
+    if (limit !== undefined && isBefore(position, limit)) {
+      throw changed('files that changed do not fit any more into the messages they were sent in; cast again');
+    }
+    return { position, contentBytes };
+  }
+
+  #other(
+    encoder: MessageEncoder,
+    entry: Exclude<Entry, FileEntry>,
+    { entry: index }: Position,
+    first: boolean,
+  ) {
+    if (first && entry.kind === 'hardLink' && this.#missing.has(entry.targetIndex)) {
+      this.#problem(entry, 'ERR_RDMC_LINK_TARGET_MISSING', 'the file it is linked to could not be sent');
+      this.#skipped.add(index);
+    }
+    if (this.#skipped.has(index)) return next(index);
+    const written =
+      entry.kind === 'directory'
+        ? encoder.directory({ index, mode: entry.mode, time: entry.time, path: entry.path })
+        : entry.kind === 'symbolicLink'
+          ? encoder.symbolicLink({ index, time: entry.time, path: entry.path, target: entry.target })
+          : encoder.hardLink({
+              index,
+              targetIndex: entry.targetIndex,
+              path: entry.path,
+              targetPath: this.entries[entry.targetIndex]!.path,
+            });
+    if (!written) return undefined;
+    if (first) this.totals.count(entry.kind);
+    return next(index);
+  }
+
+  /** One step of a file: its beginning, data, or its end. Undefined where the message has no room for it. */
+  #file(
+    encoder: MessageEncoder,
+    target: Buffer,
+    entry: FileEntry,
+    position: Position,
+    limit: Position | undefined,
+  ) {
+    const { entry: index, offset } = position;
+    const facts = this.#facts.get(index) ?? this.#meet(entry, index);
+    if (facts === undefined) return next(index);
+    if (isAbandoned(facts)) {
+      return this.#end(encoder, index, facts) ? next(index) : undefined;
+    }
+    if (offset === BEGIN) {
+      const { identity, mode, time } = facts;
+      const begun = encoder.fileBegin({ index, mode, time, size: identity.size, path: entry.path });
+      if (!begun) return undefined;
+      if (limit === undefined) this.totals.count('file');
+      return { position: { entry: index, offset: 0 }, contentBytes: 0, full: false };
+    }
+    const end = limit?.entry === index ? limit.offset : facts.identity.size;
+    try {
+      if (offset < end) return this.#data(encoder, target, entry, facts, position, limit);
+      return this.#close(encoder, entry, index, facts);
+    } catch (error) {
+      const isChanged = codeOf(error) === 'ERR_RDMC_FILE_CHANGED' || codeOf(error) === 'ENOENT';
+      this.#abandon(
+        entry,
+        index,
+        facts,
+        isChanged ? FileStatus.CHANGED : FileStatus.UNREADABLE,
+        messageOf(error),
+      );
+      return { position, contentBytes: 0, full: false };
+    }
+  }
+
+  #data(
+    encoder: MessageEncoder,
+    target: Buffer,
+    entry: FileEntry,
+    facts: FileFacts,
+    { entry: index, offset }: Position,
+    limit: Position | undefined,
+  ) {
+    const end = limit?.entry === index ? limit.offset : facts.identity.size;
+    const source = this.#source(entry, index, facts);
+    const fill = facts.sparse ? fillSparse : fillData;
+    const filled = fill(encoder, target, source, this.#hash, index, offset, end);
+    if (filled.short) throw changed('it became shorter');
+    const full = filled.offset < end;
+    // What fitted the first time fits again, unless holes have been filled meanwhile.
+    if (full && limit !== undefined) throw changed('it has fewer holes');
+    const position = { entry: index, offset: filled.offset };
+    return { position, contentBytes: filled.contentBytes, full };
+  }
+
+  /** All bytes are there: is it still the same file? */
+  #close(encoder: MessageEncoder, entry: FileEntry, index: number, facts: FileFacts) {
+    const source = this.#open?.index === index ? this.#open.source : undefined;
+    if (source === undefined && facts.status === 'reading') this.#source(entry, index, facts);
+    if (source?.is(facts.identity) === false) throw changed('its size or times changed');
+    if (facts.status === 'reading') {
+      facts.digest = this.#hash.digest();
+      facts.status = FileStatus.WHOLE;
+      this.totals.bytes += facts.identity.size;
+    }
+    this.#letGo(index);
+    return this.#end(encoder, index, facts) ? next(index) : undefined;
+  }
+
+  #end(encoder: MessageEncoder, index: number, { status, digest }: FileFacts): boolean {
+    return encoder.fileEnd({ index, status: status === 'reading' ? FileStatus.UNREADABLE : status, digest });
+  }
+
+  /** A file is opened for the first time. Undefined, and a problem, where it cannot be. */
+  #meet(entry: FileEntry, index: number): FileFacts | undefined {
+    if (this.#skipped.has(index)) return undefined;
+    try {
+      this.close();
+      const source = new FileSource(sourceOf(entry), this.hook);
+      this.#open = { index, source };
+      const { mode, mtimeNs } = source.stats;
+      const facts: FileFacts = {
+        identity: source.identity,
+        mode: Number(mode) & MODE_MASK,
+        time: timestamp(mtimeNs),
+        sparse: source.sparse,
+        status: 'reading',
+        digest: NO_DIGEST,
+      };
+      this.#facts.set(index, facts);
+      this.#hash.begin(index);
+      return facts;
+    } catch (error) {
+      this.#skipped.add(index);
+      this.#missing.add(index);
+      const isChanged = codeOf(error) === 'ERR_RDMC_FILE_CHANGED' || codeOf(error) === 'ENOENT';
+      this.#problem(entry, isChanged ? 'ERR_RDMC_FILE_CHANGED' : 'ERR_RDMC_UNREADABLE', messageOf(error));
+      return undefined;
+    }
+  }
+
+  #source(entry: FileEntry, index: number, facts: FileFacts): FileSource {
+    if (this.#open?.index === index) return this.#open.source;
+    this.close();
+    const source = new FileSource(sourceOf(entry), this.hook);
+    this.#open = { index, source };
+    if (!source.is(facts.identity)) throw changed('its size or times changed');
+    return source;
+  }
+
+  #letGo(index: number): void {
+    if (this.#open?.index === index) this.close();
+  }
+
+  #abandon(entry: FileEntry, index: number, facts: FileFacts, status: 1 | 2, message: string): void {
+    this.#missing.add(index);
+    if (facts.status === FileStatus.WHOLE) this.totals.bytes -= facts.identity.size;
+    facts.status = status;
+    facts.digest = NO_DIGEST;
+    this.close();
+    const code = status === FileStatus.CHANGED ? 'ERR_RDMC_FILE_CHANGED' : 'ERR_RDMC_UNREADABLE';
+    this.#problem(entry, code, `${message} while it was read; cast it again when it is at rest`);
+  }
+
+  #problem(entry: Entry, code: string, message: string): void {
+    this.problems.add({ path: shown(entry.path), code, message });
+  }
+}
+
+function next(index: number) {
+  return { position: { entry: index + 1, offset: BEGIN }, contentBytes: 0, full: false };
+}
+
+function changed(message: string): CastError {
+  return new CastError('ERR_RDMC_FILE_CHANGED', message);
+}

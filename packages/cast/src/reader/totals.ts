@@ -1,0 +1,18 @@
+import type { StreamTotals } from '../stream/records.js';
+import type { Entry } from './entries.js';
+
+/** Counts what went into the stream. */
+export class Totals implements StreamTotals {
+  files = 0;
+  directories = 0;
+  symbolicLinks = 0;
+  hardLinks = 0;
+  bytes = 0;
+
+  count(kind: Entry['kind']): void {
+    if (kind === 'file') this.files += 1;
+    else if (kind === 'directory') this.directories += 1;
+    else if (kind === 'symbolicLink') this.symbolicLinks += 1;
+    else this.hardLinks += 1;
+  }
+}

@@ -1,0 +1,79 @@
+import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
+import type { Transport } from '@rdmc/verbs';
+import { DEFAULT_PORT, MAX_PORT } from './constants.js';
+import { CastError, invalidOption } from './errors.js';
+import { CONTROL_PURPOSE } from './identity.js';
+import type { CastLogger } from './logger.js';
+import {
+  integerOption,
+  oneOfOption,
+  onlyKnownOptions,
+  signalOption,
+  TRANSPORTS,
+  textOption,
+} from './options.js';
+import type { PortRange } from './ports.js';
+import type { ReceiveOptions } from './receiver-options.js';
+
+const KNOWN = [
+  'directory',
+  'host',
+  'port',
+  'key',
+  'meshPorts',
+  'once',
+  'device',
+  'transport',
+  'signal',
+  'logger',
+] as const satisfies readonly (keyof ReceiveOptions)[];
+
+export interface CheckedReceiveOptions {
+  readonly directory: string;
+  readonly host: string;
+  readonly port: number;
+  readonly key: Uint8Array | string | undefined;
+  readonly sockets: KeyedSockets;
+  readonly meshPorts: PortRange | undefined;
+  readonly once: boolean;
+  readonly device: string;
+  readonly transport: Transport;
+  readonly signal: AbortSignal | undefined;
+  readonly logger: CastLogger | undefined;
+}
+
+/** @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED; MeshError ERR_RDMC_MESH_WEAK_KEY */
+export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOptions {
+  onlyKnownOptions('receiveFiles', options, KNOWN);
+  const { key } = options;
+  const sockets = new KeyedSockets({ key, purpose: CONTROL_PURPOSE });
+  const host = textOption('host', options.host ?? (sockets.keyed ? '0.0.0.0' : '127.0.0.1'));
+  if (!sockets.keyed && !isLoopbackHost(host)) throw keyRequired(host);
+  return {
+    directory: textOption('directory', options.directory),
+    host,
+    port: integerOption('port', options.port ?? DEFAULT_PORT, 0, MAX_PORT),
+    key,
+    sockets,
+    meshPorts: checkRange(options.meshPorts),
+    once: options.once === true,
+    device: textOption('device', options.device ?? 'auto'),
+    transport: oneOfOption('transport', options.transport ?? 'auto', TRANSPORTS),
+    signal: signalOption(options.signal),
+    logger: options.logger,
+  };
+}
+
+export function keyRequired(host: string): CastError {
+  return new CastError(
+    'ERR_RDMC_KEY_REQUIRED',
+    `${host} is not on loopback; give sender and receivers the same key (openssl rand -hex 32)`,
+  );
+}
+
+function checkRange(range: unknown): PortRange | undefined {
+  if (range === undefined) return undefined;
+  if (!Array.isArray(range) || range.length !== 2) throw invalidOption('meshPorts: needed [first, last]');
+  const first = integerOption('meshPorts[0]', range[0], 1, MAX_PORT);
+  return [first, integerOption('meshPorts[1]', range[1], first, MAX_PORT)];
+}

@@ -1,0 +1,62 @@
+import type { Socket } from 'node:net';
+import { hostname } from 'node:os';
+import { CAST_PROTOCOL_VERSION } from '../constants.js';
+import { ControlChannel, encodeControlFrame, peerOf } from '../control/control-channel.js';
+import { type Invitation, type ReceiverFrame, type SenderFrame, schemas } from '../control/frames.js';
+import { CastError, type CastErrorCode, codeOf, messageOf, protocolError } from '../errors.js';
+import { SOFTWARE } from '../identity.js';
+
+interface Greeted {
+  readonly channel: ControlChannel<ReceiverFrame, SenderFrame>;
+  readonly frames: AsyncIterator<SenderFrame, void, undefined>;
+  readonly invitation: Invitation;
+}
+
+/** Says hello to a caller and waits for its invitation. Undefined where it left. @throws CastError; the caller was told */
+export async function greet(
+  socket: Socket,
+  instance: string,
+  busy: () => boolean,
+): Promise<Greeted | undefined> {
+  const channel = new ControlChannel<ReceiverFrame, SenderFrame>(socket, schemas.sender, peerOf(socket));
+  const frames = channel[Symbol.asyncIterator]();
+  try {
+    const call = await expect(frames, 'call');
+    if (call === undefined) return undefined;
+    channel.send({
+      type: 'hello',
+      version: CAST_PROTOCOL_VERSION,
+      software: SOFTWARE,
+      hostName: hostname(),
+      pid: process.pid,
+      instance,
+    });
+    const invitation = await expect(frames, 'invite');
+    if (invitation === undefined) return undefined;
+    if (busy()) throw new CastError('ERR_RDMC_BUSY', 'it takes no more casts at the moment; try again later');
+    return { channel, frames, invitation };
+  } catch (error) {
+    const code = error instanceof CastError ? error.code : 'ERR_RDMC_CAST_PROTOCOL';
+    await channel.end({ type: 'refused', code, message: messageOf(error) });
+    throw error;
+  }
+}
+
+async function expect<T extends SenderFrame['type']>(
+  frames: AsyncIterator<SenderFrame, void, undefined>,
+  type: T,
+): Promise<Extract<SenderFrame, { type: T }> | undefined> {
+  const { value, done } = await frames.next();
+  if (done || value.type === 'abort') return undefined;
+  if (value.type === type) return value as Extract<SenderFrame, { type: T }>;
+  throw protocolError(`'${value.type}' came in place of '${type}'`);
+}
+
+/** Ends a connection whose keys do not fit, after a word in the clear. */
+export function refuseKey(raw: Socket, error: unknown): void {
+  if (codeOf(error) === 'ERR_RDMC_MESH_WRONG_KEY' && raw.writable) {
+    const code: CastErrorCode = 'ERR_RDMC_KEY_MISMATCH';
+    raw.write(encodeControlFrame({ type: 'refused', code, message: messageOf(error) }));
+  }
+  raw.destroySoon();
+}

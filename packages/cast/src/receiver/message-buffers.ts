@@ -1,0 +1,66 @@
+import type { RdmcNode, ReceivedMessage } from '@rdmc/group';
+import { MESSAGE_BUFFERS } from '../constants.js';
+import { protocolError } from '../errors.js';
+
+type Region = ReceivedMessage['region'];
+
+/**
+ * The memory messages arrive in: a few buffers, used again and again. Whoever wants one while none is free waits, and
+ * that is what holds up the senders while the disk is behind.
+ */
+export class MessageBuffers {
+  readonly #free: Region[] = [];
+  /** Given to the group for messages that have not come whole. */
+  readonly #promised = new Set<Region>();
+  readonly #waiting: ((region: Region) => void)[] = [];
+  #made = 0;
+
+  constructor(
+    private readonly node: RdmcNode,
+    private readonly messageBytes: number,
+  ) {}
+
+  /** For `createGroup`. The region is not given as such, but as a range: so it stays ours. */
+  readonly incoming = async (sizeBytes: number, { signal }: { readonly signal: AbortSignal }) => {
+    if (sizeBytes > this.messageBytes) {
+      throw protocolError(
+        `a message of ${sizeBytes} bytes began; at most ${this.messageBytes} were announced`,
+      );
+    }
+    const region = await this.#take(signal);
+    this.#promised.add(region);
+    return { region };
+  };
+
+  /** A message has come whole. */
+  arrived(region: Region): void {
+    this.#promised.delete(region);
+  }
+
+  /** What was in it is not needed any more. */
+  give(region: Region): void {
+    const waiting = this.#waiting.shift();
+    if (waiting) waiting(region);
+    else this.#free.push(region);
+  }
+
+  /** The group has ended: what was promised to it is free. */
+  reclaim(): void {
+    this.#waiting.length = 0;
+    for (const region of this.#promised) this.#free.push(region);
+    this.#promised.clear();
+  }
+
+  async #take(signal: AbortSignal): Promise<Region> {
+    const free = this.#free.pop();
+    if (free) return free;
+    if (this.#made < MESSAGE_BUFFERS) {
+      this.#made += 1;
+      return this.node.allocate(this.messageBytes, { signal });
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(resolve);
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+  }
+}

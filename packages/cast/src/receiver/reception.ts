@@ -1,0 +1,301 @@
+import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
+import { HEARTBEAT_MS } from '../constants.js';
+import type { ControlChannel } from '../control/control-channel.js';
+import { reasonOf } from '../control/control-channel.js';
+import type {
+  DoneFrame,
+  GroupFacts,
+  Invitation,
+  MembersFrame,
+  ReceiverFrame,
+  SenderFrame,
+} from '../control/frames.js';
+import { CastError, type CastErrorCode, codeOf, messageOf, protocolError } from '../errors.js';
+import { joinMesh } from '../join-mesh.js';
+import { listenWithin, portOf } from '../ports.js';
+import type { CheckedReceiveOptions } from '../receive-options.js';
+import type { ReceiverEvent } from '../receiver-events.js';
+import { SilenceWatch } from '../silence-watch.js';
+import { MessageBuffers } from './message-buffers.js';
+import { WriterThread } from './writer-thread.js';
+
+type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
+
+/** Failures of a group that are this receiver's own doing; of others the sender makes a group of survivors. */
+const OWN_FAILURES = new Set(['ERR_RDMC_INCOMING_FAILED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_DATAPLANE_DIED']);
+
+/** One cast at a receiver, from its invitation to its end. */
+export class Reception {
+  readonly #writer: WriterThread;
+  readonly #over = new AbortController();
+  readonly #began = performance.now();
+  readonly #silence: SilenceWatch;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #server: Awaited<ReturnType<typeof listenWithin>> | undefined;
+  #node: RdmcNode | undefined;
+  #buffers: MessageBuffers | undefined;
+  #group: Group | undefined;
+  #groupOver = new AbortController();
+  #grouping: Promise<void> = Promise.resolve();
+  /** Messages received whole in this cast, and bytes of whole messages in this group. */
+  #received = 0;
+  #receivedBytes = 0;
+  #groupBytes = 0;
+  #outcome: DoneFrame | undefined;
+  #failure: CastError | undefined;
+
+  constructor(
+    private readonly channel: Channel,
+    private readonly invitation: Invitation,
+    private readonly options: CheckedReceiveOptions,
+    private readonly report: (event: ReceiverEvent) => void,
+  ) {
+    this.#writer = new WriterThread();
+    this.#silence = new SilenceWatch(invitation.stallTimeoutMs, () =>
+      this.#fail(
+        new CastError('ERR_RDMC_SENDER_LOST', `the sender ${channel.peer} has said nothing for too long`),
+      ),
+    );
+  }
+
+  /** Runs the cast; what went wrong is an event. `frames` is what the sender says from here on. */
+  async run(frames: AsyncIterator<SenderFrame, void, undefined>): Promise<void> {
+    try {
+      if (await this.#accept()) await this.#follow(frames);
+    } catch (error) {
+      this.#fail(asCastError(error, this.channel.peer));
+    } finally {
+      await this.#leave();
+    }
+  }
+
+  /** The receiver is closed. */
+  abort(): void {
+    this.#fail(new CastError('ERR_RDMC_ABORTED', 'the receiver was closed'));
+  }
+
+  async #accept(): Promise<boolean> {
+    const { directory, meshPorts } = this.options;
+    try {
+      const { freeBytes } = await this.#writer.open(directory, this.invitation.castId);
+      this.#server = await listenWithin(this.channel.localHost, meshPorts);
+      this.#event({ type: 'began', files: this.invitation.files, bytes: this.invitation.bytes });
+      this.channel.send({ type: 'ready', meshPort: portOf(this.#server), freeBytes });
+      this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
+      return true;
+    } catch (error) {
+      this.#failure = asCastError(error, this.channel.peer);
+      const { code, message } = this.#failure;
+      this.#event({ type: 'failed', files: 0, bytes: 0, code, message });
+      this.channel.send({ type: 'refused', code, message });
+      return false;
+    }
+  }
+
+  async #follow(frames: AsyncIterator<SenderFrame, void, undefined>): Promise<void> {
+    for (;;) {
+      const { value: frame, done } = await frames.next();
+      if (done || this.#over.signal.aborted) break;
+      this.#silence.heard();
+      this.#take(frame);
+    }
+    if (this.#outcome === undefined) throw senderLost(this.channel.peer, undefined);
+  }
+
+  #take(frame: SenderFrame): void {
+    switch (frame.type) {
+      case 'pulse':
+        return;
+      case 'members':
+        this.#start(() => this.#join(frame), frame.group, 0);
+        return;
+      case 'part':
+        void this.#part(frame.groupId);
+        return;
+      case 'regroup':
+        this.#start(async () => {}, frame.group, frame.nextMessage);
+        return;
+      case 'finish':
+        void this.#finish(frame.messages);
+        return;
+      case 'abort':
+        this.#fail(new CastError(frame.code as CastErrorCode, frame.message));
+        return;
+      default:
+        throw protocolError(`the sender said '${frame.type}' out of turn`);
+    }
+  }
+
+  /** One group after the other; what goes wrong with one is the sender's to mend, unless it is this end's fault. */
+  #start(prepare: () => Promise<void>, facts: GroupFacts, nextMessage: number): void {
+    const controller = new AbortController();
+    this.#groupOver = controller;
+    this.#grouping = this.#grouping.then(async () => {
+      try {
+        await prepare();
+        await this.#receive(facts, nextMessage, controller.signal);
+      } catch (error) {
+        this.options.logger?.debug?.({ group: facts.id, reason: messageOf(error) }, 'group ended');
+        const isOwn = OWN_FAILURES.has(codeOf(error) ?? '') || this.#node === undefined;
+        if (isOwn) this.#fail(asCastError(error, this.channel.peer));
+      }
+    });
+  }
+
+  async #join({ id, members }: MembersFrame): Promise<void> {
+    if (this.#node) throw protocolError('the sender named the members twice');
+    const { key, device, transport, meshPorts, logger } = this.options;
+    const localHost = this.channel.localHost;
+    const server = this.#server!;
+    this.#server = undefined;
+    this.#node = await joinMesh({
+      id,
+      members,
+      server,
+      localHost,
+      ports: meshPorts,
+      key,
+      device,
+      transport,
+      timeoutMs: this.invitation.connectTimeoutMs,
+      signal: this.#over.signal,
+      logger,
+    });
+    this.#buffers = new MessageBuffers(this.#node, this.invitation.messageBytes);
+    await this.#writer.attach(this.#node.device.handle);
+  }
+
+  async #receive(
+    { id, members, racks, ...rest }: GroupFacts,
+    nextMessage: number,
+    part: AbortSignal,
+  ): Promise<void> {
+    const { connectTimeoutMs, stallTimeoutMs } = this.invitation;
+    const buffers = this.#buffers!;
+    if (nextMessage > this.#received) throw protocolError('the sender left out messages');
+    const group = await this.#node!.createGroup({
+      id,
+      members,
+      algorithm: rest.algorithm as NonNullable<Parameters<RdmcNode['createGroup']>[0]['algorithm']>,
+      blockSizeBytes: rest.blockSizeBytes,
+      ...(racks && { racks }),
+      incoming: buffers.incoming,
+      retryTimeoutMs: stallTimeoutMs,
+      timeoutMs: connectTimeoutMs,
+      signal: AbortSignal.any([part, this.#over.signal]),
+    });
+    const giveUp = (): void => void group.close({ signal: AbortSignal.abort() }).catch(() => {});
+    part.addEventListener('abort', giveUp);
+    if (part.aborted) giveUp();
+    this.#group = group;
+    this.#groupBytes = 0;
+    try {
+      for await (const message of group) this.#arrived(nextMessage + message.number, message);
+      await group.close();
+    } finally {
+      this.#group = undefined;
+      buffers.reclaim();
+    }
+  }
+
+  #arrived(sequence: number, { region, sizeBytes }: ReceivedMessage): void {
+    const buffers = this.#buffers!;
+    buffers.arrived(region);
+    this.#groupBytes += sizeBytes;
+    // Made again for survivors that lack it.
+    if (sequence < this.#received) {
+      buffers.give(region);
+      return;
+    }
+    this.#received = sequence + 1;
+    this.#receivedBytes += sizeBytes;
+    this.#writer.store(region.handle, sizeBytes, sequence).then(
+      () => buffers.give(region),
+      (error: unknown) => this.#fail(asCastError(error, this.channel.peer)),
+    );
+  }
+
+  async #part(groupId: number): Promise<void> {
+    this.#groupOver.abort();
+    await this.#grouping;
+    this.channel.send({ type: 'parted', groupId, receivedMessages: this.#received });
+  }
+
+  async #finish(messages: number): Promise<void> {
+    try {
+      await this.#grouping;
+      const stored = await this.#writer.finish(messages);
+      this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
+      const seconds = (performance.now() - this.#began) / 1000;
+      this.channel.send(this.#outcome);
+      this.#event({ ...stored, type: 'complete', seconds });
+    } catch (error) {
+      this.#fail(asCastError(error, this.channel.peer));
+    }
+  }
+
+  #beat(): void {
+    this.channel.send({
+      type: 'progress',
+      receivedMessages: this.#received,
+      partialBytes: this.#partialBytes,
+      storedMessages: this.#writer.storedMessages,
+      writerBusyMs: this.#writer.busyMs,
+    });
+    if (this.#outcome || this.#failure) return;
+    const { files, bytes } = this.invitation;
+    const receivedBytes = Math.min(bytes, this.#receivedBytes + this.#partialBytes);
+    this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.#writer.storedBytes });
+  }
+
+  get #partialBytes(): number {
+    return Math.max(0, (this.#group?.progress().bytesReceived ?? 0) - this.#groupBytes);
+  }
+
+  /** The first failure counts. */
+  #fail(error: CastError): void {
+    if (this.#failure || this.#outcome) return;
+    this.#failure = error;
+    const { code, message } = error;
+    this.channel.send({ type: 'failed', code, message });
+    const { storedFiles, storedBytes } = this.#writer;
+    this.#event({ type: 'failed', files: storedFiles, bytes: storedBytes, code, message });
+    this.#over.abort(error);
+    this.#groupOver.abort();
+    void this.channel.end();
+  }
+
+  /** Leaves nothing behind, but what is whole. */
+  async #leave(): Promise<void> {
+    this.#over.abort();
+    this.#silence.stop();
+    clearInterval(this.#heartbeat);
+    this.#server?.close();
+    this.#groupOver.abort();
+    await this.#grouping;
+    await this.#writer.end();
+    await this.#node?.close();
+    await this.channel.end();
+  }
+
+  #event(event: WithoutOrigin<ReceiverEvent>): void {
+    const { castId, senderName } = this.invitation;
+    this.report({ ...event, castId, from: `${senderName} (${this.channel.remoteHost})` });
+  }
+}
+
+/** Distributed over the kinds of events. */
+type WithoutOrigin<E> = E extends ReceiverEvent ? Omit<E, 'castId' | 'from'> : never;
+
+function senderLost(peer: string, cause: unknown): CastError {
+  return new CastError('ERR_RDMC_SENDER_LOST', `the sender ${peer} is gone: ${reasonOf(cause)}`, { cause });
+}
+
+/** Errors of the connection mean that the sender is gone; those of layers below keep their codes. */
+function asCastError(error: unknown, peer: string): CastError {
+  if (error instanceof CastError) return error;
+  const code = codeOf(error);
+  if (code?.startsWith('ERR_RDMC_'))
+    return new CastError(code as CastErrorCode, messageOf(error), { cause: error });
+  return senderLost(peer, error);
+}

@@ -1,0 +1,90 @@
+import { FAREWELL_TIMEOUT_MS } from '../constants.js';
+import { CallingThread } from '../worker-calls.js';
+import type { StoredReport } from '../writer/stream-writer.js';
+import type { WriterCalls } from '../writer.js';
+
+const MODULE = new URL('./writer.js', import.meta.url);
+
+/** The application's end of the thread that stores. */
+export class WriterThread {
+  readonly #activity = new Int32Array(new SharedArrayBuffer(4));
+  readonly #thread = new CallingThread<WriterCalls>(MODULE, { activity: this.#activity });
+  /** Calls that are not done. */
+  #queued = 0;
+  #seenActivity = 0;
+  #busySince = 0;
+  #stored = { messages: 0, files: 0, bytes: 0 };
+
+  open(directory: string, castId: string): Promise<{ readonly freeBytes: number }> {
+    return this.#thread.call('open', { directory, castId });
+  }
+
+  attach(device: number): Promise<void> {
+    return this.#thread.call('attach', { device });
+  }
+
+  /** Messages are stored one after the other. @throws CastError where nothing more can be stored */
+  async store(region: number, lengthBytes: number, sequence: number): Promise<void> {
+    const stored = await this.#busy(this.#thread.call('store', { region, lengthBytes, sequence }));
+    this.#stored = { messages: sequence + 1, ...stored };
+  }
+
+  finish(messages: number): Promise<StoredReport> {
+    return this.#busy(this.#thread.call('finish', { messages }));
+  }
+
+  get storedMessages(): number {
+    return this.#stored.messages;
+  }
+
+  /** Bytes and number of the files that are whole. */
+  get storedBytes(): number {
+    return this.#stored.bytes;
+  }
+
+  get storedFiles(): number {
+    return this.#stored.files;
+  }
+
+  /** How long nothing has been done although there is something to do, as seen from one call to the next. */
+  get busyMs(): number {
+    const now = performance.now();
+    const activity = Atomics.load(this.#activity, 0);
+    if (this.#queued === 0 || activity !== this.#seenActivity) this.#busySince = now;
+    this.#seenActivity = activity;
+    return Math.round(now - this.#busySince);
+  }
+
+  /** Removes what is temporary, and ends the thread; one that hangs on its disk is left behind after a while. */
+  async end(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise((resolve) => {
+      timer = setTimeout(resolve, 5 * FAREWELL_TIMEOUT_MS);
+    });
+    await Promise.race([this.#thread.call('close', undefined).catch(() => {}), limit]);
+    clearTimeout(timer);
+    await this.#thread.end();
+  }
+
+  async #busy<T>(call: Promise<T>): Promise<T> {
+    if (this.#queued === 0) this.#busySince = performance.now();
+    this.#queued += 1;
+    try {
+      return await call;
+    } finally {
+      this.#queued -= 1;
+    }
+  }
+}
+
+/** Removes what receivers that are gone have left in the directory. @throws CastError where it cannot be used */
+export async function prepareDirectory(directory: string): Promise<string[]> {
+  const thread = new CallingThread<WriterCalls>(MODULE, {
+    activity: new Int32Array(new SharedArrayBuffer(4)),
+  });
+  try {
+    return await thread.call('prepare', { directory });
+  } finally {
+    await thread.end();
+  }
+}

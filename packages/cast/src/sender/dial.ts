@@ -1,0 +1,53 @@
+import { lookup } from 'node:dns/promises';
+import type { KeyedSockets } from '@rdmc/mesh';
+import type { Target } from '../checked-cast-options.js';
+import { ControlChannel } from '../control/control-channel.js';
+import { type ReceiverFrame, type SenderFrame, schemas } from '../control/frames.js';
+import { CastError, codeOf, messageOf } from '../errors.js';
+
+export interface Dialling {
+  readonly sockets: KeyedSockets;
+  /** By host name, as resolved. */
+  readonly addresses: ReadonlyMap<string, string>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** The address of every host, or the error of its look-up. */
+export async function resolveHosts(
+  targets: readonly Target[],
+): Promise<ReadonlyMap<string, string | CastError>> {
+  const hosts = [...new Set(targets.map(({ host }) => host))];
+  const resolved = hosts.map(async (host): Promise<[string, string | CastError]> => {
+    try {
+      return [host, (await lookup(host)).address];
+    } catch (cause) {
+      const message = `the name ${host} does not resolve (${codeOf(cause) ?? messageOf(cause)}); check it, or give the address`;
+      return [host, new CastError('ERR_RDMC_UNKNOWN_HOST', message, { cause, receiver: host })];
+    }
+  });
+  return new Map(await Promise.all(resolved));
+}
+
+/** @throws CastError ERR_RDMC_CAST_UNREACHABLE, ERR_RDMC_KEY_MISMATCH, ERR_RDMC_ABORTED */
+export async function dial(
+  target: Target,
+  { sockets, addresses, timeoutMs, signal }: Dialling,
+): Promise<ControlChannel<SenderFrame, ReceiverFrame>> {
+  const to = { host: addresses.get(target.host)!, port: target.port };
+  try {
+    const socket = await sockets.connect(to, { timeoutMs, signal });
+    return new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, target.name);
+  } catch (cause) {
+    const details = { cause, receiver: target.name };
+    if (codeOf(cause) === 'ERR_RDMC_MESH_WRONG_KEY') {
+      const message = `${target.name} has another key, or none; give sender and receivers the same one`;
+      throw new CastError('ERR_RDMC_KEY_MISMATCH', message, details);
+    }
+    if (codeOf(cause) === 'ERR_RDMC_MESH_ABORTED') {
+      throw new CastError('ERR_RDMC_ABORTED', 'the cast was aborted by its signal', details);
+    }
+    const message = `${target.name} cannot be reached: ${messageOf(cause)}; is 'rdmc receive' running there?`;
+    throw new CastError('ERR_RDMC_CAST_UNREACHABLE', message, details);
+  }
+}

@@ -1,0 +1,68 @@
+import { describeAddress, isLoopbackHost, type Member } from '@rdmc/mesh';
+import type { CheckedCastOptions } from '../checked-cast-options.js';
+import { duplicateHost } from '../checked-cast-options.js';
+import { SENDER_ID } from '../constants.js';
+import type { GroupFacts } from '../control/frames.js';
+import { invalidOption } from '../errors.js';
+import type { ReceiverLink } from './receiver-link.js';
+
+/** Where the sender is, as its receivers see it. */
+export interface OwnAddress {
+  /** To listen on. */
+  readonly localHost: string;
+  /** To be told to the others. */
+  readonly host: string;
+}
+
+/** @throws CastError ERR_RDMC_INVALID_OPTION where receivers could not reach each other */
+export function ownAddress(links: readonly ReceiverLink[], advertise: string | undefined): OwnAddress {
+  const inside = links.find(({ channel }) => isLoopbackHost(channel.remoteHost));
+  const outside = links.find(({ channel }) => !isLoopbackHost(channel.remoteHost));
+  if (inside && outside) {
+    throw invalidOption(
+      `to: ${outside.name} cannot reach ${inside.name}, which is on loopback; name that by this machine's address`,
+    );
+  }
+  const { localHost } = links[0]!.channel;
+  return { localHost, host: advertise ?? localHost };
+}
+
+/** The sender first, then the receivers in the order in which they were named; gives them their ids. */
+export function membersOf(own: OwnAddress, port: number, links: readonly ReceiverLink[]): Member[] {
+  const receivers = links.map((link, index) => {
+    link.id = SENDER_ID + 1 + index;
+    return { id: link.id, host: link.channel.remoteHost, port: link.meshPort };
+  });
+  return [{ id: SENDER_ID, host: own.host, port }, ...receivers];
+}
+
+export function groupFacts(
+  id: number,
+  links: readonly ReceiverLink[],
+  options: CheckedCastOptions,
+): GroupFacts {
+  const { algorithm, rack, blockSizeBytes } = options;
+  return {
+    id,
+    members: [SENDER_ID, ...links.map((link) => link.id)],
+    algorithm,
+    blockSizeBytes,
+    ...(rack !== undefined && { racks: [rack, ...links.map(({ target }) => target.rack!)] }),
+  };
+}
+
+/** One receiver under two names. @throws CastError ERR_RDMC_DUPLICATE_HOST */
+export function refuseTwins(links: readonly ReceiverLink[]): void {
+  const byInstance = new Map<string, ReceiverLink>();
+  for (const link of links) {
+    const instance = link.hello?.instance;
+    if (instance === undefined) continue;
+    const other = byInstance.get(instance);
+    if (other) throw duplicateHost(other.name, link.name);
+    byInstance.set(instance, link);
+  }
+}
+
+export function describeOwn({ host }: OwnAddress, port: number): string {
+  return describeAddress({ host, port });
+}

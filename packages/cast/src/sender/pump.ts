@@ -1,0 +1,87 @@
+import type { Group, RdmcNode } from '@rdmc/group';
+import { MESSAGE_BUFFERS } from '../constants.js';
+import type { ReaderThread } from './reader-thread.js';
+import type { TokenBucket } from './token-bucket.js';
+
+type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
+
+/**
+ * Moves messages from the reader's thread to a group. A few buffers go round: filled by the reader, sent by the group,
+ * filled again. Nothing here is done per block or byte.
+ */
+export class Pump {
+  /** Messages sent and let go of, whatever group sent them. */
+  sentMessages = 0;
+  /** Messages of the whole stream, once its end has been read. */
+  messages: number | undefined;
+  /** Bytes of contents up to the end of each message made so far; entry 0 is 0. */
+  readonly contentBytes: number[] = [0];
+  /** Sends that the group has not let go of. */
+  outstanding = 0;
+  readonly #regions: Region[] = [];
+  #next = 0;
+  #stopped = false;
+
+  constructor(
+    private readonly reader: ReaderThread,
+    private readonly bucket: TokenBucket,
+    private readonly messageBytes: number,
+    /** Messages before this one will not be asked for again. */
+    private readonly forgetBelow: () => number,
+  ) {}
+
+  async allocate(node: RdmcNode): Promise<void> {
+    for (let number = 0; number < MESSAGE_BUFFERS; number += 1) {
+      this.#regions.push(await node.allocate(this.messageBytes));
+    }
+  }
+
+  /** Sends the messages from `first` to the last one. Rejects as the group fails, when no buffer is in use any more. */
+  async run(group: Group, first: number): Promise<void> {
+    this.#next = first;
+    this.#stopped = false;
+    const lanes = await Promise.allSettled(this.#regions.map((region) => this.#lane(group, region)));
+    for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason;
+  }
+
+  /**
+   * One buffer, again and again. The reader answers in order and the bucket lets pass in order, so that messages are
+   * sent in order though several lanes wait.
+   */
+  async #lane(group: Group, region: Region): Promise<void> {
+    try {
+      while (!this.#stopped) {
+        const sequence = this.#next++;
+        const filled = await this.reader.fill({
+          region: region.handle,
+          lengthBytes: this.messageBytes,
+          sequence,
+          forgetBelow: this.forgetBelow(),
+        });
+        if (filled.bytes === 0) return;
+        this.contentBytes[sequence + 1] = filled.contentBytes;
+        if (filled.last) this.#end(sequence + 1);
+        await this.bucket.take(filled.bytes, group.signal);
+        await this.#send(group, region, filled.bytes);
+        this.sentMessages = Math.max(this.sentMessages, sequence + 1);
+      }
+    } catch (error) {
+      this.#stopped = true;
+      throw error;
+    }
+  }
+
+  #end(messages: number): void {
+    this.messages = messages;
+    this.#stopped = true;
+  }
+
+  async #send(group: Group, region: Region, lengthBytes: number): Promise<void> {
+    this.outstanding += 1;
+    try {
+      await group.send({ region, offset: 0, lengthBytes });
+    } finally {
+      this.outstanding -= 1;
+    }
+  }
+}

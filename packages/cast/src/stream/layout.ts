@@ -1,0 +1,94 @@
+/**
+ * The stream: what the messages of a cast carry. Every message is whole by itself: a header, and records behind it
+ * without gaps. All integers are little endian.
+ *
+ * Message header
+ *
+ *   byte  0       4         6      8          16             24         28
+ *         +-------+---------+------+----------+--------------+----------+--------+----------
+ *         | magic | version | zero | sequence | payloadBytes | records  | crc32  | records…
+ *         | RDMC  |   u16   | u16  |   u64    |     u64      |   u32    |  u32   |
+ *         +-------+---------+------+----------+--------------+----------+--------+----------
+ *   sequence counts the messages of the cast from 0; payloadBytes is what follows the header; crc32 (zlib) is that of
+ *   the 28 bytes before it.
+ *
+ * Record
+ *
+ *   byte  0        4      5      8            12          16            16 + fieldBytes
+ *         +--------+------+------+------------+-----------+-------------+------------
+ *         | crc32  | type | zero | fieldBytes | dataBytes | fields…     | data…
+ *         |  u32   |  u8  | 3 B  |    u32     |    u32    |             |
+ *         +--------+------+------+------------+-----------+-------------+------------
+ *   crc32 is that of bytes 4 to 16 + fieldBytes. Data is not covered by it: the SHA-256 of the file covers that.
+ *   Only DATA has data.
+ *
+ *   type              fields
+ *    1 DIRECTORY      u32 index | u32 mode | time | path
+ *    2 FILE_BEGIN     u32 index | u32 mode | time | u64 size | path
+ *    3 DATA           u32 index | u32 zero | u64 offset                      data: the file's bytes from offset on
+ *    4 HOLE           u32 index | u32 zero | u64 offset | u64 length         zeros, which need not be written
+ *    5 FILE_END       u32 index | u32 status | SHA-256 of the whole file     (zeros unless status is 0)
+ *    6 SYMBOLIC_LINK  u32 index | u32 pathBytes | time | path | target
+ *    7 HARD_LINK      u32 index | u32 targetIndex | u32 pathBytes | u32 zero | path | path of the entry it is linked to
+ *    8 STREAM_END     u32 files | u32 directories | u32 symbolicLinks | u32 hardLinks | u64 bytes
+ *
+ *   time   is i64 seconds | u32 nanoseconds | u32 zero: the modification time
+ *   mode   is the permission bits
+ *   path   is raw bytes, components joined by '/', without one at either end
+ *   status is 0 where the file is whole, 1 where it changed while it was read, 2 where it could not be read on; then
+ *          what came of it is worth nothing
+ *
+ * Indices grow from entry to entry; an entry that could not be opened has none in the stream. DATA and HOLE of a file
+ * follow each other without gaps or overlaps, between its FILE_BEGIN and its FILE_END, with nothing else in between.
+ * A FILE_END with status 1 or 2 may also come again, or without a beginning: after survivors have regrouped, a file
+ * that has changed meanwhile is given up in every message it was part of.
+ */
+export const MAGIC = 0x434d_4452;
+
+export const MESSAGE_HEADER_BYTES = 32;
+export const VERSION_AT = 4;
+export const HEADER_ZERO_AT = 6;
+export const SEQUENCE_AT = 8;
+export const PAYLOAD_AT = 16;
+export const RECORDS_AT = 24;
+export const HEADER_CRC_AT = 28;
+
+export const RECORD_HEADER_BYTES = 16;
+export const TYPE_AT = 4;
+export const FIELD_BYTES_AT = 8;
+export const DATA_BYTES_AT = 12;
+
+export const TIME_BYTES = 16;
+export const DIGEST_BYTES = 32;
+
+/** Bytes of the fields of each type, without paths. */
+export const FixedBytes = {
+  DIRECTORY: 8 + TIME_BYTES,
+  FILE_BEGIN: 8 + TIME_BYTES + 8,
+  DATA: 16,
+  HOLE: 24,
+  FILE_END: 8 + DIGEST_BYTES,
+  SYMBOLIC_LINK: 8 + TIME_BYTES,
+  HARD_LINK: 16,
+  STREAM_END: 24,
+} as const;
+
+export const RecordType = {
+  DIRECTORY: 1,
+  FILE_BEGIN: 2,
+  DATA: 3,
+  HOLE: 4,
+  FILE_END: 5,
+  SYMBOLIC_LINK: 6,
+  HARD_LINK: 7,
+  STREAM_END: 8,
+} as const;
+
+export const FileStatus = { WHOLE: 0, CHANGED: 1, UNREADABLE: 2 } as const;
+export type FileStatusValue = (typeof FileStatus)[keyof typeof FileStatus];
+
+/**
+ * Kept free in a message that is made for the first time. Made again, it may carry the end of a file that was given
+ * up since, in place of less than that end takes: at most of the first and of the last file in it.
+ */
+export const REPLAY_SLACK_BYTES = 128;

@@ -1,0 +1,56 @@
+import { MAX_NAME_BYTES, MAX_PATH_BYTES, TEMPORARY_PREFIX } from '../constants.js';
+import { CastError } from '../errors.js';
+
+const SLASH = 0x2f;
+const DOT = 0x2e;
+
+/**
+ * Checks a path that came from outside: what passes cannot leave the directory it is put under, as long as no
+ * symbolic link is followed. @throws CastError ERR_RDMC_UNSAFE_PATH
+ */
+export function checkPath(path: Buffer): void {
+  if (path.length === 0 || path.length > MAX_PATH_BYTES) {
+    throw unsafe(path, `it has ${path.length} bytes; 1 to ${MAX_PATH_BYTES} are possible`);
+  }
+  if (path.includes(0)) throw unsafe(path, 'it contains a zero byte');
+  for (const name of componentsOf(path)) checkName(path, name);
+  // Temporary files of casts under way lie under such a name.
+  if (path.toString('latin1').startsWith(TEMPORARY_PREFIX)) {
+    throw unsafe(path, `names that begin with ${TEMPORARY_PREFIX} are kept for temporary files`);
+  }
+}
+
+function checkName(path: Buffer, name: Buffer): void {
+  if (name.length === 0) throw unsafe(path, 'a component is empty, or it is absolute');
+  if (name.length > MAX_NAME_BYTES) throw unsafe(path, `a component has more than ${MAX_NAME_BYTES} bytes`);
+  const dots = name.length <= 2 && name.every((byte) => byte === DOT);
+  if (dots) throw unsafe(path, `a component is '${name.toString()}'`);
+}
+
+function unsafe(path: Buffer, reason: string): CastError {
+  return new CastError('ERR_RDMC_UNSAFE_PATH', `the path ${shown(path)} is refused: ${reason}`);
+}
+
+/** Views of the parts between slashes. */
+export function componentsOf(path: Buffer): Buffer[] {
+  const components: Buffer[] = [];
+  let start = 0;
+  for (;;) {
+    const end = path.indexOf(SLASH, start);
+    if (end === -1) {
+      components.push(path.subarray(start));
+      return components;
+    }
+    components.push(path.subarray(start, end));
+    start = end + 1;
+  }
+}
+
+/** For people: control characters and what is no UTF-8 are replaced, and it is clipped. */
+export function shown(path: Uint8Array, limit = 200): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+  const text = Buffer.from(path)
+    .toString('utf8')
+    .replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
+  return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
+}

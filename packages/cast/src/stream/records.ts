@@ -1,0 +1,89 @@
+import type { FileStatusValue } from './layout.js';
+
+/** A modification time, kept apart so that no nanosecond is rounded away. */
+export interface Timestamp {
+  /** Since 1970; negative before. */
+  readonly seconds: number;
+  /** 0 to 999,999,999. */
+  readonly nanoseconds: number;
+}
+
+export interface DirectoryRecord {
+  readonly type: 'directory';
+  readonly index: number;
+  readonly mode: number;
+  readonly time: Timestamp;
+  readonly path: Buffer;
+}
+
+export interface FileBeginRecord {
+  readonly type: 'fileBegin';
+  readonly index: number;
+  readonly mode: number;
+  readonly time: Timestamp;
+  readonly size: number;
+  readonly path: Buffer;
+}
+
+/** `data` is a view of the message, not a copy. */
+export interface DataRecord {
+  readonly type: 'data';
+  readonly index: number;
+  readonly offset: number;
+  readonly data: Buffer;
+}
+
+export interface HoleRecord {
+  readonly type: 'hole';
+  readonly index: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface FileEndRecord {
+  readonly type: 'fileEnd';
+  readonly index: number;
+  readonly status: FileStatusValue;
+  readonly digest: Buffer;
+}
+
+export interface SymbolicLinkRecord {
+  readonly type: 'symbolicLink';
+  readonly index: number;
+  readonly time: Timestamp;
+  readonly path: Buffer;
+  readonly target: Buffer;
+}
+
+export interface HardLinkRecord {
+  readonly type: 'hardLink';
+  readonly index: number;
+  readonly targetIndex: number;
+  readonly path: Buffer;
+  readonly targetPath: Buffer;
+}
+
+/** What the sender has put into the stream; what it could not read is not counted. */
+export interface StreamTotals {
+  /** Files begun, those given up later included. */
+  readonly files: number;
+  readonly directories: number;
+  readonly symbolicLinks: number;
+  readonly hardLinks: number;
+  /** Sizes of the files that are whole, added up. */
+  readonly bytes: number;
+}
+
+export interface StreamEndRecord extends StreamTotals {
+  readonly type: 'streamEnd';
+}
+
+export type StreamRecord =
+  | DirectoryRecord
+  | FileBeginRecord
+  | DataRecord
+  | HoleRecord
+  | FileEndRecord
+  | SymbolicLinkRecord
+  | HardLinkRecord
+  | StreamEndRecord;

@@ -1,0 +1,95 @@
+import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
+import { CastError, type CastErrorCode, codeOf, messageOf } from './errors.js';
+
+/**
+ * Calls from the application's thread to a worker that does blocking work. They are done one after the other, in
+ * the order in which they were made.
+ */
+interface Call {
+  readonly id: number;
+  readonly name: string;
+  readonly argument: unknown;
+}
+
+interface Answer {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+/** What a worker offers: functions of one argument each. */
+// biome-ignore lint/suspicious/noExplicitAny: an argument's type is known only to the function
+export type Calls = { [name: string]: (argument: any) => unknown };
+
+/** How long a worker in a system call may take to end. One that hangs on a dead disk is left behind. */
+const TERMINATE_TIMEOUT_MS = 2_000;
+
+/** The application's end. */
+export class CallingThread<C extends Calls> {
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  #nextId = 0;
+  #dead: Error | undefined;
+
+  constructor(module: URL, workerData?: unknown) {
+    this.#worker = new Worker(module, { workerData });
+    this.#worker.on('message', (answer: Answer) => this.#settle(answer));
+    this.#worker.on('error', (error) => this.#die(error));
+    this.#worker.on('exit', () => this.#die(new CastError('ERR_RDMC_ABORTED', 'its thread has ended')));
+  }
+
+  /** @throws CastError with the code of what the function threw */
+  call<N extends keyof C & string>(
+    name: N,
+    argument: Parameters<C[N]>[0],
+  ): Promise<Awaited<ReturnType<C[N]>>> {
+    if (this.#dead) return Promise.reject(this.#dead);
+    const id = this.#nextId++;
+    const answered = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
+    this.#worker.postMessage({ id, name, argument } satisfies Call);
+    return answered as Promise<Awaited<ReturnType<C[N]>>>;
+  }
+
+  /** Ends the thread; calls that are not done reject. */
+  async end(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise((resolve) => {
+      timer = setTimeout(resolve, TERMINATE_TIMEOUT_MS);
+    });
+    this.#worker.unref();
+    await Promise.race([this.#worker.terminate(), limit]);
+    clearTimeout(timer);
+  }
+
+  #settle({ id, result, error }: Answer): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (error === undefined) pending?.resolve(result);
+    else pending?.reject(new CastError(error.code as CastErrorCode, error.message));
+  }
+
+  #die(error: Error): void {
+    this.#dead ??= error;
+    for (const pending of this.#pending.values()) pending.reject(this.#dead);
+    this.#pending.clear();
+  }
+}
+
+/** The worker's end: does every call at once, without a break. */
+export function answerCalls(calls: Calls, port: MessagePort = parentPort!): void {
+  port.on('message', ({ id, name, argument }: Call) => {
+    const answer = (() => {
+      try {
+        return { id, result: calls[name]!(argument) };
+      } catch (error) {
+        return { id, error: { code: codeOf(error) ?? 'ERR_RDMC_WORKER', message: messageOf(error) } };
+      }
+    })();
+    port.postMessage(answer satisfies Answer);
+  });
+}

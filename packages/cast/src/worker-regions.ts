@@ -1,0 +1,21 @@
+import { attachDevice, attachRegion, type Device } from '@rdmc/verbs';
+
+/** In a worker: the memory of messages, which the application's thread owns, by the handles of its regions. */
+export class WorkerRegions {
+  readonly #buffers = new Map<number, Buffer>();
+  readonly #device: Device;
+
+  constructor(deviceHandle: number) {
+    this.#device = attachDevice(deviceHandle);
+  }
+
+  buffer(handle: number, lengthBytes: number): Buffer {
+    let buffer = this.#buffers.get(handle);
+    if (buffer === undefined) {
+      const view = attachRegion(this.#device, handle).view();
+      buffer = Buffer.from(view.buffer, view.byteOffset, view.length);
+      this.#buffers.set(handle, buffer);
+    }
+    return buffer.subarray(0, lengthBytes);
+  }
+}

@@ -1,0 +1,121 @@
+import { closeSync, constants, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { MAX_OPEN_DIRECTORIES } from '../constants.js';
+import { CastError, codeOf } from '../errors.js';
+import { componentsOf, shown } from '../stream/paths.js';
+import { within } from './descriptor-paths.js';
+
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** Of directories that are made: only the owner, until their own mode is set at the end. */
+const FIRST_MODE = 0o700;
+
+/** A name in an open directory. The descriptor is the tree's, and good until its next call. */
+export interface Place {
+  readonly directory: number;
+  readonly name: Buffer;
+}
+
+/**
+ * Directories below one that is open, each reached from its parent without following a symbolic link. The last used
+ * ones stay open.
+ */
+export class DirectoryTree {
+  /** By path, the least recently used first. */
+  readonly #open = new Map<string, number>();
+
+  constructor(private readonly root: number) {}
+
+  /** Where an entry goes: its directory is opened, and made where it is missing. @throws CastError, or of the system */
+  place(path: Buffer): Place {
+    const slash = path.lastIndexOf(0x2f);
+    const directory = slash === -1 ? this.root : this.open(path.subarray(0, slash));
+    return { directory, name: path.subarray(slash + 1) };
+  }
+
+  /**
+   * The descriptor of a directory.
+   * @throws CastError ERR_RDMC_UNSAFE_PATH where a symbolic link is on the way, ERR_RDMC_PATH_CONFLICT where something else is
+   */
+  open(path: Buffer): number {
+    const known = this.#use(path.toString('latin1'));
+    if (known !== undefined) return known;
+    let descriptor = this.root;
+    let end = -1;
+    for (const name of componentsOf(path)) {
+      end += 1 + name.length;
+      descriptor = this.#step(path.subarray(0, end), descriptor, name);
+    }
+    return descriptor;
+  }
+
+  close(): void {
+    for (const descriptor of this.#open.values()) closeSync(descriptor);
+    this.#open.clear();
+  }
+
+  #step(path: Buffer, parent: number, name: Buffer): number {
+    const key = path.toString('latin1');
+    const known = this.#use(key);
+    if (known !== undefined) return known;
+    const descriptor = openDirectory(path, within(parent, name));
+    this.#open.set(key, descriptor);
+    if (this.#open.size > MAX_OPEN_DIRECTORIES) this.#closeOldest(parent);
+    return descriptor;
+  }
+
+  #use(key: string): number | undefined {
+    const descriptor = this.#open.get(key);
+    if (descriptor === undefined) return undefined;
+    this.#open.delete(key);
+    this.#open.set(key, descriptor);
+    return descriptor;
+  }
+
+  #closeOldest(except: number): void {
+    for (const [key, descriptor] of this.#open) {
+      if (descriptor === except) continue;
+      this.#open.delete(key);
+      closeSync(descriptor);
+      return;
+    }
+  }
+}
+
+function openDirectory(path: Buffer, place: Buffer): number {
+  try {
+    return openSync(place, OPEN_FLAGS);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return makeDirectory(path, place);
+    throw classified(path, place, error);
+  }
+}
+
+function makeDirectory(path: Buffer, place: Buffer): number {
+  try {
+    mkdirSync(place, { mode: FIRST_MODE });
+  } catch (error) {
+    // Another cast may have made it meanwhile.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+  try {
+    return openSync(place, OPEN_FLAGS);
+  } catch (error) {
+    throw classified(path, place, error);
+  }
+}
+
+function classified(path: Buffer, place: Buffer, error: unknown): unknown {
+  const code = codeOf(error);
+  if (code !== 'ELOOP' && code !== 'ENOTDIR') return error;
+  const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() ?? true;
+  return isLink
+    ? new CastError(
+        'ERR_RDMC_UNSAFE_PATH',
+        `${shown(path)} is a symbolic link in the receiving directory, and links are not followed; remove it`,
+        { cause: error },
+      )
+    : new CastError(
+        'ERR_RDMC_PATH_CONFLICT',
+        `${shown(path)} is no directory in the receiving directory; move it away and cast again`,
+        { cause: error },
+      );
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  ftruncateSync,
+  futimesSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { CHUNK_BYTES } from '../constants.js';
+import { CastError } from '../errors.js';
+import type { FileBeginRecord, Timestamp } from '../stream/records.js';
+import { within } from './descriptor-paths.js';
+import type { Place } from './directory-tree.js';
+
+const OPEN_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const ZEROS = Buffer.alloc(CHUNK_BYTES);
+
+/** A file on its way: it lies under a temporary name until it is whole. */
+export class FileSink {
+  readonly #fd: number;
+  readonly #hash = createHash('sha256');
+  #offset = 0;
+  #endsInHole = false;
+
+  /** @throws of the system */
+  constructor(
+    readonly begin: FileBeginRecord,
+    private readonly temporary: Buffer,
+    private readonly active: () => void,
+  ) {
+    this.#fd = openSync(temporary, OPEN_FLAGS, 0o600);
+  }
+
+  /** @throws of the system; nothing is kept of a file that failed: call `discard` */
+  write(data: Buffer): void {
+    for (let at = 0; at < data.length; at += CHUNK_BYTES) {
+      const chunk = data.subarray(at, at + CHUNK_BYTES);
+      this.#hash.update(chunk);
+      this.#writeAll(chunk, this.#offset + at);
+      this.active();
+    }
+    this.#offset += data.length;
+    this.#endsInHole = false;
+  }
+
+  skip(length: number): void {
+    for (let at = 0; at < length; at += CHUNK_BYTES) {
+      this.#hash.update(ZEROS.subarray(0, Math.min(CHUNK_BYTES, length - at)));
+      this.active();
+    }
+    this.#offset += length;
+    this.#endsInHole = true;
+  }
+
+  /** Gives it its name, if it is what was sent. @throws CastError ERR_RDMC_HASH_MISMATCH, or of the system */
+  commit(digest: Buffer, place: () => Place): void {
+    if (!this.#hash.digest().equals(digest)) {
+      throw new CastError(
+        'ERR_RDMC_HASH_MISMATCH',
+        'its SHA-256 is not that of the file sent; cast it again',
+      );
+    }
+    if (this.#endsInHole) ftruncateSync(this.#fd, this.#offset);
+    fchmodSync(this.#fd, this.begin.mode);
+    const time = secondsOf(this.begin.time);
+    futimesSync(this.#fd, time, time);
+    const { directory, name } = place();
+    renameSync(this.temporary, within(directory, name));
+    closeSync(this.#fd);
+  }
+
+  discard(): void {
+    closeSync(this.#fd);
+    unlinkSync(this.temporary);
+  }
+
+  #writeAll(chunk: Buffer, offset: number): void {
+    let done = 0;
+    while (done < chunk.length) done += writeSync(this.#fd, chunk, done, chunk.length - done, offset + done);
+  }
+}
+
+/** For functions of `fs`, which take seconds and keep microseconds. */
+export function secondsOf({ seconds, nanoseconds }: Timestamp): number {
+  return seconds + nanoseconds / 1e9;
+}

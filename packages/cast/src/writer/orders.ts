@@ -1,0 +1,11 @@
+export interface OpenOrder {
+  readonly directory: string;
+  readonly castId: string;
+}
+
+export interface StoreOrder {
+  /** Handle of the region, and the bytes of the message in it. */
+  readonly region: number;
+  readonly lengthBytes: number;
+  readonly sequence: number;
+}

@@ -1,0 +1,72 @@
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmdirSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { TEMPORARY_PREFIX } from '../constants.js';
+import { codeOf } from '../errors.js';
+import { within } from './descriptor-paths.js';
+import { describeOwner, OWNER_FILE } from './owner.js';
+
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/** Where the files of one cast lie until they are whole: in the receiving directory, so that renaming is atomic. */
+export class TemporaryDirectory {
+  readonly #name: string;
+  readonly descriptor: number;
+  #removed = false;
+
+  /** @throws of the system */
+  constructor(
+    private readonly root: number,
+    castId: string,
+  ) {
+    this.#name = `${TEMPORARY_PREFIX}${castId}`;
+    mkdirSync(within(root, this.#name), { mode: 0o700 });
+    try {
+      this.descriptor = openSync(within(root, this.#name), OPEN_FLAGS);
+    } catch (error) {
+      rmdirSync(within(root, this.#name));
+      throw error;
+    }
+    try {
+      writeFileSync(within(this.descriptor, OWNER_FILE), describeOwner(), { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      this.remove();
+      throw error;
+    }
+  }
+
+  /** The path of a temporary file. */
+  file(index: number): Buffer {
+    return within(this.descriptor, String(index));
+  }
+
+  /** Idempotent. @throws of the system, where something cannot be removed */
+  remove(): void {
+    if (this.#removed) return;
+    this.#removed = true;
+    try {
+      emptyAndRemove(this.root, this.#name, this.descriptor);
+    } finally {
+      closeSync(this.descriptor);
+    }
+  }
+}
+
+/** Removes a temporary directory, which has files only. */
+export function emptyAndRemove(root: number, name: string, descriptor: number): void {
+  for (const file of readdirSync(`/proc/self/fd/${descriptor}/`, 'buffer')) {
+    try {
+      unlinkSync(within(descriptor, file));
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    }
+  }
+  rmdirSync(within(root, name));
+}
