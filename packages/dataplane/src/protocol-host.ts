@@ -74,6 +74,10 @@ export class ProtocolHost {
     for (const protocol of this.#turning) protocol.onTurn!();
   };
 
+  /** Whether a solicited completion is the next thing that any protocol can do something with. */
+  readonly waitsForSolicited = (): boolean =>
+    this.#protocols.every((protocol) => protocol.waitsForSolicited?.() ?? false);
+
   readonly ringDoorbell = (): void => {
     if (this.parts.submission.pending > 0) this.parts.submission.flush();
   };

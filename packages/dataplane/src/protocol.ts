@@ -51,6 +51,12 @@ export interface Protocol {
   onCommand(kind: number, requestId: number, payload: Uint8Array): void;
   /** After the commands and completions of a turn and before its doorbell. */
   onTurn?(): void;
+  /**
+   * Asked before the worker goes to sleep: whether nothing can go on here before a *solicited* completion (one
+   * whose sender asked for an event, or an error). If all protocols say so, the completions of this side's own
+   * requests wait, without waking the worker, until something else does.
+   */
+  waitsForSolicited?(): boolean;
   /** The data plane closes. The loop goes on turning until the promise resolves. */
   stop?(): void | Promise<void>;
 }

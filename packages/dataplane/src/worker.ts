@@ -79,7 +79,7 @@ async function main(input: WorkerInput): Promise<void> {
     outbox,
     policy: new PollPolicy(input.windowMs, performance.now()),
     pollBatch: completionQueue.pollBatch,
-    armChannel: () => completionQueue.arm(),
+    armChannel: () => completionQueue.arm({ solicitedOnly: host.waitsForSolicited() }),
     yieldProcessor,
     signalApplication,
     dispatchCompletions: host.dispatchCompletions,

@@ -6,7 +6,8 @@ import { type GroupPort, ProtocolViolation } from './port.js';
  * Readiness in both directions (`ready_for_block` of RDMC, DSN 2018, section 4.2).
  *
  * Outgoing: after receives were posted for a neighbour, their cumulative count modulo 2^32 goes to it in one
- * announcement. Several receives posted in one turn share one.
+ * announcement. While a neighbour may still send some blocks, further receives wait until they are a batch: an
+ * announcement costs a wake-up on the other side. One that has nothing left to send into hears at once.
  *
  * Incoming: a block may go to a neighbour while its count is ahead of what was sent to it.
  *
@@ -16,6 +17,10 @@ import { type GroupPort, ProtocolViolation } from './port.js';
 export class Announcements {
   readonly #posted: Uint32Array;
   readonly #told: Uint32Array;
+  /** Blocks that came from each neighbour. */
+  readonly #arrived: Uint32Array;
+  /** Receives that share an announcement: half of a neighbour's part of the window. */
+  readonly #batch: number;
   /** Announcements posted, and those known to have completed, per neighbour. */
   readonly #sent: Uint32Array;
   readonly #confirmed: Uint32Array;
@@ -31,6 +36,8 @@ export class Announcements {
   ) {
     this.#posted = new Uint32Array(pairs);
     this.#told = new Uint32Array(pairs);
+    this.#arrived = new Uint32Array(pairs);
+    this.#batch = Math.max(1, Math.floor(receiveWindow / (2 * pairs)));
     this.#sent = new Uint32Array(pairs);
     this.#confirmed = new Uint32Array(pairs);
     this.#heard = new Uint32Array(pairs);
@@ -41,6 +48,11 @@ export class Announcements {
   /** A data receive was posted for `pair`. */
   posted(pair: number): void {
     this.#posted[pair]! += 1;
+  }
+
+  /** A block came from `pair`. */
+  arrived(pair: number): void {
+    this.#arrived[pair]! += 1;
   }
 
   /** A block was sent to `pair`. */
@@ -82,12 +94,26 @@ export class Announcements {
     }
   }
 
-  /** Tells every neighbour what it does not know yet. */
+  /** Whether something could be told once an announcement of this member's own has completed. */
+  get waitsForOwn(): boolean {
+    for (let pair = 0; pair < this.pairs; pair += 1) {
+      if (this.#told[pair] !== this.#posted[pair] && this.#isFull(pair)) return true;
+    }
+    return false;
+  }
+
+  #isFull(pair: number): boolean {
+    return (this.#sent[pair]! - this.#confirmed[pair]!) >>> 0 >= CONTROL_SEND_DEPTH;
+  }
+
+  /** Tells every neighbour what it needs to know. */
   tell(): void {
     for (let pair = 0; pair < this.pairs; pair += 1) {
-      if (this.#told[pair] === this.#posted[pair]) continue;
+      const news = (this.#posted[pair]! - this.#told[pair]!) >>> 0;
+      const known = (this.#told[pair]! - this.#arrived[pair]!) >>> 0;
+      if (news === 0 || (news < this.#batch && known >= this.#batch)) continue;
       // The queue of announcements is full: its oldest completion comes, and with it another turn.
-      if ((this.#sent[pair]! - this.#confirmed[pair]!) >>> 0 >= CONTROL_SEND_DEPTH) continue;
+      if (this.#isFull(pair)) continue;
       this.#told[pair] = this.#posted[pair]!;
       this.#sent[pair]! += 1;
       const number = this.#sent[pair]!;

@@ -52,6 +52,13 @@ export class GroupProtocol implements Protocol {
     this.#active.length = 0;
   }
 
+  waitsForSolicited(): boolean {
+    for (const group of this.#groups.values()) {
+      if (!group.waitsForNeighbours) return false;
+    }
+    return true;
+  }
+
   async stop(): Promise<void> {
     await Promise.all([...this.#groups.values()].map((group) => group.abort()));
     this.#groups.clear();

@@ -89,6 +89,14 @@ export class GroupMachine {
     return this.#open.length;
   }
 
+  /**
+   * Whether completions of this member's own requests can wait: nothing goes on before a block or an announcement
+   * of a neighbour, or a command, comes.
+   */
+  get waitsForNeighbours(): boolean {
+    return !this.#sendSide.waitsForOwn && !this.#announcements.waitsForOwn;
+  }
+
   get outstandingSends(): number {
     return this.#sendSide.outstanding;
   }

@@ -6,6 +6,9 @@ import type { PairAddress } from '../records.js';
 /** What a work request was for: the high word of its id. The low word is a slot or a number. */
 export const Purpose = { RECEIVE: 1, SEND: 2, ANNOUNCEMENT: 3, HEAR: 4 } as const;
 
+/** A completion here, and an event there also where only solicited ones are waited for. */
+const FOR_BOTH_SIDES = WorkRequestFlag.SIGNALED | WorkRequestFlag.SOLICITED;
+
 const TWO_32 = 4_294_967_296;
 
 /** Takes what the completions of a neighbour's queue pairs say. */
@@ -63,7 +66,7 @@ export class PairQueues {
   beginSend(slot: number, block: number): void {
     const { submission } = this.context;
     const id = Purpose.SEND * TWO_32 + slot;
-    submission.begin(Opcode.SEND_WITH_IMM, this.#data.number, id, WorkRequestFlag.SIGNALED);
+    submission.begin(Opcode.SEND_WITH_IMM, this.#data.number, id, FOR_BOTH_SIDES);
     submission.immediate(block);
   }
 
@@ -74,7 +77,7 @@ export class PairQueues {
 
   announce(count: number, confirmAs: number): void {
     const { submission } = this.context;
-    const flags = confirmAs === 0 ? 0 : WorkRequestFlag.SIGNALED;
+    const flags = confirmAs === 0 ? WorkRequestFlag.SOLICITED : FOR_BOTH_SIDES;
     const id = Purpose.ANNOUNCEMENT * TWO_32 + confirmAs;
     submission.begin(Opcode.WRITE_WITH_IMM, this.#control.number, id, flags);
     submission.remote(0, 0);

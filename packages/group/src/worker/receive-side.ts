@@ -77,6 +77,7 @@ export class ReceiveSide {
     message ??= this.#begin(slot, immediate);
     this.#check(slot, message, immediate, bytes);
     message.markReceived(immediate);
+    this.announcements.arrived(this.#pairs[slot]!);
     this.#release(slot);
     const { counters } = this.config;
     counters[Counter.BLOCKS_RECEIVED]! += 1;

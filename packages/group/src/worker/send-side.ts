@@ -39,6 +39,13 @@ export class SendSide {
     return this.config.sendWindow - this.#freeCount;
   }
 
+  /** Whether the completion of a send could let anything go on: a further send, or the end of a message. */
+  get waitsForOwn(): boolean {
+    if (this.outstanding === 0) return false;
+    if (this.#cursor > 0 && this.open[0]!.received === this.open[0]!.blocks) return true;
+    return this.#freeCount === 0 && this.#mayPost();
+  }
+
   /** Posts what can be posted. */
   advance(): void {
     while (this.#cursor < this.open.length) {
@@ -75,6 +82,16 @@ export class SendSide {
   /** The first of the open messages was taken from the list. */
   shifted(): void {
     this.#cursor -= 1;
+  }
+
+  /** Whether the next send of the schedule lacks nothing but a slot. */
+  #mayPost(): boolean {
+    const message = this.open[this.#cursor];
+    if (!message) return false;
+    const { sends } = message.plan;
+    const index = message.sendsPosted;
+    if (!sends.has(index)) return true;
+    return message.has(sends.block(index)) && this.announcements.mayUse(sends.pair(index));
   }
 
   #post(message: OpenMessage, pair: number, block: number): void {

@@ -77,6 +77,11 @@ export class WorkerGroup implements GroupPort, PairListener {
     this.wantAdvance(this);
   }
 
+  /** Whether no completion of this member's own requests can let anything go on. */
+  get waitsForNeighbours(): boolean {
+    return this.#state === 'running' ? this.machine.waitsForNeighbours : this.#outstanding === 0;
+  }
+
   /** Posts what the machine's state allows; refusals of the device stop the group, not the worker. */
   advance(): void {
     this.wantsAdvance = false;

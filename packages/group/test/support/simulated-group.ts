@@ -49,6 +49,12 @@ export function randomSequence(seed: number): (bound: number) => number {
   };
 }
 
+/** A block or an announcement that came is solicited; what this member sent itself is not. */
+interface Completion {
+  readonly solicited: boolean;
+  readonly take: () => void;
+}
+
 const POISON = 0xee;
 
 /** One member with memory of its own; the machine's port to a wire on which every step is one event. */
@@ -63,7 +69,9 @@ class Member implements GroupPort {
   readonly sends: PostedSend[][];
   readonly announcements: Announcement[][];
   /** What its completion queue holds. */
-  readonly completions: (() => void)[] = [];
+  readonly completions: Completion[] = [];
+  /** It sleeps, and only a solicited completion wakes it. */
+  deaf = false;
   readonly wanted: number[] = [];
   readonly finishedMessages: number[] = [];
   /** Region of each message here. */
@@ -106,6 +114,17 @@ class Member implements GroupPort {
       },
       this,
     );
+  }
+
+  /** One turn of its worker: some completions, whatever they allow, and to sleep if there are no more. */
+  turn(most: number): void {
+    for (const { take } of this.completions.splice(0, most)) take();
+    this.machine.advance();
+    this.deaf = this.completions.length === 0 && this.machine.waitsForNeighbours;
+  }
+
+  get wakeful(): boolean {
+    return this.completions.length > 0 && (!this.deaf || this.completions.some(({ solicited }) => solicited));
   }
 
   allocate(bytes: number): number {
@@ -200,7 +219,7 @@ export function simulate(simulation: Simulation): Outcome {
     root.memory.set(content[number]!, address);
     root.machine.send(number, address, 1, sizeBytes, blockSizeBytes);
   });
-  for (const member of members) member.machine.advance();
+  for (const member of members) member.turn(0);
 
   let events = 0;
   for (;;) {
@@ -228,7 +247,7 @@ function eventsOf(member: Member, members: Member[], draw: (bound: number) => nu
     if (member.sends[pair]!.length > 0) events.push(() => deliverBlock(member, pair, peer));
     if (member.announcements[pair]!.length > 0) events.push(() => deliverAnnouncement(member, pair, peer));
   });
-  if (member.completions.length > 0) events.push(() => takeCompletions(member, 1 + draw(4)));
+  if (member.wakeful) events.push(() => member.turn(1 + draw(4)));
   if (member.wanted.length > 0) events.push(() => giveMemory(member, draw(member.wanted.length)));
   return events;
 }
@@ -244,8 +263,8 @@ function deliverBlock(from: Member, pair: number, to: Member): void {
   to.headers.set(from.headers.subarray(header, header + HEADER_WORDS), receive.slot * HEADER_WORDS);
   to.memory.set(from.memory.subarray(address, address + lengthBytes), receive.address);
   to.outstandingReceives -= 1;
-  to.completions.push(() => to.machine.blockArrived(receive.slot, block, HEADER_BYTES + lengthBytes));
-  from.completions.push(() => from.machine.sendCompleted(slot));
+  arrive(to, () => to.machine.blockArrived(receive.slot, block, HEADER_BYTES + lengthBytes));
+  complete(from, () => from.machine.sendCompleted(slot));
 }
 
 function deliverAnnouncement(from: Member, pair: number, to: Member): void {
@@ -253,13 +272,16 @@ function deliverAnnouncement(from: Member, pair: number, to: Member): void {
   const back = to.neighbours.indexOf(from.rank);
   if (to.controlReceives[back] === 0) throw new Error(`RNR: an announcement to ${to.rank} found no receive`);
   to.controlReceives[back]! -= 1;
-  to.completions.push(() => to.machine.announced(back, count));
-  if (confirmAs !== 0) from.completions.push(() => from.machine.announcementConfirmed(pair, confirmAs));
+  arrive(to, () => to.machine.announced(back, count));
+  if (confirmAs !== 0) complete(from, () => from.machine.announcementConfirmed(pair, confirmAs));
 }
 
-function takeCompletions(member: Member, most: number): void {
-  for (const completion of member.completions.splice(0, most)) completion();
-  member.machine.advance();
+function arrive(at: Member, take: () => void): void {
+  at.completions.push({ solicited: true, take });
+}
+
+function complete(at: Member, take: () => void): void {
+  at.completions.push({ solicited: false, take });
 }
 
 function giveMemory(member: Member, which: number): void {
@@ -267,5 +289,5 @@ function giveMemory(member: Member, which: number): void {
   const address = member.allocate(member.simulation.messages[message!]!.sizeBytes);
   member.regions[message!] = address;
   member.machine.place(message!, address, 1);
-  member.machine.advance();
+  member.turn(0);
 }
