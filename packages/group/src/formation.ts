@@ -27,7 +27,9 @@ export class Formation {
   readonly #creates = new Map<number, CreateMessage>();
   readonly #connected = new Set<number>();
   readonly #addresses = new Map<number, PairAddress>();
-  readonly #connections = new Map<number, Promise<void>>();
+  readonly #connections = new Map<number, Promise<string>>();
+  readonly #transports = new Set<string>();
+  #ownTransports: readonly string[] = [];
   /** Messages of members that are further already. */
   readonly early: [number, MemberMessage][] = [];
   #region: MemoryRegion | undefined;
@@ -41,6 +43,11 @@ export class Formation {
   ) {
     this.#agreement = agreementOf(options);
     this.#others = options.members.filter((id) => id !== environment.memberId);
+  }
+
+  /** What the blocks of the whole group travel by, once `run` has resolved. */
+  get transports(): readonly string[] {
+    return [...this.#transports].sort();
   }
 
   get maxBlockBytes(): number {
@@ -67,7 +74,8 @@ export class Formation {
       await this.#open(events);
       this.#introduce();
       await this.#orFail(this.#created.promise);
-      await this.#orFail(Promise.all(this.#connections.values()));
+      this.#ownTransports = await this.#orFail(Promise.all(this.#connections.values()));
+      this.#addTransports(this.#ownTransports);
       for (const to of this.#others) this.#sendConnected(to);
       this.#checkConnected();
       await this.#orFail(this.#connectedAll.promise);
@@ -134,6 +142,7 @@ export class Formation {
   #takeMember(from: number, message: MemberMessage): void {
     if (message.type === 'connected') {
       this.#connected.add(from);
+      this.#addTransports(message.transports);
       this.#checkConnected();
     } else if (message.type === 'failed') {
       this.memberLost(message.culprit, message.reason);
@@ -208,7 +217,17 @@ export class Formation {
   #sendConnected(to: number): void {
     const { id: group } = this.options;
     const { nonce } = this.#creates.get(to)!;
-    this.environment.directory.send(to, { type: 'connected', group, nonce: this.nonce, to: nonce });
+    this.environment.directory.send(to, {
+      type: 'connected',
+      group,
+      nonce: this.nonce,
+      to: nonce,
+      transports: [...new Set(this.#ownTransports)],
+    });
+  }
+
+  #addTransports(transports: readonly string[]): void {
+    for (const transport of transports) this.#transports.add(transport);
   }
 
   #checkConnected(): void {

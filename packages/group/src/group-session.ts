@@ -53,7 +53,7 @@ export class GroupSession implements Participant, WorkerEvents {
     this.#barrier = new CloseBarrier(members, memberId);
     this.#blame = new Blame(mesh, id);
     this.#formation = new Formation(environment, options, this.nonce, slot, this.#neighbourhood);
-    this.#sender = new RootSender(options, environment.device, link, slot.number);
+    this.#sender = new RootSender(options, environment.device, link, slot.number, () => this.transports);
     this.#voice = this.#voiceTo(new Map());
     this.#desk = new IncomingDesk(environment, options.incoming, {
       place: (message, address, lkey) => link.place(slot.number, message, address, lkey),
@@ -66,6 +66,11 @@ export class GroupSession implements Participant, WorkerEvents {
   /** Aborted with the group's end. */
   get ended(): AbortSignal {
     return this.#ended.signal;
+  }
+
+  /** What the blocks of the group travel by. */
+  get transports(): readonly string[] {
+    return this.#formation.transports;
   }
 
   /** Creates the group together with the other members. @throws GroupError; nothing is left then */

@@ -51,6 +51,11 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return this.members[0]!;
   }
 
+  /** What blocks travel by between members of this group: 'shm' (processes of one host), 'tcp', or both. */
+  get transports(): readonly string[] {
+    return this.#session.transports;
+  }
+
   /** Whether this member sends. */
   get isRoot(): boolean {
     return this.#session.isRoot;

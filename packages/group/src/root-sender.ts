@@ -17,6 +17,7 @@ export class RootSender {
     private readonly device: Device,
     link: WorkerLink,
     slot: number,
+    private readonly transports: () => readonly string[],
   ) {
     this.queue = new SendQueue((number, { region, offset, lengthBytes }) => {
       const address = region.address + offset;
@@ -33,7 +34,8 @@ export class RootSender {
 
   #blockSize(lengthBytes: number): number {
     const { blockSizeBytes, members } = this.options;
-    return blockSizeBytes === 'auto' ? automaticBlockSize(lengthBytes, members.length) : blockSizeBytes;
+    if (blockSizeBytes !== 'auto') return blockSizeBytes;
+    return automaticBlockSize(lengthBytes, members.length, this.transports());
   }
 
   #checkBlocks(lengthBytes: number): void {

@@ -3,7 +3,7 @@
  *
  *   type       from → to        fields besides type and group
  *   create     each → each      nonce, agreement, address (to neighbours: their queue pairs here, else null)
- *   connected  each → each      nonce, to
+ *   connected  each → each      nonce, to, transports    what the sender's queue pairs travel by: 'shm', 'tcp'
  *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
  *                               where the sender had not heard of the receiver's
  *   sent       root → each      nonce, to, messages    the root has closed after that many
@@ -46,6 +46,7 @@ interface Addressed {
 
 export interface ConnectedMessage extends Addressed {
   readonly type: 'connected';
+  readonly transports: readonly string[];
 }
 
 export interface SentMessage extends Addressed {
@@ -75,7 +76,7 @@ export type WireMessage = CreateMessage | AbandonMessage | MemberMessage;
 const REQUIRED: Record<WireMessage['type'], Record<string, string>> = {
   create: { nonce: 'string', agreement: 'object', address: 'object' },
   abandon: { nonce: 'string', code: 'string', reason: 'string' },
-  connected: { nonce: 'string', to: 'string' },
+  connected: { nonce: 'string', to: 'string', transports: 'object' },
   sent: { nonce: 'string', to: 'string', messages: 'number' },
   stored: { nonce: 'string', to: 'string' },
   failed: { nonce: 'string', to: 'string', culprit: 'number', code: 'string', reason: 'string' },
@@ -91,7 +92,12 @@ export function parseMessage(body: unknown): WireMessage | undefined {
     if (typeof fields[name] !== kind) return undefined;
   }
   if (type === 'create' && fields.agreement === null) return undefined;
+  if (type === 'connected' && !isListOfNames(fields.transports)) return undefined;
   return fields as unknown as WireMessage;
+}
+
+function isListOfNames(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= 8 && value.every((name) => typeof name === 'string');
 }
 
 export function parseVerdict(body: unknown): Verdict | undefined {

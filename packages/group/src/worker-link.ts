@@ -36,8 +36,9 @@ export class WorkerLink {
     return decodeJson(await this.#command(Command.PAIR, encodeJson({ group, pair })));
   }
 
-  async connect(group: number, pair: number, address: PairAddress): Promise<void> {
-    await this.#command(Command.CONNECT, encodeJson({ group, pair, address }));
+  /** Resolves with the transport: 'shm', 'tcp'. */
+  async connect(group: number, pair: number, address: PairAddress): Promise<string> {
+    return decodeJson(await this.#command(Command.CONNECT, encodeJson({ group, pair, address })));
   }
 
   async start(group: number): Promise<void> {

@@ -59,11 +59,14 @@ describe('blocks', () => {
 });
 
 describe('automatic block size', () => {
+  const members = fc.integer({ min: 2, max: 1000 });
+  const transports = fc.constantFrom(['shm'], ['tcp'], ['shm', 'tcp']);
+
   it('is a power of two within its limits, and never shrinks as messages grow', () => {
     fc.assert(
-      fc.property(fc.maxSafeNat(), fc.maxSafeNat(), fc.integer({ min: 2, max: 1000 }), (a, b, nodes) => {
+      fc.property(fc.maxSafeNat(), fc.maxSafeNat(), members, transports, (a, b, nodes, by) => {
         const [small, large] = [Math.min(a, b), Math.max(a, b)].map((size) =>
-          automaticBlockSize(size, nodes),
+          automaticBlockSize(size, nodes, by),
         );
         expect(small).toBeLessThanOrEqual(large!);
         expect(Math.log2(small!) % 1).toBe(0);
@@ -71,6 +74,13 @@ describe('automatic block size', () => {
         expect(large).toBeLessThanOrEqual(MOST_AUTO_BLOCK_BYTES);
       }),
     );
+  });
+
+  it('is smaller over a network, also where some members share a host', () => {
+    const inMemory = automaticBlockSize(64 * 2 ** 20, 8, ['shm']);
+    for (const by of [['tcp'], ['shm', 'tcp']]) {
+      expect(automaticBlockSize(64 * 2 ** 20, 8, by)).toBeLessThan(inMemory);
+    }
   });
 
   it('makes small messages one block', () => {
@@ -109,10 +119,29 @@ describe('plans', () => {
 });
 
 describe('announcements', () => {
+  it('come in batches while the neighbour may still send, and at once where it may not', () => {
+    const told: number[] = [];
+    const port = { announce: (_: number, count: number) => told.push(count) };
+    const announcements = new Announcements(port as unknown as GroupPort, createCounters(), 1, 8);
+    const post = (count: number): void => {
+      for (let i = 0; i < count; i += 1) announcements.posted(0);
+      announcements.tell();
+    };
+    post(4);
+    expect(told).toEqual([4]);
+    post(3);
+    expect(told).toEqual([4]);
+    announcements.arrived(0);
+    post(0);
+    expect(told).toEqual([4, 7]);
+    post(4);
+    expect(told).toEqual([4, 7, 11]);
+  });
+
   it('wait while their queue is full, and then say all at once', () => {
     const told: [number, number][] = [];
     const port = { announce: (_: number, count: number, confirm: number) => told.push([count, confirm]) };
-    const announcements = new Announcements(port as unknown as GroupPort, createCounters(), 1, 64);
+    const announcements = new Announcements(port as unknown as GroupPort, createCounters(), 1, 2);
     for (let i = 0; i < CONTROL_SEND_DEPTH + 10; i += 1) {
       announcements.posted(0);
       announcements.tell();

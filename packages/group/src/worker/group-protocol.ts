@@ -88,8 +88,8 @@ export class GroupProtocol implements Protocol {
     { group, pair, address }: { group: number; pair: number; address: PairAddress },
   ): Promise<void> {
     try {
-      await this.#groups.get(group)!.connect(pair, address);
-      this.context.reply(request);
+      const transport = await this.#groups.get(group)!.connect(pair, address);
+      this.context.reply(request, encodeJson(transport));
     } catch (error) {
       this.#fail(request, error);
     }

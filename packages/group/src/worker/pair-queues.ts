@@ -52,10 +52,11 @@ export class PairQueues {
     return { data: this.#data.address, control: this.#control.address };
   }
 
-  /** Receivers are always ready: an RNR is a broken rule, and ends the group. */
-  async connect(peer: PairAddress, retryTimeoutMs: number): Promise<void> {
+  /** Receivers are always ready: an RNR is a broken rule, and ends the group. Resolves with the transport. */
+  async connect(peer: PairAddress, retryTimeoutMs: number): Promise<string> {
     const options = { rnrRetries: 0, retryTimeoutMs };
     await Promise.all([this.#data.connect(peer.data, options), this.#control.connect(peer.control, options)]);
+    return this.#data.transport;
   }
 
   beginReceive(slot: number): void {

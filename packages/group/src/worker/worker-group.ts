@@ -68,7 +68,7 @@ export class WorkerGroup implements GroupPort, PairListener {
     return queues.address;
   }
 
-  connect(pair: number, peer: PairAddress): Promise<void> {
+  connect(pair: number, peer: PairAddress): Promise<string> {
     return this.#pairs[pair]!.connect(peer, this.setup.retryTimeoutMs);
   }
 
