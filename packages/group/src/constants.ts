@@ -15,9 +15,9 @@ export const MIN_BLOCK_BYTES = 1;
 export const MAX_BLOCK_BYTES = 1024 * MIB;
 
 /** Receives posted ahead in a group, over all neighbours together. */
-export const DEFAULT_RECEIVE_WINDOW = 8;
+export const DEFAULT_RECEIVE_WINDOW = 32;
 /** Blocks a member may be sending at once in a group. */
-export const DEFAULT_SEND_WINDOW = 2;
+export const DEFAULT_SEND_WINDOW = 4;
 export const MAX_WINDOW = 64;
 
 /** Messages a receiver works on at once; also its number of first-block buffers. */

@@ -35,9 +35,9 @@ export interface GroupOptions {
   readonly racks?: readonly RackId[];
   /** Gives memory for a message that begins to arrive (default: `node.allocate`). */
   readonly incoming?: IncomingHandler;
-  /** Receives posted ahead, over all neighbours together: 1 to 64, default 8. The same at all members. */
+  /** Receives posted ahead, over all neighbours together: 1 to 64, default 32. The same at all members. */
   readonly receiveWindow?: number;
-  /** Blocks this member sends at once: 1 to 64, default 2. */
+  /** Blocks this member sends at once: 1 to 64, default 4. */
   readonly sendWindow?: number;
   /**
    * How long a neighbour's device may be silent in the middle of a transfer before the group fails with it: 1 to
