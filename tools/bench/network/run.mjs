@@ -6,14 +6,20 @@ import { createLab } from '@rdmc/netlab';
 import { say, table } from './tools.mjs';
 
 const CASES = {
-  large: { about: 'one object of 64, 8 and 256 MiB to n hosts: groups, cast, nc | tee, Open MPI' },
+  large: 'one object of 64, 8 and 256 MiB to n hosts: groups, cast, nc | tee, udpcast, Open MPI',
+  'slow-link': 'one path at half the rate: what is left, beside the formula of the paper',
+  stopped: 'one member stopped for 100 ms: by how much the whole is later',
+  racks: '4 racks of 4 behind shared uplinks: hybrid beside flat schedules',
+  concurrent: '1, n/2 and n overlapping groups at once: bandwidth in all, and its spread',
+  cpu: 'CPU seconds per GiB and member, and memory: groups, cast, nc | tee, udpcast, scp in a loop',
+  'small-files': '20,000 small files: cast, tar | nc',
 };
 
 const HELP = `usage: node tools/bench/network/run.mjs CASE [options]
 
 Cases:
 ${Object.entries(CASES)
-  .map(([name, { about }]) => `  ${name.padEnd(12)}  ${about}`)
+  .map(([name, about]) => `  ${name.padEnd(12)}  ${about}`)
   .join('\n')}
 
 Options:

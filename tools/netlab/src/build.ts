@@ -22,7 +22,7 @@ function switchLines(plan: Plan): string[] {
 function hostLines(host: PlannedHost): string[] {
   return [
     'link set lo up',
-    `addr add ${ipv4WithBits(host)} dev ${HOST_INTERFACE}`,
+    `addr add ${ipv4WithBits(host)} brd + dev ${HOST_INTERFACE}`,
     // Nobody else can have the address: without the check it can be used at once.
     `addr add ${ipv6WithBits(host)} dev ${HOST_INTERFACE} nodad`,
     `link set ${HOST_INTERFACE} up`,

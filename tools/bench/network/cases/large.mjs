@@ -1,13 +1,11 @@
 // One large object to n hosts, beside everything that could do it, all rivals by turns in one lab.
-import { mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { createLab } from '@rdmc/netlab';
-import { Cluster } from '../cluster.mjs';
-import { digest, makeFile } from '../files.mjs';
 import { cast, haveCast } from '../rivals/cast.mjs';
 import { chainFile, fileAt } from '../rivals/chain.mjs';
 import * as mpi from '../rivals/mpi.mjs';
-import { have, MIB, median, round3, say, scratch } from '../tools.mjs';
+import { udpcast } from '../rivals/udpcast.mjs';
+import { have, MIB, median, round3, say } from '../tools.mjs';
+import { filesFor, withCluster } from '../with-lab.mjs';
 
 /** Size in MiB and numbers of hosts of the whole comparison. */
 const WHOLE = [
@@ -16,29 +14,9 @@ const WHOLE = [
   { mib: 256, members: [16] },
 ];
 
-/** A file in memory, and an empty folder for each host, made anew for each round. */
-function filesFor(hosts, bytes) {
-  const folder = scratch('large');
-  const source = join(folder.path, 'source');
-  makeFile(source, bytes);
-  const folderOf = (host) => join(folder.path, host);
-  const fresh = () => {
-    for (const host of hosts) {
-      rmSync(folderOf(host), { recursive: true, force: true });
-      mkdirSync(folderOf(host));
-    }
-  };
-  const check = async (nameOf) => {
-    const wanted = await digest(source);
-    for (const host of hosts.slice(1)) {
-      if ((await digest(nameOf(folderOf(host)))) !== wanted) throw new Error(`${host} has another file`);
-    }
-  };
-  return { source, folderOf, fresh, check, remove: folder.remove };
-}
-
 /** Who takes part: a name and what one round takes, in seconds. */
 async function contestants({
+  rate,
   lab,
   hosts,
   bytes,
@@ -75,7 +53,15 @@ async function contestants({
   if (wanted('chain') && have(['nc'], { install })) {
     list.set('nc chain', async () => {
       files.fresh();
-      const seconds = await chainFile(lab, hosts, files.source, files.folderOf);
+      const { seconds } = await chainFile(lab, hosts, files.source, files.folderOf);
+      await files.check(fileAt);
+      return seconds;
+    });
+  }
+  if (wanted('udpcast') && have(['udp-sender'], { install })) {
+    list.set('udpcast', async () => {
+      files.fresh();
+      const { seconds } = await udpcast(lab, hosts, files.source, files.folderOf, { rate });
       await files.check(fileAt);
       return seconds;
     });
@@ -91,24 +77,18 @@ async function contestants({
 }
 
 /** One size and one n: every contestant once per round, by turns. */
-async function compare(n, mib, options) {
+function compare(n, mib, options) {
   const bytes = mib * MIB;
-  const lab = await createLab({ hosts: n, rate: options.rate });
-  const hosts = lab.hosts.map((host) => host.name);
-  const files = filesFor(hosts, bytes);
-  const cluster = await Cluster.start(lab, hosts);
-  try {
+  return withCluster({ hosts: n, rate: options.rate }, async (cluster, lab, hosts) => {
+    const files = filesFor(hosts, bytes);
     const list = await contestants({ ...options, lab, hosts, bytes, cluster, files });
     const times = new Map([...list.keys()].map((name) => [name, []]));
     for (let round = 0; round < options.rounds; round += 1) {
       for (const [name, run] of list) times.get(name).push(await run());
     }
-    await cluster.stop();
-    return rowsOf(n, mib, times);
-  } finally {
     files.remove();
-    await lab.destroy();
-  }
+    return rowsOf(n, mib, times);
+  });
 }
 
 function rowsOf(n, mib, times) {

@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { UNMEASURED } from '../meter.mjs';
 import { ended, listens, nowSeconds, output, until } from '../tools.mjs';
 
 const RDMC = fileURLToPath(new URL('../../../../apps/rdmc/dist/main.js', import.meta.url));
@@ -16,13 +17,7 @@ export function haveCast() {
  * Casts one file or folder from the first host to the others. `seconds`: the command's own figure, from
  * connecting until every receiver has said that all is stored; `command`: the whole command, with Node's start.
  */
-export async function cast(
-  lab,
-  hosts,
-  path,
-  folderOf,
-  { options = [], env = process.env, usage = false } = {},
-) {
+export async function cast(lab, hosts, path, folderOf, { options = [], meter = UNMEASURED } = {}) {
   const keyFile = join(folderOf(hosts[0]), 'key');
   writeFileSync(keyFile, `${'0123456789abcdef'.repeat(4)}\n`, { mode: 0o600 });
   const receivers = hosts.slice(1).map((host) => {
@@ -38,10 +33,8 @@ export async function cast(
       keyFile,
       '--once',
     ];
-    const child = lab.exec(host, process.execPath, [...args, '--quiet'], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env,
-    });
+    const command = meter.wrap(host, process.execPath, [...args, '--quiet']);
+    const child = lab.exec(host, ...command, { stdio: ['ignore', 'ignore', 'inherit'] });
     return { host, child, end: ended(child, `rdmc receive at ${host}`) };
   });
   for (const { child, host } of receivers)
@@ -52,9 +45,10 @@ export async function cast(
     .join(',');
   const args = [RDMC, 'cast', path, '--to', to, '--key-file', keyFile, '--json', ...options];
   const started = nowSeconds();
-  const sender = lab.exec(hosts[0], process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env });
+  const sender = lab.exec(hosts[0], ...meter.wrap(hosts[0], process.execPath, args), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const printed = output(sender, 'rdmc cast');
-  const used = usage ? usage([sender.pid, ...receivers.map(({ child }) => child.pid)]) : undefined;
   const events = (await printed)
     .trim()
     .split('\n')
@@ -63,5 +57,5 @@ export async function cast(
   await Promise.all(receivers.map(({ end }) => end));
   const finished = events.find((event) => event.event === 'finished');
   if (finished?.outcome !== 'all') throw new Error(`rdmc cast: ${JSON.stringify(finished ?? events.at(-1))}`);
-  return { seconds: finished.seconds, command, usage: await used };
+  return { seconds: finished.seconds, command };
 }

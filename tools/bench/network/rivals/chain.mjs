@@ -1,6 +1,7 @@
 // `nc | tee`: every host keeps what it hears and passes it on. No checks, no failures handled, one stream only:
 // the least a chain can do. Debian: netcat-openbsd, bash.
 import { join } from 'node:path';
+import { UNMEASURED } from '../meter.mjs';
 import { ended, listens, nowSeconds, until } from '../tools.mjs';
 
 const PORT = 7500;
@@ -19,12 +20,14 @@ const TREE = {
     next ? `${listen} | tee >(${connect(next)}) | tar -C "$1" -xf -; wait` : `${listen} | tar -C "$1" -xf -`,
 };
 
-async function through({ source, host }, lab, hosts, path, folderOf) {
+async function through({ source, host }, lab, hosts, path, folderOf, { meter = UNMEASURED } = {}) {
   const addresses = hosts.map((name) => lab.host(name).ipv4);
   const run = (name, command, stdin) =>
-    lab.exec(name, 'bash', ['-c', `set -o pipefail; ${command}`, 'chain', folderOf(name)], {
-      stdio: [stdin, 'ignore', 'inherit'],
-    });
+    lab.exec(
+      name,
+      ...meter.wrap(name, 'bash', ['-c', `set -o pipefail; ${command}`, 'chain', folderOf(name)]),
+      { stdio: [stdin, 'ignore', 'inherit'] },
+    );
   const ends = [];
   // From the far end, so that everybody finds its neighbour.
   for (let index = hosts.length - 1; index > 0; index -= 1) {
@@ -36,7 +39,7 @@ async function through({ source, host }, lab, hosts, path, folderOf) {
   ends.push(ended(root, 'the root of the chain'));
   const started = nowSeconds();
   root.stdin.end('go\n');
-  return Math.max(...(await Promise.all(ends))) - started;
+  return { seconds: Math.max(...(await Promise.all(ends))) - started };
 }
 
 /** One file; seconds from the root's start until the slowest host has closed its copy, `fileAt(its folder)`. */

@@ -1,0 +1,65 @@
+// One path between two members at half the rate (paper section 4.5): what is left of the bandwidth, beside the
+// formula lT'/(T + (l - 1)T') and what the schedule itself says. The chain, which sends everything through it, beside.
+import { parseRate } from '@rdmc/netlab';
+import { createSchedule, slowLinkBound, slowLinkFactor } from '@rdmc/schedule';
+import { MIB, median, round3, say } from '../tools.mjs';
+import { withCluster } from '../with-lab.mjs';
+
+const RATIO = 0.5;
+/** Neighbours in both schedules: they differ in one bit, and one follows the other. */
+const [A, B] = [2, 3];
+
+export async function slowLink({
+  members = [4, 8, 16],
+  mib = [64],
+  rate,
+  rounds,
+  algorithms,
+  blockSizeBytes,
+}) {
+  const rows = [];
+  const slowed = `${Math.round(parseRate(rate) * RATIO)}bit`;
+  for (const n of members) {
+    for (const size of mib) {
+      const bytes = size * MIB;
+      const times = await withCluster({ hosts: n, rate }, async (cluster, lab, hosts) => {
+        const groups = [];
+        for (const [index, algorithm] of algorithms.entries()) {
+          groups.push(await cluster.open(index + 1, bytes, { algorithm, blockSizeBytes }));
+        }
+        const found = algorithms.map(() => ({ whole: [], slow: [] }));
+        for (let round = 0; round < rounds; round += 1) {
+          for (const [kind, pathRate] of [
+            ['whole', undefined],
+            ['slow', slowed],
+          ]) {
+            // Both ways through the same queues, so that only the rate differs.
+            await lab.slowPath(hosts[A], hosts[B], pathRate);
+            for (const [index, group] of groups.entries()) {
+              found[index][kind].push(await cluster.seconds(group, bytes));
+              await cluster.verify(group, bytes);
+            }
+          }
+        }
+        return found;
+      });
+      for (const [index, algorithm] of algorithms.entries()) {
+        const [whole, slow] = [median(times[index].whole), median(times[index].slow)];
+        const schedule = createSchedule({ algorithm, nodes: n, blocks: 64 });
+        const pipeline = algorithm === 'binomial-pipeline';
+        rows.push({
+          MiB: size,
+          n,
+          name: algorithm,
+          seconds: round3(whole),
+          slowed: round3(slow),
+          kept: round3(whole / slow),
+          formula: pipeline ? round3(slowLinkBound(n, RATIO)) : undefined,
+          schedule: round3(slowLinkFactor(schedule, { a: A, b: B, ratio: RATIO })),
+        });
+        say(JSON.stringify(rows.at(-1)));
+      }
+    }
+  }
+  return rows;
+}

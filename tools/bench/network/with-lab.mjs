@@ -1,0 +1,56 @@
+// A lab, and members of groups in its hosts, for as long as the work lasts.
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLab } from '@rdmc/netlab';
+import { Cluster } from './cluster.mjs';
+import { digest, makeFile } from './files.mjs';
+import { scratch } from './tools.mjs';
+
+export async function withLab(options, work) {
+  const lab = await createLab(options);
+  try {
+    return await work(
+      lab,
+      lab.hosts.map((host) => host.name),
+    );
+  } finally {
+    await lab.destroy();
+  }
+}
+
+export function withCluster(options, work) {
+  return withLab(options, async (lab, hosts) => {
+    const cluster = await Cluster.start(lab, hosts);
+    const result = await work(cluster, lab, hosts);
+    await cluster.stop();
+    return result;
+  });
+}
+
+/** A folder in memory with one of its own for each host, emptied by `fresh`. */
+export function foldersFor(hosts) {
+  const folder = scratch('files');
+  const folderOf = (host) => join(folder.path, host);
+  const fresh = () => {
+    for (const host of hosts) {
+      rmSync(folderOf(host), { recursive: true, force: true });
+      mkdirSync(folderOf(host));
+    }
+  };
+  fresh();
+  return { path: folder.path, source: join(folder.path, 'source'), folderOf, fresh, remove: folder.remove };
+}
+
+/** The same with a source file; `check` compares every host's copy with it. */
+export function filesFor(hosts, bytes) {
+  const folders = foldersFor(hosts);
+  makeFile(folders.source, bytes);
+  const check = async (nameOf) => {
+    const wanted = await digest(folders.source);
+    for (const host of hosts.slice(1)) {
+      if ((await digest(nameOf(folders.folderOf(host)))) !== wanted)
+        throw new Error(`${host} has another file`);
+    }
+  };
+  return { ...folders, check };
+}
