@@ -118,3 +118,21 @@ export async function inTurn(list, work) {
   for (const each of list) results.push(await work(each));
   return results;
 }
+
+/**
+ * Every contestant once per round, by turns, so that all see the same machine. A round is its seconds, or several
+ * figures by name. Returns the figures of all rounds by name.
+ */
+export async function byTurns(contestants, rounds) {
+  const times = new Map();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, run] of contestants) {
+      const result = await run();
+      const figures = typeof result === 'number' ? { [name]: result } : result;
+      for (const [each, seconds] of Object.entries(figures)) {
+        times.set(each, [...(times.get(each) ?? []), seconds]);
+      }
+    }
+  }
+  return times;
+}

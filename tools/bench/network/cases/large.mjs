@@ -4,7 +4,7 @@ import { cast, haveCast } from '../rivals/cast.mjs';
 import { chainFile, fileAt } from '../rivals/chain.mjs';
 import * as mpi from '../rivals/mpi.mjs';
 import { udpcast } from '../rivals/udpcast.mjs';
-import { have, MIB, median, round3, say } from '../tools.mjs';
+import { byTurns, have, MIB, median, round3, say } from '../tools.mjs';
 import { filesFor, withCluster } from '../with-lab.mjs';
 
 /** Size in MiB and numbers of hosts of the whole comparison. */
@@ -45,9 +45,9 @@ async function contestants({
   if (wanted('cast') && haveCast()) {
     list.set('rdmc cast', async () => {
       files.fresh();
-      const { seconds } = await cast(lab, hosts, files.source, files.folderOf);
+      const { seconds, sending } = await cast(lab, hosts, files.source, files.folderOf);
       await files.check((folder) => join(folder, basename(files.source)));
-      return seconds;
+      return { 'rdmc cast, once connected': sending, 'rdmc cast, all of it': seconds };
     });
   }
   if (wanted('chain') && have(['nc'], { install })) {
@@ -82,10 +82,7 @@ function compare(n, mib, options) {
   return withCluster({ hosts: n, rate: options.rate }, async (cluster, lab, hosts) => {
     const files = filesFor(hosts, bytes);
     const list = await contestants({ ...options, lab, hosts, bytes, cluster, files });
-    const times = new Map([...list.keys()].map((name) => [name, []]));
-    for (let round = 0; round < options.rounds; round += 1) {
-      for (const [name, run] of list) times.get(name).push(await run());
-    }
+    const times = await byTurns(list, options.rounds);
     files.remove();
     return rowsOf(n, mib, times);
   });

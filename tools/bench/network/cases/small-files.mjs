@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { digestTree, makeTree } from '../files.mjs';
 import { cast, haveCast } from '../rivals/cast.mjs';
 import { chainTree } from '../rivals/chain.mjs';
-import { have, MIB, median, round3, say } from '../tools.mjs';
+import { byTurns, have, MIB, median, round3, say } from '../tools.mjs';
 import { foldersFor, withLab } from '../with-lab.mjs';
 
 const FILES = 20_000;
@@ -29,9 +29,9 @@ export async function smallFiles({ members = [2, 4, 8], rate, rounds, only, inst
       if (wanted('cast') && haveCast()) {
         list.set('rdmc cast', async () => {
           folders.fresh();
-          const { seconds } = await cast(lab, hosts, folders.source, folders.folderOf);
+          const { seconds, sending } = await cast(lab, hosts, folders.source, folders.folderOf);
           check((folder) => join(folder, basename(folders.source)));
-          return seconds;
+          return { 'rdmc cast, once connected': sending, 'rdmc cast, all of it': seconds };
         });
       }
       if (wanted('chain') && have(['nc', 'tar'], { install })) {
@@ -42,10 +42,7 @@ export async function smallFiles({ members = [2, 4, 8], rate, rounds, only, inst
           return seconds;
         });
       }
-      const times = new Map([...list.keys()].map((name) => [name, []]));
-      for (let round = 0; round < rounds; round += 1) {
-        for (const [name, run] of list) times.get(name).push(await run());
-      }
+      const times = await byTurns(list, rounds);
       folders.remove();
       for (const [name, all] of times) {
         const seconds = median(all);

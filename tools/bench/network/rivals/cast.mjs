@@ -1,9 +1,10 @@
 // `rdmc cast`, file to file, with a key and SHA-256 checks, as people use it.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { UNMEASURED } from '../meter.mjs';
-import { ended, listens, nowSeconds, output, until } from '../tools.mjs';
+import { ended, listens, nowSeconds, until } from '../tools.mjs';
 
 const RDMC = fileURLToPath(new URL('../../../../apps/rdmc/dist/main.js', import.meta.url));
 const PORT = 7411;
@@ -15,7 +16,8 @@ export function haveCast() {
 
 /**
  * Casts one file or folder from the first host to the others. `seconds`: the command's own figure, from
- * connecting until every receiver has said that all is stored; `command`: the whole command, with Node's start.
+ * its start until every receiver has said that all is stored; `sending`: the part of it after everybody had
+ * connected, which is what the rivals' figures count; `command`: the whole command, Node's start included.
  */
 export async function cast(lab, hosts, path, folderOf, { options = [], meter = UNMEASURED } = {}) {
   const keyFile = join(folderOf(hosts[0]), 'key');
@@ -48,14 +50,16 @@ export async function cast(lab, hosts, path, folderOf, { options = [], meter = U
   const sender = lab.exec(hosts[0], ...meter.wrap(hosts[0], process.execPath, args), {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const printed = output(sender, 'rdmc cast');
-  const events = (await printed)
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  const command = nowSeconds() - started;
+  const events = [];
+  createInterface({ input: sender.stdout }).on('line', (line) =>
+    events.push({ at: nowSeconds(), ...JSON.parse(line) }),
+  );
+  const closed = new Promise((resolve) => sender.stdout.once('close', resolve));
+  const command = (await ended(sender, 'rdmc cast')) - started;
+  await closed;
   await Promise.all(receivers.map(({ end }) => end));
   const finished = events.find((event) => event.event === 'finished');
   if (finished?.outcome !== 'all') throw new Error(`rdmc cast: ${JSON.stringify(finished ?? events.at(-1))}`);
-  return { seconds: finished.seconds, command };
+  const sending = events.find(({ event, phase }) => event === 'progress' && phase === 'sending');
+  return { seconds: finished.seconds, command, sending: finished.at - (sending ?? finished).at };
 }
