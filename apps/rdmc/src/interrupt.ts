@@ -7,12 +7,27 @@ const SIGNALS: Readonly<Record<string, ExitCode>> = {
   SIGHUP: ExitCode.HANGUP,
 };
 
+/** What is under way and can be interrupted. */
+let current: AbortController | undefined;
+
+/**
+ * The reader of standard output has gone, as in `rdmc … | head`: ends what is under way in good order, or else the
+ * process.
+ */
+export function outputClosed(): void {
+  const exitCode = ExitCode.OUTPUT_CLOSED;
+  if (!current) process.exit(exitCode);
+  const message = 'the reader of the output went away';
+  current.abort(new CliError('ERR_RDMC_INTERRUPTED', message, { exitCode }));
+}
+
 /**
  * Runs `work` with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up; the reason is the
  * error the command then ends with. A second one ends the process at once.
  */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const controller = new AbortController();
+  current = controller;
   const onSignal = (name: string): void => {
     const exitCode = SIGNALS[name]!;
     if (controller.signal.aborted) process.exit(exitCode);
@@ -27,6 +42,7 @@ export async function interruptible<Result>(work: (signal: AbortSignal) => Promi
   try {
     return await work(controller.signal);
   } finally {
+    current = undefined;
     for (const name of Object.keys(SIGNALS)) process.off(name, onSignal);
   }
 }

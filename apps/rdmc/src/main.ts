@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander';
 import { errorDocument, exitCodeOf, usageError } from './errors.js';
 import { ExitCode } from './exit-codes.js';
+import { outputClosed } from './interrupt.js';
 import { createProgram, type Session } from './program.js';
 import { reportError } from './ui/report-error.js';
 import { createTerminal } from './ui/terminal.js';
@@ -25,15 +26,17 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     const error = translated(thrown);
     if (error === undefined) return ExitCode.OK;
     if (argv.includes('--json')) session.terminal.json({ error: errorDocument(error) });
-    reportError(session.terminal, error);
-    return exitCodeOf(error);
+    const exitCode = exitCodeOf(error);
+    // Whoever closed the output knows.
+    if (exitCode !== ExitCode.OUTPUT_CLOSED) reportError(session.terminal, error);
+    return exitCode;
   }
 }
 
 // `rdmc schedule | head` ends like any other tool whose reader has gone.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(ExitCode.OUTPUT_CLOSED);
-  throw error;
+  if (error.code !== 'EPIPE') throw error;
+  outputClosed();
 });
 process.exitCode = await main(process.argv);
 // Everything is closed by now. Should a defect leave something open, that must not keep the shell waiting.

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, statfsSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -81,7 +82,7 @@ describe('when a receiver is lost', () => {
   });
 
   it('because it stands still, it is named and dropped', async () => {
-    const { file, receivers, sender } = await disturbable(2, ['--stall-timeout', '1s']);
+    const { file, receivers, sender } = await disturbable(2, ['--stall-timeout', '3s']);
     process.kill(receivers[0]!.pid, 'SIGSTOP');
     const ended = await sender.ended;
     expect(ended.code).toBe(6);
@@ -175,15 +176,13 @@ describe('when something is missing', () => {
 });
 
 /** Filling a disk takes a file system of one's own, which root can mount. */
-function smallDisk(): string | undefined {
-  const path = join(scratch.path, 'small');
-  mkdirSync(path);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', path], { stdio: 'ignore' });
-  } catch {
-    return undefined;
-  }
-  onTestFinished(() => void execFileSync('umount', ['-l', path]));
+function smallDisk(): string {
+  const path = mkdtempSync(join(tmpdir(), 'rdmc-cli-small-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', path]);
+  onTestFinished(() => {
+    execFileSync('umount', ['-l', path]);
+    rmdirSync(path);
+  });
   return path;
 }
 
@@ -194,10 +193,9 @@ describe('when a disk is full', () => {
     'its receiver says so, and the others finish (needs root, RDMC_TEST_NO_MOUNT unset)',
     async () => {
       const small = smallDisk();
-      expect(small).toBeDefined();
-      const before = statfsSync(small!).bavail;
+      const before = statfsSync(small).bavail;
       const file = sampleFile(join(scratch.path, 'sample'), BYTES);
-      const full = await Receiver.start(small!);
+      const full = await Receiver.start(small);
       const { receivers, to } = await startReceivers(scratch, 1);
       const ended = await cast([file, '--to', `${to},${full.name}`]).ended;
       expect(ended.code).toBe(6);
@@ -205,7 +203,7 @@ describe('when a disk is full', () => {
       expect(failed).toMatchObject({ name: full.name, state: 'failed', code: 'ERR_RDMC_NO_SPACE' });
       expectWhole(receivers[0]!, file);
       expect(full.left()).toEqual([]);
-      expect(statfsSync(small!).bavail).toBe(before);
+      expect(statfsSync(small).bavail).toBe(before);
       const alone = await cast([file, '--to', full.name]).ended;
       expect(alone.code).toBe(5);
       expect(castEvents(alone).length).toBeGreaterThan(0);

@@ -44,7 +44,7 @@ describe('README', () => {
     expect(readme).toContain(`$ rdmc schedule --nodes 8 --blocks 6\n${stdout}`);
   });
 
-  it.each(['demo', 'schedule'])('lists every option of rdmc %s', async (command) => {
+  it.each(['demo', 'schedule', 'cast', 'receive'])('lists every option of rdmc %s', async (command) => {
     const { stdout } = await run(command, '--help');
     const options = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option!);
     expect(options.length).toBeGreaterThan(5);

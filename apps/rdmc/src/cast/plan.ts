@@ -119,8 +119,7 @@ function receiverLine({ name, address, rack }: CastPlan['receivers'][number]): s
 
 /** The plan for people. */
 export function describePlan(plan: CastPlan, bandwidthLimit: number | undefined, palette: Palette): string[] {
-  const { files, directories, links, bytes, contentBytes, algorithm, messages, blocks, steps, seconds } =
-    plan;
+  const { bytes, contentBytes, algorithm, messages, blocks, steps, seconds } = plan;
   const holes = bytes > contentBytes ? `, of which ${formatBytes(contentBytes)} are no holes` : '';
   const each = `${plural(messages, 'message')} of up to ${formatBytes(plan.messageBytes)}`;
   const limit =

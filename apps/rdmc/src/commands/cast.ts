@@ -196,7 +196,7 @@ function addTuningOptions(command: Command): Command {
       'how long a receiver may take to answer (default: 10s; with --ssh 30s to start)',
     )
     .option('--device <name>', 'auto or soft', 'auto')
-    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('--transport <name>', 'auto, shm or tcp; the same at all receivers', 'auto')
     .option(
       '--advertise <address>',
       'address at which receivers reach this machine (default: as it reaches them)',

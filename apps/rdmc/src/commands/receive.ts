@@ -71,7 +71,7 @@ export function addReceiveCommand(program: Command, session: Session): void {
     );
   addKeyOptions(command)
     .option('--device <name>', 'auto or soft', 'auto')
-    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('--transport <name>', 'auto, shm or tcp; the same at the sender', 'auto')
     .option('-v, --verbose', 'also what is chosen and noticed, and why')
     .option('-q, --quiet', 'nothing but what went wrong')
     .option('--json', 'JSON lines: one event each')

@@ -66,11 +66,10 @@ export async function runReceive(
       reporter.happened(event);
       exitCode = exitCodeAfter(event);
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
   } finally {
     await receiver.close();
+    // Whatever else an interrupt has broken on its way.
+    signal.throwIfAborted();
   }
   return exitCode;
 }

@@ -95,8 +95,10 @@ export class Cli<Event extends AnyEvent = DemoEvent> {
       };
       this.#watchers.add(look);
       look();
-      this.ended.then(({ code, stderr }) =>
-        reject(new Error(`ended with ${code} before ${count} times '${name}': ${stderr}`)),
+      this.ended.then(({ code, stdout, stderr }) =>
+        reject(
+          new Error(`ended with ${code} before ${count} times '${name}': ${stderr}${stdout.slice(-2000)}`),
+        ),
       );
     });
   }
