@@ -48,9 +48,8 @@ export function componentsOf(path: Buffer): Buffer[] {
 
 /** For people: control characters and what is no UTF-8 are replaced, and it is clipped. */
 export function shown(path: Uint8Array, limit = 200): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
   const text = Buffer.from(path)
     .toString('utf8')
-    .replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
+    .replace(/\p{Cc}/gu, '\ufffd');
   return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
 }

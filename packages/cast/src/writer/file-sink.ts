@@ -10,7 +10,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { CHUNK_BYTES } from '../constants.js';
+import { CHUNK_BYTES, MODE_MASK } from '../constants.js';
 import { CastError } from '../errors.js';
 import type { FileBeginRecord, Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
@@ -65,7 +65,7 @@ export class FileSink {
       );
     }
     if (this.#endsInHole) ftruncateSync(this.#fd, this.#offset);
-    fchmodSync(this.#fd, this.begin.mode);
+    fchmodSync(this.#fd, this.begin.mode & MODE_MASK);
     const time = secondsOf(this.begin.time);
     futimesSync(this.#fd, time, time);
     const { directory, name } = place();
@@ -84,7 +84,11 @@ export class FileSink {
   }
 }
 
-/** For functions of `fs`, which take seconds and keep microseconds. */
+/**
+ * For functions of `fs`: seconds as a double. They cut off below microseconds; what a double loses must not make
+ * that one less, so a little is added, but never to whole seconds.
+ */
 export function secondsOf({ seconds, nanoseconds }: Timestamp): number {
-  return seconds + nanoseconds / 1e9;
+  const microseconds = Math.floor(nanoseconds / 1000);
+  return microseconds === 0 ? seconds : seconds + (microseconds + 0.2) / 1e6;
 }

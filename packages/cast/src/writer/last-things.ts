@@ -1,4 +1,5 @@
 import { fchmodSync, futimesSync, lutimesSync, renameSync, symlinkSync } from 'node:fs';
+import { MODE_MASK } from '../constants.js';
 import type { DirectoryRecord, SymbolicLinkRecord } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { DirectoryTree } from './directory-tree.js';
@@ -62,7 +63,7 @@ export class LastThings {
   #adorn({ path, mode, time }: DirectoryRecord): void {
     const descriptor = this.tree.open(path);
     const seconds = secondsOf(time);
-    fchmodSync(descriptor, mode);
+    fchmodSync(descriptor, mode & MODE_MASK);
     futimesSync(descriptor, seconds, seconds);
   }
 

@@ -144,24 +144,16 @@ export class StreamWriter {
   }
 
   #take(record: StreamRecord): void {
-    switch (record.type) {
-      case 'data':
-        return this.#data(record);
-      case 'hole':
-        return this.#hole(record);
-      case 'fileEnd':
-        return this.#fileEnd(record);
-      case 'fileBegin':
-        return this.#fileBegin(record);
-      case 'directory':
-        return this.#directory(record);
-      case 'symbolicLink':
-        return this.#symbolicLink(record);
-      case 'hardLink':
-        return this.#hardLink(record);
-      case 'streamEnd':
-        if (this.#file) throw protocolError('the stream ends in the middle of a file');
-        this.#ended = record;
+    if (record.type === 'data') this.#data(record);
+    else if (record.type === 'hole') this.#hole(record);
+    else if (record.type === 'fileBegin') this.#fileBegin(record);
+    else if (record.type === 'fileEnd') this.#fileEnd(record);
+    else if (record.type === 'directory') this.#directory(record);
+    else if (record.type === 'symbolicLink') this.#symbolicLink(record);
+    else if (record.type === 'hardLink') this.#hardLink(record);
+    else {
+      if (this.#file) throw protocolError('the stream ends in the middle of a file');
+      this.#ended = record;
     }
   }
 
@@ -218,7 +210,10 @@ export class StreamWriter {
 
   #fileEnd({ index, status, digest }: FileEndRecord): void {
     const file = this.#file;
-    if (status !== FileStatus.WHOLE) return this.#abandon(index);
+    if (status !== FileStatus.WHOLE) {
+      this.#abandon(index);
+      return;
+    }
     if (file?.begin.index !== index || file.offset !== file.begin.size) {
       throw protocolError(`entry ${index} ends before all of it has come`);
     }

@@ -1,0 +1,304 @@
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { StreamRecord } from '../src/stream/records.js';
+import { removeLeftovers } from '../src/writer/leftovers.js';
+import { describeOwner } from '../src/writer/owner.js';
+import { StreamWriter } from '../src/writer/stream-writer.js';
+import { store } from './support/local-cast.js';
+import { encode } from './support/records.js';
+import { describeTree, namesIn, temporary, write } from './support/tree.js';
+
+const time = { seconds: 1_000_000_000, nanoseconds: 0 };
+
+function directory(index: number, path: string, mode = 0o755): StreamRecord {
+  return { type: 'directory', index, mode, time, path: Buffer.from(path) };
+}
+
+function file(index: number, path: string, text = 'text'): StreamRecord[] {
+  const data = Buffer.from(text);
+  const digest = createHash('sha256').update(data).digest();
+  return [
+    { type: 'fileBegin', index, mode: 0o644, time, size: data.length, path: Buffer.from(path) },
+    ...(data.length > 0 ? [{ type: 'data' as const, index, offset: 0, data }] : []),
+    { type: 'fileEnd', index, status: 0, digest },
+  ];
+}
+
+function link(index: number, path: string, target: string): StreamRecord {
+  return { type: 'symbolicLink', index, time, path: Buffer.from(path), target: Buffer.from(target) };
+}
+
+function hardLink(index: number, targetIndex: number, path: string, targetPath: string): StreamRecord {
+  return {
+    type: 'hardLink',
+    index,
+    targetIndex,
+    path: Buffer.from(path),
+    targetPath: Buffer.from(targetPath),
+  };
+}
+
+/** One message with these records and their totals. */
+function whole(...records: StreamRecord[]): Buffer {
+  const count = (type: StreamRecord['type']): number => records.filter((each) => each.type === type).length;
+  const end: StreamRecord = {
+    type: 'streamEnd',
+    files: count('fileBegin'),
+    directories: count('directory'),
+    symbolicLinks: count('symbolicLink'),
+    hardLinks: count('hardLink'),
+    bytes: 0,
+  };
+  return Buffer.from(encode([...records, end], 0));
+}
+
+/** Two directories: one to receive in, and one outside that must never change. */
+function places(): { inside: string; outside: string; unchanged: () => void } {
+  const inside = temporary();
+  const outside = temporary();
+  write(outside, 'precious', 'do not touch');
+  mkdirSync(join(outside, 'sub'));
+  const before = describeTree(outside);
+  return { inside, outside, unchanged: () => expect(describeTree(outside)).toEqual(before) };
+}
+
+describe('nothing is written outside', () => {
+  it('through a symbolic link that was there before, as directory or on the way', () => {
+    const { inside, outside, unchanged } = places();
+    symlinkSync(outside, join(inside, 'trap'));
+    mkdirSync(join(inside, 'deep'));
+    symlinkSync(outside, join(inside, 'deep/trap'));
+    const report = store(
+      [
+        whole(
+          directory(0, 'trap'),
+          ...file(1, 'trap/precious', 'overwritten'),
+          ...file(2, 'trap/sub/new'),
+          ...file(3, 'deep/trap/new'),
+          hardLink(4, 1, 'stolen', 'trap/precious'),
+          ...file(5, 'fine'),
+          hardLink(6, 5, 'trap/link', 'fine'),
+          link(7, 'trap/soft', 'fine'),
+        ),
+      ],
+      inside,
+    );
+    unchanged();
+    expect(report.problems.map(({ path, code }) => `${path} ${code}`)).toEqual([
+      'trap ERR_RDMC_UNSAFE_PATH',
+      'trap/precious ERR_RDMC_UNSAFE_PATH',
+      'trap/sub/new ERR_RDMC_UNSAFE_PATH',
+      'deep/trap/new ERR_RDMC_UNSAFE_PATH',
+      'stolen ERR_RDMC_LINK_TARGET_MISSING',
+      'trap/link ERR_RDMC_UNSAFE_PATH',
+      'trap/soft ERR_RDMC_UNSAFE_PATH',
+    ]);
+    expect(namesIn(inside)).toEqual(['deep', 'deep/trap', 'fine', 'trap']);
+  });
+
+  it('through a symbolic link that the cast brings itself', () => {
+    const { inside, outside, unchanged } = places();
+    const report = store(
+      [whole(link(0, 'trap', outside), ...file(1, 'trap/precious', 'overwritten'))],
+      inside,
+    );
+    unchanged();
+    // Links come last, and by then a directory is there.
+    expect(report.problems).toMatchObject([{ path: 'trap', code: 'ERR_RDMC_PATH_CONFLICT' }]);
+    expect(readFileSync(join(inside, 'trap/precious'), 'utf8')).toBe('overwritten');
+    const again = store([whole(link(0, 'other', outside))], inside);
+    expect(again.problems).toEqual([]);
+    expect(store([whole(...file(0, 'other/precious', 'overwritten'))], inside).problems).toMatchObject([
+      { code: 'ERR_RDMC_UNSAFE_PATH' },
+    ]);
+    unchanged();
+  });
+
+  it('by a file whose name is a symbolic link: the link is replaced', () => {
+    const { inside, outside, unchanged } = places();
+    symlinkSync(join(outside, 'precious'), join(inside, 'name'));
+    expect(store([whole(...file(0, 'name', 'new'))], inside).problems).toEqual([]);
+    unchanged();
+    expect(lstatSync(join(inside, 'name')).isSymbolicLink()).toBe(false);
+    expect(readFileSync(join(inside, 'name'), 'utf8')).toBe('new');
+  });
+
+  it('when a directory becomes a symbolic link in the middle of the cast', () => {
+    const { inside, outside, unchanged } = places();
+    const writer = new StreamWriter(inside, randomUUID());
+    writer.store(0, encode([directory(0, 'a'), ...file(1, 'a/one')], 0));
+    // Someone else in that directory: `a` moves away, a link takes its place.
+    writer.store(1, encode([...file(2, 'b/one')], 1));
+    writeFileSync(join(inside, 'b/two'), '');
+    symlinkSync(outside, join(inside, 'c'));
+    writer.store(2, encode([...file(3, 'c/precious', 'overwritten')], 2));
+    writer.close();
+    unchanged();
+    expect(writer.problems.kept).toMatchObject([{ path: 'c/precious', code: 'ERR_RDMC_UNSAFE_PATH' }]);
+  });
+
+  it.each(['../precious', '/etc/precious', 'a/../../precious'])('by the path %s', (path) => {
+    const { inside, unchanged } = places();
+    expect(() => store([whole(...file(0, path))], inside)).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_UNSAFE_PATH' }),
+    );
+    unchanged();
+    expect(readdirSync(inside)).toEqual([]);
+  });
+});
+
+describe('a hostile sender', () => {
+  const begin = file(0, 'f')[0]!;
+  it.each<[string, StreamRecord[]]>([
+    ['data before its file', [{ type: 'data', index: 0, offset: 0, data: Buffer.from('x') }]],
+    [
+      'data beyond the size',
+      [begin, { type: 'data', index: 0, offset: 0, data: Buffer.from('longer than it said') }],
+    ],
+    ['data with a gap', [begin, { type: 'data', index: 0, offset: 2, data: Buffer.from('x') }]],
+    ['a hole beyond the size', [begin, { type: 'hole', index: 0, offset: 0, length: 2 ** 52 }]],
+    ['a hole of nothing', [begin, { type: 'hole', index: 0, offset: 0, length: 0 }]],
+    ['an end before its data', [begin, file(0, 'f')[2]!]],
+    ['a file within a file', [begin, ...file(1, 'g')]],
+    ['an index that comes again', [...file(1, 'f'), ...file(1, 'g')]],
+    ['an index that goes back', [...file(1, 'f'), directory(0, 'g')]],
+    ['an end of another file', [begin, { type: 'fileEnd', index: 9, status: 1, digest: Buffer.alloc(32) }]],
+    ['the end within a file', [begin]],
+  ])('%s: is an error, and nothing is left', (_name, records) => {
+    const inside = temporary();
+    expect(() => store([whole(...records)], inside)).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_CAST_PROTOCOL' }),
+    );
+    expect(readdirSync(inside).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('wrong totals: is an error', () => {
+    const inside = temporary();
+    const end: StreamRecord = {
+      type: 'streamEnd',
+      files: 2,
+      directories: 0,
+      symbolicLinks: 0,
+      hardLinks: 0,
+      bytes: 0,
+    };
+    expect(() => store([Buffer.from(encode([...file(0, 'f'), end], 0))], inside)).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_CAST_PROTOCOL' }),
+    );
+  });
+
+  it('set-user-id bits in modes: are left out', () => {
+    const inside = temporary();
+    const records = file(0, 'f');
+    store(
+      [
+        whole(
+          { ...records[0], mode: 0o6755 } as StreamRecord,
+          ...records.slice(1),
+          directory(1, 'd', 0o2777),
+        ),
+      ],
+      inside,
+    );
+    expect(lstatSync(join(inside, 'f')).mode & 0o7777).toBe(0o755);
+    expect(lstatSync(join(inside, 'd')).mode & 0o7777).toBe(0o777);
+  });
+});
+
+describe('what is there already', () => {
+  it('of another kind is a named problem, and stays', () => {
+    const inside = temporary();
+    write(inside, 'directory/file');
+    write(inside, 'file');
+    const report = store(
+      [
+        whole(
+          ...file(0, 'directory', 'x'),
+          directory(1, 'file'),
+          ...file(2, 'file/in it'),
+          link(3, 'directory', 'x'),
+          ...file(4, 'fine'),
+        ),
+      ],
+      inside,
+    );
+    expect(report.problems.map(({ path, code }) => `${path} ${code}`)).toEqual([
+      'directory ERR_RDMC_PATH_CONFLICT',
+      'file ERR_RDMC_PATH_CONFLICT',
+      'file/in it ERR_RDMC_PATH_CONFLICT',
+      'directory ERR_RDMC_PATH_CONFLICT',
+    ]);
+    expect(namesIn(inside)).toEqual(['directory', 'directory/file', 'file', 'fine']);
+    expect(report.files).toBe(1);
+  });
+
+  it('with more open directories than are kept, works', () => {
+    const inside = temporary();
+    const records: StreamRecord[] = [];
+    for (let index = 0; index < 400; index += 1) records.push(...file(index, `d${index % 200}/x/y/${index}`));
+    expect(store([whole(...records)], inside)).toMatchObject({ files: 400, problemCount: 0 });
+    expect([...describeTree(inside).values()].filter((line) => line.startsWith('file')).length).toBe(400);
+  });
+
+  it('as a hard link to the same file stays one, and leaves nothing temporary', () => {
+    const inside = temporary();
+    const message = (): Buffer => whole(...file(0, 'a'), hardLink(1, 0, 'b', 'a'));
+    store([message()], inside);
+    linkSync(join(inside, 'a'), join(inside, 'c'));
+    expect(store([message()], inside)).toMatchObject({ links: 1, problemCount: 0 });
+    expect(readdirSync(inside)).toEqual(['a', 'b', 'c']);
+    expect(lstatSync(join(inside, 'a')).ino).toBe(lstatSync(join(inside, 'b')).ino);
+  });
+});
+
+describe('temporary files', () => {
+  it('lie in a directory of mode 700, and files get their names only when they are whole', () => {
+    const inside = temporary();
+    const id = randomUUID();
+    const writer = new StreamWriter(inside, id);
+    const [begin, data, end] = file(0, 'f');
+    writer.store(0, encode([begin!, data!], 0));
+    expect(readdirSync(inside)).toEqual([`.rdmc-cast-${id}`]);
+    expect(lstatSync(join(inside, `.rdmc-cast-${id}`)).mode & 0o777).toBe(0o700);
+    writer.store(1, encode([end!], 1));
+    expect(namesIn(inside)).toContain('f');
+    writer.close();
+    writer.close();
+    expect(readdirSync(inside)).toEqual(['f']);
+  });
+
+  it('of processes that are gone are removed, others stay', () => {
+    const inside = temporary();
+    const own = JSON.parse(describeOwner()) as { pid: number; started: string; scope: string };
+    const owners: [string, unknown][] = [
+      ['gone', { ...own, pid: 0x3fff_ffff }],
+      ['reused', { ...own, started: '1' }],
+      ['alive', own],
+      ['elsewhere', { ...own, pid: 0x3fff_ffff, scope: 'boot another-host pid:[1]' }],
+      ['strange', 'text'],
+    ];
+    for (const [name, owner] of owners) {
+      write(inside, `.rdmc-cast-${name}/owner`, JSON.stringify(owner));
+      write(inside, `.rdmc-cast-${name}/0`, 'half a file');
+    }
+    write(inside, '.rdmc-cast-none/0', 'no owner');
+    write(inside, '.rdmc-cast-file', 'a file');
+    symlinkSync(temporary(), join(inside, '.rdmc-cast-link'));
+    const root = openSync(inside, 'r');
+    expect(removeLeftovers(root).sort()).toEqual(['.rdmc-cast-gone', '.rdmc-cast-reused']);
+    closeSync(root);
+    expect(readdirSync(inside)).toHaveLength(6);
+  });
+});
