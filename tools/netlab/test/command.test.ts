@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -95,11 +96,15 @@ labTest('up, exec, slow, list, down: a lab that outlives the command', async () 
 
 labTest('netlab-rsh has the manners of ssh', async () => {
   await using lab = await createLab({ hosts: ['left', 'right'] });
-  const rsh = (args: string[], input = '') =>
-    spawnSync(RSH, args, { encoding: 'utf8', input, env: { ...process.env, NETLAB: lab.name } });
+  const rsh = (args: string[], input = '', env = {}) =>
+    spawnSync(RSH, args, { encoding: 'utf8', input, env: { ...process.env, NETLAB: lab.name, ...env } });
   expect(rsh(['-x', '-p', '22', '-o', 'BatchMode=yes', 'root@right', 'hostname']).stdout).toBe('right\n');
   expect(rsh(['10.77.0.1', 'hostname;', 'echo', '$NETLAB_HOST', '"a  b"']).stdout).toBe('left\nleft a  b\n');
   expect(rsh(['fd77::2', '--', 'hostname']).stdout).toBe('right\n');
+  const homes = mkdtempSync(join(tmpdir(), 'netlab-homes-'));
+  const home = rsh(['left', 'pwd; echo $HOME'], '', { NETLAB_HOMES: homes });
+  expect(home.stdout).toBe(`${join(homes, 'left')}\n`.repeat(2));
+  rmSync(homes, { recursive: true });
   expect(rsh(['left', 'cat; exit 9'], 'through')).toMatchObject({ status: 9, stdout: 'through' });
   expect(rsh(['middle', 'true'])).toMatchObject({
     status: 255,

@@ -33,6 +33,7 @@ Lab options:
 Without --lab, the lab is that of $NETLAB, or the only one there is. Inside 'run' and 'shell' the environment
 has NETLAB (its name), NETLAB_HOSTS, NETLAB_ADDRESSES, and inside a host NETLAB_HOST; names resolve there.
 'netlab-rsh HOST COMMAND...' stands in for ssh: scripts, mpirun and other tools start things in hosts with it.
+Hosts share the machine's files; with NETLAB_HOMES=DIR 'netlab-rsh' begins in DIR/HOST, made when missing.
 
 Examples:
   netlab run --hosts 8 --rate 400mbit -- sh -c 'netlab goodput h0 h7'
