@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
+import { CastError, type CastErrorCode, codeOf } from './errors.js';
 import { answerCalls } from './worker-calls.js';
 import { WorkerRegions } from './worker-regions.js';
 import { removeLeftovers } from './writer/leftovers.js';
@@ -54,8 +55,15 @@ function openDirectory(directory: string): number {
   try {
     return openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT') throw unusable('ERR_RDMC_NOT_FOUND', `${directory} does not exist; make it first`);
+    if (code === 'ENOTDIR') throw unusable('ERR_RDMC_NOT_A_DIRECTORY', `${directory} is no directory`);
     throw asCastError(error);
   }
+}
+
+function unusable(code: CastErrorCode, message: string): CastError {
+  return new CastError(code, message);
 }
 
 answerCalls(calls);

@@ -59,8 +59,12 @@ export class MessageBuffers {
       return this.node.allocate(this.messageBytes, { signal });
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push(resolve);
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      const onAbort = (): void => reject(signal.reason as Error);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push((region) => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(region);
+      });
     });
   }
 }

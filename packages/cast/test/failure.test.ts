@@ -1,0 +1,478 @@
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, mkdirSync, rmSync, truncateSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  type Cast,
+  type CastProgress,
+  type CastSummary,
+  castFile,
+  castFiles,
+  receiveFiles,
+} from '@rdmc/cast';
+import { encodeFrame } from '@rdmc/mesh';
+import { afterEach, describe, expect, it } from 'vitest';
+import { outcome, ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
+import { expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
+
+const KEY = 'a key of more than sixteen bytes';
+const cleanUp: (() => void)[] = [];
+afterEach(() => {
+  for (const each of cleanUp.splice(0)) each();
+});
+
+function sourceTree(bytes = 4_000_000): string {
+  const from = temporary();
+  write(from, 'root/large', seededBytes(bytes, 1));
+  for (let number = 0; number < 50; number += 1)
+    write(from, `root/small/${number}`, seededBytes(number * 100, number));
+  return from;
+}
+
+/** Waits for a snapshot that fits. */
+async function until(cast: Cast, fits: (progress: CastProgress) => boolean): Promise<void> {
+  for await (const progress of cast) if (fits(progress)) return;
+  throw new Error('the cast ended before');
+}
+
+const someReceived =
+  (index: number, bytes = 500_000) =>
+  ({ receivers }: CastProgress): boolean =>
+    receivers[index]!.receivedBytes >= bytes;
+
+async function rejection(
+  promise: Promise<unknown>,
+): Promise<Error & { code: string; summary?: CastSummary }> {
+  return promise.then(
+    () => Promise.reject(new Error('it resolved')),
+    (error: Error & { code: string }) => error,
+  );
+}
+
+/** So slow that there is time for something to happen in the middle. */
+const slow = { messageBytes: 1 << 18, bandwidthLimit: 2_000_000 };
+
+describe('a receiver that dies in the middle of a cast', () => {
+  it.each([
+    [0, 'binomial-pipeline'],
+    [2, 'binomial-pipeline'],
+    [1, 'chain'],
+  ] as const)(
+    'number %i of three (%s): is named, and the others get everything',
+    async (victim, algorithm) => {
+      const from = sourceTree();
+      const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
+      const to = receivers.map(({ address }) => address);
+      const cast = castFile(join(from, 'root'), { to, algorithm, ...slow });
+      await until(cast, someReceived(victim));
+      receivers[victim]!.child.kill('SIGKILL');
+      const summary = await cast.finished;
+      expect(summary.receivers.map(({ state }) => state)).toEqual(
+        [0, 1, 2].map((index) => (index === victim ? 'failed' : 'complete')),
+      );
+      expect(summary.receivers[victim]).toMatchObject({ ...to[victim], code: 'ERR_RDMC_RECEIVER_LOST' });
+      for (const [index, receiver] of receivers.entries()) {
+        if (index === victim) expect(namesIn(receiver.directory)).not.toContain('root/large');
+        else expectSameTree(receiver.directory, from);
+      }
+      // What it left is removed by the next receiver there.
+      const { directory } = receivers[victim]!;
+      expect(temporaries(directory)).toHaveLength(1);
+      await (await receiveFiles({ directory, port: 0 })).close();
+      expect(temporaries(directory)).toEqual([]);
+    },
+  );
+
+  it('two of three, one after the other: the last one gets everything', async () => {
+    const from = sourceTree();
+    const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
+    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
+    await until(cast, someReceived(0));
+    receivers[0]!.child.kill('SIGKILL');
+    await until(
+      cast,
+      ({ receivers: [first, , third] }) => first!.state === 'failed' && third!.receivedBytes > 1_500_000,
+    );
+    receivers[1]!.child.kill('SIGKILL');
+    const summary = await cast.finished;
+    expect(summary.receivers.map(({ state }) => state)).toEqual(['failed', 'failed', 'complete']);
+    expectSameTree(receivers[2]!.directory, from);
+  });
+
+  it('all: the cast rejects and says so of each', async () => {
+    const from = sourceTree();
+    const receivers = await Promise.all([0, 1].map(() => ReceiverProcess.start()));
+    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
+    await until(cast, someReceived(0));
+    for (const { child } of receivers) child.kill('SIGKILL');
+    const error = await rejection(cast.finished);
+    expect(error.code).toBe('ERR_RDMC_RECEIVER_LOST');
+    expect(error.summary!.receivers.map(({ code }) => code)).toEqual(Array(2).fill('ERR_RDMC_RECEIVER_LOST'));
+  });
+
+  it('with a retry: gets everything from another cast, when it is there again', async () => {
+    const from = sourceTree();
+    const receivers = await Promise.all([0, 1].map(() => ReceiverProcess.start()));
+    const to = receivers.map(({ address }) => address);
+    const cast = castFile(join(from, 'root'), { to, retries: 1, ...slow });
+    await until(cast, someReceived(1));
+    await receivers[1]!.kill();
+    const { directory } = receivers[1]!;
+    const again = await ReceiverProcess.start({ directory, port: to[1]!.port });
+    const summary = await cast.finished;
+    expect(summary.receivers).toMatchObject([
+      { state: 'complete', attempts: 1 },
+      { state: 'complete', attempts: 2 },
+    ]);
+    expect(summary.problems).toEqual([]);
+    expectSameTree(receivers[0]!.directory, from);
+    expectSameTree(again.directory, from);
+  });
+});
+
+describe('a receiver that stands still', () => {
+  it('is named after the stall time-out and dropped; when it goes on it cleans up', async () => {
+    const from = sourceTree();
+    const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
+    const to = receivers.map(({ address }) => address);
+    const cast = castFile(join(from, 'root'), { to, stallTimeoutMs: 2_000, ...slow });
+    await until(cast, someReceived(1));
+    receivers[1]!.child.kill('SIGSTOP');
+    const summary = await cast.finished;
+    expect(summary.receivers.map(({ state }) => state)).toEqual(['complete', 'failed', 'complete']);
+    expect(summary.receivers[1]).toMatchObject({ code: 'ERR_RDMC_RECEIVER_STALLED' });
+    expectSameTree(receivers[0]!.directory, from);
+    expectSameTree(receivers[2]!.directory, from);
+    receivers[1]!.child.kill('SIGCONT');
+    await receivers[1]!.event('failed');
+    receivers[1]!.child.send('close');
+    await receivers[1]!.event('ended');
+    expect(temporaries(receivers[1]!.directory)).toEqual([]);
+  });
+
+  it('for less than that is waited for', async () => {
+    const from = sourceTree(2_000_000);
+    const receivers = await Promise.all([0, 1].map(() => ReceiverProcess.start()));
+    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
+    await until(cast, someReceived(1));
+    receivers[1]!.child.kill('SIGSTOP');
+    // The other one is held up in the end, as a member of the group is missing.
+    const before = cast.progress!.receivers[1]!.receivedBytes;
+    let snapshots = 0;
+    await until(cast, () => ++snapshots > 15);
+    expect(cast.progress!.receivers[1]!.receivedBytes).toBeLessThanOrEqual(before + 600_000);
+    receivers[1]!.child.kill('SIGCONT');
+    const summary = await cast.finished;
+    expect(summary.receivers.map(({ state }) => state)).toEqual(['complete', 'complete']);
+    for (const { directory } of receivers) expectSameTree(directory, from);
+  });
+});
+
+describe('an abort', () => {
+  it('of the sender ends every receiver, leaves nothing, and a daemon goes on listening', async () => {
+    const from = sourceTree();
+    const receivers = await startReceivers(3);
+    const to = receivers.map(({ to }) => to);
+    const abort = new AbortController();
+    const cast = castFile(join(from, 'root'), { to, signal: abort.signal, ...slow });
+    await until(cast, someReceived(2));
+    const ends = receivers.map(({ receiver }) => outcome(receiver));
+    abort.abort();
+    expect((await rejection(cast.finished)).code).toBe('ERR_RDMC_ABORTED');
+    for (const end of await Promise.all(ends))
+      expect(end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_ABORTED' });
+    await castFile(join(from, 'root'), { to }).finished;
+    for (const { directory } of receivers) {
+      expectSameTree(directory, from);
+      expect(temporaries(directory)).toEqual([]);
+    }
+  });
+
+  it.each(['before it begins', 'while it connects'])('%s ends it at once', async (when) => {
+    const silent = createServer();
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    cleanUp.push(() => silent.close());
+    const abort = new AbortController();
+    if (when === 'before it begins') abort.abort();
+    const to = [{ host: '127.0.0.1', port: (silent.address() as AddressInfo).port }];
+    const cast = castFile(join(sourceTree(10), 'root'), {
+      to,
+      signal: abort.signal,
+      connectTimeoutMs: 60_000,
+    });
+    if (!abort.signal.aborted) {
+      const [socket] = (await once(silent, 'connection')) as [Socket];
+      cleanUp.push(() => socket.destroy());
+      abort.abort();
+    }
+    expect((await rejection(cast.finished)).code).toBe('ERR_RDMC_ABORTED');
+  });
+
+  it('of a receiver: is named at the sender, and the others go on', async () => {
+    const from = sourceTree();
+    const abort = new AbortController();
+    const receivers = [...(await startReceivers(1)), ...(await startReceivers(1, { signal: abort.signal }))];
+    const cast = castFile(join(from, 'root'), { to: receivers.map(({ to }) => to), ...slow });
+    await until(cast, someReceived(1));
+    abort.abort();
+    const summary = await cast.finished;
+    expect(summary.receivers).toMatchObject([
+      { state: 'complete' },
+      { state: 'failed', code: 'ERR_RDMC_ABORTED' },
+    ]);
+    expectSameTree(receivers[0]!.directory, from);
+    expect(namesIn(receivers[1]!.directory)).toEqual(['root']);
+  });
+
+  it('by the death of the sender: receivers clean up and go on listening', async () => {
+    const from = sourceTree();
+    const [receiver] = await startReceivers(1);
+    const { to, directory } = receiver!;
+    const end = outcome(receiver!.receiver);
+    const argument = JSON.stringify({ path: join(from, 'root'), options: { to: [to], ...slow } });
+    const child = fork(fileURLToPath(new URL('fixtures/sender.mjs', import.meta.url)), [argument]);
+    const exited = once(child, 'exit');
+    child.on('message', (progress: CastProgress) => {
+      if (someReceived(0)(progress)) child.kill('SIGKILL');
+    });
+    expect((await exited)[1]).toBe('SIGKILL');
+    expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
+    await castFile(join(from, 'root'), { to: [to] }).finished;
+    expectSameTree(directory, from);
+    expect(temporaries(directory)).toEqual([]);
+  });
+});
+
+const root = process.getuid?.() === 0;
+
+/** A small file system, if this process may mount one. */
+function mount(options: string): string {
+  const directory = temporary();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', directory]);
+  cleanUp.push(() => {
+    execFileSync('umount', [directory]);
+    rmSync(directory, { recursive: true });
+  });
+  return directory;
+}
+
+describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who may mount)'}`, () => {
+  it.runIf(root)('that is too small is seen before anything is sent, and the others go on', async () => {
+    const from = sourceTree();
+    const small = await startReceivers(1, { directory: mount('size=1m') });
+    const large = await startReceivers(1);
+    const to = [small[0]!.to, large[0]!.to];
+    const summary = await castFile(join(from, 'root'), { to }).finished;
+    expect(summary.receivers).toMatchObject([
+      { state: 'failed', code: 'ERR_RDMC_NO_SPACE' },
+      { state: 'complete' },
+    ]);
+    expect(summary.receivers[0]!.message).toContain(`127.0.0.1:${to[0]!.port}`);
+    expectSameTree(large[0]!.directory, from);
+  });
+
+  it.runIf(root)('that runs full in the middle: is named, cleans up, and the others go on', async () => {
+    const from = sourceTree();
+    // There is room for all bytes, and not for all files.
+    const directory = mount('size=20m,nr_inodes=20');
+    const small = await startReceivers(1, { directory });
+    const large = await startReceivers(2);
+    const to = [large[0]!.to, small[0]!.to, large[1]!.to];
+    const end = outcome(small[0]!.receiver);
+    const summary = await castFile(join(from, 'root'), { to, messageBytes: 1 << 18 }).finished;
+    expect(summary.receivers.map(({ state }) => state)).toEqual(['complete', 'failed', 'complete']);
+    expect(summary.receivers[1]).toMatchObject({ code: 'ERR_RDMC_NO_SPACE' });
+    expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_NO_SPACE' });
+    for (const { directory } of large) expectSameTree(directory, from);
+    expect(temporaries(directory)).toEqual([]);
+  });
+
+  it.runIf(root)('that is read-only is named', async () => {
+    const directory = mount('size=1m');
+    execFileSync('mount', ['-o', 'remount,ro', directory]);
+    const [receiver] = await startReceivers(1, { directory });
+    const error = await rejection(castFile(join(sourceTree(10), 'root'), { to: [receiver!.to] }).finished);
+    expect(error.code).toBe('ERR_RDMC_READ_ONLY');
+  });
+
+  it.runIf(root)('where the receiver may not write is named, whole and in parts', async () => {
+    const from = sourceTree(10);
+    const nobody = 65_534;
+    const closed = temporary();
+    execFileSync('chmod', ['755', closed]);
+    const receiver = await ReceiverProcess.start({ directory: closed, transport: 'tcp' }, nobody);
+    const error = await rejection(castFile(join(from, 'root'), { to: [receiver.address] }).finished);
+    expect(error.code).toBe('ERR_RDMC_PERMISSION');
+    const partly = temporary();
+    mkdirSync(join(partly, 'root'));
+    mkdirSync(join(partly, 'root/small'));
+    execFileSync('chown', [`${nobody}`, partly, join(partly, 'root')]);
+    const other = await ReceiverProcess.start({ directory: partly, transport: 'tcp' }, nobody);
+    const to = [other.address];
+    const { receivers, problems } = await castFile(join(from, 'root'), { to, transport: 'tcp' }).finished;
+    expect(receivers).toMatchObject([{ state: 'failed', code: 'ERR_RDMC_PARTIAL', files: 1 }]);
+    expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['ERR_RDMC_PERMISSION']));
+    expect(problems[0]).toMatchObject({ receiver: `127.0.0.1:${other.address.port}` });
+  });
+});
+
+describe('a file that changes while it is sent', () => {
+  it.each<[string, (path: string) => void]>([
+    ['grows', (path) => appendFileSync(path, 'more')],
+    ['shrinks', (path) => truncateSync(path, 10)],
+  ])('%s: is named and nowhere, and the rest is everywhere', async (_name, change) => {
+    const from = sourceTree();
+    const receivers = await startReceivers(2);
+    const cast = castFile(join(from, 'root'), { to: receivers.map(({ to }) => to), ...slow });
+    await until(cast, someReceived(0));
+    change(join(from, 'root/large'));
+    const summary = await cast.finished;
+    expect(summary.problems).toMatchObject([{ path: 'root/large', code: 'ERR_RDMC_FILE_CHANGED' }]);
+    expect(summary.receivers.map(({ state, files }) => `${state} ${files}`)).toEqual([
+      'complete 50',
+      'complete 50',
+    ]);
+    const names = namesIn(from).filter((name) => name !== 'root/large');
+    for (const { directory } of receivers) expect(namesIn(directory)).toEqual(names);
+  });
+});
+
+describe('what does not fit is named', () => {
+  const one = (): string => write(temporary(), 'file');
+
+  it.each([
+    ['another key', KEY, `${KEY}!`],
+    ['a key at the sender only', undefined, KEY],
+    ['a key at the receiver only', KEY, undefined],
+  ])('%s', async (_name, theirs, ours) => {
+    const [receiver] = await startReceivers(1, { key: theirs, host: '127.0.0.1' });
+    const error = await rejection(castFile(one(), { to: [receiver!.to], key: ours }).finished);
+    expect(error.code).toBe('ERR_RDMC_KEY_MISMATCH');
+    expect(error.message).toContain(`127.0.0.1:${receiver!.to.port}`);
+    // It goes on listening.
+    await castFile(one(), { to: [receiver!.to], key: theirs }).finished;
+  });
+
+  it('no key beyond loopback, at both ends', async () => {
+    expect(() => castFile(one(), { to: [{ host: '192.0.2.1' }] })).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_KEY_REQUIRED' }),
+    );
+    const receiving = receiveFiles({ directory: temporary(), host: '0.0.0.0', port: 0 });
+    expect((await rejection(receiving)).code).toBe('ERR_RDMC_KEY_REQUIRED');
+  });
+
+  it('a receiver of another version: both are named', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {}).resume();
+      socket.write(encodeFrame(77, Buffer.from('{"anything":true}')));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanUp.push(() => server.close());
+    const to = [{ host: '127.0.0.1', port: (server.address() as AddressInfo).port }];
+    const error = await rejection(castFile(one(), { to }).finished);
+    expect(error.code).toBe('ERR_RDMC_VERSION_MISMATCH');
+    expect(error.message).toMatch(/version 77 .* version 1;/);
+  });
+
+  it('a receiver given twice, also under two names', async () => {
+    const [receiver] = await startReceivers(1);
+    const { port } = receiver!.to;
+    const twice = (host: string) =>
+      castFile(one(), {
+        to: [
+          { host: '127.0.0.1', port },
+          { host, port },
+        ],
+      });
+    expect(() => twice('127.0.0.1')).toThrow(expect.objectContaining({ code: 'ERR_RDMC_DUPLICATE_HOST' }));
+    const error = await rejection(twice('localhost').finished);
+    expect(error.code).toBe('ERR_RDMC_DUPLICATE_HOST');
+    expect(error.message).toContain(`localhost:${port}`);
+  });
+
+  it('a receiver that is not there, beside one that is', async () => {
+    const from = sourceTree(1000);
+    const [gone] = await startReceivers(1);
+    await gone!.receiver.close();
+    const [receiver] = await startReceivers(1);
+    const to = [gone!.to, receiver!.to];
+    const summary = await castFile(join(from, 'root'), { to }).finished;
+    expect(summary.receivers).toMatchObject([
+      { ...to[0], state: 'failed', code: 'ERR_RDMC_CAST_UNREACHABLE' },
+      { ...to[1], state: 'complete' },
+    ]);
+    expect(summary.receivers[0]!.message).toContain(`127.0.0.1:${to[0]!.port}`);
+    expectSameTree(receiver!.directory, from);
+  });
+
+  it('a receiver that accepts and says nothing, within the time-out', async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => void sockets.push(socket));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanUp.push(
+      () => server.close(),
+      () => sockets.map((socket) => socket.destroy()),
+    );
+    const to = [{ host: '127.0.0.1', port: (server.address() as AddressInfo).port }];
+    const error = await rejection(castFile(one(), { to, connectTimeoutMs: 300 }).finished);
+    expect(error.code).toBe('ERR_RDMC_CAST_UNREACHABLE');
+    expect(error.message).toContain('300 ms');
+  });
+
+  it('a name that does not resolve', async () => {
+    const to = [{ host: 'no-such-host.invalid', port: 1 }];
+    const error = await rejection(castFile(one(), { to, key: KEY }).finished);
+    expect(error.code).toBe('ERR_RDMC_UNKNOWN_HOST');
+    expect(error.message).toContain('no-such-host.invalid');
+  });
+
+  it('a file that does not exist, and two of one name', async () => {
+    const [receiver] = await startReceivers(1);
+    const to = [receiver!.to];
+    expect((await rejection(castFile('/no/such/file', { to }).finished)).code).toBe('ERR_RDMC_NOT_FOUND');
+    const paths = [one(), one()];
+    expect((await rejection(castFiles(paths, { to }).finished)).code).toBe('ERR_RDMC_DUPLICATE_NAME');
+  });
+
+  it('a port in use, a directory that is not there or is none, ports that are all in use', async () => {
+    const directory = temporary();
+    const [receiver] = await startReceivers(1);
+    const { port } = receiver!.to;
+    expect((await rejection(receiveFiles({ directory, port }))).code).toBe('ERR_RDMC_ADDRESS_IN_USE');
+    const missing = receiveFiles({ directory: join(directory, 'missing'), port: 0 });
+    expect((await rejection(missing)).code).toBe('ERR_RDMC_NOT_FOUND');
+    const none = receiveFiles({ directory: one(), port: 0 });
+    expect((await rejection(none)).code).toBe('ERR_RDMC_NOT_A_DIRECTORY');
+    const [narrow] = await startReceivers(1, { meshPorts: [port, port] });
+    const error = await rejection(castFile(one(), { to: [narrow!.to] }).finished);
+    expect(error.code).toBe('ERR_RDMC_ADDRESS_IN_USE');
+  });
+
+  it('options that are misspelt or out of range', async () => {
+    const to = [{ host: '127.0.0.1', port: 1 }];
+    const wrong: [object, string][] = [
+      [{ to, keys: KEY }, 'ERR_RDMC_UNKNOWN_OPTION'],
+      [{ to: [] }, 'ERR_RDMC_INVALID_OPTION'],
+      [{ to: [{ host: '127.0.0.1', ports: 1 }] }, 'ERR_RDMC_UNKNOWN_OPTION'],
+      [{ to, messageBytes: 10 }, 'ERR_RDMC_INVALID_OPTION'],
+      [{ to, bandwidthLimit: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+      [{ to, retries: -1 }, 'ERR_RDMC_INVALID_OPTION'],
+      [{ to, algorithm: 'pigeon' }, 'ERR_RDMC_INVALID_OPTION'],
+      [{ to, algorithm: 'hybrid' }, 'ERR_RDMC_INVALID_OPTION'],
+      [{ to, transport: 'udp' }, 'ERR_RDMC_INVALID_OPTION'],
+      [{ to, key: 'short' }, 'ERR_RDMC_MESH_WEAK_KEY'],
+    ];
+    for (const [options, code] of wrong) {
+      expect(() => castFile('x', options as never), code).toThrow(expect.objectContaining({ code }));
+    }
+    expect((await rejection(receiveFiles({ directory: '.', prot: 1 } as never))).code).toBe(
+      'ERR_RDMC_UNKNOWN_OPTION',
+    );
+    expect(() => castFiles([], { to })).toThrow(expect.objectContaining({ code: 'ERR_RDMC_INVALID_OPTION' }));
+  });
+});
