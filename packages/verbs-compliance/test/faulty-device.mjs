@@ -71,7 +71,11 @@ const FAULTS = {
           sges: [{ ...sges[0], address: sges[0].address + offset, lengthBytes: half }],
           remote: { ...remote, address: remote.address + offset },
         });
-        return post({ ...part(half), signaled: false }, part(0));
+        post({ ...part(half), signaled: false });
+        // Long enough for a reader on a busy machine to look in between.
+        const until = performance.now() + 2;
+        while (performance.now() < until);
+        return post(part(0));
       });
     },
   },

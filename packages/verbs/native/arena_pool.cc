@@ -145,7 +145,10 @@ uint32_t ArenaPool::replace(Extent& extent) {
   std::memcpy(fresh->memory.data(), extent.data(), extent.length);
   void* placed = ::mmap(extent.data(), extent.length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fresh->fd.get(), 0);
   if (placed == MAP_FAILED) throw systemFailure("mmap", "Giving a region fresh memory", errno);
+  // The mapping lives on at the extent's address; peers reach the memory by the arena's descriptor.
+  arenas_.erase(extent.fresh);
   extent.abandoned = true;
+  extent.fresh = fresh->id;
   return fresh->id;
 }
 
@@ -157,6 +160,7 @@ void ArenaPool::release(Extent& extent) {
     if (extent.abandoned) {
       // The addresses no longer show this arena's pages: an own arena goes, a shared one loses the room.
       if (!arena.shared && arenas_.erase(arena.id)) gone.push_back(arena.id);
+      if (arenas_.erase(extent.fresh)) gone.push_back(extent.fresh);
     } else if (!arena.shared) {
       arena.free[0] = extent.length;
       arena.freeBytes = extent.length;

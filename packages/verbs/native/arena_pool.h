@@ -42,6 +42,7 @@ struct Extent {
   std::shared_ptr<Arena> arena;
   size_t offset, length;
   bool abandoned = false;  // its pages were replaced: not shareable any more, never reused
+  uint32_t fresh = 0;      // the arena they come from now
 };
 
 class ArenaPool : public std::enable_shared_from_this<ArenaPool> {

@@ -15,6 +15,8 @@
         "copy.cc",
         "copy_benchmark.cc",
         "failure.cc",
+        "link_message.cc",
+        "link_outbox.cc",
         "peer_link.cc",
         "posting.cc",
         "queue_pair.cc",

@@ -1,10 +1,6 @@
 #include "peer_link.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "arena_pool.h"
 #include "completion_queue.h"
@@ -88,49 +84,24 @@ void PeerLink::addEvent(uint32_t cq, uint64_t channelId, Fd fd) {
   eventFds_.emplace(cq, Event{channelId, std::move(fd)});
 }
 
-bool PeerLink::send(const LinkMessage& message) { return !lost() && sendLinkMessage(socket_.get(), message); }
-
-void PeerLink::markLost() { lost_.store(true, std::memory_order_release); }
-
-bool sendLinkMessage(int socket, const LinkMessage& message, const int* fds, int fdCount) {
-  iovec data{const_cast<LinkMessage*>(&message), sizeof message};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)] = {};
-  msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
-  if (fdCount > 0) {
-    header.msg_control = control;
-    header.msg_controllen = CMSG_SPACE(sizeof(int) * size_t(fdCount));
-    cmsghdr* attached = CMSG_FIRSTHDR(&header);
-    attached->cmsg_level = SOL_SOCKET;
-    attached->cmsg_type = SCM_RIGHTS;
-    attached->cmsg_len = CMSG_LEN(sizeof(int) * size_t(fdCount));
-    std::memcpy(CMSG_DATA(attached), fds, sizeof(int) * size_t(fdCount));
-  }
-  return ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == ssize_t(sizeof message);
+bool PeerLink::send(const LinkMessage& message) {
+  if (lost()) return false;
+  std::lock_guard guard(outboxMutex_);
+  return outbox_.send(socket_.get(), message);
 }
 
-int receiveLinkMessage(int socket, LinkMessage& message, std::vector<Fd>& fds) {
-  iovec data{&message, sizeof message};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
-  msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  const ssize_t got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got < 0) return errno == EAGAIN || errno == EINTR ? 0 : -1;
-  for (cmsghdr* item = CMSG_FIRSTHDR(&header); item; item = CMSG_NXTHDR(&header, item)) {
-    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int fd;
-      std::memcpy(&fd, CMSG_DATA(item) + i * sizeof(int), sizeof fd);
-      fds.emplace_back(fd);
-    }
-  }
-  // A short or truncated message comes from something that is no device.
-  return got == ssize_t(sizeof message) ? 1 : -1;
+bool PeerLink::flush() {
+  std::lock_guard guard(outboxMutex_);
+  outbox_.flush(socket_.get());
+  return outbox_.empty();
+}
+
+void PeerLink::markLost() {
+  lost_.store(true, std::memory_order_release);
+  // Its memory goes with the last request that is in the middle of it.
+  std::lock_guard guard(mutex_);
+  arenas_.clear();
+  arenaEpoch_.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace rdmc

@@ -9,42 +9,10 @@
 #include <vector>
 
 #include "control_segment.h"
+#include "link_outbox.h"
 #include "raii.h"
 
 namespace rdmc {
-
-// One message between service threads, over a sequenced-packet Unix socket, descriptors beside it.
-//
-//   kHello      a: control version, id: device        + control memfd, service eventfd   both ways, first
-//   kRefused    a: reason (1 another user, 2 another version)
-//   kGetEvent   a: queue pair                                                            asks how to wake it
-//   kEvent      a: queue pair, b: its completion queue, c: 1 exists, 2 has a channel,
-//               size: id of the channel                                          + eventfd
-//   kGetArena   a: arena
-//   kArena      a: arena, size: bytes, 0 when it is gone                               + memfd
-//   kArenaGone  a: arena                                                                 drop your mapping
-//   kPeerError  a: queue pair of the receiver whose peer broke the connection
-//   kDetach     a: queue pair of the receiver, b: index of the sender's, which is going away
-//   kDetached   a: the index: nobody uses that page any more
-struct LinkMessage {
-  uint32_t type, a, b, c;
-  uint64_t size;
-  DeviceId id;
-};
-static_assert(sizeof(LinkMessage) == 40);
-
-enum LinkMessageType : uint32_t {
-  kHello = 1,
-  kRefused,
-  kGetEvent,
-  kEvent,
-  kGetArena,
-  kArena,
-  kArenaGone,
-  kPeerError,
-  kDetach,
-  kDetached,
-};
 
 // A peer's arena mapped here. Faulted in chunk by chunk, before the first copy into each chunk.
 struct PeerArena {
@@ -77,7 +45,10 @@ class PeerLink {
   uint32_t arenaEpoch() const { return arenaEpoch_.load(std::memory_order_acquire); }
 
   void addEvent(uint32_t cq, uint64_t channelId, Fd fd);
+  // From any thread. False: the peer is gone. What its socket has no room for waits for `flush`.
   bool send(const LinkMessage& message);
+  // Sends what waits; whether that was all.
+  bool flush();
   void markLost();
 
  private:
@@ -85,6 +56,8 @@ class PeerLink {
   ControlSegment control_;
   Fd wake_;
   std::atomic<bool> lost_{false};
+  std::mutex outboxMutex_;
+  LinkOutbox outbox_;
   std::mutex mutex_;
   std::unordered_map<uint32_t, std::shared_ptr<PeerArena>> arenas_;
   std::vector<uint32_t> requested_;
@@ -100,9 +73,5 @@ class PeerLink {
   std::vector<Fd> pastFds_;
   std::atomic<uint32_t> lastSignalled_[kMaxCqs];
 };
-
-bool sendLinkMessage(int socket, const LinkMessage& message, const int* fds = nullptr, int fdCount = 0);
-// 1: one message; 0: none now; -1: the other side is gone.
-int receiveLinkMessage(int socket, LinkMessage& message, std::vector<Fd>& fds);
 
 }  // namespace rdmc

@@ -116,10 +116,13 @@ void RegionTable::hide(uint32_t index) {
 void RegionTable::retire(uint32_t index) {
   std::lock_guard guard(mutex_);
   Region& region = at(index);
-  const uint32_t key = region.key.exchange(kRetired, std::memory_order_seq_cst);
-  const uint32_t outstanding = region.outstanding.load(std::memory_order_seq_cst);
-  if (outstanding == 0) return;
-  region.key.store(key, std::memory_order_seq_cst);
+  uint32_t outstanding = region.outstanding.load(std::memory_order_seq_cst);
+  if (outstanding == 0) {
+    const uint32_t key = region.key.exchange(kRetired, std::memory_order_seq_cst);
+    outstanding = region.outstanding.load(std::memory_order_seq_cst);
+    if (outstanding == 0) return;
+    region.key.store(key, std::memory_order_seq_cst);  // a request came in between
+  }
   throw Failure("ERR_RDMC_REGION_BUSY", "The region is used by " + std::to_string(outstanding) +
                                             " outstanding work requests: wait for their completions, or close "
                                             "their queue pairs");

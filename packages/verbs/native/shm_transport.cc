@@ -16,6 +16,8 @@ namespace rdmc {
 namespace {
 
 constexpr int kBacklog = 512;
+constexpr int kFlushAgainMs = 5;
+constexpr int64_t kAcceptPauseNs = 100'000'000;
 
 socklen_t abstractAddress(const std::string& name, sockaddr_un& address) {
   address = {};
@@ -92,7 +94,13 @@ void ShmTransport::sendHello(int socket) const {
 void ShmTransport::accept() {
   for (;;) {
     Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.valid()) return;
+    if (!socket.valid()) {
+      if (errno != EMFILE && errno != ENFILE) return;
+      // It would be reported as readable for ever.
+      device_.service().unwatch(listener_.get());
+      acceptAgainNs_ = steadyNs() + kAcceptPauseNs;
+      return;
+    }
     if (!sameUser(socket.get())) {
       LinkMessage refused{};
       refused.type = kRefused;
@@ -130,11 +138,12 @@ void ShmTransport::serve(Incoming& from, const LinkMessage& message) {
         refused.type = kRefused;
         refused.a = 2;
         refused.b = kControlVersion;
-        sendLinkMessage(from.socket.get(), refused);
+        from.outbox.send(from.socket.get(), refused);
         return;
       }
       from.greeted = true;
-      sendHello(from.socket.get());
+      const int fds[2] = {device_.control().fd().get(), device_.service().wakeFd().get()};
+      from.outbox.send(from.socket.get(), hello(), fds, 2);
       return;
     }
     case kGetArena:
@@ -157,13 +166,13 @@ void ShmTransport::serveArena(Incoming& from, uint32_t id) {
   answer.a = id;
   const auto arena = device_.pool().find(id);
   if (!arena) {
-    sendLinkMessage(from.socket.get(), answer);
+    from.outbox.send(from.socket.get(), answer);
     return;
   }
   answer.size = arena->memory.length();
   const int fd = arena->fd.get();
   from.arenas.push_back(id);
-  sendLinkMessage(from.socket.get(), answer, &fd, 1);
+  from.outbox.send(from.socket.get(), answer, &fd, 1);
 }
 
 void ShmTransport::serveEvent(Incoming& from, uint32_t queuePair) {
@@ -172,7 +181,7 @@ void ShmTransport::serveEvent(Incoming& from, uint32_t queuePair) {
   answer.a = queuePair;
   const auto qp = device_.qp(queuePair);
   if (!qp) {
-    sendLinkMessage(from.socket.get(), answer);
+    from.outbox.send(from.socket.get(), answer);
     return;
   }
   answer.b = qp->receiveCq()->index();
@@ -180,11 +189,14 @@ void ShmTransport::serveEvent(Incoming& from, uint32_t queuePair) {
   answer.c = channel ? 2 : 1;
   answer.size = channel ? channel->id() : 0;
   const int fd = channel ? channel->fd() : -1;
-  sendLinkMessage(from.socket.get(), answer, &fd, channel ? 1 : 0);
+  from.outbox.send(from.socket.get(), answer, &fd, channel ? 1 : 0);
 }
 
 void ShmTransport::serveDetach(Incoming& from, const LinkMessage& message) {
-  if (const auto qp = device_.qp(message.a)) {
+  const auto qp = device_.qp(message.a);
+  const auto* wire = qp ? dynamic_cast<const ShmWire*>(qp->wire().get()) : nullptr;
+  // By now the number may belong to a queue pair that is connected to another.
+  if (wire && (wire->peerNumber() & (kMaxQps - 1)) == message.b) {
     std::lock_guard guard(qp->sendLock);
     qp->failLocked(kRetryExceeded);
     if (qp->wire()) qp->wire()->detach(*qp);
@@ -192,7 +204,7 @@ void ShmTransport::serveDetach(Incoming& from, const LinkMessage& message) {
   LinkMessage answer{};
   answer.type = kDetached;
   answer.a = message.b;
-  sendLinkMessage(from.socket.get(), answer);
+  from.outbox.send(from.socket.get(), answer);
 }
 
 void ShmTransport::arenaGone(uint32_t id) {
@@ -200,7 +212,7 @@ void ShmTransport::arenaGone(uint32_t id) {
   message.type = kArenaGone;
   message.a = id;
   for (auto& [fd, from] : incoming_) {
-    if (std::erase(from.arenas, id)) sendLinkMessage(fd, message);
+    if (std::erase(from.arenas, id)) from.outbox.send(fd, message);
   }
 }
 
@@ -280,10 +292,14 @@ bool ShmTransport::handle(Outgoing& to, const LinkMessage& message, std::vector<
       return false;
     }
     case kEvent:
-      attach(to, message, fds);
+      if (to.link) attach(to, message, fds);
       return true;
     case kArena:
       if (to.link) {
+        if (message.size > 0 && fds.empty()) {
+          lose(DeviceId(to.peer), "this process has no descriptor left for its memory; raise the limit (ulimit -n)");
+          return false;
+        }
         try {
           const Fd none;
           to.link->addArena(message.a, fds.empty() ? none : fds[0], fds.empty() ? 0 : message.size);
@@ -306,8 +322,9 @@ bool ShmTransport::handle(Outgoing& to, const LinkMessage& message, std::vector<
 
 bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
   try {
-    if (fds.size() != 2 || message.id != to.peer) {
-      throw Failure("ERR_RDMC_CONNECT_FAILED", "the socket belongs to another device");
+    if (message.id != to.peer) throw Failure("ERR_RDMC_CONNECT_FAILED", "the socket belongs to another device");
+    if (fds.size() != 2) {
+      throw Failure("ERR_RDMC_SYSTEM", "no descriptor left; raise the limit (ulimit -n)", EMFILE, "recvmsg");
     }
     ControlSegment control = ControlSegment::map(fds[0]);
     to.link = std::make_shared<PeerLink>(std::move(to.socket), std::move(control), std::move(fds[1]));
@@ -335,7 +352,13 @@ void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<
                                                            ": it was closed, or the address is stale");
       return waiting.done(&failure);
     }
-    if (message.c == 2 && !fds.empty()) to.link->addEvent(message.b, message.size, std::move(fds[0]));
+    if (message.c == 2 && fds.empty()) {
+      const Failure failure("ERR_RDMC_SYSTEM",
+                            "Cannot connect over shared memory: no descriptor left; raise the limit (ulimit -n)", EMFILE,
+                            "recvmsg");
+      return waiting.done(&failure);
+    }
+    if (message.c == 2) to.link->addEvent(message.b, message.size, std::move(fds[0]));
     const uint32_t own = waiting.qp->number();
     waiting.qp->attach(std::make_shared<ShmWire>(to.link, message.a, peerToken(device_.id(), own)),
                        peerToken(to.peer, message.a), waiting.parameters);
@@ -350,6 +373,31 @@ void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<
 
 int ShmTransport::turn() {
   const int64_t now = steadyNs();
+  int nextMs = turnWaiting(now);
+  const auto atMost = [&](int ms) { nextMs = nextMs < 0 ? ms : std::min(nextMs, ms); };
+  if (!flush()) atMost(kFlushAgainMs);
+  if (acceptAgainNs_ != 0) resumeAccepting(now);
+  if (acceptAgainNs_ != 0) atMost(int((acceptAgainNs_ - now) / 1'000'000 + 1));
+  return nextMs;
+}
+
+bool ShmTransport::flush() {
+  bool all = true;
+  for (auto& [peer, to] : outgoing_) all &= !to.link || to.link->flush();
+  for (auto& [fd, from] : incoming_) {
+    from.outbox.flush(fd);
+    all &= from.outbox.empty();
+  }
+  return all;
+}
+
+void ShmTransport::resumeAccepting(int64_t now) {
+  if (now < acceptAgainNs_) return;
+  acceptAgainNs_ = 0;
+  start();
+}
+
+int ShmTransport::turnWaiting(int64_t now) {
   int64_t nextNs = INT64_MAX;
   std::vector<Waiting> overdue;
   for (auto& [peer, to] : outgoing_) {

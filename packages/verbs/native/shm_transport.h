@@ -24,7 +24,8 @@ class ShmTransport {
   // A queue pair was destroyed: its page is free once the peer lets go.
   void release(const std::shared_ptr<QueuePair>& qp);
   void arenaGone(uint32_t id);
-  // Gives up on connects that waited too long; milliseconds until the next one would, -1 for none.
+  // Sends what found no room, gives up on connects that waited too long; milliseconds until it wants to run
+  // again, -1 for never.
   int turn();
 
  private:
@@ -45,6 +46,7 @@ class ShmTransport {
   };
   struct Incoming {
     Fd socket;
+    LinkOutbox outbox;
     bool greeted = false;
     std::vector<uint32_t> arenas;  // handed out
   };
@@ -64,9 +66,13 @@ class ShmTransport {
   void failWaiting(Outgoing& to, const std::string& code, const std::string& why);
   LinkMessage hello() const;
   void sendHello(int socket) const;
+  int turnWaiting(int64_t now);
+  bool flush();
+  void resumeAccepting(int64_t now);
 
   SoftDevice& device_;
   Fd listener_;
+  int64_t acceptAgainNs_ = 0;  // when descriptors had run out; 0: it listens
   std::map<DeviceId, Outgoing> outgoing_;
   std::unordered_map<int, Incoming> incoming_;
 };

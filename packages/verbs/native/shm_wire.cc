@@ -97,23 +97,29 @@ ShmWire::Step ShmWire::receiverNotReady(QueuePair& qp) {
   return Step::kBlocked;
 }
 
-ShmWire::Step ShmWire::resolve(uint32_t key, uint64_t address, uint64_t length, uint32_t access, Window& window) {
+bool ShmWire::permitted(uint32_t key, uint64_t address, uint64_t length, uint32_t access) const {
+  const SharedRegion& region = link_->control().region(key & (kMaxRegions - 1));
+  return key != 0 && region.key.load(std::memory_order_acquire) == key && (region.access & access) == access &&
+         region.protectionDomain == theirs_.protectionDomain && address >= region.address &&
+         length <= region.length && address - region.address <= region.length - length;
+}
+
+ShmWire::Step ShmWire::resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access,
+                               Window& window) {
   const uint32_t index = key & (kMaxRegions - 1);
   const SharedRegion& region = link_->control().region(index);
-  if (key == 0 || region.key.load(std::memory_order_acquire) != key) return fail(kRemoteAccessError, true);
+  if (!permitted(key, address, length, access)) return fail(kRemoteAccessError, true);
   const uint32_t arenaId = region.arena;
   const uint64_t offset = address - region.address;
-  if ((region.access & access) != access || region.protectionDomain != theirs_.protectionDomain ||
-      address < region.address || length > region.length || offset > region.length - length) {
-    return fail(kRemoteAccessError, true);
-  }
   if (region.moving.load(std::memory_order_acquire)) return Step::kRetry;
   if (!arena_ || arena_->id != arenaId || arenaEpoch_ != link_->arenaEpoch()) {
     arenaEpoch_ = link_->arenaEpoch();
     arena_ = link_->arena(arenaId);
     if (!arena_) {
       link_->requestArena(arenaId);
-      return link_->alive() ? Step::kBlocked : fail(kRetryExceeded, false);
+      // The peer's service thread hands it out: one that is stopped does not.
+      const bool overdue = expired(qp.parameters().retryTimeoutMs);
+      return link_->alive() && !overdue ? Step::kBlocked : fail(kRetryExceeded, false);
     }
   }
   const uint64_t at = region.arenaOffset + offset;
@@ -153,11 +159,10 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
   const uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
   Window window;
   // The whole range is checked before the first byte is written.
-  if (done_ == 0) {
-    const Step whole = resolve(request.rkey, request.remote, request.length, kRemoteWrite, window);
-    if (whole == Step::kFailed) return whole;
+  if (done_ == 0 && !permitted(request.rkey, request.remote, request.length, kRemoteWrite)) {
+    return fail(kRemoteAccessError, true);
   }
-  const Step resolved = resolve(request.rkey, request.remote + done_, length, kRemoteWrite, window);
+  const Step resolved = resolve(qp, request.rkey, request.remote + done_, length, kRemoteWrite, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -186,11 +191,10 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
   uint8_t* to = localAt(request, done_, contiguous);
   const uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
   Window window;
-  if (done_ == 0) {
-    const Step whole = resolve(request.rkey, request.remote, request.length, kRemoteRead, window);
-    if (whole == Step::kFailed) return whole;
+  if (done_ == 0 && !permitted(request.rkey, request.remote, request.length, kRemoteRead)) {
+    return fail(kRemoteAccessError, true);
   }
-  const Step resolved = resolve(request.rkey, request.remote + done_, length, kRemoteRead, window);
+  const Step resolved = resolve(qp, request.rkey, request.remote + done_, length, kRemoteRead, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -208,7 +212,7 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
 ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
   if (request.remote & 7) return fail(kRemoteInvalidRequest, true);
   Window window;
-  const Step resolved = resolve(request.rkey, request.remote, 8, kRemoteAtomic, window);
+  const Step resolved = resolve(qp, request.rkey, request.remote, 8, kRemoteAtomic, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -240,7 +244,7 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   if (!connected()) return peerNotConnected(qp);
   const ReceiveSlot& slot = theirSlots_[produced_ % theirs_.receiveDepth];
   uint64_t room = 0;
-  for (uint32_t i = 0; i < slot.sgeCount && i < kMaxSge; ++i) room += slot.sge[i].length;
+  for (uint32_t i = 0; i < std::min<uint32_t>(slot.sgeCount, kMaxSge); ++i) room += slot.sge[i].length;
   if (request.length > room) {
     if (!enter(0)) return peerNotConnected(qp);
     publish(qp, request, kLocalLengthError);
@@ -253,12 +257,13 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   // Where in the receiver's scatter list the next byte goes.
   uint64_t skip = done_;
   uint32_t entry = 0;
-  while (entry + 1 < slot.sgeCount && skip >= slot.sge[entry].length) skip -= slot.sge[entry++].length;
+  const uint32_t entries = std::min<uint32_t>(slot.sgeCount, kMaxSge);
+  while (entry + 1 < entries && skip >= slot.sge[entry].length) skip -= slot.sge[entry++].length;
   Window window{nullptr, 0};
   if (length > 0) {
     const Sge& to = slot.sge[entry];
     length = std::min<uint64_t>(length, to.length - skip);
-    const Step resolved = resolve(to.lkey, to.address() + skip, length, kLocalWrite, window);
+    const Step resolved = resolve(qp, to.lkey, to.address() + skip, length, kLocalWrite, window);
     if (resolved == Step::kFailed) return fail(kRemoteOperationError, true);
     if (resolved != Step::kCopied) return resolved;
   }

@@ -40,7 +40,8 @@ class ShmWire : public Wire {
   Step receiverNotReady(QueuePair& qp);
   Step peerNotConnected(QueuePair& qp);
   Step fail(Status status, bool tellPeer);
-  Step resolve(uint32_t key, uint64_t address, uint64_t length, uint32_t access, Window& window);
+  bool permitted(uint32_t key, uint64_t address, uint64_t length, uint32_t access) const;
+  Step resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access, Window& window);
   bool stillValid(uint32_t key, const Window& window) const;
   // After a copy: whether it went where the target still looks. If not, the quantum does not count.
   bool landed(uint32_t key, const Window& window) const;

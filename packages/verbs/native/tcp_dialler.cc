@@ -156,6 +156,10 @@ bool TcpDialler::collectReply() {
     readable = false;
     return false;
   }
+  if (moved == TcpMoved::kEnd && have_ == 0 && step_ == Step::kFirstReply) {
+    missed(ECONNRESET);  // too many greet at once, or it starts again
+    return false;
+  }
   if (moved == TcpMoved::kEnd) {
     return fail("ERR_RDMC_CONNECT_FAILED", "it closed the connection instead of greeting");
   }

@@ -32,13 +32,13 @@ export class CompletionChannel {
     this.#watcher?.ref(keepsLoopAlive);
   }
 
-  close(): Promise<void> {
+  /** @throws VerbsError ERR_RDMC_CHANNEL_BUSY while a completion queue uses it; then it stays open */
+  async close(): Promise<void> {
     if (!this.#closed) {
+      closeUnlessGone(() => native().channelDestroy(this.device.handle, this.handle));
       this.#closed = true;
       this.#watcher?.close();
-      closeUnlessGone(() => native().channelDestroy(this.device.handle, this.handle));
     }
-    return Promise.resolve();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -134,7 +134,11 @@ export class QueuePair {
         if (batch.pending > before) batch.cancel();
         flush(index);
         const { code, message } = error as VerbsError;
-        throw new PostError(code, `Work request ${index} of the batch: ${message}`, index);
+        throw new PostError(
+          code ?? 'ERR_RDMC_INVALID_OPTION',
+          `Work request ${index} of the batch: ${message}`,
+          index,
+        );
       }
     });
     flush(requests.length);
@@ -150,6 +154,9 @@ export class QueuePair {
       (request.solicited ? WorkRequestFlag.SOLICITED : 0);
     batch.begin(opcode, this.number, request.id, flags);
     for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+    if (request.inline !== undefined && !(request.inline instanceof Uint8Array)) {
+      throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'Inline data must be a Uint8Array');
+    }
     if (request.inline) batch.inline(request.inline);
     if (request.remote) batch.remote(request.remote.address, request.remote.rkey);
     if (request.immediate !== undefined) batch.immediate(request.immediate);

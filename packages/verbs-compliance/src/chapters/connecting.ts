@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { QueuePairAddress } from '@rdmc/verbs';
-import { failsWith } from '../rig/expect.js';
+import type { End } from '../rig/end.js';
+import { failsWith, range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
 import type { SuiteContext } from '../suite.js';
 
@@ -28,6 +29,33 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     ]);
     const waited = performance.now() - posted;
     assert.ok(waited >= RETRY_MS / 2, `it gave up after ${waited} ms`);
+  });
+
+  const many = { needs: ['secondProcess'], timeoutMs: 60_000 } as const;
+  test('more connects than a stopped peer can be told of are all made when it goes on', many, async (a) => {
+    const peer = await startPeer();
+    const count = Math.min(400, a.attributes.maxQueuePairs - 1);
+    const cq = await a.completionQueue();
+    const theirCq = await peer.completionQueue();
+    const pairs: [End, End][] = [];
+    for (const _ of range(count)) pairs.push([await a.end({ cq }), await peer.end({ cq: theirCq })]);
+    await joinEnds(...pairs[0]!);
+    const left = await startPeer();
+    const { address: stale } = await left.end();
+    await left.link.stop();
+    process.kill(peer.link.pid!, 'SIGSTOP');
+    const patient = { retryTimeoutMs: 50_000 };
+    const connects = pairs.slice(1).map(([near, far]) => near.connect(far.address, patient));
+    // A device takes connects in order: once this one has failed, all have been tried.
+    const last = await a.end({ cq });
+    await failsWith(last.connect(stale, { retryTimeoutMs: RETRY_MS }), 'ERR_RDMC_CONNECT_FAILED');
+    process.kill(peer.link.pid!, 'SIGCONT');
+    await Promise.all(connects);
+    const [near, far] = pairs.at(-1)!;
+    await far.connect(near.address, patient);
+    await far.receive({ id: 1 });
+    await near.run({ opcode: 'SEND' });
+    await far.done(1);
   });
 
   test('garbage for an address: ERR_RDMC_INVALID_ADDRESS', {}, async (a, b) => {

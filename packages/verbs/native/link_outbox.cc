@@ -1,0 +1,34 @@
+#include "link_outbox.h"
+
+#include <fcntl.h>
+
+namespace rdmc {
+
+bool LinkOutbox::send(int socket, const LinkMessage& message, const int* fds, int fdCount) {
+  if (waiting_.empty()) {
+    const LinkSent sent = sendLinkMessage(socket, message, fds, fdCount);
+    if (sent != LinkSent::kNoRoom) return sent == LinkSent::kYes;
+  }
+  Waiting later{message, {}};
+  // The caller may close its descriptors before these go out.
+  for (int i = 0; i < fdCount; ++i) later.fds.emplace_back(::fcntl(fds[i], F_DUPFD_CLOEXEC, 0));
+  waiting_.push_back(std::move(later));
+  return true;
+}
+
+void LinkOutbox::flush(int socket) {
+  while (!waiting_.empty()) {
+    const Waiting& next = waiting_.front();
+    int fds[4];
+    int count = 0;
+    for (const Fd& fd : next.fds) {
+      if (fd.valid()) fds[count++] = fd.get();
+    }
+    const LinkSent sent = sendLinkMessage(socket, next.message, fds, count);
+    if (sent == LinkSent::kNoRoom) return;
+    if (sent == LinkSent::kBroken) return waiting_.clear();
+    waiting_.pop_front();
+  }
+}
+
+}  // namespace rdmc
