@@ -191,7 +191,16 @@ if (!netem) {
 }
 
 netemTest('delay and loss lie before the shaper', async () => {
-  await using lab = await createLab({ hosts: 2, rate: '100mbit', delay: '10ms' });
+  // An answer to a connection request comes after four directions of 100 ms.
+  await using lab = await createLab({ hosts: 2, rate: '100mbit', delay: '100ms' });
+  await listen(lab, 'h1');
+  expect(await reach(lab, 'h0', 'h1')).toBe('silence');
+  for (const host of ['h0', 'h1']) await lab.delay(host, '1ms');
+  expect(await reach(lab, 'h0', 'h1')).toBe('reached');
+  expect(await say(lab, 'h0', 'tc qdisc show dev eth0')).toMatch(/netem(.|\n)*tbf.*100Mbit/);
+  await lab.loss('h1', '100%');
+  expect(await reach(lab, 'h0', 'h1')).toBe('silence');
+});
   // Four directions of 10 ms before the first byte of the answer to a connection request.
   const started = process.hrtime.bigint();
   await lab.goodput('h0', 'h1', 1);
