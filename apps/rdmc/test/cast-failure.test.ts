@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => scratch.remove());
 
-const BYTES = 24_000_000;
+const BYTES = 16_000_000;
 
 /** A cast that lasts long enough to be disturbed, at the moment when its receivers have stored something. */
 async function disturbable(
@@ -68,6 +68,20 @@ describe('when a receiver is lost', () => {
     const { receivers, sender } = await disturbable(1);
     process.kill(receivers[0]!.pid, 'SIGKILL');
     expect((await sender.ended).code).toBe(4);
+  });
+
+  it('by kill -9, and another one is there when it is cast to again, all is well', async () => {
+    const { file, receivers, sender } = await disturbable(2, ['--retries', '5']);
+    const [lost, other] = receivers as [RunningReceiver, RunningReceiver];
+    process.kill(lost.pid, 'SIGKILL');
+    await lost.cli.ended;
+    const next = await Receiver.start(lost.directory, [], {}, lost.name);
+    const ended = await sender.ended;
+    expect(ended.code).toBe(0);
+    const [first, second] = finishedOf(ended).receivers;
+    expect(first!.attempts).toBeGreaterThan(1);
+    expect(second!.attempts).toBe(1);
+    for (const receiver of [next, other]) expectWhole(receiver, file);
   });
 
   it('by Ctrl-C, it removes what is half-done, and the others finish', async () => {
@@ -118,6 +132,14 @@ describe('when the sender is', () => {
     expect((await sender.ended).code).toBe(130);
     await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
     for (const receiver of receivers) expect(receiver.left()).toEqual([]);
+  });
+
+  it('left alone by the reader of its output, it ends in good order', async () => {
+    const { receivers, sender } = await disturbable(1);
+    sender.child.stdout!.destroy();
+    expect(await sender.ended).toMatchObject({ code: 141, stderr: '' });
+    await receivers[0]!.cli.event('failed');
+    expect(receivers[0]!.left()).toEqual([]);
   });
 
   it('killed, receivers with --once end with exit code 4', async () => {

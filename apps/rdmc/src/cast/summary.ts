@@ -1,7 +1,7 @@
 import type { CastProblem } from '@rdmc/cast';
 import type { Palette } from '../ui/palette.js';
 import { printable } from '../ui/printable.js';
-import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
+import { formatRate, formatSeconds, plural } from '../ui/units.js';
 import { describeContents } from './contents.js';
 import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
 

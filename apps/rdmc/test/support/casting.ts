@@ -38,14 +38,20 @@ export class Receiver {
     readonly directory: string,
     args: readonly string[],
     environment: NodeJS.ProcessEnv,
+    listen: string,
   ) {
-    const own = ['receive', '--listen', '127.0.0.1:0', '--dir', directory, '--json'];
+    const own = ['receive', '--listen', listen, '--dir', directory, '--json'];
     this.cli = new Cli<ReceiveEvent>([...own, ...args], environment, { schema: receiveEvent });
   }
 
-  static async start(directory: string, args: readonly string[] = [], environment: NodeJS.ProcessEnv = {}) {
+  static async start(
+    directory: string,
+    args: readonly string[] = [],
+    environment: NodeJS.ProcessEnv = {},
+    listen = '127.0.0.1:0',
+  ) {
     mkdirSync(directory, { recursive: true });
-    const receiver = new Receiver(directory, args, environment);
+    const receiver = new Receiver(directory, args, environment, listen);
     const { port, pid } = await receiver.cli.event('listening');
     return Object.assign(receiver, { port, pid, name: `127.0.0.1:${port}` });
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 import type { z } from 'zod';
 import { type DemoEvent, demoEvent } from '../../src/demo/events.js';
 
@@ -20,6 +20,9 @@ interface AnyEvent {
   readonly event: string;
 }
 type EventOf<Event extends AnyEvent, Name> = Extract<Event, { event: Name }>;
+
+/** Characters of its output that a failed test shows. */
+const SHOWN = 2000;
 
 /** The variables that change what the command does. */
 const CLEAN = {
@@ -57,6 +60,8 @@ export class Cli<Event extends AnyEvent = DemoEvent> {
     const stdin = input === undefined ? 'ignore' : 'pipe';
     this.child = spawn(process.execPath, [MAIN, ...args], { env, stdio: [stdin, 'pipe', 'pipe'] });
     if (input !== undefined) this.child.stdin!.on('error', () => {}).write(input);
+    // What it said tells why a test failed that waited for something else.
+    onTestFailed(() => console.error(`rdmc ${args.join(' ')}\n${this.#stderr}${this.#stdout.slice(-SHOWN)}`));
     // A test that fails or times out leaves nothing running.
     onTestFinished(() => void this.child.kill('SIGKILL'));
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => this.#take(text));
@@ -95,10 +100,8 @@ export class Cli<Event extends AnyEvent = DemoEvent> {
       };
       this.#watchers.add(look);
       look();
-      this.ended.then(({ code, stdout, stderr }) =>
-        reject(
-          new Error(`ended with ${code} before ${count} times '${name}': ${stderr}${stdout.slice(-2000)}`),
-        ),
+      this.ended.then(({ code, stderr }) =>
+        reject(new Error(`ended with ${code} before ${count} times '${name}': ${stderr}`)),
       );
     });
   }
