@@ -103,6 +103,14 @@ async function main() {
 
 const camelCase = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 
+// The lab and the files in memory go at the end of the process, whatever ends it.
+for (const [signal, number] of [
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+  ['SIGHUP', 1],
+]) {
+  process.once(signal, () => process.exit(128 + number));
+}
 try {
   await main();
 } catch (error) {
