@@ -4,7 +4,7 @@ import type { DirectoryRecord, SymbolicLinkRecord } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { DirectoryTree } from './directory-tree.js';
 import { secondsOf } from './file-sink.js';
-import { asCastError, isFatal } from './system-errors.js';
+import type { Outcomes } from './outcomes.js';
 import type { TemporaryDirectory } from './temporary-directory.js';
 
 /**
@@ -19,6 +19,7 @@ export class LastThings {
   constructor(
     private readonly tree: DirectoryTree,
     private readonly temporary: TemporaryDirectory,
+    private readonly outcomes: Outcomes,
     private readonly active: () => void,
   ) {}
 
@@ -36,17 +37,16 @@ export class LastThings {
   }
 
   /** Returns the number of links made. @throws CastError where nothing more can be stored */
-  run(problem: (path: Buffer, error: unknown) => void): number {
+  run(): number {
     let made = 0;
     for (const link of this.#links) {
-      this.#attempt(link.path, problem, () => {
-        this.#make(link);
-        made += 1;
-      });
+      if (this.outcomes.attempt(link.index, link.path, () => this.#make(link))) made += 1;
+      this.active();
     }
     // Parents came before their children.
     for (const directory of this.#directories.toReversed()) {
-      this.#attempt(directory.path, problem, () => this.#adorn(directory));
+      this.outcomes.attempt(directory.index, directory.path, () => this.#adorn(directory));
+      this.active();
     }
     return made;
   }
@@ -65,15 +65,5 @@ export class LastThings {
     const seconds = secondsOf(time);
     fchmodSync(descriptor, mode & MODE_MASK);
     futimesSync(descriptor, seconds, seconds);
-  }
-
-  #attempt(path: Buffer, problem: (path: Buffer, error: unknown) => void, action: () => void): void {
-    try {
-      action();
-    } catch (error) {
-      if (isFatal(error)) throw asCastError(error);
-      problem(path, error);
-    }
-    this.active();
   }
 }
