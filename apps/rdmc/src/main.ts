@@ -15,6 +15,8 @@ function translated(error: unknown): unknown {
   return usageError(error.message.replace(/^error: /, ''), 'see rdmc --help, or rdmc <command> --help');
 }
 
+/** Options with which standard output is for programs. */
+const MACHINE_READABLE = ['--json', '--controlled'];
 const LINGER_MS = 3000;
 
 async function main(argv: readonly string[]): Promise<ExitCode> {
@@ -25,7 +27,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   } catch (thrown) {
     const error = translated(thrown);
     if (error === undefined) return ExitCode.OK;
-    if (argv.includes('--json')) session.terminal.json({ error: errorDocument(error) });
+    if (MACHINE_READABLE.some((option) => argv.includes(option)))
+      session.terminal.json({ error: errorDocument(error) });
     const exitCode = exitCodeOf(error);
     // Whoever closed the output knows.
     if (exitCode !== ExitCode.OUTPUT_CLOSED) reportError(session.terminal, error);

@@ -88,7 +88,7 @@ describe('rdmc cast --ssh', () => {
     const ended = await cast([file, ...sshArgs(fakeSsh(), '127.0.0.1'), '--remote-dir', '/no/such/directory'])
       .ended;
     expect(ended.code).toBe(4);
-    expect(ended.stderr).toContain('error ERR_RDMC_REMOTE_START: 127.0.0.1: ');
+    expect(ended.stderr).toContain('error ERR_RDMC_REMOTE_START: 127.0.0.1: ERR_RDMC_NOT_FOUND: ');
     expect(ended.stderr).toContain('/no/such/directory');
   });
 
