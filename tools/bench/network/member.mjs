@@ -1,6 +1,6 @@
 // One member of a group, a process inside a host of the lab, told what to do over IPC.
 // Times are nanoseconds of CLOCK_MONOTONIC, which all hosts of a lab share.
-import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { RdmcNode } from '@rdmc/group';
 
 const now = () => Number(process.hrtime.bigint());
@@ -68,7 +68,7 @@ const actions = {
     return started;
   },
   async digest({ group, bytes }) {
-    return createHash('sha256').update(groups.get(group).region.view(0, bytes)).digest('hex');
+    return crc32(groups.get(group).region.view(0, bytes));
   },
   async usage() {
     const { user, system } = process.cpuUsage();

@@ -69,7 +69,7 @@ function commandRuns(n, mib, { rate, rounds }, send, nameOf) {
       // What ran on as a server was not wrapped: its part comes with the result.
       const cpu = measured.cpu.map((own, index) => own + (result.servers?.[index - 1] ?? 0));
       runs.push({ ...measured, cpu, seconds: result.seconds ?? nowSeconds() - started });
-      await files.check((folder) => nameOf(folder, files.source));
+      files.check((folder) => nameOf(folder, files.source));
     }
     files.remove();
     return runs;

@@ -46,7 +46,7 @@ async function contestants({
     list.set('rdmc cast', async () => {
       files.fresh();
       const { seconds, sending } = await cast(lab, hosts, files.source, files.folderOf);
-      await files.check((folder) => join(folder, basename(files.source)));
+      files.check((folder) => join(folder, basename(files.source)));
       return { 'rdmc cast, once connected': sending, 'rdmc cast, all of it': seconds };
     });
   }
@@ -54,7 +54,7 @@ async function contestants({
     list.set('nc chain', async () => {
       files.fresh();
       const { seconds } = await chainFile(lab, hosts, files.source, files.folderOf);
-      await files.check(fileAt);
+      files.check(fileAt);
       return seconds;
     });
   }
@@ -62,7 +62,7 @@ async function contestants({
     list.set('udpcast', async () => {
       files.fresh();
       const { seconds } = await udpcast(lab, hosts, files.source, files.folderOf, { rate });
-      await files.check(fileAt);
+      files.check(fileAt);
       return seconds;
     });
   }
