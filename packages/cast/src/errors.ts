@@ -78,3 +78,11 @@ export function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown }).code;
   return typeof code === 'string' ? code : undefined;
 }
+
+/** Errors of layers below keep their codes; those without one of ours get `fallback`. */
+export function toCastError(error: unknown, fallback: CastErrorCode, message = messageOf(error)): CastError {
+  if (error instanceof CastError) return error;
+  const code = codeOf(error);
+  if (!code?.startsWith('ERR_RDMC_')) return new CastError(fallback, message, { cause: error });
+  return new CastError(code as CastErrorCode, messageOf(error), { cause: error });
+}

@@ -1,4 +1,4 @@
-import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
+import type { RdmcNode } from '@rdmc/group';
 import { HEARTBEAT_MS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import { reasonOf } from '../control/control-channel.js';
@@ -10,13 +10,13 @@ import type {
   ReceiverFrame,
   SenderFrame,
 } from '../control/frames.js';
-import { CastError, type CastErrorCode, codeOf, messageOf, protocolError } from '../errors.js';
+import { CastError, type CastErrorCode, codeOf, messageOf, protocolError, toCastError } from '../errors.js';
 import { joinMesh } from '../join-mesh.js';
 import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { SilenceWatch } from '../silence-watch.js';
-import { MessageBuffers } from './message-buffers.js';
+import { StreamReceiver } from './stream-receiver.js';
 import { WriterThread } from './writer-thread.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
@@ -33,14 +33,9 @@ export class Reception {
   #heartbeat: NodeJS.Timeout | undefined;
   #server: Awaited<ReturnType<typeof listenWithin>> | undefined;
   #node: RdmcNode | undefined;
-  #buffers: MessageBuffers | undefined;
-  #group: Group | undefined;
+  #stream: StreamReceiver | undefined;
   #groupOver = new AbortController();
   #grouping: Promise<void> = Promise.resolve();
-  /** Messages received whole in this cast, and bytes of whole messages in this group. */
-  #received = 0;
-  #receivedBytes = 0;
-  #groupBytes = 0;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
 
@@ -133,7 +128,7 @@ export class Reception {
     this.#grouping = this.#grouping.then(async () => {
       try {
         await prepare();
-        await this.#receive(facts, nextMessage, controller.signal);
+        await this.#stream!.run(facts, nextMessage, controller.signal);
       } catch (error) {
         this.options.logger?.debug?.({ group: facts.id, reason: messageOf(error) }, 'group ended');
         const isOwn = OWN_FAILURES.has(codeOf(error) ?? '') || this.#node === undefined;
@@ -161,64 +156,16 @@ export class Reception {
       signal: this.#over.signal,
       logger,
     });
-    this.#buffers = new MessageBuffers(this.#node, this.invitation.messageBytes);
-    await this.#writer.attach(this.#node.device.handle);
-  }
-
-  async #receive(
-    { id, members, racks, ...rest }: GroupFacts,
-    nextMessage: number,
-    part: AbortSignal,
-  ): Promise<void> {
-    const { connectTimeoutMs, stallTimeoutMs } = this.invitation;
-    const buffers = this.#buffers!;
-    if (nextMessage > this.#received) throw protocolError('the sender left out messages');
-    const group = await this.#node!.createGroup({
-      id,
-      members,
-      algorithm: rest.algorithm as NonNullable<Parameters<RdmcNode['createGroup']>[0]['algorithm']>,
-      blockSizeBytes: rest.blockSizeBytes,
-      ...(racks && { racks }),
-      incoming: buffers.incoming,
-      retryTimeoutMs: stallTimeoutMs,
-      timeoutMs: connectTimeoutMs,
-      signal: AbortSignal.any([part, this.#over.signal]),
-    });
-    const giveUp = (): void => void group.close({ signal: AbortSignal.abort() }).catch(() => {});
-    part.addEventListener('abort', giveUp);
-    if (part.aborted) giveUp();
-    this.#group = group;
-    this.#groupBytes = 0;
-    try {
-      for await (const message of group) this.#arrived(nextMessage + message.number, message);
-      await group.close();
-    } finally {
-      this.#group = undefined;
-      buffers.reclaim();
-    }
-  }
-
-  #arrived(sequence: number, { region, sizeBytes }: ReceivedMessage): void {
-    const buffers = this.#buffers!;
-    buffers.arrived(region);
-    this.#groupBytes += sizeBytes;
-    // Made again for survivors that lack it.
-    if (sequence < this.#received) {
-      buffers.give(region);
-      return;
-    }
-    this.#received = sequence + 1;
-    this.#receivedBytes += sizeBytes;
-    this.#writer.store(region.handle, sizeBytes, sequence).then(
-      () => buffers.give(region),
-      (error: unknown) => this.#fail(asCastError(error, this.channel.peer)),
+    this.#stream = new StreamReceiver(this.#node, this.invitation, this.#writer, (error) =>
+      this.#fail(asCastError(error, this.channel.peer)),
     );
+    await this.#writer.attach(this.#node.device.handle);
   }
 
   async #part(groupId: number): Promise<void> {
     this.#groupOver.abort();
     await this.#grouping;
-    this.channel.send({ type: 'parted', groupId, receivedMessages: this.#received });
+    this.channel.send({ type: 'parted', groupId, receivedMessages: this.#stream?.messages ?? 0 });
   }
 
   async #finish(messages: number): Promise<void> {
@@ -237,19 +184,15 @@ export class Reception {
   #beat(): void {
     this.channel.send({
       type: 'progress',
-      receivedMessages: this.#received,
-      partialBytes: this.#partialBytes,
+      receivedMessages: this.#stream?.messages ?? 0,
+      partialBytes: this.#stream?.partialBytes ?? 0,
       storedMessages: this.#writer.storedMessages,
       writerBusyMs: this.#writer.busyMs,
     });
     if (this.#outcome || this.#failure) return;
     const { files, bytes } = this.invitation;
-    const receivedBytes = Math.min(bytes, this.#receivedBytes + this.#partialBytes);
+    const receivedBytes = Math.min(bytes, this.#stream?.bytes ?? 0);
     this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.#writer.storedBytes });
-  }
-
-  get #partialBytes(): number {
-    return Math.max(0, (this.#group?.progress().bytesReceived ?? 0) - this.#groupBytes);
   }
 
   /** The first failure counts. */
@@ -293,9 +236,5 @@ function senderLost(peer: string, cause: unknown): CastError {
 
 /** Errors of the connection mean that the sender is gone; those of layers below keep their codes. */
 function asCastError(error: unknown, peer: string): CastError {
-  if (error instanceof CastError) return error;
-  const code = codeOf(error);
-  if (code?.startsWith('ERR_RDMC_'))
-    return new CastError(code as CastErrorCode, messageOf(error), { cause: error });
-  return senderLost(peer, error);
+  return toCastError(error, 'ERR_RDMC_SENDER_LOST', `the sender ${peer} is gone: ${reasonOf(error)}`);
 }

@@ -7,8 +7,8 @@ import { CastError, codeOf, messageOf } from '../errors.js';
 
 export interface Dialling {
   readonly sockets: KeyedSockets;
-  /** By host name, as resolved. */
-  readonly addresses: ReadonlyMap<string, string>;
+  /** The host's, as resolved. */
+  readonly address: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -32,9 +32,9 @@ export async function resolveHosts(
 /** @throws CastError ERR_RDMC_CAST_UNREACHABLE, ERR_RDMC_KEY_MISMATCH, ERR_RDMC_ABORTED */
 export async function dial(
   target: Target,
-  { sockets, addresses, timeoutMs, signal }: Dialling,
+  { sockets, address, timeoutMs, signal }: Dialling,
 ): Promise<ControlChannel<SenderFrame, ReceiverFrame>> {
-  const to = { host: addresses.get(target.host)!, port: target.port };
+  const to = { host: address, port: target.port };
   try {
     const socket = await sockets.connect(to, { timeoutMs, signal });
     return new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, target.name);

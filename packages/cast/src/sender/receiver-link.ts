@@ -12,11 +12,10 @@ import type {
 } from '../control/frames.js';
 import { CastError, type CastErrorCode, codeOf, messageOf, protocolError } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
-import { dial } from './dial.js';
+import { type Dialling, dial } from './dial.js';
 
 type Channel = ControlChannel<SenderFrame, ReceiverFrame>;
 type Frames = AsyncIterator<ReceiverFrame, void, undefined>;
-type Dialling = Parameters<typeof dial>[1];
 
 const NOTHING: Omit<ProgressFrame, 'type'> = {
   receivedMessages: 0,
@@ -69,7 +68,7 @@ export class ReceiverLink {
   }
 
   /** Dials, invites, and listens from then on. What fails is kept in `failure`. */
-  async open(dialling: Dialling, invitation: (receiver: HelloFrame) => Invitation): Promise<void> {
+  async open(dialling: Dialling, invitation: Invitation): Promise<void> {
     try {
       this.#channel = await dial(this.target, dialling);
       // Whatever the other end does not say in time is not waited for.
@@ -136,13 +135,13 @@ export class ReceiverLink {
     } satisfies CastProgress['receivers'][number];
   }
 
-  async #introduce(invitation: (receiver: HelloFrame) => Invitation): Promise<void> {
+  async #introduce(invitation: Invitation): Promise<void> {
     const frames = this.channel[Symbol.asyncIterator]();
     this.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: SOFTWARE });
     this.hello = await this.#expect(frames, 'hello');
-    this.send(invitation(this.hello));
+    this.send(invitation);
     const { meshPort, freeBytes } = await this.#expect(frames, 'ready');
-    const { contentBytes } = invitation(this.hello);
+    const { contentBytes } = invitation;
     if (freeBytes < contentBytes) {
       const message = `${this.name} has ${freeBytes} bytes free, and ${contentBytes} are needed; make room there`;
       throw new CastError('ERR_RDMC_NO_SPACE', message, { receiver: this.name });

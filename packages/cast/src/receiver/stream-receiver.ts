@@ -1,0 +1,87 @@
+import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
+import type { Algorithm } from '@rdmc/schedule';
+import type { GroupFacts, Invitation } from '../control/frames.js';
+import { protocolError } from '../errors.js';
+import { MessageBuffers } from './message-buffers.js';
+import type { WriterThread } from './writer-thread.js';
+
+/** Takes the messages of a cast from one group after the other, and hands them to the writer, each once. */
+export class StreamReceiver {
+  readonly #buffers: MessageBuffers;
+  #group: Group | undefined;
+  #groupBytes = 0;
+  /** Messages received whole, in order, and their bytes. */
+  #messages = 0;
+  #bytes = 0;
+
+  constructor(
+    private readonly node: RdmcNode,
+    private readonly invitation: Invitation,
+    private readonly writer: WriterThread,
+    private readonly onStoreError: (error: unknown) => void,
+  ) {
+    this.#buffers = new MessageBuffers(node, invitation.messageBytes);
+  }
+
+  get messages(): number {
+    return this.#messages;
+  }
+
+  /** Bytes of messages that have come in part. */
+  get partialBytes(): number {
+    return Math.max(0, (this.#group?.progress().bytesReceived ?? 0) - this.#groupBytes);
+  }
+
+  get bytes(): number {
+    return this.#bytes + this.partialBytes;
+  }
+
+  /**
+   * Takes part in a group until it ends. Its first message is the cast's `nextMessage`; those that are here already
+   * are dropped. `part` ends it from this side.
+   * @throws GroupError as the group fails, when no buffer is in use any more; CastError ERR_RDMC_CAST_PROTOCOL
+   */
+  async run(facts: GroupFacts, nextMessage: number, part: AbortSignal): Promise<void> {
+    if (nextMessage > this.#messages) throw protocolError('the sender left out messages');
+    const group = await this.#join(facts, part);
+    const giveUp = (): void => void group.close({ signal: AbortSignal.abort() }).catch(() => {});
+    part.addEventListener('abort', giveUp);
+    if (part.aborted) giveUp();
+    this.#group = group;
+    this.#groupBytes = 0;
+    try {
+      for await (const message of group) this.#take(nextMessage + message.number, message);
+      await group.close();
+    } finally {
+      part.removeEventListener('abort', giveUp);
+      this.#group = undefined;
+      this.#buffers.reclaim();
+    }
+  }
+
+  #join({ id, members, algorithm, blockSizeBytes, racks }: GroupFacts, signal: AbortSignal): Promise<Group> {
+    return this.node.createGroup({
+      ...{ id, members, blockSizeBytes, signal },
+      algorithm: algorithm as Algorithm,
+      ...(racks && { racks }),
+      incoming: this.#buffers.incoming,
+      retryTimeoutMs: this.invitation.stallTimeoutMs,
+      timeoutMs: this.invitation.connectTimeoutMs,
+    });
+  }
+
+  #take(sequence: number, { region, sizeBytes }: ReceivedMessage): void {
+    this.#buffers.arrived(region);
+    this.#groupBytes += sizeBytes;
+    // Made again for survivors that lack it.
+    if (sequence < this.#messages) {
+      this.#buffers.give(region);
+      return;
+    }
+    this.#messages = sequence + 1;
+    this.#bytes += sizeBytes;
+    this.writer
+      .store(region.handle, sizeBytes, sequence)
+      .then(() => this.#buffers.give(region), this.onStoreError);
+  }
+}

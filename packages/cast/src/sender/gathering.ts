@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { RdmcNode } from '@rdmc/group';
+import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
+import { FIRST_GROUP_ID, SENDER_ID } from '../constants.js';
+import type { Invitation } from '../control/frames.js';
+import { CastError, messageOf } from '../errors.js';
+import type { FileSurvey } from '../file-survey.js';
+import { joinMesh } from '../join-mesh.js';
+import { listenAt, portOf } from '../ports.js';
+import { resolveHosts } from './dial.js';
+import { describeOwn, groupFacts, membersOf, ownAddress, refuseTwins } from './membership.js';
+import { ReceiverLink } from './receiver-link.js';
+
+/** The sender and the receivers that have joined. */
+export interface Gathered {
+  readonly links: readonly ReceiverLink[];
+  readonly node: RdmcNode;
+  /** Address and port at which the receivers reach the sender. */
+  readonly address: string;
+}
+
+/** Connects to receivers and joins the mesh with those that answer. */
+export class Gathering {
+  readonly #invitation: Omit<Invitation, 'castId'>;
+
+  constructor(
+    private readonly options: CheckedCastOptions,
+    survey: FileSurvey,
+    messageBytes: number,
+    private readonly signal: AbortSignal,
+    /** Hears of every link that is made, before it is connected. */
+    private readonly onLinks: (links: readonly ReceiverLink[]) => void,
+  ) {
+    const { files, directories, links, bytes, contentBytes } = survey;
+    const { connectTimeoutMs, stallTimeoutMs } = options;
+    this.#invitation = {
+      type: 'invite',
+      senderName: hostname(),
+      ...{ files, directories, links, bytes, contentBytes },
+      ...{ messageBytes, connectTimeoutMs, stallTimeoutMs },
+    };
+  }
+
+  /** Where a receiver is lost on the way, begins again without it. Undefined where none is left. @throws CastError, MeshError */
+  async run(targets: readonly Target[]): Promise<Gathered | undefined> {
+    let wanted = targets;
+    while (wanted.length > 0) {
+      const links = await this.#connect(wanted);
+      if (links.length === 0) return undefined;
+      try {
+        return await this.#join(links);
+      } catch (error) {
+        if (this.signal.aborted) throw error;
+        blameForJoin(links, error);
+      }
+      const left = links.filter(({ alive }) => alive);
+      const again = new CastError(
+        'ERR_RDMC_ABORTED',
+        'the sender begins again without a receiver that was lost',
+      );
+      await Promise.all(left.map((link) => link.close(again)));
+      wanted = left.map(({ target }) => target);
+    }
+    return undefined;
+  }
+
+  /** Returns those that are ready. */
+  async #connect(targets: readonly Target[]): Promise<ReceiverLink[]> {
+    const { sockets, connectTimeoutMs: timeoutMs } = this.options;
+    const links = targets.map((target) => new ReceiverLink(target));
+    this.onLinks(links);
+    const addresses = await resolveHosts(targets);
+    const invitation: Invitation = { ...this.#invitation, castId: randomUUID() };
+    const opened = links.map(async (link) => {
+      const address = addresses.get(link.target.host)!;
+      if (address instanceof CastError) link.fail(address);
+      else await link.open({ sockets, address, timeoutMs, signal: this.signal }, invitation);
+    });
+    await Promise.all(opened);
+    this.signal.throwIfAborted();
+    refuseTwins(links);
+    return links.filter(({ alive }) => alive);
+  }
+
+  async #join(links: readonly ReceiverLink[]): Promise<Gathered> {
+    const { key, device, transport, connectTimeoutMs, logger, advertise } = this.options;
+    const own = ownAddress(links, advertise);
+    const server = await listenAt(own.localHost, 0);
+    const port = portOf(server);
+    const members = membersOf(own, port, links);
+    const group = groupFacts(FIRST_GROUP_ID, links, this.options);
+    for (const link of links) link.send({ type: 'members', id: link.id, members, group });
+    // Whoever is lost now would be waited for until the time-out.
+    const lost = new AbortController();
+    for (const link of links) void link.down.then(() => lost.abort());
+    const node = await joinMesh({
+      id: SENDER_ID,
+      members,
+      server,
+      localHost: own.localHost,
+      ports: undefined,
+      ...{ key, device, transport, logger },
+      timeoutMs: connectTimeoutMs,
+      signal: AbortSignal.any([this.signal, lost.signal]),
+    });
+    return { links, node, address: describeOwn(own, port) };
+  }
+}
+
+/** The mesh names who did not come; a control connection that ended says it more plainly. @throws where it was nobody */
+function blameForJoin(links: readonly ReceiverLink[], error: unknown): void {
+  if (links.some(({ alive }) => !alive)) return;
+  const missing = (error as { missing?: readonly { id: number }[] }).missing?.map(({ id }) => id) ?? [];
+  const culprits = links.filter(({ id }) => missing.includes(id));
+  if (culprits.length === 0) throw error;
+  for (const link of culprits) {
+    const message = `${link.name} did not join in time: ${messageOf(error)}`;
+    link.fail(new CastError('ERR_RDMC_RECEIVER_LOST', message, { cause: error, receiver: link.name }));
+  }
+}
