@@ -125,8 +125,8 @@ export class ReceiveReporter {
     const lines = [...this.#bars.values()].map(({ from, bytes, receivedBytes, storedBytes }) => {
       const stored = bytes === 0 ? 0 : Math.min(1, storedBytes / bytes);
       const received = bytes === 0 ? 0 : Math.min(1, receivedBytes / bytes);
-      const percent = `${String(Math.floor(stored * 100)).padStart(3)}%`;
-      return `  ${bar(stored, received, BAR_CELLS)} ${percent}  ${formatBytes(storedBytes)}  from ${printable(from)}`;
+      const percent = `${String(Math.floor(received * 100)).padStart(3)}%`;
+      return `  ${bar(stored, received, BAR_CELLS)} ${percent}  ${formatBytes(receivedBytes)}  from ${printable(from)}`;
     });
     this.#painter.paint(lines);
   }
