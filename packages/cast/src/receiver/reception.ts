@@ -128,7 +128,8 @@ export class Reception {
     this.#grouping = this.#grouping.then(async () => {
       try {
         await prepare();
-        await this.#stream!.run(facts, nextMessage, controller.signal);
+        if (!this.#stream) throw protocolError('a group comes before its members');
+        await this.#stream.run(facts, nextMessage, controller.signal);
       } catch (error) {
         this.options.logger?.debug?.({ group: facts.id, reason: messageOf(error) }, 'group ended');
         const isOwn = OWN_FAILURES.has(codeOf(error) ?? '') || this.#node === undefined;

@@ -30,6 +30,10 @@ export class Pump {
     private readonly forgetBelow: () => number,
   ) {}
 
+  get madeMessages(): number {
+    return this.contentBytes.length - 1;
+  }
+
   async allocate(node: RdmcNode): Promise<void> {
     for (let number = 0; number < MESSAGE_BUFFERS; number += 1) {
       this.#regions.push(await node.allocate(this.messageBytes));

@@ -184,7 +184,7 @@ export class ReceiverLink {
         this.state = 'receiving';
     } else if (frame.type === 'parted') {
       if (this.#parted?.groupId === frame.groupId) this.#parted.resolve(frame.receivedMessages);
-    } else if (frame.type === 'done') {
+    } else if (frame.type === 'done' && this.state === 'storing') {
       this.done = frame;
       if (this.alive) this.state = 'complete';
       this.#settle();

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CheckedCastOptions } from '../checked-cast-options.js';
 import { FIRST_GROUP_ID, LOSS_GRACE_MS, MAX_BLAMES, SENDER_ID } from '../constants.js';
 import type { GroupFacts } from '../control/frames.js';
-import { CastError, codeOf, messageOf } from '../errors.js';
+import { CastError, codeOf, messageOf, protocolError } from '../errors.js';
 import type { Gathered } from './gathering.js';
 import { groupFacts } from './membership.js';
 import type { Pump } from './pump.js';
@@ -104,9 +104,16 @@ export class Streaming {
       link,
       messages: link.alive ? await link.part(groupId) : undefined,
     }));
-    const living = (await Promise.all(parted)).filter(({ link }) => link.alive);
+    const answers = await Promise.all(parted);
+    for (const { link, messages = 0 } of answers) this.#checkClaim(link, messages);
+    const living = answers.filter(({ link }) => link.alive);
     const received = living.flatMap(({ messages }) => messages ?? []);
     return received.length === 0 ? undefined : Math.min(...received);
+  }
+
+  #checkClaim(link: ReceiverLink, messages: number): void {
+    if (messages <= this.pump.madeMessages) return;
+    this.drop(link, protocolError(`${link.name} claims to have ${messages} messages, more than were sent`));
   }
 
   /** Whoever a group failed with is given a moment to be seen failing; who lives on is dropped the second time. */

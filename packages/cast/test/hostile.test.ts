@@ -1,0 +1,209 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { castFile } from '@rdmc/cast';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ControlChannel } from '../src/control/control-channel.js';
+import { type Invitation, type ReceiverFrame, type SenderFrame, schemas } from '../src/control/frames.js';
+import { fakeReceiver, goAlong, hello, rawFrame } from './support/fake-receiver.js';
+import { outcome, startReceivers, temporaries } from './support/receivers.js';
+import { expectSameTree, seededBytes, temporary, write } from './support/tree.js';
+
+const cleanUp: (() => void)[] = [];
+afterEach(() => {
+  for (const each of cleanUp.splice(0)) each();
+});
+
+async function fake(...parameters: Parameters<typeof fakeReceiver>) {
+  const receiver = await fakeReceiver(...parameters);
+  cleanUp.push(receiver.close);
+  return receiver.to;
+}
+
+const source = (): string => write(temporary(), 'file', seededBytes(100_000, 1));
+
+async function codeOf(cast: ReturnType<typeof castFile>): Promise<string> {
+  return cast.finished.then(
+    () => 'complete',
+    (error: { code: string }) => error.code,
+  );
+}
+
+describe('a receiver that does not keep to the protocol', () => {
+  it.each<[string, Buffer | string]>([
+    ['noise', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+    ['a frame that is too long', Buffer.from([0xff, 0xff, 0xff, 0x7f, 1])],
+    ['no JSON', rawFrame('{')],
+    ['JSON of another kind', rawFrame('[]')],
+    ['an unknown frame', rawFrame('{"type":"surprise"}')],
+    ['a frame with more in it', rawFrame(JSON.stringify({ ...hello, more: 1 }))],
+    ['a frame out of turn', rawFrame('{"type":"ready","meshPort":1,"freeBytes":1}')],
+    ['a refusal with a strange code', rawFrame('{"type":"refused","code":"no code","message":""}')],
+  ])('%s: is named', async (_name, bytes) => {
+    const to = await fake(async (_channel, socket) => void socket.write(bytes));
+    expect(await codeOf(castFile(source(), { to: [to] }))).toBe('ERR_RDMC_CAST_PROTOCOL');
+  });
+
+  it('hangs up in the middle of joining: the cast begins again without it', async () => {
+    const to = await fake(async (channel) => {
+      await goAlong(channel);
+      channel.destroy();
+    });
+    const from = temporary();
+    write(from, 'root/file', seededBytes(100_000, 1));
+    const receivers = await startReceivers(2);
+    const targets = [receivers[0]!.to, to, receivers[1]!.to];
+    const { receivers: summaries } = await castFile(`${from}/root`, { to: targets }).finished;
+    expect(summaries.map(({ state }) => state)).toEqual(['complete', 'failed', 'complete']);
+    expect(summaries[1]).toMatchObject({ code: 'ERR_RDMC_RECEIVER_LOST' });
+    for (const { directory } of receivers) expectSameTree(directory, from);
+  });
+
+  it('says that it will join and does not: is named after the time-out, and the others get everything', async () => {
+    const to = await fake(async (channel) => {
+      const frames = await goAlong(channel);
+      const beat = setInterval(
+        () =>
+          channel.send({
+            ...{ type: 'progress', receivedMessages: 0, partialBytes: 0, storedMessages: 0, writerBusyMs: 0 },
+          } as ReceiverFrame),
+        100,
+      );
+      cleanUp.push(() => clearInterval(beat));
+      await frames.next();
+    });
+    const from = temporary();
+    write(from, 'root/file', seededBytes(100_000, 1));
+    const [receiver] = await startReceivers(1);
+    const options = { to: [receiver!.to, to], connectTimeoutMs: 4_000 };
+    const { receivers } = await castFile(`${from}/root`, options).finished;
+    expect(receivers.map(({ state }) => state)).toEqual(['complete', 'failed']);
+    expectSameTree(receiver!.directory, from);
+  });
+
+  it('says that it is done before it was asked: is no success', async () => {
+    const to = await fake(async (channel) => {
+      await goAlong(channel);
+      const done = { files: 1, directories: 0, links: 0, bytes: 100_000, problems: [], problemCount: 0 };
+      channel.send({ type: 'done', ...done });
+    });
+    expect(await codeOf(castFile(source(), { to: [to] }))).toBe('ERR_RDMC_CAST_PROTOCOL');
+  });
+});
+
+const invitation: Invitation = {
+  type: 'invite',
+  castId: '00000000-0000-4000-8000-000000000000',
+  senderName: 'fake',
+  ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
+  ...{ messageBytes: 65_536, connectTimeoutMs: 1_000, stallTimeoutMs: 2_000 },
+};
+const group = { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' as const };
+
+/** Calls a receiver as a sender does. */
+async function call(to: { host: string; port: number }) {
+  const socket = connect(to);
+  cleanUp.push(() => socket.destroy());
+  await once(socket, 'connect');
+  const channel = new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, 'the receiver');
+  return { socket, channel, frames: channel[Symbol.asyncIterator]() };
+}
+
+/** What the receiver says last. */
+async function lastWord(frames: AsyncIterable<ReceiverFrame>): Promise<ReceiverFrame | undefined> {
+  let last: ReceiverFrame | undefined;
+  for await (const frame of frames) last = frame;
+  return last;
+}
+
+describe('a sender that does not keep to the protocol', () => {
+  it.each<[string, Buffer]>([
+    ['noise', Buffer.from('\0\0\0\0 this is no frame')],
+    ['a frame that is too long', Buffer.from([0xff, 0xff, 0xff, 0x7f, 1])],
+    ['an unknown frame', rawFrame('{"type":"surprise"}')],
+    ['an invitation without a call', rawFrame(JSON.stringify(invitation))],
+  ])('%s: is refused, and the receiver goes on', async (_name, bytes) => {
+    const [receiver] = await startReceivers(1);
+    const { socket, channel } = await call(receiver!.to);
+    socket.write(bytes);
+    expect(await lastWord(channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_CAST_PROTOCOL' });
+    await castFile(source(), { to: [receiver!.to] }).finished;
+  });
+
+  it('another version: is refused, and both are named', async () => {
+    const [receiver] = await startReceivers(1);
+    const { socket, channel } = await call(receiver!.to);
+    socket.write(rawFrame('{"type":"call"}', 9));
+    const refusal = await lastWord(channel);
+    expect(refusal).toMatchObject({ type: 'refused', code: 'ERR_RDMC_VERSION_MISMATCH' });
+    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 1;/);
+  });
+
+  it.each<[string, object]>([
+    ['an id that is a path', { castId: '../../../../tmp/elsewhere' }],
+    ['messages larger than possible', { messageBytes: 2 ** 31 }],
+    ['a negative count', { files: -1 }],
+    ['a size beyond the safe integers', { bytes: 2 ** 60 }],
+  ])('an invitation with %s: is refused', async (_name, wrong) => {
+    const [receiver] = await startReceivers(1);
+    const { socket, channel } = await call(receiver!.to);
+    socket.write(rawFrame('{"type":"call","version":1,"software":"test"}'));
+    socket.write(rawFrame(JSON.stringify({ ...invitation, ...wrong })));
+    expect(await lastWord(channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_CAST_PROTOCOL' });
+    expect(temporaries(receiver!.directory)).toEqual([]);
+  });
+
+  it.each<[string, SenderFrame]>([
+    ['a second invitation', invitation],
+    ['a group before its members', { type: 'regroup', group, nextMessage: 0 }],
+    ['an end before everything has come', { type: 'finish', messages: 0, files: 0, bytes: 0 }],
+  ])('%s: ends the cast, and nothing is left', async (_name, frame) => {
+    const [receiver] = await startReceivers(1);
+    const { channel } = await call(receiver!.to);
+    const end = outcome(receiver!.receiver);
+    channel.send({ type: 'call', version: 1, software: 'test' });
+    channel.send(invitation);
+    channel.send(frame);
+    expect(await lastWord(channel)).toMatchObject({ type: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' });
+    expect(await end).toMatchObject({
+      type: 'failed',
+      code: 'ERR_RDMC_CAST_PROTOCOL',
+      castId: invitation.castId,
+    });
+    await receiver!.receiver.close();
+    expect(temporaries(receiver!.directory)).toEqual([]);
+  });
+
+  it('the same cast twice at a time: the second is refused, the first goes on', async () => {
+    const [receiver] = await startReceivers(1);
+    const first = await call(receiver!.to);
+    first.channel.send({ type: 'call', version: 1, software: 'test' });
+    first.channel.send(invitation);
+    await first.frames.next();
+    expect((await first.frames.next()).value).toMatchObject({ type: 'ready' });
+    const second = await call(receiver!.to);
+    second.channel.send({ type: 'call', version: 1, software: 'test' });
+    second.channel.send(invitation);
+    expect(await lastWord(second.channel)).toMatchObject({ type: 'refused' });
+    expect((await first.frames.next()).value).toMatchObject({ type: 'progress' });
+    expect(temporaries(receiver!.directory)).toHaveLength(1);
+  });
+
+  it('silence after the invitation: the receiver gives the cast up', async () => {
+    const [receiver] = await startReceivers(1);
+    const { channel } = await call(receiver!.to);
+    const end = outcome(receiver!.receiver);
+    channel.send({ type: 'call', version: 1, software: 'test' });
+    channel.send(invitation);
+    expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
+  });
+
+  it('more connections than are taken at once: the rest is turned away, and casts go on', async () => {
+    const [receiver] = await startReceivers(1);
+    const sockets: Socket[] = [];
+    for (let number = 0; number < 70; number += 1) sockets.push((await call(receiver!.to)).socket);
+    const closed = await Promise.race(sockets.map(async (socket) => once(socket.resume(), 'close')));
+    expect(closed).toBeDefined();
+    for (const socket of sockets) socket.destroy();
+    await castFile(source(), { to: [receiver!.to] }).finished;
+  });
+});

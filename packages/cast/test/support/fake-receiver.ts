@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { encodeFrame } from '@rdmc/mesh';
+import { ControlChannel } from '../../src/control/control-channel.js';
+import { type ReceiverFrame, type SenderFrame, schemas } from '../../src/control/frames.js';
+
+type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
+
+/** Listens as a receiver does; `speak` decides what it says. */
+export async function fakeReceiver(speak: (channel: Channel, socket: Socket) => Promise<void>) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    void speak(
+      new ControlChannel<ReceiverFrame, SenderFrame>(socket, schemas.sender, 'the sender'),
+      socket,
+    ).catch(() => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    to: { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+export const hello: ReceiverFrame = {
+  type: 'hello',
+  version: 1,
+  software: 'a test',
+  hostName: 'fake',
+  pid: 1,
+  instance: randomUUID(),
+};
+
+/** Goes along until the members are named. */
+export async function goAlong(channel: Channel): Promise<AsyncIterator<SenderFrame, void, undefined>> {
+  const frames = channel[Symbol.asyncIterator]();
+  await frames.next();
+  channel.send(hello);
+  await frames.next();
+  channel.send({ type: 'ready', meshPort: 1, freeBytes: 1e12 });
+  await frames.next();
+  return frames;
+}
+
+/** A frame as it goes over the wire, whatever is in it. */
+export function rawFrame(text: string, version = 1): Buffer {
+  return encodeFrame(version, Buffer.from(text));
+}
