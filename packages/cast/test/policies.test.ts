@@ -1,0 +1,274 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DEFAULT_MESSAGE_BYTES, MIB } from '../src/constants.js';
+import { CastError } from '../src/errors.js';
+import { SOFTWARE } from '../src/identity.js';
+import { Latest } from '../src/latest.js';
+import { messageSize } from '../src/message-size.js';
+import { ProblemList } from '../src/problems.js';
+import { EventQueue } from '../src/receiver/event-queue.js';
+import type { ReceiverLink } from '../src/sender/receiver-link.js';
+import { StallWatch } from '../src/sender/stall-watch.js';
+import { TokenBucket } from '../src/sender/token-bucket.js';
+import { SilenceWatch } from '../src/silence-watch.js';
+
+describe('the size of messages', () => {
+  it.each([
+    [0, 4 * MIB],
+    [100, 4 * MIB],
+    [32 * MIB, 4 * MIB],
+    [33 * MIB, 8 * MIB],
+    [256 * MIB, 32 * MIB],
+    [10 * 1024 * MIB, 64 * MIB],
+  ])('for %i bytes is %i', (total, size) => {
+    expect(messageSize(total, DEFAULT_MESSAGE_BYTES)).toBe(size);
+  });
+
+  it('never is above the limit, and no cast needs more messages than the limit makes necessary, or eight', () => {
+    const total = fc.integer({ min: 0, max: 2 ** 45 });
+    const limit = fc.integer({ min: 65_536, max: 2 ** 30 });
+    fc.assert(
+      fc.property(total, limit, (bytes, most) => {
+        const size = messageSize(bytes, most);
+        expect(size).toBeLessThanOrEqual(most);
+        expect(bytes / size).toBeLessThanOrEqual(Math.max(8, bytes / most));
+      }),
+      { seed: 7 },
+    );
+  });
+});
+
+describe('with time made by hand', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+    });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('a bucket lets no more pass than its rate, in order', async () => {
+    const bucket = new TokenBucket(1_000_000);
+    const passed: [number, number][] = [];
+    const start = performance.now();
+    const { signal } = new AbortController();
+    const takes = [0, 1, 2, 3].map(async (number) => {
+      await bucket.take(250_000, signal);
+      passed.push([number, Math.round(performance.now() - start)]);
+    });
+    await vi.advanceTimersByTimeAsync(2_000);
+    await Promise.all(takes);
+    expect(passed).toEqual([
+      [0, 0],
+      [1, 250],
+      [2, 500],
+      [3, 750],
+    ]);
+  });
+
+  it('an abort empties the queue before a bucket', async () => {
+    const bucket = new TokenBucket(1_000);
+    const abort = new AbortController();
+    const takes = [1, 2, 3].map(() => bucket.take(1_000_000, abort.signal));
+    abort.abort();
+    await Promise.all(takes);
+    expect(performance.now()).toBeLessThan(1_000_000);
+  });
+
+  it('silence is counted in ticks of this process: a stopped one blames nobody', async () => {
+    const onSilent = vi.fn();
+    const watch = new SilenceWatch(2_000, onSilent);
+    await vi.advanceTimersByTimeAsync(1_800);
+    watch.heard();
+    await vi.advanceTimersByTimeAsync(1_900);
+    expect(onSilent).not.toHaveBeenCalled();
+    watch.heard();
+    // Asleep for a minute: one tick comes late.
+    vi.setSystemTime(Date.now() + 60_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(onSilent).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(onSilent).toHaveBeenCalledTimes(1);
+  });
+
+  describe('the stall watch drops', () => {
+    interface Fake {
+      name: string;
+      alive: boolean;
+      done: undefined;
+      silentMs: number;
+      progress: ReceiverLink['progress'];
+      send: ReturnType<typeof vi.fn>;
+    }
+    const link = (name: string, progress: Partial<ReceiverLink['progress']> = {}): Fake => ({
+      name,
+      alive: true,
+      done: undefined,
+      silentMs: 0,
+      progress: { receivedMessages: 0, partialBytes: 0, storedMessages: 0, writerBusyMs: 0, ...progress },
+      send: vi.fn(),
+    });
+
+    /** Runs it for a while; `tick` is what happens ten times a second. Returns who was dropped. */
+    async function watch(
+      links: Fake[],
+      seconds: number,
+      tick: () => void,
+      sending = true,
+    ): Promise<string[]> {
+      const dropped: string[] = [];
+      const stall = new StallWatch(
+        5_000,
+        links as unknown as ReceiverLink[],
+        () => sending,
+        (each, error) => {
+          expect(error).toBeInstanceOf(CastError);
+          (each as unknown as Fake).alive = false;
+          dropped.push(`${each.name} ${error.code}`);
+        },
+      );
+      for (let step = 0; step < seconds * 10; step += 1) {
+        tick();
+        await vi.advanceTimersByTimeAsync(100);
+      }
+      stall.stop();
+      return dropped;
+    }
+    const heard = (links: Fake[]) => {
+      for (const each of links) each.silentMs = 0;
+    };
+    const STALLED = 'ERR_RDMC_RECEIVER_STALLED';
+
+    it('who is silent, and nobody else', async () => {
+      const links = [link('a'), link('b')];
+      const tick = (): void => {
+        heard([links[0]!]);
+        links[0]!.progress = { ...links[0]!.progress, partialBytes: links[0]!.progress.partialBytes + 1 };
+      };
+      expect(await watch(links, 8, tick)).toEqual([`b ${STALLED}`]);
+      expect(links[0]!.send.mock.calls.length).toBeGreaterThan(5);
+    });
+
+    it('whose writer does not get on', async () => {
+      const links = [link('a', { partialBytes: 1 }), link('b', { writerBusyMs: 6_000, receivedMessages: 3 })];
+      let bytes = 0;
+      const tick = (): void => {
+        heard(links);
+        links[0]!.progress = { ...links[0]!.progress, partialBytes: ++bytes };
+      };
+      expect(await watch(links, 1, tick)).toEqual([`b ${STALLED}`]);
+    });
+
+    it('who has least, when nothing moves', async () => {
+      const links = [
+        link('a', { receivedMessages: 2 }),
+        link('b', { receivedMessages: 1, partialBytes: 9 }),
+        link('c'),
+      ];
+      links[2]!.progress = { ...links[2]!.progress, receivedMessages: 1, partialBytes: 5 };
+      for (const each of links)
+        each.progress = { ...each.progress, storedMessages: each.progress.receivedMessages };
+      expect(await watch(links, 6, () => heard(links))).toEqual([`c ${STALLED}`]);
+    });
+
+    it('nobody while nothing is to be sent, or while a writer is at work', async () => {
+      const idle = [link('a'), link('b')];
+      expect(await watch(idle, 20, () => heard(idle), false)).toEqual([]);
+      const storing = [link('a', { receivedMessages: 3, storedMessages: 1, writerBusyMs: 100 }), link('b')];
+      expect(await watch(storing, 20, () => heard(storing))).toEqual([]);
+    });
+  });
+});
+
+describe('snapshots', () => {
+  it('are the latest ones, the last one included', async () => {
+    const latest = new Latest<number>();
+    latest.set(1);
+    latest.set(2);
+    const seen: number[] = [];
+    const reading = (async () => {
+      for await (const each of latest) {
+        seen.push(each);
+        if (each === 2) {
+          latest.set(3);
+          latest.set(4);
+          latest.end();
+          latest.set(5);
+        }
+      }
+    })();
+    await reading;
+    expect(seen).toEqual([2, 4]);
+    expect(latest.value).toBe(4);
+  });
+
+  it('have one consumer at a time', async () => {
+    const latest = new Latest<number>();
+    latest.set(1);
+    const first = latest[Symbol.asyncIterator]();
+    await first.next();
+    await expect(latest[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'ERR_RDMC_ITERATOR_TAKEN',
+    });
+    await first.return(undefined);
+    latest.set(2);
+    expect((await latest[Symbol.asyncIterator]().next()).value).toBe(2);
+  });
+});
+
+describe('events of a receiver', () => {
+  it('are kept in order, and of the progress of a cast only the latest', async () => {
+    const queue = new EventQueue();
+    const facts = { from: 'x', files: 1, bytes: 1 };
+    const progress = { type: 'progress' as const, ...facts, storedBytes: 0 };
+    queue.push({ type: 'began', castId: 'a', ...facts });
+    queue.push({ ...progress, castId: 'a', receivedBytes: 1 });
+    queue.push({ ...progress, castId: 'b', receivedBytes: 2 });
+    queue.push({ ...progress, castId: 'a', receivedBytes: 3 });
+    queue.end();
+    const seen: unknown[] = [];
+    for await (const event of queue)
+      seen.push([event.type, event.castId, (event as { receivedBytes?: number }).receivedBytes]);
+    expect(seen).toEqual([
+      ['began', 'a', undefined],
+      ['progress', 'b', 2],
+      ['progress', 'a', 3],
+    ]);
+  });
+
+  it('are bounded where nobody reads', async () => {
+    const queue = new EventQueue();
+    for (let number = 0; number < 5_000; number += 1) {
+      queue.push({ type: 'began', castId: `${number}`, from: 'x', files: 0, bytes: 0 });
+    }
+    queue.end();
+    const seen: string[] = [];
+    for await (const { castId } of queue) seen.push(castId);
+    expect(seen).toHaveLength(1_000);
+    expect(seen.at(-1)).toBe('4999');
+  });
+});
+
+it('problems are all counted, and the first ones kept, in little room', () => {
+  const list = new ProblemList();
+  for (let number = 0; number < 2_000; number += 1) {
+    list.add({ path: `${number}`, code: 'ERR_RDMC_UNREADABLE', message: 'x'.repeat(5_000) });
+  }
+  expect(list.count).toBe(2_000);
+  expect(list.kept).toHaveLength(500);
+  expect(JSON.stringify(list.kept).length).toBeLessThan(400_000);
+  const sum = new ProblemList();
+  sum.addAll(list.kept, list.count);
+  expect(sum.count).toBe(2_000);
+  expect(sum.describe()).toContain('and 1999 more');
+});
+
+it('what this end says it is, is what it is', () => {
+  const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    name: string;
+    version: string;
+  };
+  expect(SOFTWARE).toBe(`${name} ${version}`);
+});
