@@ -63,7 +63,7 @@ export class DataPlane {
     this.#commands = new CommandQueue(writer, words, signalWorker, () => this.#updateRef());
     this.#inbox = new EventInbox(reader, words, this.#commands, signalWorker);
     this.#numbers = new Map(protocols.map(({ name }, index) => [name, index + 1]));
-    this.device = attachDevice(ready.device);
+    this.device = attachDevice(ready.device, ready.choice);
     this.protectionDomain = attachProtectionDomain(this.device, ready.protectionDomain);
     this.#watcher = new FdWatcher(thread.applicationEventFd.fd, this.#inbox.wakeUp);
     this.#watcher.ref(false);

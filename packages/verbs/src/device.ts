@@ -151,8 +151,14 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
   return new Device(handle, choice, true);
 }
 
-/** Opens in this thread a device that another thread of this process opened; its owner closes it. */
-export function attachDevice(handle: number): Device {
+/**
+ * Opens in this thread a device that another thread of this process opened; its owner closes it. `choice` is how
+ * that thread came to it, where this one wants to know.
+ */
+export function attachDevice(
+  handle: number,
+  choice: DeviceChoice = { device: 'soft', reason: 'opened by another thread' },
+): Device {
   native().deviceAttach(handle);
-  return new Device(handle, { device: 'soft', reason: 'attached' }, false);
+  return new Device(handle, choice, false);
 }
