@@ -65,7 +65,15 @@ describe('rdmc cast --ssh', () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
     const there = join(scratch.path, 'there');
     const shell = `sh -c 'shift; exec "$@"' sh`;
-    const ended = await cast([file, ...sshArgs(shell, '127.0.0.2'), '--remote-dir', there, '--mkdir']).ended;
+    const ended = await cast([
+      file,
+      ...sshArgs(shell, '127.0.0.2'),
+      '--remote-dir',
+      there,
+      '--mkdir',
+      '--retries',
+      '1',
+    ]).ended;
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(there)).toEqual(['sample']);
   });

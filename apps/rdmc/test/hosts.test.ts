@@ -158,6 +158,13 @@ describe('receivers', () => {
     expect(checkTargets(targets.slice(3), 7411)).toHaveLength(3);
   });
 
+  it('of which only some have a rack are refused, and the others named', () => {
+    const targets = [{ host: 'a', rack: 'x' }, { host: 'b' }, { host: 'c' }];
+    expect(() => checkTargets(targets, 7411)).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_USAGE', message: 'no rack is given for b, c' }),
+    );
+  });
+
   const addresses: Record<string, string> = { a: '10.0.0.1', b: '10.0.0.2', alias: '10.0.0.1' };
   const look = async (host: string): Promise<string> => {
     const address = addresses[host];

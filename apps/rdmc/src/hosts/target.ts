@@ -31,7 +31,7 @@ export function repeated<Item>(items: readonly Item[], keyOf: (item: Item) => st
 
 /**
  * A list of receivers that a cast can begin with. The user part does not tell two receivers apart: it is the same host.
- * @throws CliError ERR_RDMC_USAGE for none or too many, ERR_RDMC_DUPLICATE_HOST that names all that appear twice
+ * @throws CliError ERR_RDMC_USAGE for none or too many, or where only some have a rack, ERR_RDMC_DUPLICATE_HOST that names all that appear twice
  */
 export function checkTargets(targets: readonly Target[], defaultPort: number): readonly Target[] {
   if (targets.length === 0) throw usageError('no receiver', 'name at least one: --to host1,host2');
@@ -39,5 +39,10 @@ export function checkTargets(targets: readonly Target[], defaultPort: number): r
   const keyOf = ({ host, port = defaultPort }: Target): string => `${host.toLowerCase()} ${port}`;
   const twice = repeated(targets, keyOf);
   if (twice.length > 0) throw duplicateHost(twice.map(({ host, port }) => formatEndpoint({ host, port })));
+  const bare = targets.filter(({ rack }) => rack === undefined);
+  if (bare.length > 0 && bare.length < targets.length) {
+    const names = bare.map(({ host }) => host).join(', ');
+    throw usageError(`no rack is given for ${names}`, 'give all hosts a rack, or none');
+  }
   return targets;
 }
