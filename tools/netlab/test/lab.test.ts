@@ -83,17 +83,17 @@ labTest('one slow path between two hosts leaves the others as they are', async (
   await using lab = await createLab({ hosts: 4, rate: '200mbit' });
   await lab.slowPath('h0', 'h1', '10mbit');
   await lab.slowPath('h0', 'h2', '50mbit');
-  await lab.slowPath('h0', 'h1', '20mbit');
+  await lab.slowPath('h0', 'h1', '2mbit');
   for (const [from, to] of [
     ['h0', 'h1'],
     ['h1', 'h0'],
   ] as const) {
-    expect((await lab.goodput(from, to, 2 * MIB)).bitsPerSecond).toBeLessThan(25e6);
+    expect((await lab.goodput(from, to, MIB / 2)).bitsPerSecond).toBeLessThan(5e6);
   }
   const other = await lab.goodput('h0', 'h3', 4 * MIB);
-  expect(other.bitsPerSecond).toBeGreaterThan(30e6);
+  expect(other.bitsPerSecond).toBeGreaterThan(8e6);
   await lab.slowPath('h0', 'h1');
-  expect((await lab.goodput('h0', 'h1', 4 * MIB)).bitsPerSecond).toBeGreaterThan(30e6);
+  expect((await lab.goodput('h0', 'h1', 4 * MIB)).bitsPerSecond).toBeGreaterThan(8e6);
   await using bare = await createLab({ hosts: 2 });
   await expect(bare.slowPath('h0', 'h1', '1mbit')).rejects.toMatchObject({
     code: 'ERR_RDMC_NETLAB_INVALID_OPTION',
@@ -112,21 +112,21 @@ labTest('a link that is cut carries nothing until it is healed', async () => {
 });
 
 labTest('racks share the uplink; inside a rack it does not count', async () => {
-  await using lab = await createLab({ hosts: 4, racks: 2, uplink: { rate: '50mbit' } });
+  await using lab = await createLab({ hosts: 4, racks: 2, uplink: { rate: '20mbit' } });
   const inside = await lab.goodput('h0', 'h1', 8 * MIB);
-  expect(inside.bitsPerSecond).toBeGreaterThan(60e6);
+  expect(inside.bitsPerSecond).toBeGreaterThan(25e6);
   const started = performance.now();
-  await Promise.all([lab.goodput('h0', 'h2', 4 * MIB), lab.goodput('h1', 'h3', 4 * MIB)]);
-  // Through one uplink go 8 MiB in no less than 1.34 s; side by side they would take half of that.
-  expect(performance.now() - started).toBeGreaterThan(1200);
+  await Promise.all([lab.goodput('h0', 'h2', 2 * MIB), lab.goodput('h1', 'h3', 2 * MIB)]);
+  // Through one uplink go 4 MiB in no less than 1.6 s; side by side they would take half of that.
+  expect(performance.now() - started).toBeGreaterThan(1500);
   await listen(lab, 'h2');
   await lab.cutRack(1);
   expect(await briefly(lab, 'h0', 'h2')).toBe('silence');
   expect(await patiently(lab, 'h3', 'h2')).toBe('reached');
   await lab.healRack(1);
   expect(await patiently(lab, 'h0', 'h2')).toBe('reached');
-  await lab.slowRack(1, '10mbit');
-  expect((await lab.goodput('h0', 'h2', MIB)).bitsPerSecond).toBeLessThan(20e6);
+  await lab.slowRack(1, '4mbit');
+  expect((await lab.goodput('h0', 'h2', MIB)).bitsPerSecond).toBeLessThan(10e6);
 });
 
 labTest('goodput can be abandoned', async () => {
