@@ -6,12 +6,15 @@ const may = {
   'packages/verbs-compliance': ['packages/verbs'],
   'packages/dataplane': ['packages/verbs'],
   'packages/group': ['packages/schedule', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
+  'packages/cast': ['packages/schedule', 'packages/verbs', 'packages/mesh', 'packages/group'],
+  'tools/netlab': [],
   'apps/rdmc': [
     'packages/schedule',
     'packages/verbs',
     'packages/dataplane',
     'packages/mesh',
     'packages/group',
+    'packages/cast',
   ],
 };
 
@@ -23,7 +26,7 @@ module.exports = {
       severity: 'error',
       comment: `${layer} may import only ${['itself', ...below].join(', ')}`,
       from: { path: `^${layer}/src/` },
-      to: { path: '^(packages|apps)/', pathNot: `^(${[layer, ...below].join('|')})/` },
+      to: { path: '^(packages|apps|tools)/', pathNot: `^(${[layer, ...below].join('|')})/` },
     })),
     {
       name: 'no cycles',
