@@ -34,7 +34,7 @@ const KNOWN = [
   'logger',
 ] as const satisfies readonly (keyof CastOptions)[];
 const KNOWN_OF_TARGET = ['host', 'port', 'rack'] as const satisfies readonly (keyof CastTarget)[];
-const MAX_BLOCK_BYTES = limits.GIB;
+const MAX_BLOCK_BYTES = 1024 * limits.MIB;
 
 export interface Target {
   readonly host: string;

@@ -5,7 +5,6 @@ export const CAST_PROTOCOL_VERSION = 1;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
-export const GIB = 1024 * 1024 * 1024;
 
 export const DEFAULT_PORT = 7411;
 export const MAX_PORT = 65_535;
@@ -14,7 +13,7 @@ export const MAX_TIMER_MS = 0x7fff_ffff;
 
 export const MIN_MESSAGE_BYTES = 64 * KIB;
 export const DEFAULT_MESSAGE_BYTES = 64 * MIB;
-export const MAX_MESSAGE_BYTES = GIB;
+export const MAX_MESSAGE_BYTES = 1024 * MIB;
 /** Messages of a small cast are not made smaller than this, unless the limit is. */
 export const SMALL_MESSAGE_BYTES = 4 * MIB;
 /** A small cast is cut into about this many messages, so that reading, sending and storing overlap. */
@@ -35,7 +34,7 @@ export const MAX_TARGETS = 4095;
 
 /** How often a receiver reports, which is its sign of life as well; and the sender's own. */
 export const HEARTBEAT_MS = 200;
-export const MAX_CONTROL_FRAME_BYTES = MIB;
+export const MAX_CONTROL_FRAME_BYTES = 1024 * KIB;
 /** A caller that has not sent its invitation within this time is dropped. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Connections without an invitation, and casts, that a receiver takes at once. */
@@ -56,7 +55,7 @@ export const MAX_NAME_BYTES = 255;
 export const MAX_PATH_BYTES = 4096;
 export const MAX_ENTRIES = 0x7fff_ffff;
 /** Bytes read and hashed at a time, so that what is hashed is still in the cache. */
-export const CHUNK_BYTES = MIB;
+export const CHUNK_BYTES = 1024 * KIB;
 /** Sparse files are looked at in pieces of this size. */
 export const HOLE_BYTES = 16 * KIB;
 /** Open directories the writer keeps. */

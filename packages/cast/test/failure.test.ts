@@ -1,6 +1,6 @@
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, rmSync, truncateSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, rmSync, truncateSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -251,9 +251,9 @@ const root = process.getuid?.() === 0;
 /** A small file system, if this process may mount one. */
 function mount(options: string): string {
   const directory = temporary();
-  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', directory]);
+  execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', directory]);
   cleanUp.push(() => {
-    execFileSync('umount', [directory]);
+    execFileSync('/bin/umount', [directory]);
     rmSync(directory, { recursive: true });
   });
   return directory;
@@ -292,7 +292,7 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
 
   it.runIf(root)('that is read-only is named', async () => {
     const directory = mount('size=1m');
-    execFileSync('mount', ['-o', 'remount,ro', directory]);
+    execFileSync('/bin/mount', ['-o', 'remount,ro', directory]);
     const [receiver] = await startReceivers(1, { directory });
     const error = await rejection(castFile(join(sourceTree(10), 'root'), { to: [receiver!.to] }).finished);
     expect(error.code).toBe('ERR_RDMC_READ_ONLY');
@@ -316,6 +316,23 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
     expect(receivers).toMatchObject([{ state: 'failed', code: 'ERR_RDMC_PARTIAL', files: 1 }]);
     expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['ERR_RDMC_PERMISSION']));
     expect(problems[0]).toMatchObject({ receiver: `127.0.0.1:${other.address.port}` });
+  });
+});
+
+describe(`a receiver that is not root${root ? '' : ' (enable: run the tests as root, who may start one)'}`, () => {
+  it.runIf(root)('gets more directories without permission than it keeps open', async () => {
+    const from = temporary();
+    for (let number = 0; number < 150; number += 1) {
+      write(from, `root/${number}/below/file`, `${number}`, 0o400);
+      chmodSync(join(from, `root/${number}/below`), 0o500);
+      chmodSync(join(from, `root/${number}`), 0);
+    }
+    const directory = temporary();
+    execFileSync('chown', ['65534', directory]);
+    const receiver = await ReceiverProcess.start({ directory, transport: 'tcp' }, 65_534);
+    const summary = await castFile(join(from, 'root'), { to: [receiver.address], transport: 'tcp' }).finished;
+    expect(summary.problems).toEqual([]);
+    expectSameTree(directory, from);
   });
 });
 

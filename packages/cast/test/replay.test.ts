@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StreamReader } from '../src/reader/stream-reader.js';
+import { decodeMessage } from '../src/stream/message-decoder.js';
 import { StreamWriter } from '../src/writer/stream-writer.js';
 import { allMessages, MESSAGE_BYTES, readerOf, store } from './support/local-cast.js';
 import { describeTree, expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
@@ -169,6 +170,23 @@ describe('a file that changes while it is read', () => {
       }
     }
   });
+});
+
+it('a file given up in a message that was full to the last byte still fits into it', () => {
+  for (let size = 4_200; size < 4_340; size += 1) {
+    const root = join(temporary(), 'root');
+    write(root, 'a', seededBytes(size, 1));
+    write(root, 'b', seededBytes(5_000, 2));
+    const reader = readerOf([root]);
+    const buffer = Buffer.alloc(4_608);
+    for (const sequence of [0, 1]) reader.fill(sequence, buffer);
+    appendFileSync(join(root, 'b'), 'changed');
+    reader.fill(1, buffer);
+    const message = buffer.subarray(0, reader.fill(0, buffer).bytes);
+    const last = [...decodeMessage(message, 0)].at(-1);
+    expect(last).toMatchObject({ type: 'fileEnd' });
+    reader.close();
+  }
 });
 
 function expectNames(to: string, from: string): void {
