@@ -173,20 +173,24 @@ describe('a file that changes while it is read', () => {
 });
 
 it('a file given up in a message that was full to the last byte still fits into it', () => {
+  let full = 0;
   for (let size = 4_200; size < 4_340; size += 1) {
     const root = join(temporary(), 'root');
     write(root, 'a', seededBytes(size, 1));
     write(root, 'b', seededBytes(4_300, 2));
     const reader = readerOf([root]);
     const buffer = Buffer.alloc(4_608);
-    for (const sequence of [0, 1]) reader.fill(sequence, buffer);
-    appendFileSync(join(root, 'b'), 'changed');
-    reader.fill(1, buffer);
-    const message = buffer.subarray(0, reader.fill(0, buffer).bytes);
-    const last = [...decodeMessage(message, 0)].at(-1);
-    expect(last).toMatchObject({ type: 'fileEnd' });
+    const lastRecord = () =>
+      [...decodeMessage(buffer.subarray(0, reader.fill(0, buffer).bytes), 0)].at(-1)!.type;
+    if (lastRecord() === 'fileBegin') {
+      full += 1;
+      appendFileSync(join(root, 'b'), 'changed');
+      reader.fill(1, buffer);
+      expect(lastRecord()).toBe('fileEnd');
+    }
     reader.close();
   }
+  expect(full).toBeGreaterThan(0);
 });
 
 function expectNames(to: string, from: string): void {
