@@ -137,7 +137,7 @@ describe('a receiver that stands still', () => {
     const from = sourceTree();
     const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
     const to = receivers.map(({ address }) => address);
-    const cast = castFile(join(from, 'root'), { to, stallTimeoutMs: 2_000, ...slow });
+    const cast = castFile(join(from, 'root'), { to, stallTimeoutMs: 4_000, ...slow });
     await until(cast, someReceived(1));
     receivers[1]!.child.kill('SIGSTOP');
     const summary = await cast.finished;

@@ -1,4 +1,3 @@
-import { chooseDevice } from '@rdmc/verbs';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
 import { LIMITED_MESSAGES_PER_SECOND, MIN_MESSAGE_BYTES } from '../constants.js';
 import { CastError, toCastError } from '../errors.js';
@@ -101,7 +100,7 @@ export class Session {
     board.pump = pump;
     board.route = {
       device: `${node.device.kind} ${node.device.name}`,
-      reason: chooseDevice(options.device).reason,
+      reason: node.device.choice.reason,
       transport: node.device.transport,
       algorithm: options.algorithm,
       ...{ messageBytes, address },
