@@ -1,5 +1,6 @@
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
+import type { ChecksumKind } from './checksum.js';
 import type { CastLogger } from './logger.js';
 
 /** Where a receiver listens. */
@@ -23,6 +24,8 @@ export interface CastOptions {
   readonly rack?: RackId | undefined;
   /** Bytes, or 'auto' (default): chosen for each message. */
   readonly blockSizeBytes?: 'auto' | number | undefined;
+  /** How contents are checked: 'gmac' (default, cheap) or 'sha256'. */
+  readonly checksum?: ChecksumKind | undefined;
   /** Largest message in bytes, 64 KiB to 1 GiB, default 64 MiB. Every member holds three. */
   readonly messageBytes?: number | undefined;
   /** Bytes per second the sender feeds into the group, at least 64 KiB (default: no limit). */

@@ -2,6 +2,7 @@ import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { CastOptions, CastTarget } from './cast-options.js';
+import { type ChecksumKind, checksums } from './checksum.js';
 import * as limits from './constants.js';
 import { CastError, invalidOption } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
@@ -22,6 +23,7 @@ const KNOWN = [
   'algorithm',
   'rack',
   'blockSizeBytes',
+  'checksum',
   'messageBytes',
   'bandwidthLimit',
   'connectTimeoutMs',
@@ -52,6 +54,7 @@ export interface CheckedCastOptions {
   /** The sender's rack; set where the algorithm needs racks. */
   readonly rack: RackId | undefined;
   readonly blockSizeBytes: 'auto' | number;
+  readonly checksum: ChecksumKind;
   readonly messageBytes: number;
   readonly bandwidthLimit: number | undefined;
   readonly connectTimeoutMs: number;
@@ -82,6 +85,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
       options.blockSizeBytes === undefined || options.blockSizeBytes === 'auto'
         ? 'auto'
         : integer('blockSizeBytes', 0, 1, MAX_BLOCK_BYTES),
+    checksum: oneOfOption<ChecksumKind>('checksum', options.checksum ?? 'gmac', checksums),
     messageBytes: integer('messageBytes', limits.DEFAULT_MESSAGE_BYTES, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES),
     bandwidthLimit:
       bandwidthLimit === undefined

@@ -9,10 +9,12 @@ export type {
   ReceiverState,
 } from './cast-progress.js';
 export type { CastProblem, CastSummary, ReceiverSummary } from './cast-summary.js';
+export { type ChecksumKind, checksums } from './checksum.js';
 export { CAST_PROTOCOL_VERSION, DEFAULT_MESSAGE_BYTES, DEFAULT_PORT } from './constants.js';
 export { CastError, type CastErrorCode, type CastErrorDetails } from './errors.js';
 export type { FileSurvey } from './file-survey.js';
 export type { CastLogger } from './logger.js';
+export { messageSize } from './message-size.js';
 export { type FileReceiver, receiveFiles } from './receiver.js';
 export type { CastBegan, CastComplete, CastFailed, CastReceiving, ReceiverEvent } from './receiver-events.js';
 export type { ReceiveOptions } from './receiver-options.js';

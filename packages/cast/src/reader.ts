@@ -1,3 +1,4 @@
+import type { Checksum } from './checksum.js';
 import type { FileSurvey } from './file-survey.js';
 import type { Entry } from './reader/entries.js';
 import type { CastReport, FillOrder } from './reader/orders.js';
@@ -20,9 +21,9 @@ const calls = {
     return survey.totals;
   },
 
-  begin({ device }: { readonly device: number }): void {
+  begin({ device, checksum }: { readonly device: number; readonly checksum: Checksum }): void {
     regions = new WorkerRegions(device);
-    stream = new StreamReader(entries);
+    stream = new StreamReader(entries, checksum);
   },
 
   fill({ region, lengthBytes, sequence, forgetBelow }: FillOrder): FilledMessage {

@@ -15,8 +15,8 @@ let writer: StreamWriter | undefined;
 let regions: WorkerRegions | undefined;
 
 const calls = {
-  open({ directory, castId }: OpenOrder): { readonly freeBytes: number } {
-    writer = new StreamWriter(directory, castId, () => Atomics.add(activity, 0, 1));
+  open({ directory, castId, checksum }: OpenOrder): { readonly freeBytes: number } {
+    writer = new StreamWriter(directory, castId, checksum, () => Atomics.add(activity, 0, 1));
     return { freeBytes: writer.freeBytes };
   },
 

@@ -96,6 +96,7 @@ const invitation: Invitation = {
   senderName: 'fake',
   ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
   ...{ messageBytes: 65_536, connectTimeoutMs: 1_000, stallTimeoutMs: 2_000 },
+  ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
 };
 const group = { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' as const };
 

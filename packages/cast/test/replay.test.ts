@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import type { StreamReader } from '../src/reader/stream-reader.js';
 import { decodeMessage } from '../src/stream/message-decoder.js';
 import { StreamWriter } from '../src/writer/stream-writer.js';
-import { allMessages, MESSAGE_BYTES, readerOf, store } from './support/local-cast.js';
+import { allMessages, CHECKSUM, MESSAGE_BYTES, readerOf, store } from './support/local-cast.js';
 import { describeTree, expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
 
 function fill(reader: StreamReader, sequence: number): Buffer {
@@ -150,7 +150,10 @@ describe('a file that changes while it is read', () => {
       // One survivor has all messages up to the last; the other lacks those from `back` on.
       const here = temporary();
       const there = temporary();
-      const writers = [new StreamWriter(here, randomUUID()), new StreamWriter(there, randomUUID())];
+      const writers = [
+        new StreamWriter(here, randomUUID(), CHECKSUM),
+        new StreamWriter(there, randomUUID(), CHECKSUM),
+      ];
       for (const [sequence, message] of early.entries()) writers[0]!.store(sequence, message);
       for (const [sequence, message] of early.slice(0, back).entries()) writers[1]!.store(sequence, message);
       let sequence = back;

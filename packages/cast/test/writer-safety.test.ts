@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   linkSync,
@@ -12,11 +12,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fileDigest } from '../src/checksum.js';
 import type { StreamRecord } from '../src/stream/records.js';
 import { removeLeftovers } from '../src/writer/leftovers.js';
 import { describeOwner } from '../src/writer/owner.js';
 import { StreamWriter } from '../src/writer/stream-writer.js';
-import { store } from './support/local-cast.js';
+import { CHECKSUM, store } from './support/local-cast.js';
 import { encode } from './support/records.js';
 import { describeTree, namesIn, temporary, write } from './support/tree.js';
 
@@ -28,7 +29,9 @@ function directory(index: number, path: string, mode = 0o755): StreamRecord {
 
 function file(index: number, path: string, text = 'text'): StreamRecord[] {
   const data = Buffer.from(text);
-  const digest = createHash('sha256').update(data).digest();
+  const sum = fileDigest(CHECKSUM, index);
+  sum.update(data);
+  const digest = sum.digest();
   return [
     { type: 'fileBegin', index, mode: 0o644, time, size: data.length, path: Buffer.from(path) },
     ...(data.length > 0 ? [{ type: 'data' as const, index, offset: 0, data }] : []),
@@ -137,7 +140,7 @@ describe('nothing is written outside', () => {
 
   it('when a directory becomes a symbolic link in the middle of the cast', () => {
     const { inside, outside, unchanged } = places();
-    const writer = new StreamWriter(inside, randomUUID());
+    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM);
     writer.store(0, encode([directory(0, 'a'), ...file(1, 'a/one')], 0));
     // Someone else in that directory: `a` moves away, a link takes its place.
     writer.store(1, encode([...file(2, 'b/one')], 1));
@@ -267,7 +270,7 @@ describe('temporary files', () => {
   it('lie in a directory of mode 700, and files get their names only when they are whole', () => {
     const inside = temporary();
     const id = randomUUID();
-    const writer = new StreamWriter(inside, id);
+    const writer = new StreamWriter(inside, id, CHECKSUM);
     const [begin, data, end] = file(0, 'f');
     writer.store(0, encode([begin!, data!], 0));
     expect(readdirSync(inside)).toEqual([`.rdmc-cast-${id}`]);

@@ -1,3 +1,4 @@
+import type { ChecksumKind } from '@rdmc/cast';
 import type { Algorithm } from '@rdmc/schedule';
 import type { Target } from '../hosts/target.js';
 import type { RemoteOptions } from '../remote/options.js';
@@ -14,6 +15,7 @@ export interface CastCommandOptions {
   readonly rack: string | undefined;
   readonly blockSize: 'auto' | number;
   readonly messageSize: number | undefined;
+  readonly checksum: ChecksumKind;
   readonly bandwidthLimit: number | undefined;
   readonly connectTimeoutMs: number | undefined;
   readonly stallTimeoutMs: number | undefined;

@@ -1,4 +1,4 @@
-import { type FileSurvey, surveyFiles } from '@rdmc/cast';
+import { type FileSurvey, messageSize, surveyFiles } from '@rdmc/cast';
 import { automaticBlockSize } from '@rdmc/group';
 import { type Algorithm, createSchedule, type RackId } from '@rdmc/schedule';
 import { formatEndpoint } from '../hosts/endpoint.js';
@@ -8,7 +8,6 @@ import type { Palette } from '../ui/palette.js';
 import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
 import { describeContents } from './contents.js';
 import type { CastPlan } from './events.js';
-import { messageSize } from './message-size.js';
 import type { CastCommandOptions } from './options.js';
 
 /** A receiver of a plan, and what is known of its address. */

@@ -58,11 +58,11 @@ async function follow(
   reporter: Reporter,
   signal: AbortSignal,
 ): Promise<CastSummary> {
-  const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit, paths } = options;
+  const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit, paths, checksum } = options;
   const cast = castFiles(paths, {
     to: audience.to,
     key: audience.key,
-    ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, signal },
+    ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, checksum, signal },
     blockSizeBytes: options.blockSize,
     messageBytes: options.messageSize,
     connectTimeoutMs: options.connectTimeoutMs,

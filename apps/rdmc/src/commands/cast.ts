@@ -1,3 +1,4 @@
+import { checksums } from '@rdmc/cast';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { CastCommandOptions } from '../cast/options.js';
@@ -56,6 +57,7 @@ const schema = z.strictObject({
     .optional(),
   blockSize,
   messageSize: size(64 * KIB, GIB).optional(),
+  checksum: z.enum(checksums),
   bandwidthLimit: rate(64 * KIB, 2 ** 50).optional(),
   retries: wholeNumber(0, 100),
   stallTimeout: duration(500, DAY_MS).optional(),
@@ -122,7 +124,8 @@ async function optionsOf(
   raw: Raw,
   signal: AbortSignal,
 ): Promise<CastCommandOptions> {
-  const { algorithm, rack, blockSize, messageSize, bandwidthLimit, retries, device, transport } = raw;
+  const { algorithm, rack, blockSize, messageSize, checksum, bandwidthLimit, retries, device, transport } =
+    raw;
   const { advertise, dryRun, verbose, quiet, json, ssh } = raw;
   if (ssh && (raw.keyFile !== undefined || raw.keyStdin)) {
     throw usageError('--ssh makes a key of its own for each cast', 'leave --key-file and --key-stdin out');
@@ -139,6 +142,7 @@ async function optionsOf(
       rack,
       blockSize,
       messageSize,
+      checksum,
       bandwidthLimit,
       retries,
       device,
@@ -188,6 +192,7 @@ function addTuningOptions(command: Command): Command {
       '--message-size <size>',
       'at most that many bytes at a time; everybody holds three (default: 64MiB)',
     )
+    .option('--checksum <name>', 'how contents are checked: gmac (cheap) or sha256', 'gmac')
     .option('--bandwidth-limit <rate>', 'what this machine sends at most: 40MB/s, 300Mbit/s')
     .option('--retries <count>', 'cast again that often to those that failed', '0')
     .option('--stall-timeout <time>', 'a receiver that stands still that long is dropped (default: 30s)')

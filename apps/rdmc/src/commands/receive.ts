@@ -82,7 +82,7 @@ export function addReceiveCommand(program: Command, session: Session): void {
     .action((raw: unknown) => run(parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
-      'Files appear under their names only when they are complete and their SHA-256 is the sender’s. Nothing is',
+      'Files appear under their names only when they are complete and their checksum is the sender’s. Nothing is',
       'written outside of the directory. Without a key only this machine can send; data is not encrypted.',
       'Takes several casts at once, and goes on until Ctrl-C, or with --once until the first cast is through.',
     ],

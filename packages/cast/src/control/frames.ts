@@ -25,6 +25,7 @@
  *                                      ←     failed{code, message}, at any time
  */
 import { z } from 'zod';
+import { checksums } from '../checksum.js';
 import { MAX_ENTRIES, MAX_MESSAGE_BYTES, MAX_PORT, MAX_TARGETS } from '../constants.js';
 
 const MAX_TEXT = 4096;
@@ -62,6 +63,8 @@ const senderFrame = z.discriminatedUnion('type', [
     messageBytes: z.number().int().min(1).max(MAX_MESSAGE_BYTES),
     connectTimeoutMs: milliseconds,
     stallTimeoutMs: milliseconds,
+    checksum: z.enum(checksums),
+    checksumKey: z.string().regex(/^[0-9a-f]{64}$/),
   }),
   z.strictObject({
     type: z.literal('members'),

@@ -1,16 +1,18 @@
-import { createHash, type Hash } from 'node:crypto';
+import { type Checksum, type FileDigest, fileDigest } from '../checksum.js';
 
 /**
- * SHA-256 of the file that is read for the first time. It never goes back: bytes that are read again, for survivors,
- * are not hashed again.
+ * The digest of the file that is read for the first time. It never goes back: bytes that are read again, for
+ * survivors, are not taken again.
  */
 export class FileHash {
-  #hash: Hash = createHash('sha256');
+  #digest: FileDigest | undefined;
   #entry = -1;
   #offset = 0;
 
+  constructor(private readonly checksum: Checksum) {}
+
   begin(entry: number): void {
-    this.#hash = createHash('sha256');
+    this.#digest = fileDigest(this.checksum, entry);
     this.#entry = entry;
     this.#offset = 0;
   }
@@ -19,11 +21,11 @@ export class FileHash {
   update(entry: number, offset: number, bytes: Buffer): void {
     const known = this.#offset - offset;
     if (entry !== this.#entry || known >= bytes.length) return;
-    this.#hash.update(known > 0 ? bytes.subarray(known) : bytes);
+    this.#digest!.update(known > 0 ? bytes.subarray(known) : bytes);
     this.#offset = offset + bytes.length;
   }
 
   digest(): Buffer {
-    return this.#hash.digest();
+    return this.#digest!.digest();
   }
 }

@@ -1,3 +1,4 @@
+import type { Checksum } from '../checksum.js';
 import { MODE_MASK } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import { ProblemList } from '../problems.js';
@@ -38,15 +39,18 @@ export class StreamReader {
   readonly #skipped = new Set<number>();
   /** Files that could not be sent whole. */
   readonly #missing = new Set<number>();
-  readonly #hash = new FileHash();
+  readonly #hash: FileHash;
   #forgottenBelow = 0;
   #ended = false;
   #open: { readonly index: number; readonly source: FileSource } | undefined;
 
   constructor(
     private readonly entries: readonly Entry[],
+    checksum: Checksum,
     private readonly hook?: ReadHook,
-  ) {}
+  ) {
+    this.#hash = new FileHash(checksum);
+  }
 
   /** Number of messages, once the stream has been read to its end. */
   get messages(): number | undefined {

@@ -72,7 +72,11 @@ export class Reception {
   async #accept(): Promise<boolean> {
     const { directory, meshPorts } = this.options;
     try {
-      const { freeBytes } = await this.#writer.open(directory, this.invitation.castId);
+      const { freeBytes } = await this.#writer.open({
+        directory,
+        castId: this.invitation.castId,
+        checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
+      });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
       this.#event({ type: 'began', files: this.invitation.files, bytes: this.invitation.bytes });
       this.channel.send({ type: 'ready', meshPort: portOf(this.#server), freeBytes });

@@ -1,5 +1,6 @@
 import { FAREWELL_TIMEOUT_MS } from '../constants.js';
 import { CallingThread } from '../worker-calls.js';
+import type { OpenOrder } from '../writer/orders.js';
 import type { StoredReport } from '../writer/stream-writer.js';
 import type { WriterCalls } from '../writer.js';
 
@@ -15,8 +16,8 @@ export class WriterThread {
   #busySince = 0;
   #stored = { messages: 0, files: 0, bytes: 0 };
 
-  open(directory: string, castId: string): Promise<{ readonly freeBytes: number }> {
-    return this.#thread.call('open', { directory, castId });
+  open(order: OpenOrder): Promise<{ readonly freeBytes: number }> {
+    return this.#thread.call('open', order);
   }
 
   attach(device: number): Promise<void> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
+import { type Checksum, newChecksum } from '../checksum.js';
 import { FIRST_GROUP_ID, SENDER_ID } from '../constants.js';
 import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
@@ -18,11 +19,13 @@ export interface Gathered {
   readonly node: RdmcNode;
   /** Address and port at which the receivers reach the sender. */
   readonly address: string;
+  readonly checksum: Checksum;
 }
 
 /** Connects to receivers and joins the mesh with those that answer. */
 export class Gathering {
   readonly #invitation: Omit<Invitation, 'castId'>;
+  readonly #checksum: Checksum;
 
   constructor(
     private readonly options: CheckedCastOptions,
@@ -34,11 +37,14 @@ export class Gathering {
   ) {
     const { files, directories, links, bytes, contentBytes } = survey;
     const { connectTimeoutMs, stallTimeoutMs } = options;
+    this.#checksum = newChecksum(options.checksum);
     this.#invitation = {
       type: 'invite',
       senderName: hostname(),
       ...{ files, directories, links, bytes, contentBytes },
       ...{ messageBytes, connectTimeoutMs, stallTimeoutMs },
+      checksum: this.#checksum.kind,
+      checksumKey: Buffer.from(this.#checksum.key).toString('hex'),
     };
   }
 
@@ -104,7 +110,7 @@ export class Gathering {
       timeoutMs: connectTimeoutMs,
       signal: AbortSignal.any([this.signal, lost.signal]),
     });
-    return { links, node, address: describeOwn(own, port) };
+    return { links, node, address: describeOwn(own, port), checksum: this.#checksum };
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Checksum } from '../checksum.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { CastReport, FillOrder } from '../reader/orders.js';
 import type { FilledMessage } from '../reader/stream-reader.js';
@@ -15,8 +16,8 @@ export class ReaderThread {
     return this.#thread.call('survey', paths);
   }
 
-  begin(device: number): Promise<void> {
-    return this.#thread.call('begin', { device });
+  begin(device: number, checksum: Checksum): Promise<void> {
+    return this.#thread.call('begin', { device, checksum });
   }
 
   fill(order: FillOrder): Promise<FilledMessage> {

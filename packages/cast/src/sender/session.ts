@@ -1,5 +1,4 @@
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
-import { LIMITED_MESSAGES_PER_SECOND, MIN_MESSAGE_BYTES } from '../constants.js';
 import { CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { messageSize } from '../message-size.js';
@@ -25,7 +24,6 @@ export interface SessionOutcome {
 export class Session {
   readonly #reader = new ReaderThread();
   readonly #over = new AbortController();
-  readonly #messageLimit: number;
   /** Connections of every round of gathering; those of earlier rounds are closed. */
   #links: readonly ReceiverLink[] = [];
   #gathered: Gathered | undefined;
@@ -36,11 +34,7 @@ export class Session {
     private readonly targets: readonly Target[],
     private readonly options: CheckedCastOptions,
     private readonly board: Board,
-  ) {
-    const { messageBytes, bandwidthLimit = Number.POSITIVE_INFINITY } = options;
-    const share = Math.floor(bandwidthLimit / LIMITED_MESSAGES_PER_SECOND);
-    this.#messageLimit = Math.max(MIN_MESSAGE_BYTES, Math.min(messageBytes, share));
-  }
+  ) {}
 
   /** @throws CastError where nothing can be sent to anybody, whatever the receivers do; and ERR_RDMC_ABORTED */
   async run(): Promise<SessionOutcome> {
@@ -65,7 +59,7 @@ export class Session {
     const survey = await this.#reader.survey(this.paths);
     board.survey = survey;
     board.enter('connecting');
-    const messageBytes = messageSize(survey.contentBytes, this.#messageLimit);
+    const messageBytes = messageSize(survey.contentBytes, options.messageBytes, options.bandwidthLimit);
     const gathering = new Gathering(options, survey, messageBytes, this.#over.signal, (links) => {
       this.#links = links;
       for (const link of links) board.links.set(link.name, link);
@@ -110,7 +104,7 @@ export class Session {
     this.#watch = new StallWatch(options.stallTimeoutMs, links, sending, (link, error) =>
       streaming.drop(link, error),
     );
-    await this.#reader.begin(node.device.handle);
+    await this.#reader.begin(node.device.handle, gathered.checksum);
     await pump.allocate(node);
     board.enter('sending');
     return streaming.run();

@@ -1,3 +1,4 @@
+import type { Checksum } from '../checksum.js';
 import { protocolError } from '../errors.js';
 import { FileStatus } from '../stream/layout.js';
 import type { DataRecord, FileBeginRecord, FileEndRecord, HoleRecord } from '../stream/records.js';
@@ -24,6 +25,7 @@ export class FileDesk {
     private readonly tree: DirectoryTree,
     private readonly temporary: TemporaryDirectory,
     private readonly outcomes: Outcomes,
+    private readonly checksum: Checksum,
     private readonly active: () => void,
   ) {}
 
@@ -38,7 +40,7 @@ export class FileDesk {
     const file: OpenFile = { begin, sink: undefined, offset: 0 };
     this.#file = file;
     this.outcomes.attempt(begin.index, begin.path, () => {
-      file.sink = new FileSink(begin, this.temporary.file(begin.index), this.active);
+      file.sink = new FileSink(begin, this.temporary.file(begin.index), this.checksum, this.active);
     });
   }
 

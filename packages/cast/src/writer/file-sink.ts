@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -10,6 +9,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import { type Checksum, type FileDigest, fileDigest } from '../checksum.js';
 import { CHUNK_BYTES, MODE_MASK } from '../constants.js';
 import { CastError } from '../errors.js';
 import type { FileBeginRecord, Timestamp } from '../stream/records.js';
@@ -22,7 +22,7 @@ const ZEROS = Buffer.alloc(CHUNK_BYTES);
 /** A file on its way: it lies under a temporary name until it is whole. */
 export class FileSink {
   readonly #fd: number;
-  readonly #hash = createHash('sha256');
+  readonly #hash: FileDigest;
   #offset = 0;
   #endsInHole = false;
 
@@ -30,8 +30,10 @@ export class FileSink {
   constructor(
     readonly begin: FileBeginRecord,
     private readonly temporary: Buffer,
+    checksum: Checksum,
     private readonly active: () => void,
   ) {
+    this.#hash = fileDigest(checksum, begin.index);
     this.#fd = openSync(temporary, OPEN_FLAGS, 0o600);
   }
 
@@ -61,7 +63,7 @@ export class FileSink {
     if (!this.#hash.digest().equals(digest)) {
       throw new CastError(
         'ERR_RDMC_HASH_MISMATCH',
-        'its SHA-256 is not that of the file sent; cast it again',
+        'its checksum is not that of the file sent; cast it again',
       );
     }
     if (this.#endsInHole) ftruncateSync(this.#fd, this.#offset);

@@ -1,6 +1,9 @@
+import type { Checksum } from '../checksum.js';
+
 export interface OpenOrder {
   readonly directory: string;
   readonly castId: string;
+  readonly checksum: Checksum;
 }
 
 export interface StoreOrder {

@@ -1,5 +1,6 @@
 import { closeSync, constants, linkSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import type { CastProblem } from '../cast-summary.js';
+import type { Checksum } from '../checksum.js';
 import { CastError, protocolError } from '../errors.js';
 import { FileStatus } from '../stream/layout.js';
 import { decodeMessage } from '../stream/message-decoder.js';
@@ -56,6 +57,7 @@ export class StreamWriter {
   constructor(
     directory: string,
     castId: string,
+    checksum: Checksum,
     /** Called whenever something has been done: a sign of life in long work. */
     private readonly active: () => void = () => {},
   ) {
@@ -67,7 +69,7 @@ export class StreamWriter {
       throw asCastError(error);
     }
     this.#tree = new DirectoryTree(this.#root);
-    this.#files = new FileDesk(this.#tree, this.#temporary, this.#outcomes, active);
+    this.#files = new FileDesk(this.#tree, this.#temporary, this.#outcomes, checksum, active);
     this.#last = new LastThings(this.#tree, this.#temporary, this.#outcomes, active);
   }
 

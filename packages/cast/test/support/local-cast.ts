@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type Checksum, newChecksum } from '../../src/checksum.js';
 import type { ReadHook } from '../../src/reader/file-source.js';
 import { resolveRoots } from '../../src/reader/roots.js';
 import { StreamReader } from '../../src/reader/stream-reader.js';
@@ -6,11 +7,14 @@ import { Survey } from '../../src/reader/survey.js';
 import { type StoredReport, StreamWriter } from '../../src/writer/stream-writer.js';
 
 export const MESSAGE_BYTES = 64 * 1024;
+/** That of all local casts. */
+export const CHECKSUM: Checksum = newChecksum('gmac');
 
 /** A reader for what lies at the paths. */
 export function readerOf(paths: readonly (string | Buffer)[], hook?: ReadHook): StreamReader {
   return new StreamReader(
     new Survey(resolveRoots(paths.map((path) => Buffer.from(path as string)))).entries,
+    CHECKSUM,
     hook,
   );
 }
@@ -30,7 +34,7 @@ export function allMessages(reader: StreamReader, messageBytes = MESSAGE_BYTES):
 
 /** Stores messages in a directory, as a receiver does. */
 export function store(messages: readonly Buffer[], directory: string): StoredReport {
-  const writer = new StreamWriter(directory, randomUUID());
+  const writer = new StreamWriter(directory, randomUUID(), CHECKSUM);
   try {
     messages.forEach((message, sequence) => {
       writer.store(sequence, message);
