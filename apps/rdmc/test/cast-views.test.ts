@@ -330,6 +330,7 @@ describe('a plan', () => {
     rack: undefined,
     blockSize: 'auto',
     messageSize: undefined,
+    checksum: 'gmac',
     bandwidthLimit: undefined,
     connectTimeoutMs: undefined,
     stallTimeoutMs: undefined,
