@@ -135,7 +135,7 @@ bool TcpDialler::onConnected() {
   if (keyed) tcpNonce(hello_.nonce);
   iovec piece{&hello_, sizeof hello_};
   size_t sent = 0;
-  tcpSetOptions(socket_, parameters_.retryTimeoutMs);
+  tcpSetRequesterOptions(socket_, parameters_.retryTimeoutMs);
   tcpSend(fd(), &piece, 1, sent);
   if (sent != sizeof hello_) {
     missed(ECONNRESET);

@@ -15,7 +15,7 @@ constexpr int64_t kOutOfFilesMs = 100;
 constexpr int64_t kParkedCheckMs = 1000;
 
 void respondFrom(TcpNic& nic, Fd socket, const std::shared_ptr<TcpWire>& wire, const TcpHello& hello) {
-  tcpSetOptions(socket, hello.retryTimeoutMs);
+  tcpSetResponderOptions(socket);
   auto& responder = nic.add<TcpResponder>(std::move(socket), wire, hello);
   wire->responder = &responder;
   nic.watch(responder);

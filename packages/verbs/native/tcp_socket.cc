@@ -13,9 +13,11 @@
 namespace rdmc {
 namespace {
 
+// A peer whose host is gone: several probes must be lost, since full queues lose one now and then.
 constexpr int kKeepAliveIdleS = 5;
-constexpr int kKeepAliveIntervalS = 1;
+constexpr int kKeepAliveIntervalS = 5;
 constexpr int kKeepAliveProbes = 5;
+constexpr uint32_t kSilentHostMs = 30'000;
 
 std::vector<TcpEndpoint> lookUp(const std::string& host, uint16_t port, int flags, std::string& why) {
   addrinfo hints{};
@@ -97,15 +99,22 @@ uint16_t tcpLocalPort(const Fd& socket) {
 
 Fd tcpSocket(int family) { return Fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
 
-void tcpSetOptions(const Fd& socket, uint32_t retryTimeoutMs) {
+void tcpSetRequesterOptions(const Fd& socket, uint32_t retryTimeoutMs) {
   setOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   // Unsent bytes lie in front of other queue pairs' bytes: there must be few.
+  setOption(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, int(kTcpNotSentBytes));
+  // No keep-alive: beside a user time-out of less, the kernel gives an idle connection up for one lost probe.
+  tcpSetUserTimeout(socket, retryTimeoutMs);
+}
+
+void tcpSetResponderOptions(const Fd& socket) {
+  setOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   setOption(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, int(kTcpNotSentBytes));
   setOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   setOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleS);
   setOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalS);
   setOption(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
-  tcpSetUserTimeout(socket, retryTimeoutMs);
+  tcpSetUserTimeout(socket, kSilentHostMs);
 }
 
 void tcpSetUserTimeout(const Fd& socket, uint32_t timeoutMs) {

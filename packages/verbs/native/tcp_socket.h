@@ -29,7 +29,11 @@ Fd tcpListen(const std::string& host, uint16_t port);
 uint16_t tcpLocalPort(const Fd& socket);
 
 Fd tcpSocket(int family);  // invalid with errno
-void tcpSetOptions(const Fd& socket, uint32_t retryTimeoutMs);
+// For the side that sends requests: unacknowledged ones end the connection after `retryTimeoutMs`; one that is idle
+// is left alone.
+void tcpSetRequesterOptions(const Fd& socket, uint32_t retryTimeoutMs);
+// For the side that waits for requests: half a minute without a sign of life of the peer's host ends it.
+void tcpSetResponderOptions(const Fd& socket);
 // How long sent bytes, or a closed window, may stay without progress; 0: the system's own limits.
 void tcpSetUserTimeout(const Fd& socket, uint32_t timeoutMs);
 
