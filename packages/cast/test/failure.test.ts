@@ -1,7 +1,8 @@
-import { execFileSync, fork } from 'node:child_process';
+import { execFileSync, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chmodSync, mkdirSync, rmSync, truncateSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -246,7 +247,17 @@ describe('an abort', () => {
   });
 });
 
-const root = process.getuid?.() === 0;
+/** Root in a container may not be allowed to. */
+function mayMount(): boolean {
+  if (process.getuid?.() !== 0) return false;
+  const directory = mkdtempSync(join(tmpdir(), 'rdmc-cast-mount-'));
+  const mounted = spawnSync('/bin/mount', ['-t', 'tmpfs', 'tmpfs', directory]).status === 0;
+  if (mounted) execFileSync('/bin/umount', [directory]);
+  rmSync(directory, { recursive: true });
+  return mounted;
+}
+
+const root = mayMount();
 
 /** A small file system, if this process may mount one. */
 function mount(options: string): string {

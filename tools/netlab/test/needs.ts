@@ -4,8 +4,15 @@ import { probe } from '../src/index.js';
 
 const installed = ['ip', 'tc', 'unshare'].every((tool) => spawnSync(tool, ['-V']).error === undefined);
 
+/** Root in a container may not be allowed to. */
+function mayMakeHosts(): boolean {
+  const name = `netlab-probe-${process.pid}`;
+  if (spawnSync('ip', ['netns', 'add', name]).status !== 0) return false;
+  return spawnSync('ip', ['netns', 'del', name]).status === 0;
+}
+
 /** Whether labs can be made here. */
-export const root = process.platform === 'linux' && process.getuid?.() === 0 && installed;
+export const root = process.platform === 'linux' && process.getuid?.() === 0 && installed && mayMakeHosts();
 /** Whether this kernel can delay and lose packets. */
 export const netem = root && ((await probe(['netem'])).get('netem') ?? false);
 
