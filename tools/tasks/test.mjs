@@ -6,7 +6,15 @@ import { root, run, setUp } from './setup.mjs';
 setUp();
 run('lint and format', 'npx', ['biome', 'check', '.']);
 run('types', 'npx', ['turbo', 'run', 'typecheck', '--output-logs=errors-only']);
-run('layers', 'npx', ['depcruise', '--config', '.dependency-cruiser.cjs', 'packages', 'apps', 'tools/netlab', 'test-e2e']);
+run('layers', 'npx', [
+  'depcruise',
+  '--config',
+  '.dependency-cruiser.cjs',
+  'packages',
+  'apps',
+  'tools/netlab',
+  'test-e2e',
+]);
 run('unused code and dependencies', 'npx', ['knip']);
 for (const name of readdirSync(join(root, 'packages'))) {
   run(`package @rdmc/${name}`, 'npx', ['publint', '--strict', join('packages', name)]);
