@@ -1,0 +1,14 @@
+// The sockets at which devices of one host meet: abstract names, which belong to the network namespace.
+#pragma once
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <string>
+
+namespace rdmc {
+
+socklen_t abstractAddress(const std::string& name, sockaddr_un& address);
+// Whether the process at the other end runs as our user.
+bool sameUser(int socket);
+
+}  // namespace rdmc
