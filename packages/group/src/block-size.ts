@@ -1,27 +1,42 @@
 import { KIB, MIB } from './constants.js';
 
 /**
- * The automatic block size, chosen by the root for each message.
+ * The automatic block size, chosen by the root for each message: a power of two within limits.
  *
- * Small blocks fill the pipeline soon: it takes ceil(log2 n) steps before everybody works, and the root sends that
- * many blocks, less one, for nothing. Large blocks cost less per byte: each has a completion, a wake-up and a part
- * of an announcement on two sides. So: about `blocksPerStep` blocks for each step of the start-up, in powers of
- * two, within limits; a message of at most the least block is one block, since cutting it gains less than the
- * completions cost. The numbers are measured (docs/results.md, "Block size"): in shared memory a block costs a
- * member its processor, over a network mostly its link, so there blocks are smaller.
+ * Small blocks fill the pipeline soon: it takes l = ceil(log2 n) steps before everybody works, and the root sends
+ * l - 1 blocks for nothing. Large blocks cost less per byte: each has a completion, a wake-up and a part of an
+ * announcement on two sides. A message of at most the least block is one block, since cutting it gains less than
+ * the completions cost. The numbers are measured (docs/results.md, "Block size"):
  *
- *   n = 8             size     64 KiB   1 MiB    4 MiB    16 MiB   64 MiB   256 MiB
- *   shared memory     block    256 KiB  256 KiB  256 KiB  512 KiB  2 MiB    2 MiB
- *   network           block    64 KiB   64 KiB   64 KiB   64 KiB   256 KiB  512 KiB
+ * - In shared memory a block costs a member its processor: about 12 blocks for each step of the start-up.
+ * - Over a network a block costs a member mostly its link's time. What a block costs beside its bytes is worth c
+ *   bytes of the link, so a message of S bytes in blocks of B takes S + c S/B + (l - 1) B, which is least at
+ *   B = sqrt(c S / (l - 1)).
+ *
+ *   n = 8             size     64 KiB   1 MiB    4 MiB    16 MiB   64 MiB   256 MiB  1 GiB
+ *   shared memory     block    256 KiB  256 KiB  256 KiB  512 KiB  2 MiB    2 MiB    2 MiB
+ *   network           block    64 KiB   64 KiB   64 KiB   64 KiB   128 KiB  256 KiB  512 KiB
  */
 interface Policy {
   readonly leastBytes: number;
   readonly mostBytes: number;
-  readonly blocksPerStep: number;
+  /** The best size, before limits and rounding, for a start-up of so many steps. */
+  readonly bestBytes: (sizeBytes: number, startUpSteps: number) => number;
 }
 
-const SHARED_MEMORY: Policy = { leastBytes: 256 * KIB, mostBytes: 2 * MIB, blocksPerStep: 12 };
-const NETWORK: Policy = { leastBytes: 64 * KIB, mostBytes: 1 * MIB, blocksPerStep: 100 };
+const SHARED_MEMORY_BLOCKS_PER_STEP = 12;
+const NETWORK_BLOCK_COST_BYTES = 768;
+
+const SHARED_MEMORY: Policy = {
+  leastBytes: 256 * KIB,
+  mostBytes: 2 * MIB,
+  bestBytes: (sizeBytes, steps) => sizeBytes / (SHARED_MEMORY_BLOCKS_PER_STEP * steps),
+};
+const NETWORK: Policy = {
+  leastBytes: 64 * KIB,
+  mostBytes: 1 * MIB,
+  bestBytes: (sizeBytes, steps) => Math.sqrt((NETWORK_BLOCK_COST_BYTES * sizeBytes) / Math.max(1, steps - 1)),
+};
 
 export const LEAST_AUTO_BLOCK_BYTES = Math.min(SHARED_MEMORY.leastBytes, NETWORK.leastBytes);
 /** Also the size of the first-block buffers of a group whose block size is automatic. */
@@ -36,11 +51,9 @@ export function automaticBlockSize(
   nodes: number,
   transports: readonly string[] = ['shm'],
 ): number {
-  const { leastBytes, mostBytes, blocksPerStep } = transports.every((name) => name === 'shm')
-    ? SHARED_MEMORY
-    : NETWORK;
-  if (sizeBytes <= leastBytes) return leastBytes;
+  const policy = transports.every((name) => name === 'shm') ? SHARED_MEMORY : NETWORK;
+  if (sizeBytes <= policy.leastBytes) return policy.leastBytes;
   const startUpSteps = Math.max(1, Math.ceil(Math.log2(nodes)));
-  const powerOfTwo = 2 ** Math.round(Math.log2(sizeBytes / (blocksPerStep * startUpSteps)));
-  return Math.min(mostBytes, Math.max(leastBytes, powerOfTwo));
+  const powerOfTwo = 2 ** Math.round(Math.log2(policy.bestBytes(sizeBytes, startUpSteps)));
+  return Math.min(policy.mostBytes, Math.max(policy.leastBytes, powerOfTwo));
 }

@@ -34,7 +34,7 @@ async function contestants({
   if (wanted('rdmc')) {
     for (const [index, algorithm] of algorithms.entries()) {
       const group = await cluster.open(index + 1, bytes, { algorithm, blockSizeBytes });
-      await cluster.seconds(group, Math.min(bytes, MIB));
+      await cluster.warm(group, bytes);
       list.set(`rdmc ${algorithm}`, async () => {
         const seconds = await cluster.seconds(group, bytes);
         await cluster.verify(group, bytes);
