@@ -90,6 +90,14 @@ export class BinomialPipeline implements Plan {
     return dimensions + index - (this.upper(this.vertexOf(rank)) === -1 ? 1 : 0);
   }
 
+  /**
+   * The rank that faces the root in `step` and, as the root lacks nothing, sends nothing: it is free to send
+   * elsewhere, in any step but the last where n is no power of two, and in every step after the end.
+   */
+  idle(step: number): number {
+    return this.sender(1 << (step % this.cube.dimensions), step);
+  }
+
   private vertexOf(rank: number): number {
     return rank < this.cube.vertices ? rank : rank - this.cube.vertices + 1;
   }

@@ -1,37 +1,46 @@
 /*
- * The hybrid schedule (RDMC, DSN 2018, section 4.3): a binomial pipeline among the racks' leaders and one
- * in each rack, overlapping. A leader has one port: it may send one block and receive one block per step,
- * so the two levels take turns.
+ * The hybrid schedule (RDMC, DSN 2018, section 4.3): a binomial pipeline among the racks and one in each rack,
+ * overlapping. No member sends or receives more than one block in a step, and each rack's uplink carries one
+ * block in and one block out per step, so a long message takes one step per block, as in the flat pipeline,
+ * which crosses the uplinks log2(m) times as often.
  *
- * With G racks, L = ceil(log2 G), m the size of the largest rack and l = ceil(log2 m):
+ * The paper's leaders would send every block twice, into the rack and on to the next rack. Here a rack's *leader*
+ * takes in what comes from outside and feeds its rack; what goes out is sent by whoever is idle. There always is
+ * somebody: in each step of a rack's pipeline one member faces the leader, which lacks nothing.
  *
- *   step      0 … L−1     L      L+1    L+2    …   L+2k−3    L+2k−2    L+2k−1 …
- *   leaders   0 … L−1            L             …   L+k−2
- *   racks                 0             1      …             k−1       k      …  k+l−2
+ *        outside ──▶ leader ══▶ pipeline of the rack ══▶ idle member of the step ──▶ another rack's leader
  *
- * that is L + l + 2k − 2 steps in all. For k = 1 it is the L + l of two binomial trees; for long messages
- * it is 2k, and a leader that relays each block once out of its rack and once into it needs as many.
+ * A block must be everywhere in the rack before it goes out. That takes a rack of m members d steps: 0 for m = 1,
+ * log2 m for a power of two, floor(log2 m) + 2 otherwise. Let λ be the largest d and D = λ + 1. The racks' level
+ * runs D pipelines by turns: block b belongs to number b mod D, whose step J takes place in the whole's step
+ * λ + J D + (b mod D). So a block that came into a rack goes out D steps later at the earliest.
  *
- * Blocks reach a leader out of order. Its rack's pipeline does not care what its blocks are called, so the
- * rack's block number i is simply the i-th one, from 0, that the leader received. That was in leaders' step
- * L − 1 + i at the latest, which comes before the racks' step i.
+ *   step              0 … λ−1    λ           λ+1         …    λ+D         …
+ *   racks' level                 0 of no. 0  0 of no. 1       1 of no. 0
+ *   the root's rack   0 …        λ …
+ *   another rack                             0 (if the first block came in step λ) …
+ *
+ * Rack pipelines know positions, not blocks: position p is what came to the leader p steps after its first block,
+ * maybe nothing. The root's rack starts in step 0, its positions are the blocks.
+ *
+ * Where m is no power of two, the last step of the rack's pipeline makes all twins swap their last blocks, and
+ * nobody is idle: the one whose turn it is to send outside does its swap one step later.
+ *
+ * With G racks of m members, both powers of two, L = log2 G and l = log2 m, and blocks a multiple of D, it takes
+ * k + (L + 1)(l + 1) − 2 steps.
  */
 import { BinomialPipeline } from './binomial-pipeline.js';
-import { ceilLog2 } from './bits.js';
+import { ceilLog2, floorLog2 } from './bits.js';
 import { NO_STEPS, type Plan, range, type StepRange } from './plan.js';
+import { RackLevel } from './rack-level.js';
+import { RackPipeline } from './rack-pipeline.js';
 import { type RackId, Racks } from './racks.js';
 import type { Neighbours, Transfer } from './transfer.js';
-
-/** Where a step belongs: `step` counts within the level. */
-interface Turn {
-  readonly leaders: boolean;
-  readonly step: number;
-}
 
 export function hybrid(nodes: number, blocks: number, ids: readonly RackId[]): Plan {
   const racks = new Racks(ids);
   const count = racks.members.length;
-  // One rack, or no rack with a second member: there is one level only, and nothing to take turns with.
+  // One rack, or no rack with a second member: there is one level only.
   return count === 1 || count === nodes
     ? new BinomialPipeline(nodes, blocks)
     : new Hybrid(nodes, blocks, racks);
@@ -39,37 +48,47 @@ export function hybrid(nodes: number, blocks: number, ids: readonly RackId[]): P
 
 class Hybrid implements Plan {
   readonly steps: number;
-  private readonly top: BinomialPipeline;
-  /** L of the drawing above. */
-  private readonly lead: number;
-  /** The pipeline of each rack, `undefined` for a rack of one; racks of equal size share one. */
-  private readonly inner: (BinomialPipeline | undefined)[];
+  private readonly top: RackLevel;
+  private readonly inside: RackPipeline[];
 
   constructor(
     private readonly nodes: number,
-    private readonly blocks: number,
+    blocks: number,
     private readonly racks: Racks,
   ) {
     const sizes = racks.members.map((members) => members.length);
-    const bySize = new Map<number, BinomialPipeline>();
-    for (const size of sizes) if (size > 1) bySize.set(size, new BinomialPipeline(size, blocks));
-    this.inner = sizes.map((size) => bySize.get(size));
-    this.top = new BinomialPipeline(sizes.length, blocks);
-    this.lead = ceilLog2(sizes.length);
-    const deepest = sizes.reduce((most, size) => Math.max(most, ceilLog2(size)), 0);
-    this.steps = this.lead + deepest + 2 * blocks - 2;
+    const slowest = sizes.reduce((most, size) => Math.max(most, spreadSteps(size)), 0);
+    this.top = new RackLevel(sizes.length, blocks, slowest);
+    this.inside = sizes.map((size, rack) =>
+      rack === 0
+        ? new RackPipeline(size, blocks, 0)
+        : new RackPipeline(size, this.top.positions(rack), this.top.firstArrival(rack) + 1),
+    );
+    this.steps = this.inside.reduce((most, { end }) => Math.max(most, end), this.top.end);
   }
 
   outgoing(rank: number, step: number): Transfer | undefined {
-    return this.find(rank, step, 'outgoing');
+    const rack = this.racks.rackOf[rank]!;
+    const position = this.racks.positionOf[rank]!;
+    const found = this.inside[rack]!.outgoing(position, step);
+    if (found) return this.named(rack, found, step);
+    if (this.inside[rack]!.sendsOut(step) !== position) return undefined;
+    const out = this.top.outgoing(rack, step);
+    return out && { step, from: rank, to: this.racks.leader(out.to), block: out.block };
   }
 
   incoming(rank: number, step: number): Transfer | undefined {
-    return this.find(rank, step, 'incoming');
+    const rack = this.racks.rackOf[rank]!;
+    const position = this.racks.positionOf[rank]!;
+    if (position > 0) {
+      const found = this.inside[rack]!.incoming(position, step);
+      return found && this.named(rack, found, step);
+    }
+    const found = this.top.incoming(rack, step);
+    return found && { step, from: this.sender(found.from, step), to: rank, block: found.block };
   }
 
-  senders(step: number): Iterable<number> {
-    if (this.turn(step).leaders) return this.racks.members.map((members) => members[0]!);
+  senders(): Iterable<number> {
     return range(0, this.nodes);
   }
 
@@ -85,56 +104,42 @@ class Hybrid implements Plan {
     const rack = this.racks.rackOf[rank]!;
     const members = this.racks.members[rack]!;
     const position = this.racks.positionOf[rank]!;
-    const inner = this.inner[rack]?.neighbours(position);
-    const top = position === 0 ? this.top.neighbours(rack) : undefined;
-    const first = position === 0 ? top!.firstFrom : inner!.firstFrom;
-    const name =
-      position === 0 ? (other: number) => this.racks.leader(other) : (other: number) => members[other]!;
-    return {
-      sendsTo: this.named(members, inner?.sendsTo, top?.sendsTo),
-      receivesFrom: this.named(members, inner?.receivesFrom, top?.receivesFrom),
-      firstFrom: first === undefined ? undefined : name(first),
-    };
-  }
-
-  private named(members: number[], inside: number[] = [], racks: number[] = []): number[] {
-    const ranks = [
-      ...inside.map((position) => members[position]!),
-      ...racks.map((rack) => this.racks.leader(rack)),
-    ];
-    return ranks.sort((a, b) => a - b);
-  }
-
-  private turn(step: number): Turn {
-    const since = step - this.lead;
-    if (since < 0) return { leaders: true, step };
-    if (since > 2 * (this.blocks - 1)) return { leaders: false, step: since - this.blocks + 1 };
-    return since % 2 === 0
-      ? { leaders: false, step: since / 2 }
-      : { leaders: true, step: this.lead + (since - 1) / 2 };
-  }
-
-  private find(rank: number, step: number, which: 'outgoing' | 'incoming'): Transfer | undefined {
-    const turn = this.turn(step);
-    const rack = this.racks.rackOf[rank]!;
-    const position = this.racks.positionOf[rank]!;
-    if (turn.leaders) {
-      if (position !== 0) return undefined;
-      const found = this.top[which](rack, turn.step);
-      return (
-        found && { ...found, step, from: this.racks.leader(found.from), to: this.racks.leader(found.to) }
-      );
+    const inner = this.inside[rack]!.neighbours(position);
+    const top = this.top.neighbours(rack);
+    const name = (other: number) => members[other]!;
+    const goesOut = this.inside[rack]!.allThatSendOut().includes(position);
+    const outside = goesOut ? top.sendsTo.map((other) => this.racks.leader(other)) : [];
+    const sendsTo = ascending([...inner.sendsTo.map(name), ...outside]);
+    if (position > 0) {
+      const firstFrom = name(inner.firstFrom!);
+      return { sendsTo, receivesFrom: ascending(inner.receivesFrom.map(name)), firstFrom };
     }
-    const inner = this.inner[rack];
-    if (!inner || turn.step >= inner.steps) return undefined;
-    const found = inner[which](position, turn.step);
-    if (!found) return undefined;
-    const members = this.racks.members[rack]!;
-    return { step, from: members[found.from]!, to: members[found.to]!, block: this.nth(rack, found.block) };
+    const receivesFrom = top.receivesFrom.flatMap((other) =>
+      this.inside[other]!.allThatSendOut().map((sender) => this.racks.members[other]![sender]!),
+    );
+    const firstFrom = rack === 0 ? undefined : this.sender(top.firstFrom!, this.top.firstArrival(rack));
+    return { sendsTo, receivesFrom: ascending(receivesFrom), firstFrom };
   }
 
-  /** The block that the leader of `rack` received as its `index`-th. */
-  private nth(rack: number, index: number): number {
-    return rack === 0 ? index : this.top.incoming(rack, this.top.arrival(rack, index))!.block;
+  /** The rank that sends out of `rack` in `step`. */
+  private sender(rack: number, step: number): number {
+    return this.racks.members[rack]![this.inside[rack]!.sendsOut(step)]!;
   }
+
+  /** A transfer between positions of a rack; nothing where nothing came to the leader at that time. */
+  private named(rack: number, { from, to, block: position }: Transfer, step: number): Transfer | undefined {
+    const block = rack === 0 ? position : this.top.arrivedAt(rack, position);
+    if (block === undefined) return undefined;
+    const members = this.racks.members[rack]!;
+    return { step, from: members[from]!, to: members[to]!, block };
+  }
+}
+
+/** Steps after which a block that a rack's pipeline begins to spread is everywhere in the rack. */
+function spreadSteps(size: number): number {
+  return ceilLog2(size) + (2 ** floorLog2(size) === size ? 0 : 1);
+}
+
+function ascending(ranks: number[]): number[] {
+  return ranks.sort((a, b) => a - b);
 }

@@ -9,7 +9,7 @@ const HOW: Readonly<Record<Algorithm, string>> = {
   'binomial-pipeline':
     'Members exchange blocks over the edges of a hypercube: from the first few steps on everybody sends and receives.',
   hybrid:
-    'A binomial pipeline among the leaders of the racks, and one in each rack: a block enters a rack once.',
+    'A binomial pipeline among the racks, and one in each rack: a block enters a rack once, and goes on from idle members.',
 };
 
 /** Steps of the other algorithms for the same message. */
