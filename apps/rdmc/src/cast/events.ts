@@ -1,6 +1,6 @@
 /** What `rdmc cast --json` prints: one of these per line. */
 import { algorithms } from '@rdmc/schedule';
-import { z } from 'zod';
+import * as z from 'zod';
 import { problem } from '../receive/events.js';
 
 const count = z.number().int().nonnegative();

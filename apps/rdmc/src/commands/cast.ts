@@ -1,6 +1,6 @@
 import { checksums } from '@rdmc/cast';
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { CastCommandOptions } from '../cast/options.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';

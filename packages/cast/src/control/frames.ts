@@ -24,7 +24,7 @@
  *   abort{code, message}               →     at any time
  *                                      ←     failed{code, message}, at any time
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { checksums } from '../checksum.js';
 import { MAX_ENTRIES, MAX_MESSAGE_BYTES, MAX_PORT, MAX_TARGETS } from '../constants.js';
 
