@@ -342,6 +342,7 @@ describe('a plan', () => {
     device: 'auto',
     transport: 'auto',
     advertise: undefined,
+    ownPorts: undefined,
     dryRun: true,
     verbose: false,
     quiet: false,

@@ -8,7 +8,7 @@ import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { joinMesh } from '../join-mesh.js';
-import { listenAt, portOf } from '../ports.js';
+import { listenWithin, portOf } from '../ports.js';
 import { streamBlockSize } from '../stream-block-size.js';
 import { resolveHosts } from './dial.js';
 import { describeOwn, groupFacts, membersOf, ownAddress, refuseTwins } from './membership.js';
@@ -93,9 +93,9 @@ export class Gathering {
   }
 
   async #join(links: readonly ReceiverLink[]): Promise<Gathered> {
-    const { key, device, transport, connectTimeoutMs, logger, advertise } = this.options;
+    const { key, device, transport, connectTimeoutMs, logger, advertise, meshPorts } = this.options;
     const own = ownAddress(links, advertise);
-    const server = await listenAt(own.localHost, 0);
+    const server = await listenWithin(own.localHost, meshPorts);
     const port = portOf(server);
     const members = membersOf(own, port, links);
     const blockSizeBytes = this.#blockSize(own.localHost, links);
@@ -109,7 +109,7 @@ export class Gathering {
       members,
       server,
       localHost: own.localHost,
-      ports: undefined,
+      ports: meshPorts,
       ...{ key, device, transport, logger },
       timeoutMs: connectTimeoutMs,
       signal: AbortSignal.any([this.signal, lost.signal]),
