@@ -22,7 +22,8 @@ const LINGER_MS = 3000;
 async function main(argv: readonly string[]): Promise<ExitCode> {
   const session: Session = { terminal: createTerminal(), exitCode: ExitCode.OK };
   try {
-    await createProgram(session).parseAsync(argv);
+    const program = await createProgram(session, argv);
+    await program.parseAsync(argv);
     return session.exitCode;
   } catch (thrown) {
     const error = translated(thrown);

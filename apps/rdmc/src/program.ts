@@ -1,13 +1,5 @@
 import { Command } from 'commander';
-import { addBenchCommand } from './commands/bench.js';
-import { addCastCommand } from './commands/cast.js';
-import { addDemoCommand } from './commands/demo.js';
-import { addDevicesCommand } from './commands/devices.js';
-import { addDoctorCommand } from './commands/doctor.js';
 import { addHelpNotes } from './commands/help.js';
-import { addKeyCommand } from './commands/key.js';
-import { addReceiveCommand } from './commands/receive.js';
-import { addScheduleCommand } from './commands/schedule.js';
 import { ExitCode } from './exit-codes.js';
 import type { Terminal } from './ui/terminal.js';
 import { version } from './version.js';
@@ -18,8 +10,28 @@ export interface Session {
   exitCode: ExitCode;
 }
 
-/** All of the command line; errors of parsing are thrown, never printed and exited with. */
-export function createProgram(session: Session): Command {
+type AddCommand = (program: Command, session: Session) => void;
+
+/** The commands in the order of the help. Each is loaded only where it is needed: loading all of them takes longer than most do. */
+const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  cast: async () => (await import('./commands/cast.js')).addCastCommand,
+  receive: async () => (await import('./commands/receive.js')).addReceiveCommand,
+  key: async () => (await import('./commands/key.js')).addKeyCommand,
+  demo: async () => (await import('./commands/demo.js')).addDemoCommand,
+  schedule: async () => (await import('./commands/schedule.js')).addScheduleCommand,
+  devices: async () => (await import('./commands/devices.js')).addDevicesCommand,
+  doctor: async () => (await import('./commands/doctor.js')).addDoctorCommand,
+  bench: async () => (await import('./commands/bench.js')).addBenchCommand,
+};
+
+/** The command that is called for, or all of them for help and for suggestions. None is needed for the version. */
+function neededFor(name: string | undefined): string[] {
+  if (name === '--version' || name === '-V') return [];
+  return name !== undefined && Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
+}
+
+/** The command line as far as these arguments need it; errors of parsing are thrown, never printed and exited with. */
+export async function createProgram(session: Session, argv: readonly string[]): Promise<Command> {
   const program = new Command('rdmc')
     .description('RDMA for Node.js: reliable multicast of large objects over RDMA unicasts.')
     .version(version, '-V, --version', 'print the version')
@@ -36,13 +48,7 @@ export function createProgram(session: Session): Command {
     ],
     exitCodes: Object.values(ExitCode),
   });
-  addCastCommand(program, session);
-  addReceiveCommand(program, session);
-  addKeyCommand(program, session);
-  addDemoCommand(program, session);
-  addScheduleCommand(program, session);
-  addDevicesCommand(program, session);
-  addDoctorCommand(program, session);
-  addBenchCommand(program, session);
+  const adders = await Promise.all(neededFor(argv[2]).map((name) => COMMANDS[name]!()));
+  for (const add of adders) add(program, session);
   return program;
 }

@@ -1,5 +1,5 @@
 import { algorithms } from '@rdmc/schedule';
-import { z } from 'zod';
+import * as z from 'zod';
 import { usageError } from './errors.js';
 import { formatBytes, formatRate, parseDuration, parseRate, parseSize } from './ui/units.js';
 

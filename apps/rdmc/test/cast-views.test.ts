@@ -255,9 +255,12 @@ describe('what is told of a cast', () => {
   const route = {
     device: 'soft',
     reason: 'asked for',
-    transport: 'tcp',
+    gid: null,
+    transports: ['tcp'],
+    transportReason: 'asked for',
     algorithm: 'chain',
     messageBytes: 4 << 20,
+    blockSizeBytes: 65_536,
     address: '10.0.0.1:5',
   } as const;
   const course: CastProgress[] = [
@@ -298,8 +301,9 @@ describe('what is told of a cast', () => {
     reporter.remote('b', 'hello');
     expect(terminal.lines).toEqual([
       '  device     soft: asked for',
-      '  transport  TCP',
-      '  schedule   chain, messages of up to 4 MiB',
+      '  GID        none: this device has no RDMA port',
+      '  transport  TCP: asked for',
+      '  schedule   chain, messages of up to 4 MiB in blocks of 64 KiB',
       '  address    receivers reach this machine at 10.0.0.1:5',
       '  a complete',
       '  b failed: E m',
@@ -338,6 +342,7 @@ describe('a plan', () => {
     device: 'auto',
     transport: 'auto',
     advertise: undefined,
+    ownPorts: undefined,
     dryRun: true,
     verbose: false,
     quiet: false,
@@ -346,7 +351,7 @@ describe('a plan', () => {
 
   it('counts the steps of all messages', () => {
     const course = planCourse(20 << 20, { ...options, messageSize: 8 << 20, blockSize: 1 << 20 });
-    // Messages of 4 MiB, as the cast is small: five of 4 blocks among 4 members, 4 + 2 - 1 steps each.
+    // Five messages of 4 MiB and one piece more, as the cast is small, of 5 blocks among 4 members.
     expect(course).toMatchObject({
       algorithm: 'binomial-pipeline',
       messages: 5,

@@ -102,7 +102,10 @@ describe('rdmc cast', () => {
     const events = castEvents(await cast([file, '--to', to, '--transport', 'tcp', '-a', 'chain']).ended);
     expect(events[0]).toMatchObject({ event: 'begun', paths: [file] });
     expect(events.find(({ event }) => event === 'route')).toMatchObject({
-      transport: 'tcp',
+      device: 'soft',
+      gid: null,
+      transports: ['tcp'],
+      transportReason: 'asked for',
       algorithm: 'chain',
     });
     const settled = events.flatMap((event) =>
@@ -121,7 +124,7 @@ describe('rdmc cast', () => {
     const { code, stdout, stderr } = await run('cast', file, '--to', to, '--verbose');
     expect({ code, errors: stderr.match(/error/) }).toEqual({ code: 0, errors: null });
     expect(stdout).toMatch(/^ {2}device {5}soft/m);
-    expect(stdout).toMatch(/^ {2}transport {2}shared memory/m);
+    expect(stdout).toMatch(/^ {2}transport {2}shared memory: all members are on one host$/m);
     for (const { name } of receivers) expect(stdout).toContain(`  ${name} complete\n`);
     expect(stdout).toMatch(/^All 2 receivers have 1 file, 293\.0 KiB, verified, in .*\.$/m);
     const quiet = await run('cast', file, '--to', to, '--quiet');

@@ -22,10 +22,12 @@ export interface CastOptions {
   readonly algorithm?: Algorithm | undefined;
   /** The rack of this machine, for 'hybrid' (default: one of its own). */
   readonly rack?: RackId | undefined;
-  /** Bytes, or 'auto' (default): chosen for each message. */
+  /** Bytes, or 'auto' (default): chosen for all of the cast. */
   readonly blockSizeBytes?: 'auto' | number | undefined;
   /** How contents are checked: 'gmac' (default, cheap) or 'sha256'. */
   readonly checksum?: ChecksumKind | undefined;
+  /** Ports of this machine, both included, that receivers connect to: two for each cast at a time. Default: any. */
+  readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** Largest message in bytes, 64 KiB to 1 GiB, default 64 MiB. Every member holds three. */
   readonly messageBytes?: number | undefined;
   /** Bytes per second the sender feeds into the group, at least 64 KiB (default: no limit). */

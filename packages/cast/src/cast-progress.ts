@@ -1,5 +1,3 @@
-import type { Transport } from '@rdmc/verbs';
-
 export type CastPhase = 'preparing' | 'connecting' | 'sending' | 'finishing' | 'done';
 
 export type ReceiverState = 'connecting' | 'ready' | 'receiving' | 'storing' | 'complete' | 'failed';
@@ -22,15 +20,21 @@ export interface ReceiverProgress {
   readonly error?: CastFailure | undefined;
 }
 
-/** How the bytes travel, once decided. */
+/** How the bytes travel, once the group is there. */
 export interface CastRoute {
-  /** Kind and name of this machine's device. */
+  /** This machine's device: its kind, and its name where that is another. */
   readonly device: string;
   /** Why that device. */
   readonly reason: string;
-  readonly transport: Transport;
+  /** The device's GID that the others address; null where the device has none, as the soft one. */
+  readonly gid: string | null;
+  /** What blocks really travel by between the members: 'shm' (processes of one host), 'tcp', or both. */
+  readonly transports: readonly string[];
+  /** Why these. */
+  readonly transportReason: string;
   readonly algorithm: string;
   readonly messageBytes: number;
+  readonly blockSizeBytes: number;
   /** Address and port at which receivers reach this machine. */
   readonly address: string;
 }

@@ -11,10 +11,12 @@ import {
   integerOption,
   oneOfOption,
   onlyKnownOptions,
+  portsOption,
   signalOption,
   TRANSPORTS,
   textOption,
 } from './options.js';
+import type { PortRange } from './ports.js';
 import { keyRequired } from './receive-options.js';
 
 const KNOWN = [
@@ -24,6 +26,7 @@ const KNOWN = [
   'rack',
   'blockSizeBytes',
   'checksum',
+  'meshPorts',
   'messageBytes',
   'bandwidthLimit',
   'connectTimeoutMs',
@@ -55,6 +58,7 @@ export interface CheckedCastOptions {
   readonly rack: RackId | undefined;
   readonly blockSizeBytes: 'auto' | number;
   readonly checksum: ChecksumKind;
+  readonly meshPorts: PortRange | undefined;
   readonly messageBytes: number;
   readonly bandwidthLimit: number | undefined;
   readonly connectTimeoutMs: number;
@@ -86,6 +90,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
         ? 'auto'
         : integer('blockSizeBytes', 0, 1, MAX_BLOCK_BYTES),
     checksum: oneOfOption<ChecksumKind>('checksum', options.checksum ?? 'gmac', checksums),
+    meshPorts: portsOption(options.meshPorts),
     messageBytes: integer('messageBytes', limits.DEFAULT_MESSAGE_BYTES, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES),
     bandwidthLimit:
       bandwidthLimit === undefined

@@ -1,4 +1,4 @@
-import { createCipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { DIGEST_BYTES } from './stream/layout.js';
 
 /**
@@ -36,14 +36,26 @@ export interface FileDigest {
 
 /** `entry` is the file's index in the cast: the nonce, which is used once under the cast's key. */
 export function fileDigest({ kind, key }: Checksum, entry: number): FileDigest {
-  return kind === 'sha256' ? createHash('sha256') : new Gmac(key, entry);
+  return kind === 'sha256' ? createHash('sha256') : new Gmac(keyObjectOf(key), entry);
+}
+
+/** Importing a key takes as long as the digest of a small file. */
+const keyObjects = new WeakMap<Uint8Array, KeyObject>();
+
+function keyObjectOf(key: Uint8Array): KeyObject {
+  let known = keyObjects.get(key);
+  if (known === undefined) {
+    known = createSecretKey(key);
+    keyObjects.set(key, known);
+  }
+  return known;
 }
 
 /** GCM that encrypts nothing and authenticates everything (NIST SP 800-38D). */
 class Gmac implements FileDigest {
   readonly #cipher;
 
-  constructor(key: Uint8Array, entry: number) {
+  constructor(key: KeyObject, entry: number) {
     const nonce = Buffer.alloc(NONCE_BYTES);
     nonce.writeUInt32LE(entry);
     this.#cipher = createCipheriv('aes-256-gcm', key, nonce);

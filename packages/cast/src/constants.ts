@@ -16,8 +16,15 @@ export const DEFAULT_MESSAGE_BYTES = 64 * MIB;
 export const MAX_MESSAGE_BYTES = 1024 * MIB;
 /** Messages of a small cast are not made smaller than this, unless the limit is. */
 export const SMALL_MESSAGE_BYTES = 4 * MIB;
-/** A small cast is cut into about this many messages, so that reading, sending and storing overlap. */
-export const MESSAGES_PER_SMALL_CAST = 8;
+/** A small cast is cut into this many messages, so that reading, sending and storing overlap. */
+export const MESSAGES_PER_SMALL_CAST = 5;
+/** Sizes of messages are multiples of this. */
+export const MESSAGE_STEP_BYTES = 64 * KIB;
+/** Automatic blocks are no larger than a message by this, and no smaller than the next one. */
+export const LEAST_BLOCKS_PER_MESSAGE = 64;
+export const MIN_BLOCK_BYTES = 16 * KIB;
+/** What the records of a few files take in a message. */
+export const RECORD_ALLOWANCE_BYTES = 8 * KIB;
 /** Buffers of one message each, at the sender and at every receiver. */
 export const MESSAGE_BUFFERS = 3;
 /** A limited sender feeds at most this part of a second at once. */

@@ -18,4 +18,5 @@ export { messageSize } from './message-size.js';
 export { type FileReceiver, receiveFiles } from './receiver.js';
 export type { CastBegan, CastComplete, CastFailed, CastReceiving, ReceiverEvent } from './receiver-events.js';
 export type { ReceiveOptions } from './receiver-options.js';
+export { streamBlockSize } from './stream-block-size.js';
 export { surveyFiles } from './survey-files.js';

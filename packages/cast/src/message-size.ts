@@ -1,15 +1,18 @@
 import {
   DEFAULT_MESSAGE_BYTES,
   LIMITED_MESSAGES_PER_SECOND,
+  MESSAGE_STEP_BYTES,
   MESSAGES_PER_SMALL_CAST,
   MIN_MESSAGE_BYTES,
+  RECORD_ALLOWANCE_BYTES,
   SMALL_MESSAGE_BYTES,
 } from './constants.js';
 
 /**
- * Bytes of a message: `limit` for large casts; less for small ones, so that a few messages follow each other and
- * reading, sending and storing overlap, and so that a small cast does not take the memory of a large one. A cast
- * limited to some bytes a second sends a small part of a second at once.
+ * Bytes of a message: `limit` for large casts; less for small ones, so that a few messages of one size follow each
+ * other and reading, sending and storing overlap, and so that a small cast does not take the memory of a large one.
+ * Not more of them, for each costs the start-up of a pipeline. A cast limited to some bytes a second sends a small part
+ * of a second at once.
  */
 export function messageSize(
   totalBytes: number,
@@ -17,7 +20,9 @@ export function messageSize(
   bandwidthLimit = Number.POSITIVE_INFINITY,
 ): number {
   const most = Math.min(limit, Math.floor(bandwidthLimit / LIMITED_MESSAGES_PER_SECOND));
-  const share = Math.max(1, totalBytes / MESSAGES_PER_SMALL_CAST);
-  const power = 2 ** Math.ceil(Math.log2(share));
-  return Math.max(MIN_MESSAGE_BYTES, Math.min(most, Math.max(power, SMALL_MESSAGE_BYTES)));
+  const whole = Math.floor(totalBytes / SMALL_MESSAGE_BYTES);
+  const messages = Math.max(1, Math.min(MESSAGES_PER_SMALL_CAST, whole));
+  const share = totalBytes / messages + RECORD_ALLOWANCE_BYTES;
+  const rounded = Math.ceil(share / MESSAGE_STEP_BYTES) * MESSAGE_STEP_BYTES;
+  return Math.max(MIN_MESSAGE_BYTES, Math.min(most, Math.max(rounded, SMALL_MESSAGE_BYTES)));
 }

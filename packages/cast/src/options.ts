@@ -1,4 +1,6 @@
+import { MAX_PORT } from './constants.js';
 import { CastError, invalidOption } from './errors.js';
+import type { PortRange } from './ports.js';
 
 /** @throws CastError ERR_RDMC_UNKNOWN_OPTION */
 export function onlyKnownOptions(where: string, options: unknown, known: readonly string[]): void {
@@ -32,6 +34,13 @@ export function oneOfOption<T extends string>(name: string, value: unknown, valu
 export function signalOption(value: unknown): AbortSignal | undefined {
   if (value === undefined || value instanceof AbortSignal) return value;
   throw invalidOption('signal: needed an AbortSignal');
+}
+
+export function portsOption(range: unknown): PortRange | undefined {
+  if (range === undefined) return undefined;
+  if (!Array.isArray(range) || range.length !== 2) throw invalidOption('meshPorts: needed [first, last]');
+  const first = integerOption('meshPorts[0]', range[0], 1, MAX_PORT);
+  return [first, integerOption('meshPorts[1]', range[1], first, MAX_PORT)];
 }
 
 export const TRANSPORTS = ['auto', 'shm', 'tcp'] as const;

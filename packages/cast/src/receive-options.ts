@@ -1,13 +1,14 @@
 import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
 import type { Transport } from '@rdmc/verbs';
 import { DEFAULT_PORT, MAX_PORT } from './constants.js';
-import { CastError, invalidOption } from './errors.js';
+import { CastError } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
 import type { CastLogger } from './logger.js';
 import {
   integerOption,
   oneOfOption,
   onlyKnownOptions,
+  portsOption,
   signalOption,
   TRANSPORTS,
   textOption,
@@ -55,7 +56,7 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
     port: integerOption('port', options.port ?? DEFAULT_PORT, 0, MAX_PORT),
     key,
     sockets,
-    meshPorts: checkRange(options.meshPorts),
+    meshPorts: portsOption(options.meshPorts),
     once: options.once === true,
     device: textOption('device', options.device ?? 'auto'),
     transport: oneOfOption('transport', options.transport ?? 'auto', TRANSPORTS),
@@ -69,11 +70,4 @@ export function keyRequired(host: string): CastError {
     'ERR_RDMC_KEY_REQUIRED',
     `${host} is not on loopback; give sender and receivers the same key (openssl rand -hex 32)`,
   );
-}
-
-function checkRange(range: unknown): PortRange | undefined {
-  if (range === undefined) return undefined;
-  if (!Array.isArray(range) || range.length !== 2) throw invalidOption('meshPorts: needed [first, last]');
-  const first = integerOption('meshPorts[0]', range[0], 1, MAX_PORT);
-  return [first, integerOption('meshPorts[1]', range[1], first, MAX_PORT)];
 }

@@ -7,7 +7,7 @@ import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-optio
 import { EventQueue } from './receiver/event-queue.js';
 import { greet, refuseKey } from './receiver/greeting.js';
 import { Reception } from './receiver/reception.js';
-import { prepareDirectory } from './receiver/writer-thread.js';
+import { WriterThreads } from './receiver/writer-threads.js';
 import type { ReceiverEvent } from './receiver-events.js';
 import type { ReceiveOptions } from './receiver-options.js';
 
@@ -30,14 +30,18 @@ export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposa
 export async function receiveFiles(options: ReceiveOptions): Promise<FileReceiver> {
   const checked = checkReceiveOptions(options);
   if (checked.signal?.aborted) throw aborted(checked.signal);
-  const removed = await prepareDirectory(checked.directory);
+  const writers = new WriterThreads();
+  const removed = await writers.prepare(checked.directory);
   if (removed.length > 0) checked.logger?.info?.({ removed }, 'removed what ended receivers had left');
-  const server = await listenAt(checked.host, checked.port);
-  if (checked.signal?.aborted) {
+  try {
+    const server = await listenAt(checked.host, checked.port);
+    if (!checked.signal?.aborted) return new ListeningReceiver(checked, server, writers);
     server.close();
     throw aborted(checked.signal);
+  } catch (error) {
+    await writers.end();
+    throw error;
   }
-  return new ListeningReceiver(checked, server);
 }
 
 class ListeningReceiver implements FileReceiver {
@@ -52,6 +56,7 @@ class ListeningReceiver implements FileReceiver {
   constructor(
     private readonly options: CheckedReceiveOptions,
     private readonly server: Server,
+    private readonly writers: WriterThreads,
   ) {
     this.address = { host: options.host, port: portOf(server) };
     server.on('connection', (socket: Socket) => void this.#accept(socket));
@@ -79,7 +84,7 @@ class ListeningReceiver implements FileReceiver {
     this.server.close();
     for (const socket of this.#strangers) socket.destroy();
     for (const reception of this.#receptions.keys()) reception.abort();
-    await Promise.all(this.#receptions.values());
+    await Promise.all([...this.#receptions.values(), this.writers.end()]);
     this.#events.end();
   }
 
@@ -107,10 +112,12 @@ class ListeningReceiver implements FileReceiver {
   }
 
   #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof greet>>>): void {
-    const reception = new Reception(channel, invitation, this.options, (event) => this.#events.push(event));
+    const report = (event: ReceiverEvent): void => this.#events.push(event);
+    const reception = new Reception(channel, invitation, this.options, this.writers.take(), report);
     const over = reception.run(frames).then(() => {
       this.#receptions.delete(reception);
       if (this.options.once) void this.close();
+      else this.writers.refill();
     });
     this.#receptions.set(reception, over);
     if (this.#closing) reception.abort();

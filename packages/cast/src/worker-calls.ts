@@ -55,6 +55,12 @@ export class CallingThread<C extends Calls> {
     return answered as Promise<Awaited<ReturnType<C[N]>>>;
   }
 
+  /** Whether it keeps the process alive. */
+  ref(wanted: boolean): void {
+    if (wanted) this.#worker.ref();
+    else this.#worker.unref();
+  }
+
   /** Ends the thread; calls that are not done reject. */
   async end(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;

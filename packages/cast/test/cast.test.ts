@@ -140,6 +140,21 @@ describe('castFiles', () => {
     expectSameTree(receiver!.directory, from);
   });
 
+  it('keeps to the ports the sender was given', async () => {
+    const from = sourceTree(1000);
+    const [one, receiver] = await startReceivers(2, { transport: 'tcp' });
+    const first = one!.to.port;
+    await one!.receiver.close();
+    const last = Math.min(65_535, first + 3);
+    const options = { to: [receiver!.to], transport: 'tcp', meshPorts: [first, last] } as const;
+    const cast = castFile(join(from, 'root'), options);
+    await cast.finished;
+    const port = Number(/:(\d+)$/.exec(cast.progress!.route!.address)![1]);
+    expect(port).toBeGreaterThanOrEqual(first);
+    expect(port).toBeLessThanOrEqual(last);
+    expect(() => castFile('x', { ...options, meshPorts: [2, 1] })).toThrow(/meshPorts\[1\]/);
+  });
+
   it('may be started without anybody reading its progress, and the receiver without reading its events', async () => {
     const from = sourceTree(1000);
     const [receiver] = await startReceivers(1);

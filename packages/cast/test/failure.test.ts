@@ -301,6 +301,18 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
     expect(temporaries(directory)).toEqual([]);
   });
 
+  it('of two receivers of one cast is named, and one of them gets everything', async () => {
+    const from = sourceTree(1000);
+    const [one, two] = await startReceivers(2);
+    const shared = await ReceiverProcess.start({ directory: one!.directory });
+    const to = [one!.to, shared.address, two!.to];
+    const { receivers } = await castFile(join(from, 'root'), { to }).finished;
+    const codes = receivers.map(({ code, state }) => code ?? state);
+    expect(codes.slice(0, 2).sort()).toEqual(['ERR_RDMC_SHARED_DIRECTORY', 'complete']);
+    expect(codes[2]).toBe('complete');
+    expectSameTree(one!.directory, from);
+  });
+
   it.runIf(root)('that is read-only is named', async () => {
     const directory = mount('size=1m');
     execFileSync('/bin/mount', ['-o', 'remount,ro', directory]);
@@ -314,16 +326,16 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
     const nobody = 65_534;
     const closed = temporary();
     execFileSync('chmod', ['755', closed]);
-    const receiver = await ReceiverProcess.start({ directory: closed, transport: 'tcp' }, nobody);
+    const receiver = await ReceiverProcess.start({ directory: closed }, nobody);
     const error = await rejection(castFile(join(from, 'root'), { to: [receiver.address] }).finished);
     expect(error.code).toBe('ERR_RDMC_PERMISSION');
     const partly = temporary();
     mkdirSync(join(partly, 'root'));
     mkdirSync(join(partly, 'root/small'));
     execFileSync('chown', [`${nobody}`, partly, join(partly, 'root')]);
-    const other = await ReceiverProcess.start({ directory: partly, transport: 'tcp' }, nobody);
+    const other = await ReceiverProcess.start({ directory: partly }, nobody);
     const to = [other.address];
-    const { receivers, problems } = await castFile(join(from, 'root'), { to, transport: 'tcp' }).finished;
+    const { receivers, problems } = await castFile(join(from, 'root'), { to }).finished;
     expect(receivers).toMatchObject([{ state: 'failed', code: 'ERR_RDMC_PARTIAL', files: 1 }]);
     expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['ERR_RDMC_PERMISSION']));
     expect(problems[0]).toMatchObject({ receiver: `127.0.0.1:${other.address.port}` });
@@ -340,8 +352,11 @@ describe(`a receiver that is not root${root ? '' : ' (enable: run the tests as r
     }
     const directory = temporary();
     execFileSync('chown', ['65534', directory]);
-    const receiver = await ReceiverProcess.start({ directory, transport: 'tcp' }, 65_534);
-    const summary = await castFile(join(from, 'root'), { to: [receiver.address], transport: 'tcp' }).finished;
+    const receiver = await ReceiverProcess.start({ directory }, 65_534);
+    const cast = castFile(join(from, 'root'), { to: [receiver.address] });
+    const summary = await cast.finished;
+    // Processes of two users share no memory.
+    expect(cast.progress?.route).toMatchObject({ transports: ['tcp'] });
     expect(summary.problems).toEqual([]);
     expectSameTree(directory, from);
   });

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { automaticBlockSize } from '@rdmc/group';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DEFAULT_MESSAGE_BYTES, MIB } from '../src/constants.js';
+import { DEFAULT_MESSAGE_BYTES, KIB, MIB } from '../src/constants.js';
 import { CastError } from '../src/errors.js';
 import { SOFTWARE } from '../src/identity.js';
 import { Latest } from '../src/latest.js';
@@ -12,30 +13,41 @@ import type { ReceiverLink } from '../src/sender/receiver-link.js';
 import { StallWatch } from '../src/sender/stall-watch.js';
 import { TokenBucket } from '../src/sender/token-bucket.js';
 import { SilenceWatch } from '../src/silence-watch.js';
+import { streamBlockSize } from '../src/stream-block-size.js';
 
 describe('the size of messages', () => {
   it.each([
     [0, 4 * MIB],
     [100, 4 * MIB],
-    [32 * MIB, 4 * MIB],
-    [33 * MIB, 8 * MIB],
-    [256 * MIB, 32 * MIB],
+    [8 * MIB, 4 * MIB + 64 * KIB],
+    [64 * MIB, 12.8125 * MIB],
+    [256 * MIB, 51.25 * MIB],
     [10 * 1024 * MIB, 64 * MIB],
   ])('for %i bytes is %i', (total, size) => {
     expect(messageSize(total, DEFAULT_MESSAGE_BYTES)).toBe(size);
   });
 
-  it('never is above the limit, and no cast needs more messages than the limit makes necessary, or eight', () => {
+  it('never is above the limit, and no cast needs more messages than the limit makes necessary, or five', () => {
     const total = fc.integer({ min: 0, max: 2 ** 45 });
     const limit = fc.integer({ min: 65_536, max: 2 ** 30 });
     fc.assert(
       fc.property(total, limit, (bytes, most) => {
         const size = messageSize(bytes, most);
         expect(size).toBeLessThanOrEqual(most);
-        expect(bytes / size).toBeLessThanOrEqual(Math.max(8, bytes / most));
+        expect(bytes / size).toBeLessThanOrEqual(Math.max(5, bytes / most));
       }),
       { seed: 7 },
     );
+  });
+});
+
+describe('the size of blocks', () => {
+  it('suits the whole cast, and is a small part of a message', () => {
+    const whole = automaticBlockSize(64 * MIB, 8, ['tcp']);
+    expect(streamBlockSize(64 * MIB, 64 * MIB, 8, ['tcp'])).toBe(whole);
+    expect(streamBlockSize(64 * MIB, 13 * MIB, 8, ['tcp'])).toBe(Math.min(whole, 128 * KIB));
+    expect(streamBlockSize(2 ** 40, 64 * KIB, 8, ['tcp'])).toBe(16 * KIB);
+    expect(streamBlockSize(0, 4 * MIB, 2, ['shm'])).toBe(64 * KIB);
   });
 });
 

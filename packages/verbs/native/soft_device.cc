@@ -21,13 +21,14 @@ DeviceId randomId() {
   return id;
 }
 
-// Two devices with the same host id can meet in the abstract name space of Unix sockets.
+// Two devices with the same host id can meet in the abstract name space of Unix sockets, and trust each other there:
+// they are of one user. Others go by TCP, as those of another host.
 std::string readHostId() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   struct stat net {};
   ::stat("/proc/self/ns/net", &net);
-  return boot + "/" + std::to_string(net.st_ino);
+  return boot + "/" + std::to_string(net.st_ino) + "/" + std::to_string(::geteuid());
 }
 
 }  // namespace
@@ -273,8 +274,8 @@ void SoftDevice::connect(uint32_t number, const QueuePairAddress& remote, const 
     found->connecting = false;
     throw Failure("ERR_RDMC_CONNECT_FAILED",
                   sameHost ? "One side is forced to shared memory, the other to TCP: choose the same transport"
-                           : "The peer is on another host, and one side is forced to shared memory: use transport "
-                             "'auto' or 'tcp'");
+                           : "The peer is on another host, or runs as another user, and one side is forced to shared "
+                             "memory: use transport 'auto' or 'tcp'");
   }
   auto wrapped = [found, done = std::move(done)](const Failure* failure) {
     if (failure) found->connecting = false;

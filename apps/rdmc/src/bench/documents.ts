@@ -1,6 +1,6 @@
 /** What `rdmc bench … --json` prints. */
 import { algorithms } from '@rdmc/schedule';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const count = z.number().int().nonnegative();
 const positive = z.number().nonnegative();

@@ -1,5 +1,5 @@
 /** What the two processes of a point-to-point benchmark tell each other over IPC. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const count = z.number().int().nonnegative();
 const address = z.looseObject({ kind: z.string(), version: z.number(), queuePair: z.number() });

@@ -1,6 +1,6 @@
 /** What `rdmc cast --json` prints: one of these per line. */
 import { algorithms } from '@rdmc/schedule';
-import { z } from 'zod';
+import * as z from 'zod';
 import { problem } from '../receive/events.js';
 
 const count = z.number().int().nonnegative();
@@ -50,9 +50,13 @@ export const castEvent = z.discriminatedUnion('event', [
     event: z.literal('route'),
     device: z.string(),
     reason: z.string(),
-    transport: z.string(),
+    gid: z.string().nullable(),
+    /** What blocks really travel by: 'shm', 'tcp', or both. */
+    transports: z.array(z.string()),
+    transportReason: z.string(),
     algorithm: z.string(),
     messageBytes: count,
+    blockSizeBytes: count,
     address: z.string(),
   }),
   z.strictObject({

@@ -23,6 +23,8 @@ export interface CastCommandOptions {
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
   readonly advertise: string | undefined;
+  /** Of this machine: those of receivers are in `remote`, or their own affair. */
+  readonly ownPorts: readonly [number, number] | undefined;
   readonly dryRun: boolean;
   readonly verbose: boolean;
   readonly quiet: boolean;

@@ -1,17 +1,12 @@
-import type { CastProblem, CastSummary } from '@rdmc/cast';
+import type { CastProblem, CastSummary, ReceiverSummary } from '@rdmc/cast';
 import { codeOf, exitCodeOf, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import type { FailedStart } from '../remote/start-receivers.js';
 
 /** What a receiver has in the end. */
-export interface ReceiverOutcome {
+export interface ReceiverOutcome extends Omit<ReceiverSummary, 'code' | 'message'> {
+  /** As the user named it. */
   readonly name: string;
-  readonly host: string;
-  readonly port: number;
-  readonly state: 'complete' | 'failed';
-  readonly attempts: number;
-  readonly files: number;
-  readonly bytes: number;
   readonly code: string | null;
   readonly message: string | null;
 }
@@ -57,13 +52,11 @@ export function outcomeOf(
   failedStarts: readonly FailedStart[],
   nameOf: (host: string, port: number) => string,
 ): Outcome {
-  const cast = summary.receivers.map(({ host, port, code, message, ...rest }) => ({
+  const cast = summary.receivers.map(({ code = null, message = null, ...rest }) => ({
     ...rest,
-    host,
-    port,
-    name: nameOf(host, port),
-    code: code ?? null,
-    message: message ?? null,
+    name: nameOf(rest.host, rest.port),
+    code,
+    message,
   }));
   const receivers: ReceiverOutcome[] = [...cast, ...failedStarts.map(notStarted)];
   const kind = kindOf(receivers, summary.problemCount);

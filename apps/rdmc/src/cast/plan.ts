@@ -1,5 +1,4 @@
-import { type FileSurvey, messageSize, surveyFiles } from '@rdmc/cast';
-import { automaticBlockSize } from '@rdmc/group';
+import { type FileSurvey, messageSize, streamBlockSize, surveyFiles } from '@rdmc/cast';
 import { type Algorithm, createSchedule, type RackId } from '@rdmc/schedule';
 import { formatEndpoint } from '../hosts/endpoint.js';
 import type { Target } from '../hosts/target.js';
@@ -47,7 +46,7 @@ export function planCourse(contentBytes: number, options: CastCommandOptions): C
   const messageBytes = messageSize(contentBytes, options.messageSize, options.bandwidthLimit);
   const blockSizeBytes =
     options.blockSize === 'auto'
-      ? automaticBlockSize(Math.min(messageBytes, contentBytes), nodes)
+      ? streamBlockSize(contentBytes, messageBytes, nodes, [options.transport === 'shm' ? 'shm' : 'tcp'])
       : options.blockSize;
   const shapeOf = (bytes: number): { blocks: number; steps: number } => {
     if (bytes === 0) return { blocks: 0, steps: 0 };

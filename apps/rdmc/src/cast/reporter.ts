@@ -64,8 +64,7 @@ export class Reporter {
     if (snapshot.route && !this.#routed) {
       this.#routed = true;
       this.#view.route(snapshot.route);
-      const { device, reason, transport, algorithm, messageBytes, address } = snapshot.route;
-      this.emit({ event: 'route', device, reason, transport, algorithm, messageBytes, address });
+      this.emit({ event: 'route', ...snapshot.route, transports: [...snapshot.route.transports] });
     }
     for (const receiver of snapshot.receivers) this.#look(receiver);
     this.#view.progress(snapshot);

@@ -64,6 +64,7 @@ async function follow(
     key: audience.key,
     ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, checksum, signal },
     blockSizeBytes: options.blockSize,
+    meshPorts: options.ownPorts,
     messageBytes: options.messageSize,
     connectTimeoutMs: options.connectTimeoutMs,
     stallTimeoutMs: options.stallTimeoutMs,

@@ -1,7 +1,7 @@
 import type { CastProblem } from '@rdmc/cast';
 import type { Palette } from '../ui/palette.js';
 import { printable } from '../ui/printable.js';
-import { formatRate, formatSeconds, plural } from '../ui/units.js';
+import { formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
 import { describeContents } from './contents.js';
 import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
 
@@ -32,7 +32,7 @@ function problemLines(who: string, problems: readonly CastProblem[], more: numbe
   return [
     `${who}:`,
     ...named.map(({ path, code, message }) => `  ${printable(path)}  ${code}: ${printable(message)}`),
-    ...(rest > 0 ? [`  … and ${rest.toLocaleString('en-US')} more`] : []),
+    ...(rest > 0 ? [`  … and ${formatCount(rest)} more`] : []),
   ];
 }
 

@@ -19,6 +19,7 @@ export interface CastView {
 }
 
 const LINE_EVERY_SECONDS = 10;
+const TRANSPORTS: Readonly<Record<string, string>> = { shm: 'shared memory', tcp: 'TCP' };
 
 function now(): number {
   return performance.now() / 1000;
@@ -26,15 +27,13 @@ function now(): number {
 
 /** Why the bytes go the way they go. */
 export function describeRoute(route: CastRoute): string[] {
-  const transport = {
-    shm: 'shared memory',
-    tcp: 'TCP',
-    auto: 'shared memory within a host, TCP between hosts',
-  };
+  const { messageBytes, blockSizeBytes } = route;
+  const transports = route.transports.map((name) => TRANSPORTS[name] ?? name).join(' and ');
   return [
     `  device     ${route.device}: ${route.reason}`,
-    `  transport  ${transport[route.transport]}`,
-    `  schedule   ${route.algorithm}, messages of up to ${formatBytes(route.messageBytes)}`,
+    `  GID        ${route.gid ?? 'none: this device has no RDMA port'}`,
+    `  transport  ${transports}: ${route.transportReason}`,
+    `  schedule   ${route.algorithm}, messages of up to ${formatBytes(messageBytes)} in blocks of ${formatBytes(blockSizeBytes)}`,
     `  address    receivers reach this machine at ${route.address}`,
   ];
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { StreamDocument } from '../bench/documents.js';
 import { REGION_BYTES } from '../bench/limits.js';
 import { describeStream } from '../bench/report.js';

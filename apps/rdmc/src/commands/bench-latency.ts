@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { LatencyDocument } from '../bench/documents.js';
 import { MAX_LATENCY_BYTES } from '../bench/limits.js';
 import { describeLatency } from '../bench/report.js';

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Algorithm } from '@rdmc/schedule';
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { MulticastDocument } from '../bench/documents.js';
 import { describeMulticast } from '../bench/report.js';
 import { usageError } from '../errors.js';

@@ -1,6 +1,6 @@
 import { checksums } from '@rdmc/cast';
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { CastCommandOptions } from '../cast/options.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
@@ -47,6 +47,7 @@ const schema = z.strictObject({
   remoteDir: z.string().min(1).optional(),
   mkdir: z.boolean().default(false),
   meshPorts: portRange.optional(),
+  ownPorts: portRange.optional(),
   ...keyOptions,
   algorithm: z.union([z.literal('auto'), algorithm], {
     error: () => 'expected auto, sequential, chain, binomial-tree, binomial-pipeline or hybrid',
@@ -149,6 +150,7 @@ async function optionsOf(
       transport,
     },
     ...{ advertise, dryRun, verbose, quiet, json },
+    ownPorts: raw.ownPorts,
     algorithm: algorithm === 'auto' ? undefined : algorithm,
     stallTimeoutMs: raw.stallTimeout,
     connectTimeoutMs: raw.connectTimeout,
@@ -205,6 +207,10 @@ function addTuningOptions(command: Command): Command {
     .option(
       '--advertise <address>',
       'address at which receivers reach this machine (default: as it reaches them)',
+    )
+    .option(
+      '--own-ports <first-last>',
+      'ports of this machine that receivers connect to, two for each cast at a time (default: any)',
     )
     .option('-n, --dry-run', 'only tell who would get what, and how')
     .option('-v, --verbose', 'also which device and transport, and why')

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { DemoOptions } from '../demo/options.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { describeExamination } from '../doctor/report.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Session } from '../program.js';

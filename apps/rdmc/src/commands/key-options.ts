@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The options by which `cast` and `receive` are given a key. */
 export const keyOptions = {

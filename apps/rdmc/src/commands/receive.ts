@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { parseEndpoint } from '../hosts/endpoint.js';

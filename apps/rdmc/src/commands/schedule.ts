@@ -1,6 +1,6 @@
 import { createSchedule, MAX_BLOCKS, MAX_NODES, type Schedule } from '@rdmc/schedule';
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { usageError } from '../errors.js';
 import type { Session } from '../program.js';
 import { toRankDocument, toScheduleDocument } from '../schedule/document.js';

@@ -1,6 +1,6 @@
 /** What the command and the processes it starts tell each other, as JSON over Node's IPC channel. */
 import { algorithms } from '@rdmc/schedule';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const count = z.number().int().nonnegative();
 

@@ -1,6 +1,6 @@
 /** What `rdmc demo --json` prints: one of these per line. */
 import { algorithms } from '@rdmc/schedule';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const member = z.number().int();
 const seconds = z.number().nonnegative();

@@ -1,5 +1,5 @@
 import { chooseDevice, type DeviceAttributes, openDevice } from '@rdmc/verbs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { codeOf, messageOf } from '../errors.js';
 import { findKernelDevices, findVerbsLibrary } from './found.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const checkStatus = z.enum(['ok', 'warn', 'fail', 'info']);
 export type CheckStatus = z.infer<typeof checkStatus>;

@@ -1,6 +1,6 @@
 /** What `rdmc receive --json` prints: one of these per line. */
 import type { CastProblem } from '@rdmc/cast';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const count = z.number().int().nonnegative();
 

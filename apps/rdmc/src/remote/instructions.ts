@@ -8,7 +8,7 @@
  * All of it goes through stdin: nothing on the command line must be quoted for the shells on the way, and the key is
  * seen by nobody.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Raised when a receiver of before could misunderstand. */
 export const INSTRUCTIONS_VERSION = 1;

@@ -1,5 +1,5 @@
 import { algorithms, type Schedule } from '@rdmc/schedule';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const transfer = z.object({
   step: z.number().int(),

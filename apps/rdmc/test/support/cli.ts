@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFailed, onTestFinished } from 'vitest';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { type DemoEvent, demoEvent } from '../../src/demo/events.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

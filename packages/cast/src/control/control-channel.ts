@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { describeAddress, encodeFrame, FrameReader } from '@rdmc/mesh';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { CAST_PROTOCOL_VERSION, FAREWELL_TIMEOUT_MS, MAX_CONTROL_FRAME_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf, protocolError } from '../errors.js';
 

@@ -24,9 +24,12 @@
  *   abort{code, message}               →     at any time
  *                                      ←     failed{code, message}, at any time
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { checksums } from '../checksum.js';
 import { MAX_ENTRIES, MAX_MESSAGE_BYTES, MAX_PORT, MAX_TARGETS } from '../constants.js';
+
+// Compiling a parser takes longer than parsing the few frames of a cast without one.
+z.config({ jitless: true });
 
 const MAX_TEXT = 4096;
 const count = z.number().int().min(0).max(MAX_ENTRIES);

@@ -20,6 +20,12 @@ export class MessageBuffers {
     private readonly messageBytes: number,
   ) {}
 
+  /** The first one, made ahead, so that the first message need not wait for it. */
+  async prepare(): Promise<void> {
+    this.#made += 1;
+    this.#free.push(await this.node.allocate(this.messageBytes));
+  }
+
   /** For `createGroup`. The region is not given as such, but as a range: so it stays ours. */
   readonly incoming = async (sizeBytes: number, { signal }: { readonly signal: AbortSignal }) => {
     if (sizeBytes > this.messageBytes) {

@@ -17,7 +17,7 @@ import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { SilenceWatch } from '../silence-watch.js';
 import { StreamReceiver } from './stream-receiver.js';
-import { WriterThread } from './writer-thread.js';
+import type { WriterThread } from './writer-thread.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
 
@@ -26,7 +26,6 @@ const OWN_FAILURES = new Set(['ERR_RDMC_INCOMING_FAILED', 'ERR_RDMC_POST_FAILED'
 
 /** One cast at a receiver, from its invitation to its end. */
 export class Reception {
-  readonly #writer: WriterThread;
   readonly #over = new AbortController();
   readonly #began = performance.now();
   readonly #silence: SilenceWatch;
@@ -43,9 +42,9 @@ export class Reception {
     private readonly channel: Channel,
     private readonly invitation: Invitation,
     private readonly options: CheckedReceiveOptions,
+    private readonly writer: WriterThread,
     private readonly report: (event: ReceiverEvent) => void,
   ) {
-    this.#writer = new WriterThread();
     this.#silence = new SilenceWatch(invitation.stallTimeoutMs, () =>
       this.#fail(
         new CastError('ERR_RDMC_SENDER_LOST', `the sender ${channel.peer} has said nothing for too long`),
@@ -72,7 +71,7 @@ export class Reception {
   async #accept(): Promise<boolean> {
     const { directory, meshPorts } = this.options;
     try {
-      const { freeBytes } = await this.#writer.open({
+      const { freeBytes } = await this.writer.open({
         directory,
         castId: this.invitation.castId,
         checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
@@ -161,10 +160,10 @@ export class Reception {
       signal: this.#over.signal,
       logger,
     });
-    this.#stream = new StreamReceiver(this.#node, this.invitation, this.#writer, (error) =>
+    this.#stream = new StreamReceiver(this.#node, this.invitation, this.writer, (error) =>
       this.#fail(asCastError(error, this.channel.peer)),
     );
-    await this.#writer.attach(this.#node.device.handle);
+    await Promise.all([this.writer.attach(this.#node.device.handle), this.#stream.prepare()]);
   }
 
   async #part(groupId: number): Promise<void> {
@@ -176,7 +175,7 @@ export class Reception {
   async #finish(messages: number): Promise<void> {
     try {
       await this.#grouping;
-      const stored = await this.#writer.finish(messages);
+      const stored = await this.writer.finish(messages);
       this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
       const seconds = (performance.now() - this.#began) / 1000;
       this.channel.send(this.#outcome);
@@ -191,13 +190,13 @@ export class Reception {
       type: 'progress',
       receivedMessages: this.#stream?.messages ?? 0,
       partialBytes: this.#stream?.partialBytes ?? 0,
-      storedMessages: this.#writer.storedMessages,
-      writerBusyMs: this.#writer.busyMs,
+      storedMessages: this.writer.storedMessages,
+      writerBusyMs: this.writer.busyMs,
     });
     if (this.#outcome || this.#failure) return;
     const { files, bytes } = this.invitation;
     const receivedBytes = Math.min(bytes, this.#stream?.bytes ?? 0);
-    this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.#writer.storedBytes });
+    this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.writer.storedBytes });
   }
 
   /** The first failure counts. */
@@ -206,7 +205,7 @@ export class Reception {
     this.#failure = error;
     const { code, message } = error;
     this.channel.send({ type: 'failed', code, message });
-    const { storedFiles, storedBytes } = this.#writer;
+    const { storedFiles, storedBytes } = this.writer;
     this.#event({ type: 'failed', files: storedFiles, bytes: storedBytes, code, message });
     this.#over.abort(error);
     this.#groupOver.abort();
@@ -220,8 +219,10 @@ export class Reception {
     clearInterval(this.#heartbeat);
     this.#server?.close();
     this.#groupOver.abort();
+    // Where all is stored and said, the sender need not wait for threads to end.
+    if (this.#outcome) void this.channel.end();
     await this.#grouping;
-    await this.#writer.end();
+    await this.writer.end();
     await this.#node?.close();
     await this.channel.end();
   }

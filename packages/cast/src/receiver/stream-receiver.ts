@@ -23,6 +23,11 @@ export class StreamReceiver {
     this.#buffers = new MessageBuffers(node, invitation.messageBytes);
   }
 
+  /** To be called once, before the first group. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  prepare(): Promise<void> {
+    return this.#buffers.prepare();
+  }
+
   get messages(): number {
     return this.#messages;
   }

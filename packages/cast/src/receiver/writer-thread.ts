@@ -16,6 +16,16 @@ export class WriterThread {
   #busySince = 0;
   #stored = { messages: 0, files: 0, bytes: 0 };
 
+  /** Removes what receivers that are gone have left in the directory. @throws CastError where it cannot be used */
+  prepare(directory: string): Promise<string[]> {
+    return this.#thread.call('prepare', { directory });
+  }
+
+  /** Whether it keeps the process alive. One that only waits does not. */
+  ref(wanted: boolean): void {
+    this.#thread.ref(wanted);
+  }
+
   open(order: OpenOrder): Promise<{ readonly freeBytes: number }> {
     return this.#thread.call('open', order);
   }
@@ -75,17 +85,5 @@ export class WriterThread {
     } finally {
       this.#queued -= 1;
     }
-  }
-}
-
-/** Removes what receivers that are gone have left in the directory. @throws CastError where it cannot be used */
-export async function prepareDirectory(directory: string): Promise<string[]> {
-  const thread = new CallingThread<WriterCalls>(MODULE, {
-    activity: new Int32Array(new SharedArrayBuffer(4)),
-  });
-  try {
-    return await thread.call('prepare', { directory });
-  } finally {
-    await thread.end();
   }
 }

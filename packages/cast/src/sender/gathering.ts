@@ -8,7 +8,8 @@ import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { joinMesh } from '../join-mesh.js';
-import { listenAt, portOf } from '../ports.js';
+import { listenWithin, portOf } from '../ports.js';
+import { streamBlockSize } from '../stream-block-size.js';
 import { resolveHosts } from './dial.js';
 import { describeOwn, groupFacts, membersOf, ownAddress, refuseTwins } from './membership.js';
 import { ReceiverLink } from './receiver-link.js';
@@ -17,6 +18,8 @@ import { ReceiverLink } from './receiver-link.js';
 export interface Gathered {
   readonly links: readonly ReceiverLink[];
   readonly node: RdmcNode;
+  /** In every group of the cast. */
+  readonly blockSizeBytes: number;
   /** Address and port at which the receivers reach the sender. */
   readonly address: string;
   readonly checksum: Checksum;
@@ -29,8 +32,8 @@ export class Gathering {
 
   constructor(
     private readonly options: CheckedCastOptions,
-    survey: FileSurvey,
-    messageBytes: number,
+    private readonly survey: FileSurvey,
+    private readonly messageBytes: number,
     private readonly signal: AbortSignal,
     /** Hears of every link that is made, before it is connected. */
     private readonly onLinks: (links: readonly ReceiverLink[]) => void,
@@ -90,12 +93,13 @@ export class Gathering {
   }
 
   async #join(links: readonly ReceiverLink[]): Promise<Gathered> {
-    const { key, device, transport, connectTimeoutMs, logger, advertise } = this.options;
+    const { key, device, transport, connectTimeoutMs, logger, advertise, meshPorts } = this.options;
     const own = ownAddress(links, advertise);
-    const server = await listenAt(own.localHost, 0);
+    const server = await listenWithin(own.localHost, meshPorts);
     const port = portOf(server);
     const members = membersOf(own, port, links);
-    const group = groupFacts(FIRST_GROUP_ID, links, this.options);
+    const blockSizeBytes = this.#blockSize(own.localHost, links);
+    const group = groupFacts(FIRST_GROUP_ID, links, { ...this.options, blockSizeBytes });
     for (const link of links) link.send({ type: 'members', id: link.id, members, group });
     // Whoever is lost now would be waited for until the time-out.
     const lost = new AbortController();
@@ -105,12 +109,21 @@ export class Gathering {
       members,
       server,
       localHost: own.localHost,
-      ports: undefined,
+      ports: meshPorts,
       ...{ key, device, transport, logger },
       timeoutMs: connectTimeoutMs,
       signal: AbortSignal.any([this.signal, lost.signal]),
     });
-    return { links, node, address: describeOwn(own, port), checksum: this.#checksum };
+    return { links, node, blockSizeBytes, address: describeOwn(own, port), checksum: this.#checksum };
+  }
+
+  /** Blocks within one host travel through shared memory unless that is refused. */
+  #blockSize(localHost: string, links: readonly ReceiverLink[]): number {
+    const { blockSizeBytes, transport } = this.options;
+    if (blockSizeBytes !== 'auto') return blockSizeBytes;
+    const inside = links.every(({ channel }) => channel.remoteHost === localHost);
+    const transports = [inside && transport !== 'tcp' ? 'shm' : 'tcp'];
+    return streamBlockSize(this.survey.contentBytes, this.messageBytes, links.length + 1, transports);
   }
 }
 

@@ -39,7 +39,7 @@ export function membersOf(own: OwnAddress, port: number, links: readonly Receive
 export function groupFacts(
   id: number,
   links: readonly ReceiverLink[],
-  options: CheckedCastOptions,
+  options: Pick<CheckedCastOptions, 'algorithm' | 'rack' | 'blockSizeBytes'>,
 ): GroupFacts {
   const { algorithm, rack, blockSizeBytes } = options;
   return {

@@ -40,11 +40,14 @@ export class Pump {
     }
   }
 
-  /** Sends the messages from `first` to the last one. Rejects as the group fails, when no buffer is in use any more. */
-  async run(group: Group, first: number): Promise<void> {
+  /**
+   * Sends the messages from `first` to the last one; the first ones are read while the group forms. Rejects as the group
+   * fails, when no buffer is in use any more.
+   */
+  async run(forming: Promise<Group>, first: number): Promise<void> {
     this.#next = first;
     this.#stopped = false;
-    const lanes = await Promise.allSettled(this.#regions.map((region) => this.#lane(group, region)));
+    const lanes = await Promise.allSettled(this.#regions.map((region) => this.#lane(forming, region)));
     for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason;
   }
 
@@ -52,7 +55,7 @@ export class Pump {
    * One buffer, again and again. The reader answers in order and the bucket lets pass in order, so that messages are
    * sent in order though several lanes wait.
    */
-  async #lane(group: Group, region: Region): Promise<void> {
+  async #lane(forming: Promise<Group>, region: Region): Promise<void> {
     try {
       while (!this.#stopped) {
         const sequence = this.#next++;
@@ -65,6 +68,7 @@ export class Pump {
         if (filled.bytes === 0) return;
         this.contentBytes[sequence + 1] = filled.contentBytes;
         if (filled.last) this.#end(sequence + 1);
+        const group = await forming;
         await this.bucket.take(filled.bytes, group.signal);
         await this.#send(group, region, filled.bytes);
         this.sentMessages = Math.max(this.sentMessages, sequence + 1);

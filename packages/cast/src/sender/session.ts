@@ -8,6 +8,7 @@ import { type Gathered, Gathering } from './gathering.js';
 import { Pump } from './pump.js';
 import { ReaderThread } from './reader-thread.js';
 import type { ReceiverLink } from './receiver-link.js';
+import { routeOf } from './route.js';
 import { StallWatch } from './stall-watch.js';
 import { Streaming } from './streaming.js';
 import { TokenBucket } from './token-bucket.js';
@@ -84,7 +85,7 @@ export class Session {
 
   /** Returns the number of messages; undefined where nobody is left. */
   async #send(gathered: Gathered, messageBytes: number): Promise<number | undefined> {
-    const { node, links, address } = gathered;
+    const { node, links, address, blockSizeBytes } = gathered;
     const { board, options } = this;
     const confirmed = (): number => {
       const living = links.filter(({ alive }) => alive);
@@ -92,20 +93,18 @@ export class Session {
     };
     const pump = new Pump(this.#reader, new TokenBucket(options.bandwidthLimit), messageBytes, confirmed);
     board.pump = pump;
-    board.route = {
-      device: `${node.device.kind} ${node.device.name}`,
-      reason: node.device.choice.reason,
-      transport: node.device.transport,
-      algorithm: options.algorithm,
-      ...{ messageBytes, address },
-    };
-    const streaming = new Streaming(gathered, pump, options, this.#over.signal);
+    const streaming = new Streaming(gathered, pump, options, this.#over.signal, ({ transports }) => {
+      board.route = routeOf(node.device, transports, {
+        algorithm: options.algorithm,
+        ...{ messageBytes, blockSizeBytes, address },
+      });
+      board.publish();
+    });
     const sending = (): boolean => pump.outstanding > 0;
     this.#watch = new StallWatch(options.stallTimeoutMs, links, sending, (link, error) =>
       streaming.drop(link, error),
     );
-    await this.#reader.begin(node.device.handle, gathered.checksum);
-    await pump.allocate(node);
+    await Promise.all([this.#reader.begin(node.device.handle, gathered.checksum), pump.allocate(node)]);
     board.enter('sending');
     return streaming.run();
   }

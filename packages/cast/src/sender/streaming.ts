@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Group } from '@rdmc/group';
 import type { CheckedCastOptions } from '../checked-cast-options.js';
 import { FIRST_GROUP_ID, LOSS_GRACE_MS, MAX_BLAMES, SENDER_ID } from '../constants.js';
 import type { GroupFacts } from '../control/frames.js';
@@ -20,6 +21,8 @@ export class Streaming {
     private readonly pump: Pump,
     private readonly options: CheckedCastOptions,
     private readonly signal: AbortSignal,
+    /** Hears of every group as soon as it is formed. */
+    private readonly onGroup: (group: Group) => void,
   ) {
     // The mesh learns of every receiver that is out, so that the group it is in fails at once.
     for (const link of gathered.links) void link.down.then(() => this.#report(link));
@@ -31,7 +34,8 @@ export class Streaming {
     for (let id = FIRST_GROUP_ID; ; id += 1) {
       const links = this.#living;
       if (links.length === 0) return undefined;
-      const facts = groupFacts(id, links, this.options);
+      const { blockSizeBytes } = this.gathered;
+      const facts = groupFacts(id, links, { ...this.options, blockSizeBytes });
       if (id > FIRST_GROUP_ID) {
         for (const link of links) link.send({ type: 'regroup', group: facts, nextMessage });
       }
@@ -74,8 +78,9 @@ export class Streaming {
   }
 
   async #sendIn({ id, members, racks }: GroupFacts, nextMessage: number): Promise<void> {
-    const { algorithm, blockSizeBytes, connectTimeoutMs, stallTimeoutMs } = this.options;
-    const group = await this.gathered.node.createGroup({
+    const { blockSizeBytes } = this.gathered;
+    const { algorithm, connectTimeoutMs, stallTimeoutMs } = this.options;
+    const forming = this.gathered.node.createGroup({
       ...{ id, members, algorithm, blockSizeBytes },
       ...(racks && { racks }),
       // A member is judged by the stall watch, which knows more than the devices.
@@ -83,14 +88,19 @@ export class Streaming {
       timeoutMs: connectTimeoutMs,
       signal: this.signal,
     });
+    forming.then(
+      (group) => this.onGroup(group),
+      () => {},
+    );
     try {
-      await this.pump.run(group, nextMessage);
+      await this.pump.run(forming, nextMessage);
     } catch (error) {
+      const group = await forming;
       // Where the group lives, the reader has failed, and nothing more can be sent.
       if (!group.signal.aborted) await group.close({ signal: AbortSignal.abort() }).catch(() => {});
       throw error;
     }
-    await group.close();
+    await (await forming).close();
   }
 
   /** After a failure: the first message that one of those left lacks. Undefined where nobody is left. */

@@ -3,6 +3,7 @@ import { protocolError } from '../errors.js';
 import { FileStatus } from '../stream/layout.js';
 import type { DataRecord, FileBeginRecord, FileEndRecord, HoleRecord } from '../stream/records.js';
 import type { DirectoryTree } from './directory-tree.js';
+import { FileModes } from './file-modes.js';
 import { FileSink } from './file-sink.js';
 import type { Outcomes } from './outcomes.js';
 import type { TemporaryDirectory } from './temporary-directory.js';
@@ -20,6 +21,7 @@ export class FileDesk {
   files = 0;
   bytes = 0;
   #file: OpenFile | undefined;
+  readonly #modes = new FileModes();
 
   constructor(
     private readonly tree: DirectoryTree,
@@ -40,7 +42,8 @@ export class FileDesk {
     const file: OpenFile = { begin, sink: undefined, offset: 0 };
     this.#file = file;
     this.outcomes.attempt(begin.index, begin.path, () => {
-      file.sink = new FileSink(begin, this.temporary.file(begin.index), this.checksum, this.active);
+      const path = this.temporary.file(begin.index);
+      file.sink = new FileSink(begin, path, this.checksum, this.#modes, this.active);
     });
   }
 

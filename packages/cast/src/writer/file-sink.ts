@@ -1,7 +1,6 @@
 import {
   closeSync,
   constants,
-  fchmodSync,
   ftruncateSync,
   futimesSync,
   openSync,
@@ -15,6 +14,7 @@ import { CastError } from '../errors.js';
 import type { FileBeginRecord, Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { Place } from './directory-tree.js';
+import type { FileModes } from './file-modes.js';
 
 const OPEN_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const ZEROS = Buffer.alloc(CHUNK_BYTES);
@@ -31,10 +31,12 @@ export class FileSink {
     readonly begin: FileBeginRecord,
     private readonly temporary: Buffer,
     checksum: Checksum,
+    private readonly modes: FileModes,
     private readonly active: () => void,
   ) {
     this.#hash = fileDigest(checksum, begin.index);
-    this.#fd = openSync(temporary, OPEN_FLAGS, 0o600);
+    // Nobody else reaches it before it has its name: the temporary directory has mode 700.
+    this.#fd = openSync(temporary, OPEN_FLAGS, begin.mode & MODE_MASK);
   }
 
   /** @throws of the system; nothing is kept of a file that failed: call `discard` */
@@ -67,7 +69,7 @@ export class FileSink {
       );
     }
     if (this.#endsInHole) ftruncateSync(this.#fd, this.#offset);
-    fchmodSync(this.#fd, this.begin.mode & MODE_MASK);
+    this.modes.complete(this.#fd, this.begin.mode & MODE_MASK);
     const time = secondsOf(this.begin.time);
     futimesSync(this.#fd, time, time);
     const { directory, name } = place();

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { TEMPORARY_PREFIX } from '../constants.js';
-import { codeOf } from '../errors.js';
+import { CastError, codeOf } from '../errors.js';
 import { within } from './descriptor-paths.js';
 import { describeOwner, OWNER_FILE } from './owner.js';
 
@@ -21,13 +21,13 @@ export class TemporaryDirectory {
   readonly descriptor: number;
   #removed = false;
 
-  /** @throws of the system */
+  /** @throws CastError ERR_RDMC_SHARED_DIRECTORY; or of the system */
   constructor(
     private readonly root: number,
     castId: string,
   ) {
     this.#name = `${TEMPORARY_PREFIX}${castId}`;
-    mkdirSync(within(root, this.#name), { mode: 0o700 });
+    this.#make();
     try {
       this.descriptor = openSync(within(root, this.#name), OPEN_FLAGS);
     } catch (error) {
@@ -39,6 +39,20 @@ export class TemporaryDirectory {
     } catch (error) {
       this.remove();
       throw error;
+    }
+  }
+
+  #make(): void {
+    try {
+      mkdirSync(within(this.root, this.#name), { mode: 0o700 });
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+      // Named after the cast, so only a receiver of the same one can have made it.
+      throw new CastError(
+        'ERR_RDMC_SHARED_DIRECTORY',
+        'another receiver of this cast has the same directory; give each one a directory of its own, on a disk of its own host',
+        { cause: error },
+      );
     }
   }
 

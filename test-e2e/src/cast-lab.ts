@@ -1,0 +1,139 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { createLab, type Netlab, NetlabError } from '@rdmc/netlab';
+import { onTestFailed, onTestFinished, test } from 'vitest';
+
+/** The built command. */
+export const RDMC = fileURLToPath(new URL('../../apps/rdmc/dist/main.js', import.meta.url));
+const PORT = 7411;
+const KEY = '0123456789abcdef'.repeat(4);
+
+/** One line of `--json`. */
+export interface CastEvent {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** Why no lab can be made here; undefined where one can. */
+const obstacle = await createLab({ hosts: 2, rate: '100mbit' }).then(
+  (lab) => lab.destroy(),
+  (error: unknown) => {
+    if (error instanceof NetlabError) return error.message;
+    throw error;
+  },
+);
+
+/** A test in network namespaces; skipped, and its name says so, where none can be made. */
+export const labTest = (title: string, work: () => Promise<void>, timeoutMs: number) =>
+  test.skipIf(obstacle !== undefined)(`${title} (needs root and iproute2)`, work, timeoutMs);
+
+/** A command in a host, and what it has said. */
+export class Command {
+  readonly events: CastEvent[] = [];
+  readonly ended: Promise<number | null>;
+  stderr = '';
+
+  constructor(
+    readonly child: ChildProcess,
+    title: string,
+  ) {
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      this.events.push(JSON.parse(line) as CastEvent);
+      child.emit('said');
+    });
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.ended = once(child, 'close').then(([code]) => code as number | null);
+    onTestFailed(() => console.error(`${title}\n${this.stderr}\n${JSON.stringify(this.events.slice(-3))}`));
+  }
+
+  /** Waits for an event; rejects when the command ends without it. */
+  async event(name: string, fits: (event: CastEvent) => boolean = () => true): Promise<CastEvent> {
+    let over = false;
+    void this.ended.then(() => {
+      over = true;
+      this.child.emit('said');
+    });
+    for (;;) {
+      const found = this.events.find((event) => event.event === name && fits(event));
+      if (found) return found;
+      if (over) throw new Error(`it ended without '${name}': ${this.stderr}`);
+      await once(this.child, 'said');
+    }
+  }
+}
+
+/** Hosts with a folder each: h0 is the sender, the others receive. Removed with the test. */
+export class CastLab {
+  readonly folder = mkdtempSync(join(tmpdir(), 'rdmc-e2e-cast-'));
+
+  private constructor(readonly lab: Netlab) {}
+
+  static async create(hosts: number, rate: string): Promise<CastLab> {
+    const all = new CastLab(await createLab({ hosts, rate }));
+    for (const { name } of all.lab.hosts) mkdirSync(all.folderOf(name));
+    onTestFinished(async () => {
+      await all.lab.destroy();
+      rmSync(all.folder, { recursive: true, force: true });
+    });
+    return all;
+  }
+
+  get receivers(): string[] {
+    return this.lab.hosts.slice(1).map(({ name }) => name);
+  }
+
+  folderOf(host: string): string {
+    return join(this.folder, host);
+  }
+
+  /** What a receiver's folder has, temporary files included. */
+  entriesOf(host: string): string[] {
+    return readdirSync(this.folderOf(host)).sort();
+  }
+
+  to(host: string): string {
+    return `${this.lab.host(host).ipv4}:${PORT}`;
+  }
+
+  async receive(host: string, { once = false, key = KEY } = {}): Promise<Command> {
+    const args = ['receive', '--listen', this.to(host), '--dir', this.folderOf(host), '--json'];
+    const command = this.#start(host, [...args, ...(once ? ['--once'] : [])], key);
+    await command.event('listening');
+    return command;
+  }
+
+  /** Casts from h0 to these hosts. */
+  cast(path: string, hosts: readonly string[], ...options: readonly string[]): Command {
+    const to = hosts.map((host) => this.to(host)).join(',');
+    return this.#start('h0', ['cast', path, '--to', to, '--json', ...options], KEY);
+  }
+
+  /** Casts from h0 to receivers that it starts itself through `ip netns exec`. */
+  castByShell(path: string, hosts: readonly string[], ...options: readonly string[]): Command {
+    const names = hosts.map((host) => this.lab.host(host).namespace);
+    const shell = join(this.folder, 'shell');
+    const homes = hosts.map((host, index) => `${names[index]}) cd '${this.folderOf(host)}' ;;`).join('\n');
+    writeFileSync(
+      shell,
+      `#!/bin/sh\nhost=$1; shift\ncase $host in\n${homes}\nesac\nexec ip netns exec $host "$@"\n`,
+      { mode: 0o755 },
+    );
+    const remote = ['--ssh', '--remote-shell', shell, '--remote-command', `${process.execPath} ${RDMC}`];
+    return this.#start('h0', ['cast', path, '--to', names.join(','), ...remote, '--json', ...options]);
+  }
+
+  #start(host: string, args: readonly string[], key?: string): Command {
+    const { RDMC_KEY: _, RDMC_DEVICE: __, ...clean } = process.env;
+    const env = key === undefined ? clean : { ...clean, RDMC_KEY: key };
+    const stdio = ['ignore', 'pipe', 'pipe'] as const;
+    const child = this.lab.exec(host, process.execPath, [RDMC, ...args], { stdio: [...stdio], env });
+    return new Command(child, `${host}: rdmc ${args.join(' ')}`);
+  }
+}

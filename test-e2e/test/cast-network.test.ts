@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { type CastEvent, CastLab, type Command, labTest } from '../src/cast-lab.js';
+
+/** Casts with real processes between hosts of a shaped network: see also `tools/netlab`. */
+
+const MIB = 1 << 20;
+const TIMEOUT_MS = 180_000;
+
+function sample(lab: CastLab, mebibytes: number): string {
+  const path = join(lab.folderOf('h0'), 'sample');
+  writeFileSync(path, randomBytes(mebibytes * MIB));
+  return path;
+}
+
+function receiversOf(finished: CastEvent): Record<string, string> {
+  const receivers = finished.receivers as { name: string; state: string; code: string | null }[];
+  return Object.fromEntries(receivers.map(({ name, state, code }) => [name, code ?? state]));
+}
+
+/** Everybody has received something, and nobody everything. */
+const inMidTransfer = (cast: Command): Promise<CastEvent> =>
+  cast.event('progress', ({ receivers }) =>
+    (receivers as { receivedBytes: number }[]).every(({ receivedBytes }) => receivedBytes > MIB),
+  );
+
+function expectSame(lab: CastLab, path: string, hosts: readonly string[]): void {
+  const original = readFileSync(path);
+  for (const host of hosts) {
+    expect([host, lab.entriesOf(host)]).toEqual([host, ['sample']]);
+    expect(readFileSync(join(lab.folderOf(host), 'sample')).equals(original), host).toBe(true);
+  }
+}
+
+labTest(
+  'a directory arrives at all hosts over TCP, and the receivers end by themselves',
+  async () => {
+    const lab = await CastLab.create(5, '200mbit');
+    const path = join(lab.folderOf('h0'), 'tree');
+    mkdirSync(join(path, 'deep'), { recursive: true });
+    const large = randomBytes(6 * MIB);
+    writeFileSync(join(path, 'large'), large);
+    for (let i = 0; i < 300; i += 1) writeFileSync(join(path, 'deep', `${i}`), `file ${i}`);
+    const receivers = await Promise.all(lab.receivers.map((host) => lab.receive(host, { once: true })));
+    const cast = lab.cast(path, lab.receivers);
+    expect(await cast.ended).toBe(0);
+    expect(await cast.event('route')).toMatchObject({ transports: ['tcp'] });
+    expect(await Promise.all(receivers.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
+    for (const host of lab.receivers) {
+      expect(lab.entriesOf(host)).toEqual(['tree']);
+      expect(readFileSync(join(lab.folderOf(host), 'tree/large')).equals(large)).toBe(true);
+      expect(readFileSync(join(lab.folderOf(host), 'tree/deep/299'), 'utf8')).toBe('file 299');
+      expect(lab.lab.processes(host)).toEqual([]);
+    }
+  },
+  TIMEOUT_MS,
+);
+
+labTest(
+  'a link that is cut in mid-transfer costs that host alone, which is named',
+  async () => {
+    const lab = await CastLab.create(4, '50mbit');
+    const path = sample(lab, 16);
+    await Promise.all(lab.receivers.map((host) => lab.receive(host)));
+    const cast = lab.cast(path, lab.receivers, '--stall-timeout', '4s');
+    await inMidTransfer(cast);
+    await lab.lab.cut('h2');
+    expect(await cast.ended).toBe(6);
+    expect(receiversOf(await cast.event('finished'))).toEqual({
+      [lab.to('h1')]: 'complete',
+      [lab.to('h2')]: 'ERR_RDMC_RECEIVER_STALLED',
+      [lab.to('h3')]: 'complete',
+    });
+    expectSame(lab, path, ['h1', 'h3']);
+    expect(lab.entriesOf('h2')).not.toContain('sample');
+  },
+  TIMEOUT_MS,
+);
+
+labTest(
+  'with --retries a host whose link comes back has everything in the end',
+  async () => {
+    const lab = await CastLab.create(4, '50mbit');
+    const path = sample(lab, 16);
+    await Promise.all(lab.receivers.map((host) => lab.receive(host)));
+    const cast = lab.cast(path, lab.receivers, '--stall-timeout', '4s', '--retries', '5');
+    await inMidTransfer(cast);
+    await lab.lab.cut('h3');
+    await cast.event('receiver', ({ name, state }) => name === lab.to('h3') && state === 'failed');
+    await lab.lab.heal('h3');
+    expect(await cast.ended).toBe(0);
+    const finished = await cast.event('finished');
+    const last = (finished.receivers as { name: string; attempts: number }[]).find(
+      ({ name }) => name === lab.to('h3'),
+    );
+    expect(last!.attempts).toBeGreaterThan(1);
+    expectSame(lab, path, lab.receivers);
+  },
+  TIMEOUT_MS,
+);
+
+labTest(
+  'a link that becomes slow makes it slower and loses nobody',
+  async () => {
+    const lab = await CastLab.create(4, '100mbit');
+    const path = sample(lab, 16);
+    await Promise.all(lab.receivers.map((host) => lab.receive(host)));
+    const cast = lab.cast(path, lab.receivers);
+    await inMidTransfer(cast);
+    await lab.lab.slow('h1', '20mbit');
+    expect(await cast.ended).toBe(0);
+    expectSame(lab, path, lab.receivers);
+  },
+  TIMEOUT_MS,
+);
+
+labTest(
+  '--ssh starts receivers through ip netns exec, and leaves nothing running',
+  async () => {
+    const lab = await CastLab.create(4, '200mbit');
+    const path = sample(lab, 4);
+    const cast = lab.castByShell(path, lab.receivers);
+    expect(await cast.ended).toBe(0);
+    expect(cast.events.filter(({ event }) => event === 'started')).toHaveLength(3);
+    expectSame(lab, path, lab.receivers);
+    for (const host of lab.receivers) expect(lab.lab.processes(host)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+labTest(
+  'a receiver with another key gets nothing and is named',
+  async () => {
+    const lab = await CastLab.create(3, '200mbit');
+    const path = sample(lab, 1);
+    await lab.receive('h1');
+    await lab.receive('h2', { key: 'f'.repeat(64) });
+    const cast = lab.cast(path, lab.receivers);
+    expect(await cast.ended).toBe(6);
+    expect(receiversOf(await cast.event('finished'))).toEqual({
+      [lab.to('h1')]: 'complete',
+      [lab.to('h2')]: 'ERR_RDMC_KEY_MISMATCH',
+    });
+    expectSame(lab, path, ['h1']);
+    expect(lab.entriesOf('h2')).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+labTest(
+  'a receiver killed in mid-transfer is named; what it leaves goes when the next one starts there',
+  async () => {
+    const lab = await CastLab.create(4, '50mbit');
+    const path = sample(lab, 16);
+    const receivers = await Promise.all(lab.receivers.map((host) => lab.receive(host)));
+    const cast = lab.cast(path, lab.receivers);
+    await inMidTransfer(cast);
+    receivers[1]!.child.kill('SIGKILL');
+    expect(await cast.ended).toBe(6);
+    expect(receiversOf(await cast.event('finished'))).toMatchObject({
+      [lab.to('h1')]: 'complete',
+      [lab.to('h2')]: 'ERR_RDMC_RECEIVER_LOST',
+      [lab.to('h3')]: 'complete',
+    });
+    expectSame(lab, path, ['h1', 'h3']);
+    expect(lab.entriesOf('h2')).toEqual([expect.stringMatching(/^\.rdmc-cast-/)]);
+    const next = await lab.receive('h2');
+    expect(lab.entriesOf('h2')).toEqual([]);
+    next.child.kill('SIGTERM');
+    expect(await next.ended).toBe(143);
+    expect(lab.lab.processes('h2')).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
