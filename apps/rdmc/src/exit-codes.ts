@@ -14,6 +14,16 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
+/** With which a sender or a receiver of files may end, beyond those every command has. */
+export const castExitCodes: readonly ExitCode[] = [
+  ExitCode.VERIFICATION_FAILED,
+  ExitCode.MEMBER_LOST,
+  ExitCode.NO_SPACE,
+  ExitCode.PARTIAL,
+  ExitCode.HANGUP,
+  ExitCode.TERMINATED,
+];
+
 /** What each exit code means, for help texts. */
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [ExitCode.OK]: 'success',

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import type { CastCommandOptions } from '../cast/options.js';
 import { usageError } from '../errors.js';
-import { ExitCode } from '../exit-codes.js';
+import { castExitCodes } from '../exit-codes.js';
 import { parseEndpoint } from '../hosts/endpoint.js';
 import { readHostfile } from '../hosts/hostfile.js';
 import { slurmTargets } from '../hosts/slurm.js';
@@ -242,13 +242,6 @@ export function addCastCommand(program: Command, session: Session): void {
       ['rdmc cast model/ --hostfile hosts --dry-run', 'what would happen'],
       ['rdmc cast model/ --to node1 --ssh --json | jq -c .event', 'for programs'],
     ],
-    exitCodes: [
-      ExitCode.VERIFICATION_FAILED,
-      ExitCode.MEMBER_LOST,
-      ExitCode.NO_SPACE,
-      ExitCode.PARTIAL,
-      ExitCode.HANGUP,
-      ExitCode.TERMINATED,
-    ],
+    exitCodes: castExitCodes,
   });
 }

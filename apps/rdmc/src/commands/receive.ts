@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { usageError } from '../errors.js';
-import { ExitCode } from '../exit-codes.js';
+import { castExitCodes } from '../exit-codes.js';
 import { parseEndpoint } from '../hosts/endpoint.js';
 import { interruptible } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
@@ -95,13 +95,6 @@ export function addReceiveCommand(program: Command, session: Session): void {
       ['rdmc receive --listen [::1] --dir /tmp/in --once', 'from this machine, once'],
       ['rdmc receive --dir . --json | jq -c \'select(.event == "complete")\'', 'for programs'],
     ],
-    exitCodes: [
-      ExitCode.VERIFICATION_FAILED,
-      ExitCode.MEMBER_LOST,
-      ExitCode.NO_SPACE,
-      ExitCode.PARTIAL,
-      ExitCode.HANGUP,
-      ExitCode.TERMINATED,
-    ],
+    exitCodes: castExitCodes,
   });
 }

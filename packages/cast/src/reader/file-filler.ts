@@ -16,16 +16,21 @@ export interface Filled {
   readonly short: boolean;
 }
 
+/** A part of a file, and the message it goes to. */
+export interface FillRequest {
+  readonly encoder: MessageEncoder;
+  /** The message's memory. */
+  readonly target: Buffer;
+  readonly source: FileSource;
+  readonly hash: FileHash;
+  /** Of the file in the cast. */
+  readonly index: number;
+  readonly offset: number;
+  readonly end: number;
+}
+
 /** Reads a file's bytes from `offset` to `end` into a message, straight into their places, as far as there is room. */
-export function fillData(
-  encoder: MessageEncoder,
-  target: Buffer,
-  source: FileSource,
-  hash: FileHash,
-  index: number,
-  offset: number,
-  end: number,
-): Filled {
+export function fillData({ encoder, target, source, hash, index, offset, end }: FillRequest): Filled {
   const room = encoder.spaceLeft - DATA_OVERHEAD_BYTES;
   const length = Math.min(room, end - offset);
   if (length < Math.min(LEAST_DATA_BYTES, end - offset)) return { offset, contentBytes: 0, short: false };
@@ -40,15 +45,7 @@ export function fillData(
 }
 
 /** As `fillData`, for a file with holes: pieces that are all zero become holes. */
-export function fillSparse(
-  encoder: MessageEncoder,
-  target: Buffer,
-  source: FileSource,
-  hash: FileHash,
-  index: number,
-  offset: number,
-  end: number,
-): Filled {
+export function fillSparse({ encoder, target, source, hash, index, offset, end }: FillRequest): Filled {
   const runs = new Runs(encoder, index, offset);
   let at = offset;
   while (at < end) {

@@ -193,7 +193,7 @@ export class StreamReader {
     const end = limit?.entry === index ? limit.offset : facts.identity.size;
     const source = this.#source(entry, index, facts);
     const fill = facts.sparse ? fillSparse : fillData;
-    const filled = fill(encoder, target, source, this.#hash, index, offset, end);
+    const filled = fill({ encoder, target, source, hash: this.#hash, index, offset, end });
     if (filled.short) throw changed('it became shorter');
     const full = filled.offset < end;
     // What fitted the first time fits again, unless holes have been filled meanwhile.
