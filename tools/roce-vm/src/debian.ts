@@ -13,7 +13,7 @@ export function tell(command: string, args: readonly string[], options: { cwd?: 
 }
 
 function installed(name: string): boolean {
-  const done = spawnSync('dpkg-query', ['-W', '-f', '${db:Status-Status}', name], { encoding: 'utf8' });
+  const done = spawnSync('dpkg-query', ['-W', '-f', `\${db:Status-Status}`, name], { encoding: 'utf8' });
   return done.status === 0 && done.stdout === 'installed';
 }
 

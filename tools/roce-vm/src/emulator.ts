@@ -7,8 +7,17 @@ export const EMULATOR = 'qemu-system-x86_64';
 /** Ports of the machine that are byte streams to this process, in the order the guest's scripts know them by. */
 export const PORTS = ['stdout', 'stderr', 'status'] as const;
 
+/**
+ * Without `rep movs` and its kind: the emulator carries them out a byte or a word at a time, and the kernel copies and
+ * clears memory with them where a processor calls them fast. It makes RoCE traffic twice as fast not to. The kernel
+ * sets feature 3·32+16, REP_GOOD, by itself.
+ */
+const PROCESSOR = 'max,-erms,-fsrm';
+const NO_REPEATED_MOVES = 'clearcpuid=112';
+
 const BOOT = [
   'console=ttyS0 quiet loglevel=4',
+  NO_REPEATED_MOVES,
   // A panic is an end, and the emulator's -no-reboot makes it one.
   'panic=-1',
   // No guest here guards against another.
@@ -30,7 +39,7 @@ export function emulatorArguments(
   const shares = [['r', '/', 'hostroot', 'on'] as const];
   const writable = settings.shared === undefined ? [] : [['s', settings.shared, 'shared', 'off'] as const];
   return [
-    ...['-accel', `tcg,thread=multi,tb-size=${TRANSLATION_CACHE_MIB}`, '-cpu', 'max', '-machine', 'q35'],
+    ...['-accel', `tcg,thread=multi,tb-size=${TRANSLATION_CACHE_MIB}`, '-cpu', PROCESSOR, '-machine', 'q35'],
     ...['-m', String(settings.memoryMiB), '-smp', String(settings.processors)],
     ...['-kernel', kernel.vmlinux, '-initrd', join(directory, 'initrd'), '-append', BOOT],
     ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none'],
