@@ -1,5 +1,5 @@
 import { after, afterEach, before, describe, it } from 'node:test';
-import { type ComplianceSpec, defineComplianceSuite, RDMA_DEVICE } from '@rdmc/verbs-compliance';
+import { type ComplianceSpec, defineComplianceSuite, RDMA_DEVICE, SOFT_ROCE } from '@rdmc/verbs-compliance';
 import { patient } from '../src/patience.js';
 import { deviceOf } from './devices.js';
 
@@ -9,7 +9,7 @@ const runner = { describe, it, beforeAll: before, afterAll: after, afterEach };
 export function compliance(chapters?: ComplianceSpec['chapters']): void {
   const spec: ComplianceSpec = {
     name: `${deviceOf(0)} and ${deviceOf(1)}`,
-    features: RDMA_DEVICE,
+    features: deviceOf(0).startsWith('rxe') ? SOFT_ROCE : RDMA_DEVICE,
     placement: 'process',
     peerDeathLimitMs: patient(5_000),
     device: { a: { options: { device: deviceOf(0) } }, b: { options: { device: deviceOf(1) } } },
