@@ -5,6 +5,8 @@ export default defineConfig({
   entry: { device: 'device/main.ts' },
   format: ['esm'],
   target: 'node20',
+  // 'node:test' exists under that name only.
+  removeNodeProtocol: false,
   clean: true,
   sourcemap: true,
 });
