@@ -26,6 +26,8 @@ export interface DeviceFeatures {
    * LOCAL_LENGTH_ERROR at its receiver. Without: with those or their QP_OPERATION errors.
    */
   readonly namesShortReceives: boolean;
+  /** `connect` asks the peer, and fails with ERR_RDMC_CONNECT_FAILED where it is gone; without, requests fail. */
+  readonly connectReachesPeer: boolean;
   /** Devices opened with different keys do not connect: ERR_RDMC_WRONG_KEY. */
   readonly admissionKey: boolean;
   /** `attachDevice` opens a device in another thread of its process. */
@@ -45,6 +47,7 @@ export const SOFT_SHM: DeviceFeatures = {
   connectToSelf: true,
   fairQueuePairs: true,
   namesShortReceives: true,
+  connectReachesPeer: true,
   admissionKey: false,
   attachFromOtherThread: true,
 };
@@ -72,6 +75,7 @@ export const RDMA_DEVICE: DeviceFeatures = {
   connectToSelf: true,
   fairQueuePairs: false,
   namesShortReceives: true,
+  connectReachesPeer: false,
   admissionKey: false,
   attachFromOtherThread: false,
 };
