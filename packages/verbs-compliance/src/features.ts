@@ -21,6 +21,11 @@ export interface DeviceFeatures {
   readonly connectToSelf: boolean;
   /** Two queue pairs with much to send advance together. */
   readonly fairQueuePairs: boolean;
+  /**
+   * A message longer than the receive posted for it fails with REMOTE_INVALID_REQUEST at its sender.
+   * Without: with that or REMOTE_OPERATION_ERROR.
+   */
+  readonly shortReceiveIsInvalidRequest: boolean;
   /** Devices opened with different keys do not connect: ERR_RDMC_WRONG_KEY. */
   readonly admissionKey: boolean;
   /** `attachDevice` opens a device in another thread of its process. */
@@ -39,6 +44,7 @@ export const SOFT_SHM: DeviceFeatures = {
   barrierAgainstStoppedPeer: true,
   connectToSelf: true,
   fairQueuePairs: true,
+  shortReceiveIsInvalidRequest: true,
   admissionKey: false,
   attachFromOtherThread: true,
 };
@@ -65,6 +71,10 @@ export const RDMA_DEVICE: DeviceFeatures = {
   barrierAgainstStoppedPeer: true,
   connectToSelf: true,
   fairQueuePairs: false,
+  shortReceiveIsInvalidRequest: true,
   admissionKey: false,
   attachFromOtherThread: false,
 };
+
+/** Linux's soft-RoCE (rdma_rxe), as of Linux 6.1. */
+export const SOFT_ROCE: DeviceFeatures = { ...RDMA_DEVICE, shortReceiveIsInvalidRequest: false };

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { afterEach, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import type { Algorithm } from '@rdmc/group';
+import { endClusters } from '../src/cluster.js';
+import type { Closed } from '../src/member-types.js';
+import { patient } from '../src/patience.js';
+import { expectLost, expectOrderedAndExact } from '../src/proof.js';
+import { type Stream, startStream } from '../src/stream.js';
+import { addDevice, EXPENDABLE, WHY_NOT } from './devices.js';
+import { startMembers, transfer } from './members.js';
+
+const GROUP = 1;
+const IDS = [0, 1, 2, 3];
+const COUNT = 100;
+const WAIT_MS = 60_000;
+const KILLED: readonly (readonly [role: string, algorithm: Algorithm, member: number])[] = [
+  ['root', 'binomial-pipeline', 0],
+  ['relay', 'chain', 1],
+  ['leaf', 'chain', 3],
+];
+
+async function streaming(algorithm: Algorithm): Promise<Stream> {
+  const cluster = await startMembers(IDS.length);
+  const options = { algorithm, retryTimeoutMs: patient(1_000), timeoutMs: patient(30_000), keep: 1 };
+  const size = { sizeBytes: 1 << 20, count: COUNT };
+  return startStream(cluster, { group: GROUP, ids: IDS, seed: 10, variants: 2, ...size, options });
+}
+
+/** Every survivor learns who was lost, keeps what it has, and the survivors go on in the processes they are. */
+async function expectToGoOn({ cluster, sends }: Stream, lost: number): Promise<void> {
+  const survivors = cluster.except(lost);
+  for (const receiver of survivors.filter(({ id }) => id !== 0)) {
+    const { error } = await receiver.event('end', ({ group }) => group === GROUP, WAIT_MS);
+    expectLost(error, lost);
+    assert.ok(expectOrderedAndExact(receiver, GROUP) < COUNT);
+  }
+  if (lost !== 0) {
+    const failed = (await sends).filter(({ error }) => error !== null);
+    assert.ok(failed.length > 0, 'sends were pending');
+    for (const { error } of failed) expectLost(error, lost);
+  }
+  for (const survivor of survivors) {
+    expectLost((await survivor.call<Closed>('close', { group: GROUP }, WAIT_MS)).error, lost);
+  }
+  const ids = survivors.map(({ id }) => id).reverse();
+  await transfer(cluster, { group: GROUP + 1, ids, sizes: [300_000, 0, 1 << 20] });
+}
+
+export function lossOfMembers(): void {
+  describe('members and devices lost in the middle of a transfer', () => {
+    afterEach(endClusters);
+
+    for (const [role, algorithm, lost] of KILLED) {
+      it(`kill -9 of the ${role} (${algorithm}, member ${lost})`, async () => {
+        const stream = await streaming(algorithm);
+        stream.cluster.at(lost).signal('SIGKILL');
+        await expectToGoOn(stream, lost);
+        await stream.cluster.leave();
+      });
+    }
+
+    const title = 'a device that is removed (rdma link del): its member is lost, and its process lives on';
+    it(EXPENDABLE ? title : `${title} [${WHY_NOT}]`, { skip: !EXPENDABLE }, async () => {
+      const lost = 2;
+      const stream = await streaming('chain');
+      const removed = promisify(execFile)('rdma', ['link', 'del', `rxe${lost}`]);
+      await expectToGoOn(stream, lost);
+      const own = await stream.cluster.at(lost).event('end', ({ group }) => group === GROUP, WAIT_MS);
+      assert.match(String(own.error?.code), /^ERR_RDMC_/);
+      assert.ok(stream.cluster.at(lost).alive);
+      await endClusters();
+      await removed;
+      await addDevice(lost);
+    });
+  });
+}
