@@ -31,7 +31,7 @@ export class Cluster {
     const ports = await freePorts(n);
     const members = ports.map((port, id) => ({ id, host: '127.0.0.1', port }));
     for (let id = 0; id < n; id += 1) {
-      const child = fork(MEMBER);
+      const child = fork(MEMBER, { serialization: 'advanced' });
       child.on('message', (message) => cluster.#heard(id, message));
       child.on('exit', (code) => cluster.#heard(id, { failed: `exit ${code}`, exited: true }));
       cluster.#children.push(child);

@@ -32,7 +32,7 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     assert.ok(waited >= RETRY_MS / 2, `it gave up after ${waited} ms`);
   });
 
-  const many = { needs: ['secondProcess', 'connectReachesPeer'], timeoutMs: LONG_MS } as const;
+  const many = { needs: ['secondProcess', 'connectFindsPeer'], timeoutMs: LONG_MS } as const;
   test('more connects than a stopped peer can be told of are all made when it goes on', many, async (a) => {
     const peer = await startPeer();
     const count = Math.min(400, a.attributes.maxQueuePairs - 1);
@@ -114,8 +114,8 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     await failsWith(near.connect(address), 'ERR_RDMC_PROTOCOL_VERSION', 'ERR_RDMC_INVALID_ADDRESS');
   });
 
-  const reaches = { needs: ['connectReachesPeer'] } as const;
-  test('the address of a device that is gone: ERR_RDMC_CONNECT_FAILED', reaches, async (a) => {
+  const finds = { needs: ['connectFindsPeer'] } as const;
+  test('the address of a device that is gone: ERR_RDMC_CONNECT_FAILED', finds, async (a) => {
     const leaver = await startPeer();
     const [near, far] = await Promise.all([a.end(), leaver.end()]);
     await leaver.reset();
