@@ -1,4 +1,4 @@
-export const ROUNDS = 5;
+export const ROUNDS = Number(process.env.RDMC_BENCH_ROUNDS ?? 5);
 export const MIB = 1 << 20;
 
 export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
