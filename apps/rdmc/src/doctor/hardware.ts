@@ -1,5 +1,5 @@
 import { type DeviceSurvey, deviceProblem, type SurveyedDevice, surveyRdmaDevices } from '@rdmc/verbs';
-import { findKernelDevices, type FoundDevice, hasVerbsFiles } from '../devices/found.js';
+import { type FoundDevice, findKernelDevices, hasVerbsFiles } from '../devices/found.js';
 import { codeOf, messageOf } from '../errors.js';
 import { type CheckResult, result } from './check.js';
 
