@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { patient } from '../src/patience.js';
 
 const VARIABLE = 'RDMC_TEST_DEVICE';
@@ -47,13 +48,32 @@ export function lostPackets(): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** A soft-RoCE device on that network device; resolves when it has its address. */
+/** Takes the network device below that device up or down. */
+export function setLink(index: number, state: 'up' | 'down'): void {
+  run(`ip link set e${index} ${state}`);
+}
+
+/** Resolves when the device is gone: after its last user has closed it. */
+export async function removeDevice(index: number): Promise<void> {
+  await promisify(execFile)('rdma', ['link', 'del', `rxe${index}`]);
+}
+
+/** A soft-RoCE device on its network device; resolves when it has its address. */
 export async function addDevice(index: number): Promise<void> {
   run(`rdma link add rxe${index} type rxe netdev e${index}`);
-  const gid = `/sys/class/infiniband/rxe${index}/ports/1/gids/1`;
+  await addressOf(index);
+}
+
+/** Resolves when the device has its address, RoCE v2 over IPv4. */
+export async function addressOf(index: number): Promise<void> {
+  const port = `/sys/class/infiniband/rxe${index}/ports/1`;
   const end = performance.now() + patient(30_000);
-  while (!existsSync(gid) || !readFileSync(gid, 'utf8').includes(':ffff:')) {
-    if (performance.now() > end) throw new Error(`${gid} did not become an address`);
+  const there = () =>
+    existsSync(`${port}/gids/1`) &&
+    readFileSync(`${port}/gids/1`, 'utf8').includes(':ffff:') &&
+    readFileSync(`${port}/state`, 'utf8').includes('ACTIVE');
+  while (!there()) {
+    if (performance.now() > end) throw new Error(`${port} did not become active, with an address`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

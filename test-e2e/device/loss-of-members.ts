@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { afterEach, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import type { Algorithm } from '@rdmc/group';
 import { endClusters } from '../src/cluster.js';
 import type { Closed } from '../src/member-types.js';
 import { patient } from '../src/patience.js';
-import { expectLost, expectOrderedAndExact } from '../src/proof.js';
+import { expectLost, expectOrderedAndExact, expectWell } from '../src/proof.js';
 import { type Stream, startStream } from '../src/stream.js';
-import { addDevice, EXPENDABLE, WHY_NOT } from './devices.js';
-import { startMembers, transfer } from './members.js';
+import { addDevice, addressOf, EXPENDABLE, removeDevice, setLink, WHY_NOT } from './devices.js';
+import { RETRY_MS, startMembers, transfer } from './members.js';
 
 const GROUP = 1;
 const IDS = [0, 1, 2, 3];
-const COUNT = 100;
+const COUNT = 30;
 const WAIT_MS = 60_000;
+/** The relay whose device goes. */
+const LOST = 2;
 const KILLED: readonly (readonly [role: string, algorithm: Algorithm, member: number])[] = [
   ['root', 'binomial-pipeline', 0],
   ['relay', 'chain', 1],
@@ -23,7 +23,7 @@ const KILLED: readonly (readonly [role: string, algorithm: Algorithm, member: nu
 
 async function streaming(algorithm: Algorithm): Promise<Stream> {
   const cluster = await startMembers(IDS.length);
-  const options = { algorithm, retryTimeoutMs: patient(1_000), timeoutMs: patient(30_000), keep: 1 };
+  const options = { algorithm, retryTimeoutMs: RETRY_MS, timeoutMs: patient(30_000), keep: 1 };
   const size = { sizeBytes: 1 << 20, count: COUNT };
   return startStream(cluster, { group: GROUP, ids: IDS, seed: 10, variants: 2, ...size, options });
 }
@@ -48,6 +48,11 @@ async function expectToGoOn({ cluster, sends }: Stream, lost: number): Promise<v
   await transfer(cluster, { group: GROUP + 1, ids, sizes: [300_000, 0, 1 << 20] });
 }
 
+/** A test that takes a device away. */
+function deviceTest(title: string, work: () => Promise<void>): void {
+  it(EXPENDABLE ? title : `${title} [${WHY_NOT}]`, { skip: !EXPENDABLE }, work);
+}
+
 export function lossOfMembers(): void {
   describe('members and devices lost in the middle of a transfer', () => {
     afterEach(endClusters);
@@ -61,18 +66,44 @@ export function lossOfMembers(): void {
       });
     }
 
-    const title = 'a device that is removed (rdma link del): its member is lost, and its process lives on';
-    it(EXPENDABLE ? title : `${title} [${WHY_NOT}]`, { skip: !EXPENDABLE }, async () => {
-      const lost = 2;
+    deviceTest(
+      'the port of a relay goes down: the group fails for all, and every process lives on',
+      async () => {
+        const stream = await streaming('chain');
+        const { cluster, sends } = stream;
+        setLink(LOST, 'down');
+        try {
+          for (const receiver of cluster.except(0)) {
+            const { error } = await receiver.event('end', ({ group }) => group === GROUP, WAIT_MS);
+            assert.equal(error?.code, 'ERR_RDMC_MEMBER_LOST', error?.message);
+            assert.ok(expectOrderedAndExact(receiver, GROUP) < COUNT);
+          }
+          const failed = (await sends).filter(({ error }) => error !== null);
+          assert.ok(failed.length > 0, 'sends were pending');
+          const ids = cluster.except(LOST).map(({ id }) => id);
+          await transfer(cluster, { group: GROUP + 1, ids, sizes: [300_000, 1 << 20] });
+          assert.ok(cluster.at(LOST).alive);
+        } finally {
+          setLink(LOST, 'up');
+          await addressOf(LOST);
+        }
+      },
+    );
+
+    deviceTest('a device is removed (rdma link del): rxe waits until its users have closed it', async () => {
       const stream = await streaming('chain');
-      const removed = promisify(execFile)('rdma', ['link', 'del', `rxe${lost}`]);
-      await expectToGoOn(stream, lost);
-      const own = await stream.cluster.at(lost).event('end', ({ group }) => group === GROUP, WAIT_MS);
-      assert.match(String(own.error?.code), /^ERR_RDMC_/);
-      assert.ok(stream.cluster.at(lost).alive);
-      await endClusters();
-      await removed;
-      await addDevice(lost);
+      const { cluster, sends } = stream;
+      const removed = removeDevice(LOST);
+      try {
+        expectWell(await sends);
+        const closes = IDS.map((id) => cluster.at(id).call<Closed>('close', { group: GROUP }, WAIT_MS));
+        expectWell(await Promise.all(closes));
+        await endClusters();
+      } finally {
+        await endClusters();
+        await removed;
+        await addDevice(LOST);
+      }
     });
   });
 }

@@ -24,10 +24,10 @@ export interface DeviceFeatures {
   /** Two queue pairs with much to send advance together. */
   readonly fairQueuePairs: boolean;
   /**
-   * A message longer than the receive posted for it fails with REMOTE_INVALID_REQUEST at its sender.
-   * Without: with that or REMOTE_OPERATION_ERROR.
+   * A message longer than the receive posted for it fails with REMOTE_INVALID_REQUEST at its sender and
+   * LOCAL_LENGTH_ERROR at its receiver. Without: with those or their QP_OPERATION errors.
    */
-  readonly shortReceiveIsInvalidRequest: boolean;
+  readonly namesShortReceives: boolean;
   /** Devices opened with different keys do not connect: ERR_RDMC_WRONG_KEY. */
   readonly admissionKey: boolean;
   /** `attachDevice` opens a device in another thread of its process. */
@@ -47,7 +47,7 @@ export const SOFT_SHM: DeviceFeatures = {
   connectToSelf: true,
   connectFindsPeer: true,
   fairQueuePairs: true,
-  shortReceiveIsInvalidRequest: true,
+  namesShortReceives: true,
   admissionKey: false,
   attachFromOtherThread: true,
 };
@@ -75,10 +75,10 @@ export const RDMA_DEVICE: DeviceFeatures = {
   connectToSelf: true,
   connectFindsPeer: false,
   fairQueuePairs: false,
-  shortReceiveIsInvalidRequest: true,
+  namesShortReceives: true,
   admissionKey: false,
   attachFromOtherThread: true,
 };
 
 /** Linux's soft-RoCE (rdma_rxe), as of Linux 6.1. */
-export const SOFT_ROCE: DeviceFeatures = { ...RDMA_DEVICE, shortReceiveIsInvalidRequest: false };
+export const SOFT_ROCE: DeviceFeatures = { ...RDMA_DEVICE, namesShortReceives: false };

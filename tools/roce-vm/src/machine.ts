@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
@@ -12,6 +11,7 @@ import { jobArchive } from './job.js';
 import type { Kernel } from './kernel.js';
 import type { Settings } from './options.js';
 import { Ports } from './ports.js';
+import { makeRunDirectory } from './run-directory.js';
 
 /** How the guest's side ended, as far as it told. */
 interface Told {
@@ -37,7 +37,7 @@ export class Machine {
 
   /** Runs the settings' command in a machine of its own and resolves with its exit code. */
   static async run(settings: Settings, kernel: Kernel, interactive = false): Promise<number> {
-    const machine = new Machine(settings, mkdtempSync(join(tmpdir(), 'roce-vm-')), interactive);
+    const machine = new Machine(settings, makeRunDirectory(), interactive);
     try {
       return await machine.#run(kernel);
     } finally {

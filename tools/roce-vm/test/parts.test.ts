@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -10,6 +10,7 @@ import { cpio } from '../src/cpio.js';
 import { ModuleIndex, withoutSignature } from '../src/modules.js';
 import { checked } from '../src/options.js';
 import { quote } from '../src/quote.js';
+import { makeRunDirectory } from '../src/run-directory.js';
 import { vmlinuxOf } from '../src/vmlinux.js';
 
 const made: string[] = [];
@@ -104,6 +105,16 @@ it('words reach the shell as they are', () => {
     const { stdout } = spawnSync('sh', ['-c', `printf %s ${quote(word)}`], { encoding: 'utf8' });
     expect(stdout).toBe(word);
   }
+});
+
+it('a run finds a directory of its own, and removes those of processes that were killed', () => {
+  const ended = spawnSync('true').pid;
+  const left = mkdtempSync(join(tmpdir(), `roce-vm-${ended}-`));
+  const own = [makeRunDirectory(), makeRunDirectory()];
+  made.push(...own);
+  expect(existsSync(left)).toBe(false);
+  expect(own.every((each) => existsSync(each))).toBe(true);
+  expect(own[0]).not.toBe(own[1]);
 });
 
 describe('the cache', () => {
