@@ -39,11 +39,23 @@ IbvChannel::IbvChannel(std::shared_ptr<const IbvLibrary> library, ibv_context* c
 void IbvChannel::drain() {
   uint64_t count;
   [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
+  takeEvents();
+}
+
+void IbvChannel::acknowledge() {
+  if (takeEvents()) wake();
+}
+
+bool IbvChannel::takeEvents() {
   std::lock_guard guard(mutex_);
-  if (!channel_) return;
+  bool any = false;
   ibv_cq* cq;
   void* context;
-  while (library_->get_cq_event(channel_, &cq, &context) == 0) library_->ack_cq_events(cq, 1);
+  while (channel_ && library_->get_cq_event(channel_, &cq, &context) == 0) {
+    library_->ack_cq_events(cq, 1);
+    any = true;
+  }
+  return any;
 }
 
 void IbvChannel::wake() const {

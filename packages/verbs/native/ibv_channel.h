@@ -20,6 +20,8 @@ class IbvChannel final : public Channel {
   int fd() const override { return epoll_.get(); }
   // Takes and acknowledges every event that is there.
   void drain() override;
+  // The hardware's events only, and without losing the wake-up they are.
+  void acknowledge();
   void wake() const;
   ibv_comp_channel* hardware() const { return channel_; }
   // The hardware's part is given back; `wake` still works.
@@ -27,6 +29,7 @@ class IbvChannel final : public Channel {
   std::atomic<uint32_t> users{0};
 
  private:
+  bool takeEvents();
   const std::shared_ptr<const IbvLibrary> library_;
   std::mutex mutex_;
   ibv_comp_channel* channel_ = nullptr;

@@ -31,8 +31,8 @@ void IbvCompletionQueue::release() {
     mine = std::exchange(cq_, nullptr);
   }
   if (!mine) return;
-  // Events that nobody has taken would keep the library waiting.
-  if (channel_) channel_->drain();
+  // Events that nobody has taken would keep the library waiting. Some may be another queue's.
+  if (channel_) channel_->acknowledge();
   device_.library().destroy_cq(mine);
   if (channel_) --channel_->users;
 }

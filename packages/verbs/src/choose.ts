@@ -73,8 +73,10 @@ function portProblem(port: SurveyedPort): string | undefined {
 /** Why `auto` passes a device by; undefined where it can be used. */
 export function deviceProblem(device: SurveyedDevice, wish: DeviceWish = {}): string | undefined {
   if (device.error) return `${device.file}: ${device.error}`;
-  if (device.transport === 'iwarp') return 'iWARP connections need a connection manager, which is not used here';
-  if (device.transport !== 'infiniband') return 'it has no reliable connections as InfiniBand and RoCE have them';
+  if (device.transport === 'iwarp')
+    return 'iWARP connections need a connection manager, which is not used here';
+  if (device.transport !== 'infiniband')
+    return 'it has no reliable connections as InfiniBand and RoCE have them';
   const ports = device.ports.filter(({ number }) => wish.port === undefined || number === wish.port);
   if (ports.length === 0) return `it has no port ${wish.port}`;
   const problems = ports.map((port) => (wish.gidIndex === undefined ? portProblem(port) : downProblem(port)));
@@ -93,7 +95,9 @@ function settle(device: SurveyedDevice, wish: DeviceWish, why: string): DeviceCh
   const number = port?.number ?? wish.port ?? 1;
   const gid = port && chooseGid(port);
   const address =
-    wish.gidIndex === undefined ? (gid?.title ?? 'no usable address') : `GID index ${wish.gidIndex} as asked for`;
+    wish.gidIndex === undefined
+      ? (gid?.title ?? 'no usable address')
+      : `GID index ${wish.gidIndex} as asked for`;
   return {
     device: device.name,
     kind: 'ibverbs',
@@ -110,13 +114,18 @@ function anyDevice(survey: DeviceSurvey, wish: DeviceWish): DeviceChoice | strin
   const usable = survey.devices.find((device) => !deviceProblem(device, wish));
   if (!usable) return survey.devices.map((each) => `${each.name}: ${deviceProblem(each, wish)}`).join('; ');
   const others = survey.devices.length - 1;
-  return settle(usable, wish, others === 0 ? 'the RDMA device of this machine' : 'the first usable RDMA device');
+  return settle(
+    usable,
+    wish,
+    others === 0 ? 'the RDMA device of this machine' : 'the first usable RDMA device',
+  );
 }
 
 function named(name: string, survey: DeviceSurvey, wish: DeviceWish, origin: string): DeviceChoice {
   const found = survey.devices.find((device) => device.name === name);
   if (found) return settle(found, wish, origin);
-  if (survey.problem) throw new VerbsError(survey.problem.code, `Device '${name}': ${survey.problem.message}`);
+  if (survey.problem)
+    throw new VerbsError(survey.problem.code, `Device '${name}': ${survey.problem.message}`);
   const known = [...survey.devices.map((device) => device.name), 'soft', 'auto'];
   throw new VerbsError('ERR_RDMC_UNKNOWN_DEVICE', `No device '${name}'; known are: ${known.join(', ')}`);
 }

@@ -1,8 +1,8 @@
 import { Layout, Opcode, WorkRequestFlag } from './constants.js';
 import type { ReceiveWorkRequest } from './contract.js';
 import type { Device } from './device.js';
-import { batchOf, flushFrom } from './queue-pair.js';
 import { closeUnlessGone, native } from './native.js';
+import { batchOf, flushFrom } from './queue-pair.js';
 
 /**
  * Receives that serve many queue pairs: whichever gets a message first takes the next one (IBA 10.2.9). Only on

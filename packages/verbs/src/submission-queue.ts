@@ -162,7 +162,10 @@ const REASONS: Record<number, readonly [string, string]> = {
   [PostResult.DEVICE_REFUSED]: ['ERR_RDMC_POST_FAILED', 'the device’s driver refused it'],
   [PostResult.DEVICE_REMOVED]: ['ERR_RDMC_DEVICE_REMOVED', 'the device is gone: close it'],
   [PostResult.UNSUPPORTED_OPERATION]: ['ERR_RDMC_UNSUPPORTED', 'the device has no such operation'],
-  [PostResult.MESSAGE_TOO_LONG]: ['ERR_RDMC_MESSAGE_TOO_LONG', 'a message holds at most `attributes.maxMessageBytes`'],
+  [PostResult.MESSAGE_TOO_LONG]: [
+    'ERR_RDMC_MESSAGE_TOO_LONG',
+    'a message holds at most `attributes.maxMessageBytes`',
+  ],
 };
 
 /** The error for a refusal code of the device. */
