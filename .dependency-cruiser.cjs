@@ -8,6 +8,7 @@ const may = {
   'packages/group': ['packages/schedule', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'packages/cast': ['packages/schedule', 'packages/verbs', 'packages/mesh', 'packages/group'],
   'tools/netlab': [],
+  'tools/roce-vm': [],
   'apps/rdmc': [
     'packages/schedule',
     'packages/verbs',

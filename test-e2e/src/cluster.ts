@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { NodeOptions, OpenDeviceOptions } from '@rdmc/group';
 import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
 import { MemberProcess } from './member-process.js';
+import { patient } from './patience.js';
 
 const JOIN_DEADLINE_MS = 40_000;
 const EXIT_DEADLINE_MS = 10_000;
@@ -113,8 +114,8 @@ async function leave(member: MemberProcess): Promise<void> {
   const left = member.call('leave', {}, EXIT_DEADLINE_MS).catch(() => {});
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const message = `Member ${member.id} (process ${member.pid}) left, but did not end within ${EXIT_DEADLINE_MS} ms`;
-    timer = setTimeout(() => reject(new Error(message)), EXIT_DEADLINE_MS);
+    const message = `Member ${member.id} (process ${member.pid}) left, but did not end within ${patient(EXIT_DEADLINE_MS)} ms`;
+    timer = setTimeout(() => reject(new Error(message)), patient(EXIT_DEADLINE_MS));
   });
   const { code, signal } = await Promise.race([member.exited, late]).finally(() => clearTimeout(timer));
   await left;

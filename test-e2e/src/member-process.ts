@@ -2,8 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import type { Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { MemberEvent, RemoteError } from './member-types.js';
+import { patient } from './patience.js';
 
-const script = fileURLToPath(new URL('member.mjs', import.meta.url));
+/** Found from `src`, and from `dist`, where the tests on RDMA devices are. */
+const script = fileURLToPath(new URL('../src/member.mjs', import.meta.url));
 const KEPT_STDERR_CHARACTERS = 4000;
 const SHOWN_EVENTS = 6;
 
@@ -156,8 +158,8 @@ export class MemberProcess {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         const who = `Member ${this.id} (process ${this.pid})`;
-        reject(new Error(`${who}: ${what} did not come within ${deadlineMs} ms${this.#shown()}`));
-      }, deadlineMs);
+        reject(new Error(`${who}: ${what} did not come within ${patient(deadlineMs)} ms${this.#shown()}`));
+      }, patient(deadlineMs));
     });
     return Promise.race([promise, late]).finally(() => clearTimeout(timer));
   }

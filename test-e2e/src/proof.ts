@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import assert from 'node:assert/strict';
 import type { Cluster } from './cluster.js';
 import type { MemberProcess } from './member-process.js';
 import type { Closed, Outcome, RemoteError } from './member-types.js';
@@ -10,20 +10,27 @@ export const NEWS_WITHIN_MS = 2_000;
 /** Every message a member was given by a group is the right one, and they came in order, without a gap. */
 export function expectOrderedAndExact(member: MemberProcess, group: number): number {
   const messages = member.messages(group);
-  expect(
+  assert.deepEqual(
     messages.map(({ number }) => number),
+    messages.map((_, index) => index),
     `order of the messages at member ${member.id}`,
-  ).toEqual(messages.map((_, index) => index));
+  );
   for (const { number, differsAt } of messages) {
-    expect(differsAt, `content of message ${number} at member ${member.id}`).toBe(-1);
+    assert.equal(differsAt, -1, `content of message ${number} at member ${member.id}`);
   }
   return messages.length;
 }
 
+/** Ways that one of the things waited for ended: well. */
+export function expectWell(outcomes: readonly Outcome[]): void {
+  for (const { error } of outcomes) assert.equal(error, null);
+}
+
 /** An error that says who was lost, in time where that is asked. */
 export function expectLost(error: RemoteError | null | undefined, lost: number): void {
-  expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: lost });
-  expect(error!.message).toContain(`member ${lost}`);
+  const { code, memberId } = error ?? {};
+  assert.deepEqual({ code, memberId }, { code: 'ERR_RDMC_MEMBER_LOST', memberId: lost }, error?.message);
+  assert.match(error!.message, new RegExp(`member ${lost}\\b`));
 }
 
 /** Survivors make a group in the processes they are, transfer, compare, and close it well. */
@@ -38,14 +45,14 @@ export async function transferAmong(
   const [root, ...receivers] = ids.map((each) => cluster.at(each));
   const sizeBytes = 3 * 1024 * 1024 + 1;
   const sent = await root!.call<Outcome[]>('send', { group: id, sizeBytes, count: 3, ...stream });
-  for (const { error } of sent) expect(error).toBeNull();
+  expectWell(sent);
   const closed = await cluster.all(
     (member) => member.call<Closed>('close', { group: id }),
     [root!, ...receivers],
   );
-  for (const { error } of closed) expect(error).toBeNull();
+  expectWell(closed);
   for (const receiver of receivers) {
     await receiver.event('end', ({ group }) => group === id);
-    expect(expectOrderedAndExact(receiver, id)).toBe(3);
+    assert.equal(expectOrderedAndExact(receiver, id), 3);
   }
 }

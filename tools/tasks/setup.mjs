@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const MINIMUM_NODE = [20, 19];
+/** With it the addon has RDMA devices, and without it none. */
+const IBVERBS_HEADER = '/usr/include/infiniband/verbs.h';
 /** Debian packages by the command they bring. */
 const COMPILER = [
   ['g++', 'g++'],
@@ -44,11 +46,16 @@ export function run(label, command, args, { loud = false, env = {} } = {}) {
   );
 }
 
+/** A command, or a file by its absolute path. */
 function has(command) {
+  if (command.startsWith('/')) return existsSync(command);
   return spawnSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).status === 0;
 }
 
-/** Debian packages that provide missing commands: installed as root, else named in one line. */
+/** What the addon needs to be built with RDMA devices, by the file it brings. */
+export const IBVERBS = [[IBVERBS_HEADER, 'libibverbs-dev']];
+
+/** Debian packages that provide missing commands or files: installed as root, else named in one line. */
 export function needCommands(purpose, commands) {
   const packages = [...new Set(commands.filter(([command]) => !has(command)).map(([, name]) => name))];
   if (packages.length === 0) return;
@@ -87,5 +94,7 @@ export function setUp() {
   checkNode();
   if (process.platform === 'linux') needCommands('Building the native addon', COMPILER);
   install();
-  run('build', 'npx', ['turbo', 'run', 'build', '--output-logs=errors-only']);
+  // Of two builds that differ in it, turbo's cache must not take one for the other.
+  const env = { RDMC_BUILD_IBVERBS: has(IBVERBS_HEADER) ? '1' : '0' };
+  run('build', 'npx', ['turbo', 'run', 'build', '--output-logs=errors-only'], { env });
 }

@@ -13,6 +13,7 @@ run('layers', 'npx', [
   'packages',
   'apps',
   'tools/netlab',
+  'tools/roce-vm',
   'test-e2e',
 ]);
 run('unused code and dependencies', 'npx', ['knip']);

@@ -90,7 +90,9 @@ export const algorithm = z.enum(algorithms, {
 });
 
 export const transport = z.enum(['auto', 'shm', 'tcp'], { error: () => 'expected auto, shm or tcp' });
-export const device = z.enum(['auto', 'soft'], { error: () => 'expected auto or soft' });
+export const device = z
+  .string()
+  .regex(/^[\w.-]{1,64}$/, 'expected auto, soft, ibverbs or the name of a device; rdmc devices lists them');
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 

@@ -23,7 +23,7 @@ describe('rdmc devices', () => {
   it('says so when RDMC_DEVICE chooses', async () => {
     const { stdout } = await new Cli(['devices', '--json'], { RDMC_DEVICE: 'soft' }).ended;
     const { auto, environment } = devicesDocument.parse(JSON.parse(stdout));
-    expect(auto).toEqual({ device: 'soft', reason: 'RDMC_DEVICE asks for it' });
+    expect(auto).toEqual({ device: 'soft', reason: 'RDMC_DEVICE asks for it', port: null, gidIndex: null });
     expect(environment.RDMC_DEVICE).toBe('soft');
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { doctorDocument } from '../src/doctor/check.js';
 import { checkHugePages, checkKernel } from '../src/doctor/kernel.js';
-import { checkLockedMemory, checkOpenFiles } from '../src/doctor/limits.js';
+import { checkLockedMemory, checkOpenFiles, ignoresLockLimit } from '../src/doctor/limits.js';
 import { checkDisk, checkMemory, checkProcessors, checkVirtualisation } from '../src/doctor/resources.js';
 import { selfTest } from '../src/doctor/self-test.js';
 import { checkNode, checkPlatform } from '../src/doctor/software.js';
@@ -28,7 +28,8 @@ describe('rdmc doctor', () => {
       'disk',
       'processors',
       'virtualisation',
-      'hardware',
+      'rdma-library',
+      'rdma-devices',
       'self-test-shm',
       'self-test-tcp',
     ]);
@@ -93,12 +94,20 @@ describe('single checks', () => {
     expect(checkOpenFiles(workload, Number.POSITIVE_INFINITY).status).toBe('ok');
   });
 
-  it('locked memory: only worth knowing', () => {
-    expect(checkLockedMemory(workload, Number.POSITIVE_INFINITY).status).toBe('ok');
-    expect(checkLockedMemory(workload, 8 << 20)).toMatchObject({
-      status: 'info',
-      advice: expect.stringContaining('ulimit -l unlimited'),
-    });
+  it('locked memory: a limit counts where there is an RDMA device, with the number that is needed', () => {
+    const small = 8 << 20;
+    expect(checkLockedMemory(workload, true, Number.POSITIVE_INFINITY, false).status).toBe('ok');
+    expect(checkLockedMemory(workload, true, small, true).status).toBe('ok');
+    expect(checkLockedMemory(workload, true, 2 * GIB, false).status).toBe('ok');
+    const advice = expect.stringMatching(/^for 1\.1 GiB and more: ulimit -l unlimited/);
+    expect(checkLockedMemory(workload, true, small, false)).toMatchObject({ status: 'fail', advice });
+    expect(checkLockedMemory(workload, false, small, false)).toMatchObject({ status: 'info', advice });
+  });
+
+  it('locked memory: a capability lifts the limit', () => {
+    expect(ignoresLockLimit('Name:\tnode\nCapEff:\t0000000000004000\n')).toBe(true);
+    expect(ignoresLockLimit('CapEff:\t0000000000003fff\n')).toBe(false);
+    expect(ignoresLockLimit('')).toBe(false);
   });
 
   it('memory: every member holds the message', () => {

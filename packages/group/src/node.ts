@@ -200,5 +200,7 @@ function openOptions(wanted: OpenDeviceOptions, kind: string, mesh: Mesh): OpenD
   const own = mesh.members.find((member) => member.id === mesh.id)!;
   const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
   const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
+  // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
+  if (kind !== 'soft') return wanted;
   return { ...wanted, device: kind, ...(key && { key }), ...(listen && { listen }) };
 }

@@ -19,8 +19,15 @@ export interface DeviceFeatures {
   readonly barrierAgainstStoppedPeer: boolean;
   /** A queue pair can be connected to one of its own device. */
   readonly connectToSelf: boolean;
+  /** Connecting to a device that is gone fails with ERR_RDMC_CONNECT_FAILED; without, the first request does. */
+  readonly connectFindsPeer: boolean;
   /** Two queue pairs with much to send advance together. */
   readonly fairQueuePairs: boolean;
+  /**
+   * A message longer than the receive posted for it fails with REMOTE_INVALID_REQUEST at its sender and
+   * LOCAL_LENGTH_ERROR at its receiver. Without: with those or their QP_OPERATION errors.
+   */
+  readonly namesShortReceives: boolean;
   /** Devices opened with different keys do not connect: ERR_RDMC_WRONG_KEY. */
   readonly admissionKey: boolean;
   /** `attachDevice` opens a device in another thread of its process. */
@@ -38,7 +45,9 @@ export const SOFT_SHM: DeviceFeatures = {
   retryExceededOnPeerDeath: true,
   barrierAgainstStoppedPeer: true,
   connectToSelf: true,
+  connectFindsPeer: true,
   fairQueuePairs: true,
+  namesShortReceives: true,
   admissionKey: false,
   attachFromOtherThread: true,
 };
@@ -52,19 +61,24 @@ export const SOFT_TCP: DeviceFeatures = {
 };
 
 /**
- * What the InfiniBand specification lets one expect of any RDMA device, and no more. Start from this for
- * hardware, and add what its manual promises: `{ ...RDMA_DEVICE, writeOrder: true }`.
+ * An RDMA device through @rdmc/verbs: what the InfiniBand specification lets one expect of any, and what the package
+ * does for all of them. Add what the manual of a device promises.
  */
 export const RDMA_DEVICE: DeviceFeatures = {
   remoteRegisteredMemory: true,
   writeOrder: false,
   atomics: true,
-  checksAtPosting: false,
+  checksAtPosting: true,
   flushOnPeerDeath: false,
   retryExceededOnPeerDeath: true,
   barrierAgainstStoppedPeer: true,
   connectToSelf: true,
+  connectFindsPeer: false,
   fairQueuePairs: false,
+  namesShortReceives: true,
   admissionKey: false,
-  attachFromOtherThread: false,
+  attachFromOtherThread: true,
 };
+
+/** Linux's soft-RoCE (rdma_rxe), as of Linux 6.1. */
+export const SOFT_ROCE: DeviceFeatures = { ...RDMA_DEVICE, namesShortReceives: false };

@@ -1,6 +1,13 @@
 export type { DeviceSource } from './agent/device-calls.js';
 export type { ChapterName } from './chapters/index.js';
 export { ComplianceError, PeerError } from './errors.js';
-export { type DeviceFeatures, type FeatureName, RDMA_DEVICE, SOFT_SHM, SOFT_TCP } from './features.js';
+export {
+  type DeviceFeatures,
+  type FeatureName,
+  RDMA_DEVICE,
+  SOFT_ROCE,
+  SOFT_SHM,
+  SOFT_TCP,
+} from './features.js';
 export type { PlacementName } from './placement.js';
 export { type ComplianceSpec, defineComplianceSuite, type TestRunner } from './suite.js';

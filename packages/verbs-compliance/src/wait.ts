@@ -6,6 +6,8 @@ import { ComplianceError } from './errors.js';
  * RDMC_TEST_LIMIT_MS replaces it, for emulated machines.
  */
 export const LIMIT_MS = Number(process.env.RDMC_TEST_LIMIT_MS ?? 15_000);
+/** Longest time of a test that repeats much, in milliseconds. */
+export const LONG_MS = 4 * LIMIT_MS;
 /** Turns of the event loop before a waiting test gives the processor away for a millisecond at a time. */
 const EAGER_TURNS = 100;
 

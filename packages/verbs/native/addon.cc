@@ -82,18 +82,22 @@ Napi::Object constants(Napi::Env env) {
          {"LOCAL_QP_OPERATION_ERROR", kLocalQpOperationError},
          {"LOCAL_PROTECTION_ERROR", kLocalProtectionError},
          {"WORK_REQUEST_FLUSHED", kFlushed},
+         {"BAD_RESPONSE", kBadResponse},
+         {"LOCAL_ACCESS_ERROR", kLocalAccessError},
          {"REMOTE_INVALID_REQUEST", kRemoteInvalidRequest},
          {"REMOTE_ACCESS_ERROR", kRemoteAccessError},
          {"REMOTE_OPERATION_ERROR", kRemoteOperationError},
          {"RETRY_EXCEEDED", kRetryExceeded},
          {"RNR_RETRY_EXCEEDED", kRnrRetryExceeded},
          {"FATAL", kFatal},
+         {"RESPONSE_TIMEOUT", kResponseTimeout},
          {"GENERAL_ERROR", kGeneralError}});
   table(env, out, "Access",
         {{"LOCAL_WRITE", kLocalWrite},
          {"REMOTE_WRITE", kRemoteWrite},
          {"REMOTE_READ", kRemoteRead},
-         {"REMOTE_ATOMIC", kRemoteAtomic}});
+         {"REMOTE_ATOMIC", kRemoteAtomic},
+         {"RELAXED_ORDERING", kRelaxedOrdering}});
   table(env, out, "QueuePairState",
         {{"RESET", kReset}, {"INIT", kInit}, {"RTR", kRtr}, {"RTS", kRts}, {"ERROR", kError}});
   table(env, out, "PostResult",
@@ -109,13 +113,17 @@ Napi::Object constants(Napi::Env env) {
          {"MISALIGNED_ATOMIC", kMisalignedAtomic},
          {"NOT_SHAREABLE", kNotShareable},
          {"ACCESS_DENIED", kAccessDenied},
-         {"MESSAGE_TOO_LONG", kMessageTooLong}});
+         {"MESSAGE_TOO_LONG", kMessageTooLong},
+         {"DEVICE_REFUSED", kDeviceRefused},
+         {"DEVICE_REMOVED", kDeviceRemoved},
+         {"UNSUPPORTED_OPERATION", kUnsupportedOperation}});
   return out;
 }
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("constants", constants(env));
   bindDevice(env, exports);
+  bindIbverbs(env, exports);
   bindRegion(env, exports);
   bindQueue(env, exports);
   bindFd(env, exports);

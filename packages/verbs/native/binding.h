@@ -5,11 +5,12 @@
 #include <system_error>
 
 #include "failure.h"
-#include "soft_device.h"
+#include "device.h"
 
 namespace rdmc {
 
 void bindDevice(Napi::Env env, Napi::Object exports);
+void bindIbverbs(Napi::Env env, Napi::Object exports);
 void bindRegion(Napi::Env env, Napi::Object exports);
 void bindQueue(Napi::Env env, Napi::Object exports);
 void bindFd(Napi::Env env, Napi::Object exports);
@@ -22,7 +23,11 @@ inline int i32(const Napi::CallbackInfo& info, size_t at) { return info[at].As<N
 inline uint64_t u53(const Napi::CallbackInfo& info, size_t at) {
   return uint64_t(info[at].As<Napi::Number>().DoubleValue());
 }
-std::shared_ptr<SoftDevice> deviceArgument(const Napi::CallbackInfo& info);
+// An object with a number for each name.
+Napi::Object toObject(Napi::Env env, const NamedNumbers& numbers);
+// Puts a device under the environment that opened it; returns its handle.
+Napi::Value adopt(Napi::Env env, std::shared_ptr<Device> device);
+std::shared_ptr<Device> deviceArgument(const Napi::CallbackInfo& info);
 
 // Exports a function whose Failures become JavaScript errors.
 template <Napi::Value (*Function)(const Napi::CallbackInfo&)>

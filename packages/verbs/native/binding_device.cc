@@ -3,6 +3,7 @@
 
 #include "binding.h"
 #include "registry.h"
+#include "soft_device.h"
 
 namespace rdmc {
 namespace {
@@ -29,6 +30,16 @@ Opened& openedBy(Napi::Env env) {
   return *opened;
 }
 
+}  // namespace
+
+Napi::Value adopt(Napi::Env env, std::shared_ptr<Device> device) {
+  const int handle = addDevice(std::move(device));
+  openedBy(env).devices.push_back(handle);
+  return Napi::Number::New(env, handle);
+}
+
+namespace {
+
 Napi::Value softOpen(const Napi::CallbackInfo& info) {
   const auto given = info[0].As<Napi::Object>();
   SoftOptions options;
@@ -40,9 +51,7 @@ Napi::Value softOpen(const Napi::CallbackInfo& info) {
     const auto bytes = key.As<Napi::Uint8Array>();
     options.key.assign(bytes.Data(), bytes.Data() + bytes.ByteLength());
   }
-  const int handle = addDevice(std::make_shared<SoftDevice>(std::move(options)));
-  openedBy(info.Env()).devices.push_back(handle);
-  return Napi::Number::New(info.Env(), handle);
+  return adopt(info.Env(), std::make_shared<SoftDevice>(std::move(options)));
 }
 
 Napi::Value deviceAttach(const Napi::CallbackInfo& info) {
@@ -51,28 +60,19 @@ Napi::Value deviceAttach(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value deviceInfo(const Napi::CallbackInfo& info) {
-  const auto device = deviceArgument(info);
+  const DeviceDescription from = deviceArgument(info)->describe();
   Napi::Env env = info.Env();
-  Napi::Object limits = Napi::Object::New(env);
-  const auto number = [&](const char* name, double value) { limits.Set(name, Napi::Number::New(env, value)); };
-  number("maxQueuePairs", kMaxQps - 1);
-  number("maxCompletionQueues", kMaxCqs);
-  number("maxCompletionQueueDepth", 1 << 20);
-  number("maxSendDepth", kMaxSendDepth);
-  number("maxReceiveDepth", kMaxReceiveDepth);
-  number("maxSge", kMaxSge);
-  number("maxInlineBytes", kMaxInlineBytes);
-  number("maxMessageBytes", double(kMaxMessageBytes));
-  number("maxRegions", kMaxRegions - 1);
-  number("writeOrderUnitBytes", device->options().transport == "shm" ? 64 : 0);
-  limits.Set("registeredMemoryIsRemote", Napi::Boolean::New(env, !device->sharedMemory()));
-  limits.Set("sharedReceiveQueues", Napi::Boolean::New(env, false));
+  Napi::Object attributes = toObject(env, from.limits);
+  for (const auto& [name, able] : from.abilities) attributes.Set(name, Napi::Boolean::New(env, able));
+  Napi::Object details = Napi::Object::New(env);
+  for (const auto& [name, text] : from.details) details.Set(name, text);
   Napi::Object out = Napi::Object::New(env);
-  out.Set("kind", "soft");
-  out.Set("name", "soft");
-  out.Set("transport", device->options().transport);
-  out.Set("port", Napi::Number::New(env, device->tcpPort()));
-  out.Set("attributes", limits);
+  out.Set("kind", from.kind);
+  out.Set("name", from.name);
+  out.Set("transport", from.transport);
+  out.Set("port", Napi::Number::New(env, from.listeningPort));
+  out.Set("attributes", attributes);
+  out.Set("details", details);
   return out;
 }
 
@@ -84,15 +84,7 @@ Napi::Value deviceClose(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value deviceCounters(const Napi::CallbackInfo& info) {
-  const auto device = deviceArgument(info);
-  Napi::Object out = Napi::Object::New(info.Env());
-  const auto set = [&](const char* name, double value) { out.Set(name, Napi::Number::New(info.Env(), value)); };
-  set("copiedBytes", double(device->counters.copiedBytes));
-  set("requests", double(device->counters.requests));
-  set("doorbells", double(device->counters.doorbells));
-  set("handedOver", double(device->counters.handedOver));
-  set("mappedBytes", double(device->pool().mappedBytes()));
-  return out;
+  return toObject(info.Env(), deviceArgument(info)->counterValues());
 }
 
 Napi::Value protectionDomainCreate(const Napi::CallbackInfo& info) {
@@ -114,7 +106,13 @@ Napi::Error toError(Napi::Env env, const Failure& failure) {
   return error;
 }
 
-std::shared_ptr<SoftDevice> deviceArgument(const Napi::CallbackInfo& info) { return findDevice(i32(info, 0)); }
+Napi::Object toObject(Napi::Env env, const NamedNumbers& numbers) {
+  Napi::Object out = Napi::Object::New(env);
+  for (const auto& [name, value] : numbers) out.Set(name, Napi::Number::New(env, value));
+  return out;
+}
+
+std::shared_ptr<Device> deviceArgument(const Napi::CallbackInfo& info) { return findDevice(i32(info, 0)); }
 
 void bindDevice(Napi::Env env, Napi::Object exports) {
   bind<softOpen>(env, exports, "softOpen");

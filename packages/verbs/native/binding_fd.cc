@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include <cerrno>
+#include <memory>
 #include <unordered_map>
 
 #include "binding.h"
@@ -52,7 +53,14 @@ struct Watcher {
   int fd;
   napi_env env;
   napi_ref callback;
+  std::weak_ptr<Channel> channel;  // drained instead of the descriptor, where there is one
 };
+
+void drain(const Watcher& watcher) {
+  if (const auto channel = watcher.channel.lock()) return channel->drain();
+  uint64_t count;
+  [[maybe_unused]] const auto got = ::read(watcher.fd, &count, sizeof count);
+}
 
 std::unordered_map<int, Watcher*>& watchers() {
   static thread_local std::unordered_map<int, Watcher*> all;
@@ -78,10 +86,7 @@ void closeWatcher(int id) {
 void onReadable(uv_poll_t* poll, int status, int) {
   auto* watcher = static_cast<Watcher*>(poll->data);
   const napi_env env = watcher->env;
-  if (status == 0) {
-    uint64_t drained;
-    [[maybe_unused]] const auto got = ::read(watcher->fd, &drained, sizeof drained);
-  }
+  if (status == 0) drain(*watcher);
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) return;
   napi_value callback;
@@ -96,10 +101,9 @@ void onReadable(uv_poll_t* poll, int status, int) {
   napi_close_handle_scope(env, scope);
 }
 
-Napi::Value fdWatch(const Napi::CallbackInfo& info) {
+Napi::Value watch(Napi::Env env, int fd, const Napi::Value& callback, std::weak_ptr<Channel> channel) {
   static thread_local int nextId = 1;
   static thread_local bool hooked = false;
-  Napi::Env env = info.Env();
   if (!hooked) {
     hooked = true;
     env.AddCleanupHook([] {
@@ -108,22 +112,29 @@ Napi::Value fdWatch(const Napi::CallbackInfo& info) {
   }
   uv_loop_t* loop;
   napi_get_uv_event_loop(env, &loop);
-  if (!info[1].IsFunction()) throw Failure("ERR_RDMC_INVALID_OPTION", "fdWatch: needs a function");
+  if (!callback.IsFunction()) throw Failure("ERR_RDMC_INVALID_OPTION", "Watching needs a function");
   // A descriptor of its own: whoever closes the given one must not make us read from its successor.
-  const int own = ::fcntl(i32(info, 0), F_DUPFD_CLOEXEC, 0);
+  const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (own < 0) throw systemFailure("fcntl", "Watching a descriptor", errno);
-  auto* watcher = new Watcher{{}, own, env, nullptr};
+  auto* watcher = new Watcher{{}, own, env, nullptr, std::move(channel)};
   if (const int error = uv_poll_init(loop, &watcher->poll, watcher->fd); error != 0) {
     ::close(own);
     delete watcher;
     throw systemFailure("epoll_ctl", "Watching a descriptor", -error);
   }
-  napi_create_reference(env, info[1], 1, &watcher->callback);
+  napi_create_reference(env, callback, 1, &watcher->callback);
   watcher->poll.data = watcher;
   uv_poll_start(&watcher->poll, UV_READABLE, onReadable);
   const int id = nextId++;
   watchers()[id] = watcher;
   return Napi::Number::New(env, id);
+}
+
+Napi::Value fdWatch(const Napi::CallbackInfo& info) { return watch(info.Env(), i32(info, 0), info[1], {}); }
+
+Napi::Value channelWatch(const Napi::CallbackInfo& info) {
+  const auto channel = deviceArgument(info)->channelAt(i32(info, 1));
+  return watch(info.Env(), channel->fd(), info[2], channel);
 }
 
 Napi::Value fdUnwatch(const Napi::CallbackInfo& info) {
@@ -160,6 +171,7 @@ void bindFd(Napi::Env env, Napi::Object exports) {
   bind<eventfdCreate>(env, exports, "eventfdCreate");
   bind<eventfdSignal>(env, exports, "eventfdSignal");
   bind<fdClose>(env, exports, "fdClose");
+  bind<channelWatch>(env, exports, "channelWatch");
   bind<fdWatch>(env, exports, "fdWatch");
   bind<fdUnwatch>(env, exports, "fdUnwatch");
   bind<fdRef>(env, exports, "fdRef");

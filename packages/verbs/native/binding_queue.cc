@@ -1,8 +1,6 @@
-#include <cmath>
 #include <mutex>
 
 #include "binding.h"
-#include "shm_transport.h"
 
 namespace rdmc {
 namespace {
@@ -12,7 +10,12 @@ Napi::Value channelCreate(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value channelFd(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), deviceArgument(info)->channel(i32(info, 1))->fd());
+  return Napi::Number::New(info.Env(), deviceArgument(info)->channelAt(i32(info, 1))->fd());
+}
+
+Napi::Value channelDrain(const Napi::CallbackInfo& info) {
+  deviceArgument(info)->channelAt(i32(info, 1))->drain();
+  return info.Env().Undefined();
 }
 
 Napi::Value channelDestroy(const Napi::CallbackInfo& info) {
@@ -21,7 +24,7 @@ Napi::Value channelDestroy(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value completionQueueCreate(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), deviceArgument(info)->createCq(i32(info, 2)));
+  return Napi::Number::New(info.Env(), deviceArgument(info)->createCompletionQueue(u32(info, 1), i32(info, 2)));
 }
 
 Napi::Value completionQueueDestroy(const Napi::CallbackInfo& info) {
@@ -30,7 +33,7 @@ Napi::Value completionQueueDestroy(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value completionQueueArm(const Napi::CallbackInfo& info) {
-  deviceArgument(info)->cq(u32(info, 1))->arm(info[2].As<Napi::Boolean>());
+  deviceArgument(info)->completionSource(u32(info, 1))->arm(info[2].As<Napi::Boolean>());
   return info.Env().Undefined();
 }
 
@@ -38,8 +41,8 @@ Napi::Value completionQueueArm(const Napi::CallbackInfo& info) {
 // because the C++ wrapper's call costs more than the work). They do not keep the device: it must end when it
 // is closed, not when JavaScript forgets them.
 struct Poller {
-  std::weak_ptr<SoftDevice> device;
-  std::weak_ptr<CompletionQueue> cq;
+  std::weak_ptr<Device> device;
+  std::weak_ptr<CompletionSource> cq;
   CompletionSlot* batch;
   Napi::ObjectReference keep;
 };
@@ -50,14 +53,14 @@ napi_value poll(napi_env env, napi_callback_info info) {
   auto* poller = static_cast<Poller*>(data);
   const auto device = poller->device.lock();
   const auto cq = poller->cq.lock();
-  const uint32_t count = device && cq ? device->poll(*cq, poller->batch, kPollSlots) : 0;
+  const uint32_t count = device && cq ? device->pollSource(*cq, poller->batch, kPollSlots) : 0;
   napi_value out;
   napi_create_uint32(env, count, &out);
   return out;
 }
 
 struct Doorbell {
-  std::weak_ptr<SoftDevice> device;
+  std::weak_ptr<Device> device;
   WorkRequestSlot* batch;
   const uint32_t* control;
   Napi::ObjectReference keepBatch, keepControl;
@@ -97,7 +100,7 @@ T* sizedMemory(const Napi::Value& value, size_t bytes, const char* what) {
 
 Napi::Value completionQueuePoller(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
-  const auto cq = device->cq(u32(info, 1));
+  const auto cq = device->completionSource(u32(info, 1));
   auto* batch = sizedMemory<CompletionSlot>(info[2], kCompletionBytes * kPollSlots, "The poll batch");
   auto* bound = new Poller{device, cq, batch, Napi::Persistent(info[2].As<Napi::Object>())};
   return boundFunction(info.Env(), "poll", poll, bound);
@@ -112,65 +115,54 @@ Napi::Value submissionDoorbell(const Napi::CallbackInfo& info) {
   return boundFunction(info.Env(), "doorbell", ring, bound);
 }
 
+Napi::Value sharedReceiveQueueCreate(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), deviceArgument(info)->createSharedReceiveQueue(u32(info, 1), u32(info, 2)));
+}
+
+Napi::Value sharedReceiveQueueDestroy(const Napi::CallbackInfo& info) {
+  deviceArgument(info)->destroySharedReceiveQueue(u32(info, 1));
+  return info.Env().Undefined();
+}
+
 Napi::Value queuePairCreate(const Napi::CallbackInfo& info) {
-  const uint32_t number = deviceArgument(info)->createQp(u32(info, 1), u32(info, 2), u32(info, 3), u32(info, 4),
-                                                         u32(info, 5), info[6].As<Napi::Boolean>());
-  return Napi::Number::New(info.Env(), number);
+  QueuePairParameters parameters;
+  parameters.pd = u32(info, 1);
+  parameters.sendCq = u32(info, 2);
+  parameters.receiveCq = u32(info, 3);
+  parameters.sendDepth = u32(info, 4);
+  parameters.receiveDepth = u32(info, 5);
+  parameters.signalAll = info[6].As<Napi::Boolean>();
+  parameters.sharedReceiveQueue = u32(info, 7);
+  return Napi::Number::New(info.Env(), deviceArgument(info)->createQueuePair(parameters));
 }
 
 Napi::Value queuePairAddress(const Napi::CallbackInfo& info) {
-  const auto device = deviceArgument(info);
-  const QueuePairAddress address = device->address(*device->qpAt(u32(info, 1)));
-  Napi::Object out = Napi::Object::New(info.Env());
-  out.Set("kind", "soft");
-  out.Set("version", Napi::Number::New(info.Env(), kControlVersion));
-  out.Set("queuePair", Napi::Number::New(info.Env(), address.queuePair));
-  out.Set("device", hex(address.device));
-  out.Set("host", address.hostId);
-  out.Set("transport", address.transport);
-  out.Set("tcpHost", address.tcpHost);
-  out.Set("tcpPort", Napi::Number::New(info.Env(), address.tcpPort));
+  const AddressFields address = deviceArgument(info)->addressOf(u32(info, 1));
+  Napi::Env env = info.Env();
+  Napi::Object out = Napi::Object::New(env);
+  for (const auto& [name, value] : address.all()) {
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      out.Set(name, *text);
+    } else if (const auto* number = std::get_if<double>(&value)) {
+      out.Set(name, Napi::Number::New(env, *number));
+    } else {
+      out.Set(name, env.Null());
+    }
+  }
   return out;
 }
 
-std::string textField(const Napi::Object& from, const char* name, size_t maxLength) {
-  const Napi::Value value = from.Get(name);
-  if (!value.IsString()) throw Failure("ERR_RDMC_INVALID_ADDRESS", std::string("The address lacks ") + name);
-  std::string text = value.As<Napi::String>();
-  if (text.size() > maxLength) throw Failure("ERR_RDMC_INVALID_ADDRESS", std::string("The address has too long a ") + name);
-  return text;
-}
-
-double numberField(const Napi::Object& from, const char* name, double max) {
-  const Napi::Value value = from.Get(name);
-  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(number >= 0 && number <= max && number == std::floor(number))) {
-    throw Failure("ERR_RDMC_INVALID_ADDRESS", std::string("The address has no valid ") + name);
+// Whatever is neither text nor number reads as missing; what a device needs, it checks.
+AddressFields readAddress(const Napi::Object& from) {
+  AddressFields out;
+  const Napi::Array names = from.GetPropertyNames();
+  for (uint32_t i = 0; i < names.Length(); ++i) {
+    const Napi::Value name = names[i];
+    const Napi::Value value = from.Get(name);
+    if (value.IsString()) out.set(name.As<Napi::String>(), value.As<Napi::String>().Utf8Value());
+    if (value.IsNumber()) out.set(name.As<Napi::String>(), value.As<Napi::Number>().DoubleValue());
   }
-  return number;
-}
-
-QueuePairAddress readAddress(const Napi::Object& from) {
-  QueuePairAddress address;
-  if (const std::string kind = textField(from, "kind", 32); kind != "soft") {
-    throw Failure("ERR_RDMC_INVALID_ADDRESS", "A soft device cannot connect to a device of kind " + kind);
-  }
-  if (const double version = numberField(from, "version", 1e6); version != kControlVersion) {
-    throw Failure("ERR_RDMC_PROTOCOL_VERSION",
-                  "The peer speaks version " + std::to_string(uint32_t(version)) + " of the soft device, we speak " +
-                      std::to_string(kControlVersion) + ": use the same @rdmc/verbs everywhere");
-  }
-  const std::string id = textField(from, "device", 32);
-  if (id.size() != 32 || id.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    throw Failure("ERR_RDMC_INVALID_ADDRESS", "The address has no valid device");
-  }
-  for (size_t i = 0; i < 16; ++i) address.device[i] = uint8_t(std::stoul(id.substr(i * 2, 2), nullptr, 16));
-  address.queuePair = uint32_t(numberField(from, "queuePair", 4294967295.0));
-  address.hostId = textField(from, "host", 256);
-  address.transport = textField(from, "transport", 8);
-  address.tcpHost = textField(from, "tcpHost", 256);
-  address.tcpPort = uint16_t(numberField(from, "tcpPort", 65535));
-  return address;
+  return out;
 }
 
 // A connect under way. It is settled by a native thread; where the environment ended first, by nobody: its
@@ -227,14 +219,14 @@ struct PendingConnect {
 Napi::Value queuePairConnect(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   const auto device = deviceArgument(info);
-  const QueuePairAddress remote = readAddress(info[2].As<Napi::Object>());
+  const AddressFields remote = readAddress(info[2].As<Napi::Object>());
   const ConnectParameters parameters{u32(info, 3), u32(info, 4), u32(info, 5)};
   auto* pending = new PendingConnect(env);
   const Napi::Promise promise = pending->deferred.Promise();
   auto shared = pending->self;
   auto done = [shared](const Failure* failure) { shared->settle(failure); };
   try {
-    device->connect(u32(info, 1), remote, parameters, done);
+    device->connectTo(u32(info, 1), remote, parameters, done);
   } catch (const Failure& failure) {
     shared->settle(&failure);
   }
@@ -242,16 +234,23 @@ Napi::Value queuePairConnect(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value queuePairState(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), deviceArgument(info)->qpAt(u32(info, 1))->state());
+  return Napi::Number::New(info.Env(), deviceArgument(info)->stateOf(u32(info, 1)));
 }
 
 Napi::Value queuePairTransport(const Napi::CallbackInfo& info) {
-  const auto wire = deviceArgument(info)->qpAt(u32(info, 1))->wire();
-  return Napi::String::New(info.Env(), wire ? wire->name() : "");
+  return Napi::String::New(info.Env(), deviceArgument(info)->transportOf(u32(info, 1)));
+}
+
+Napi::Value queuePairAttributes(const Napi::CallbackInfo& info) {
+  return toObject(info.Env(), deviceArgument(info)->attributesOf(u32(info, 1)));
+}
+
+Napi::Value queuePairDataInOrder(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), deviceArgument(info)->dataInOrder(u32(info, 1)));
 }
 
 Napi::Value queuePairError(const Napi::CallbackInfo& info) {
-  deviceArgument(info)->qpAt(u32(info, 1))->fail(kFlushed);
+  deviceArgument(info)->failQueuePair(u32(info, 1));
   return info.Env().Undefined();
 }
 
@@ -265,17 +264,22 @@ Napi::Value queuePairDestroy(const Napi::CallbackInfo& info) {
 void bindQueue(Napi::Env env, Napi::Object exports) {
   bind<channelCreate>(env, exports, "channelCreate");
   bind<channelFd>(env, exports, "channelFd");
+  bind<channelDrain>(env, exports, "channelDrain");
   bind<channelDestroy>(env, exports, "channelDestroy");
   bind<completionQueueCreate>(env, exports, "completionQueueCreate");
   bind<completionQueueDestroy>(env, exports, "completionQueueDestroy");
   bind<completionQueuePoller>(env, exports, "completionQueuePoller");
   bind<completionQueueArm>(env, exports, "completionQueueArm");
   bind<submissionDoorbell>(env, exports, "submissionDoorbell");
+  bind<sharedReceiveQueueCreate>(env, exports, "sharedReceiveQueueCreate");
+  bind<sharedReceiveQueueDestroy>(env, exports, "sharedReceiveQueueDestroy");
   bind<queuePairCreate>(env, exports, "queuePairCreate");
   bind<queuePairAddress>(env, exports, "queuePairAddress");
   bind<queuePairConnect>(env, exports, "queuePairConnect");
   bind<queuePairState>(env, exports, "queuePairState");
   bind<queuePairTransport>(env, exports, "queuePairTransport");
+  bind<queuePairAttributes>(env, exports, "queuePairAttributes");
+  bind<queuePairDataInOrder>(env, exports, "queuePairDataInOrder");
   bind<queuePairError>(env, exports, "queuePairError");
   bind<queuePairDestroy>(env, exports, "queuePairDestroy");
 }

@@ -9,7 +9,7 @@ namespace {
 // Allocates on the thread pool: faulting memory in takes long.
 class Allocation : public Napi::AsyncWorker {
  public:
-  Allocation(Napi::Env env, std::shared_ptr<SoftDevice> device, uint32_t pd, uint64_t length, uint32_t access)
+  Allocation(Napi::Env env, std::shared_ptr<Device> device, uint32_t pd, uint64_t length, uint32_t access)
       : Napi::AsyncWorker(env),
         device_(std::move(device)),
         deferred_(Napi::Promise::Deferred::New(env)),
@@ -37,7 +37,7 @@ class Allocation : public Napi::AsyncWorker {
   }
 
  private:
-  std::shared_ptr<SoftDevice> device_;
+  std::shared_ptr<Device> device_;
   Napi::Promise::Deferred deferred_;
   uint32_t pd_;
   uint64_t length_;
@@ -60,6 +60,12 @@ Napi::Value regionRegister(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), index);
 }
 
+Napi::Value regionRegisterDmabuf(const Napi::CallbackInfo& info) {
+  const uint32_t index =
+      deviceArgument(info)->registerDmabuf(u32(info, 1), i32(info, 2), u53(info, 3), u53(info, 4), u32(info, 5));
+  return Napi::Number::New(info.Env(), index);
+}
+
 Napi::Value regionInfo(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   const Region& region = device->regions().at(u32(info, 1));
@@ -68,9 +74,9 @@ Napi::Value regionInfo(const Napi::CallbackInfo& info) {
   number("address", double(region.address));
   number("length", double(region.length));
   number("lkey", region.key.load());
-  number("rkey", region.key.load());
+  number("rkey", device->remoteKey(u32(info, 1)));
   number("outstanding", region.outstanding.load());
-  out.Set("shareable", Napi::Boolean::New(info.Env(), region.shareable || !device->sharedMemory()));
+  out.Set("shareable", Napi::Boolean::New(info.Env(), device->remotelyReachable(u32(info, 1))));
   return out;
 }
 
@@ -132,6 +138,7 @@ Napi::Value copy(const Napi::CallbackInfo& info) {
 void bindRegion(Napi::Env env, Napi::Object exports) {
   bind<regionAllocate>(env, exports, "regionAllocate");
   bind<regionRegister>(env, exports, "regionRegister");
+  bind<regionRegisterDmabuf>(env, exports, "regionRegisterDmabuf");
   bind<regionInfo>(env, exports, "regionInfo");
   bind<regionBuffer>(env, exports, "regionBuffer");
   bind<regionHold>(env, exports, "regionHold");

@@ -20,7 +20,7 @@ void CompletionChannel::signal() const {
   [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);  // full: already readable
 }
 
-void CompletionChannel::drain() const {
+void CompletionChannel::drain() {
   uint64_t count;
   [[maybe_unused]] const auto got = ::read(fd_.get(), &count, sizeof count);  // empty: nothing to drain
 }

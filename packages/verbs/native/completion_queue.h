@@ -12,16 +12,17 @@
 
 #include "constants.h"
 #include "control_segment.h"
+#include "device.h"
 #include "raii.h"
 
 namespace rdmc {
 
-class CompletionChannel {
+class CompletionChannel final : public Channel {
  public:
   CompletionChannel();
-  int fd() const { return fd_.get(); }
+  int fd() const override { return fd_.get(); }
   void signal() const;
-  void drain() const;
+  void drain() override;
   // Tells this channel from all others of the process, past ones included.
   uint64_t id() const { return id_; }
   std::atomic<uint32_t> users{0};
@@ -31,7 +32,7 @@ class CompletionChannel {
   Fd fd_;
 };
 
-class CompletionQueue {
+class CompletionQueue final : public CompletionSource {
  public:
   CompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<CompletionChannel> channel);
   uint32_t index() const { return index_; }
@@ -45,7 +46,7 @@ class CompletionQueue {
   // Removes completions of a destroyed queue pair.
   void purge(uint32_t queuePair);
 
-  void arm(bool solicitedOnly);
+  void arm(bool solicitedOnly) override;
   // Signals the channel when armed; once per arming.
   void notify(bool solicited);
   // Signals whatever the state: used when a peer died and may have taken a wake-up with it.

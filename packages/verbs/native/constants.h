@@ -43,17 +43,20 @@ enum Status : uint32_t {
   kLocalQpOperationError = 2,
   kLocalProtectionError = 4,
   kFlushed = 5,
+  kBadResponse = 7,
+  kLocalAccessError = 8,
   kRemoteInvalidRequest = 9,
   kRemoteAccessError = 10,
   kRemoteOperationError = 11,
   kRetryExceeded = 12,
   kRnrRetryExceeded = 13,
   kFatal = 19,
+  kResponseTimeout = 20,
   kGeneralError = 21,
 };
 
 // As in enum ibv_access_flags.
-enum Access : uint32_t { kLocalWrite = 1, kRemoteWrite = 2, kRemoteRead = 4, kRemoteAtomic = 8 };
+enum Access : uint32_t { kLocalWrite = 1, kRemoteWrite = 2, kRemoteRead = 4, kRemoteAtomic = 8, kRelaxedOrdering = 1 << 20 };
 
 // As in enum ibv_qp_state.
 enum QpState : uint32_t { kReset = 0, kInit = 1, kRtr = 2, kRts = 3, kError = 6 };
@@ -72,6 +75,9 @@ enum PostResult : uint32_t {
   kNotShareable = 10,
   kAccessDenied = 11,
   kMessageTooLong = 12,
+  kDeviceRefused = 13,
+  kDeviceRemoved = 14,
+  kUnsupportedOperation = 15,
 };
 
 constexpr uint64_t kMaxMessageBytes = (1ull << 31) - 1;

@@ -3,30 +3,10 @@
 #include <cstring>
 #include <mutex>
 
+#include "scatter_gather.h"
 #include "soft_device.h"
 
 namespace rdmc {
-namespace {
-
-uint32_t completionOpcode(uint32_t opcode) {
-  switch (opcode) {
-    case kWrite:
-    case kWriteWithImm:
-      return kCompletedWrite;
-    case kRead:
-      return kCompletedRead;
-    case kCompareAndSwap:
-      return kCompletedCompareAndSwap;
-    case kFetchAndAdd:
-      return kCompletedFetchAndAdd;
-    default:
-      return kCompletedSend;
-  }
-}
-
-bool isAtomic(uint32_t opcode) { return opcode == kCompareAndSwap || opcode == kFetchAndAdd; }
-
-}  // namespace
 
 QueuePair::QueuePair(SoftDevice& device, uint32_t number, uint32_t pd, std::shared_ptr<CompletionQueue> sendCq,
                      std::shared_ptr<CompletionQueue> receiveCq, uint32_t sendDepth, uint32_t receiveDepth,
@@ -63,40 +43,18 @@ void QueuePair::leaveQueues() {
 }
 
 uint32_t QueuePair::loadSges(const WorkRequestSlot& slot, WorkRequest& request) {
-  if (slot.sgeCount > kMaxSge) return kTooManySges;
-  request.length = 0;
-  // READs and atomics write what they fetch into local memory.
-  const bool sink = slot.opcode == kRead || isAtomic(slot.opcode) || slot.opcode == kReceive;
+  const uint32_t result = acquireRegions(device_.regions(), slot, pd_, request.regions, request.length);
+  if (result != kAccepted) return result;
   for (uint32_t i = 0; i < slot.sgeCount; ++i) {
-    const Sge& from = slot.sge[i];
-    Region* region = device_.regions().acquire(from.lkey);
-    uint32_t result = kAccepted;
-    if (!region || region->protectionDomain != pd_) {
-      result = kInvalidLkey;
-    } else if (from.address() < region->address || from.length > region->length ||
-               from.address() - region->address > region->length - from.length) {
-      result = kOutOfBounds;
-    } else if (sink && !(region->access & kLocalWrite)) {
-      result = kAccessDenied;
-    }
-    if (result != kAccepted) {
-      if (region) RegionTable::drop(region);
-      for (uint32_t j = 0; j < i; ++j) RegionTable::drop(request.regions[j]);
-      return result;
-    }
-    request.sge[i] = {from.address(), from.length, from.lkey};
-    request.regions[i] = region;
-    request.length += from.length;
+    request.sge[i] = {slot.sge[i].address(), slot.sge[i].length, slot.sge[i].lkey};
   }
   request.sgeCount = slot.sgeCount;
-  if (request.length <= kMaxMessageBytes && (!isAtomic(slot.opcode) || request.length == 8)) return kAccepted;
-  releaseRegions(request);
-  return isAtomic(slot.opcode) ? kMisalignedAtomic : kMessageTooLong;
+  return kAccepted;
 }
 
 void QueuePair::releaseRegions(WorkRequest& request) {
   if (request.flags & kInline) return;
-  for (uint32_t i = 0; i < request.sgeCount; ++i) RegionTable::drop(request.regions[i]);
+  dropRegions(request.regions, request.sgeCount);
   request.sgeCount = 0;
 }
 

@@ -12,6 +12,7 @@
 #include "completion_queue.h"
 #include "constants.h"
 #include "control_segment.h"
+#include "device.h"
 #include "region_table.h"
 
 namespace rdmc {
@@ -67,12 +68,6 @@ class Wire {
   virtual void detach(QueuePair& qp) = 0;
 };
 
-struct ConnectParameters {
-  uint32_t rnrRetries = 7;
-  uint32_t rnrTimerMs = 10;
-  uint32_t retryTimeoutMs = 2000;
-};
-
 class QueuePair : public std::enable_shared_from_this<QueuePair> {
  public:
   QueuePair(SoftDevice& device, uint32_t number, uint32_t pd, std::shared_ptr<CompletionQueue> sendCq,
@@ -99,6 +94,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   // The i-th request from the head, for wires that have several under way.
   WorkRequest* at(uint32_t i) { return i < size_ ? &ring_[(head_ + i) % ring_.size()] : nullptr; }
   uint32_t pendingSends() const { return size_; }
+  size_t sendDepth() const { return ring_.size(); }
+  size_t receiveDepth() const { return receives_.size(); }
   void completeHead(Status status, uint64_t bytes);
   // Error state: the head completes with `status`, everything else as flushed. A barrier.
   void failLocked(Status status);

@@ -11,7 +11,7 @@ constexpr uint32_t kGenerations = (1u << (32 - kRegionIndexBits)) - 2;
 constexpr uint32_t kRetired = 0xffffffff;  // neither free nor valid: no key has this generation
 }  // namespace
 
-RegionTable::RegionTable(const ControlSegment& control)
+RegionTable::RegionTable(const ControlSegment* control)
     : control_(control), regions_(std::make_unique<Region[]>(kMaxRegions)) {
   // Generations begin anywhere, so that a key of one device is hardly valid on another.
   std::random_device random;
@@ -44,26 +44,30 @@ uint32_t RegionTable::addExtent(std::shared_ptr<Extent> extent, uint64_t length,
   region.access = access;
   region.protectionDomain = pd;
   region.shareable = true;
+  region.mappedHere = true;
   publish(index);
   return index;
 }
 
-uint32_t RegionTable::addForeign(uint8_t* memory, uint64_t length, uint32_t access, uint32_t pd) {
+uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool mappedHere) {
   std::lock_guard guard(mutex_);
   const uint32_t index = take();
   Region& region = regions_[index];
-  region.address = reinterpret_cast<uint64_t>(memory);
+  region.address = address;
   region.length = length;
   region.access = access;
   region.protectionDomain = pd;
   region.shareable = false;
+  region.mappedHere = mappedHere;
   region.key.store(index | region.generation << kRegionIndexBits);
   return index;
 }
 
 void RegionTable::publish(uint32_t index) {
   Region& region = regions_[index];
-  SharedRegion& shared = control_.region(index);
+  const uint32_t key = index | region.generation << kRegionIndexBits;
+  if (!control_) return region.key.store(key, std::memory_order_seq_cst);
+  SharedRegion& shared = control_->region(index);
   shared.access = region.access;
   shared.protectionDomain = region.protectionDomain;
   shared.arena = region.extent->arena->id;
@@ -71,7 +75,6 @@ void RegionTable::publish(uint32_t index) {
   shared.address = region.address;
   shared.length = region.length;
   shared.moving.store(0);
-  const uint32_t key = index | region.generation << kRegionIndexBits;
   region.key.store(key);
   shared.key.store(key, std::memory_order_seq_cst);
 }
@@ -110,7 +113,7 @@ Region* RegionTable::acquireRemote(uint32_t rkey, uint64_t address, uint64_t len
 
 void RegionTable::hide(uint32_t index) {
   regions_[index].revoked.store(true, std::memory_order_seq_cst);
-  control_.region(index).key.store(0, std::memory_order_seq_cst);
+  if (control_) control_->region(index).key.store(0, std::memory_order_seq_cst);
 }
 
 void RegionTable::retire(uint32_t index) {
@@ -145,7 +148,7 @@ bool RegionTable::contains(uint64_t address, uint64_t length) {
   std::lock_guard guard(mutex_);
   for (uint32_t i = 1; i <= highest_; ++i) {
     const Region& region = regions_[i];
-    if (region.key.load() == 0 || address < region.address) continue;
+    if (region.key.load() == 0 || !region.mappedHere || address < region.address) continue;
     if (length <= region.length && address - region.address <= region.length - length) return true;
   }
   return false;

@@ -22,17 +22,19 @@ struct Region {
   uint32_t protectionDomain = 0;
   uint32_t generation = 0;
   bool shareable = false;  // peers on this host can map it
+  bool mappedHere = true;  // false: memory of another device, which this process cannot touch
   std::atomic<bool> revoked{false};
   std::shared_ptr<Extent> extent;
 };
 
 class RegionTable {
  public:
-  explicit RegionTable(const ControlSegment& control);
+  // `control`: where peers look keys up; nullptr on devices whose hardware does that.
+  explicit RegionTable(const ControlSegment* control);
 
   // Both return the index. Throw Failure ERR_RDMC_DEVICE_LIMIT.
   uint32_t addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd);
-  uint32_t addForeign(uint8_t* memory, uint64_t length, uint32_t access, uint32_t pd);
+  uint32_t addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool mappedHere = true);
 
   Region& at(uint32_t index);  // throws ERR_RDMC_REGION_CLOSED
   // Marks one more outstanding request; nullptr when the key is not valid.
@@ -53,12 +55,14 @@ class RegionTable {
   // The region that holds this range, or nullptr; for copies by address.
   bool contains(uint64_t address, uint64_t length);
   uint32_t count(uint32_t pd);
-  SharedRegion& shared(uint32_t index) const { return control_.region(index); }
+  // Of a slot that was not removed, retired ones included.
+  uint32_t domainOf(uint32_t index) const { return regions_[index].protectionDomain; }
+  SharedRegion& shared(uint32_t index) const { return control_->region(index); }
 
  private:
   uint32_t take();
   void publish(uint32_t index);
-  const ControlSegment& control_;
+  const ControlSegment* control_;
   std::mutex mutex_;
   std::unique_ptr<Region[]> regions_;
   uint32_t hint_ = 1;

@@ -10,7 +10,7 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::vector<std::shared_ptr<SoftDevice>> devices;
+  std::vector<std::shared_ptr<Device>> devices;
 };
 
 // Never destroyed: other threads may still look here while the process exits.
@@ -21,13 +21,13 @@ Registry& registry() {
 
 }  // namespace
 
-int addDevice(std::shared_ptr<SoftDevice> device) {
+int addDevice(std::shared_ptr<Device> device) {
   std::lock_guard guard(registry().mutex);
   registry().devices.push_back(std::move(device));
   return int(registry().devices.size() - 1);
 }
 
-std::shared_ptr<SoftDevice> findDevice(int handle) {
+std::shared_ptr<Device> findDevice(int handle) {
   std::lock_guard guard(registry().mutex);
   auto& devices = registry().devices;
   if (handle < 0 || size_t(handle) >= devices.size() || !devices[size_t(handle)]) {
@@ -37,7 +37,7 @@ std::shared_ptr<SoftDevice> findDevice(int handle) {
 }
 
 void closeDevice(int handle) {
-  std::shared_ptr<SoftDevice> device;
+  std::shared_ptr<Device> device;
   {
     std::lock_guard guard(registry().mutex);
     auto& devices = registry().devices;

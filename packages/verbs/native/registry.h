@@ -2,13 +2,13 @@
 #pragma once
 #include <memory>
 
-#include "soft_device.h"
+#include "device.h"
 
 namespace rdmc {
 
-int addDevice(std::shared_ptr<SoftDevice> device);
+int addDevice(std::shared_ptr<Device> device);
 // Throws Failure ERR_RDMC_DEVICE_CLOSED.
-std::shared_ptr<SoftDevice> findDevice(int handle);
+std::shared_ptr<Device> findDevice(int handle);
 void closeDevice(int handle);
 
 }  // namespace rdmc

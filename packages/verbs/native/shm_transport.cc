@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "hex.h"
 #include "shm_socket.h"
 #include "shm_wire.h"
 
@@ -18,16 +19,6 @@ constexpr int kBacklog = 512;
 constexpr int64_t kAcceptPauseNs = 100'000'000;
 
 }  // namespace
-
-std::string hex(const DeviceId& id) {
-  static const char* digits = "0123456789abcdef";
-  std::string text;
-  for (uint8_t byte : id) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
 
 uint64_t peerToken(const DeviceId& device, uint32_t queuePair) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -47,7 +38,7 @@ ShmTransport::ShmTransport(SoftDevice& device) : device_(device) {
   }
 }
 
-std::string ShmTransport::socketName(const DeviceId& id) { return "rdmc-soft-" + hex(id); }
+std::string ShmTransport::socketName(const DeviceId& id) { return "rdmc-soft-" + toHex(id); }
 
 void ShmTransport::start() {
   device_.service().watch(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); });

@@ -78,6 +78,5 @@ class ShmTransport {
 };
 
 uint64_t peerToken(const DeviceId& device, uint32_t queuePair);
-std::string hex(const DeviceId& id);
 
 }  // namespace rdmc

@@ -39,7 +39,7 @@ SoftDevice::SoftDevice(SoftOptions options)
       hostId_(readHostId()),
       control_(ControlSegment::create(id_)),
       pool_(std::make_shared<ArenaPool>()),
-      regions_(control_),
+      regions_(&control_),
       pds_(1),
       qpPageTaken_(kMaxQps),
       qpGeneration_(kMaxQps) {
@@ -112,7 +112,7 @@ uint32_t SoftDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t acces
 }
 
 uint32_t SoftDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) {
-  return regions_.addForeign(memory, length, access, pd);
+  return regions_.addForeign(reinterpret_cast<uint64_t>(memory), length, access, pd);
 }
 
 void SoftDevice::revokeRegion(uint32_t index) {

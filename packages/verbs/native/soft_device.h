@@ -11,6 +11,7 @@
 #include "arena_pool.h"
 #include "completion_queue.h"
 #include "control_segment.h"
+#include "device.h"
 #include "queue_pair.h"
 #include "region_table.h"
 #include "service_thread.h"
@@ -35,58 +36,74 @@ struct QueuePairAddress {
   uint16_t tcpPort = 0;
 };
 
-// Called once, on any thread, with an error or without.
-using ConnectCallback = std::function<void(const struct Failure*)>;
-
 struct DeviceCounters {
   std::atomic<uint64_t> copiedBytes{0}, requests{0}, receives{0}, doorbells{0}, handedOver{0};
 };
 
-class SoftDevice {
+class SoftDevice final : public Device {
  public:
   explicit SoftDevice(SoftOptions options);
-  ~SoftDevice();
-  void close();
+  ~SoftDevice() override;
+  void close() override;
+  DeviceDescription describe() const override;
+  NamedNumbers counterValues() override;
 
   const DeviceId& id() const { return id_; }
   const SoftOptions& options() const { return options_; }
   const ControlSegment& control() const { return control_; }
-  RegionTable& regions() { return regions_; }
+  RegionTable& regions() override { return regions_; }
   ArenaPool& pool() { return *pool_; }
   ServiceThread& service() { return *service_; }
   bool sharedMemory() const { return options_.transport != "tcp"; }
   const std::string& hostId() const { return hostId_; }
   uint16_t tcpPort() const;
 
-  uint32_t createProtectionDomain();
-  void destroyProtectionDomain(uint32_t pd);
+  uint32_t createProtectionDomain() override;
+  void destroyProtectionDomain(uint32_t pd) override;
 
-  uint32_t allocateRegion(uint32_t pd, uint64_t length, uint32_t access);
-  uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access);
-  void revokeRegion(uint32_t index);
-  void closeRegion(uint32_t index);
+  uint32_t allocateRegion(uint32_t pd, uint64_t length, uint32_t access) override;
+  uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) override;
+  uint32_t remoteKey(uint32_t region) override;
+  bool remotelyReachable(uint32_t region) override;
+  void revokeRegion(uint32_t index) override;
+  void closeRegion(uint32_t index) override;
 
-  int createChannel();
+  int createChannel() override;
   std::shared_ptr<CompletionChannel> channel(int id);
-  void destroyChannel(int id);
+  std::shared_ptr<Channel> channelAt(int id) override { return channel(id); }
+  void destroyChannel(int id) override;
   uint32_t createCq(int channel);
   std::shared_ptr<CompletionQueue> cq(uint32_t index);
-  void destroyCq(uint32_t index);
+  uint32_t createCompletionQueue(uint32_t, int channel) override { return createCq(channel); }
+  std::shared_ptr<CompletionSource> completionSource(uint32_t index) override { return cq(index); }
+  void destroyCq(uint32_t index) override;
   uint32_t poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max);
+  uint32_t pollSource(CompletionSource& source, CompletionSlot* out, uint32_t max) override {
+    return poll(static_cast<CompletionQueue&>(source), out, max);
+  }
 
   uint32_t createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, uint32_t sendDepth, uint32_t receiveDepth,
                     bool signalAll);
+  uint32_t createQueuePair(const QueuePairParameters& parameters) override;
   std::shared_ptr<QueuePair> qp(uint32_t number);     // nullptr when there is none
   std::shared_ptr<QueuePair> qpAt(uint32_t number);   // throws ERR_RDMC_QUEUE_PAIR_CLOSED
   QueuePairAddress address(const QueuePair& qp) const;
   void connect(uint32_t number, const QueuePairAddress& remote, const ConnectParameters& parameters,
                ConnectCallback done);
-  void destroyQp(uint32_t number);
+  AddressFields addressOf(uint32_t number) override;
+  void connectTo(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
+                 ConnectCallback done) override;
+  QpState stateOf(uint32_t number) override { return qpAt(number)->state(); }
+  std::string transportOf(uint32_t number) override;
+  NamedNumbers attributesOf(uint32_t number) override;
+  bool dataInOrder(uint32_t number) override { return transportOf(number) == "shm"; }
+  void failQueuePair(uint32_t number) override { qpAt(number)->fail(kFlushed); }
+  void destroyQp(uint32_t number) override;
   // The page of a destroyed queue pair has no user left.
   void freeQpIndex(uint32_t index);
 
   // Posts a batch; writes each slot's result. Returns how many were refused.
-  uint32_t post(WorkRequestSlot* slots, uint32_t count);
+  uint32_t post(WorkRequestSlot* slots, uint32_t count) override;
 
   // For wires and transports.
   void handOver(const std::shared_ptr<QueuePair>& qp);

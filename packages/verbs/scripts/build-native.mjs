@@ -2,7 +2,7 @@
 // Builds the native addon in native/. Also published as `rdmc-verbs-build`, for platforms without a
 // prebuilt package. Does nothing outside Linux, where the pure packages still work.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +40,25 @@ function headers() {
   return existsSync(join(prefix, 'include', 'node', 'node_api.h')) ? ['--nodedir', prefix] : [];
 }
 
+/**
+ * Whether libibverbs' header is there decides whether the addon has RDMA devices. Make does not notice that it has come
+ * or gone, so what was built otherwise is built anew.
+ */
+function startAnewIfHeaderChanged() {
+  const compiler = process.env.CXX ?? (has('g++') ? 'g++' : 'clang++');
+  const input = '#include <infiniband/verbs.h>\n';
+  const found = spawnSync(compiler, ['-E', '-x', 'c++', '-'], { input, stdio: ['pipe', 'ignore', 'ignore'] });
+  const now = found.status === 0 ? 'with libibverbs' : 'without libibverbs';
+  const build = join(native, 'build');
+  const stamp = join(build, 'built');
+  if (existsSync(build) && !(existsSync(stamp) && readFileSync(stamp, 'utf8') === now)) {
+    rmSync(build, { recursive: true });
+  }
+  mkdirSync(build, { recursive: true });
+  writeFileSync(stamp, now);
+}
+
+startAnewIfHeaderChanged();
 const [command, ...first] = nodeGyp();
 const configured = existsSync(join(native, 'build', 'Makefile'));
 const steps = configured ? [['build']] : [['configure'], ['build']];

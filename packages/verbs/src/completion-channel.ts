@@ -16,15 +16,20 @@ export class CompletionChannel {
     readonly handle: number,
   ) {}
 
-  /** The descriptor that becomes readable; for event loops other than Node's. */
+  /** The descriptor that becomes readable; for event loops other than Node's, which then call `drain`. */
   get fd(): number {
     return native().channelFd(this.device.handle, this.handle);
+  }
+
+  /** Takes the events that are there, so that `fd` is not readable any more; `onEvent` does so itself. */
+  drain(): void {
+    native().channelDrain(this.device.handle, this.handle);
   }
 
   /** Calls `listener` on this thread at every event; one listener, a new one replaces it. */
   onEvent(listener: () => void): void {
     this.#watcher?.close();
-    this.#watcher = new FdWatcher(this.fd, listener);
+    this.#watcher = FdWatcher.ofChannel(this.device.handle, this.handle, listener);
   }
 
   /** Whether waiting for events keeps the process alive (it does by default). */

@@ -94,12 +94,15 @@ export const Status = {
   LOCAL_QP_OPERATION_ERROR: 2,
   LOCAL_PROTECTION_ERROR: 4,
   WORK_REQUEST_FLUSHED: 5,
+  BAD_RESPONSE: 7,
+  LOCAL_ACCESS_ERROR: 8,
   REMOTE_INVALID_REQUEST: 9,
   REMOTE_ACCESS_ERROR: 10,
   REMOTE_OPERATION_ERROR: 11,
   RETRY_EXCEEDED: 12,
   RNR_RETRY_EXCEEDED: 13,
   FATAL: 19,
+  RESPONSE_TIMEOUT: 20,
   GENERAL_ERROR: 21,
 } as const;
 export type StatusName = keyof typeof Status;
@@ -110,6 +113,7 @@ export const Access = {
   REMOTE_WRITE: 2,
   REMOTE_READ: 4,
   REMOTE_ATOMIC: 8,
+  RELAXED_ORDERING: 1_048_576,
 } as const;
 
 /** Queue pair states, numbered as in `enum ibv_qp_state`. */
@@ -131,4 +135,7 @@ export const PostResult = {
   NOT_SHAREABLE: 10,
   ACCESS_DENIED: 11,
   MESSAGE_TOO_LONG: 12,
+  DEVICE_REFUSED: 13,
+  DEVICE_REMOVED: 14,
+  UNSUPPORTED_OPERATION: 15,
 } as const;

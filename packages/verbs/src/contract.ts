@@ -1,9 +1,10 @@
 /**
- * What the layers above may rely on, whichever device is behind it. Types only:
- * `soft` implements it in native code, and libibverbs fits behind the same shape.
+ * What the layers above may rely on, whichever device is behind it. Types only: `soft` and RDMA devices
+ * (libibverbs) implement it in native code.
  */
 import type { CompletionOpcodeName, OpcodeName, QueuePairStateName, StatusName } from './constants.js';
 
+/** How the soft device reaches its peers; RDMA devices have `roce` or `infiniband`. */
 export type Transport = 'auto' | 'shm' | 'tcp';
 
 /** Limits and abilities of an open device; lengths in bytes, depths in entries. */
@@ -22,6 +23,10 @@ export interface DeviceAttributes {
   /** Memory from `register` may be the target of other processes. */
   readonly registeredMemoryIsRemote: boolean;
   readonly sharedReceiveQueues: boolean;
+  /** COMPARE_AND_SWAP and FETCH_AND_ADD. */
+  readonly atomics: boolean;
+  /** `registerDmabuf`. */
+  readonly dmabuf: boolean;
 }
 
 export interface ScatterGatherEntry {
@@ -88,6 +93,14 @@ export interface QueuePairOptions {
   readonly receiveDepth?: number;
   /** Complete every send request with a completion, signalled or not (default false). */
   readonly signalAll?: boolean;
+  /** Receives come from this queue instead of one of the queue pair's own; `receiveDepth` is without meaning then. */
+  readonly sharedReceiveQueue?: { readonly number: number };
+}
+
+/** A queue pair's attributes as its device gives them; which there are depends on the device. */
+export interface QueuePairAttributes {
+  readonly state: QueuePairStateName;
+  readonly [name: string]: number | string;
 }
 
 export interface ConnectOptions {

@@ -1,6 +1,9 @@
+import { chooseDevice, type DeviceChoice } from './choose.js';
 import { CompletionChannel } from './completion-channel.js';
 import { CompletionQueue } from './completion-queue.js';
 import type { DeviceAttributes, Transport } from './contract.js';
+import { type DeviceEvent, DeviceEventListener } from './device-events.js';
+import { readEnvironment } from './environment.js';
 import { VerbsError } from './errors.js';
 import { native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
@@ -8,31 +11,23 @@ import { ProtectionDomain } from './protection-domain.js';
 import { SubmissionQueue } from './submission-queue.js';
 
 export interface OpenDeviceOptions {
-  /** 'auto' (default; the environment variable RDMC_DEVICE replaces it) or 'soft'. */
+  /**
+   * 'auto' (default; the environment variable RDMC_DEVICE replaces it): an RDMA device where one is usable, else
+   * the soft device. 'soft', 'ibverbs' (any RDMA device), or the name of one, such as 'mlx5_0'.
+   */
   readonly device?: string;
+  /** Port of an RDMA device, from 1 (default: RDMC_PORT, else the first active one). */
+  readonly port?: number;
+  /** Address of that port (default: RDMC_GID_INDEX, else RoCE v2 over IPv4, over IPv6, over link-local IPv6). */
+  readonly gidIndex?: number;
+  /** Longest packet of an RDMA device: 256, 512, 1024, 2048 or 4096 bytes (default: what both ports carry). */
+  readonly pathMtuBytes?: number;
   /** How the soft device reaches its peers: 'shm' on one host, 'tcp' between hosts, 'auto' (default) decides per peer. */
   readonly transport?: Transport;
   /** Address the soft device's TCP side listens on (default 127.0.0.1, any free port). */
   readonly listen?: { readonly host: string; readonly port?: number };
-  /** Secret all peers share, at least 16 bytes; admits their TCP connections by challenge. */
+  /** Secret all peers of the soft device share, at least 16 bytes; admits their TCP connections by challenge. */
   readonly key?: Uint8Array;
-}
-
-/** How `auto` chose, for logs and `rdmc devices`. */
-export interface DeviceChoice {
-  readonly device: string;
-  readonly reason: string;
-}
-
-/** What `openDevice` would open. */
-export function chooseDevice(requested = 'auto', environment = process.env.RDMC_DEVICE): DeviceChoice {
-  const wanted = requested === 'auto' && environment ? environment : requested;
-  const origin = wanted === requested ? 'asked for' : 'RDMC_DEVICE asks for it';
-  if (wanted === 'soft') return { device: 'soft', reason: origin };
-  if (wanted === 'auto') {
-    return { device: 'soft', reason: 'the only kind of device this version drives' };
-  }
-  throw new VerbsError('ERR_RDMC_UNKNOWN_DEVICE', `No device '${wanted}'; known are: soft, auto`);
 }
 
 /**
@@ -42,7 +37,10 @@ export function chooseDevice(requested = 'auto', environment = process.env.RDMC_
 export class Device {
   readonly kind: string;
   readonly name: string;
-  readonly transport: Transport;
+  /** Of the soft device how it was told to reach peers; of an RDMA device 'roce' or 'infiniband'. */
+  readonly transport: Transport | 'roce' | 'infiniband';
+  /** More about an RDMA device, for logs: library, port, GID, MTU. */
+  readonly details: Readonly<Record<string, string>>;
   readonly attributes: DeviceAttributes;
   #closed = false;
 
@@ -55,7 +53,8 @@ export class Device {
     const info = native().deviceInfo(handle);
     this.kind = info.kind;
     this.name = info.name;
-    this.transport = info.transport as Transport;
+    this.transport = info.transport as Device['transport'];
+    this.details = info.details;
     this.attributes = info.attributes as unknown as DeviceAttributes;
   }
 
@@ -91,6 +90,15 @@ export class Device {
     return new SubmissionQueue(this);
   }
 
+  /**
+   * Calls `listener` on this thread at every asynchronous event of the device: a port that goes down, a queue pair
+   * that fails, the device's removal. Does not keep the process alive. The soft device has no such events.
+   */
+  onEvent(listener: (event: DeviceEvent) => void): DeviceEventListener {
+    this.#check();
+    return new DeviceEventListener(this, listener);
+  }
+
   /** Copies between two ranges of registered memory of this device, by address. */
   copy(toAddress: number, fromAddress: number, lengthBytes: number): void {
     native().copy(this.handle, toAddress, fromAddress, lengthBytes);
@@ -119,35 +127,66 @@ export class Device {
   }
 }
 
-/**
- * Opens a device.
- * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE, ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING, ERR_RDMC_SYSTEM
- */
-export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
-  onlyKnownOptions('openDevice', options, ['device', 'transport', 'listen', 'key']);
-  const choice = chooseDevice(options.device);
-  const transport = options.transport ?? 'auto';
+const PATH_MTUS = [256, 512, 1024, 2048, 4096];
+const KNOWN_OPTIONS = ['device', 'port', 'gidIndex', 'pathMtuBytes', 'transport', 'listen', 'key'];
+
+function checkOptions(options: OpenDeviceOptions): void {
+  onlyKnownOptions('openDevice', options, KNOWN_OPTIONS);
+  const { transport = 'auto', key, pathMtuBytes } = options;
   if (!['auto', 'shm', 'tcp'].includes(transport)) {
     throw new VerbsError(
       'ERR_RDMC_INVALID_OPTION',
       `openDevice: transport must be auto, shm or tcp, not ${transport}`,
     );
   }
-  if (options.key !== undefined && !(options.key instanceof Uint8Array)) {
-    throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'openDevice: key must be a Uint8Array');
-  }
-  if (options.key !== undefined && options.key.byteLength < 16) {
+  if (pathMtuBytes !== undefined && !PATH_MTUS.includes(pathMtuBytes)) {
     throw new VerbsError(
-      'ERR_RDMC_WEAK_KEY',
-      `openDevice: key must have at least 16 bytes, not ${options.key.byteLength}`,
+      'ERR_RDMC_INVALID_OPTION',
+      `openDevice: pathMtuBytes must be one of ${PATH_MTUS.join(', ')}, not ${pathMtuBytes}`,
     );
   }
-  const handle = native().softOpen({
-    transport,
+  if (key !== undefined && !(key instanceof Uint8Array)) {
+    throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'openDevice: key must be a Uint8Array');
+  }
+  if (key !== undefined && key.byteLength < 16) {
+    throw new VerbsError(
+      'ERR_RDMC_WEAK_KEY',
+      `openDevice: key must have at least 16 bytes, not ${key.byteLength}`,
+    );
+  }
+  if (options.port !== undefined) integerOption('openDevice', 'port', options.port, 1, 255);
+  if (options.gidIndex !== undefined) integerOption('openDevice', 'gidIndex', options.gidIndex, 0, 65_535);
+}
+
+function openSoft(options: OpenDeviceOptions): number {
+  return native().softOpen({
+    transport: options.transport ?? 'auto',
     host: options.listen?.host ?? '127.0.0.1',
     port: integerOption('openDevice', 'listen.port', options.listen?.port ?? 0, 0, 65_535),
     key: options.key,
   });
+}
+
+function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {
+  return native().ibverbsOpen({
+    library: readEnvironment().library,
+    device: choice.device,
+    port: choice.port!,
+    gidIndex: choice.gidIndex!,
+    pathMtuBytes: options.pathMtuBytes ?? 0,
+  });
+}
+
+/**
+ * Opens a device. Logs nothing: `device.choice` says what was chosen and why.
+ * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE, ERR_RDMC_NO_DEVICE, ERR_RDMC_PORT_DOWN, ERR_RDMC_UNKNOWN_PORT,
+ *   ERR_RDMC_GID_INDEX, ERR_RDMC_PATH_MTU, ERR_RDMC_PERMISSION, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD,
+ *   ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_INVALID_OPTION, ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING, ERR_RDMC_SYSTEM
+ */
+export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  checkOptions(options);
+  const choice = chooseDevice(options);
+  const handle = choice.kind === 'soft' ? openSoft(options) : openIbverbs(options, choice);
   return new Device(handle, choice, true);
 }
 
@@ -155,10 +194,10 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
  * Opens in this thread a device that another thread of this process opened; its owner closes it. `choice` is how
  * that thread came to it, where this one wants to know.
  */
-export function attachDevice(
-  handle: number,
-  choice: DeviceChoice = { device: 'soft', reason: 'opened by another thread' },
-): Device {
-  native().deviceAttach(handle);
-  return new Device(handle, choice, false);
+export function attachDevice(handle: number, choice?: DeviceChoice): Device {
+  const addon = native();
+  addon.deviceAttach(handle);
+  const { kind, name } = addon.deviceInfo(handle);
+  const unknown = { device: name, kind: kind as DeviceChoice['kind'], reason: 'opened by another thread' };
+  return new Device(handle, choice ?? unknown, false);
 }

@@ -5,8 +5,16 @@ export class FdWatcher {
   readonly #handle: number;
   #closed = false;
 
-  constructor(fd: number, listener: () => void) {
-    this.#handle = native().fdWatch(fd, listener);
+  constructor(fd: number, listener: () => void);
+  /** @internal */
+  constructor(watch: () => number);
+  constructor(fd: number | (() => number), listener?: () => void) {
+    this.#handle = typeof fd === 'number' ? native().fdWatch(fd, listener!) : fd();
+  }
+
+  /** Watches a completion channel, whose events are taken as its device wants it. @internal */
+  static ofChannel(device: number, channel: number, listener: () => void): FdWatcher {
+    return new FdWatcher(() => native().channelWatch(device, channel, listener));
   }
 
   /** Whether this watcher keeps the event loop alive (true at first). */

@@ -1,18 +1,27 @@
+export { chooseDevice, chooseGid, type DeviceChoice, type DeviceWish, deviceProblem } from './choose.js';
 export { CompletionChannel } from './completion-channel.js';
 export { CompletionQueue, statusName } from './completion-queue.js';
 export * from './constants.js';
 export type * from './contract.js';
 export {
   attachDevice,
-  chooseDevice,
   Device,
-  type DeviceChoice,
   type OpenDeviceOptions,
   openDevice,
 } from './device.js';
+export { type DeviceEvent, DeviceEventListener } from './device-events.js';
 export { PostError, VerbsError } from './errors.js';
 export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';
 export { type AccessOptions, attachProtectionDomain, ProtectionDomain } from './protection-domain.js';
 export { QueuePair } from './queue-pair.js';
+export { SharedReceiveQueue } from './shared-receive-queue.js';
 export { SubmissionQueue } from './submission-queue.js';
+export {
+  type DeviceSurvey,
+  type GidType,
+  type SurveyedDevice,
+  type SurveyedGid,
+  type SurveyedPort,
+  surveyRdmaDevices,
+} from './survey.js';

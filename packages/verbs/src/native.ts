@@ -1,13 +1,30 @@
 /** The native addon as TypeScript sees it. Nothing above this file calls it directly. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import type { DeviceEvent } from './device-events.js';
 import { VerbsError } from './errors.js';
+import type { SurveyedDevice } from './survey.js';
 
 /** Handles are process-wide: any thread that loads the addon may use them. */
 export interface NativeBinding {
   readonly constants: Record<string, Record<string, number>>;
   /** Throws an error with `code`, and `errno` and `syscall` where the kernel refused. */
   softOpen(options: { transport: string; host: string; port: number; key: Uint8Array | undefined }): number;
+  /** Throws ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD. */
+  ibverbsSurvey(library: string): { library: string; devices: SurveyedDevice[] };
+  ibverbsOpen(options: {
+    library: string;
+    device: string;
+    port: number;
+    gidIndex: number;
+    /** 0: as large as the port carries. */
+    pathMtuBytes: number;
+  }): number;
+  /** One more listener to the device's asynchronous events; its eventfd is readable when `eventsTake` has some. */
+  eventsSubscribe(device: number): number;
+  eventsFd(device: number, subscription: number): number;
+  eventsTake(device: number, subscription: number): DeviceEvent[];
+  eventsUnsubscribe(device: number, subscription: number): void;
   deviceAttach(device: number): void;
   deviceInfo(device: number): {
     kind: string;
@@ -15,6 +32,7 @@ export interface NativeBinding {
     transport: string;
     port: number;
     attributes: Record<string, number | boolean>;
+    details: Record<string, string>;
   };
   deviceClose(device: number): void;
   deviceCounters(device: number): Record<string, number>;
@@ -25,6 +43,15 @@ export interface NativeBinding {
   /** Resolves to the region's handle once its pages are faulted in. */
   regionAllocate(device: number, pd: number, lengthBytes: number, access: number): Promise<number>;
   regionRegister(device: number, pd: number, view: Uint8Array, access: number): number;
+  /** The descriptor stays the caller's. */
+  regionRegisterDmabuf(
+    device: number,
+    pd: number,
+    fd: number,
+    offset: number,
+    lengthBytes: number,
+    access: number,
+  ): number;
   regionInfo(
     device: number,
     region: number,
@@ -42,6 +69,7 @@ export interface NativeBinding {
 
   channelCreate(device: number): number;
   channelFd(device: number, channel: number): number;
+  channelDrain(device: number, channel: number): void;
   channelDestroy(device: number, channel: number): void;
 
   completionQueueCreate(device: number, depth: number, channel: number): number;
@@ -49,6 +77,9 @@ export interface NativeBinding {
   /** Returns a function without arguments that fills `batch` and returns how many completions it wrote. */
   completionQueuePoller(device: number, cq: number, batch: Uint8Array): () => number;
   completionQueueArm(device: number, cq: number, solicitedOnly: boolean): void;
+
+  sharedReceiveQueueCreate(device: number, pd: number, depth: number): number;
+  sharedReceiveQueueDestroy(device: number, queue: number): void;
 
   queuePairCreate(
     device: number,
@@ -58,6 +89,7 @@ export interface NativeBinding {
     sendDepth: number,
     recvDepth: number,
     signalAll: boolean,
+    sharedReceiveQueue: number,
   ): number;
   queuePairAddress(device: number, qp: number): Record<string, string | number | null>;
   queuePairConnect(
@@ -70,6 +102,8 @@ export interface NativeBinding {
   ): Promise<void>;
   queuePairState(device: number, qp: number): number;
   queuePairTransport(device: number, qp: number): string;
+  queuePairAttributes(device: number, qp: number): Record<string, number>;
+  queuePairDataInOrder(device: number, qp: number): boolean;
   /** Moves to the error state: a barrier. What was posted completes as flushed. */
   queuePairError(device: number, qp: number): void;
   queuePairDestroy(device: number, qp: number): void;
@@ -86,6 +120,8 @@ export interface NativeBinding {
   fdClose(fd: number): void;
   /** Calls back on this thread's event loop when fd is readable; the eventfd is drained first. */
   fdWatch(fd: number, callback: () => void): number;
+  /** As `fdWatch`, for a completion channel: its events are taken and acknowledged first. */
+  channelWatch(device: number, channel: number, callback: () => void): number;
   fdUnwatch(watcher: number): void;
   fdRef(watcher: number, keepsLoopAlive: boolean): void;
 

@@ -6,6 +6,7 @@ import { MemoryRegion } from './memory-region.js';
 import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 import { QueuePair } from './queue-pair.js';
+import { SharedReceiveQueue } from './shared-receive-queue.js';
 
 /** Names of access rights; LOCAL_WRITE is implied by any of the remote ones. */
 export interface AccessOptions {
@@ -15,15 +16,22 @@ export interface AccessOptions {
   readonly remoteRead?: boolean;
   /** Peers may compare-and-swap and fetch-and-add (default false). */
   readonly remoteAtomic?: boolean;
+  /**
+   * The device may place bytes in any order (default false). Faster on some machines; then neither the order
+   * of a WRITE's bytes nor that of WRITEs among each other can be relied on until a completion tells of them.
+   * Devices that do not know it leave it out.
+   */
+  readonly relaxedOrdering?: boolean;
 }
 
 function accessBits(where: string, access: AccessOptions = {}): number {
-  onlyKnownOptions(where, access, ['remoteWrite', 'remoteRead', 'remoteAtomic']);
+  onlyKnownOptions(where, access, ['remoteWrite', 'remoteRead', 'remoteAtomic', 'relaxedOrdering']);
   return (
     Access.LOCAL_WRITE |
     (access.remoteWrite ? Access.REMOTE_WRITE : 0) |
     (access.remoteRead ? Access.REMOTE_READ : 0) |
-    (access.remoteAtomic ? Access.REMOTE_ATOMIC : 0)
+    (access.remoteAtomic ? Access.REMOTE_ATOMIC : 0) |
+    (access.relaxedOrdering ? Access.RELAXED_ORDERING : 0)
   );
 }
 
@@ -71,6 +79,39 @@ export class ProtectionDomain {
     return new MemoryRegion(this.device, handle, view);
   }
 
+  /**
+   * Registers memory of another device, such as a GPU, by its dma-buf (ibv_reg_dmabuf_mr). It is addressed by the
+   * offset within the dma-buf, and this process has no view of it. The descriptor may be closed afterwards.
+   * @throws VerbsError ERR_RDMC_UNSUPPORTED where device, driver or library cannot
+   */
+  registerDmabuf(
+    dmabuf: { readonly fd: number; readonly lengthBytes: number; readonly offset?: number },
+    access?: AccessOptions,
+  ): MemoryRegion {
+    onlyKnownOptions('registerDmabuf', dmabuf, ['fd', 'lengthBytes', 'offset']);
+    const { MAX_SAFE_INTEGER } = Number;
+    const handle = native().regionRegisterDmabuf(
+      this.device.handle,
+      this.handle,
+      integerOption('registerDmabuf', 'fd', dmabuf.fd, 0, 0x7fff_ffff),
+      integerOption('registerDmabuf', 'offset', dmabuf.offset ?? 0, 0, MAX_SAFE_INTEGER),
+      integerOption('registerDmabuf', 'lengthBytes', dmabuf.lengthBytes, 1, MAX_SAFE_INTEGER),
+      accessBits('registerDmabuf', access),
+    );
+    return new MemoryRegion(this.device, handle);
+  }
+
+  /**
+   * Receives that many queue pairs share.
+   * @throws VerbsError ERR_RDMC_UNSUPPORTED, ERR_RDMC_DEVICE_LIMIT, ERR_RDMC_INVALID_OPTION
+   */
+  createSharedReceiveQueue(options: { depth?: number } = {}): SharedReceiveQueue {
+    onlyKnownOptions('createSharedReceiveQueue', options, ['depth']);
+    const depth = integerOption('createSharedReceiveQueue', 'depth', options.depth ?? 256, 1, 1_048_576);
+    const number = native().sharedReceiveQueueCreate(this.device.handle, this.handle, depth);
+    return new SharedReceiveQueue(this.device, number, depth);
+  }
+
   /** @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_DEVICE_LIMIT */
   createQueuePair(options: QueuePairOptions): QueuePair {
     onlyKnownOptions('createQueuePair', options, [
@@ -79,6 +120,7 @@ export class ProtectionDomain {
       'sendDepth',
       'receiveDepth',
       'signalAll',
+      'sharedReceiveQueue',
     ]);
     const limits = this.device.attributes;
     const handle = native().queuePairCreate(
@@ -89,6 +131,7 @@ export class ProtectionDomain {
       integerOption('createQueuePair', 'sendDepth', options.sendDepth ?? 64, 1, limits.maxSendDepth),
       integerOption('createQueuePair', 'receiveDepth', options.receiveDepth ?? 64, 1, limits.maxReceiveDepth),
       options.signalAll ?? false,
+      options.sharedReceiveQueue?.number ?? 0,
     );
     return new QueuePair(this.device, handle);
   }

@@ -1,5 +1,11 @@
 import { Layout, Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
-import type { ConnectOptions, QueuePairAddress, ReceiveWorkRequest, SendWorkRequest } from './contract.js';
+import type {
+  ConnectOptions,
+  QueuePairAddress,
+  QueuePairAttributes,
+  ReceiveWorkRequest,
+  SendWorkRequest,
+} from './contract.js';
 import type { Device } from './device.js';
 import { PostError, VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
@@ -12,8 +18,8 @@ const STATE_NAMES = new Map<number, QueuePairStateName>(
 const LOW_32 = 0xffff_ffffn;
 const batches = new WeakMap<Device, SubmissionQueue>();
 
-/** One batch per device and thread serves the convenient calls. */
-function batchOf(device: Device): SubmissionQueue {
+/** One batch per device and thread serves the convenient calls. @internal */
+export function batchOf(device: Device): SubmissionQueue {
   let batch = batches.get(device);
   if (!batch) {
     batch = device.createSubmissionQueue();
@@ -22,8 +28,8 @@ function batchOf(device: Device): SubmissionQueue {
   return batch;
 }
 
-/** Posts the batch, whose first request is the `first`th of its call. */
-function flushFrom(batch: SubmissionQueue, first: number): void {
+/** Posts the batch, whose first request is the `first`th of its call. @internal */
+export function flushFrom(batch: SubmissionQueue, first: number): void {
   try {
     batch.flush();
   } catch (error) {
@@ -55,7 +61,7 @@ export class QueuePair {
     return STATE_NAMES.get(native().queuePairState(this.device.handle, this.number)) ?? 'ERROR';
   }
 
-  /** 'shm' or 'tcp' once connected on the soft device, else ''. */
+  /** Once connected: 'shm' or 'tcp' on the soft device, 'roce' or 'infiniband' on an RDMA device; before, ''. */
   get transport(): string {
     return native().queuePairTransport(this.device.handle, this.number);
   }
@@ -95,6 +101,24 @@ export class QueuePair {
       batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
       for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
     });
+  }
+
+  /**
+   * What the device knows about this queue pair, read from it now: state, depths, retries, and on RDMA devices
+   * path MTU, packet numbers and the peer's number (ibv_query_qp).
+   * @throws VerbsError ERR_RDMC_QUEUE_PAIR_CLOSED
+   */
+  queryAttributes(): QueuePairAttributes {
+    const { state, ...rest } = native().queuePairAttributes(this.device.handle, this.number);
+    return { ...rest, state: STATE_NAMES.get(state!) ?? 'ERROR' };
+  }
+
+  /**
+   * Whether a WRITE through this queue pair places its bytes in increasing address order
+   * (ibv_query_qp_data_in_order; false where the library is too old to know).
+   */
+  queryDataInOrder(): boolean {
+    return native().queuePairDataInOrder(this.device.handle, this.number);
   }
 
   /**

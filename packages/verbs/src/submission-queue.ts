@@ -141,7 +141,7 @@ const REASONS: Record<number, readonly [string, string]> = {
   ],
   [PostResult.TOO_MANY_SGES]: [
     'ERR_RDMC_TOO_MANY_SGES',
-    `more than ${Layout.MAX_SGE} scatter/gather entries`,
+    'more scatter/gather entries than `attributes.maxSge`',
   ],
   [PostResult.INVALID_LKEY]: [
     'ERR_RDMC_INVALID_LKEY',
@@ -150,7 +150,7 @@ const REASONS: Record<number, readonly [string, string]> = {
   [PostResult.OUT_OF_BOUNDS]: ['ERR_RDMC_OUT_OF_BOUNDS', 'an entry reaches beyond its region'],
   [PostResult.INLINE_TOO_LONG]: [
     'ERR_RDMC_INLINE_TOO_LONG',
-    `more than ${Layout.MAX_INLINE_BYTES} inline bytes`,
+    'more inline bytes than `attributes.maxInlineBytes`',
   ],
   [PostResult.UNKNOWN_OPCODE]: ['ERR_RDMC_UNKNOWN_OPCODE', 'the operation does not exist'],
   [PostResult.MISALIGNED_ATOMIC]: ['ERR_RDMC_MISALIGNED_ATOMIC', 'atomics work on 8 aligned bytes'],
@@ -159,7 +159,13 @@ const REASONS: Record<number, readonly [string, string]> = {
     'peers cannot map memory given to register(); receive into memory from allocate()',
   ],
   [PostResult.ACCESS_DENIED]: ['ERR_RDMC_ACCESS_DENIED', 'the region does not allow this use'],
-  [PostResult.MESSAGE_TOO_LONG]: ['ERR_RDMC_MESSAGE_TOO_LONG', 'a message holds less than 2^31 bytes'],
+  [PostResult.DEVICE_REFUSED]: ['ERR_RDMC_POST_FAILED', 'the device’s driver refused it'],
+  [PostResult.DEVICE_REMOVED]: ['ERR_RDMC_DEVICE_REMOVED', 'the device is gone: close it'],
+  [PostResult.UNSUPPORTED_OPERATION]: ['ERR_RDMC_UNSUPPORTED', 'the device has no such operation'],
+  [PostResult.MESSAGE_TOO_LONG]: [
+    'ERR_RDMC_MESSAGE_TOO_LONG',
+    'a message holds at most `attributes.maxMessageBytes`',
+  ],
 };
 
 /** The error for a refusal code of the device. */

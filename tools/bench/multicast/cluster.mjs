@@ -24,18 +24,26 @@ export class Cluster {
   #children = [];
   #waiting = [];
 
-  /** Starts `n` processes that join one mesh; `allocateBytes` of memory each, faulted in and filled. */
-  static async start(n, { windowMs = 50, transport = 'shm', allocateBytes = 0 } = {}) {
+  /** Starts `n` processes that join one mesh; `allocateBytes` of memory each, faulted in and filled;
+   * on the soft device, or on the RDMA devices whose names are given. */
+  static async start(
+    n,
+    { windowMs = 50, transport = 'shm', allocateBytes = 0, devices, silenceTimeoutMs } = {},
+  ) {
     const cluster = new Cluster();
     const ports = await freePorts(n);
     const members = ports.map((port, id) => ({ id, host: '127.0.0.1', port }));
     for (let id = 0; id < n; id += 1) {
-      const child = fork(MEMBER);
+      const child = fork(MEMBER, { serialization: 'advanced' });
       child.on('message', (message) => cluster.#heard(id, message));
       child.on('exit', (code) => cluster.#heard(id, { failed: `exit ${code}`, exited: true }));
       cluster.#children.push(child);
     }
-    await cluster.#all((id) => ({ action: 'join', id, members, windowMs, transport, allocateBytes }));
+    const device = (id) => (devices ? { device: devices[id] } : { device: 'soft', transport });
+    await cluster.#all((id) => ({
+      action: 'join',
+      ...{ id, members, windowMs, silenceTimeoutMs, device: device(id), allocateBytes },
+    }));
     return cluster;
   }
 

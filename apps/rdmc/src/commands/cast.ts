@@ -202,7 +202,7 @@ function addTuningOptions(command: Command): Command {
       '--connect-timeout <time>',
       'how long a receiver may take to answer (default: 10s; with --ssh 30s to start)',
     )
-    .option('--device <name>', 'auto or soft', 'auto')
+    .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at all receivers', 'auto')
     .option(
       '--advertise <address>',

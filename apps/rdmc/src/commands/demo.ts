@@ -43,7 +43,7 @@ export function addDemoCommand(program: Command, session: Session): void {
     .option('-s, --size <size>', "send that many bytes: the file's content, cut or repeated")
     .option('-a, --algorithm <name>', 'all, or the only one to use', 'all')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
-    .option('--device <name>', 'auto or soft', 'auto')
+    .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp', 'auto')
     .option('--keep', 'keep the received files')
     .option('--json', 'JSON lines: one event each')

@@ -20,13 +20,14 @@ async function runDevices({ json }: z.output<typeof schema>, session: Session): 
 export function addDevicesCommand(program: Command, session: Session): void {
   const command = program
     .command('devices')
-    .description('List devices, what they reach, their limits, and which one `auto` takes.')
+    .description('List devices, ports, addresses, limits, and which one `auto` takes.')
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runDevices(parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
       'Ends with 1 when no device is usable; rdmc doctor then says what to do.',
-      'RDMC_DEVICE in the environment replaces `auto` everywhere.',
+      'RDMC_DEVICE, RDMC_PORT and RDMC_GID_INDEX in the environment say what `auto` takes, everywhere.',
+      'RDMC_IBVERBS_LIBRARY names another libibverbs.',
     ],
     examples: [
       ['rdmc devices', 'for people'],

@@ -70,7 +70,7 @@ export function addReceiveCommand(program: Command, session: Session): void {
       'ports for the data of casts, two for each at a time (default: any)',
     );
   addKeyOptions(command)
-    .option('--device <name>', 'auto or soft', 'auto')
+    .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at the sender', 'auto')
     .option('-v, --verbose', 'also what is chosen and noticed, and why')
     .option('-q, --quiet', 'nothing but what went wrong')

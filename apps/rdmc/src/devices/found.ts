@@ -2,15 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const INFINIBAND_CLASS = '/sys/class/infiniband';
-const LIBRARY_FOLDERS = [
-  '/usr/lib/x86_64-linux-gnu',
-  '/usr/lib/aarch64-linux-gnu',
-  '/usr/lib64',
-  '/usr/lib',
-  '/usr/local/lib',
-];
+const DEVICE_FILES = '/dev/infiniband';
 
-/** An RDMA device of this machine that this version only reports. */
+/** An RDMA device as the kernel knows it, whether or not libibverbs can use it. */
 export interface FoundDevice {
   readonly name: string;
   /** `InfiniBand`, `Ethernet` (RoCE), …, or `unknown`. */
@@ -42,11 +36,7 @@ export function findKernelDevices(folder = INFINIBAND_CLASS): FoundDevice[] {
   });
 }
 
-/** Path of libibverbs, if it is in one of the usual folders. */
-export function findVerbsLibrary(): string | undefined {
-  for (const folder of LIBRARY_FOLDERS) {
-    const name = entries(folder).find((entry) => entry.startsWith('libibverbs.so'));
-    if (name) return join(folder, name);
-  }
-  return undefined;
+/** Whether the kernel offers files through which programs reach devices. */
+export function hasVerbsFiles(folder = DEVICE_FILES): boolean {
+  return entries(folder).some((name) => name.startsWith('uverbs'));
 }

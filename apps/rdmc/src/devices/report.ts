@@ -1,7 +1,7 @@
 import type { Palette } from '../ui/palette.js';
 import { textTable } from '../ui/text-table.js';
 import { formatBytes, formatCount } from '../ui/units.js';
-import type { DevicesDocument } from './survey.js';
+import type { DeviceEntry, DevicesDocument, PortEntry } from './survey.js';
 
 /** Limits worth a line, in the order of the list. */
 const LIMITS: readonly (readonly [key: string, title: string, format: (value: number) => string])[] = [
@@ -15,7 +15,7 @@ const LIMITS: readonly (readonly [key: string, title: string, format: (value: nu
   ['maxRegions', 'memory regions', formatCount],
 ];
 
-function limitLines({ limits }: DevicesDocument['devices'][number]): string[] {
+function limitLines({ limits }: DeviceEntry): string[] {
   const shown = LIMITS.filter(([key]) => typeof limits[key] === 'number');
   const width = Math.max(0, ...shown.map(([, title]) => title.length));
   return shown.map(([key, title, format]) => `  ${title.padEnd(width)}  ${format(limits[key] as number)}`);
@@ -26,14 +26,34 @@ function autoLine({ auto }: DevicesDocument, palette: Palette): string {
   return `auto takes ${palette.bold(auto.device)}: ${auto.reason}`;
 }
 
-function foundLines({ foundButNotDriven, verbsLibrary }: DevicesDocument): string[] {
-  const devices = foundButNotDriven.map(
-    ({ name, linkLayer, state }) => `  ${name} (${linkLayer}, ${state}): found, not driven by this version`,
-  );
-  const library = verbsLibrary
-    ? `  ${verbsLibrary}: found, not used by this version`
-    : '  libibverbs: not found';
-  return devices.length > 0 ? [...devices, library] : ['  RDMA devices of the kernel: none found', library];
+function libraryLines({ notListed, verbsLibrary, verbsProblem, devices }: DevicesDocument): string[] {
+  const lines = [`  library  ${verbsLibrary ?? verbsProblem ?? 'libibverbs: not found'}`];
+  for (const { name, linkLayer, state } of notListed) {
+    lines.push(`  ${name} (${linkLayer}, ${state}): known to the kernel, not to libibverbs; see rdmc doctor`);
+  }
+  if (devices.length === 1 && notListed.length === 0) lines.push('  devices  none in this machine');
+  return lines;
+}
+
+function transportLines({ transports }: DeviceEntry, palette: Palette): string[] {
+  const rows = transports.map(({ name, usable, reach, problem }) => [
+    `  ${name}`,
+    usable ? palette.green('usable') : palette.red('not usable'),
+    problem ?? reach,
+  ]);
+  return textTable([{ title: '  transport' }, { title: 'state' }, { title: 'reaches' }], rows, palette.dim);
+}
+
+function portLines(port: PortEntry, palette: Palette): string[] {
+  const { number, state, linkLayer, activeMtuBytes, maxMtuBytes, lid, gids } = port;
+  const shown = state === 'active' ? palette.green(state) : palette.red(state);
+  const address = linkLayer === 'infiniband' ? `, LID ${lid}` : '';
+  const title = `  port ${number}  ${shown}, ${linkLayer}, MTU ${activeMtuBytes} of ${maxMtuBytes}${address}`;
+  const rows = gids.map(({ index, gid, type, netdev, auto }) => {
+    return [`  ${index}`, gid, type, netdev || '-', auto ? palette.green('auto') : ''];
+  });
+  const columns = ['  GID', 'address', 'type', 'netdev', ''].map((name) => ({ title: name }));
+  return rows.length === 0 ? [title] : [title, ...textTable(columns, rows, palette.dim)];
 }
 
 /** The survey for people. */
@@ -43,15 +63,11 @@ export function describeDevices(document: DevicesDocument, palette: Palette): st
     const state = device.usable ? palette.green('usable') : palette.red('not usable');
     lines.push(`${palette.bold(device.name)}  kind ${device.kind}, ${state}`);
     if (device.problem) lines.push(`  ${device.problem}`);
-    const rows = device.transports.map(({ name, usable, reach, problem }) => [
-      `  ${name}`,
-      usable ? palette.green('usable') : palette.red('not usable'),
-      problem ?? reach,
-    ]);
-    const columns = [{ title: '  transport' }, { title: 'state' }, { title: 'reaches' }];
-    lines.push('', ...textTable(columns, rows, palette.dim));
+    if (device.transports.length > 0) lines.push('', ...transportLines(device, palette));
+    for (const port of device.ports) lines.push('', ...portLines(port, palette));
     if (device.usable) lines.push('', palette.dim('  limits'), ...limitLines(device));
+    lines.push('');
   }
-  lines.push('', autoLine(document, palette), '', 'Hardware', ...foundLines(document));
+  lines.push(autoLine(document, palette), '', 'RDMA hardware', ...libraryLines(document));
   return lines;
 }

@@ -1,27 +1,19 @@
-import { findKernelDevices, findVerbsLibrary } from '../devices/found.js';
-import { type CheckResult, type DoctorDocument, result, type Workload } from './check.js';
+import type { DoctorDocument, Workload } from './check.js';
+import { checkHardware, hardwareFacts, usableDevices } from './hardware.js';
 import { checkHugePages, checkKernel } from './kernel.js';
 import { checkLockedMemory, checkOpenFiles } from './limits.js';
 import { checkDisk, checkMemory, checkProcessors, checkVirtualisation } from './resources.js';
-import { selfTest } from './self-test.js';
+import { rdmaSelfTest, selfTest } from './self-test.js';
 import { checkAddon, checkNode, checkPlatform } from './software.js';
-
-function checkHardware(): CheckResult {
-  const devices = findKernelDevices().map(({ name, linkLayer }) => `${name} (${linkLayer})`);
-  const library = findVerbsLibrary();
-  const found = [
-    devices.length > 0
-      ? `${devices.join(', ')}: found, not driven by this version`
-      : 'no RDMA device in this machine',
-    library ? `${library} found, not used by this version` : 'libibverbs not installed',
-  ];
-  return result('hardware', 'RDMA hardware', 'info', found.join('; '));
-}
 
 /** All checks, in the order in which they are shown. Self-tests only where a device opens. */
 export async function examine(workload: Workload): Promise<DoctorDocument> {
   const addon = await checkAddon();
   const opens = addon[0]!.status === 'ok';
+  const hardware = hardwareFacts();
+  const usable = usableDevices(hardware);
+  const rdmaTests = [];
+  for (const { name } of usable) rdmaTests.push(await rdmaSelfTest(name));
   const checks = [
     checkNode(),
     checkPlatform(),
@@ -29,13 +21,14 @@ export async function examine(workload: Workload): Promise<DoctorDocument> {
     checkKernel(),
     checkHugePages(),
     checkOpenFiles(workload),
-    checkLockedMemory(workload),
+    checkLockedMemory(workload, usable.length > 0),
     checkMemory(workload),
     checkDisk(workload),
     checkProcessors(workload),
     checkVirtualisation(),
-    checkHardware(),
+    ...checkHardware(hardware),
     ...(opens ? [await selfTest('shm'), await selfTest('tcp')] : []),
+    ...rdmaTests,
   ];
   const healthy = checks.every(({ status }) => status !== 'fail');
   return { healthy, ...workload, checks };

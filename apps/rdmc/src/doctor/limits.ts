@@ -1,6 +1,6 @@
 import { formatBytes, formatCount } from '../ui/units.js';
 import { type CheckResult, result, type Workload } from './check.js';
-import { softLimit } from './system-files.js';
+import { readSystemFile, softLimit } from './system-files.js';
 
 /**
  * Descriptors a member keeps: Node, worker and device themselves, and per peer a mesh connection, a device
@@ -18,16 +18,33 @@ export function checkOpenFiles({ members }: Workload, limit = softLimit('Max ope
   return result(id, title, 'fail', found, `raise it: ulimit -n ${needed * 2}`);
 }
 
-/** The soft device locks nothing; a NIC must, so a small limit is worth knowing before there is one. */
+/** What a member registers besides its message: rings, first blocks, and what pools keep. */
+const LOCKED_BESIDES_BYTES = 64 << 20;
+const CAP_IPC_LOCK = 14n;
+
+/** Whether the limit does not apply to this process. */
+export function ignoresLockLimit(status = readSystemFile('/proc/self/status')): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status ?? '')?.[1];
+  return effective !== undefined && ((BigInt(`0x${effective}`) >> CAP_IPC_LOCK) & 1n) === 1n;
+}
+
+/** The soft device locks nothing; an RDMA device locks what is registered. */
 export function checkLockedMemory(
   { sizeBytes }: Workload,
+  rdma: boolean,
   limit = softLimit('Max locked memory'),
+  exempt = ignoresLockLimit(),
 ): CheckResult {
   const [id, title] = ['locked-memory', 'Locked memory'];
   if (limit === undefined) return result(id, title, 'info', 'limit unknown');
   if (limit === Number.POSITIVE_INFINITY) return result(id, title, 'ok', 'unlimited');
-  const found = `limit ${formatBytes(limit)}; the soft device needs none`;
-  if (limit >= sizeBytes) return result(id, title, 'ok', found);
-  const advice = `a NIC locks registered memory and would need ${formatBytes(sizeBytes)}: ulimit -l unlimited`;
-  return result(id, title, 'info', found, advice);
+  if (exempt) return result(id, title, 'ok', `limit ${formatBytes(limit)}, which this user may exceed`);
+  const needed = sizeBytes + LOCKED_BESIDES_BYTES;
+  const use = rdma ? `an RDMA device needs ${formatBytes(needed)}` : 'the soft device needs none';
+  const found = `limit ${formatBytes(limit)}; ${use}`;
+  if (limit >= needed) return result(id, title, 'ok', found);
+  const advice =
+    `for ${formatBytes(needed)} and more: ulimit -l unlimited, or memlock in /etc/security/limits.conf, ` +
+    'or LimitMEMLOCK=infinity in a systemd unit';
+  return result(id, title, rdma ? 'fail' : 'info', found, advice);
 }

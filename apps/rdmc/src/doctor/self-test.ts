@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Device, openDevice, type QueuePair } from '@rdmc/verbs';
+import { type Device, type OpenDeviceOptions, openDevice, type QueuePair } from '@rdmc/verbs';
 import { CliError, codeOf, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { formatBytes, formatSeconds } from '../ui/units.js';
@@ -55,12 +55,11 @@ async function writeOnce(source: Device, target: Device): Promise<number> {
   return seconds;
 }
 
-/** Opens two soft devices, connects them, WRITEs from one to the other and compares. */
-export async function selfTest(transport: ForcedTransport): Promise<CheckResult> {
-  const [id, title] = [`self-test-${transport}`, `Self-test, ${transport}`];
+/** Opens a device twice, connects the two, WRITEs from one to the other and compares. */
+async function testDevice(id: string, title: string, options: OpenDeviceOptions): Promise<CheckResult> {
   const devices: Device[] = [];
   try {
-    for (let i = 0; i < 2; i += 1) devices.push(await openDevice({ device: 'soft', transport }));
+    for (let i = 0; i < 2; i += 1) devices.push(await openDevice(options));
     const seconds = await writeOnce(devices[0]!, devices[1]!);
     const found = `${formatBytes(TEST_BYTES)} written from one device to another and compared, ${formatSeconds(seconds)}`;
     return result(id, title, 'ok', found);
@@ -70,4 +69,14 @@ export async function selfTest(transport: ForcedTransport): Promise<CheckResult>
   } finally {
     for (const device of devices) await device.close();
   }
+}
+
+/** Between two soft devices. */
+export function selfTest(transport: ForcedTransport): Promise<CheckResult> {
+  return testDevice(`self-test-${transport}`, `Self-test, ${transport}`, { device: 'soft', transport });
+}
+
+/** From an RDMA device to itself. */
+export function rdmaSelfTest(name: string): Promise<CheckResult> {
+  return testDevice(`self-test-${name}`, `Self-test, ${name}`, { device: name });
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { range } from '../rig/expect.js';
 import { connected, type Peer } from '../rig/peer.js';
 import type { SuiteContext } from '../suite.js';
+import { LONG_MS } from '../wait.js';
 
 const ROUNDS = 10_000;
 
@@ -98,7 +99,7 @@ export function channels({ test }: SuiteContext): void {
     await far.ends([[3, 'WORK_REQUEST_FLUSHED']]);
   });
 
-  const long = { timeoutMs: 60_000 };
+  const long = { timeoutMs: LONG_MS };
   test(`no wake-up is lost in ${ROUNDS} rounds of random timing`, long, async (a, b) => {
     const [ours, theirs] = await Promise.all([channelOf(a), channelOf(b)]);
     const [near, far] = await connected(a, b, { channel: ours }, { channel: theirs });

@@ -4,6 +4,7 @@ import type { End } from '../rig/end.js';
 import { failsWith, range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
 import type { SuiteContext } from '../suite.js';
+import { LONG_MS } from '../wait.js';
 
 const RETRY_MS = 200;
 
@@ -31,7 +32,7 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     assert.ok(waited >= RETRY_MS / 2, `it gave up after ${waited} ms`);
   });
 
-  const many = { needs: ['secondProcess'], timeoutMs: 60_000 } as const;
+  const many = { needs: ['secondProcess', 'connectFindsPeer'], timeoutMs: LONG_MS } as const;
   test('more connects than a stopped peer can be told of are all made when it goes on', many, async (a) => {
     const peer = await startPeer();
     const count = Math.min(400, a.attributes.maxQueuePairs - 1);
@@ -113,7 +114,8 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     await failsWith(near.connect(address), 'ERR_RDMC_PROTOCOL_VERSION', 'ERR_RDMC_INVALID_ADDRESS');
   });
 
-  test('the address of a device that is gone: ERR_RDMC_CONNECT_FAILED', {}, async (a) => {
+  const finds = { needs: ['connectFindsPeer'] } as const;
+  test('the address of a device that is gone: ERR_RDMC_CONNECT_FAILED', finds, async (a) => {
     const leaver = await startPeer();
     const [near, far] = await Promise.all([a.end(), leaver.end()]);
     await leaver.reset();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
 import type { SuiteContext } from '../suite.js';
+import { LONG_MS } from '../wait.js';
 
 const PAIRS = 200;
 const PER_PAIR = 5;
@@ -10,7 +11,7 @@ const LARGE = 4 * MIB;
 const TRANSFERS = 24;
 
 export function manyQueuePairs({ test }: SuiteContext): void {
-  const options = { bothWays: true, timeoutMs: 60_000 };
+  const options = { bothWays: true, timeoutMs: LONG_MS };
   test(`${PAIRS} queue pairs on one completion queue`, options, async (a, b) => {
     const [cqA, cqB] = await Promise.all([a.completionQueue(4_096), b.completionQueue(4_096)]);
     const depths = { sendDepth: 8, receiveDepth: 8 };

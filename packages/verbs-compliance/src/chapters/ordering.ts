@@ -5,6 +5,7 @@ import { range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
 import { remoteByte } from '../rig/remote-byte.js';
 import type { SuiteContext } from '../suite.js';
+import { LONG_MS } from '../wait.js';
 
 const MIB = 1_048_576;
 
@@ -124,7 +125,7 @@ export function ordering({ test }: SuiteContext): void {
     await Promise.all([theirs.holds(1, MIB), mine.holds(2, MIB)]);
   });
 
-  const unitTest = { needs: ['writeOrder', 'secondThread'], bothWays: false, timeoutMs: 60_000 } as const;
+  const unitTest = { needs: ['writeOrder', 'secondThread'], bothWays: false, timeoutMs: LONG_MS } as const;
   test('large WRITEs land in increasing address order, unit by unit', unitTest, async (a, b) => {
     const unitBytes = b.attributes.writeOrderUnitBytes;
     assert.ok(unitBytes >= 64, `the device promises an order of ${unitBytes} bytes`);

@@ -60,7 +60,8 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs }: SuiteContext): 
   test('killed while WRITEs run: successes, then failures, never a success again', { needs }, async (a) => {
     const victim = await startPeer();
     const [near] = await connected(a, victim);
-    const [mine, theirs] = await Promise.all([a.region(64 * SIZE), victim.region(64 * SIZE)]);
+    const size = Math.min(64 * SIZE, a.attributes.maxMessageBytes);
+    const [mine, theirs] = await Promise.all([a.region(size), victim.region(size)]);
     const count = 32;
     const request = { opcode: 'WRITE', sges: [mine.sge()], remote: theirs.remote() } as const;
     await near.post(...range(count).map((id) => ({ id, ...request })));

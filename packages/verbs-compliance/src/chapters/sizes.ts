@@ -4,22 +4,9 @@ import type { SuiteContext } from '../suite.js';
 
 const KIB = 1_024;
 const MIB = KIB * KIB;
-const SIZES = [
-  0,
-  1,
-  63,
-  64,
-  65,
-  4_095,
-  4_096,
-  4_097,
-  64 * KIB - 1,
-  64 * KIB,
-  64 * KIB + 1,
-  MIB,
-  5 * MIB + 3,
-  64 * MIB,
-];
+const SIZES = [0, 1, 63, 64, 65, 4_095, 4_096, 4_097, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1, MIB, 5 * MIB + 3];
+/** Of the longest message, where the device carries one as long. */
+const LONGEST = 64 * MIB;
 /** Odd, so that neither side is aligned, and they are not aligned alike. */
 const FROM_OFFSET = 61;
 const TO_OFFSET = 131;
@@ -27,8 +14,10 @@ const MARGIN = 200;
 const AROUND = 9;
 
 export function sizes({ test }: SuiteContext): void {
-  for (const size of SIZES) {
-    test(`SEND, WRITE and READ of ${size} bytes`, { bothWays: true }, async (a, b) => {
+  for (const asked of [...SIZES, LONGEST]) {
+    const title = asked === LONGEST ? `the longest message, up to ${LONGEST} bytes` : `${asked} bytes`;
+    test(`SEND, WRITE and READ of ${title}`, { bothWays: true }, async (a, b) => {
+      const size = Math.min(asked, a.attributes.maxMessageBytes, b.attributes.maxMessageBytes);
       const [near, far] = await connected(a, b);
       const [mine, theirs] = await Promise.all([a.region(size + MARGIN), b.region(size + MARGIN)]);
 

@@ -1,0 +1,202 @@
+// An RDMA device through libibverbs, as the rest of the addon sees any device.
+//
+// Keys: what JavaScript knows as an lkey is a slot of the region table; the hardware's lkey is looked up at
+// posting, where bounds and rights are checked anyway, so a slip is refused with its name instead of breaking the
+// queue pair. Remote keys go over the wire and are the hardware's own. A region that peers may reach is registered
+// twice, for local use and for remote use: taking the second registration away revokes the peers' access for good
+// and leaves requests of our own, posted ones included, alone. (Changed access flags alone are not trusted to.)
+//
+// Threads: `events_` reads asynchronous events and watches whether the device is still there; `workers_` make the
+// state changes that may block. Everything else runs in the caller's thread.
+//
+// Locks, in this order: gate_ (the hardware goes away), QueuePair::control, QueuePair::posting,
+// IbvCompletionQueue::lock, tableLock_.
+#pragma once
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "arena_pool.h"
+#include "device.h"
+#include "ibv_queue_pair.h"
+#include "work_pool.h"
+
+#if RDMC_WITH_IBVERBS
+
+namespace rdmc {
+
+struct IbvOptions {
+  std::string library, device;
+  uint32_t port = 1;
+  uint32_t gidIndex = 0;
+  uint32_t pathMtuBytes = 0;  // 0: as large as both ports carry
+};
+
+struct IbvLimits {
+  uint32_t maxQueuePairs, maxCompletionQueues, maxCompletionQueueDepth, maxSendDepth, maxReceiveDepth;
+  uint32_t maxSge, maxInlineBytes, maxRegions, maxSharedReceiveDepth;
+  uint64_t maxMessageBytes;
+  bool atomics;
+};
+
+struct IbvCounters {
+  std::atomic<uint64_t> requests{0}, doorbells{0}, completions{0};
+};
+
+class IbvDevice final : public Device {
+ public:
+  explicit IbvDevice(IbvOptions options);
+  ~IbvDevice() override;
+  void close() override;
+  DeviceDescription describe() const override;
+  NamedNumbers counterValues() override;
+
+  RegionTable& regions() override { return regions_; }
+  uint32_t createProtectionDomain() override;
+  void destroyProtectionDomain(uint32_t pd) override;
+  uint32_t allocateRegion(uint32_t pd, uint64_t length, uint32_t access) override;
+  uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) override;
+  uint32_t registerDmabuf(uint32_t pd, int fd, uint64_t offset, uint64_t length, uint32_t access) override;
+  uint32_t remoteKey(uint32_t region) override;
+  bool remotelyReachable(uint32_t region) override;
+  void revokeRegion(uint32_t index) override;
+  void closeRegion(uint32_t index) override;
+
+  int createChannel() override;
+  std::shared_ptr<Channel> channelAt(int id) override { return ibvChannel(id); }
+  void destroyChannel(int id) override;
+  uint32_t createCompletionQueue(uint32_t depth, int channel) override;
+  std::shared_ptr<CompletionSource> completionSource(uint32_t index) override { return completionQueue(index); }
+  void destroyCq(uint32_t index) override;
+  uint32_t pollSource(CompletionSource& source, CompletionSlot* out, uint32_t max) override {
+    return static_cast<IbvCompletionQueue&>(source).poll(out, max);
+  }
+
+  uint32_t createSharedReceiveQueue(uint32_t pd, uint32_t depth) override;
+  void destroySharedReceiveQueue(uint32_t number) override;
+  uint32_t createQueuePair(const QueuePairParameters& parameters) override;
+  AddressFields addressOf(uint32_t number) override;
+  void connectTo(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
+                 ConnectCallback done) override;
+  QpState stateOf(uint32_t number) override;
+  std::string transportOf(uint32_t number) override;
+  NamedNumbers attributesOf(uint32_t number) override;
+  bool dataInOrder(uint32_t number) override;
+  void failQueuePair(uint32_t number) override;
+  void destroyQp(uint32_t number) override;
+  uint32_t post(WorkRequestSlot* slots, uint32_t count) override;
+
+  // For its completion queues.
+  const IbvLibrary& library() const { return *library_; }
+  ibv_context* context() const { return context_; }
+  const IbvLimits& limits() const { return limits_; }
+  const std::string& name() const { return options_.device; }
+  // Turns hardware completions into ours; returns how many there are. With the queue's lock held.
+  uint32_t translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32_t count, CompletionSlot* out);
+  // Tells the hardware once more that a queue pair is in the error state.
+  void kick(IbvQueuePair& qp);
+  // The error for a refused call; a removed device is recognised.
+  Failure refusal(const char* call, const std::string& what, int error) const;
+
+ private:
+  struct RegionKeys {
+    ibv_mr* local = nullptr;
+    ibv_mr* remote = nullptr;
+    uint32_t localKey = 0, remoteKey = 0;
+  };
+  struct RemoteEnd;
+
+  // Opening and limits (ibv_open.cc).
+  void openContext();
+  void readLimits();
+  void readPort();
+  uint32_t probeInline(uint32_t maxSge);
+
+  // Regions (ibv_regions.cc).
+  ibv_pd* pd(uint32_t index);
+  ibv_mr* registerMemory(ibv_pd* pd, void* address, uint64_t length, uint32_t access);
+  void registerKeys(uint32_t region, uint32_t pd, uint64_t length, uint32_t access);
+  void giveKeysBack(uint32_t region);
+  void deregister(ibv_mr*& mr, uint32_t pd);
+  Failure registrationFailure(uint64_t length, int error) const;
+
+  // Queue pairs (ibv_device.cc, ibv_connect.cc, ibv_posting.cc).
+  std::shared_ptr<IbvChannel> ibvChannel(int id);
+  std::shared_ptr<IbvCompletionQueue> completionQueue(uint32_t index);
+  std::shared_ptr<IbvQueuePair> qp(uint32_t number);    // nullptr when there is none
+  std::shared_ptr<IbvQueuePair> qpAt(uint32_t number);  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
+  std::shared_ptr<IbvSharedReceiveQueue> findShared(uint32_t number);   // nullptr when there is none
+  std::shared_ptr<IbvSharedReceiveQueue> sharedQueue(uint32_t number);  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
+  void createHardware(IbvQueuePair& qp);
+  void destroyHardware(const std::shared_ptr<IbvQueuePair>& qp);
+  void establish(IbvQueuePair& qp, const RemoteEnd& remote, const ConnectParameters& parameters);
+  RemoteEnd readRemote(const AddressFields& remote) const;
+  void toError(IbvQueuePair& qp);
+  void drainReceives(IbvQueuePair& qp);
+  void awaitLastShared(IbvQueuePair& qp, ibv_qp* hardware);
+  struct Posting;
+  uint32_t acquire(const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record, uint32_t* keys, uint64_t& length);
+  uint32_t prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting);
+  uint32_t prepareReceive(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting);
+  uint32_t handOver(IbvQueuePair& qp, Posting& posting);
+  uint32_t postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count);
+  uint32_t postToShared(uint32_t number, WorkRequestSlot* slots, uint32_t count);
+  bool translateShared(const ibv_wc& from, CompletionSlot& out);
+  std::vector<std::shared_ptr<IbvQueuePair>> allQueuePairs();
+
+  // Events and the end (ibv_events.cc).
+  void watchEvents();
+  void handleEvent(const ibv_async_event& event);
+  bool stillThere() const;
+  // The device is gone: everything outstanding is flushed, listeners are told, the hardware's objects given back.
+  void abandon(const std::string& why);
+  void flushEverything();
+  void releaseHardware();
+  void checkOpen() const;
+
+  const IbvOptions options_;
+  std::shared_ptr<const IbvLibrary> library_;
+  ibv_context* context_ = nullptr;
+  std::string sysfsPath_;
+  IbvLimits limits_{};
+  ibv_device_attr attributes_{};
+  ibv_port_attr port_{};
+  std::array<uint8_t, 16> gid_{};
+
+  std::shared_ptr<ArenaPool> pool_;
+  RegionTable regions_;
+  std::unique_ptr<RegionKeys[]> keys_;
+
+  // Shared by whoever uses the hardware's objects outside the fast path; taken by whoever takes them all away.
+  std::shared_mutex gate_;
+  std::atomic<bool> closed_{false}, removed_{false};
+
+  std::mutex objects_;
+  std::vector<ibv_pd*> pds_;
+  std::vector<std::shared_ptr<IbvChannel>> channels_;
+  std::vector<std::shared_ptr<IbvCompletionQueue>> cqs_;
+  std::vector<std::shared_ptr<IbvSharedReceiveQueue>> shared_;
+  std::unordered_set<uint32_t> lastReached_;  // queue pairs that hold nothing of their shared queue any more
+  std::vector<ibv_qp*> orphans_;              // of the queue pairs of a removed device; event thread
+
+  SpinLock tableLock_;
+  std::vector<std::shared_ptr<IbvQueuePair>> qps_;
+  std::vector<uint32_t> qpGeneration_;
+  std::unordered_map<uint32_t, uint32_t> byHardwareNumber_;
+
+  IbvCounters counters_;
+  WorkPool workers_;
+  Fd stopEvents_;
+  std::thread events_;
+};
+
+}  // namespace rdmc
+
+#endif

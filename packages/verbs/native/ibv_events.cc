@@ -1,0 +1,189 @@
+// Asynchronous events, and the end of a device: closed by its owner, or gone (unplugged, its driver unloaded,
+// `rdma link delete`).
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "ibv_device.h"
+#include "scatter_gather.h"
+
+#if RDMC_WITH_IBVERBS
+
+namespace rdmc {
+namespace {
+
+// Drivers without hot removal wait for the last user before they go and say nothing to it. What can be seen is
+// that the device has left sysfs, so the event thread looks there now and then.
+constexpr int kPresenceCheckMs = 1000;
+
+struct Named {
+  ibv_event_type event;
+  const char* type;
+  const char* message;
+};
+constexpr Named kPortEvents[] = {
+    {IBV_EVENT_PORT_ACTIVE, "portActive", "is active"},
+    {IBV_EVENT_PORT_ERR, "portDown", "is down"},
+    {IBV_EVENT_LID_CHANGE, "addressChange", "has another LID"},
+    {IBV_EVENT_GID_CHANGE, "addressChange", "has other GIDs"},
+};
+constexpr Named kQueuePairEvents[] = {
+    {IBV_EVENT_QP_FATAL, "queuePairFatal", "failed in the device"},
+    {IBV_EVENT_QP_REQ_ERR, "queuePairFatal", "was sent an invalid request"},
+    {IBV_EVENT_QP_ACCESS_ERR, "queuePairFatal", "was sent a request that violates access rights"},
+};
+
+}  // namespace
+
+IbvDevice::~IbvDevice() { close(); }
+
+void IbvDevice::watchEvents() {
+  const int asyncFd = context_->async_fd;
+  for (;;) {
+    pollfd watched[] = {{stopEvents_.get(), POLLIN, 0}, {asyncFd, POLLIN, 0}};
+    const int ready = ::poll(watched, 2, sysfsPath_.empty() ? -1 : kPresenceCheckMs);
+    if (ready < 0 && errno != EINTR) return;
+    if (closed_) return;
+    ibv_async_event event;
+    if (ready > 0 && watched[1].revents != 0) {
+      if (library_->get_async_event(context_, &event) == 0) {
+        handleEvent(event);
+      } else if (watched[1].revents & (POLLERR | POLLHUP)) {
+        abandon("its driver is gone");
+      }
+    }
+    if (!removed_ && !stillThere()) abandon("it was removed");
+    if (removed_) return;
+  }
+}
+
+bool IbvDevice::stillThere() const { return sysfsPath_.empty() || ::access(sysfsPath_.c_str(), F_OK) == 0; }
+
+void IbvDevice::handleEvent(const ibv_async_event& event) {
+  ibv_async_event taken = event;
+  AsyncEvent out;
+  for (const Named& named : kPortEvents) {
+    if (named.event != event.event_type) continue;
+    out.type = named.type;
+    out.port = uint32_t(event.element.port_num);
+    out.message = "Port " + std::to_string(out.port) + " of " + options_.device + " " + named.message;
+  }
+  for (const Named& named : kQueuePairEvents) {
+    if (named.event != event.event_type) continue;
+    out.type = named.type;
+    out.queuePair = uint32_t(reinterpret_cast<uintptr_t>(event.element.qp->qp_context));
+    out.message = "Queue pair " + std::to_string(out.queuePair) + " " + named.message;
+  }
+  uint32_t last = 0;
+  if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED) {
+    last = uint32_t(reinterpret_cast<uintptr_t>(event.element.qp->qp_context));
+  }
+  if (event.event_type == IBV_EVENT_CQ_ERR) {
+    out.type = "completionQueueError";
+    out.message = "A completion queue of " + options_.device + " failed; its queue pairs cannot be used any more";
+  }
+  // Whoever destroys the object waits for this.
+  library_->ack_async_event(&taken);
+  if (out.queuePair != 0) {
+    if (const auto found = qp(out.queuePair)) found->state = kError;
+  }
+  if (last != 0) {
+    std::lock_guard guard(objects_);
+    lastReached_.insert(last);
+  }
+  if (!out.type.empty()) events().publish(out);
+  if (event.event_type == IBV_EVENT_DEVICE_FATAL) abandon("it reported a fatal error");
+}
+
+// ---- the end
+
+void IbvDevice::abandon(const std::string& why) {
+  if (closed_ || removed_.exchange(true)) return;
+  flushEverything();
+  events().publish({"deviceRemoved", options_.device + " cannot be used any more: " + why, 0, 0});
+  // Given back at once: a driver that waits for its last user can go on.
+  releaseHardware();
+}
+
+void IbvDevice::flushEverything() {
+  for (const auto& each : allQueuePairs()) {
+    each->state = kError;
+    each->sendCq->absorb();
+    each->receiveCq->absorb();
+    CompletionSlot flushed{};
+    flushed.queuePair = each->number;
+    // The oldest request says what happened, the others follow it.
+    flushed.status = kFatal;
+    const auto flush = [&](IbvCompletionQueue& cq, RequestRing& ring, bool sends) {
+      std::lock_guard guard(cq.lock);
+      ring.clear([&](const RequestRecord& record) {
+        flushed.idLow = uint32_t(record.id);
+        flushed.idHigh = uint32_t(record.id >> 32);
+        flushed.opcode = sends ? completionOpcode(record.opcode) : uint32_t(kCompletedReceive);
+        cq.push(flushed);
+        flushed.status = kFlushed;
+      });
+    };
+    // Nothing is posted meanwhile: the hardware's queue pair is taken away under the same lock.
+    std::lock_guard guard(each->posting);
+    ibv_qp* mine = std::exchange(each->qp, nullptr);
+    if (mine) {
+      ibv_qp_attr attributes{};
+      attributes.qp_state = IBV_QPS_ERR;
+      library_->modify_qp(mine, &attributes, IBV_QP_STATE);
+      orphans_.push_back(mine);
+    }
+    flush(*each->sendCq, each->sends, true);
+    flush(*each->receiveCq, each->receives, false);
+  }
+  std::lock_guard guard(objects_);
+  for (const auto& channel : channels_) {
+    if (channel) channel->wake();
+  }
+}
+
+void IbvDevice::releaseHardware() {
+  std::unique_lock gate(gate_);
+  if (!context_) return;
+  for (const auto& each : allQueuePairs()) {
+    std::lock_guard guard(each->posting);
+    if (ibv_qp* mine = std::exchange(each->qp, nullptr)) library_->destroy_qp(mine);
+  }
+  for (ibv_qp* orphan : orphans_) library_->destroy_qp(orphan);
+  orphans_.clear();
+  std::lock_guard guard(objects_);
+  for (const auto& queue : shared_) {
+    if (!queue) continue;
+    std::lock_guard lock(queue->lock);
+    if (ibv_srq* mine = std::exchange(queue->srq, nullptr)) library_->destroy_srq(mine);
+    queue->dropAll();
+  }
+  for (const auto& queue : cqs_) {
+    if (queue) queue->release();
+  }
+  for (const auto& channel : channels_) {
+    if (channel) channel->release();
+  }
+  for (uint32_t i = 0; i < kMaxRegions; ++i) {
+    if (ibv_mr* mine = std::exchange(keys_[i].remote, nullptr)) library_->dereg_mr(mine);
+    if (ibv_mr* mine = std::exchange(keys_[i].local, nullptr)) library_->dereg_mr(mine);
+  }
+  for (ibv_pd*& mine : pds_) {
+    if (mine) library_->dealloc_pd(std::exchange(mine, nullptr));
+  }
+  library_->close_device(std::exchange(context_, nullptr));
+}
+
+void IbvDevice::close() {
+  if (closed_.exchange(true)) return;
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(stopEvents_.get(), &one, sizeof one);
+  workers_.stop();
+  if (events_.joinable()) events_.join();
+  releaseHardware();
+}
+
+}  // namespace rdmc
+
+#endif

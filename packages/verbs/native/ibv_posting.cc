@@ -1,0 +1,361 @@
+// Work requests on their way to the device, and completions on their way back. Nothing is allocated here, and the
+// provider is called once per run of requests to one queue.
+#include <arpa/inet.h>
+
+#include <cerrno>
+#include <mutex>
+
+#include "ibv_device.h"
+#include "scatter_gather.h"
+
+#if RDMC_WITH_IBVERBS
+
+namespace rdmc {
+namespace {
+
+constexpr uint32_t kChain = 32;  // requests handed over in one call
+
+constexpr ibv_wr_opcode kHardwareOpcode[] = {IBV_WR_SEND,      IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+                                             IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD};
+
+uint32_t refusalOf(int error) {
+  if (error == ENOMEM) return kQueueFull;
+  return error == EIO || error == ENODEV ? kDeviceRemoved : kDeviceRefused;
+}
+
+// Requests written and not handed over yet.
+template <typename Request>
+struct Chain {
+  uint32_t count = 0;
+  Request requests[kChain];
+  ibv_sge entries[kChain][kMaxSge];
+  WorkRequestSlot* slots[kChain];
+
+  // Marks the requests from the one the device refused; returns how many those are.
+  uint32_t refuse(const Request* bad, int error) {
+    const uint32_t first = bad ? uint32_t(bad - requests) : 0;
+    for (uint32_t i = first; i < count; ++i) slots[i]->result = i == first ? refusalOf(error) : uint32_t(kWrongState);
+    return count - first;
+  }
+};
+
+// Entries of length 0 are left out: some devices take 0 for 2^31.
+uint32_t translateEntries(const WorkRequestSlot& slot, const uint32_t* keys, ibv_sge* out) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < slot.sgeCount; ++i) {
+    if (slot.sge[i].length == 0) continue;
+    out[count].addr = slot.sge[i].address();
+    out[count].length = slot.sge[i].length;
+    out[count].lkey = keys[i];
+    ++count;
+  }
+  return count;
+}
+
+uint64_t idOf(const WorkRequestSlot& slot) { return slot.idLow | uint64_t(slot.idHigh) << 32; }
+
+}  // namespace
+
+// Checks and marks the regions of a request, and looks the hardware's keys up.
+uint32_t IbvDevice::acquire(const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record, uint32_t* keys,
+                            uint64_t& length) {
+  if (slot.sgeCount > limits_.maxSge) return kTooManySges;
+  const uint32_t result = acquireRegions(regions_, slot, pd, record.regions, length);
+  if (result != kAccepted) return result;
+  record.regionCount = uint16_t(slot.sgeCount);
+  for (uint32_t i = 0; i < slot.sgeCount; ++i) {
+    const RegionKeys& found = keys_[slot.sge[i].lkey & (kMaxRegions - 1)];
+    keys[i] = found.localKey;
+    if (found.local) continue;
+    dropRegions(record.regions, record.regionCount);
+    return kInvalidLkey;
+  }
+  return kAccepted;
+}
+
+struct IbvDevice::Posting {
+  Chain<ibv_send_wr> sends;
+  Chain<ibv_recv_wr> receives;
+};
+
+uint32_t IbvDevice::prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting) {
+  const QpState state = qp.state.load(std::memory_order_relaxed);
+  if (slot.opcode > kFetchAndAdd) return kUnknownOpcode;
+  if (state != kRts && state != kError) return kWrongState;
+  Chain<ibv_send_wr>& chain = posting.sends;
+  if (!qp.sends.roomFor(chain.count)) return kQueueFull;
+  RequestRecord& record = qp.sends.next(chain.count);
+  ibv_send_wr& request = chain.requests[chain.count];
+  ibv_sge* entries = chain.entries[chain.count];
+  const bool atomic = isAtomic(slot.opcode);
+  request.sg_list = entries;
+  request.send_flags = 0;
+  uint64_t length = 0;
+  if (slot.flags & kInline) {
+    if (slot.sgeCount > limits_.maxInlineBytes) return kInlineTooLong;
+    if (slot.opcode == kRead || atomic) return kUnknownOpcode;
+    record.regionCount = 0;
+    request.send_flags = slot.sgeCount > 0 ? IBV_SEND_INLINE : 0;
+    request.num_sge = slot.sgeCount > 0 ? 1 : 0;
+    entries[0] = {reinterpret_cast<uint64_t>(slot.inlineBytes), slot.sgeCount, 0};
+  } else {
+    if (atomic && !limits_.atomics) return kUnsupportedOperation;
+    if (atomic && (slot.remoteLow & 7) != 0) return kMisalignedAtomic;
+    uint32_t keys[kMaxSge];
+    const uint32_t result = acquire(slot, qp.parameters.pd, record, keys, length);
+    if (result != kAccepted) return result;
+    if (length > limits_.maxMessageBytes) {
+      dropRegions(record.regions, record.regionCount);
+      return kMessageTooLong;
+    }
+    request.num_sge = int(translateEntries(slot, keys, entries));
+  }
+  record.id = idOf(slot);
+  record.opcode = uint16_t(slot.opcode);
+  record.bytes = slot.opcode == kRead || atomic ? uint32_t(length) : 0;
+  request.wr_id = hardwareId(qp.number, RequestKind::kSend, qp.sends.position() + chain.count);
+  request.opcode = kHardwareOpcode[slot.opcode];
+  if (qp.parameters.signalAll || (slot.flags & kSignaled)) request.send_flags |= IBV_SEND_SIGNALED;
+  if (slot.flags & kFence) request.send_flags |= IBV_SEND_FENCE;
+  if (slot.flags & kSolicited) request.send_flags |= IBV_SEND_SOLICITED;
+  request.imm_data = htonl(slot.immediate);
+  const uint64_t remote = slot.remoteLow | uint64_t(slot.remoteHigh) << 32;
+  if (atomic) {
+    request.wr.atomic = {remote, slot.compareLow | uint64_t(slot.compareHigh) << 32,
+                         slot.swapLow | uint64_t(slot.swapHigh) << 32, slot.rkey};
+  } else {
+    request.wr.rdma = {remote, slot.rkey};
+  }
+  chain.slots[chain.count++] = &slot;
+  return kAccepted;
+}
+
+uint32_t IbvDevice::prepareReceive(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting) {
+  Chain<ibv_recv_wr>& chain = posting.receives;
+  if (qp.shared || (slot.flags & kInline)) return kUnknownOpcode;
+  if (!qp.receives.roomFor(chain.count)) return kQueueFull;
+  RequestRecord& record = qp.receives.next(chain.count);
+  uint32_t keys[kMaxSge];
+  uint64_t length;
+  const uint32_t result = acquire(slot, qp.parameters.pd, record, keys, length);
+  if (result != kAccepted) return result;
+  record.id = idOf(slot);
+  record.opcode = kReceive;
+  ibv_recv_wr& request = chain.requests[chain.count];
+  request.wr_id = hardwareId(qp.number, RequestKind::kReceive, qp.receives.position() + chain.count);
+  request.sg_list = chain.entries[chain.count];
+  request.num_sge = int(translateEntries(slot, keys, chain.entries[chain.count]));
+  chain.slots[chain.count++] = &slot;
+  return kAccepted;
+}
+
+// Hands over what was prepared, receives first: what is sent may be answered. Returns how many were refused.
+uint32_t IbvDevice::handOver(IbvQueuePair& qp, Posting& posting) {
+  uint32_t refused = 0;
+  if (Chain<ibv_recv_wr>& chain = posting.receives; chain.count > 0) {
+    for (uint32_t i = 0; i < chain.count; ++i) chain.requests[i].next = &chain.requests[i + 1];
+    chain.requests[chain.count - 1].next = nullptr;
+    ibv_recv_wr* bad = nullptr;
+    qp.receives.add(chain.count);
+    if (const int error = ibv_post_recv(qp.qp, chain.requests, &bad); error != 0) {
+      const uint32_t count = chain.refuse(bad, error);
+      qp.receives.takeBack(count);
+      refused += count;
+    }
+    chain.count = 0;
+  }
+  if (Chain<ibv_send_wr>& chain = posting.sends; chain.count > 0) {
+    for (uint32_t i = 0; i < chain.count; ++i) chain.requests[i].next = &chain.requests[i + 1];
+    chain.requests[chain.count - 1].next = nullptr;
+    ibv_send_wr* bad = nullptr;
+    qp.sends.add(chain.count);
+    if (const int error = ibv_post_send(qp.qp, chain.requests, &bad); error != 0) {
+      const uint32_t count = chain.refuse(bad, error);
+      qp.sends.takeBack(count);
+      refused += count;
+    }
+    chain.count = 0;
+  }
+  return refused;
+}
+
+uint32_t IbvDevice::postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count) {
+  Posting posting;
+  uint32_t refused = 0;
+  bool broken = false;
+  bool flushes;
+  {
+    std::lock_guard guard(qp.posting);
+    for (uint32_t i = 0; i < count; ++i) {
+      WorkRequestSlot& slot = slots[i];
+      if (!qp.qp) {
+        slot.result = uint32_t(removed_ ? kDeviceRemoved : kUnknownQueuePair);
+      } else if (slot.opcode == kReceive) {
+        slot.result = prepareReceive(qp, slot, posting);
+      } else {
+        // What follows a refused send must not overtake it.
+        slot.result = broken ? uint32_t(kWrongState) : prepareSend(qp, slot, posting);
+        broken |= slot.result != kAccepted;
+      }
+      refused += slot.result != kAccepted;
+      if (posting.sends.count == kChain || posting.receives.count == kChain) {
+        const uint32_t more = handOver(qp, posting);
+        refused += more;
+        broken |= more > 0;
+      }
+    }
+    if (qp.qp) refused += handOver(qp, posting);
+    flushes = qp.state == kError;
+  }
+  // Some drivers look at requests of a broken queue pair only when told to.
+  if (flushes) kick(qp);
+  return refused;
+}
+
+uint32_t IbvDevice::postToShared(uint32_t number, WorkRequestSlot* slots, uint32_t count) {
+  const auto found = findShared(number);
+  if (!found) {
+    for (uint32_t i = 0; i < count; ++i) slots[i].result = kUnknownQueuePair;
+    return count;
+  }
+  IbvSharedReceiveQueue& queue = *found;
+  uint32_t refused = 0;
+  std::lock_guard guard(queue.lock);
+  for (uint32_t i = 0; i < count; ++i) {
+    WorkRequestSlot& slot = slots[i];
+    uint32_t keys[kMaxSge];
+    uint64_t length;
+    slot.result = kAccepted;
+    if (!queue.srq) {
+      slot.result = uint32_t(removed_ ? kDeviceRemoved : kUnknownQueuePair);
+    } else if (slot.opcode != kReceive || (slot.flags & kInline)) {
+      slot.result = kUnknownOpcode;
+    } else if (queue.free.empty()) {
+      slot.result = kQueueFull;
+    } else if (RequestRecord& record = queue.records[queue.free.back()];
+               (slot.result = acquire(slot, queue.pd, record, keys, length)) == kAccepted) {
+      ibv_sge entries[kMaxSge];
+      ibv_recv_wr request{};
+      ibv_recv_wr* bad;
+      record.id = idOf(slot);
+      request.wr_id = hardwareId(queue.number, RequestKind::kSharedReceive, queue.free.back());
+      request.sg_list = entries;
+      request.num_sge = int(translateEntries(slot, keys, entries));
+      if (const int error = ibv_post_srq_recv(queue.srq, &request, &bad); error != 0) {
+        dropRegions(record.regions, record.regionCount);
+        record.regionCount = 0;
+        slot.result = refusalOf(error);
+      } else {
+        queue.free.pop_back();
+      }
+    }
+    refused += slot.result != kAccepted;
+  }
+  return refused;
+}
+
+uint32_t IbvDevice::post(WorkRequestSlot* slots, uint32_t count) {
+  uint32_t refused = 0;
+  for (uint32_t first = 0; first < count;) {
+    const uint32_t number = slots[first].queuePair;
+    uint32_t end = first + 1;
+    while (end < count && slots[end].queuePair == number) ++end;
+    const uint32_t run = end - first;
+    if (number & kSharedNumber) {
+      refused += postToShared(number, slots + first, run);
+    } else if (const auto target = qp(number)) {
+      refused += postToQueuePair(*target, slots + first, run);
+    } else {
+      for (uint32_t i = first; i < end; ++i) slots[i].result = removed_ ? kDeviceRemoved : kUnknownQueuePair;
+      refused += run;
+    }
+    first = end;
+  }
+  counters_.requests.fetch_add(count, std::memory_order_relaxed);
+  counters_.doorbells.fetch_add(1, std::memory_order_relaxed);
+  return refused;
+}
+
+namespace {
+
+void fillReceive(const ibv_wc& wc, uint64_t id, uint32_t number, CompletionSlot& out) {
+  const bool success = wc.status == IBV_WC_SUCCESS;
+  const bool immediate = success && (wc.wc_flags & IBV_WC_WITH_IMM);
+  out.idLow = uint32_t(id);
+  out.idHigh = uint32_t(id >> 32);
+  out.status = uint32_t(wc.status);
+  out.opcode = success && wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? uint32_t(kCompletedReceiveWriteWithImm)
+                                                                 : uint32_t(kCompletedReceive);
+  out.bytes = success ? wc.byte_len : 0;
+  out.immediate = immediate ? ntohl(wc.imm_data) : 0;
+  out.queuePair = number;
+  out.flags = immediate ? uint32_t(kWithImmediate) : 0;
+}
+
+void fillSend(const ibv_wc& wc, const CompletedRequest& done, uint32_t number, CompletionSlot& out) {
+  out.idLow = uint32_t(done.id);
+  out.idHigh = uint32_t(done.id >> 32);
+  out.status = uint32_t(wc.status);
+  out.opcode = completionOpcode(done.opcode);
+  out.bytes = wc.status == IBV_WC_SUCCESS ? done.bytes : 0;
+  out.immediate = 0;
+  out.queuePair = number;
+  out.flags = 0;
+}
+
+}  // namespace
+
+bool IbvDevice::translateShared(const ibv_wc& wc, CompletionSlot& out) {
+  const auto queue = findShared(uint32_t(wc.wr_id >> 32));
+  if (!queue) return false;
+  uint64_t id;
+  {
+    std::lock_guard guard(queue->lock);
+    const uint32_t at = uint32_t(wc.wr_id) & kPositionMask;
+    RequestRecord& record = queue->records[at];
+    id = record.id;
+    dropRegions(record.regions, record.regionCount);
+    record.regionCount = 0;
+    queue->free.push_back(at);
+  }
+  std::lock_guard guard(tableLock_);
+  const auto found = byHardwareNumber_.find(wc.qp_num);
+  if (found == byHardwareNumber_.end()) return false;  // of a destroyed queue pair
+  fillReceive(wc, id, found->second, out);
+  return true;
+}
+
+uint32_t IbvDevice::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32_t count, CompletionSlot* out) {
+  std::shared_ptr<IbvQueuePair> holder;  // consecutive completions mostly concern one
+  uint32_t made = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const ibv_wc& wc = from[i];
+    const uint32_t number = uint32_t(wc.wr_id >> 32);
+    const auto kind = RequestKind(uint32_t(wc.wr_id) >> 30);
+    if (kind == RequestKind::kSharedReceive) {
+      made += translateShared(wc, out[made]);
+      continue;
+    }
+    if (!holder || holder->number != number) holder = qp(number);
+    if (!holder) continue;  // destroyed since
+    if (wc.status != IBV_WC_SUCCESS && holder->state.exchange(kError) != kError) cq.noteBroken(holder);
+    if (kind == RequestKind::kDrain) {
+      holder->drained = true;
+      continue;
+    }
+    CompletedRequest done;
+    RequestRing& ring = kind == RequestKind::kSend ? holder->sends : holder->receives;
+    if (!ring.complete(uint32_t(wc.wr_id) & kPositionMask, done)) continue;
+    if (kind == RequestKind::kSend) {
+      fillSend(wc, done, number, out[made++]);
+    } else {
+      fillReceive(wc, done.id, number, out[made++]);
+    }
+  }
+  counters_.completions.fetch_add(made, std::memory_order_relaxed);
+  return made;
+}
+
+}  // namespace rdmc
+
+#endif

@@ -1,0 +1,289 @@
+// Memory regions of an RDMA device, and completion channels and queues.
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "ibv_device.h"
+
+#if RDMC_WITH_IBVERBS
+
+namespace rdmc {
+namespace {
+
+constexpr uint32_t kRemoteAccess = kRemoteWrite | kRemoteRead | kRemoteAtomic;
+constexpr uint32_t kCapIpcLock = 14;
+
+// A field of /proc/self/status: kB as bytes, or a mask.
+uint64_t statusField(const std::string& name, int base) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.compare(0, name.size() + 1, name + ":") == 0) {
+      const uint64_t value = std::stoull(line.substr(name.size() + 1), nullptr, base);
+      return base == 10 ? value * 1024 : value;
+    }
+  }
+  return 0;
+}
+
+bool memlockApplies(rlim_t& limit) {
+  rlimit current{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &current) != 0 || current.rlim_cur == RLIM_INFINITY) return false;
+  limit = current.rlim_cur;
+  return (statusField("CapEff", 16) >> kCapIpcLock & 1) == 0;
+}
+
+uint32_t localAccess(uint32_t access) { return kLocalWrite | (access & kRelaxedOrdering); }
+
+}  // namespace
+
+Failure IbvDevice::registrationFailure(uint64_t length, int error) const {
+  rlim_t limit;
+  if ((error == ENOMEM || error == EPERM || error == EAGAIN) && memlockApplies(limit)) {
+    const uint64_t pinned = statusField("VmPin", 10) + statusField("VmLck", 10);
+    return Failure("ERR_RDMC_MEMLOCK",
+                   "Registering " + std::to_string(length) + " bytes needs a memlock limit of at least " +
+                       std::to_string(pinned + length) + " bytes; it is " + std::to_string(limit) + ", and " +
+                       std::to_string(pinned) + " are in use: raise it (ulimit -l unlimited; 'memlock' in "
+                       "/etc/security/limits.conf; LimitMEMLOCK=infinity in a systemd unit)",
+                   error, "ibv_reg_mr");
+  }
+  return refusal("ibv_reg_mr", "Registering " + std::to_string(length) + " bytes of memory", error);
+}
+
+uint32_t IbvDevice::createProtectionDomain() {
+  std::shared_lock gate(gate_);
+  checkOpen();
+  ibv_pd* made = library_->alloc_pd(context_);
+  if (!made) throw refusal("ibv_alloc_pd", "Allocating a protection domain", errno);
+  std::lock_guard guard(objects_);
+  for (uint32_t i = 1; i < pds_.size(); ++i) {
+    if (pds_[i]) continue;
+    pds_[i] = made;
+    return i;
+  }
+  pds_.push_back(made);
+  return uint32_t(pds_.size() - 1);
+}
+
+ibv_pd* IbvDevice::pd(uint32_t index) {
+  std::lock_guard guard(objects_);
+  if (index >= pds_.size() || !pds_[index]) {
+    throw Failure("ERR_RDMC_PROTECTION_DOMAIN_CLOSED", "The protection domain is closed");
+  }
+  return pds_[index];
+}
+
+void IbvDevice::destroyProtectionDomain(uint32_t index) {
+  std::shared_lock gate(gate_);
+  uint32_t users = regions_.count(index);
+  for (const auto& each : allQueuePairs()) users += each->parameters.pd == index;
+  ibv_pd* mine = nullptr;
+  {
+    std::lock_guard guard(objects_);
+    for (const auto& each : shared_) users += each && each->pd == index;
+    if (users == 0 && index < pds_.size()) mine = std::exchange(pds_[index], nullptr);
+  }
+  if (users > 0) {
+    throw Failure("ERR_RDMC_PROTECTION_DOMAIN_BUSY",
+                  std::to_string(users) + " regions or queues still use the protection domain: close them first");
+  }
+  if (mine) library_->dealloc_pd(mine);
+}
+
+ibv_mr* IbvDevice::registerMemory(ibv_pd* pd, void* address, uint64_t length, uint32_t access) {
+  // Flags are numbered as in enum ibv_access_flags. The newer call leaves out what the kernel does not know of
+  // the optional ones; an older library does not know them either.
+  if ((access & kRelaxedOrdering) == 0) return library_->reg_mr(pd, address, length, int(access));
+  if (library_->reg_mr_iova2) {
+    return library_->reg_mr_iova2(pd, address, length, reinterpret_cast<uint64_t>(address), access);
+  }
+  return library_->reg_mr(pd, address, length, int(access & ~uint32_t(kRelaxedOrdering)));
+}
+
+void IbvDevice::registerKeys(uint32_t region, uint32_t pdIndex, uint64_t length, uint32_t access) {
+  RegionKeys& keys = keys_[region];
+  auto* address = reinterpret_cast<void*>(regions_.at(region).address);
+  ibv_pd* domain = pd(pdIndex);
+  keys = {};
+  keys.local = registerMemory(domain, address, length, localAccess(access));
+  if (keys.local && (access & kRemoteAccess)) {
+    keys.remote = registerMemory(domain, address, length, localAccess(access) | (access & kRemoteAccess));
+  }
+  if (!keys.local || ((access & kRemoteAccess) && !keys.remote)) {
+    const Failure failure = registrationFailure(length, errno);
+    giveKeysBack(region);
+    throw failure;
+  }
+  keys.localKey = keys.local->lkey;
+  keys.remoteKey = keys.remote ? keys.remote->rkey : 0;
+}
+
+uint32_t IbvDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t access) {
+  std::shared_lock gate(gate_);
+  checkOpen();
+  const uint32_t index = regions_.addExtent(pool_->allocate(length), length, access, pd);
+  try {
+    registerKeys(index, pd, length, access);
+  } catch (const Failure&) {
+    regions_.retire(index);
+    regions_.remove(index);
+    throw;
+  }
+  return index;
+}
+
+uint32_t IbvDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) {
+  std::shared_lock gate(gate_);
+  checkOpen();
+  const uint32_t index = regions_.addForeign(reinterpret_cast<uint64_t>(memory), length, access, pd);
+  try {
+    registerKeys(index, pd, length, access);
+  } catch (const Failure&) {
+    regions_.retire(index);
+    regions_.remove(index);
+    throw;
+  }
+  return index;
+}
+
+uint32_t IbvDevice::registerDmabuf(uint32_t pdIndex, int fd, uint64_t offset, uint64_t length, uint32_t access) {
+  std::shared_lock gate(gate_);
+  checkOpen();
+  if (!library_->reg_dmabuf_mr) {
+    throw Failure("ERR_RDMC_UNSUPPORTED", library_->path + " has no ibv_reg_dmabuf_mr: install rdma-core 34 or later");
+  }
+  ibv_pd* domain = pd(pdIndex);
+  // One registration for both uses, addressed by the offset within the dma-buf. The manual page does not say
+  // whether a dma-buf may be registered twice.
+  const int flags = int(localAccess(access) | (access & kRemoteAccess));
+  ibv_mr* mr = library_->reg_dmabuf_mr(domain, offset, length, offset, fd, flags);
+  if (!mr) {
+    throw refusal("ibv_reg_dmabuf_mr", "Registering " + std::to_string(length) + " bytes of a dma-buf", errno);
+  }
+  uint32_t index;
+  try {
+    index = regions_.addForeign(offset, length, access, pdIndex, false);
+  } catch (const Failure&) {
+    library_->dereg_mr(mr);
+    throw;
+  }
+  keys_[index] = {mr, nullptr, mr->lkey, mr->rkey};
+  return index;
+}
+
+uint32_t IbvDevice::remoteKey(uint32_t region) {
+  regions_.at(region);
+  return keys_[region].remoteKey;
+}
+
+bool IbvDevice::remotelyReachable(uint32_t region) {
+  regions_.at(region);
+  return true;
+}
+
+void IbvDevice::deregister(ibv_mr*& mr, uint32_t pd) {
+  ibv_mr* mine = std::exchange(mr, nullptr);
+  if (!mine || library_->dereg_mr(mine) == 0) return;
+  // A driver may refuse while a peer's WRITE is in the middle, which a peer that died there never ends. The
+  // region's peers reach it through queue pairs of its protection domain only.
+  for (const auto& each : allQueuePairs()) {
+    if (each->parameters.pd == pd) toError(*each);
+  }
+  if (const int error = library_->dereg_mr(mine); error != 0) {
+    throw refusal("ibv_dereg_mr", "Taking a memory region's registration back", error);
+  }
+}
+
+void IbvDevice::giveKeysBack(uint32_t region) {
+  RegionKeys& keys = keys_[region];
+  const uint32_t pd = regions_.domainOf(region);
+  deregister(keys.remote, pd);
+  deregister(keys.local, pd);
+}
+
+void IbvDevice::revokeRegion(uint32_t index) {
+  std::shared_lock gate(gate_);
+  const Region& region = regions_.at(index);
+  regions_.hide(index);
+  if (!region.mappedHere && region.outstanding.load() > 0) {
+    throw Failure("ERR_RDMC_REGION_BUSY", "Requests of this process still use the dma-buf: wait for them, then revoke");
+  }
+  if (region.mappedHere) return deregister(keys_[index].remote, region.protectionDomain);
+  deregister(keys_[index].local, region.protectionDomain);
+}
+
+void IbvDevice::closeRegion(uint32_t index) {
+  std::shared_lock gate(gate_);
+  regions_.retire(index);
+  giveKeysBack(index);
+  regions_.remove(index);
+}
+
+// ---- channels and completion queues
+
+int IbvDevice::createChannel() {
+  std::shared_lock gate(gate_);
+  checkOpen();
+  auto made = std::make_shared<IbvChannel>(library_, context_);
+  std::lock_guard guard(objects_);
+  channels_.push_back(std::move(made));
+  return int(channels_.size() - 1);
+}
+
+std::shared_ptr<IbvChannel> IbvDevice::ibvChannel(int id) {
+  std::lock_guard guard(objects_);
+  if (id < 0 || size_t(id) >= channels_.size() || !channels_[size_t(id)]) {
+    throw Failure("ERR_RDMC_CHANNEL_CLOSED", "The completion channel is closed");
+  }
+  return channels_[size_t(id)];
+}
+
+void IbvDevice::destroyChannel(int id) {
+  std::shared_lock gate(gate_);
+  const auto found = ibvChannel(id);
+  if (found->users > 0) {
+    throw Failure("ERR_RDMC_CHANNEL_BUSY", "Completion queues still use the channel: close them first");
+  }
+  found->release();
+  std::lock_guard guard(objects_);
+  channels_[size_t(id)].reset();
+}
+
+uint32_t IbvDevice::createCompletionQueue(uint32_t depth, int channelId) {
+  std::shared_lock gate(gate_);
+  checkOpen();
+  auto made = std::make_shared<IbvCompletionQueue>(*this, depth, channelId < 0 ? nullptr : ibvChannel(channelId));
+  std::lock_guard guard(objects_);
+  for (uint32_t i = 0; i < cqs_.size(); ++i) {
+    if (cqs_[i]) continue;
+    cqs_[i] = std::move(made);
+    return i;
+  }
+  cqs_.push_back(std::move(made));
+  return uint32_t(cqs_.size() - 1);
+}
+
+std::shared_ptr<IbvCompletionQueue> IbvDevice::completionQueue(uint32_t index) {
+  std::lock_guard guard(objects_);
+  if (index >= cqs_.size() || !cqs_[index]) {
+    throw Failure("ERR_RDMC_COMPLETION_QUEUE_CLOSED", "The completion queue is closed");
+  }
+  return cqs_[index];
+}
+
+void IbvDevice::destroyCq(uint32_t index) {
+  std::shared_lock gate(gate_);
+  const auto queue = completionQueue(index);
+  if (queue->users > 0) {
+    throw Failure("ERR_RDMC_COMPLETION_QUEUE_BUSY", "Queue pairs still use the completion queue: close them first");
+  }
+  queue->release();
+  std::lock_guard guard(objects_);
+  cqs_[index].reset();
+}
+
+}  // namespace rdmc
+
+#endif

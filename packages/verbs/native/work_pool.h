@@ -1,0 +1,30 @@
+// A few native threads for calls that block, started when they are needed.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace rdmc {
+
+class WorkPool {
+ public:
+  ~WorkPool() { stop(); }
+  // False when the pool is stopped: the work will not be done.
+  bool post(std::function<void()> work);
+  // Returns when the work begun has ended; what was not begun is done by the caller.
+  void stop();
+
+ private:
+  void run();
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::deque<std::function<void()>> waiting_;
+  std::vector<std::thread> threads_;
+  uint32_t idle_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace rdmc

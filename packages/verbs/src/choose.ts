@@ -1,0 +1,168 @@
+import { readEnvironment, type VerbsEnvironment } from './environment.js';
+import { VerbsError } from './errors.js';
+import {
+  type DeviceSurvey,
+  type SurveyedDevice,
+  type SurveyedGid,
+  type SurveyedPort,
+  surveyRdmaDevices,
+} from './survey.js';
+
+/** What `openDevice` opens, and why: for logs and `rdmc devices`. */
+export interface DeviceChoice {
+  /** `soft`, or the name of an RDMA device. */
+  readonly device: string;
+  readonly kind: 'soft' | 'ibverbs';
+  readonly reason: string;
+  /** Of an RDMA device: the port, from 1, and its address. */
+  readonly port?: number;
+  readonly gidIndex?: number;
+  /** `ethernet` (RoCE) or `infiniband`: devices of different ones do not reach each other. */
+  readonly linkLayer?: string;
+}
+
+/** What may be asked for; everything else is found out. */
+export interface DeviceWish {
+  /** `auto`, `soft`, `ibverbs` (any RDMA device), or a device's name. */
+  readonly device?: string | undefined;
+  readonly port?: number | undefined;
+  readonly gidIndex?: number | undefined;
+  /** `shm` and `tcp` are the soft device's. */
+  readonly transport?: string | undefined;
+}
+
+const NOT_USABLE = 'ERR_RDMC_NO_DEVICE';
+
+function isIpv4Mapped(gid: string): boolean {
+  return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(gid);
+}
+
+function isLinkLocal(gid: string): boolean {
+  return /^fe[89ab]/i.test(gid);
+}
+
+/** Kinds of RoCE addresses, best first: what routers and firewalls handle best. */
+const GID_RANKS: readonly (readonly [title: string, fits: (gid: SurveyedGid) => boolean])[] = [
+  ['RoCE v2 over IPv4', ({ type, gid }) => type === 'roce-v2' && isIpv4Mapped(gid)],
+  ['RoCE v2 over global IPv6', ({ type, gid }) => type === 'roce-v2' && !isLinkLocal(gid)],
+  ['RoCE v2 over link-local IPv6', ({ type }) => type === 'roce-v2'],
+];
+
+/** The best address of a port, and its kind in words. InfiniBand is addressed by LID, and its GID 0 names the port. */
+export function chooseGid(
+  port: SurveyedPort,
+): { readonly index: number; readonly title: string } | undefined {
+  if (port.linkLayer === 'infiniband')
+    return port.lid === 0 ? undefined : { index: 0, title: `LID ${port.lid}` };
+  for (const [title, fits] of GID_RANKS) {
+    const found = port.gids.find(fits);
+    if (found) return { index: found.index, title: `${title} (${found.gid})` };
+  }
+  return undefined;
+}
+
+/** Why a port cannot be used; undefined where it can. */
+function portProblem(port: SurveyedPort): string | undefined {
+  if (port.state !== 'active') return `port ${port.number} is ${port.state}`;
+  if (chooseGid(port)) return undefined;
+  return port.linkLayer === 'infiniband'
+    ? `port ${port.number} has no LID: no subnet manager has set it up`
+    : `port ${port.number} has no RoCE v2 address`;
+}
+
+/** Why `auto` passes a device by; undefined where it can be used. */
+export function deviceProblem(device: SurveyedDevice, wish: DeviceWish = {}): string | undefined {
+  if (device.error) return `${device.file}: ${device.error}`;
+  if (device.transport === 'iwarp')
+    return 'iWARP connections need a connection manager, which is not used here';
+  if (device.transport !== 'infiniband')
+    return 'it has no reliable connections as InfiniBand and RoCE have them';
+  const ports = device.ports.filter(({ number }) => wish.port === undefined || number === wish.port);
+  if (ports.length === 0) return `it has no port ${wish.port}`;
+  const problems = ports.map((port) => (wish.gidIndex === undefined ? portProblem(port) : downProblem(port)));
+  return problems.includes(undefined) ? undefined : problems.join(', ');
+}
+
+function downProblem({ state, number }: SurveyedPort): string | undefined {
+  return state === 'active' ? undefined : `port ${number} is ${state}`;
+}
+
+/** Port and address of a device, as far as they were not asked for. */
+function settle(device: SurveyedDevice, wish: DeviceWish, why: string): DeviceChoice {
+  const usable = device.ports.find((port) => !portProblem(port));
+  const port =
+    wish.port === undefined ? (usable ?? device.ports[0]) : device.ports.find((p) => p.number === wish.port);
+  const number = port?.number ?? wish.port ?? 1;
+  const gid = port && chooseGid(port);
+  const address =
+    wish.gidIndex === undefined
+      ? (gid?.title ?? 'no usable address')
+      : `GID index ${wish.gidIndex} as asked for`;
+  return {
+    device: device.name,
+    kind: 'ibverbs',
+    reason: `${why}; port ${number}${wish.port === undefined ? '' : ' as asked for'}, ${address}`,
+    port: number,
+    gidIndex: wish.gidIndex ?? gid?.index ?? 0,
+    linkLayer: port?.linkLayer ?? 'ethernet',
+  };
+}
+
+function anyDevice(survey: DeviceSurvey, wish: DeviceWish): DeviceChoice | string {
+  if (survey.problem) return survey.problem.message;
+  if (survey.devices.length === 0) return 'libibverbs finds no RDMA device';
+  const usable = survey.devices.find((device) => !deviceProblem(device, wish));
+  if (!usable) return survey.devices.map((each) => `${each.name}: ${deviceProblem(each, wish)}`).join('; ');
+  const others = survey.devices.length - 1;
+  return settle(
+    usable,
+    wish,
+    others === 0 ? 'the RDMA device of this machine' : 'the first usable RDMA device',
+  );
+}
+
+function named(name: string, survey: DeviceSurvey, wish: DeviceWish, origin: string): DeviceChoice {
+  const found = survey.devices.find((device) => device.name === name);
+  if (found) return settle(found, wish, origin);
+  if (survey.problem)
+    throw new VerbsError(survey.problem.code, `Device '${name}': ${survey.problem.message}`);
+  const known = [...survey.devices.map((device) => device.name), 'soft', 'auto'];
+  throw new VerbsError('ERR_RDMC_UNKNOWN_DEVICE', `No device '${name}'; known are: ${known.join(', ')}`);
+}
+
+/**
+ * What `openDevice` would open, and why.
+ * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE (with the devices there are), ERR_RDMC_NO_DEVICE where an RDMA device
+ *   is asked for and none is usable, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_INVALID_OPTION
+ */
+export function chooseDevice(
+  wish: string | DeviceWish = {},
+  environment: VerbsEnvironment = readEnvironment(),
+  survey: () => DeviceSurvey = () => surveyRdmaDevices(environment.library),
+): DeviceChoice {
+  const asked = typeof wish === 'string' ? { device: wish } : wish;
+  const requested = asked.device ?? 'auto';
+  const wanted = requested === 'auto' && environment.device ? environment.device : requested;
+  const origin = wanted === requested ? 'asked for' : 'RDMC_DEVICE asks for it';
+  const full: DeviceWish = {
+    port: asked.port ?? environment.port,
+    gidIndex: asked.gidIndex ?? environment.gidIndex,
+  };
+  const softTransport = asked.transport === 'shm' || asked.transport === 'tcp';
+  if (wanted === 'soft') return { device: 'soft', kind: 'soft', reason: origin };
+  if (wanted === 'auto' && softTransport) {
+    return { device: 'soft', kind: 'soft', reason: `transport ${asked.transport} is the soft device's` };
+  }
+  if (softTransport) {
+    throw new VerbsError(
+      'ERR_RDMC_INVALID_OPTION',
+      `transport ${asked.transport} is the soft device's; leave it out for device ${wanted}`,
+    );
+  }
+  const found = survey();
+  if (wanted !== 'auto' && wanted !== 'ibverbs') return named(wanted, found, full, origin);
+  const any = anyDevice(found, full);
+  if (typeof any !== 'string') return any;
+  if (wanted === 'auto') return { device: 'soft', kind: 'soft', reason: `no RDMA device is usable: ${any}` };
+  throw new VerbsError(NOT_USABLE, `No RDMA device is usable: ${any}. rdmc doctor says what to do.`);
+}

@@ -1,0 +1,55 @@
+import type { Device } from './device.js';
+import { FdWatcher } from './eventfd.js';
+import { closeUnlessGone, native } from './native.js';
+
+/** What happens to a device outside of anybody's completion queue (IBA 11.6.3). */
+export interface DeviceEvent {
+  /**
+   * - `portActive`, `portDown`, `addressChange`: the state or the addresses of `port` changed.
+   * - `queuePairFatal`: `queuePair` is in the error state; what was posted to it is flushed.
+   * - `completionQueueError`: a completion queue and everything that uses it is lost.
+   * - `deviceRemoved`: the device is gone. What was outstanding has completed: the oldest request of each queue
+   *   pair with FATAL, the rest with WORK_REQUEST_FLUSHED. Everything but closing fails with
+   *   ERR_RDMC_DEVICE_REMOVED.
+   */
+  readonly type:
+    | 'portActive'
+    | 'portDown'
+    | 'addressChange'
+    | 'queuePairFatal'
+    | 'completionQueueError'
+    | 'deviceRemoved';
+  /** In words. */
+  readonly message: string;
+  readonly port?: number;
+  /** `QueuePair.number`. */
+  readonly queuePair?: number;
+}
+
+/** Delivers a device's events to one listener, on the thread that made it. */
+export class DeviceEventListener {
+  readonly #subscription: number;
+  readonly #watcher: FdWatcher;
+  #closed = false;
+
+  constructor(
+    private readonly device: Device,
+    listener: (event: DeviceEvent) => void,
+  ) {
+    this.#subscription = native().eventsSubscribe(device.handle);
+    this.#watcher = new FdWatcher(native().eventsFd(device.handle, this.#subscription), () => {
+      closeUnlessGone(() => {
+        for (const event of native().eventsTake(device.handle, this.#subscription)) listener(event);
+      });
+    });
+    // Listening alone is no reason to stay alive.
+    this.#watcher.ref(false);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#watcher.close();
+    closeUnlessGone(() => native().eventsUnsubscribe(this.device.handle, this.#subscription));
+  }
+}

@@ -1,0 +1,45 @@
+import { Layout, Opcode, WorkRequestFlag } from './constants.js';
+import type { ReceiveWorkRequest } from './contract.js';
+import type { Device } from './device.js';
+import { closeUnlessGone, native } from './native.js';
+import { batchOf, flushFrom } from './queue-pair.js';
+
+/**
+ * Receives that serve many queue pairs: whichever gets a message first takes the next one (IBA 10.2.9). Only on
+ * devices with `attributes.sharedReceiveQueues`. Usable by one thread at a time.
+ */
+export class SharedReceiveQueue {
+  #closed = false;
+
+  /** @internal */
+  constructor(
+    readonly device: Device,
+    /** What receives are posted to on the fast path, in the place of a queue pair's number. */
+    readonly number: number,
+    readonly depth: number,
+  ) {}
+
+  /** Posts receives. @throws PostError */
+  postReceive(...requests: readonly ReceiveWorkRequest[]): void {
+    const batch = batchOf(this.device);
+    requests.forEach((request, index) => {
+      if (batch.pending === Layout.BATCH_SLOTS) flushFrom(batch, index - batch.pending);
+      batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
+      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+    });
+    flushFrom(batch, requests.length - batch.pending);
+  }
+
+  /** Fails with ERR_RDMC_SHARED_RECEIVE_QUEUE_BUSY while queue pairs use it; idempotent. */
+  close(): Promise<void> {
+    if (!this.#closed) {
+      closeUnlessGone(() => native().sharedReceiveQueueDestroy(this.device.handle, this.number));
+      this.#closed = true;
+    }
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Device, DeviceEvent } from '../src/index.js';
+import { FakeMachine, fakeLibrary, useFake } from './support/fake-library.js';
+import { completions, side, until } from './support/pair.js';
+
+/** Of enum ibv_event_type. */
+const [QP_ACCESS_ERR, DEVICE_FATAL, PORT_ERR, GID_CHANGE] = [3, 8, 10, 18];
+
+let machine: FakeMachine;
+let restore: () => void;
+beforeEach(() => {
+  machine = new FakeMachine('fake0', 'fake1');
+  restore = useFake({ DEVICES: 'fake0,fake1', FOLDER: machine.folder });
+});
+afterEach(() => {
+  restore();
+  machine.close();
+});
+
+function listenTo(device: Device): DeviceEvent[] {
+  const events: DeviceEvent[] = [];
+  device.onEvent((event) => events.push(event));
+  return events;
+}
+
+const first = (events: DeviceEvent[]): Promise<DeviceEvent> => until('an event', () => events[0]);
+
+describe.skipIf(fakeLibrary.missing)(`asynchronous events ${fakeLibrary.missing}`, () => {
+  it.each([
+    ['portDown', PORT_ERR],
+    ['addressChange', GID_CHANGE],
+  ])('%s comes with its port', async (type, number) => {
+    const { device } = await side({ device: 'fake0' });
+    const events = listenTo(device);
+    machine.raise('fake0', number, 1);
+    expect(await first(events)).toMatchObject({ type, port: 1, message: expect.stringContaining('fake0') });
+    await device.close();
+  });
+
+  it('a queue pair that fails is named, and in the error state', async () => {
+    const { device, queuePair } = await side({ device: 'fake0' });
+    const events = listenTo(device);
+    machine.raise('fake0', QP_ACCESS_ERR, queuePair.queryAttributes().hardwareNumber as number);
+    expect(await first(events)).toMatchObject({ type: 'queuePairFatal', queuePair: queuePair.number });
+    expect(queuePair.state).toBe('ERROR');
+    await device.close();
+  });
+
+  it('every listener hears, until it is closed', async () => {
+    const { device } = await side({ device: 'fake0' });
+    const [one, two] = [listenTo(device), [] as DeviceEvent[]];
+    const listener = device.onEvent((event) => two.push(event));
+    machine.raise('fake0', PORT_ERR, 1);
+    await Promise.all([first(one), first(two)]);
+    listener.close();
+    machine.raise('fake0', PORT_ERR, 1);
+    await until('the second event', () => one[1]);
+    expect(two).toHaveLength(1);
+    await device.close();
+  });
+});
+
+describe.skipIf(fakeLibrary.missing)(`removal of a device in use ${fakeLibrary.missing}`, () => {
+  const ways: readonly [string, () => void][] = [
+    ['that it reports', () => machine.raise('fake0', DEVICE_FATAL, 0)],
+    ['that only sysfs shows', () => machine.remove('fake0')],
+  ];
+
+  it.each(ways)('%s flushes what is outstanding and wakes who sleeps', async (_title, remove) => {
+    const a = await side({ device: 'fake0' });
+    const channel = a.device.createCompletionChannel();
+    const queue = a.device.createCompletionQueue({ channel });
+    const queuePair = a.domain.createQueuePair({ sendQueue: queue, receiveQueue: queue });
+    const b = await side({ device: 'fake1' });
+    await Promise.all([queuePair.connect(b.queuePair.address), b.queuePair.connect(queuePair.address)]);
+    const region = await a.domain.allocate(4096);
+    queuePair.postReceive({ id: 1, sges: [region.sge()] }, { id: 2 });
+    queuePair.postSend({ id: 10, opcode: 'SEND', sges: [region.sge()] }, { id: 11, opcode: 'SEND' });
+    let woken = false;
+    channel.onEvent(() => {
+      woken = true;
+    });
+    queue.arm();
+    const events = listenTo(a.device);
+    remove();
+    expect(await first(events)).toMatchObject({ type: 'deviceRemoved' });
+    await until('a wake-up', () => (woken ? true : undefined));
+    const ended = (await completions(queue, 4)).map(({ id, status }) => [id, status]);
+    expect(ended).toEqual([
+      [10, 'FATAL'],
+      [11, 'WORK_REQUEST_FLUSHED'],
+      [1, 'WORK_REQUEST_FLUSHED'],
+      [2, 'WORK_REQUEST_FLUSHED'],
+    ]);
+    expect(queuePair.state).toBe('ERROR');
+    expect(() => queuePair.postSend({ id: 3, opcode: 'SEND' })).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_DEVICE_REMOVED' }),
+    );
+    await expect(a.domain.allocate(64)).rejects.toMatchObject({ code: 'ERR_RDMC_DEVICE_REMOVED' });
+    // Everything can still be closed, in any order that was allowed before.
+    await region.close();
+    await queuePair.close();
+    await a.queuePair.close();
+    await queue.close();
+    await channel.close();
+    await a.queue.close();
+    await a.domain.close();
+    await Promise.all([a.device.close(), b.device.close()]);
+  });
+});

@@ -1,0 +1,153 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type OpenDeviceOptions, openDevice, surveyRdmaDevices } from '../src/index.js';
+import { type FakeSettings, fakeLibrary, useFake } from './support/fake-library.js';
+
+const ENOMEM = 12;
+const EACCES = 13;
+const restore: (() => void)[] = [];
+afterEach(() => {
+  for (const undo of restore.splice(0)) undo();
+});
+
+function fake(settings: FakeSettings = {}): void {
+  restore.push(useFake(settings));
+}
+
+describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missing}`, () => {
+  it('says what it is, and what it can do', async () => {
+    fake({ LIMITS: 'qp_wr=100,sge=3,inline=64,msg=1048576,cqe=1000' });
+    const device = await openDevice();
+    expect(device).toMatchObject({ kind: 'ibverbs', name: 'fake0', transport: 'roce' });
+    expect(device.choice.reason).toContain('RoCE v2 over IPv4 (::ffff:10.0.0.1)');
+    expect(device.details).toMatchObject({ gid: '::ffff:10.0.0.1', gidIndex: '2', activeMtuBytes: '4096' });
+    expect(device.attributes).toMatchObject({
+      maxSendDepth: 100,
+      maxReceiveDepth: 99,
+      maxSge: 3,
+      maxInlineBytes: 64,
+      maxMessageBytes: 1_048_576,
+      maxCompletionQueueDepth: 1000,
+      registeredMemoryIsRemote: true,
+      sharedReceiveQueues: true,
+      atomics: true,
+    });
+    await device.close();
+  });
+
+  it('lists devices with ports and addresses', () => {
+    fake({ DEVICES: 'fake0,fake1', MTU: '1024' });
+    const { devices, library } = surveyRdmaDevices();
+    expect(library).toBe(fakeLibrary.path);
+    expect(devices.map(({ name }) => name)).toEqual(['fake0', 'fake1']);
+    const [port] = devices[0]!.ports;
+    expect(port).toMatchObject({ number: 1, state: 'active', linkLayer: 'ethernet', activeMtuBytes: 1024 });
+    expect(port!.gids[2]).toEqual({ index: 2, gid: '::ffff:10.0.0.1', type: 'roce-v2', netdev: 'lo' });
+    expect(port!.gids.map(({ type }) => type)).toEqual(['roce-v1', 'roce-v2', 'roce-v2']);
+  });
+
+  it('InfiniBand is addressed by LID', async () => {
+    fake({ LINK: 'infiniband' });
+    const device = await openDevice({ device: 'fake0' });
+    expect(device.transport).toBe('infiniband');
+    expect(device.choice.reason).toContain('LID 7');
+    await device.close();
+  });
+
+  const refusals: readonly [string, FakeSettings, OpenDeviceOptions, string, RegExp][] = [
+    [
+      'a name that does not exist',
+      { DEVICES: 'fake0,fake1' },
+      { device: 'mlx5_0' },
+      'ERR_RDMC_UNKNOWN_DEVICE',
+      /fake0, fake1/,
+    ],
+    ['a port that is down', { STATE: 'down' }, { device: 'fake0' }, 'ERR_RDMC_PORT_DOWN', /ip link set/],
+    ['a port that does not exist', {}, { device: 'fake0', port: 2 }, 'ERR_RDMC_UNKNOWN_PORT', /ports 1 to 1/],
+    ['a GID index beyond the table', {}, { gidIndex: 99 }, 'ERR_RDMC_GID_INDEX', /0 to 15, not 99/],
+    ['an empty GID', {}, { gidIndex: 9 }, 'ERR_RDMC_GID_INDEX', /no GID at index 9/],
+    ['a path MTU beyond the port', { MTU: '1024' }, { pathMtuBytes: 2048 }, 'ERR_RDMC_PATH_MTU', /1024/],
+    ['a path MTU that is none', {}, { pathMtuBytes: 1500 }, 'ERR_RDMC_INVALID_OPTION', /1024, 2048/],
+    [
+      'no permission',
+      { OPEN_ERRNO: String(EACCES) },
+      { device: 'fake0' },
+      'ERR_RDMC_PERMISSION',
+      /uverbs0: add the user/,
+    ],
+    [
+      'no device at all',
+      { DEVICES: '' },
+      { device: 'ibverbs' },
+      'ERR_RDMC_NO_DEVICE',
+      /finds no RDMA device/,
+    ],
+  ];
+  it.each(refusals)(
+    '%s: a code, what was found, what to do',
+    async (_title, settings, options, code, text) => {
+      fake(settings);
+      await expect(openDevice({ device: 'ibverbs', ...options })).rejects.toMatchObject({
+        code,
+        message: expect.stringMatching(text),
+      });
+    },
+  );
+
+  it('auto falls back to the soft device, with the reason', async () => {
+    fake({ STATE: 'down' });
+    const device = await openDevice();
+    expect(device.kind).toBe('soft');
+    expect(device.choice.reason).toBe('no RDMA device is usable: fake0: port 1 is down');
+    await device.close();
+  });
+
+  it('memory that cannot be registered: the region is not there, and the code says why', async () => {
+    fake({ REG_ERRNO: String(ENOMEM) });
+    const device = await openDevice();
+    const domain = device.allocateProtectionDomain();
+    // Root may exceed the memlock limit, so for root the cause is another.
+    const codes = /^ERR_RDMC_(MEMLOCK|DEVICE_LIMIT)$/;
+    const code = expect.stringMatching(codes);
+    await expect(domain.allocate(1 << 20)).rejects.toMatchObject({ code, errno: ENOMEM });
+    await domain.close();
+    await device.close();
+  });
+
+  it('queues deeper than the device allows are refused with its limit', async () => {
+    fake({ LIMITS: 'qp_wr=100,cqe=150,resize=0' });
+    const device = await openDevice();
+    const domain = device.allocateProtectionDomain();
+    const queue = device.createCompletionQueue({ depth: 100 });
+    const queues = { sendQueue: queue, receiveQueue: queue };
+    const create = (sendDepth: number, receiveDepth: number) => () =>
+      domain.createQueuePair({ ...queues, sendDepth, receiveDepth });
+    expect(create(101, 10)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_RDMC_INVALID_OPTION',
+        message: expect.stringContaining('to 100'),
+      }),
+    );
+    expect(create(80, 80)).toThrow(expect.objectContaining({ code: 'ERR_RDMC_DEVICE_LIMIT' }));
+    expect(create(60, 60)).toThrow(
+      expect.objectContaining({ message: expect.stringContaining('create it with that depth') }),
+    );
+    const queuePair = create(40, 40)();
+    await queuePair.close();
+    await device.close();
+  });
+});
+
+describe('a library that cannot be used', () => {
+  it.each([
+    ['is missing', '/nowhere/libibverbs.so.1', 'ERR_RDMC_IBVERBS_MISSING', /RDMC_IBVERBS_LIBRARY/],
+    ['is older than the symbols needed', 'libdl.so.2', 'ERR_RDMC_IBVERBS_TOO_OLD', /ibv_get_device_list/],
+  ])('%s', async (_title, path, code, text) => {
+    restore.push(useFake());
+    process.env.RDMC_IBVERBS_LIBRARY = path;
+    const { problem, devices } = surveyRdmaDevices();
+    expect(devices).toEqual([]);
+    expect(problem).toMatchObject({ code, message: expect.stringMatching(text) });
+    await expect(openDevice({ device: 'ibverbs' })).rejects.toMatchObject({ code: 'ERR_RDMC_NO_DEVICE' });
+    await expect(openDevice({ device: 'mlx5_0' })).rejects.toMatchObject({ code });
+  });
+});

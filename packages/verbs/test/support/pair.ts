@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type CompletionQueue,
+  type Device,
+  type OpenDeviceOptions,
+  openDevice,
+  type ProtectionDomain,
+  type QueuePair,
+  type WorkCompletion,
+} from '../../src/index.js';
+
+const LIMIT_MS = 20_000;
+
+/** Waits until something is there. */
+export async function until<T>(what: string, look: () => T | undefined): Promise<T> {
+  const end = performance.now() + LIMIT_MS;
+  while (performance.now() < end) {
+    const found = look();
+    if (found !== undefined) return found;
+    await delay(1);
+  }
+  throw new Error(`${what} did not come within ${LIMIT_MS} ms`);
+}
+
+export interface Side {
+  readonly device: Device;
+  readonly domain: ProtectionDomain;
+  readonly queue: CompletionQueue;
+  readonly queuePair: QueuePair;
+}
+
+export async function side(options: OpenDeviceOptions): Promise<Side> {
+  const device = await openDevice(options);
+  const domain = device.allocateProtectionDomain();
+  const queue = device.createCompletionQueue();
+  const queuePair = domain.createQueuePair({ sendQueue: queue, receiveQueue: queue });
+  return { device, domain, queue, queuePair };
+}
+
+/** Two devices of one name with a connected queue pair each. */
+export async function connectedSides(options: OpenDeviceOptions): Promise<[Side, Side]> {
+  const [a, b] = [await side(options), await side(options)];
+  await Promise.all([a.queuePair.connect(b.queuePair.address), b.queuePair.connect(a.queuePair.address)]);
+  return [a, b];
+}
+
+/** Waits for `count` completions. */
+export async function completions(queue: CompletionQueue, count: number): Promise<WorkCompletion[]> {
+  const all: WorkCompletion[] = [];
+  return until(`${count} completions`, () => {
+    all.push(...queue.poll());
+    return all.length >= count ? all : undefined;
+  });
+}

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import type { Algorithm } from '@rdmc/group';
+import { endClusters } from '../src/cluster.js';
+import type { Closed } from '../src/member-types.js';
+import { patient } from '../src/patience.js';
+import { expectLost, expectOrderedAndExact, expectWell } from '../src/proof.js';
+import { type Stream, startStream } from '../src/stream.js';
+import { addDevice, addressOf, EXPENDABLE, removeDevice, setLink, WHY_NOT } from './devices.js';
+import { RETRY_MS, startMembers, transfer } from './members.js';
+
+const GROUP = 1;
+const IDS = [0, 1, 2, 3];
+const COUNT = 30;
+const WAIT_MS = 60_000;
+/** The relay whose device goes. */
+const LOST = 2;
+const KILLED: readonly (readonly [role: string, algorithm: Algorithm, member: number])[] = [
+  ['root', 'binomial-pipeline', 0],
+  ['relay', 'chain', 1],
+  ['leaf', 'chain', 3],
+];
+
+async function streaming(algorithm: Algorithm): Promise<Stream> {
+  const cluster = await startMembers(IDS.length);
+  const options = { algorithm, retryTimeoutMs: RETRY_MS, timeoutMs: patient(30_000), keep: 1 };
+  const size = { sizeBytes: 1 << 20, count: COUNT };
+  return startStream(cluster, { group: GROUP, ids: IDS, seed: 10, variants: 2, ...size, options });
+}
+
+/** Every survivor learns who was lost, keeps what it has, and the survivors go on in the processes they are. */
+async function expectToGoOn({ cluster, sends }: Stream, lost: number): Promise<void> {
+  const survivors = cluster.except(lost);
+  for (const receiver of survivors.filter(({ id }) => id !== 0)) {
+    const { error } = await receiver.event('end', ({ group }) => group === GROUP, WAIT_MS);
+    expectLost(error, lost);
+    assert.ok(expectOrderedAndExact(receiver, GROUP) < COUNT);
+  }
+  if (lost !== 0) {
+    const failed = (await sends).filter(({ error }) => error !== null);
+    assert.ok(failed.length > 0, 'sends were pending');
+    for (const { error } of failed) expectLost(error, lost);
+  }
+  for (const survivor of survivors) {
+    expectLost((await survivor.call<Closed>('close', { group: GROUP }, WAIT_MS)).error, lost);
+  }
+  const ids = survivors.map(({ id }) => id).reverse();
+  await transfer(cluster, { group: GROUP + 1, ids, sizes: [300_000, 0, 1 << 20] });
+}
+
+/** A test that takes a device away. */
+function deviceTest(title: string, work: () => Promise<void>): void {
+  it(EXPENDABLE ? title : `${title} [${WHY_NOT}]`, { skip: !EXPENDABLE }, work);
+}
+
+export function lossOfMembers(): void {
+  describe('members and devices lost in the middle of a transfer', () => {
+    afterEach(endClusters);
+
+    for (const [role, algorithm, lost] of KILLED) {
+      it(`kill -9 of the ${role} (${algorithm}, member ${lost})`, async () => {
+        const stream = await streaming(algorithm);
+        stream.cluster.at(lost).signal('SIGKILL');
+        await expectToGoOn(stream, lost);
+        await stream.cluster.leave();
+      });
+    }
+
+    deviceTest(
+      'the port of a relay goes down: the group fails for all, and every process lives on',
+      async () => {
+        const stream = await streaming('chain');
+        const { cluster, sends } = stream;
+        setLink(LOST, 'down');
+        try {
+          for (const receiver of cluster.except(0)) {
+            const { error } = await receiver.event('end', ({ group }) => group === GROUP, WAIT_MS);
+            assert.equal(error?.code, 'ERR_RDMC_MEMBER_LOST', error?.message);
+            assert.ok(expectOrderedAndExact(receiver, GROUP) < COUNT);
+          }
+          const failed = (await sends).filter(({ error }) => error !== null);
+          assert.ok(failed.length > 0, 'sends were pending');
+          const ids = cluster.except(LOST).map(({ id }) => id);
+          await transfer(cluster, { group: GROUP + 1, ids, sizes: [300_000, 1 << 20] });
+          assert.ok(cluster.at(LOST).alive);
+        } finally {
+          setLink(LOST, 'up');
+          await addressOf(LOST);
+        }
+      },
+    );
+
+    deviceTest('a device is removed (rdma link del): rxe waits until its users have closed it', async () => {
+      const stream = await streaming('chain');
+      const { cluster, sends } = stream;
+      const removed = removeDevice(LOST);
+      try {
+        expectWell(await sends);
+        const closes = IDS.map((id) => cluster.at(id).call<Closed>('close', { group: GROUP }, WAIT_MS));
+        expectWell(await Promise.all(closes));
+        await endClusters();
+      } finally {
+        await endClusters();
+        await removed;
+        await addDevice(LOST);
+      }
+    });
+  });
+}

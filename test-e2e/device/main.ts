@@ -1,0 +1,21 @@
+// The tests on RDMA devices: RDMC_TEST_DEVICE=rxe0,rxe1,rxe2,rxe3 node --test-reporter=spec dist/device.js
+// With arguments only these parts: compliance, groups, loss-of-members, packet-loss.
+import { compliance } from './compliance.js';
+import { groups } from './groups.js';
+import { lossOfMembers } from './loss-of-members.js';
+import { packetLoss } from './packet-loss.js';
+
+const PARTS: Readonly<Record<string, () => void>> = {
+  groups,
+  'loss-of-members': lossOfMembers,
+  'packet-loss': packetLoss,
+  compliance,
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !Object.hasOwn(PARTS, name));
+if (unknown !== undefined) {
+  console.error(`No part ${unknown}; there are: ${Object.keys(PARTS).join(', ')}`);
+  process.exit(2);
+}
+for (const name of asked.length > 0 ? asked : Object.keys(PARTS)) PARTS[name]!();

@@ -1,0 +1,53 @@
+/** Debian packages that a run needs, all small but the emulator; installed without recommended packages. */
+export const PACKAGES = [
+  'qemu-system-x86',
+  'seabios',
+  'busybox-static',
+  'kmod',
+  'iproute2',
+  'procps',
+  'xz-utils',
+  'rdma-core',
+  'ibverbs-providers',
+  'ibverbs-utils',
+  'perftest',
+] as const;
+
+/** The package that stands for Debian's current kernel. Its `-cloud-` sister has neither rdma_rxe nor 9p. */
+export const KERNEL_PACKAGE = 'linux-image-amd64';
+
+/** Modules that lead to the host's files and to the ports. */
+export const BOOT_MODULES = ['virtio_pci', 'virtio_console', '9pnet_virtio', '9p', 'overlay'] as const;
+
+/**
+ * Modules of soft-RoCE and of the network below it. rxe asks the kernel for 'crc32' by that name, and nothing but its
+ * presence here would bring it: without it `rdma link add` says "No such file or directory". netem loses packets.
+ */
+export const RDMA_MODULES = [
+  'crc32_generic',
+  'veth',
+  'bridge',
+  'rdma_rxe',
+  'ib_uverbs',
+  'ib_umad',
+  'rdma_ucm',
+  'sch_netem',
+] as const;
+
+/** Of the network devices below the RDMA ones: 4096 bytes, the largest RDMA MTU, and their headers fit. */
+export const MTU_BYTES = 4200;
+
+export const DEFAULT_DEVICES = 2;
+export const MAX_DEVICES = 16;
+export const DEFAULT_MEMORY_MIB = 2048;
+export const MIN_MEMORY_MIB = 512;
+export const DEFAULT_TIMEOUT_SECONDS = 900;
+/** Of translated code the emulator keeps; node alone fills the default several times over. */
+export const TRANSLATION_CACHE_MIB = 512;
+
+/** Exit codes of the command line: as `timeout` and `env` have them. */
+export const EXIT_TIMEOUT = 124;
+export const EXIT_OWN_FAILURE = 125;
+
+/** Lines of the console shown when a machine ends without a result. */
+export const SHOWN_CONSOLE_LINES = 15;

@@ -1,0 +1,91 @@
+import { existsSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { isAbsolute } from 'node:path';
+import type { Writable } from 'node:stream';
+import {
+  DEFAULT_DEVICES,
+  DEFAULT_MEMORY_MIB,
+  DEFAULT_TIMEOUT_SECONDS,
+  MAX_DEVICES,
+  MIN_MEMORY_MIB,
+} from './constants.js';
+import { invalidOption } from './errors.js';
+
+/** What runs in the virtual machine, and in what kind of machine. */
+export interface RunOptions {
+  /** Program and arguments; nothing is interpreted by a shell. */
+  readonly command: readonly string[];
+  /** rxe0, rxe1, ... on one bridge (default 2, range 0 to 16). */
+  readonly devices?: number;
+  /** Of the machine, in MiB (default 2048, at least 512). Files that the command writes are kept in it, too. */
+  readonly memoryMiB?: number;
+  /** Processors (default: two, or one where there is no more). */
+  readonly processors?: number;
+  /** Share of packets lost on the way to each device, as `tc` writes it: '2%'. */
+  readonly loss?: string;
+  /** The machine is ended after this time (default 900 s). */
+  readonly timeoutSeconds?: number;
+  /** An absolute path of a directory in which what the command writes stays; anything else it writes vanishes. */
+  readonly shared?: string;
+  /** Where the command begins (default: the current directory). */
+  readonly cwd?: string;
+  /** Variables of the command, beside PATH, HOME, TERM and LANG of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where its output goes (default: that of this process). */
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  /** Where progress is told: installing, downloading (default: standard error). */
+  readonly log?: (line: string) => void;
+  /** Ends the machine. */
+  readonly signal?: AbortSignal;
+}
+
+/** All options that have a default, with it. */
+export type Settings = Required<Omit<RunOptions, 'loss' | 'shared' | 'signal'>> &
+  Pick<RunOptions, 'loss' | 'shared' | 'signal'>;
+
+const KNOWN = [
+  ...['command', 'devices', 'memoryMiB', 'processors', 'loss', 'timeoutSeconds', 'shared', 'cwd', 'env'],
+  ...['stdout', 'stderr', 'log', 'signal'],
+];
+
+function whole(name: string, value: number, least: number, most: number): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw invalidOption(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
+}
+
+function checkShared(path: string): void {
+  if (!isAbsolute(path) || !existsSync(path) || !statSync(path).isDirectory()) {
+    throw invalidOption(`the shared directory must be an absolute path of one that exists, not '${path}'`);
+  }
+  // They become parts of options of the emulator, in which a comma ends a value.
+  if (/[,\n]/.test(path))
+    throw invalidOption(`the path of the shared directory may have no comma: '${path}'`);
+}
+
+/** @throws RoceVmError ERR_RDMC_ROCE_VM_INVALID_OPTION */
+export function checked(options: RunOptions): Settings {
+  const unknown = Object.keys(options).find((name) => !KNOWN.includes(name));
+  if (unknown !== undefined)
+    throw invalidOption(`unknown option '${unknown}'; known are ${KNOWN.join(', ')}`);
+  if (options.command.length === 0) throw invalidOption('no command given');
+  if (options.loss !== undefined && !/^\d{1,2}(\.\d+)?%$/.test(options.loss)) {
+    throw invalidOption(`loss must be a share such as 2% or 0.5%, not '${options.loss}'`);
+  }
+  if (options.shared !== undefined) checkShared(options.shared);
+  for (const name of Object.keys(options.env ?? {})) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw invalidOption(`'${name}' is no name of a variable`);
+  }
+  return {
+    cwd: process.cwd(),
+    env: {},
+    stdout: process.stdout,
+    stderr: process.stderr,
+    log: (line) => process.stderr.write(`roce-vm: ${line}\n`),
+    ...options,
+    devices: whole('devices', options.devices ?? DEFAULT_DEVICES, 0, MAX_DEVICES),
+    memoryMiB: whole('memory', options.memoryMiB ?? DEFAULT_MEMORY_MIB, MIN_MEMORY_MIB, 1 << 20),
+    processors: whole('processors', options.processors ?? Math.min(2, availableParallelism()), 1, 64),
+    timeoutSeconds: whole('timeout', options.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS, 1, 1e6),
+  };
+}

@@ -1,0 +1,97 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { missingPackages } from '../src/index.js';
+
+// These run the command as it is installed: build first. They start machines, which takes its time, and installs
+// packages where it may; so they run where that has happened already, or is asked for.
+const BIN = fileURLToPath(new URL('../bin/roce-vm', import.meta.url));
+const ready =
+  process.platform === 'linux' && existsSync('/usr/bin/dpkg-query') && missingPackages().length === 0;
+const asked = process.env.RDMC_TEST_ROCE_VM === '1';
+const machines = describe.skipIf(!ready && !asked);
+
+function run(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(BIN, args, { encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+/** The emulators that are children of a process, or of its children. */
+function emulators(): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('roce-vm.status');
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('mistakes', () => {
+  it('are told from results of the command by their exit code', () => {
+    expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('roce-vm run') });
+    expect(run()).toMatchObject({ status: 125, stderr: expect.stringContaining('no command given') });
+    expect(run('fly')).toMatchObject({ status: 125, stderr: expect.stringContaining('no command fly') });
+    expect(run('run')).toMatchObject({ status: 125, stderr: expect.stringContaining('-- COMMAND') });
+    expect(run('run', '--devices', '99', '--', 'true')).toMatchObject({ status: 125 });
+  });
+});
+
+machines('a machine (needs the packages, or root and RDMC_TEST_ROCE_VM=1)', () => {
+  it('gives back output, exit code and what was written in the shared directory, and loses the rest', () => {
+    const shared = mkdtempSync(join(tmpdir(), 'roce-vm-shared-'));
+    const script = [
+      'echo out; echo err >/dev/stderr',
+      'cat /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/rxe1/ports/1/gids/1',
+      'echo "$A|$1"; head -c 3000000 /dev/zero | tr "\\0" x; echo',
+      `echo kept >${shared}/file; echo lost >${tmpdir()}/roce-vm-lost`,
+      'exit 7',
+    ].join('\n');
+    try {
+      const options = ['--devices', '2', '--share', shared, '--env', "A=it's $HOME", '--loss', '1%'];
+      const done = spawnSync(BIN, ['run', ...options, '--', 'sh', '-c', script, 'sh', 'two  words'], {
+        encoding: 'utf8',
+        maxBuffer: 16 << 20,
+      });
+      expect(done).toMatchObject({ status: 7, stderr: 'err\n' });
+      const lines = done.stdout.split('\n');
+      expect(lines.slice(0, 3)).toEqual(['out', '4: ACTIVE', '4: ACTIVE']);
+      expect(lines[3]).toMatch(/ffff:0a00:0002$/);
+      expect(lines[4]).toBe("it's $HOME|two  words");
+      expect(lines[5]).toHaveLength(3_000_000);
+      expect(readFileSync(join(shared, 'file'), 'utf8')).toBe('kept\n');
+      expect(existsSync(join(tmpdir(), 'roce-vm-lost'))).toBe(false);
+    } finally {
+      rmSync(shared, { recursive: true });
+    }
+  });
+
+  it('that ends without a result is a failure, and its console says why', () => {
+    const done = run('run', '--devices', '0', '--', 'sh', '-c', 'echo c >/proc/sysrq-trigger; sleep 100');
+    expect(done.status).toBe(125);
+    expect(done.stderr).toContain('ERR_RDMC_ROCE_VM_NO_RESULT');
+    expect(done.stderr).toContain('Kernel panic');
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('ends with its process, ended by %s', async (signal) => {
+    const before = emulators();
+    const child = spawn(BIN, ['run', '--devices', '0', '--', 'sh', '-c', 'echo on; sleep 1000'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    expect(emulators().length).toBe(before.length + 1);
+    child.kill(signal);
+    const [code] = await once(child, 'exit');
+    if (signal !== 'SIGKILL') expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
+    while (emulators().length > before.length) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('at its time limit ends with 124', () => {
+    const done = run('run', '--devices', '0', '--timeout', '3', '--', 'sleep', '1000');
+    expect(done).toMatchObject({ status: 124, stderr: expect.stringContaining('time limit of 3 s') });
+  });
+});

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+// One machine at a time: an emulated processor takes all of two cores.
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    fileParallelism: false,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+  },
+});

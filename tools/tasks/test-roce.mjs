@@ -1,0 +1,31 @@
+// `npm run test:roce`: the tests on RDMA devices, in one virtual machine with four soft-RoCE devices. No RDMA hardware
+// is needed. Arguments name parts: npm run test:roce -- groups packet-loss
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { IBVERBS, needCommands, root, setUp, stop } from './setup.mjs';
+
+if (process.env.RDMC_TEST_NO_ROCE === '1') {
+  console.log('RDMC_TEST_NO_ROCE=1: the tests on soft-RoCE are left out');
+  process.exit(0);
+}
+needCommands('Building for RDMA devices', IBVERBS);
+setUp();
+
+/** An emulated processor on a busy machine: what takes a second elsewhere may take a minute. */
+const variables = {
+  RDMC_TEST_DEVICE: 'rxe0,rxe1,rxe2,rxe3',
+  RDMC_TEST_EXPENDABLE_DEVICES: '1',
+  RDMC_TEST_PATIENCE: '6',
+  RDMC_TEST_LIMIT_MS: '90000',
+};
+const machine = ['run', '--devices', '4', '--memory', '4096', '--timeout', '2400'];
+const env = Object.entries(variables).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+const suite = join(root, 'test-e2e', 'dist', 'device.js');
+const command = ['--', process.execPath, '--test-reporter=spec', suite, ...process.argv.slice(2)];
+const result = spawnSync(join(root, 'tools', 'roce-vm', 'bin', 'roce-vm'), [...machine, ...env, ...command], {
+  cwd: root,
+  stdio: 'inherit',
+});
+if (result.status !== 0) {
+  stop('The tests on soft-RoCE failed; without a machine for them, RDMC_TEST_NO_ROCE=1 leaves them out.');
+}
