@@ -22,8 +22,8 @@ export interface FreeSlots {
   freed(slot: number): void;
 }
 
-const Word = { ORDER_HEAD: 0, ORDER_TAIL: 1, READING: 2, BROKEN: 3 } as const;
-const HEADER_WORDS = 4;
+const Word = { ORDER_HEAD: 0, ORDER_TAIL: 1, READING: 2 } as const;
+const HEADER_WORDS = 3;
 
 /** Words of private state a {@link RequesterMachine} needs. */
 export function requesterStateWords(slots: number): number {
@@ -85,6 +85,11 @@ export class RequesterMachine {
   /** How many writes have been posted, modulo 2^32: what `completed` counts up to. */
   get postedCount(): number {
     return this.#state[Word.ORDER_TAIL]!;
+  }
+
+  /** How many of them have completed. */
+  get completedCount(): number {
+    return this.#state[Word.ORDER_HEAD]!;
   }
 
   get writing(): boolean {
@@ -158,7 +163,6 @@ export class RequesterMachine {
 
   /** The connection broke: what was not completed is LOST, and so is a READ under way. */
   broke(): void {
-    this.#state[Word.BROKEN] = 1;
     this.#state[Word.READING] = 0;
   }
 
@@ -170,7 +174,6 @@ export class RequesterMachine {
    */
   resume(claimed: Int32Array, released: Int32Array, next: number): number[] {
     this.#checkAccount(claimed, released);
-    this.#state[Word.BROKEN] = 0;
     this.#state[Word.READING] = 0;
     this.#state[Word.ORDER_HEAD] = 0;
     this.#state[Word.ORDER_TAIL] = 0;

@@ -91,7 +91,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     post: () => this.#post(),
     place: (index) => this.#place(index),
     complete: () => this.#complete(),
-    end: () => void (this.#ended[0] = 1),
+    end: () => void this.#ended.fill(1),
     readP: () => this.#issue(this.#readsP, () => this.#requester.beginRead()),
     readR: () => this.#issue(this.#readsR, () => this.#responder.beginRead()),
     sampleP: (index) => this.#sample(this.#readsP, index, this.#released[0]!, ReadState.SAMPLED),
