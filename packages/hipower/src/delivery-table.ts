@@ -20,6 +20,7 @@ export class DeliveryTable {
   readonly #bits: Int32Array[];
   readonly #stride: number;
   readonly #placeBits: number;
+  readonly #placeMask: number;
   readonly #useMask: number;
   /** Per place: length of the slot's payload, of the whole message, the next place, and the uses, odd while held. */
   readonly #lengths: Int32Array;
@@ -51,7 +52,9 @@ export class DeliveryTable {
     this.#bits = Array.from({ length: peers }, (_, peer) => resources.releasedBits(peer));
     this.#stride = slotStride(slotBytes);
     this.#placeBits = Math.ceil(Math.log2(Math.max(2, places)));
-    this.#useMask = 2 ** (31 - this.#placeBits) - 1;
+    this.#placeBits = Math.ceil(Math.log2(Math.max(2, places)));
+    this.#placeMask = (1 << this.#placeBits) - 1;
+    this.#useMask = (1 << (31 - this.#placeBits)) - 1;
     this.#lengths = new Int32Array(places);
     this.#sizes = new Float64Array(places);
     this.#nexts = new Int32Array(places);
@@ -193,6 +196,6 @@ export class DeliveryTable {
   }
 
   #placeOf(handle: number): number {
-    return handle & (2 ** this.#placeBits - 1);
+    return handle & this.#placeMask;
   }
 }

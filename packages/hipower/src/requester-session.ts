@@ -90,6 +90,13 @@ export class RequesterSession implements Participant, WorkerEvents {
     this.environment.link.kick(this.#number);
   }
 
+  /** Gives up the present connection: all that was under way counts as lost, and the next generation sends it again. */
+  reconnect(): void {
+    if (this.#state !== 'running') return;
+    this.#state = 'connecting';
+    this.#connect().catch((error: unknown) => this.#failWith(this.#asError(error)));
+  }
+
   counters(): ChannelCounters {
     return this.#finalCounters ?? readChannelCounters(this.resources.memory, this.progress());
   }

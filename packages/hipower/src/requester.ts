@@ -78,6 +78,15 @@ export class Requester {
   }
 
   /**
+   * Gives up the present connections and makes new ones (after a change of the network, say). Nothing is lost or
+   * delivered twice: responders say where to go on. Connections that break are made again by themselves.
+   */
+  reconnect(): void {
+    this.#assertUsable();
+    this.#session.reconnect();
+  }
+
+  /**
    * Takes a slot for a message of so many bytes (0 to `slotBytes`); −1 where none is free: await `hasRoom()` then.
    * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE, ERR_RDMC_HIPOWER_BUSY while a fragmented message is
    *   written, ERR_RDMC_HIPOWER_ENDED, ERR_RDMC_HIPOWER_CLOSED; what ended the channel
