@@ -38,7 +38,7 @@ export class DeliveryTable {
     resources: ChannelResources,
     private readonly slots: number,
     slotBytes: number,
-    private readonly peers: number,
+    peers: number,
     private readonly perRequest: boolean,
     private readonly refreshLimit: number,
     private readonly onEnd: (peer: number) => void,

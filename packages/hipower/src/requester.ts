@@ -177,7 +177,7 @@ export class Requester {
   }
 
   /**
-   * No message follows. Resolves when every responder has received and released everything, and closes then.
+   * No message follows; await your writes first. Resolves when every responder has received and released everything, and closes then.
    * @throws what ended the channel; its `progress` says what was and what was not consumed
    */
   end(): Promise<void> {
@@ -201,8 +201,8 @@ export class Requester {
 
   async #end(): Promise<void> {
     this.#assertOpen();
-    await this.#writing;
     this.#state = 'ending';
+    await this.#writing;
     try {
       const over = (): boolean => this.#stock.allBack && this.#session.allFinished;
       await this.#drain(Wish.DRAIN | Wish.END, over);

@@ -18,7 +18,7 @@ export class SlotStock {
   #reserved = 0;
 
   constructor(
-    private readonly resources: ChannelResources,
+    resources: ChannelResources,
     private readonly slots: number,
     slotBytes: number,
   ) {

@@ -7,7 +7,9 @@ const KINDS: readonly Pick<ChannelOptions, 'mode' | 'confirmation'>[] = [
   { mode: 'push' },
   { confirmation: 'per-request' },
 ];
-const PAIRS = TRANSPORTS.flatMap((transport) => KINDS.map((kind) => ({ transport, kind, name: JSON.stringify(kind) })));
+const PAIRS = TRANSPORTS.flatMap((transport) =>
+  KINDS.map((kind) => ({ transport, kind, name: JSON.stringify(kind) })),
+);
 
 /** Content that tells messages apart, whatever their length. */
 function content(number: number, sizeBytes: number): Uint8Array {
@@ -35,7 +37,10 @@ async function receiveAll(responder: Responder): Promise<Map<number, Uint8Array[
 }
 
 let channelNumber = 0;
-function common(kind: Pick<ChannelOptions, 'mode' | 'confirmation'>, more: Partial<ChannelOptions> = {}): ChannelOptions {
+function common(
+  kind: Pick<ChannelOptions, 'mode' | 'confirmation'>,
+  more: Partial<ChannelOptions> = {},
+): ChannelOptions {
   channelNumber += 1;
   return { channel: `test ${channelNumber}`, slots: 8, slotBytes: 64, ...kind, ...more };
 }
@@ -57,8 +62,10 @@ describe.each(PAIRS)('a channel over $transport, $name', ({ transport, kind }) =
     ]);
     const [received] = await Promise.all([receiveAll(responder), sendAll(requester, sizes)]);
     expect(received.get(0)!.length).toBe(sizes.length);
-    received.get(0)!.forEach((bytes, i) => expect(bytes, `message ${i}`).toEqual(content(i, sizes[i]!)));
-    if (transport !== 'auto') expect([...requester.transports, ...responder.transports]).toEqual([transport, transport]);
+    for (const [i, bytes] of received.get(0)!.entries())
+      expect(bytes, `message ${i}`).toEqual(content(i, sizes[i]!));
+    if (transport !== 'auto')
+      expect([...requester.transports, ...responder.transports]).toEqual([transport, transport]);
   });
 
   it('works with one slot, and with more than a push carries inline', async () => {
@@ -70,7 +77,9 @@ describe.each(PAIRS)('a channel over $transport, $name', ({ transport, kind }) =
         nodes[1]!.createResponder({ ...options, from: 0 }),
       ]);
       const [received] = await Promise.all([receiveAll(responder), sendAll(requester, sizes)]);
-      expect(received.get(0)!.every((bytes, i) => Buffer.compare(bytes, content(i, sizes[i]!)) === 0)).toBe(true);
+      expect(received.get(0)!.every((bytes, i) => Buffer.compare(bytes, content(i, sizes[i]!)) === 0)).toBe(
+        true,
+      );
       expect(received.get(0)!.length).toBe(sizes.length);
     }
   });
@@ -86,7 +95,7 @@ describe.each(PAIRS)('a channel over $transport, $name', ({ transport, kind }) =
     const [, ...all] = await Promise.all([sendAll(requester, sizes), ...responders.map(receiveAll)]);
     for (const received of all) {
       expect(received.get(0)!.length).toBe(sizes.length);
-      received.get(0)!.forEach((bytes, i) => expect(bytes).toEqual(content(i, sizes[i]!)));
+      for (const [i, bytes] of received.get(0)!.entries()) expect(bytes).toEqual(content(i, sizes[i]!));
     }
   });
 
@@ -98,10 +107,13 @@ describe.each(PAIRS)('a channel over $transport, $name', ({ transport, kind }) =
       nodes[1]!.createRequester({ ...options, to: 0 }),
       nodes[2]!.createRequester({ ...options, to: 0 }),
     ]);
-    const [received] = await Promise.all([receiveAll(responder), ...requesters.map((one) => sendAll(one, sizes))]);
+    const [received] = await Promise.all([
+      receiveAll(responder),
+      ...requesters.map((one) => sendAll(one, sizes)),
+    ]);
     for (const from of [1, 2]) {
       expect(received.get(from)!.length).toBe(sizes.length);
-      received.get(from)!.forEach((bytes, i) => expect(bytes).toEqual(content(i, sizes[i]!)));
+      for (const [i, bytes] of received.get(from)!.entries()) expect(bytes).toEqual(content(i, sizes[i]!));
     }
   });
 
@@ -157,7 +169,7 @@ describe.each(PAIRS)('a channel over $transport, $name', ({ transport, kind }) =
     })();
     await Promise.all([receiving, sendAll(requester, sizes)]);
     expect(received.length).toBe(sizes.length);
-    received.forEach((bytes, i) => expect(bytes, `message ${i}`).toEqual(content(i, sizes[i]!)));
+    for (const [i, bytes] of received.entries()) expect(bytes, `message ${i}`).toEqual(content(i, sizes[i]!));
     expect(requester.generation).toBeGreaterThan(3);
   });
 
@@ -172,6 +184,7 @@ describe.each(PAIRS)('a channel over $transport, $name', ({ transport, kind }) =
     const { slots, reads, pushes, looks, confirmations } = requester.counters();
     const other = responder.counters();
     expect([slots, other.slots]).toEqual([2000, 2000]);
+    expect(requester.generation).toBe(1);
     expect([requester, responder].map((end) => end.counters().peers[0]!.released)).toEqual([2000, 2000]);
     if (kind.confirmation) {
       expect([reads, pushes, other.reads]).toEqual([0, 0, 0]);

@@ -9,7 +9,7 @@ import { bitOf, wordsFor } from '../machine/bits.js';
 import { type Deliveries, ResponderMachine } from '../machine/responder-machine.js';
 import { Violation } from '../machine/violation.js';
 import type { Account, ChannelSetup, ConnectOrder } from '../records.js';
-import { Connection, type ConnectionListener, Purpose } from './connection.js';
+import { Connection, type ConnectionListener, fullCount, Purpose } from './connection.js';
 import type { IdlePace } from './idle-pace.js';
 import { END_IMMEDIATE } from './outgoing-link.js';
 
@@ -44,9 +44,11 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   readonly #perRequest: boolean;
   /** P as far as it was confirmed one by one. */
   readonly #confirmed: Int32Array;
-  /** Slots to confirm once the new connection stands. */
+  /** Slots to confirm once there is room in the send queue, or the new connection stands. */
   #unconfirmed: number[] = [];
+  /** Confirmations posted on this connection, and those known to have completed. */
   #confirmations = 0;
+  #confirmationsDone = 0;
   #connection: Connection | undefined;
   #remoteBoard = 0;
   #remoteRkey = 0;
@@ -126,17 +128,19 @@ export class IncomingLink implements ConnectionListener, Deliveries {
 
   /** The application released a slot (confirmation per work request). */
   confirm(slot: number): void {
-    if (this.#state === 'running') this.#confirm(slot);
-    else if (this.#state === 'connecting') this.#unconfirmed.push(slot);
+    if (this.#state === 'running' && this.#unconfirmed.length === 0 && this.#mayConfirm())
+      this.#confirm(slot);
+    else if (this.#state === 'running' || this.#state === 'connecting') this.#unconfirmed.push(slot);
     // Else there is no connection that it could go by; the next account tells of it.
     else this.#confirmed[slot >> 5]! ^= bitOf(slot);
   }
 
-  completed(purpose: number, _count: number, immediate: number): void {
+  completed(purpose: number, count: number, immediate: number): void {
     if (this.#state !== 'running' && this.#state !== 'connecting') return;
     try {
       if (purpose === Purpose.READ) this.#readReturned();
       else if (purpose === Purpose.RECEIVE) this.#received(immediate);
+      else this.#confirmationsDone = fullCount(count, this.#confirmationsDone);
     } catch (error) {
       this.#stop(error);
     }
@@ -162,9 +166,11 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.#pace.interrupt();
     this.#connection?.close();
     this.#connection = undefined;
-    if (this.#state === 'connecting')
-      for (const slot of this.#unconfirmed) this.#confirmed[slot >> 5]! ^= bitOf(slot);
+    // Released all the same: the next account tells of it.
+    for (const slot of this.#unconfirmed) this.#confirmed[slot >> 5]! ^= bitOf(slot);
     this.#unconfirmed = [];
+    this.#confirmations = 0;
+    this.#confirmationsDone = 0;
     this.#state = 'closed';
   }
 
@@ -257,9 +263,16 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   }
 
   #confirmLate(): void {
-    if (this.#unconfirmed.length === 0) return;
-    for (const slot of this.#unconfirmed) this.#confirm(slot);
-    this.#unconfirmed = [];
+    let sent = 0;
+    for (; sent < this.#unconfirmed.length && this.#mayConfirm(); sent += 1)
+      this.#confirm(this.#unconfirmed[sent]!);
+    if (sent > 0) this.#unconfirmed.splice(0, sent);
+  }
+
+  /** A confirmation may have done its work long before its own completion is here; the send queue holds it until then. */
+  #mayConfirm(): boolean {
+    const underWay = (this.#confirmations - this.#confirmationsDone) | 0;
+    return underWay < this.host.setup.slots + EXTRA_SEND_DEPTH;
   }
 
   #confirm(slot: number): void {
@@ -267,7 +280,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.#confirmed[slot >> 5]! ^= bitOf(slot);
     this.#confirmations = (this.#confirmations + 1) | 0;
     const flags = this.#confirmations % SIGNAL_EVERY === 0 ? WorkRequestFlag.SIGNALED : 0;
-    this.#connection!.begin(Opcode.SEND_WITH_IMM, Purpose.CONFIRM, 0, flags);
+    this.#connection!.begin(Opcode.SEND_WITH_IMM, Purpose.CONFIRM, this.#confirmations, flags);
     submission.immediate(slot);
   }
 

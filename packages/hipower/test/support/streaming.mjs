@@ -13,7 +13,13 @@ const device = process.env.RDMC_TEST_DEVICE ?? 'soft';
 const [a, b] = await Promise.all(
   reserved.map(({ server }, id) => HiPowerNode.join({ id, members, server, device })),
 );
-const common = { channel: 'stream', slots: 256, slotBytes: 64, mode, confirmation };
+const common = {
+  channel: 'stream',
+  slots: confirmation === 'bitmap' ? 8192 : 1000,
+  slotBytes: 64,
+  mode,
+  confirmation,
+};
 const [requester, responder] = await Promise.all([
   a.createRequester({ ...common, to: 1 }),
   b.createResponder({ ...common, from: 0 }),
