@@ -14,12 +14,17 @@ export class Crew {
     const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
     const crew = new Crew();
     crew.#members = reserved.map(({ server }) => {
-      const child = fork(MEMBER, { stdio: ['ignore', 'inherit', 'inherit', server, 'ipc'] });
-      server.close();
-      return { child, calls: new Map(), next: 1 };
+      const child = fork(MEMBER);
+      return { child, server, calls: new Map(), next: 1 };
     });
     for (const member of crew.#members) listen(member);
-    await Promise.all(crew.#members.map((_, id) => crew.call(id, 'join', { id, members, device })));
+    await Promise.all(
+      crew.#members.map(async ({ server }, id) => {
+        const joined = crew.call(id, 'join', { id, members, device }, server);
+        server.close();
+        await joined;
+      }),
+    );
     return crew;
   }
 
@@ -27,12 +32,12 @@ export class Crew {
     return this.#members.length;
   }
 
-  call(id, name, rest = {}) {
+  call(id, name, rest = {}, handle = undefined) {
     const { child, calls } = this.#members[id];
     const call = this.#members[id].next++;
     return new Promise((resolve, reject) => {
       calls.set(call, { resolve, reject });
-      child.send({ call, name, ...rest });
+      child.send({ call, name, ...rest }, handle);
     });
   }
 

@@ -9,8 +9,8 @@ let responder;
 let received = { promise: undefined, messages: 0 };
 
 const actions = {
-  async join({ id, members, device }) {
-    node = await HiPowerNode.join({ id, members, server: { fd: 3 }, device });
+  async join({ id, members, device, server }) {
+    node = await HiPowerNode.join({ id, members, server, device });
   },
   /** `to` or `from` says which end. */
   async open({ options }) {
@@ -141,8 +141,8 @@ function since(before) {
   return { cpuSeconds: after.all - before.all - nic, nicSeconds: nic };
 }
 
-process.on('message', ({ call, name, ...rest }) => {
-  Promise.resolve(actions[name](rest)).then(
+process.on('message', ({ call, name, ...rest }, server) => {
+  Promise.resolve(actions[name]({ ...rest, server })).then(
     (result) => process.connected && process.send({ call, result: result ?? null }),
     (error) => process.connected && process.send({ call, error: `${error.stack}` }),
   );
