@@ -4,7 +4,9 @@ const VARIANTS = {
   pull: { confirmation: 'bitmap', mode: 'pull' },
   push: { confirmation: 'bitmap', mode: 'push' },
 };
-const SIZES = (process.env.RDMC_BENCH_SIZES ?? '64,256,512,1024,4096,16384,65536,262144,1048576').split(',').map(Number);
+const SIZES = (process.env.RDMC_BENCH_SIZES ?? '64,256,512,1024,4096,16384,65536,262144,1048576')
+  .split(',')
+  .map(Number);
 const SMALL = (process.env.RDMC_BENCH_SIZES ?? '64,512,1024,4096').split(',').map(Number);
 const DURATION_MS = Number(process.env.RDMC_BENCH_MS ?? 1000);
 const POOL_BYTES = 64 << 20;
@@ -24,14 +26,30 @@ export async function broadcast(crew, rounds) {
 }
 
 async function throughput(crew, rounds, sizes, from, to) {
-  heading(['size', 'variant', 'msg/s', 'Gb/s', 'requester µs', 'NIC', 'responder µs', 'NIC', 'msg/read', 'fruitless', 'msg/P read']);
+  heading([
+    'size',
+    'variant',
+    'msg/s',
+    'Gb/s',
+    'requester µs',
+    'NIC',
+    'responder µs',
+    'NIC',
+    'msg/read',
+    'fruitless',
+    'msg/P read',
+  ]);
   for (const size of sizes) {
     const results = await alternate(rounds, async (variant) => {
       await open(crew, variant, size, from, to);
-      await Promise.all(from.map((id) => crew.call(id, 'send', { sizeBytes: size, durationMs: DURATION_MS / 3 })));
+      await Promise.all(
+        from.map((id) => crew.call(id, 'send', { sizeBytes: size, durationMs: DURATION_MS / 3 })),
+      );
       await Promise.all(to.map((id) => crew.call(id, 'mark')));
       const before = await Promise.all(from.map((id) => crew.call(id, 'idle', { durationMs: 0 })));
-      const sent = await Promise.all(from.map((id) => crew.call(id, 'send', { sizeBytes: size, durationMs: DURATION_MS })));
+      const sent = await Promise.all(
+        from.map((id) => crew.call(id, 'send', { sizeBytes: size, durationMs: DURATION_MS })),
+      );
       const got = await Promise.all(to.map((id) => crew.call(id, 'report')));
       await crew.all('end');
       return summary(size, before, sent, got);
@@ -60,7 +78,13 @@ function summary(size, before, sent, got) {
   const messages = sum(got.map((g) => g.messages));
   const looks = sum(got.map((g) => g.counters.reads + g.counters.looks - g.before.reads - g.before.looks));
   const fruitless = sum(
-    got.map((g) => g.counters.fruitlessReads + g.counters.fruitlessLooks - g.before.fruitlessReads - g.before.fruitlessLooks),
+    got.map(
+      (g) =>
+        g.counters.fruitlessReads +
+        g.counters.fruitlessLooks -
+        g.before.fruitlessReads -
+        g.before.fruitlessLooks,
+    ),
   );
   const pReads = sum(sent.map((s, i) => s.counters.reads - before[i].counters.reads));
   return {
@@ -81,13 +105,20 @@ export async function latency(crew, rounds) {
   heading(['size', 'load', 'msg/s', 'variant', 'p50 µs', 'p90 µs', 'p99 µs']);
   for (const size of SMALL) {
     const saturation = (
-      await alternate(1, async (variant) => {
-        await open(crew, variant, size, [0], [1]);
-        await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS });
-        const { messages, seconds } = await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS });
-        await crew.all('end');
-        return { rate: messages / seconds };
-      }, ['baseline'])
+      await alternate(
+        1,
+        async (variant) => {
+          await open(crew, variant, size, [0], [1]);
+          await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS });
+          const { messages, seconds } = await crew.call(0, 'send', {
+            sizeBytes: size,
+            durationMs: DURATION_MS,
+          });
+          await crew.all('end');
+          return { rate: messages / seconds };
+        },
+        ['baseline'],
+      )
     ).baseline.rate;
     for (const [load, perSecond] of [
       ['unloaded', 1000],
@@ -105,7 +136,15 @@ export async function latency(crew, rounds) {
         return latencies;
       });
       for (const [name, r] of Object.entries(results)) {
-        row([size, load, Math.round(perSecond), name, ratio(r.p50, results.baseline.p50), ratio(r.p90, results.baseline.p90), r.p99]);
+        row([
+          size,
+          load,
+          Math.round(perSecond),
+          name,
+          ratio(r.p50, results.baseline.p50),
+          ratio(r.p90, results.baseline.p90),
+          r.p99,
+        ]);
       }
     }
   }
@@ -130,7 +169,8 @@ export async function idle(crew, rounds) {
       reads: ((res.counters.reads - res.before.reads) * 1000) / durationMs,
     };
   });
-  for (const [name, r] of Object.entries(results)) row([name, r.requester, r.responder, r.nic, r.looks, r.reads]);
+  for (const [name, r] of Object.entries(results))
+    row([name, r.requester, r.responder, r.nic, r.looks, r.reads]);
 }
 
 let channel = 0;
@@ -168,7 +208,8 @@ function median(values) {
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const range = (count) => Array.from({ length: count }, (_, index) => index);
 const ratio = (value, base) => `${value.toFixed(2)} (${(value / base).toFixed(2)})`;
-const show = (value) => (typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(2) : String(value));
+const show = (value) =>
+  typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(2) : String(value);
 const row = (cells) => console.log(`| ${cells.map(show).join(' | ')} |`);
 function heading(cells) {
   row(cells);

@@ -28,7 +28,12 @@ const actions = {
       ? await produceAtRate(sizeBytes, durationMs, perSecond)
       : await produce(sizeBytes, durationMs);
     await requester.drain();
-    return { messages, seconds: (performance.now() - started) / 1000, ...since(before), counters: requester.counters() };
+    return {
+      messages,
+      seconds: (performance.now() - started) / 1000,
+      ...since(before),
+      counters: requester.counters(),
+    };
   },
   mark() {
     mark = { usage: usage(), messages: received.messages, counters: responder?.counters() };
@@ -36,7 +41,13 @@ const actions = {
   report() {
     const latencies = takeLatencies();
     const messages = received.messages - mark.messages;
-    return { messages, ...since(mark.usage), before: mark.counters, counters: responder?.counters(), latencies };
+    return {
+      messages,
+      ...since(mark.usage),
+      before: mark.counters,
+      counters: responder?.counters(),
+      latencies,
+    };
   },
   async end() {
     await requester?.end();
@@ -62,7 +73,11 @@ let mark;
 
 /** Zero-copy both ways: a stamp is written and read, the device moves the rest. */
 async function produce(sizeBytes, durationMs) {
-  const words = new Float64Array(requester.memory.buffer, requester.memory.byteOffset, requester.memory.byteLength >> 3);
+  const words = new Float64Array(
+    requester.memory.buffer,
+    requester.memory.byteOffset,
+    requester.memory.byteLength >> 3,
+  );
   const end = performance.now() + durationMs;
   let messages = 0;
   while (performance.now() < end) {
@@ -82,7 +97,11 @@ async function produce(sizeBytes, durationMs) {
 
 /** Sends at a rate; each message carries the time at which it was due. */
 async function produceAtRate(sizeBytes, durationMs, perSecond) {
-  const words = new Float64Array(requester.memory.buffer, requester.memory.byteOffset, requester.memory.byteLength >> 3);
+  const words = new Float64Array(
+    requester.memory.buffer,
+    requester.memory.byteOffset,
+    requester.memory.byteLength >> 3,
+  );
   const started = now();
   let messages = 0;
   for (;;) {
@@ -106,7 +125,11 @@ const LATENCIES = new Float64Array(1 << 20);
 let latencies = 0;
 
 async function consume(channel) {
-  const words = new Float64Array(channel.memory.buffer, channel.memory.byteOffset, channel.memory.byteLength >> 3);
+  const words = new Float64Array(
+    channel.memory.buffer,
+    channel.memory.byteOffset,
+    channel.memory.byteLength >> 3,
+  );
   while (await channel.readable()) {
     for (let handle = channel.take(); handle >= 0; handle = channel.take()) {
       const due = words[channel.offsetOf(handle) >> 3];

@@ -13,7 +13,9 @@ const kind = process.env.RDMC_BENCH_DEVICE ?? 'soft';
 const device = kind === 'soft' ? { device: 'soft', transport } : { device: kind };
 const crew = await Crew.start(name === 'gather' || name === 'broadcast' ? 3 : 2, device);
 try {
-  console.log(`# ${name}, device ${kind}${kind === 'soft' ? ` over ${transport}` : ''}, ${rounds} rounds, medians`);
+  console.log(
+    `# ${name}, device ${kind}${kind === 'soft' ? ` over ${transport}` : ''}, ${rounds} rounds, medians`,
+  );
   await cases[name](crew, Number(rounds));
 } finally {
   await crew.stop();

@@ -121,9 +121,8 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   look(wanted: boolean): void {
     if (this.#state !== 'running') return;
     this.#confirmLate();
-    if (this.#perRequest || this.#finished || this.#pace.pausing) return;
-    if (this.#pushes) this.#lookHere();
-    else if (wanted) this.#read();
+    if (this.#perRequest || this.#finished) return;
+    if (this.#pushes ? this.#pace.isDue() : wanted && this.#pace.isDue()) this.#look();
   }
 
   /** The application released a slot (confirmation per work request). */
@@ -182,6 +181,11 @@ export class IncomingLink implements ConnectionListener, Deliveries {
       released: Array.from({ length: words }, (_, w) => Atomics.load(released, w)),
       next: this.machine.next,
     };
+  }
+
+  #look(): void {
+    if (this.#pushes) this.#lookHere();
+    else this.#read();
   }
 
   #read(): void {

@@ -152,7 +152,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   /** Reads P when few slots are free, or where the application wants them all; never two READs at once. */
   refresh(free: number, wanted: boolean): void {
     if (this.#perRequest || !(wanted || free <= this.host.setup.refreshLimit)) return;
-    if (this.#pace.pausing || !this.machine.hasFull || !this.machine.beginRead()) return;
+    if (!this.machine.hasFull || !this.#pace.isDue() || !this.machine.beginRead()) return;
     const { submission } = this.host.context;
     this.#freedByRead = 0;
     this.#begin(Opcode.READ, Purpose.READ, 0, WorkRequestFlag.SIGNALED);

@@ -110,7 +110,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
 
   createPace(): IdlePace {
     const { spinMs, maxIdleMs } = this.setup;
-    return new IdlePace(spinMs, maxIdleMs, this.memory.counters, () => this.wake());
+    return new IdlePace(spinMs, maxIdleMs, true, this.memory.counters, () => this.wake());
   }
 
   touch(): void {

@@ -69,8 +69,8 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
   }
 
   createPace(): IdlePace {
-    const { spinMs, maxIdleMs } = this.setup;
-    return new IdlePace(spinMs, maxIdleMs, this.memory.counters, () => this.wake());
+    const { spinMs, maxIdleMs, mode } = this.setup;
+    return new IdlePace(spinMs, maxIdleMs, mode === 'pull', this.memory.counters, () => this.wake());
   }
 
   touch(): void {
