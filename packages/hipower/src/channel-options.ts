@@ -35,6 +35,11 @@ export interface ChannelOptions {
   readonly spinMs?: number;
   /** Longest pause between two looks of an idle side, in milliseconds (default 4). */
   readonly maxIdleMs?: number;
+  /**
+   * Push only what has completed: for devices that may place a WRITE before an earlier one of the same queue pair.
+   * Default: no on the soft device, which does not; yes on others. Concerns requesters in push mode.
+   */
+  readonly pushAfterCompletion?: boolean;
   /** How long an unreachable peer is tried, in milliseconds (default 2000). */
   readonly retryTimeoutMs?: number;
   /** How long to wait for the peers, when connecting and reconnecting, in milliseconds (default 30,000). */
@@ -53,6 +58,7 @@ export interface CheckedChannelOptions {
   readonly refreshThreshold: number;
   readonly spinMs: number;
   readonly maxIdleMs: number;
+  readonly pushAfterCompletion: boolean;
   readonly retryTimeoutMs: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
@@ -67,6 +73,7 @@ const KNOWN = [
   'refreshThreshold',
   'spinMs',
   'maxIdleMs',
+  'pushAfterCompletion',
   'retryTimeoutMs',
   'timeoutMs',
   'signal',
@@ -78,6 +85,8 @@ export interface NodeFacts {
   isMember(id: number): boolean;
   /** Receives that a queue pair of its device holds. */
   readonly maxReceiveDepth: number;
+  /** It places the WRITEs of a queue pair in the order of their posting. */
+  readonly ordersWrites: boolean;
 }
 
 /** @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_MEMBER */
@@ -106,6 +115,7 @@ export function checkChannelOptions(
     refreshThreshold: shareOf(where, options.refreshThreshold ?? DEFAULT_REFRESH_THRESHOLD),
     spinMs: integer('spinMs', DEFAULT_SPIN_MS, 0, MAX_TIMEOUT_MS),
     maxIdleMs: integer('maxIdleMs', DEFAULT_MAX_IDLE_MS, 1, MAX_TIMEOUT_MS),
+    pushAfterCompletion: flagOf(where, options.pushAfterCompletion ?? !node.ordersWrites),
     retryTimeoutMs: integer('retryTimeoutMs', DEFAULT_RETRY_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
     timeoutMs: integer('timeoutMs', DEFAULT_CONNECT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
     signal: signalOption(where, options.signal),
@@ -118,6 +128,11 @@ function nameOf(where: string, name: unknown): string {
     throw invalidOption(`${where}: channel must be text of 1 to ${MAX_CHANNEL_NAME_BYTES} bytes`);
   }
   return name as string;
+}
+
+function flagOf(where: string, flag: unknown): boolean {
+  if (typeof flag === 'boolean') return flag;
+  throw invalidOption(`${where}: pushAfterCompletion must be true or false, not ${String(flag)}`);
 }
 
 function shareOf(where: string, share: unknown): number {

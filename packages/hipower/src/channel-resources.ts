@@ -54,6 +54,7 @@ export class ChannelResources {
 
   setup(channel: number): ChannelSetup {
     const { peers, slots, slotBytes, mode, confirmation, spinMs, maxIdleMs, retryTimeoutMs } = this.options;
+    const { pushAfterCompletion } = this.options;
     return {
       channel,
       role: this.role,
@@ -65,6 +66,7 @@ export class ChannelResources {
       refreshLimit: refreshLimit(slotsInRing(this.role, this.options), this.options.refreshThreshold),
       spinMs,
       maxIdleMs,
+      pushAfterCompletion,
       retryTimeoutMs,
       memory: this.shared.handle,
       pool: this.pool.handle,

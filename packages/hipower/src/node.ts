@@ -133,10 +133,13 @@ export class HiPowerNode {
   async createRequester(options: RequesterOptions): Promise<Requester> {
     this.#assertOpen();
     const checked = checkChannelOptions('createRequester', 'to', options, this.#facts());
-    const opened = createChannel.tracePromise(() => Requester.open(this.#environment, checked), {
-      role: 'requester',
-      channel: checked.channel,
-    });
+    const opened = createChannel.tracePromise(
+      () => Requester.open(this.#environment, checked, this.#forget),
+      {
+        role: 'requester',
+        channel: checked.channel,
+      },
+    );
     return this.#keep(await opened);
   }
 
@@ -144,10 +147,13 @@ export class HiPowerNode {
   async createResponder(options: ResponderOptions): Promise<Responder> {
     this.#assertOpen();
     const checked = checkChannelOptions('createResponder', 'from', options, this.#facts());
-    const opened = createChannel.tracePromise(() => Responder.open(this.#environment, checked), {
-      role: 'responder',
-      channel: checked.channel,
-    });
+    const opened = createChannel.tracePromise(
+      () => Responder.open(this.#environment, checked, this.#forget),
+      {
+        role: 'responder',
+        channel: checked.channel,
+      },
+    );
     return this.#keep(await opened);
   }
 
@@ -172,11 +178,15 @@ export class HiPowerNode {
     return end;
   }
 
+  readonly #forget = (end: Requester | Responder): void => void this.#ends.delete(end);
+
   #facts(): NodeFacts {
     return {
       id: this.id,
       isMember: (id) => this.mesh.peers.has(id),
       maxReceiveDepth: this.device.attributes.maxReceiveDepth,
+      // Promised by the soft device over either transport; of others it is not assumed.
+      ordersWrites: this.device.kind === 'soft',
     };
   }
 

@@ -46,6 +46,7 @@ export interface ChannelSetup {
   readonly refreshLimit: number;
   readonly spinMs: number;
   readonly maxIdleMs: number;
+  readonly pushAfterCompletion: boolean;
   readonly retryTimeoutMs: number;
   /** Handles of regions. */
   readonly memory: number;

@@ -25,7 +25,14 @@ export class Requester {
   #state: 'open' | 'ending' | 'closed' = 'open';
   #ending: Promise<void> | undefined;
 
-  private constructor(session: RequesterSession, bell: Bell) {
+  /** Callers of `drain` that wait. */
+  #drains = 0;
+
+  private constructor(
+    session: RequesterSession,
+    bell: Bell,
+    private readonly onClosed: (end: Requester) => void,
+  ) {
     const { slots, slotBytes } = session.options;
     this.#session = session;
     this.#stock = new SlotStock(session.resources, slots, slotBytes);
@@ -34,9 +41,14 @@ export class Requester {
   }
 
   /** @internal Use `HiPowerNode.createRequester`. */
-  static async open(environment: Environment, options: CheckedChannelOptions): Promise<Requester> {
+  static async open(
+    environment: Environment,
+    options: CheckedChannelOptions,
+    onClosed: (end: Requester) => void,
+  ): Promise<Requester> {
     const bell = new Bell();
-    return new Requester(await RequesterSession.open(environment, options, () => bell.ring()), bell);
+    const session = await RequesterSession.open(environment, options, () => bell.ring());
+    return new Requester(session, bell, onClosed);
   }
 
   get channel(): string {
@@ -169,10 +181,12 @@ export class Requester {
   async drain(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOption('drain', options.signal);
     await this.#writing;
+    this.#drains += 1;
     try {
       await this.#drain(Wish.DRAIN, () => this.#stock.allBack, signal);
     } finally {
-      if (this.#state === 'open') this.#stock.wish(0);
+      this.#drains -= 1;
+      if (this.#state === 'open' && this.#drains === 0) this.#stock.wish(0);
     }
   }
 
@@ -193,6 +207,7 @@ export class Requester {
       this.#bell.ring();
     }
     await this.#session.close(false, '');
+    this.onClosed(this);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -209,6 +224,7 @@ export class Requester {
     } finally {
       this.#state = 'closed';
       await this.#session.close(this.#session.error === undefined, this.#session.error?.message ?? '');
+      this.onClosed(this);
     }
   }
 

@@ -26,7 +26,13 @@ export class Responder {
   #iterating = false;
   #closed: Promise<void> | undefined;
 
-  private constructor(session: ResponderSession, table: DeliveryTable, bell: Bell, ended: Set<number>) {
+  private constructor(
+    session: ResponderSession,
+    table: DeliveryTable,
+    bell: Bell,
+    ended: Set<number>,
+    private readonly onClosed: (end: Responder) => void,
+  ) {
     this.#session = session;
     this.#table = table;
     this.#bell = bell;
@@ -34,7 +40,11 @@ export class Responder {
   }
 
   /** @internal Use `HiPowerNode.createResponder`. */
-  static async open(environment: Environment, options: CheckedChannelOptions): Promise<Responder> {
+  static async open(
+    environment: Environment,
+    options: CheckedChannelOptions,
+    onClosed: (end: Responder) => void,
+  ): Promise<Responder> {
     const { slots, slotBytes, peers, confirmation, refreshThreshold } = options;
     const bell = new Bell();
     const ended = new Set<number>();
@@ -58,7 +68,7 @@ export class Responder {
       table = made;
       return { onNews: () => bell.ring(), progress: () => progressOf(made, peers) };
     });
-    return new Responder(session, table!, bell, ended);
+    return new Responder(session, table!, bell, ended, onClosed);
   }
 
   get channel(): string {
@@ -190,6 +200,7 @@ export class Responder {
     this.#bell.ring();
     if (complete) await this.#session.farewell(FAREWELL_TIMEOUT_MS);
     await this.#session.close(this.#session.error?.message ?? 'the responder was closed', complete);
+    this.onClosed(this);
   }
 
   #assertHeld(handle: number): void {

@@ -2,9 +2,11 @@ import type { ChannelOptions, HiPowerNode, Message, Requester, Responder } from 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deviceOver, startCluster, stopCluster, TRANSPORTS } from './support/cluster.js';
 
-const KINDS: readonly Pick<ChannelOptions, 'mode' | 'confirmation'>[] = [
+type Kind = Pick<ChannelOptions, 'mode' | 'confirmation' | 'pushAfterCompletion'>;
+const KINDS: readonly Kind[] = [
   { mode: 'pull' },
   { mode: 'push' },
+  { mode: 'push', pushAfterCompletion: true },
   { confirmation: 'per-request' },
 ];
 const PAIRS = TRANSPORTS.flatMap((transport) =>
@@ -37,10 +39,7 @@ async function receiveAll(responder: Responder): Promise<Map<number, Uint8Array[
 }
 
 let channelNumber = 0;
-function common(
-  kind: Pick<ChannelOptions, 'mode' | 'confirmation'>,
-  more: Partial<ChannelOptions> = {},
-): ChannelOptions {
+function common(kind: Kind, more: Partial<ChannelOptions> = {}): ChannelOptions {
   channelNumber += 1;
   return { channel: `test ${channelNumber}`, slots: 8, slotBytes: 64, ...kind, ...more };
 }

@@ -40,6 +40,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   readonly #staged: BoardView[] = [];
   readonly #pushes: boolean;
   readonly #perRequest: boolean;
+  /** A push follows the writes it announces at once, and its completion speaks for theirs. */
+  readonly #pushesBehind: boolean;
   #connection: Connection | undefined;
   #remote = NO_MEMORY;
   #again: number[] = [];
@@ -66,6 +68,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     const landing = boardView(view, at(BoardIndex.LANDING), this.#boardBytes);
     this.#perRequest = setup.confirmation === 'per-request';
     this.#pushes = !this.#perRequest && setup.mode === 'push';
+    this.#pushesBehind = this.#pushes && !setup.pushAfterCompletion;
     if (this.#boardBytes > Layout.MAX_INLINE_BYTES) {
       for (let i = 0; i < MAX_PUSHES; i += 1) {
         this.#staged.push(boardView(view, at(BoardIndex.STAGED + i), this.#boardBytes));
@@ -76,10 +79,9 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
         slots: setup.slots,
         announced: this.#own.bits,
         landing: landing.bits,
-        // An immediate announces its own write. A push is queued behind those it announces; the device must place
-        // writes in that order. What is read says only what has completed.
-        announceAt:
-          this.#perRequest || (this.#pushes && placesInOrder(host.context)) ? 'posting' : 'completion',
+        // An immediate announces its own write, and a push those that it is queued behind, where the device places
+        // writes in that order. What is read, or pushed otherwise, says only what has completed.
+        announceAt: this.#perRequest || this.#pushesBehind ? 'posting' : 'completion',
       },
       this,
     );
@@ -116,7 +118,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     const { context, pool } = this.host;
     const { submission } = context;
     this.machine.posted(slot, sequence);
-    const flags = isLast && !this.#pushes ? WorkRequestFlag.SIGNALED : 0;
+    const flags = isLast && !this.#pushesBehind ? WorkRequestFlag.SIGNALED : 0;
     this.#begin(
       this.#perRequest ? Opcode.WRITE_WITH_IMM : Opcode.WRITE,
       Purpose.WRITE,
@@ -126,7 +128,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     submission.sge(pool.address + offset, lengthBytes, pool.lkey);
     submission.remote(this.#remote.poolAddress + offset, this.#remote.poolRkey);
     if (this.#perRequest) submission.immediate(slot);
-    this.#unpushed = true;
+    if (this.#pushesBehind) this.#unpushed = true;
   }
 
   /** After the writes of a turn: pushes what they announce. */
@@ -217,7 +219,9 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     const { machine } = this;
     if (purpose === Purpose.WRITE || purpose === Purpose.PUSH) {
       if (purpose === Purpose.PUSH) this.#pushesUnderWay -= 1;
-      machine.completed(fullCount(count, machine.completedCount));
+      const upTo = fullCount(count, machine.completedCount);
+      if (!this.#pushesBehind && upTo !== machine.completedCount) this.#unpushed = true;
+      machine.completed(upTo);
       machine.collect();
     } else if (purpose === Purpose.READ) {
       machine.readReturned();
@@ -245,11 +249,6 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#ended = false;
     this.#pace.found();
   }
-}
-
-/** The soft device and its wires place the writes of one queue pair in order; of others it is not assumed. */
-function placesInOrder(context: ProtocolContext): boolean {
-  return context.device.kind === 'soft';
 }
 
 function bitmap(given: readonly number[], words: number): Int32Array {
