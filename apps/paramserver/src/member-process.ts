@@ -7,6 +7,9 @@ type Report =
   | { done: string; result: unknown }
   | { failed: string; code: string; message: string };
 
+/** A process that is told to go and does not is killed after so long. */
+const STOP_MS = 5000;
+
 interface Pending {
   resolve(result: unknown): void;
   reject(error: Error): void;
@@ -47,7 +50,9 @@ export class MemberProcess {
   /** Lets it go where it has closed everything, or ends it. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
     await this.exited;
+    clearTimeout(timer);
   }
 
   #take(report: Report): void {

@@ -77,7 +77,7 @@ async function iterate(): Promise<IterationReport> {
     const now = performance.now();
     if (now - told < PROGRESS_MS) return;
     told = now;
-    process.send!({ progress: blocks });
+    tell({ progress: blocks });
   });
   const endedAt = performance.timeOrigin + performance.now();
   const spent = usageSince(usage);
@@ -94,13 +94,19 @@ async function perform(order: string, argument: unknown, server: NetServer): Pro
   return undefined;
 }
 
+function tell(report: object): void {
+  if (process.connected) process.send!(report);
+}
+
 process.on('message', ({ order, argument }: { order: string; argument: unknown }, server) => {
   perform(order, argument, server as NetServer).then(
-    (result) => process.send!({ done: order, result: result ?? null }),
+    (result) => tell({ done: order, result: result ?? null }),
     (error: Error & { code?: string }) => {
-      process.send!({ failed: order, code: error.code ?? 'ERR_RDMC_PARAMSERVER', message: error.message });
+      tell({ failed: order, code: error.code ?? 'ERR_RDMC_PARAMSERVER', message: error.message });
     },
   );
 });
 // The parent is gone: so is the run.
 process.on('disconnect', () => process.exit(0));
+// It may have gone before there was somebody to hear it.
+if (!process.connected) process.exit(0);
