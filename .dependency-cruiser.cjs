@@ -7,8 +7,10 @@ const may = {
   'packages/dataplane': ['packages/verbs'],
   'packages/group': ['packages/schedule', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'packages/cast': ['packages/schedule', 'packages/verbs', 'packages/mesh', 'packages/group'],
+  'packages/hipower': ['packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'tools/netlab': [],
   'tools/roce-vm': [],
+  'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/schedule',
     'packages/verbs',

@@ -1,0 +1,69 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Server } from 'node:net';
+import { ParamServerError } from './errors.js';
+
+type Report =
+  | { progress: number }
+  | { done: string; result: unknown }
+  | { failed: string; code: string; message: string };
+
+/** A process that is told to go and does not is killed after so long. */
+const STOP_MS = 5000;
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+/** A process of the run, seen from the parent: one order at a time. */
+export class MemberProcess {
+  readonly #child: ChildProcess;
+  #pending: Pending | undefined;
+  readonly exited: Promise<void>;
+
+  constructor(
+    private readonly name: string,
+    private readonly onProgress: (blocks: number) => void,
+  ) {
+    this.#child = fork(new URL('./member.js', import.meta.url), {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#child.on('message', (report) => this.#take(report as Report));
+    this.exited = new Promise((resolve) => {
+      this.#child.once('exit', (code, signal) => {
+        const how = signal ? `signal ${signal}` : `code ${String(code)}`;
+        this.#settle()?.reject(
+          new ParamServerError('ERR_RDMC_PARAMSERVER_DIED', `${this.name} ended with ${how}`),
+        );
+        resolve();
+      });
+    });
+  }
+
+  order(order: string, argument?: unknown, server?: Server): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#pending = { resolve, reject };
+      this.#child.send({ order, argument }, server);
+    });
+  }
+
+  /** Lets it go where it has closed everything, or ends it. */
+  async stop(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
+    await this.exited;
+    clearTimeout(timer);
+  }
+
+  #take(report: Report): void {
+    if ('progress' in report) this.onProgress(report.progress);
+    else if ('done' in report) this.#settle()?.resolve(report.result);
+    else this.#settle()?.reject(new ParamServerError(report.code, `${this.name}: ${report.message}`));
+  }
+
+  #settle(): Pending | undefined {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    return pending;
+  }
+}

@@ -1,0 +1,112 @@
+/** The process of the server or of a worker. Its parent tells it what to do, and it tells what it did. */
+import type { Server as NetServer } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { HiPowerNode } from '@rdmc/hipower';
+import { blocksOf } from './blocks.js';
+import { fillGradients } from './gradients.js';
+import { hashOf } from './reference.js';
+import { resnet152 } from './resnet152.js';
+import { Server } from './server.js';
+import { type IterationReport, type Place, SERVER } from './settings.js';
+import { usageNow, usageSince } from './usage.js';
+import { Worker } from './worker.js';
+
+const PROGRESS_MS = 100;
+
+/** What every process of a run does when it is told. */
+interface Part {
+  prepare(iteration: number): void;
+  iterate(onProgress: (blocks: number) => void): Promise<void>;
+  /** SHA-256 of what it holds; null: nothing. */
+  result(): string | null;
+  readonly outgoing: Server['outgoing'];
+  readonly incoming: Server['incoming'];
+  close(): Promise<void>;
+}
+
+let node: HiPowerNode;
+let part: Part;
+
+async function join(place: Place, server: NetServer): Promise<void> {
+  const { id, members, device, settings } = place;
+  node = await HiPowerNode.join({ id, members, device, server });
+  const tensors = resnet152();
+  const blocks = blocksOf(tensors, settings.blockBytes);
+  const values = tensors.reduce((sum, { length }) => sum + length, 0);
+  part =
+    id === SERVER
+      ? serverPart(await Server.open(node, settings, blocks))
+      : workerPart(await Worker.open(node, settings, blocks), id - 1, values);
+}
+
+function serverPart(server: Server): Part {
+  return {
+    incoming: server.incoming,
+    outgoing: server.outgoing,
+    prepare: () => {},
+    iterate: async (onProgress) => {
+      await server.iterate(onProgress);
+      await server.drain();
+    },
+    result: () => null,
+    close: () => server.close(),
+  };
+}
+
+function workerPart(worker: Worker, index: number, values: number): Part {
+  const gradients = new Float32Array(values);
+  const sums = new Float32Array(values);
+  return {
+    incoming: worker.incoming,
+    outgoing: worker.outgoing,
+    prepare: (iteration) => {
+      fillGradients(gradients, index, iteration);
+      sums.fill(Number.NaN);
+    },
+    iterate: (onProgress) => worker.iterate(gradients, sums, onProgress),
+    result: () => hashOf(sums),
+    close: () => worker.close(),
+  };
+}
+
+async function iterate(): Promise<IterationReport> {
+  const usage = usageNow();
+  const startedAt = performance.timeOrigin + performance.now();
+  let told = performance.now();
+  await part.iterate((blocks) => {
+    const now = performance.now();
+    if (now - told < PROGRESS_MS) return;
+    told = now;
+    tell({ progress: blocks });
+  });
+  const endedAt = performance.timeOrigin + performance.now();
+  const spent = usageSince(usage);
+  const [sent, received] = [part.outgoing.counters(), part.incoming.counters()];
+  return { startedAt, endedAt, usage: spent, hash: part.result(), sent, received };
+}
+
+async function perform(order: string, argument: unknown, server: NetServer): Promise<unknown> {
+  if (order === 'join') return join(argument as Place, server);
+  if (order === 'prepare') return part.prepare(argument as number);
+  if (order === 'iterate') return iterate();
+  await part.close();
+  await node.close();
+  return undefined;
+}
+
+function tell(report: object): void {
+  if (process.connected) process.send!(report);
+}
+
+process.on('message', ({ order, argument }: { order: string; argument: unknown }, server) => {
+  perform(order, argument, server as NetServer).then(
+    (result) => tell({ done: order, result: result ?? null }),
+    (error: Error & { code?: string }) => {
+      tell({ failed: order, code: error.code ?? 'ERR_RDMC_PARAMSERVER', message: error.message });
+    },
+  );
+});
+// The parent is gone: so is the run.
+process.on('disconnect', () => process.exit(0));
+// It may have gone before there was somebody to hear it.
+if (!process.connected) process.exit(0);

@@ -1,0 +1,80 @@
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { blocksOf } from './blocks.js';
+import { ParamServerError } from './errors.js';
+import { MemberProcess } from './member-process.js';
+import { hashOf, referenceSum } from './reference.js';
+import { resnet152 } from './resnet152.js';
+import { type IterationReport, type Place, SERVER, type Settings } from './settings.js';
+import { type IterationResult, iterationResult } from './summary.js';
+
+/** What a caller sees while a run goes on. */
+export interface RunEvents {
+  /** Blocks of the present iteration that a process has: sums sent (the server, 0) or received (workers). */
+  progress(id: number, blocks: number, ofBlocks: number): void;
+  iteration(result: IterationResult): void;
+}
+
+/**
+ * Runs a server and its workers as processes of this machine and checks every sum, bit for bit.
+ * @throws ParamServerError; every process has ended then
+ */
+export async function run(
+  settings: Settings,
+  device: Place['device'],
+  events: RunEvents,
+): Promise<IterationResult[]> {
+  const tensors = resnet152();
+  const blocks = blocksOf(tensors, settings.blockBytes).length;
+  const values = tensors.reduce((sum, { length }) => sum + length, 0);
+  const processes = Array.from({ length: settings.workers + 1 }, (_, id) => {
+    const name = id === SERVER ? 'the server' : `worker ${id}`;
+    return new MemberProcess(name, (done) => events.progress(id, done, blocks));
+  });
+  try {
+    await join(processes, settings, device);
+    const results: IterationResult[] = [];
+    for (let iteration = 0; iteration < settings.iterations; iteration += 1) {
+      await all(processes, 'prepare', iteration);
+      const reports = (await all(processes, 'iterate')) as IterationReport[];
+      checkSums(reports, hashOf(referenceSum(values, settings.workers, iteration)), iteration);
+      const result = iterationResult(iteration, blocks, reports, results);
+      results.push(result);
+      events.iteration(result);
+    }
+    await all(processes, 'leave');
+    return results;
+  } finally {
+    await Promise.all(processes.map((member) => member.stop()));
+  }
+}
+
+async function join(
+  processes: readonly MemberProcess[],
+  settings: Settings,
+  device: Place['device'],
+): Promise<void> {
+  const reserved = await reserveLoopbackPorts(processes.length);
+  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  await Promise.all(
+    processes.map(async (member, id) => {
+      const { server } = reserved[id]!;
+      const joined = member.order('join', { id, members, device, settings } satisfies Place, server);
+      server.close();
+      await joined;
+    }),
+  );
+}
+
+function all(processes: readonly MemberProcess[], order: string, argument?: unknown): Promise<unknown[]> {
+  return Promise.all(processes.map((member) => member.order(order, argument)));
+}
+
+function checkSums(reports: readonly IterationReport[], expected: string, iteration: number): void {
+  reports.forEach(({ hash }, id) => {
+    if (id === SERVER || hash === expected) return;
+    throw new ParamServerError(
+      'ERR_RDMC_PARAMSERVER_MISMATCH',
+      `worker ${id} does not hold the sum of iteration ${iteration}: SHA-256 ${hash}, and one process alone gets ${expected}`,
+    );
+  });
+}

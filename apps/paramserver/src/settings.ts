@@ -1,0 +1,45 @@
+import type { ChannelCounters, ChannelOptions } from '@rdmc/hipower';
+import type { Usage } from './usage.js';
+
+/** How the parameters travel. */
+export const PROTOCOLS = ['push', 'pull', 'baseline'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+
+/** One run, for all of its processes. */
+export interface Settings {
+  readonly protocol: Protocol;
+  readonly workers: number;
+  readonly iterations: number;
+  readonly blockBytes: number;
+  readonly slots: number;
+}
+
+/** Where a process belongs: 0 is the server, 1 to `workers` are workers. */
+export interface Place {
+  readonly id: number;
+  readonly members: readonly { id: number; host: string; port: number }[];
+  readonly device: { readonly device: string; readonly transport?: 'shm' | 'tcp' };
+  readonly settings: Settings;
+}
+
+/** What a process says of one iteration. Times are milliseconds since the epoch, of one machine's clock. */
+export interface IterationReport {
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly usage: Usage;
+  /** Of what it holds at the end; workers only. */
+  readonly hash: string | null;
+  /** Counters of its ends, as they stand at the end of the iteration. */
+  readonly sent: ChannelCounters;
+  readonly received: ChannelCounters;
+}
+
+export const SERVER = 0;
+export const GRADIENTS = 'gradients';
+export const PARAMETERS = 'parameters';
+
+export function channelOptions({ protocol, slots, blockBytes }: Settings): Omit<ChannelOptions, 'channel'> {
+  const common = { slots, slotBytes: blockBytes };
+  if (protocol === 'baseline') return { ...common, confirmation: 'per-request' };
+  return { ...common, mode: protocol };
+}

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const DEVICE = process.env.RDMC_TEST_DEVICE ?? 'soft';
+
+describe('rdmc-paramserver, built', () => {
+  it.each(['push', 'pull', 'baseline'])(
+    '%s: server and workers agree with one process, bit for bit',
+    { timeout: 240_000 },
+    async (protocol) => {
+      const args = [
+        '--protocol',
+        protocol,
+        '--iterations',
+        '2',
+        '--workers',
+        '2',
+        '--device',
+        DEVICE,
+        '--json',
+      ];
+      const { stdout } = await run('node', [MAIN, ...args]);
+      const { blocks, iterations } = JSON.parse(stdout);
+      expect(blocks).toBe(3979);
+      expect(iterations.length).toBe(2);
+      for (const result of iterations) {
+        expect(result.messages).toBe(4 * blocks);
+        expect(result.completionMs).toBeGreaterThan(0);
+        expect(result.readsPerMessage > 0).toBe(protocol !== 'baseline');
+      }
+    },
+  );
+
+  it('says what is wrong with its options, and with a device that does not exist', {
+    timeout: 60_000,
+  }, async () => {
+    const failed = (args: string[]) =>
+      run('node', [MAIN, ...args]).then(
+        () => undefined,
+        (error) => error,
+      );
+    expect((await failed(['--workers', '0'])).stderr).toContain('whole number from 1 to 64');
+    const error = await failed(['--device', 'none', '--workers', '1']);
+    expect(error.code).toBe(1);
+    expect(error.stderr).toContain('ERR_RDMC_UNKNOWN_DEVICE');
+  });
+});

@@ -1,0 +1,43 @@
+import type { Progress } from './errors.js';
+import { type ChannelMemory, Counter } from './layout/channel-memory.js';
+
+/** What a channel has done since it was made. Reading costs nothing on the hot path. */
+export interface ChannelCounters {
+  /** Slots written (counted once however many responders) or delivered. */
+  readonly slots: number;
+  readonly bytes: number;
+  /** Bitmap READs, and those of them that showed nothing new. */
+  readonly reads: number;
+  readonly fruitlessReads: number;
+  /** Bitmaps pushed to responders. */
+  readonly pushes: number;
+  /** Looks at a pushed bitmap in local memory, and those that showed nothing new. */
+  readonly looks: number;
+  readonly fruitlessLooks: number;
+  /** Confirmations of single slots (confirmation per work request). */
+  readonly confirmations: number;
+  /** Events to the application's thread. */
+  readonly events: number;
+  /** Pauses on a timer while idle. */
+  readonly pauses: number;
+  readonly peers: readonly Progress[];
+}
+
+export function readChannelCounters(
+  { counters }: ChannelMemory,
+  peers: readonly Progress[],
+): ChannelCounters {
+  return {
+    slots: counters[Counter.SLOTS]!,
+    bytes: counters[Counter.BYTES]!,
+    reads: counters[Counter.READS]!,
+    fruitlessReads: counters[Counter.FRUITLESS_READS]!,
+    pushes: counters[Counter.PUSHES]!,
+    looks: counters[Counter.LOOKS]!,
+    fruitlessLooks: counters[Counter.FRUITLESS_LOOKS]!,
+    confirmations: counters[Counter.CONFIRMATIONS]!,
+    events: counters[Counter.EVENTS]!,
+    pauses: counters[Counter.PAUSES]!,
+    peers,
+  };
+}

@@ -1,0 +1,158 @@
+import { choiceOption, integerOption, onlyKnownOptions, signalOption } from './check-options.js';
+import {
+  DEFAULT_CONNECT_TIMEOUT_MS,
+  DEFAULT_MAX_IDLE_MS,
+  DEFAULT_REFRESH_THRESHOLD,
+  DEFAULT_RETRY_TIMEOUT_MS,
+  DEFAULT_SLOT_BYTES,
+  DEFAULT_SLOTS,
+  DEFAULT_SPIN_MS,
+  MAX_CHANNEL_NAME_BYTES,
+  MAX_PEERS,
+  MAX_SLOT_BYTES,
+  MAX_SLOTS,
+  MAX_TIMEOUT_MS,
+  MIN_SLOT_BYTES,
+} from './constants.js';
+import { HiPowerError, invalidOption } from './errors.js';
+import type { Confirmation, Mode } from './records.js';
+
+/** What both roles are given. Slots, sizes, mode and confirmation must be equal on both sides. */
+export interface ChannelOptions {
+  /** Name of the channel; 1 to 200 bytes. A node has one requester and one responder of a name at most. */
+  readonly channel: string;
+  /** Messages under way, per responder and per requester (default 256, 1 to 8192). */
+  readonly slots?: number;
+  /** Largest message that is not fragmented, in bytes (default 4096, 8 to 2^30). */
+  readonly slotBytes?: number;
+  /** How a responder learns of messages: it reads the bitmap ('pull', as in the paper), or the requester writes it ('push', default). */
+  readonly mode?: Mode;
+  /** 'bitmap' (default), or 'per-request': an immediate and a receive per message, and a SEND back per recycled slot. */
+  readonly confirmation?: Confirmation;
+  /** Share of the slots (0 to 1, default 0.5): fewer free ones, or fewer unread ones, and the bitmap is read again. */
+  readonly refreshThreshold?: number;
+  /** How long a waiting side looks in every turn before it goes over to timers, in milliseconds (default 50). */
+  readonly spinMs?: number;
+  /** Longest pause between two looks of an idle side, in milliseconds (default 4). */
+  readonly maxIdleMs?: number;
+  /**
+   * Push only what has completed: for devices that may place a WRITE before an earlier one of the same queue pair.
+   * Default: no on the soft device, which does not; yes on others. Concerns requesters in push mode.
+   */
+  readonly pushAfterCompletion?: boolean;
+  /** How long an unreachable peer is tried, in milliseconds (default 2000). */
+  readonly retryTimeoutMs?: number;
+  /** How long to wait for the peers, when connecting and reconnecting, in milliseconds (default 30,000). */
+  readonly timeoutMs?: number;
+  /** Ends the wait of the creation. */
+  readonly signal?: AbortSignal;
+}
+
+export interface CheckedChannelOptions {
+  readonly channel: string;
+  readonly peers: readonly number[];
+  readonly slots: number;
+  readonly slotBytes: number;
+  readonly mode: Mode;
+  readonly confirmation: Confirmation;
+  readonly refreshThreshold: number;
+  readonly spinMs: number;
+  readonly maxIdleMs: number;
+  readonly pushAfterCompletion: boolean;
+  readonly retryTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const KNOWN = [
+  'channel',
+  'slots',
+  'slotBytes',
+  'mode',
+  'confirmation',
+  'refreshThreshold',
+  'spinMs',
+  'maxIdleMs',
+  'pushAfterCompletion',
+  'retryTimeoutMs',
+  'timeoutMs',
+  'signal',
+];
+
+/** Facts of this node that options are checked against. */
+export interface NodeFacts {
+  readonly id: number;
+  isMember(id: number): boolean;
+  /** Receives that a queue pair of its device holds. */
+  readonly maxReceiveDepth: number;
+  /** It places the WRITEs of a queue pair in the order of their posting. */
+  readonly ordersWrites: boolean;
+}
+
+/** @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_MEMBER */
+export function checkChannelOptions(
+  where: string,
+  peersName: 'to' | 'from',
+  options: ChannelOptions & { readonly to?: unknown; readonly from?: unknown },
+  node: NodeFacts,
+): CheckedChannelOptions {
+  onlyKnownOptions(where, options, [...KNOWN, peersName]);
+  const integer = (name: keyof ChannelOptions, fallback: number, least: number, most: number): number =>
+    integerOption(where, name, options[name] ?? fallback, least, most);
+  const confirmation = choiceOption<Confirmation>(where, 'confirmation', options.confirmation ?? 'bitmap', [
+    'bitmap',
+    'per-request',
+  ]);
+  // A receive is posted per slot, and one for the end.
+  const maxSlots = confirmation === 'bitmap' ? MAX_SLOTS : Math.min(MAX_SLOTS, node.maxReceiveDepth - 1);
+  return {
+    channel: nameOf(where, options.channel),
+    peers: peersOf(where, peersName, options[peersName], node),
+    slots: integer('slots', DEFAULT_SLOTS, 1, maxSlots),
+    slotBytes: integer('slotBytes', DEFAULT_SLOT_BYTES, MIN_SLOT_BYTES, MAX_SLOT_BYTES),
+    mode: choiceOption<Mode>(where, 'mode', options.mode ?? 'push', ['pull', 'push']),
+    confirmation,
+    refreshThreshold: shareOf(where, options.refreshThreshold ?? DEFAULT_REFRESH_THRESHOLD),
+    spinMs: integer('spinMs', DEFAULT_SPIN_MS, 0, MAX_TIMEOUT_MS),
+    maxIdleMs: integer('maxIdleMs', DEFAULT_MAX_IDLE_MS, 1, MAX_TIMEOUT_MS),
+    pushAfterCompletion: flagOf(where, options.pushAfterCompletion ?? !node.ordersWrites),
+    retryTimeoutMs: integer('retryTimeoutMs', DEFAULT_RETRY_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
+    timeoutMs: integer('timeoutMs', DEFAULT_CONNECT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
+    signal: signalOption(where, options.signal),
+  };
+}
+
+function nameOf(where: string, name: unknown): string {
+  const bytes = typeof name === 'string' ? Buffer.byteLength(name) : 0;
+  if (bytes < 1 || bytes > MAX_CHANNEL_NAME_BYTES) {
+    throw invalidOption(`${where}: channel must be text of 1 to ${MAX_CHANNEL_NAME_BYTES} bytes`);
+  }
+  return name as string;
+}
+
+function flagOf(where: string, flag: unknown): boolean {
+  if (typeof flag === 'boolean') return flag;
+  throw invalidOption(`${where}: pushAfterCompletion must be true or false, not ${String(flag)}`);
+}
+
+function shareOf(where: string, share: unknown): number {
+  if (typeof share === 'number' && share >= 0 && share <= 1) return share;
+  throw invalidOption(`${where}: refreshThreshold must be a number from 0 to 1, not ${String(share)}`);
+}
+
+function peersOf(where: string, name: string, value: unknown, node: NodeFacts): number[] {
+  const peers: unknown[] = Array.isArray(value) ? value : [value];
+  if (peers.length < 1 || peers.length > MAX_PEERS || new Set(peers).size !== peers.length) {
+    throw invalidOption(
+      `${where}: ${name} must be a member's id, or a list of 1 to ${MAX_PEERS} different ones`,
+    );
+  }
+  for (const id of peers) {
+    if (typeof id === 'number' && id !== node.id && node.isMember(id)) continue;
+    throw new HiPowerError(
+      'ERR_RDMC_UNKNOWN_MEMBER',
+      `${where}: ${name} names ${String(id)}, which is no other member of the mesh`,
+    );
+  }
+  return peers as number[];
+}

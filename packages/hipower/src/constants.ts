@@ -1,0 +1,38 @@
+/** Every number of the HiPower protocol in one place. Bytes, milliseconds and counts, as the names say. */
+
+/** Version of slots, bitmaps and of the messages in `wire-messages.ts`. Both sides must agree. */
+export const HIPOWER_PROTOCOL_VERSION = 1;
+
+/** What the board of a channel (`layout/board.ts`) holds one bit each for. */
+export const MAX_SLOTS = 8192;
+export const MAX_SLOT_BYTES = 1 << 30;
+export const MIN_SLOT_BYTES = 8;
+export const DEFAULT_SLOTS = 256;
+export const DEFAULT_SLOT_BYTES = 4096;
+
+/** The requester reads P when its free slots are fewer than this share of all (paper, section 4.1: half). */
+export const DEFAULT_REFRESH_THRESHOLD = 0.5;
+
+/** Responders of one requester, and requesters of one responder. */
+export const MAX_PEERS = 128;
+export const MAX_CHANNEL_NAME_BYTES = 200;
+
+/** How long a side that waits looks again and again before it goes over to timers. */
+export const DEFAULT_SPIN_MS = 50;
+/** Longest pause between two looks of an idle side. */
+export const DEFAULT_MAX_IDLE_MS = 4;
+
+/** Pushes under way per peer: their snapshots lie staged until they complete. */
+export const MAX_PUSHES = 8;
+/** Requests of a queue pair beside one per slot: pushes, one read, the end flag, confirmations. */
+export const EXTRA_SEND_DEPTH = 32;
+
+export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
+export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
+export const MAX_TIMEOUT_MS = 600_000;
+/** New connections in a row without a message between them before the channel fails. */
+export const MAX_BARREN_RECONNECTS = 4;
+/** How long a broken connection waits for news of the peer's death before it is made again. */
+export const DEATH_NEWS_MS = 200;
+/** How long a responder that has everything waits for its requesters to learn it. */
+export const FAREWELL_TIMEOUT_MS = 5_000;

@@ -1,0 +1,14 @@
+export type { ChannelCounters } from './channel-counters.js';
+export type { ChannelOptions } from './channel-options.js';
+export { HiPowerError, type HiPowerErrorCode, type HiPowerErrorDetails, type Progress } from './errors.js';
+export type { Message } from './message.js';
+export {
+  HiPowerNode,
+  type HiPowerNodeOptions,
+  hiPowerProtocol,
+  type RequesterOptions,
+  type ResponderOptions,
+} from './node.js';
+export type { Confirmation, Mode } from './records.js';
+export type { Requester } from './requester.js';
+export type { Responder } from './responder.js';

@@ -1,0 +1,236 @@
+import { bitOf, lowestBit, powerOfTwo, validBits, wordsFor } from './bits.js';
+import { Violation } from './violation.js';
+
+/** When a bit of R may become visible to the responder. */
+export type AnnounceAt = 'posting' | 'completion';
+
+export interface RequesterMemory {
+  readonly slots: number;
+  /** R as the responder may see it; written here only, by atomic xor. */
+  readonly announced: Int32Array;
+  /** Where READs of P land. */
+  readonly landing: Int32Array;
+  /**
+   * 'completion': a bit toggles when its WRITE has completed (pull, or a device that orders no write after a write).
+   * 'posting': when its WRITE was posted; only a snapshot that is queued behind that WRITE may carry it.
+   */
+  readonly announceAt: AnnounceAt;
+}
+
+/** Takes the slots that are free again. */
+export interface FreeSlots {
+  freed(slot: number): void;
+}
+
+const Word = { ORDER_HEAD: 0, ORDER_TAIL: 1, READING: 2 } as const;
+const HEADER_WORDS = 3;
+
+/** Words of private state a {@link RequesterMachine} needs. */
+export function requesterStateWords(slots: number): number {
+  return HEADER_WORDS + 4 * wordsFor(slots) + powerOfTwo(slots) + slots;
+}
+
+/**
+ * The requester's part of the protocol towards one responder (HiPower, section 3.1). Per slot:
+ * FREE → `posted` → WRITING → `completed`, in posting order → FULL → a READ of P shows P = R → FREE.
+ * After `broke`, what was WRITING is LOST until `resume` starts the next generation.
+ *
+ * Pure: all of its state lies in the arrays it is given, and it calls nothing but `free`.
+ */
+export class RequesterMachine {
+  readonly #slots: number;
+  readonly #words: number;
+  readonly #state: Int32Array;
+  readonly #announced: Int32Array;
+  readonly #landing: Int32Array;
+  readonly #atPosting: boolean;
+  /** R, counting completed writes only. */
+  readonly #done: Int32Array;
+  /** P as of the last READ that was taken. */
+  readonly #known: Int32Array;
+  /** FULL: R ≠ P by our knowledge. */
+  readonly #full: Int32Array;
+  /** WRITING, LOST or FULL. */
+  readonly #busy: Int32Array;
+  /** Slots in posting order, from head to tail. */
+  readonly #order: Int32Array;
+  readonly #orderMask: number;
+  readonly #sequence: Int32Array;
+
+  constructor(
+    memory: RequesterMemory,
+    private readonly free: FreeSlots,
+    state: Int32Array = new Int32Array(requesterStateWords(memory.slots)),
+  ) {
+    const words = wordsFor(memory.slots);
+    const ring = powerOfTwo(memory.slots);
+    const bitmap = (index: number): Int32Array =>
+      state.subarray(HEADER_WORDS + index * words, HEADER_WORDS + (index + 1) * words);
+    this.#slots = memory.slots;
+    this.#words = words;
+    this.#state = state;
+    this.#announced = memory.announced;
+    this.#landing = memory.landing;
+    this.#atPosting = memory.announceAt === 'posting';
+    this.#done = bitmap(0);
+    this.#known = bitmap(1);
+    this.#full = bitmap(2);
+    this.#busy = bitmap(3);
+    const orderAt = HEADER_WORDS + 4 * words;
+    this.#order = state.subarray(orderAt, orderAt + ring);
+    this.#orderMask = ring - 1;
+    this.#sequence = state.subarray(orderAt + ring, orderAt + ring + memory.slots);
+  }
+
+  /** How many writes have been posted, modulo 2^32: what `completed` counts up to. */
+  get postedCount(): number {
+    return this.#state[Word.ORDER_TAIL]!;
+  }
+
+  /** How many of them have completed. */
+  get completedCount(): number {
+    return this.#state[Word.ORDER_HEAD]!;
+  }
+
+  get writing(): boolean {
+    return this.#state[Word.ORDER_HEAD] !== this.#state[Word.ORDER_TAIL];
+  }
+
+  /** Some slot is FULL: a READ of P can teach something. */
+  get hasFull(): boolean {
+    for (let w = 0; w < this.#words; w += 1) if (this.#full[w] !== 0) return true;
+    return false;
+  }
+
+  isBusy(slot: number): boolean {
+    return (this.#busy[slot >> 5]! & bitOf(slot)) !== 0;
+  }
+
+  sequenceOf(slot: number): number {
+    return this.#sequence[slot]!;
+  }
+
+  /** The WRITE of a FREE slot was posted. */
+  posted(slot: number, sequence: number): void {
+    const tail = this.#state[Word.ORDER_TAIL]!;
+    this.#order[tail & this.#orderMask] = slot;
+    this.#state[Word.ORDER_TAIL] = (tail + 1) | 0;
+    this.#sequence[slot] = sequence;
+    this.#busy[slot >> 5]! |= bitOf(slot);
+    if (this.#atPosting) this.announce(slot);
+  }
+
+  /** The writes up to this count have completed successfully: theirs are in order, so one completion speaks for all. */
+  completed(upTo: number): void {
+    let head = this.#state[Word.ORDER_HEAD]!;
+    for (; head !== upTo; head = (head + 1) | 0) {
+      const slot = this.#order[head & this.#orderMask]!;
+      this.#done[slot >> 5]! ^= bitOf(slot);
+      this.#full[slot >> 5]! |= bitOf(slot);
+      if (!this.#atPosting) this.announce(slot);
+    }
+    this.#state[Word.ORDER_HEAD] = head;
+  }
+
+  /** At most one READ of P is under way, or an old answer could undo a new one. False: there is one. */
+  beginRead(): boolean {
+    if (this.#state[Word.READING] === 1) return false;
+    this.#state[Word.READING] = 1;
+    return true;
+  }
+
+  /** The READ of P has completed; frees what it shows. @throws Violation for a bit that cannot have toggled */
+  readReturned(): void {
+    this.#state[Word.READING] = 0;
+    for (let w = 0; w < this.#words; w += 1) this.#learn(w, this.#landing[w]!);
+    this.collect();
+  }
+
+  /** The responder confirmed one slot by itself (confirmation per work request). @throws Violation */
+  recycled(slot: number): void {
+    if (!(slot >= 0 && slot < this.#slots)) {
+      throw new Violation('ERR_RDMC_HIPOWER_BITMAP', `the responder released slot ${slot} of ${this.#slots}`);
+    }
+    const w = slot >> 5;
+    this.#learn(w, this.#known[w]! ^ bitOf(slot));
+    this.#collectWord(w);
+  }
+
+  /** Frees what is both completed and released; either may come first. */
+  collect(): void {
+    for (let w = 0; w < this.#words; w += 1) this.#collectWord(w);
+  }
+
+  /** The connection broke: what was not completed is LOST, and so is a READ under way. */
+  broke(): void {
+    this.#state[Word.READING] = 0;
+  }
+
+  /**
+   * Starts the next generation from the responder's own account: `claimed` is R as far as it has claimed slots,
+   * `released` its P, `next` the sequence number it delivers next. Frees what it has done with, and returns the
+   * slots to write again, in order.
+   * @throws Violation where the account contradicts what was posted
+   */
+  resume(claimed: Int32Array, released: Int32Array, next: number): number[] {
+    this.#checkAccount(claimed, released);
+    this.#state[Word.READING] = 0;
+    this.#state[Word.ORDER_HEAD] = 0;
+    this.#state[Word.ORDER_TAIL] = 0;
+    for (let w = 0; w < this.#words; w += 1) {
+      this.#done[w] = claimed[w]!;
+      this.#announced[w] = claimed[w]!;
+      this.#known[w] = released[w]!;
+      this.#landing[w] = released[w]!;
+      this.#full[w] = claimed[w]! ^ released[w]!;
+    }
+    const again: number[] = [];
+    for (let slot = 0; slot < this.#slots; slot += 1) {
+      if (!this.isBusy(slot) || (this.#full[slot >> 5]! & bitOf(slot)) !== 0) continue;
+      if (((this.#sequence[slot]! - next) | 0) >= 0) again.push(slot);
+      else this.#release(slot);
+    }
+    return again.sort((a, b) => (this.#sequence[a]! - this.#sequence[b]!) | 0);
+  }
+
+  /** Lets the responder see that a slot has content. */
+  protected announce(slot: number): void {
+    Atomics.xor(this.#announced, slot >> 5, bitOf(slot));
+  }
+
+  #learn(w: number, released: number): void {
+    const changed = released ^ this.#known[w]!;
+    if (changed === 0) return;
+    if ((changed & ~(this.#announced[w]! ^ this.#known[w]!)) !== 0) {
+      throw new Violation(
+        'ERR_RDMC_HIPOWER_BITMAP',
+        'the responder released a slot that holds nothing: a bit of P toggled where P = R',
+      );
+    }
+    this.#known[w] = released;
+  }
+
+  #collectWord(w: number): void {
+    let free = this.#full[w]! & ~(this.#done[w]! ^ this.#known[w]!);
+    this.#full[w]! ^= free;
+    while (free !== 0) {
+      const bit = lowestBit(free);
+      free &= free - 1;
+      this.#release(w * 32 + bit);
+    }
+  }
+
+  #release(slot: number): void {
+    this.#busy[slot >> 5]! &= ~bitOf(slot);
+    this.free.freed(slot);
+  }
+
+  #checkAccount(claimed: Int32Array, released: Int32Array): void {
+    for (let w = 0; w < this.#words; w += 1) {
+      const held = claimed[w]! ^ released[w]!;
+      if ((held & ~this.#busy[w]!) !== 0 || (held & ~validBits(w, this.#slots)) !== 0) {
+        throw new Violation('ERR_RDMC_HIPOWER_BITMAP', 'the responder holds a slot that was never sent');
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import type { Responder } from './responder.js';
+
+/** A message of a requester. Its bytes lie in the channel's slots, and are yours until `release()`. */
+export class Message {
+  /** @internal */
+  constructor(
+    private readonly responder: Responder,
+    /** For the handle calls of the responder. */
+    readonly handle: number,
+    /** The member that sent it. */
+    readonly from: number,
+    readonly sizeBytes: number,
+  ) {}
+
+  /**
+   * The bytes in place, one view per slot: one, unless the message is longer than a slot. No copy; do not use them
+   * after `release()`.
+   * @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED
+   */
+  get parts(): Uint8Array[] {
+    return this.responder.partsOf(this.handle);
+  }
+
+  /** All bytes: in place where the message has one part, else a copy. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED */
+  get bytes(): Uint8Array {
+    const { parts } = this;
+    if (parts.length === 1) return parts[0]!;
+    const whole = new Uint8Array(this.sizeBytes);
+    let at = 0;
+    for (const part of parts) {
+      whole.set(part, at);
+      at += part.byteLength;
+    }
+    return whole;
+  }
+
+  /** Gives the slots back. Once. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED, ERR_RDMC_HIPOWER_CLOSED */
+  release(): void {
+    this.responder.release(this.handle);
+  }
+}

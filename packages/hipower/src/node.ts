@@ -1,0 +1,205 @@
+import { tracingChannel } from 'node:diagnostics_channel';
+import { isIP } from 'node:net';
+import { type Counters, DataPlane, type ProtocolModule } from '@rdmc/dataplane';
+import { Mesh, type MeshOptions } from '@rdmc/mesh';
+import type { Device, OpenDeviceOptions } from '@rdmc/verbs';
+import { type ChannelOptions, checkChannelOptions, type NodeFacts } from './channel-options.js';
+import { onlyKnownOptions } from './check-options.js';
+import { agreeOnDevice, deviceFacts } from './device-agreement.js';
+import { Directory } from './directory.js';
+import type { Environment } from './environment.js';
+import { HiPowerError } from './errors.js';
+import { PROTOCOL_NAME } from './records.js';
+import { Requester } from './requester.js';
+import { Responder } from './responder.js';
+import { WorkerLink } from './worker-link.js';
+
+const createChannel = tracingChannel('@rdmc/hipower:create');
+const DEVICE_SECRET = 'rdmc device';
+
+/** What `HiPowerNode.join` takes: the options of a mesh, and those of the device and its worker. */
+export interface HiPowerNodeOptions extends Omit<MeshOptions, 'attributes'> {
+  /** Which device: 'auto' (default), 'soft', or all options of `openDevice`. */
+  readonly device?: OpenDeviceOptions | string;
+  /** How long the worker polls after work before it sleeps, in milliseconds (default 50). */
+  readonly windowMs?: number;
+}
+
+export interface RequesterOptions extends ChannelOptions {
+  /** The responder; or several, for a broadcast. */
+  readonly to: number | readonly number[];
+}
+
+export interface ResponderOptions extends ChannelOptions {
+  /** The requester; or several, to gather. */
+  readonly from: number | readonly number[];
+}
+
+const KNOWN = [
+  'id',
+  'members',
+  'key',
+  'timeoutMs',
+  'heartbeatMs',
+  'silenceTimeoutMs',
+  'insecureListenBeyondLoopback',
+  'listenHost',
+  'server',
+  'maxFrameBytes',
+  'maxBufferedBytes',
+  'signal',
+  'logger',
+  'device',
+  'windowMs',
+];
+
+/** The protocol, for a data plane of one's own: `DataPlane.start({ protocols: [hiPowerProtocol()] })`. */
+export function hiPowerProtocol(): ProtocolModule {
+  return { name: PROTOCOL_NAME, module: new URL('./worker.js', import.meta.url) };
+}
+
+/** One member: its mesh, its device with the worker that drives it, and its channels. */
+export class HiPowerNode {
+  readonly #environment: Environment;
+  readonly #ends = new Set<Requester | Responder>();
+  #closing: Promise<void> | undefined;
+
+  private constructor(
+    /** Connections to the other members; open to other uses, under topics of one's own. */
+    readonly mesh: Mesh,
+    private readonly plane: DataPlane,
+    /** Mesh and data plane are this node's own, and close with it. */
+    private readonly isOwner: boolean,
+  ) {
+    this.#environment = {
+      mesh,
+      directory: new Directory(mesh),
+      link: new WorkerLink(plane),
+      protectionDomain: plane.protectionDomain,
+    };
+  }
+
+  /**
+   * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
+   * @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_DEVICE_MISMATCH; MeshError as `Mesh.join`; VerbsError
+   *   ERR_RDMC_UNKNOWN_DEVICE; DataPlaneError as `DataPlane.start`. Nothing is left open then
+   */
+  static async join(options: HiPowerNodeOptions): Promise<HiPowerNode> {
+    onlyKnownOptions('HiPowerNode.join', options, KNOWN);
+    const { device, windowMs, ...meshOptions } = options;
+    const wanted = typeof device === 'string' ? { device } : (device ?? {});
+    const attributes = deviceFacts(wanted);
+    const mesh = await Mesh.join({ ...meshOptions, attributes });
+    try {
+      const kind = agreeOnDevice(mesh.id, attributes, mesh.peers.values());
+      const plane = await DataPlane.start({
+        device: openOptions(wanted, kind, mesh),
+        protocols: [hiPowerProtocol()],
+        ...(windowMs !== undefined && { windowMs }),
+        ...(options.signal && { signal: options.signal }),
+      });
+      return new HiPowerNode(mesh, plane, true);
+    } catch (error) {
+      await mesh.close();
+      throw error;
+    }
+  }
+
+  /** Channels over a mesh and a data plane that exist, and stay open when the node closes. The plane must run `hiPowerProtocol()`. */
+  static attach(mesh: Mesh, plane: DataPlane): HiPowerNode {
+    return new HiPowerNode(mesh, plane, false);
+  }
+
+  /** This member's id. */
+  get id(): number {
+    return this.mesh.id;
+  }
+
+  get device(): Device {
+    return this.plane.device;
+  }
+
+  /** Counters of the worker. */
+  counters(): Counters {
+    return this.plane.counters();
+  }
+
+  /**
+   * Makes the sending end of a channel; each responder makes the other. Resolves when all are connected.
+   * @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_MEMBER,
+   *   ERR_RDMC_HIPOWER_CHANNEL_EXISTS, ERR_RDMC_HIPOWER_NODE_CLOSED; ERR_RDMC_HIPOWER_TIMEOUT with `missing`,
+   *   ERR_RDMC_HIPOWER_MISMATCH with `field`, ERR_RDMC_HIPOWER_PEER_LOST with `memberId`, ERR_RDMC_ABORTED
+   */
+  async createRequester(options: RequesterOptions): Promise<Requester> {
+    this.#assertOpen();
+    const checked = checkChannelOptions('createRequester', 'to', options, this.#facts());
+    const opened = createChannel.tracePromise(
+      () => Requester.open(this.#environment, checked, this.#forget),
+      {
+        role: 'requester',
+        channel: checked.channel,
+      },
+    );
+    return this.#keep(await opened);
+  }
+
+  /** Makes the receiving end of a channel; each requester makes the other. Resolves when all are connected. @throws as `createRequester` */
+  async createResponder(options: ResponderOptions): Promise<Responder> {
+    this.#assertOpen();
+    const checked = checkChannelOptions('createResponder', 'from', options, this.#facts());
+    const opened = createChannel.tracePromise(
+      () => Responder.open(this.#environment, checked, this.#forget),
+      {
+        role: 'responder',
+        channel: checked.channel,
+      },
+    );
+    return this.#keep(await opened);
+  }
+
+  /** Closes all channels, then leaves. Channels that have not ended fail at their peers, so end them first. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#ends].map((end) => end.close()));
+    this.#environment.directory.close();
+    if (this.isOwner) await Promise.allSettled([this.mesh.close(), this.plane.close()]);
+  }
+
+  #keep<End extends Requester | Responder>(end: End): End {
+    this.#ends.add(end);
+    return end;
+  }
+
+  readonly #forget = (end: Requester | Responder): void => void this.#ends.delete(end);
+
+  #facts(): NodeFacts {
+    return {
+      id: this.id,
+      isMember: (id) => this.mesh.peers.has(id),
+      maxReceiveDepth: this.device.attributes.maxReceiveDepth,
+      // Promised by the soft device over either transport; of others it is not assumed.
+      ordersWrites: this.device.kind === 'soft',
+    };
+  }
+
+  #assertOpen(): void {
+    if (!this.#closing) return;
+    throw new HiPowerError('ERR_RDMC_HIPOWER_NODE_CLOSED', `Node ${this.id} is closed; join again`);
+  }
+}
+
+/** The device listens where this member does, and admits whom the mesh admits. */
+function openOptions(wanted: OpenDeviceOptions, kind: string, mesh: Mesh): OpenDeviceOptions {
+  const own = mesh.members.find((member) => member.id === mesh.id)!;
+  const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
+  const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
+  return { ...wanted, device: kind, ...(key && { key }), ...(listen && { listen }) };
+}

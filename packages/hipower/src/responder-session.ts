@@ -1,0 +1,317 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
+import type { CheckedChannelOptions } from './channel-options.js';
+import { ChannelResources } from './channel-resources.js';
+import { Deferred } from './deferred.js';
+import type { Participant } from './directory.js';
+import type { Environment } from './environment.js';
+import { HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
+import type { Trouble } from './records.js';
+import { parametersOf } from './requester-session.js';
+import type { OfferMessage, Parameters, WireMessage } from './wire-messages.js';
+import type { WorkerEvents } from './worker-link.js';
+
+/** What is known of one requester. */
+interface Source {
+  readonly member: number;
+  session: string | undefined;
+  generation: number;
+  /** Its offers are worked on one after the other. */
+  work: Promise<void>;
+  isConnected: boolean;
+  /** The application has been given everything up to the end flag. */
+  isFinished: boolean;
+  /** The requester knows that, and needs this side no longer. */
+  isGone: boolean;
+}
+
+/** What the session asks of the responder it serves. */
+export interface ResponderHost {
+  /** Slots arrived, or the session failed. */
+  onNews(): void;
+  progress(): Progress[];
+}
+
+/** The connections of a responder, generation by generation, and what ends them. */
+export class ResponderSession implements Participant, WorkerEvents {
+  readonly role = 'responder';
+  readonly #number: number;
+  readonly #sources: Source[];
+  readonly #connected = new Deferred<void>();
+  readonly #transports: string[] = [];
+  #closed = false;
+  #closing: Promise<void> | undefined;
+  /** The counters as they were when the memory was given back. */
+  #finalCounters: ChannelCounters | undefined;
+  /** Resolves the wait of a responder that is about to close. */
+  #onGone = (): void => {};
+  error: HiPowerError | undefined;
+  host: ResponderHost | undefined;
+
+  private constructor(
+    private readonly environment: Environment,
+    readonly options: CheckedChannelOptions,
+    readonly resources: ChannelResources,
+  ) {
+    this.#number = environment.link.take(this);
+    this.#sources = options.peers.map((member) => ({
+      member,
+      session: undefined,
+      generation: 0,
+      work: Promise.resolve(),
+      isConnected: false,
+      isFinished: false,
+      isGone: false,
+    }));
+  }
+
+  /** Resolves when every requester is connected. @throws HiPowerError; nothing is left then */
+  static async open(
+    environment: Environment,
+    options: CheckedChannelOptions,
+    bind: (session: ResponderSession) => ResponderHost,
+  ): Promise<ResponderSession> {
+    const resources = await ChannelResources.allocate(environment, 'responder', options);
+    const session = new ResponderSession(environment, options, resources);
+    session.host = bind(session);
+    try {
+      environment.directory.register(session);
+      await environment.link.open(resources.setup(session.#number));
+      for (const { member } of session.#sources) session.#lookFor(member);
+      environment.directory.replay(session);
+      await session.#allConnected();
+      return session;
+    } catch (error) {
+      await session.close(messageOf(error));
+      throw error;
+    }
+  }
+
+  get channel(): string {
+    return this.options.channel;
+  }
+
+  get transports(): readonly string[] {
+    return this.#transports;
+  }
+
+  kick(): void {
+    this.environment.link.kick(this.#number);
+  }
+
+  counters(): ChannelCounters {
+    return this.#finalCounters ?? readChannelCounters(this.resources.memory, this.host?.progress() ?? []);
+  }
+
+  /** The application has everything of this peer up to the end flag. */
+  finished(peer: number): void {
+    const source = this.#sources[peer]!;
+    source.isFinished = true;
+    this.environment.directory.send(source.member, { ...this.#header(source), type: 'finished' });
+  }
+
+  take(from: number, message: WireMessage): void {
+    const source = this.#sources.find(({ member }) => member === from);
+    if (!source) return;
+    if (message.type === 'offer') this.#offered(source, message);
+    else if (message.type === 'closed' && message.session === source.session) {
+      this.#requesterClosed(source, message.complete, message.reason);
+    }
+  }
+
+  peerLost(member: number, reason: string): void {
+    const source = this.#sources.find((one) => one.member === member);
+    if (!source) return;
+    this.#gone(source);
+    if (source.isFinished) return;
+    this.#fail('ERR_RDMC_HIPOWER_PEER_LOST', `requester ${member} is lost: ${reason}`, member, reason);
+  }
+
+  wake(): void {
+    this.host?.onNews();
+  }
+
+  trouble({ peer, generation, kind, code, reason }: Trouble): void {
+    const source = this.#sources[peer]!;
+    if (kind === 'violation') {
+      const text = `requester ${source.member} broke the protocol: ${reason}`;
+      this.#fail(code as HiPowerErrorCode, text, source.member, reason);
+      return;
+    }
+    if (generation !== source.generation || source.isFinished) return;
+    this.environment.directory.send(source.member, { ...this.#header(source), type: 'broken' });
+  }
+
+  workerDied(cause: Error): void {
+    this.#failWith(
+      new HiPowerError('ERR_RDMC_DATAPLANE_DIED', `Responder '${this.channel}': ${cause.message}`, { cause }),
+    );
+  }
+
+  /** Waits, so long at most, until every requester has learnt that it may go. */
+  async farewell(timeoutMs: number): Promise<void> {
+    if (this.error || this.#sources.every(({ isGone }) => isGone)) return;
+    const cancel = new AbortController();
+    const gone = new Promise<void>((resolve) => {
+      this.#onGone = resolve;
+    });
+    await Promise.race([gone, delay(timeoutMs, undefined, { signal: cancel.signal }).catch(() => {})]);
+    cancel.abort();
+  }
+
+  /** Ends all connections and gives the memory back. Idempotent. */
+  close(reason: string, complete = false): Promise<void> {
+    this.#closing ??= this.#close(reason, complete);
+    return this.#closing;
+  }
+
+  async #close(reason: string, complete: boolean): Promise<void> {
+    this.#closed = true;
+    const { directory, link } = this.environment;
+    directory.unregister(this);
+    await Promise.all(this.#sources.map(({ work }) => work));
+    await link.close(this.#number);
+    for (const source of this.#sources) {
+      if (source.session === undefined) continue;
+      const message = { type: 'closed', by: 'responder', complete, reason } as const;
+      directory.send(source.member, { ...this.#header(source), ...message });
+    }
+    this.#finalCounters = this.counters();
+    await this.resources.close();
+  }
+
+  #lookFor(member: number): void {
+    const state = this.environment.mesh.peers.get(member)!.state;
+    if (state !== 'connected') this.peerLost(member, state === 'left' ? 'it left the mesh' : 'it failed');
+  }
+
+  async #allConnected(): Promise<void> {
+    const { timeoutMs, signal } = this.options;
+    const cancel = new AbortController();
+    const signals = signal ? AbortSignal.any([cancel.signal, signal]) : cancel.signal;
+    const waited = delay(timeoutMs, undefined, { signal: signals }).catch(() => {});
+    try {
+      if (this.error) throw this.error;
+      await Promise.race([this.#connected.promise, waited.then(() => this.#notConnected())]);
+    } finally {
+      cancel.abort();
+    }
+  }
+
+  #notConnected(): never {
+    const { timeoutMs, signal } = this.options;
+    if (signal?.aborted) {
+      throw new HiPowerError('ERR_RDMC_ABORTED', `Responder '${this.channel}' was aborted by its signal`, {
+        cause: signal.reason,
+      });
+    }
+    const missing = this.#sources.filter(({ isConnected }) => !isConnected).map(({ member }) => member);
+    throw new HiPowerError(
+      'ERR_RDMC_HIPOWER_TIMEOUT',
+      `Responder '${this.channel}': members ${missing.join(', ')} did not connect within ${timeoutMs} ms; ` +
+        'each creates a requester for the same channel',
+      { missing },
+    );
+  }
+
+  #offered(source: Source, offer: OfferMessage): void {
+    if (this.#closed || this.error) return;
+    const field = difference(parametersOf(this.options), offer.parameters);
+    if (field) {
+      const values = `is ${String(parametersOf(this.options)[field])} here and ${String(offer.parameters[field])} there`;
+      this.#refuse(source, offer, field, `${field} ${values}`);
+      return;
+    }
+    if (source.session !== undefined && source.session !== offer.session) {
+      this.#refuse(source, offer, 'session', 'this responder serves an earlier requester of the channel');
+      return;
+    }
+    source.session = offer.session;
+    source.work = source.work.then(() => this.#connect(source, offer));
+  }
+
+  /** Ends the former generation, tells what came of it, and connects anew. */
+  async #connect(source: Source, offer: OfferMessage): Promise<void> {
+    if (this.#closed || this.error || offer.generation <= source.generation) return;
+    const { link, directory } = this.environment;
+    const peer = this.#sources.indexOf(source);
+    source.generation = offer.generation;
+    try {
+      const { address, account } = await link.createPair(this.#number, peer, offer.generation);
+      const header = this.#header(source);
+      directory.send(source.member, {
+        ...header,
+        type: 'accept',
+        address,
+        remote: this.resources.remote(peer),
+        account: account!,
+      });
+      const order = {
+        channel: this.#number,
+        peer,
+        address: offer.address,
+        remote: offer.remote,
+        account: null,
+      };
+      this.#transports[peer] = await link.connect(order);
+      source.isConnected = true;
+      if (this.#sources.every(({ isConnected }) => isConnected)) this.#connected.resolve();
+    } catch {
+      // The requester decides whether to try again; if it is gone, the mesh tells.
+      directory.send(source.member, { ...this.#header(source), type: 'broken' });
+    }
+  }
+
+  #refuse(source: Source, offer: OfferMessage, field: string, reason: string): void {
+    const { channel, session, generation } = offer;
+    const code = 'ERR_RDMC_HIPOWER_MISMATCH';
+    const common = { channel, session, generation };
+    this.environment.directory.send(source.member, { ...common, type: 'refuse', code, field, reason });
+    if (source.session !== undefined) return;
+    this.#failWith(
+      new HiPowerError(code, `Responder '${channel}': requester ${source.member}: ${reason}`, {
+        memberId: source.member,
+        field,
+        reason,
+      }),
+    );
+  }
+
+  #requesterClosed(source: Source, complete: boolean, reason: string): void {
+    this.#gone(source);
+    if (complete || source.isFinished) return;
+    const text = `requester ${source.member} closed before the end: ${reason}`;
+    this.#fail('ERR_RDMC_HIPOWER_PEER_CLOSED', text, source.member, reason);
+  }
+
+  #gone(source: Source): void {
+    source.isGone = true;
+    if (this.#sources.every(({ isGone }) => isGone)) this.#onGone();
+  }
+
+  #fail(code: HiPowerErrorCode, what: string, memberId: number, reason: string): void {
+    const progress = this.host?.progress() ?? [];
+    const account = progress.map(
+      ({ memberId: id, delivered, released }) =>
+        `of ${id}, ${delivered} slots were delivered and ${released} released`,
+    );
+    const message = `Responder '${this.channel}': ${what}; ${account.join('; ')}`;
+    this.#failWith(new HiPowerError(code, message, { memberId, reason, progress }));
+  }
+
+  #failWith(error: HiPowerError): void {
+    if (this.error || this.#closed) return;
+    this.error = error;
+    this.#connected.reject(error);
+    this.host?.onNews();
+  }
+
+  #header({ session, generation }: Source): { channel: string; session: string; generation: number } {
+    return { channel: this.channel, session: session ?? '', generation };
+  }
+}
+
+/** The first thing that two sides were not given alike. */
+function difference(own: Parameters, theirs: Parameters): keyof Parameters | undefined {
+  return (Object.keys(own) as (keyof Parameters)[]).find((field) => own[field] !== theirs[field]);
+}

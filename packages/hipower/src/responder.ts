@@ -1,0 +1,226 @@
+import { Bell } from './bell.js';
+import type { ChannelCounters } from './channel-counters.js';
+import type { CheckedChannelOptions } from './channel-options.js';
+import { signalOption } from './check-options.js';
+import { FAREWELL_TIMEOUT_MS } from './constants.js';
+import { DeliveryTable, NONE } from './delivery-table.js';
+import type { Environment } from './environment.js';
+import { HiPowerError, type Progress } from './errors.js';
+import { refreshLimit } from './machine/refresh-rule.js';
+import { Message } from './message.js';
+import { ResponderSession } from './responder-session.js';
+
+/**
+ * The receiving end of a channel (HiPower, section 3.1: the responder, a data consumer). With several requesters it
+ * gathers: messages of one requester come in its order, those of different ones as they arrive.
+ *
+ * Belongs to the thread that made it. Two ways to receive: `for await (const message of responder)`, or the calls on
+ * handles (`take`, `sizeOf`, `offsetOf`, `release`), which allocate nothing. Either way a message's slots stay with
+ * the application until it releases them, in any order; a requester whose slots are all held waits.
+ */
+export class Responder {
+  readonly #session: ResponderSession;
+  readonly #table: DeliveryTable;
+  readonly #bell: Bell;
+  readonly #ended: Set<number>;
+  #iterating = false;
+  #closed: Promise<void> | undefined;
+
+  private constructor(
+    session: ResponderSession,
+    table: DeliveryTable,
+    bell: Bell,
+    ended: Set<number>,
+    private readonly onClosed: (end: Responder) => void,
+  ) {
+    this.#session = session;
+    this.#table = table;
+    this.#bell = bell;
+    this.#ended = ended;
+  }
+
+  /** @internal Use `HiPowerNode.createResponder`. */
+  static async open(
+    environment: Environment,
+    options: CheckedChannelOptions,
+    onClosed: (end: Responder) => void,
+  ): Promise<Responder> {
+    const { slots, slotBytes, peers, confirmation, refreshThreshold } = options;
+    const bell = new Bell();
+    const ended = new Set<number>();
+    let table: DeliveryTable | undefined;
+    const session = await ResponderSession.open(environment, options, (opened) => {
+      const onEnd = (peer: number): void => {
+        ended.add(peer);
+        opened.finished(peer);
+      };
+      const limit = refreshLimit(slots * peers.length, refreshThreshold);
+      const perRequest = confirmation === 'per-request';
+      const made = new DeliveryTable(
+        opened.resources,
+        slots,
+        slotBytes,
+        peers.length,
+        perRequest,
+        limit,
+        onEnd,
+      );
+      table = made;
+      return { onNews: () => bell.ring(), progress: () => progressOf(made, peers) };
+    });
+    return new Responder(session, table!, bell, ended, onClosed);
+  }
+
+  get channel(): string {
+    return this.#session.channel;
+  }
+
+  /** Requesters. */
+  get peers(): readonly number[] {
+    return this.#session.options.peers;
+  }
+
+  /** What messages travel by, per requester: 'shm', 'tcp'. */
+  get transports(): readonly string[] {
+    return this.#session.transports;
+  }
+
+  /** The slots of all requesters, as registered memory: messages begin at `offsetOf(handle)`. */
+  get memory(): Uint8Array {
+    return this.#table.bytes;
+  }
+
+  /** Every requester has ended, and everything was taken. */
+  get ended(): boolean {
+    return this.#ended.size === this.peers.length;
+  }
+
+  counters(): ChannelCounters {
+    return this.#session.counters();
+  }
+
+  /** Handle of the next message, a whole number from 0, or −1 where none is here: await `readable()` then. */
+  take(): number {
+    if (this.#closed) throw this.#closedError();
+    const handle = this.#table.take();
+    if (this.#table.wantsKick) this.#session.kick();
+    return handle;
+  }
+
+  /**
+   * Resolves when `take` may have a message: true; or false when every requester has ended and none is left.
+   * @throws HiPowerError what ended the channel, once everything that arrived was taken; ERR_RDMC_ABORTED
+   */
+  async readable(options: { readonly signal?: AbortSignal } = {}): Promise<boolean> {
+    const signal = signalOption('readable', options.signal);
+    for (;;) {
+      if (!this.#table.isEmpty) return true;
+      if (this.ended) return false;
+      if (this.#session.error) throw this.#session.error;
+      if (this.#closed) throw this.#closedError();
+      this.#table.wantEvent();
+      if (this.#table.wantsKick) this.#session.kick();
+      if (!this.#table.isEmpty) continue;
+      await this.#bell.wait('Waiting for a message', signal);
+    }
+  }
+
+  /** Whole size of a message in bytes. Like the other calls on handles: @throws ERR_RDMC_HIPOWER_RELEASED */
+  sizeOf(handle: number): number {
+    this.#assertHeld(handle);
+    return this.#table.sizeOf(handle);
+  }
+
+  /** Where a message's first part begins in `memory`. */
+  offsetOf(handle: number): number {
+    this.#assertHeld(handle);
+    return this.#table.offsetOf(handle);
+  }
+
+  /** Length of a message's first part, which is all of it unless it is longer than a slot. */
+  lengthOf(handle: number): number {
+    this.#assertHeld(handle);
+    return this.#table.lengthOf(handle);
+  }
+
+  /** The member that sent it. */
+  senderOf(handle: number): number {
+    this.#assertHeld(handle);
+    return this.peers[this.#table.peerOf(handle)]!;
+  }
+
+  /** The message in place, one view per slot. */
+  partsOf(handle: number): Uint8Array[] {
+    this.#assertHeld(handle);
+    return this.#table.partsOf(handle);
+  }
+
+  /** Gives a message's slots back to its requester. Once. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED, ERR_RDMC_HIPOWER_CLOSED */
+  release(handle: number): void {
+    this.#assertHeld(handle);
+    if (this.#table.release(handle)) this.#session.kick();
+  }
+
+  /** Messages until every requester has ended. @throws HiPowerError ERR_RDMC_HIPOWER_ITERATOR_TAKEN; what ended the channel */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Message, void, void> {
+    if (this.#iterating) {
+      throw new HiPowerError(
+        'ERR_RDMC_HIPOWER_ITERATOR_TAKEN',
+        `Responder '${this.channel}' is being iterated; messages have one consumer`,
+      );
+    }
+    this.#iterating = true;
+    try {
+      while (await this.readable()) {
+        for (let handle = this.take(); handle !== NONE; handle = this.take()) {
+          yield new Message(this, handle, this.senderOf(handle), this.sizeOf(handle));
+        }
+      }
+    } finally {
+      this.#iterating = false;
+    }
+  }
+
+  /**
+   * Closes. After the end of all requesters it first waits until they have learnt that everything was released, a few
+   * seconds at most; before it, they fail with ERR_RDMC_HIPOWER_PEER_CLOSED. Idempotent.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const complete =
+      this.ended && progressOf(this.#table, this.peers).every((p) => p.delivered === p.released);
+    this.#bell.ring();
+    if (complete) await this.#session.farewell(FAREWELL_TIMEOUT_MS);
+    await this.#session.close(this.#session.error?.message ?? 'the responder was closed', complete);
+    this.onClosed(this);
+  }
+
+  #assertHeld(handle: number): void {
+    if (this.#closed) throw this.#closedError();
+    if (this.#table.isHeld(handle)) return;
+    throw new HiPowerError(
+      'ERR_RDMC_HIPOWER_RELEASED',
+      `Responder '${this.channel}': ${String(handle)} names no message that is held; it was released before`,
+    );
+  }
+
+  #closedError(): HiPowerError {
+    return new HiPowerError('ERR_RDMC_HIPOWER_CLOSED', `Responder '${this.channel}' is closed`);
+  }
+}
+
+function progressOf(table: DeliveryTable, peers: readonly number[]): Progress[] {
+  return peers.map((memberId, peer) => ({
+    memberId,
+    delivered: table.delivered(peer),
+    released: table.released(peer),
+  }));
+}

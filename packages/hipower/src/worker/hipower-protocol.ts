@@ -1,0 +1,146 @@
+import type { Protocol, ProtocolContext } from '@rdmc/dataplane';
+import { Violation } from '../machine/violation.js';
+import {
+  type ChannelSetup,
+  Command,
+  type ConnectOrder,
+  decodeJson,
+  Event,
+  encodeJson,
+  type Trouble,
+} from '../records.js';
+import { RequesterChannel } from './requester-channel.js';
+import { ResponderChannel } from './responder-channel.js';
+import type { ChannelPort, WorkerChannel } from './worker-channel.js';
+
+/** All channels of a node, in the data plane's worker. */
+export class HiPowerProtocol implements Protocol {
+  readonly #channels = new Map<number, WorkerChannel>();
+  readonly #byNumber: (WorkerChannel | undefined)[] = [];
+  /** Channels that something happened to. */
+  readonly #active: WorkerChannel[] = [];
+
+  constructor(private readonly context: ProtocolContext) {}
+
+  onCommand(kind: number, request: number, payload: Uint8Array): void {
+    if (kind >= Command.KICK) {
+      this.#kick(kind - Command.KICK);
+      return;
+    }
+    switch (kind) {
+      case Command.OPEN:
+        this.#open(request, decodeJson(payload));
+        break;
+      case Command.PAIR:
+        this.#pair(request, decodeJson(payload));
+        break;
+      case Command.CONNECT:
+        void this.#connect(request, decodeJson(payload));
+        break;
+      case Command.START:
+        this.#byNumber[decodeJson<{ channel: number }>(payload).channel]?.start();
+        this.context.reply(request);
+        break;
+      case Command.CLOSE:
+        this.#close(decodeJson<{ channel: number }>(payload).channel);
+        this.context.reply(request);
+        break;
+      default:
+        this.context.fail(request, 'ERR_RDMC_UNKNOWN_COMMAND', `There is no HiPower command ${kind}`);
+    }
+  }
+
+  onTurn(): void {
+    // Whoever is touched while this runs has asked for another turn, or is advanced in this one.
+    const { length } = this.#active;
+    for (let i = 0; i < length; i += 1) {
+      const channel = this.#active[i]!;
+      channel.touched = false;
+      channel.advance();
+    }
+    this.#active.copyWithin(0, length);
+    this.#active.length -= length;
+  }
+
+  stop(): void {
+    for (const number of [...this.#channels.keys()]) this.#close(number);
+  }
+
+  #kick(number: number): void {
+    const channel = this.#byNumber[number];
+    if (!channel) return;
+    channel.kick();
+    this.#touch(channel);
+  }
+
+  #touch(channel: WorkerChannel): void {
+    if (channel.touched) return;
+    channel.touched = true;
+    this.#active.push(channel);
+  }
+
+  #open(request: number, setup: ChannelSetup): void {
+    this.#try(request, () => {
+      const wakeKind = Event.WAKE + setup.channel;
+      const port: ChannelPort = {
+        touch: () => this.#touch(channel),
+        wakeApplication: () => this.context.emit(wakeKind),
+        trouble: (peer, generation, kind, code, reason) => {
+          const trouble: Trouble = { channel: setup.channel, peer, generation, kind, code, reason };
+          this.context.emit(Event.TROUBLE, encodeJson(trouble));
+        },
+      };
+      const Channel = setup.role === 'requester' ? RequesterChannel : ResponderChannel;
+      const channel: WorkerChannel = new Channel(this.context, setup, port);
+      this.#channels.set(setup.channel, channel);
+      this.#byNumber[setup.channel] = channel;
+      this.context.reply(request);
+    });
+  }
+
+  #pair(request: number, order: { channel: number; peer: number; generation: number }): void {
+    this.#try(request, () => {
+      // Nothing may be posted to a queue pair once it is closed, so what this turn posted goes first.
+      this.context.submission.flush();
+      const answer = this.#byNumber[order.channel]!.createPair(order.peer, order.generation);
+      this.context.submission.flush();
+      this.context.reply(request, encodeJson(answer));
+    });
+  }
+
+  async #connect(request: number, order: ConnectOrder): Promise<void> {
+    try {
+      const transport = await this.#byNumber[order.channel]!.connect(order);
+      this.context.reply(request, encodeJson(transport));
+    } catch (error) {
+      this.#fail(request, error);
+    }
+  }
+
+  #close(number: number): void {
+    const channel = this.#channels.get(number);
+    if (!channel) return;
+    this.#channels.delete(number);
+    this.#byNumber[number] = undefined;
+    try {
+      this.context.submission.flush();
+    } catch {
+      // Its queue pair broke: there is nothing left to post to.
+    }
+    channel.close();
+  }
+
+  #try(request: number, action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#fail(request, error);
+    }
+  }
+
+  #fail(request: number, error: unknown): void {
+    const { code, message } = error as { code?: string; message?: string };
+    if (code === undefined && !(error instanceof Violation)) throw error;
+    this.context.fail(request, code!, message ?? '');
+  }
+}

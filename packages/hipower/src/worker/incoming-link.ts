@@ -1,0 +1,297 @@
+import type { ProtocolContext } from '@rdmc/dataplane';
+import { type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { EXTRA_SEND_DEPTH } from '../constants.js';
+import { BOARD_STRIDE, BoardWord, boardBytes } from '../layout/board.js';
+import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
+import { type ChannelMemory, Counter } from '../layout/channel-memory.js';
+import { slotStride } from '../layout/footer.js';
+import { bitOf, wordsFor } from '../machine/bits.js';
+import { type Deliveries, ResponderMachine } from '../machine/responder-machine.js';
+import { Violation } from '../machine/violation.js';
+import type { Account, ChannelSetup, ConnectOrder } from '../records.js';
+import { Connection, type ConnectionListener, fullCount, Purpose } from './connection.js';
+import type { IdlePace } from './idle-pace.js';
+import { END_IMMEDIATE } from './outgoing-link.js';
+
+/** Every how manieth confirmation asks for a completion, which frees the send queue. */
+const SIGNAL_EVERY = 16;
+
+/** What a link needs of its channel. */
+export interface IncomingHost {
+  readonly context: ProtocolContext;
+  readonly setup: ChannelSetup;
+  readonly memory: ChannelMemory;
+  readonly pool: MemoryRegion;
+  readonly boards: MemoryRegion;
+  createPace(): IdlePace;
+  touch(): void;
+  delivered(peer: number, slot: number, lengthBytes: number, remainingBytes: number): void;
+  /** The requester has ended, and everything is here. */
+  finished(peer: number): void;
+  broke(peer: number, generation: number, reason: string): void;
+  violated(peer: number, generation: number, violation: Violation): void;
+}
+
+/** The responder's way to one requester. */
+export class IncomingLink implements ConnectionListener, Deliveries {
+  readonly machine: ResponderMachine;
+  readonly #own: BoardView;
+  readonly #landing: BoardView;
+  readonly #landingAddress: number;
+  readonly #boardBytes: number;
+  readonly #pace: IdlePace;
+  readonly #pushes: boolean;
+  readonly #perRequest: boolean;
+  /** P as far as it was confirmed one by one. */
+  readonly #confirmed: Int32Array;
+  /** Slots to confirm once there is room in the send queue, or the new connection stands. */
+  #unconfirmed: number[] = [];
+  /** Confirmations posted on this connection, and those known to have completed. */
+  #confirmations = 0;
+  #confirmationsDone = 0;
+  #connection: Connection | undefined;
+  #remoteBoard = 0;
+  #remoteRkey = 0;
+  #state: 'closed' | 'connecting' | 'running' | 'stopped' = 'closed';
+  #finished = false;
+
+  constructor(
+    private readonly host: IncomingHost,
+    private readonly peer: number,
+  ) {
+    const { setup, boards, pool } = host;
+    const offset = boardsOffset('responder', peer);
+    this.#boardBytes = boardBytes(setup.slots);
+    this.#own = boardView(boards.view(), offset + BoardIndex.OWN * BOARD_STRIDE, this.#boardBytes);
+    this.#landing = boardView(boards.view(), offset + BoardIndex.LANDING * BOARD_STRIDE, this.#boardBytes);
+    this.#landingAddress = boards.address + offset + BoardIndex.LANDING * BOARD_STRIDE;
+    this.#perRequest = setup.confirmation === 'per-request';
+    this.#pushes = !this.#perRequest && setup.mode === 'push';
+    this.#confirmed = new Int32Array(wordsFor(setup.slots));
+    const stride = slotStride(setup.slotBytes);
+    const view = pool.view(peer * setup.slots * stride, setup.slots * stride);
+    this.machine = new ResponderMachine(
+      {
+        slots: setup.slots,
+        stride,
+        slotBytes: setup.slotBytes,
+        pool: new Int32Array(view.buffer, view.byteOffset, view.byteLength >> 2),
+        landing: this.#landing.bits,
+        released: this.#own.bits,
+      },
+      this,
+    );
+    this.#pace = host.createPace();
+  }
+
+  get running(): boolean {
+    return this.#state === 'running';
+  }
+
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  /** Ends the old connection, if there was one, and starts a generation; its account goes to the requester. */
+  createPair(generation: number): { address: QueuePairAddress; account: Account } {
+    this.close();
+    this.#landing.header.fill(0);
+    this.machine.restart(generation);
+    this.#own.header[BoardWord.GENERATION] = generation;
+    const { slots } = this.host.setup;
+    const receives = this.#perRequest ? slots + 1 : 1;
+    this.#connection = new Connection(this.host.context, this, slots + EXTRA_SEND_DEPTH, receives);
+    // Where nothing is ever sent, one receive tells of the end of the connection: it is flushed.
+    for (let i = 0; i < receives; i += 1) this.#connection.postReceive();
+    this.#state = 'connecting';
+    return { address: this.#connection.address, account: this.#account() };
+  }
+
+  async connect({ address, remote }: ConnectOrder): Promise<string> {
+    const connection = this.#connection!;
+    this.#remoteBoard = remote.boardsAddress;
+    this.#remoteRkey = remote.boardsRkey;
+    const transport = await connection.connect(address, this.host.setup.retryTimeoutMs);
+    if (this.#connection === connection && this.#state === 'connecting') this.#state = 'running';
+    this.#pace.found();
+    return transport;
+  }
+
+  /** Looks for new slots. `wanted`: the application has little left to read. */
+  look(wanted: boolean): void {
+    if (this.#state !== 'running') return;
+    this.#confirmLate();
+    if (this.#perRequest || this.#finished) return;
+    if (this.#pushes ? this.#pace.isDue() : wanted && this.#pace.isDue()) this.#look();
+  }
+
+  /** The application released a slot (confirmation per work request). */
+  confirm(slot: number): void {
+    if (this.#state === 'running' && this.#unconfirmed.length === 0 && this.#mayConfirm())
+      this.#confirm(slot);
+    else if (this.#state === 'running' || this.#state === 'connecting') this.#unconfirmed.push(slot);
+    // Else there is no connection that it could go by; the next account tells of it.
+    else this.#confirmed[slot >> 5]! ^= bitOf(slot);
+  }
+
+  completed(purpose: number, count: number, immediate: number): void {
+    if (this.#state !== 'running' && this.#state !== 'connecting') return;
+    try {
+      if (purpose === Purpose.READ) this.#readReturned();
+      else if (purpose === Purpose.RECEIVE) this.#received(immediate);
+      else this.#confirmationsDone = fullCount(count, this.#confirmationsDone);
+    } catch (error) {
+      this.#stop(error);
+    }
+    this.host.touch();
+  }
+
+  failed(reason: string): void {
+    if (this.#state === 'stopped' || this.#state === 'closed') return;
+    this.#state = 'stopped';
+    this.host.broke(this.peer, this.machine.generation, reason);
+  }
+
+  delivered(slot: number, lengthBytes: number, remainingBytes: number): void {
+    this.host.delivered(this.peer, slot, lengthBytes, remainingBytes);
+  }
+
+  interrupt(): void {
+    this.#pace.interrupt();
+  }
+
+  /** A barrier: once it returns, the requester changes no byte here. */
+  close(): void {
+    this.#pace.interrupt();
+    this.#connection?.close();
+    this.#connection = undefined;
+    // Released all the same: the next account tells of it.
+    for (const slot of this.#unconfirmed) this.#confirmed[slot >> 5]! ^= bitOf(slot);
+    this.#unconfirmed = [];
+    this.#confirmations = 0;
+    this.#confirmationsDone = 0;
+    this.#state = 'closed';
+  }
+
+  #account(): Account {
+    const words = wordsFor(this.host.setup.slots);
+    const released = this.#perRequest ? this.#confirmed : this.#own.bits;
+    return {
+      claimed: Array.from({ length: words }, (_, w) => this.machine.claimedWord(w)),
+      released: Array.from({ length: words }, (_, w) => Atomics.load(released, w)),
+      next: this.machine.next,
+    };
+  }
+
+  #look(): void {
+    if (this.#pushes) this.#lookHere();
+    else this.#read();
+  }
+
+  #read(): void {
+    if (!this.machine.beginRead()) return;
+    const { submission } = this.host.context;
+    this.#connection!.begin(Opcode.READ, Purpose.READ, 0, WorkRequestFlag.SIGNALED);
+    submission.sge(this.#landingAddress, this.#boardBytes, this.host.boards.lkey);
+    submission.remote(this.#remoteBoard, this.#remoteRkey);
+    this.host.memory.counters[Counter.READS]! += 1;
+  }
+
+  #readReturned(): void {
+    this.machine.readReturned();
+    const { header } = this.#landing;
+    if (header[BoardWord.GENERATION] !== this.machine.generation) {
+      throw new Violation(
+        'ERR_RDMC_HIPOWER_GENERATION',
+        `the requester's bitmap is of generation ${header[BoardWord.GENERATION]}, and this is ${this.machine.generation}`,
+      );
+    }
+    const found = this.machine.take();
+    const ended = this.#checkEnd();
+    if (found || ended) {
+      this.#pace.found();
+      return;
+    }
+    this.host.memory.counters[Counter.FRUITLESS_READS]! += 1;
+    this.#pace.foundNothing();
+  }
+
+  #lookHere(): void {
+    const { counters } = this.host.memory;
+    counters[Counter.LOOKS]! += 1;
+    try {
+      const found = this.machine.take();
+      const ended = this.#checkEnd();
+      if (found && !ended) this.#pace.found();
+      if (found || ended) {
+        this.host.touch();
+        this.host.context.wake();
+        return;
+      }
+      counters[Counter.FRUITLESS_LOOKS]! += 1;
+      this.#pace.foundNothing();
+    } catch (error) {
+      this.#stop(error);
+    }
+  }
+
+  /** Whether everything is here; what is not may be in a bitmap that is newer than the end flag. */
+  #checkEnd(): boolean {
+    const { header } = this.#landing;
+    if (Atomics.load(header, BoardWord.ENDED) === 0) return false;
+    const total = header[BoardWord.TOTAL]!;
+    // A pushed board may be seen while it is placed, any number of times; one that was read is a finished copy.
+    const done = this.#pushes ? this.machine.next === total : this.machine.ended(total);
+    if (done) this.#finish();
+    return done;
+  }
+
+  #received(immediate: number): void {
+    if (!this.#perRequest) throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the requester sent a message');
+    this.#connection!.postReceive();
+    if (immediate === END_IMMEDIATE) {
+      const total = this.#landing.header[BoardWord.TOTAL]!;
+      // Everything was written before on the same queue pair: there is no second look.
+      if (!this.machine.ended(total)) this.machine.ended(total);
+      this.#finish();
+      return;
+    }
+    this.host.memory.counters[Counter.CONFIRMATIONS]! += 1;
+    this.machine.arrived(immediate);
+  }
+
+  #finish(): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    this.host.finished(this.peer);
+  }
+
+  #confirmLate(): void {
+    let sent = 0;
+    for (; sent < this.#unconfirmed.length && this.#mayConfirm(); sent += 1)
+      this.#confirm(this.#unconfirmed[sent]!);
+    if (sent > 0) this.#unconfirmed.splice(0, sent);
+  }
+
+  /** A confirmation may have done its work long before its own completion is here; the send queue holds it until then. */
+  #mayConfirm(): boolean {
+    const underWay = (this.#confirmations - this.#confirmationsDone) | 0;
+    return underWay < this.host.setup.slots + EXTRA_SEND_DEPTH;
+  }
+
+  #confirm(slot: number): void {
+    const { submission } = this.host.context;
+    this.#confirmed[slot >> 5]! ^= bitOf(slot);
+    this.#confirmations = (this.#confirmations + 1) | 0;
+    const flags = this.#confirmations % SIGNAL_EVERY === 0 ? WorkRequestFlag.SIGNALED : 0;
+    this.#connection!.begin(Opcode.SEND_WITH_IMM, Purpose.CONFIRM, this.#confirmations, flags);
+    submission.immediate(slot);
+  }
+
+  #stop(error: unknown): void {
+    if (!(error instanceof Violation)) throw error;
+    if (this.#state === 'stopped') return;
+    this.#state = 'stopped';
+    this.host.violated(this.peer, this.machine.generation, error);
+  }
+}

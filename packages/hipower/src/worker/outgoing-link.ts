@@ -1,0 +1,258 @@
+import type { ProtocolContext } from '@rdmc/dataplane';
+import { Layout, type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { EXTRA_SEND_DEPTH, MAX_PUSHES } from '../constants.js';
+import { BOARD_HEADER_WORDS, BOARD_STRIDE, BoardWord, boardBytes } from '../layout/board.js';
+import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
+import { type ChannelMemory, Counter, PeerCounter } from '../layout/channel-memory.js';
+import { wordsFor } from '../machine/bits.js';
+import { type FreeSlots, RequesterMachine } from '../machine/requester-machine.js';
+import { Violation } from '../machine/violation.js';
+import type { Account, ChannelSetup, ConnectOrder, RemoteMemory } from '../records.js';
+import { Connection, type ConnectionListener, fullCount, Purpose } from './connection.js';
+import type { IdlePace } from './idle-pace.js';
+
+/** Immediate of a WRITE that carries the end flag instead of a slot (confirmation per work request). */
+export const END_IMMEDIATE = -1;
+const NO_MEMORY: RemoteMemory = { poolAddress: 0, poolRkey: 0, boardsAddress: 0, boardsRkey: 0 };
+
+/** What a link needs of its channel. */
+export interface OutgoingHost extends FreeSlots {
+  readonly context: ProtocolContext;
+  readonly setup: ChannelSetup;
+  readonly memory: ChannelMemory;
+  readonly pool: MemoryRegion;
+  readonly boards: MemoryRegion;
+  createPace(): IdlePace;
+  /** Something may be possible now. */
+  touch(): void;
+  broke(peer: number, reason: string): void;
+  violated(peer: number, violation: Violation): void;
+}
+
+/** The requester's way to one responder. */
+export class OutgoingLink implements ConnectionListener, FreeSlots {
+  readonly machine: RequesterMachine;
+  readonly #own: BoardView;
+  readonly #ownAddress: number;
+  readonly #landingAddress: number;
+  readonly #boardBytes: number;
+  readonly #pace: IdlePace;
+  readonly #staged: BoardView[] = [];
+  readonly #pushes: boolean;
+  readonly #perRequest: boolean;
+  /** A push follows the writes it announces at once, and its completion speaks for theirs. */
+  readonly #pushesBehind: boolean;
+  #connection: Connection | undefined;
+  #remote = NO_MEMORY;
+  #again: number[] = [];
+  #pushesUnderWay = 0;
+  #pushNumber = 0;
+  /** Bits toggled that no push has carried. */
+  #unpushed = false;
+  #ended = false;
+  #freedByRead = 0;
+  readonly #releasedCounter: number;
+
+  constructor(
+    private readonly host: OutgoingHost,
+    private readonly peer: number,
+  ) {
+    const { setup, boards, memory } = host;
+    const offset = boardsOffset('requester', peer);
+    const view = boards.view();
+    const at = (index: number): number => offset + index * BOARD_STRIDE;
+    this.#boardBytes = boardBytes(setup.slots);
+    this.#own = boardView(view, at(BoardIndex.OWN), this.#boardBytes);
+    this.#ownAddress = boards.address + at(BoardIndex.OWN);
+    this.#landingAddress = boards.address + at(BoardIndex.LANDING);
+    const landing = boardView(view, at(BoardIndex.LANDING), this.#boardBytes);
+    this.#perRequest = setup.confirmation === 'per-request';
+    this.#pushes = !this.#perRequest && setup.mode === 'push';
+    this.#pushesBehind = this.#pushes && !setup.pushAfterCompletion;
+    if (this.#boardBytes > Layout.MAX_INLINE_BYTES) {
+      for (let i = 0; i < MAX_PUSHES; i += 1) {
+        this.#staged.push(boardView(view, at(BoardIndex.STAGED + i), this.#boardBytes));
+      }
+    }
+    this.machine = new RequesterMachine(
+      {
+        slots: setup.slots,
+        announced: this.#own.bits,
+        landing: landing.bits,
+        // An immediate announces its own write, and a push those that it is queued behind, where the device places
+        // writes in that order. What is read, or pushed otherwise, says only what has completed.
+        announceAt: this.#perRequest || this.#pushesBehind ? 'posting' : 'completion',
+      },
+      this,
+    );
+    this.#pace = host.createPace();
+    this.#releasedCounter = memory.peerCounter(peer, PeerCounter.RELEASED);
+  }
+
+  createPair(): QueuePairAddress {
+    this.close();
+    const { slots } = this.host.setup;
+    // Where nothing is ever sent back, one receive tells of the end of the connection: it is flushed.
+    const receives = this.#perRequest ? slots : 1;
+    this.#connection = new Connection(this.host.context, this, slots + EXTRA_SEND_DEPTH, receives);
+    for (let i = 0; i < receives; i += 1) this.#connection.postReceive();
+    return this.#connection.address;
+  }
+
+  /** Takes over the responder's account, then connects: from then on the responder may read R. @throws Violation */
+  async connect(order: ConnectOrder, generation: number): Promise<string> {
+    this.#resume(order.account!, generation);
+    this.#remote = order.remote;
+    return this.#connection!.connect(order.address, this.host.setup.retryTimeoutMs);
+  }
+
+  /** Slots to write again in this generation; empties the list. */
+  takeAgain(): number[] {
+    const again = this.#again;
+    this.#again = [];
+    return again;
+  }
+
+  /** Writes one slot; `isLast` of those that are posted together. */
+  write(slot: number, offset: number, lengthBytes: number, sequence: number, isLast: boolean): void {
+    const { context, pool } = this.host;
+    const { submission } = context;
+    this.machine.posted(slot, sequence);
+    const flags = isLast && !this.#pushesBehind ? WorkRequestFlag.SIGNALED : 0;
+    this.#begin(
+      this.#perRequest ? Opcode.WRITE_WITH_IMM : Opcode.WRITE,
+      Purpose.WRITE,
+      this.machine.postedCount,
+      flags,
+    );
+    submission.sge(pool.address + offset, lengthBytes, pool.lkey);
+    submission.remote(this.#remote.poolAddress + offset, this.#remote.poolRkey);
+    if (this.#perRequest) submission.immediate(slot);
+    if (this.#pushesBehind) this.#unpushed = true;
+  }
+
+  /** After the writes of a turn: pushes what they announce. */
+  push(): void {
+    if (!this.#pushes || !this.#unpushed || this.#pushesUnderWay === MAX_PUSHES) return;
+    const { submission } = this.host.context;
+    this.#unpushed = false;
+    this.#pushesUnderWay += 1;
+    this.#begin(Opcode.WRITE, Purpose.PUSH, this.machine.postedCount, WorkRequestFlag.SIGNALED);
+    if (this.#staged.length === 0) {
+      submission.inline(this.#own.bytes);
+    } else {
+      const index = this.#pushNumber % MAX_PUSHES;
+      this.#staged[index]!.bytes.set(this.#own.bytes);
+      const address = this.#ownAddress + (BoardIndex.STAGED + index) * BOARD_STRIDE;
+      submission.sge(address, this.#boardBytes, this.host.boards.lkey);
+    }
+    this.#pushNumber += 1;
+    submission.remote(this.#remote.boardsAddress + BOARD_STRIDE, this.#remote.boardsRkey);
+    this.host.memory.counters[Counter.PUSHES]! += 1;
+  }
+
+  /** Reads P when few slots are free, or where the application wants them all; never two READs at once. */
+  refresh(free: number, wanted: boolean): void {
+    if (this.#perRequest || !(wanted || free <= this.host.setup.refreshLimit)) return;
+    if (!this.machine.hasFull || !this.#pace.isDue() || !this.machine.beginRead()) return;
+    const { submission } = this.host.context;
+    this.#freedByRead = 0;
+    this.#begin(Opcode.READ, Purpose.READ, 0, WorkRequestFlag.SIGNALED);
+    submission.sge(this.#landingAddress, this.#boardBytes, this.host.boards.lkey);
+    submission.remote(this.#remote.boardsAddress, this.#remote.boardsRkey);
+    this.host.memory.counters[Counter.READS]! += 1;
+  }
+
+  /** Says that no slot follows after `total`, once all are written. */
+  end(total: number): void {
+    if (this.#ended || this.machine.writing) return;
+    this.#ended = true;
+    this.#own.header[BoardWord.TOTAL] = total;
+    Atomics.store(this.#own.header, BoardWord.ENDED, 1);
+    this.#unpushed = true;
+    if (!this.#perRequest) return;
+    const { submission } = this.host.context;
+    this.#begin(Opcode.WRITE_WITH_IMM, Purpose.END, 0, WorkRequestFlag.SIGNALED);
+    submission.inline(this.#own.bytes.subarray(0, BOARD_HEADER_WORDS * 4));
+    submission.remote(this.#remote.boardsAddress + BOARD_STRIDE, this.#remote.boardsRkey);
+    submission.immediate(END_IMMEDIATE);
+  }
+
+  completed(purpose: number, count: number, immediate: number): void {
+    try {
+      this.#take(purpose, count, immediate);
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.host.violated(this.peer, error);
+    }
+    this.host.touch();
+  }
+
+  failed(reason: string): void {
+    this.host.broke(this.peer, reason);
+  }
+
+  freed(slot: number): void {
+    this.#freedByRead += 1;
+    this.host.memory.counters[this.#releasedCounter]! += 1;
+    this.host.freed(slot);
+  }
+
+  /** The application wants something: no pause any longer. */
+  interrupt(): void {
+    this.#pace.interrupt();
+  }
+
+  /** A barrier. What was under way is LOST. */
+  close(): void {
+    this.#pace.interrupt();
+    this.#connection?.close();
+    this.#connection = undefined;
+    this.machine.broke();
+  }
+
+  #begin(opcode: number, purpose: number, count: number, flags: number): void {
+    this.#connection!.begin(opcode, purpose, count, flags);
+  }
+
+  #take(purpose: number, count: number, immediate: number): void {
+    const { machine } = this;
+    if (purpose === Purpose.WRITE || purpose === Purpose.PUSH) {
+      if (purpose === Purpose.PUSH) this.#pushesUnderWay -= 1;
+      const upTo = fullCount(count, machine.completedCount);
+      if (!this.#pushesBehind && upTo !== machine.completedCount) this.#unpushed = true;
+      machine.completed(upTo);
+      machine.collect();
+    } else if (purpose === Purpose.READ) {
+      machine.readReturned();
+      if (this.#freedByRead > 0) {
+        this.#pace.found();
+      } else {
+        this.host.memory.counters[Counter.FRUITLESS_READS]! += 1;
+        this.#pace.foundNothing();
+      }
+    } else if (purpose === Purpose.RECEIVE) {
+      if (!this.#perRequest) throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the responder sent a message');
+      this.#connection!.postReceive();
+      this.host.memory.counters[Counter.CONFIRMATIONS]! += 1;
+      machine.recycled(immediate);
+    }
+  }
+
+  #resume({ claimed, released, next }: Account, generation: number): void {
+    const words = wordsFor(this.host.setup.slots);
+    this.#own.bytes.fill(0);
+    this.#again = this.machine.resume(bitmap(claimed, words), bitmap(released, words), next);
+    this.#own.header[BoardWord.GENERATION] = generation;
+    this.#pushesUnderWay = 0;
+    this.#unpushed = false;
+    this.#ended = false;
+    this.#pace.found();
+  }
+}
+
+function bitmap(given: readonly number[], words: number): Int32Array {
+  const bits = new Int32Array(words);
+  bits.set(given.slice(0, words));
+  return bits;
+}

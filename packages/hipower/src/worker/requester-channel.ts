@@ -1,0 +1,208 @@
+import type { ProtocolContext } from '@rdmc/dataplane';
+import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
+import { ChannelMemory, ChannelWord, Counter, PeerCounter, Wish } from '../layout/channel-memory.js';
+import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
+import { FOOTER_BYTES, FooterWord, footerIndex, payloadOffset, slotStride } from '../layout/footer.js';
+import type { Violation } from '../machine/violation.js';
+import type { ChannelSetup, ConnectOrder, PairAnswer } from '../records.js';
+import { IdlePace } from './idle-pace.js';
+import { type OutgoingHost, OutgoingLink } from './outgoing-link.js';
+import type { ChannelPort, WorkerChannel } from './worker-channel.js';
+
+/** Slots handed to the links in one go; their requests are one batch of the device. */
+const BATCH = 128;
+
+/** The worker's side of a requester: slots that the application filled go to every responder. */
+export class RequesterChannel implements WorkerChannel, OutgoingHost {
+  touched = false;
+  readonly memory: ChannelMemory;
+  readonly pool: MemoryRegion;
+  readonly boards: MemoryRegion;
+  readonly #links: OutgoingLink[];
+  readonly #filled: EntryReader;
+  readonly #free: EntryWriter;
+  readonly #words: Int32Array;
+  readonly #footers: Int32Array;
+  readonly #stride: number;
+  /** Responders that have not released a slot yet. */
+  readonly #pending: Int32Array;
+  readonly #batch = new Int32Array(BATCH * 3);
+  #sequence = 0;
+  #generation = 0;
+  #running = false;
+
+  constructor(
+    readonly context: ProtocolContext,
+    readonly setup: ChannelSetup,
+    private readonly port: ChannelPort,
+  ) {
+    const { device } = context;
+    this.memory = new ChannelMemory(attachRegion(device, setup.memory).view(), setup.slots, setup.peers);
+    this.pool = attachRegion(device, setup.pool);
+    this.boards = attachRegion(device, setup.boards);
+    const pool = this.pool.view();
+    this.#footers = new Int32Array(pool.buffer, pool.byteOffset, pool.byteLength >> 2);
+    this.#stride = slotStride(setup.slotBytes);
+    this.#words = this.memory.words;
+    this.#filled = this.memory.outwardReader();
+    this.#free = this.memory.inwardWriter();
+    this.#pending = new Int32Array(setup.slots);
+    this.#links = Array.from({ length: setup.peers }, (_, peer) => new OutgoingLink(this, peer));
+  }
+
+  createPair(peer: number, generation: number): PairAnswer {
+    this.#running = false;
+    this.#generation = generation;
+    return { address: this.#links[peer]!.createPair(), account: null };
+  }
+
+  connect(order: ConnectOrder): Promise<string> {
+    return this.#links[order.peer]!.connect(order, this.#generation);
+  }
+
+  /** Writes again what was lost, then goes on. */
+  start(): void {
+    this.#running = true;
+    for (const link of this.#links) {
+      const again = link.takeAgain();
+      again.forEach((slot, index) => {
+        const at = footerIndex(slot, this.#stride);
+        this.#footers[at + FooterWord.GENERATION] = this.#generation;
+        this.#write(
+          link,
+          slot,
+          this.#footers[at + FooterWord.LENGTH]!,
+          link.machine.sequenceOf(slot),
+          index === again.length - 1,
+        );
+      });
+    }
+    this.wake();
+  }
+
+  advance(): void {
+    if (!this.#running) return;
+    Atomics.store(this.#words, ChannelWord.KICKED, 0);
+    try {
+      this.#post();
+      this.context.submission.flush();
+    } catch (error) {
+      if (!(error instanceof PostError)) throw error;
+      this.broke(-1, `the device refused a request: ${error.message}`);
+    }
+    this.#tell();
+  }
+
+  kick(): void {
+    for (const link of this.#links) link.interrupt();
+  }
+
+  close(): void {
+    this.#running = false;
+    for (const link of this.#links) link.close();
+  }
+
+  freed(slot: number): void {
+    this.#pending[slot]! -= 1;
+    if (this.#pending[slot] !== 0) return;
+    this.#free.push(slot, 0, 0, 0);
+  }
+
+  createPace(): IdlePace {
+    const { spinMs, maxIdleMs } = this.setup;
+    return new IdlePace(spinMs, maxIdleMs, true, this.memory.counters, () => this.wake());
+  }
+
+  touch(): void {
+    this.port.touch();
+  }
+
+  wake(): void {
+    this.port.touch();
+    this.context.wake();
+  }
+
+  /** One generation for all links: where one breaks, all start anew. */
+  broke(peer: number, reason: string): void {
+    if (!this.#running) return;
+    this.#running = false;
+    this.port.trouble(peer, this.#generation, 'connection', 'ERR_RDMC_HIPOWER_CONNECTION_LOST', reason);
+  }
+
+  violated(peer: number, violation: Violation): void {
+    if (!this.#running) return;
+    this.#running = false;
+    this.port.trouble(peer, this.#generation, 'violation', violation.code, violation.message);
+  }
+
+  #post(): void {
+    const wish = Atomics.load(this.#words, ChannelWord.WISH);
+    while (this.#takeBatch() > 0);
+    const free = this.#freeSlots();
+    const ending = (wish & Wish.END) !== 0 && this.#filled.size === 0;
+    for (const link of this.#links) {
+      if (ending) link.end(this.#sequence);
+      link.push();
+      link.refresh(free, wish !== 0);
+    }
+  }
+
+  /** Link by link, so that each queue pair's requests lie together. */
+  #takeBatch(): number {
+    let count = 0;
+    for (; count < BATCH && this.#filled.next(); count += 1) this.#number(count);
+    for (const link of this.#links) {
+      for (let i = 0; i < count; i += 1) {
+        const at = i * 3;
+        this.#write(link, this.#batch[at]!, this.#batch[at + 1]!, this.#batch[at + 2]!, i === count - 1);
+      }
+    }
+    return count;
+  }
+
+  /** Gives a filled slot its footer. */
+  #number(index: number): void {
+    const { a: slot, b: length, c: remaining } = this.#filled;
+    const sequence = this.#sequence;
+    this.#sequence = (sequence + 1) | 0;
+    const at = footerIndex(slot, this.#stride);
+    this.#footers[at + FooterWord.SEQUENCE] = sequence;
+    this.#footers[at + FooterWord.LENGTH] = length;
+    this.#footers[at + FooterWord.GENERATION] = this.#generation;
+    this.#footers[at + FooterWord.REMAINING] = remaining;
+    this.#pending[slot] = this.setup.peers;
+    this.#batch[index * 3] = slot;
+    this.#batch[index * 3 + 1] = length;
+    this.#batch[index * 3 + 2] = sequence;
+    this.#count(length);
+  }
+
+  #count(length: number): void {
+    const { counters } = this.memory;
+    counters[Counter.SLOTS]! += 1;
+    counters[Counter.BYTES]! += length;
+    for (let peer = 0; peer < this.setup.peers; peer += 1) {
+      counters[this.memory.peerCounter(peer, PeerCounter.SLOTS)]! += 1;
+    }
+  }
+
+  #write(link: OutgoingLink, slot: number, length: number, sequence: number, isLast: boolean): void {
+    const offset = payloadOffset(slot, this.#stride, length);
+    const end = (slot + 1) * this.#stride;
+    link.write(slot, offset, Math.max(FOOTER_BYTES, end - offset), sequence, isLast);
+  }
+
+  /** Wakes the application if it waits and slots are free. */
+  #tell(): void {
+    if (Atomics.load(this.#words, ChannelWord.WAITING) === 0 || this.#freeSlots() === 0) return;
+    Atomics.store(this.#words, ChannelWord.WAITING, 0);
+    this.memory.counters[Counter.EVENTS]! += 1;
+    this.port.wakeApplication();
+  }
+
+  /** Those that the application may take. */
+  #freeSlots(): number {
+    const head = Atomics.load(this.#words, ChannelWord.IN_HEAD);
+    return (head - Atomics.load(this.#words, ChannelWord.IN_TAIL)) | 0;
+  }
+}

@@ -1,0 +1,150 @@
+import type { ProtocolContext } from '@rdmc/dataplane';
+import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
+import { ChannelMemory, ChannelWord, Counter, END_OF_PEER, PeerCounter } from '../layout/channel-memory.js';
+import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
+import type { Violation } from '../machine/violation.js';
+import type { ChannelSetup, ConnectOrder, PairAnswer } from '../records.js';
+import { IdlePace } from './idle-pace.js';
+import { type IncomingHost, IncomingLink } from './incoming-link.js';
+import type { ChannelPort, WorkerChannel } from './worker-channel.js';
+
+/** The worker's side of a responder: what its requesters wrote, in the order of each, for the application. */
+export class ResponderChannel implements WorkerChannel, IncomingHost {
+  touched = false;
+  readonly memory: ChannelMemory;
+  readonly pool: MemoryRegion;
+  readonly boards: MemoryRegion;
+  readonly #links: IncomingLink[];
+  readonly #words: Int32Array;
+  readonly #released: EntryReader;
+  readonly #arrived: EntryWriter;
+  readonly #perRequest: boolean;
+
+  constructor(
+    readonly context: ProtocolContext,
+    readonly setup: ChannelSetup,
+    private readonly port: ChannelPort,
+  ) {
+    const { device } = context;
+    const slots = setup.slots * setup.peers;
+    this.memory = new ChannelMemory(attachRegion(device, setup.memory).view(), slots, setup.peers);
+    this.pool = attachRegion(device, setup.pool);
+    this.boards = attachRegion(device, setup.boards);
+    this.#words = this.memory.words;
+    this.#released = this.memory.outwardReader();
+    this.#arrived = this.memory.inwardWriter();
+    this.#perRequest = setup.confirmation === 'per-request';
+    this.#links = Array.from({ length: setup.peers }, (_, peer) => new IncomingLink(this, peer));
+  }
+
+  createPair(peer: number, generation: number): PairAnswer {
+    return this.#links[peer]!.createPair(generation);
+  }
+
+  async connect(order: ConnectOrder): Promise<string> {
+    const transport = await this.#links[order.peer]!.connect(order);
+    this.wake();
+    return transport;
+  }
+
+  /** A link runs as soon as it is connected. */
+  start(): void {
+    this.wake();
+  }
+
+  advance(): void {
+    Atomics.store(this.#words, ChannelWord.KICKED, 0);
+    if (this.#perRequest) this.#confirm();
+    const wanted = this.#wantsMore();
+    for (let peer = 0; peer < this.#links.length; peer += 1) this.#look(peer, wanted);
+    this.#tell();
+  }
+
+  kick(): void {
+    for (const link of this.#links) link.interrupt();
+  }
+
+  close(): void {
+    for (const link of this.#links) link.close();
+  }
+
+  createPace(): IdlePace {
+    const { spinMs, maxIdleMs, mode } = this.setup;
+    return new IdlePace(spinMs, maxIdleMs, mode === 'pull', this.memory.counters, () => this.wake());
+  }
+
+  touch(): void {
+    this.port.touch();
+  }
+
+  wake(): void {
+    this.port.touch();
+    this.context.wake();
+  }
+
+  delivered(peer: number, slot: number, lengthBytes: number, remainingBytes: number): void {
+    const { counters } = this.memory;
+    counters[Counter.SLOTS]! += 1;
+    counters[Counter.BYTES]! += lengthBytes;
+    counters[this.memory.peerCounter(peer, PeerCounter.SLOTS)]! += 1;
+    this.#arrived.push(peer, slot, lengthBytes, remainingBytes);
+  }
+
+  finished(peer: number): void {
+    this.#arrived.push(peer, END_OF_PEER, 0, 0);
+    this.touch();
+  }
+
+  broke(peer: number, generation: number, reason: string): void {
+    this.port.trouble(peer, generation, 'connection', 'ERR_RDMC_HIPOWER_CONNECTION_LOST', reason);
+  }
+
+  violated(peer: number, generation: number, violation: Violation): void {
+    this.port.trouble(peer, generation, 'violation', violation.code, violation.message);
+  }
+
+  /** Entries that the application has not taken. */
+  #unread(): number {
+    const head = Atomics.load(this.#words, ChannelWord.IN_HEAD);
+    return (head - Atomics.load(this.#words, ChannelWord.IN_TAIL)) | 0;
+  }
+
+  /** While enough is unread, a READ would only find less at a time; the application kicks when it has read on. */
+  #wantsMore(): boolean {
+    if (this.#unread() <= this.setup.refreshLimit) return true;
+    Atomics.store(this.#words, ChannelWord.WANTS_KICK, 1);
+    return this.#unread() <= this.setup.refreshLimit;
+  }
+
+  #look(peer: number, wanted: boolean): void {
+    const link = this.#links[peer]!;
+    try {
+      link.look(wanted);
+      this.context.submission.flush();
+    } catch (error) {
+      if (!(error instanceof PostError)) throw error;
+      link.failed(`the device refused a request: ${error.message}`);
+    }
+  }
+
+  #confirm(): void {
+    const { counters } = this.memory;
+    while (this.#released.next()) {
+      counters[Counter.CONFIRMATIONS]! += 1;
+      try {
+        this.#links[this.#released.a]!.confirm(this.#released.b);
+      } catch (error) {
+        if (!(error instanceof PostError)) throw error;
+        this.#links[this.#released.a]!.failed(`the device refused a request: ${error.message}`);
+      }
+    }
+  }
+
+  /** Wakes the application if it waits and there is something to read. */
+  #tell(): void {
+    if (this.#unread() === 0 || Atomics.load(this.#words, ChannelWord.WAITING) === 0) return;
+    Atomics.store(this.#words, ChannelWord.WAITING, 0);
+    this.memory.counters[Counter.EVENTS]! += 1;
+    this.port.wakeApplication();
+  }
+}

@@ -1,0 +1,23 @@
+import type { ConnectOrder, PairAnswer, Trouble } from '../records.js';
+
+/** A channel in the worker, of either role. */
+export interface WorkerChannel {
+  /** On the list of those to advance. */
+  touched: boolean;
+  createPair(peer: number, generation: number): PairAnswer;
+  connect(order: ConnectOrder): Promise<string>;
+  start(): void;
+  /** Once per turn in which something happened to it. */
+  advance(): void;
+  /** The application did something. */
+  kick(): void;
+  close(): void;
+}
+
+/** What a channel may ask of the protocol. */
+export interface ChannelPort {
+  /** An `advance` in this turn, or in the next one. */
+  touch(): void;
+  wakeApplication(): void;
+  trouble(peer: number, generation: number, kind: Trouble['kind'], code: string, reason: string): void;
+}

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const SCRIPT = fileURLToPath(new URL('./support/streaming.mjs', import.meta.url));
+const MESSAGES = 1_000_000;
+/** Of the young generation; what a collection frees at most. */
+const SEMI_SPACE_MIB = 1;
+/**
+ * The smallest object takes 16 bytes, so one per message would cost more. What there is belongs to turns of the loop
+ * and to waits, each for hundreds of messages; on a contested machine there are more of them.
+ */
+const LIMIT_BYTES = 16;
+
+/** Bytes that each thread allocated between the marks, per message: collections of the young generation tell. */
+function bytesPerMessage(output: string): number[] {
+  const measured = output.slice(output.indexOf('WARM'), output.indexOf('DONE'));
+  const collections = new Map<string, number>();
+  for (const [, thread] of measured.matchAll(/\[\d+:(0x[0-9a-f]+)\].*Scavenge/g)) {
+    collections.set(thread!, (collections.get(thread!) ?? 0) + 1);
+  }
+  return [...collections.values()].map((count) => (count * SEMI_SPACE_MIB * 1024 * 1024) / MESSAGES);
+}
+
+it.each([
+  ['push', 'bitmap'],
+  ['pull', 'bitmap'],
+  ['push', 'per-request'],
+])('%s, %s: no thread allocates per message', { timeout: 180_000, retry: 2 }, async (mode, confirmation) => {
+  const env = { ...process.env, NODE_OPTIONS: `--max-semi-space-size=${SEMI_SPACE_MIB}` };
+  const { stdout } = await run('node', [SCRIPT, mode, confirmation, String(MESSAGES)], {
+    env,
+    maxBuffer: 64 << 20,
+  });
+  expect(stdout).toContain('DONE');
+  for (const bytes of bytesPerMessage(stdout)) expect(bytes).toBeLessThan(LIMIT_BYTES);
+});

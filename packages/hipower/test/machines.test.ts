@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import { footerIndex, payloadOffset, slotStride } from '../src/layout/footer.js';
+import { bitOf, validBits } from '../src/machine/bits.js';
+import { refreshLimit } from '../src/machine/refresh-rule.js';
+import { RequesterMachine } from '../src/machine/requester-machine.js';
+import { ResponderMachine, responderStateWords } from '../src/machine/responder-machine.js';
+import { thrown } from './support/cluster.js';
+
+const SLOTS = 40;
+const STRIDE = slotStride(64);
+
+function responder(generation = 1, state = new Int32Array(responderStateWords(SLOTS))) {
+  const pool = new Int32Array((SLOTS * STRIDE) / 4);
+  const landing = new Int32Array(2);
+  const released = new Int32Array(2);
+  const delivered: number[] = [];
+  const machine = new ResponderMachine(
+    { slots: SLOTS, stride: STRIDE, slotBytes: 64, pool, landing, released },
+    { delivered: (slot) => void delivered.push(slot) },
+    state,
+  );
+  machine.restart(generation);
+  const write = (slot: number, sequence: number, length = 8, remaining = 0, writer = generation): void => {
+    pool.set([sequence, length, writer, remaining], footerIndex(slot, STRIDE));
+    landing[slot >> 5]! ^= bitOf(slot);
+  };
+  return { machine, delivered, write, landing, released };
+}
+
+describe('the responder', () => {
+  it('delivers by sequence, whatever the order of the bits', () => {
+    const { machine, write, delivered } = responder();
+    write(39, 0);
+    write(3, 2);
+    write(5, 1);
+    write(7, 4);
+    expect(machine.take()).toBe(true);
+    expect(delivered).toEqual([39, 5, 3]);
+    write(0, 3);
+    machine.take();
+    expect(delivered).toEqual([39, 5, 3, 0, 7]);
+    expect(machine.take()).toBe(false);
+  });
+
+  it('goes on past the wrap of the sequence', () => {
+    // The next sequence number is the first word of the machine's state.
+    const state = new Int32Array(responderStateWords(SLOTS));
+    const { machine, write, delivered } = responder(1, state);
+    state[0] = 0x7fff_ffff;
+    write(1, 0x7fff_ffff);
+    write(2, -0x8000_0000);
+    write(3, -0x7fff_ffff);
+    machine.take();
+    expect(delivered).toEqual([1, 2, 3]);
+  });
+
+  it.each([
+    [
+      'a slot beyond the pool',
+      'BITMAP',
+      (r: ReturnType<typeof responder>) => void r.landing.fill(1 << 20, 1),
+    ],
+    [
+      'a slot that is still held',
+      'BITMAP',
+      (r: ReturnType<typeof responder>) => {
+        r.write(1, 0);
+        r.machine.take();
+        r.write(1, 1);
+      },
+    ],
+    ['another generation', 'GENERATION', (r: ReturnType<typeof responder>) => r.write(1, 0, 8, 0, 7)],
+    ['a length beyond the slot', 'FOOTER', (r: ReturnType<typeof responder>) => r.write(1, 0, 65)],
+    ['a negative length', 'FOOTER', (r: ReturnType<typeof responder>) => r.write(1, 0, -1)],
+    ['a sequence from the past', 'FOOTER', (r: ReturnType<typeof responder>) => r.write(1, -1)],
+    ['a sequence beyond the pool', 'FOOTER', (r: ReturnType<typeof responder>) => r.write(1, SLOTS)],
+    [
+      'a sequence twice',
+      'FOOTER',
+      (r: ReturnType<typeof responder>) => {
+        r.write(1, 5);
+        r.write(2, 5);
+      },
+    ],
+    [
+      'fragments that do not add up',
+      'FOOTER',
+      (r: ReturnType<typeof responder>) => {
+        r.write(1, 0, 8, 100);
+        r.write(2, 1, 8, 93);
+      },
+    ],
+    ['a negative rest', 'FOOTER', (r: ReturnType<typeof responder>) => r.write(1, 0, 8, -5)],
+  ])('stops at %s', (_name, code, damage) => {
+    const made = responder();
+    damage(made);
+    const before = made.delivered.length;
+    expect(thrown(() => made.machine.take()).code).toBe(`ERR_RDMC_HIPOWER_${code}`);
+    expect(made.delivered.length - before).toBeLessThanOrEqual(1);
+  });
+
+  it('refuses immediates that name no slot', () => {
+    for (const slot of [-2, SLOTS, 1 << 30]) {
+      expect(thrown(() => responder().machine.arrived(slot)).code).toBe('ERR_RDMC_HIPOWER_BITMAP');
+    }
+  });
+
+  it('looks once more after the end, and then says what is missing', () => {
+    const { machine, write } = responder();
+    write(0, 0);
+    machine.take();
+    expect(machine.ended(2)).toBe(false);
+    expect(thrown(() => machine.ended(2)).code).toBe('ERR_RDMC_HIPOWER_INCOMPLETE');
+    write(1, 1);
+    machine.take();
+    expect(machine.ended(2)).toBe(true);
+  });
+
+  it('forgets what it had claimed and not delivered when a generation begins', () => {
+    const { machine, write, delivered, landing } = responder();
+    write(4, 0);
+    write(9, 2);
+    machine.take();
+    machine.restart(2);
+    expect([machine.next, machine.claimedWord(0)]).toEqual([1, bitOf(4)]);
+    expect(landing[0]).toBe(bitOf(4));
+    expect(delivered).toEqual([4]);
+  });
+});
+
+function requester(announceAt: 'posting' | 'completion' = 'completion') {
+  const announced = new Int32Array(2);
+  const landing = new Int32Array(2);
+  const freed: number[] = [];
+  const machine = new RequesterMachine(
+    { slots: SLOTS, announced, landing, announceAt },
+    { freed: (slot) => void freed.push(slot) },
+  );
+  return { machine, announced, landing, freed };
+}
+
+describe('the requester', () => {
+  it('toggles on completion, or on posting where a push follows', () => {
+    const pull = requester();
+    pull.machine.posted(33, 0);
+    expect([...pull.announced]).toEqual([0, 0]);
+    pull.machine.completed(1);
+    expect([...pull.announced]).toEqual([0, 2]);
+    const push = requester('posting');
+    push.machine.posted(33, 0);
+    expect([...push.announced]).toEqual([0, 2]);
+  });
+
+  it('frees a slot once it is both completed and released, whichever comes first', () => {
+    const { machine, landing, freed } = requester('posting');
+    machine.posted(1, 0);
+    landing[0] = bitOf(1);
+    expect([machine.beginRead(), machine.beginRead()]).toEqual([true, false]);
+    machine.readReturned();
+    expect(freed).toEqual([]);
+    machine.completed(1);
+    machine.collect();
+    expect(freed).toEqual([1]);
+  });
+
+  it('stops at a release of a slot that holds nothing', () => {
+    const read = requester();
+    read.landing[0] = 4;
+    expect(thrown(() => read.machine.readReturned()).code).toBe('ERR_RDMC_HIPOWER_BITMAP');
+    for (const slot of [3, SLOTS, -1]) {
+      expect(thrown(() => requester().machine.recycled(slot)).code).toBe('ERR_RDMC_HIPOWER_BITMAP');
+    }
+  });
+
+  it('stops at an account of slots that were never sent', () => {
+    const { machine } = requester();
+    machine.posted(0, 0);
+    machine.broke();
+    const claimed = Int32Array.of(2, 0);
+    const error = thrown(() => machine.resume(claimed, new Int32Array(2), 1));
+    expect(error.code).toBe('ERR_RDMC_HIPOWER_BITMAP');
+  });
+
+  it('resumes from the account: frees what was released, keeps what is held, sends the rest again in order', () => {
+    const { machine, freed } = requester();
+    for (const [sequence, slot] of [7, 3, 9, 1].entries()) machine.posted(slot, sequence);
+    machine.completed(2);
+    machine.broke();
+    // 7 was consumed and released, 3 is held; 9 and 1 never came.
+    const claimed = Int32Array.of(bitOf(7) | bitOf(3), 0);
+    const released = Int32Array.of(bitOf(7), 0);
+    expect(machine.resume(claimed, released, 2)).toEqual([9, 1]);
+    expect(freed).toEqual([7]);
+  });
+});
+
+it('the refresh rule: fewer than the share are free; always when none is', () => {
+  const limits = [1, 2, 3, 4, 256].map((slots) => refreshLimit(slots, 0.5));
+  expect(limits).toEqual([0, 0, 1, 1, 127]);
+  expect([refreshLimit(8, 0), refreshLimit(8, 1), refreshLimit(1, 1)]).toEqual([0, 7, 0]);
+});
+
+it('payload and footer lie next to each other, and payloads are aligned', () => {
+  for (const slotBytes of [8, 64, 65, 4096]) {
+    const stride = slotStride(slotBytes);
+    for (const length of [0, 1, 7, 8, slotBytes]) {
+      const offset = payloadOffset(3, stride, length);
+      expect(offset % 8).toBe(0);
+      expect(offset).toBeGreaterThanOrEqual(3 * stride);
+      const gap = footerIndex(3, stride) * 4 - (offset + length);
+      expect(gap).toBeGreaterThanOrEqual(0);
+      expect(gap).toBeLessThan(8);
+    }
+  }
+  expect([validBits(0, 32), validBits(0, 5), validBits(1, 33)]).toEqual([-1, 31, 1]);
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { RequesterMachine } from '../src/machine/requester-machine.js';
+import { ResponderMachine } from '../src/machine/responder-machine.js';
+import { ChannelModel, type Setting } from './model/channel-model.js';
+import { explore } from './model/explore.js';
+
+const base = { slots: 1, messages: 4, losses: 1 } as const;
+
+function check(setting: Setting) {
+  return explore(new ChannelModel(setting));
+}
+
+describe('the protocol, in every interleaving', () => {
+  const settings: [string, Setting][] = [
+    ['pull, one slot, four messages, a loss', { ...base, mode: 'pull' }],
+    ['pull, one slot, four messages, two losses', { ...base, mode: 'pull', losses: 2 }],
+    ['push, one slot, four messages, a loss', { ...base, mode: 'push' }],
+    ['push, one slot, four messages, two losses', { ...base, mode: 'push', losses: 2 }],
+    [
+      'push after completion, on a device that orders no writes',
+      { ...base, mode: 'push', announceAt: 'completion', ordersWrites: false },
+    ],
+    ['pull, two slots, three messages, a loss', { ...base, slots: 2, messages: 3, mode: 'pull' }],
+    ['push, two slots, three messages, a loss', { ...base, slots: 2, messages: 3, mode: 'push' }],
+  ];
+  it.each(settings)(
+    '%s: nothing unsafe, and every state leads to the end',
+    { timeout: 240_000 },
+    (_name, setting) => {
+      const { states, unsafe, stuck } = check(setting);
+      expect(unsafe, unsafe?.trace.join(', ')).toBeUndefined();
+      expect(stuck).toBeUndefined();
+      expect(states).toBeGreaterThan(500);
+    },
+  );
+});
+
+/** R toggles when the write is posted, and the responder reads the live words. */
+class TogglesAtPosting extends RequesterMachine {
+  override posted(slot: number, sequence: number): void {
+    super.posted(slot, sequence);
+    super.announce(slot);
+  }
+  protected override announce(): void {}
+}
+
+/** A completion with error counts like any other: R toggles, though nothing may have arrived. */
+class TogglesWhenLost extends RequesterMachine {
+  override broke(): void {
+    this.completed(this.postedCount);
+    super.broke();
+  }
+}
+
+/** Everything that differs from P is new: no mark of what is being worked on. */
+class ClaimsNothing extends ResponderMachine {
+  readonly #p: Int32Array;
+  constructor(...[memory, deliveries, state]: ConstructorParameters<typeof ResponderMachine>) {
+    super(memory, deliveries, state);
+    this.#p = memory.released;
+  }
+  protected override fresh(w: number, landed: number): number {
+    return landed ^ this.#p[w]!;
+  }
+}
+
+/** The end flag is believed at once: bits of the same READ may be older. */
+class LooksOnlyOnce extends ResponderMachine {
+  protected override endSeen(): boolean {
+    return true;
+  }
+}
+
+describe('its wrong variants are seen', () => {
+  const wrong: [string, Setting, RegExp][] = [
+    ['R toggles at posting', { ...base, mode: 'pull', losses: 0, requester: TogglesAtPosting }, /torn/],
+    [
+      'a lost write toggles R',
+      { ...base, mode: 'pull', requester: TogglesWhenLost },
+      /torn|reads|FOOTER|sequence/,
+    ],
+    [
+      'a push from the live words',
+      { ...base, slots: 2, mode: 'push', losses: 0, pushesLiveWords: true },
+      /sequence|torn/,
+    ],
+    ['a push ahead of its payload', { ...base, mode: 'push', losses: 0, ordersWrites: false }, /torn/],
+    ['no claim mark', { ...base, mode: 'pull', losses: 0, responder: ClaimsNothing }, /not its to write/],
+    ['two READs under way', { ...base, mode: 'pull', losses: 0, reads: 2 }, /not its to write/],
+    ['release() twice', { ...base, mode: 'pull', losses: 0, releases: 2 }, /not its to write/],
+    ['a reconnect without a new generation', { ...base, mode: 'pull', carelessReconnect: true }, /torn/],
+    ['the same in push mode', { ...base, mode: 'push', carelessReconnect: true }, /torn/],
+    [
+      'no second look after the end',
+      { ...base, mode: 'pull', losses: 0, responder: LooksOnlyOnce },
+      /never came/,
+    ],
+  ];
+  it.each(wrong)('%s: unsafe', { timeout: 240_000 }, (_name, setting, reason) => {
+    const { unsafe } = check(setting);
+    expect(unsafe?.reason).toMatch(reason);
+  });
+
+  it.each([
+    ['free < t·n with one slot and t = 0', (free: number) => free < 0],
+    ['free < floor(t·n), which is 0', (free: number) => free < Math.floor(0.5)],
+  ])('%s: never refreshes, and waits for ever', (_name, refreshes) => {
+    const { unsafe, stuck } = check({ ...base, mode: 'pull', losses: 0, refreshes });
+    expect(unsafe).toBeUndefined();
+    expect(stuck).toBeDefined();
+  });
+});

@@ -1,0 +1,101 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Progress } from '@rdmc/hipower';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Child } from './support/child.js';
+import { deviceOver, TRANSPORTS } from './support/cluster.js';
+
+const KINDS = [{ mode: 'pull' }, { mode: 'push' }, { confirmation: 'per-request' }];
+const PAIRS = TRANSPORTS.flatMap((transport) =>
+  KINDS.map((kind) => ({ transport, kind, name: JSON.stringify(kind) })),
+);
+const MANY = 1_000_000;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hipower-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) => {
+  async function start(requester: object, responder: object): Promise<[Child, Child]> {
+    const reserved = await reserveLoopbackPorts(2);
+    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+    const common = { channel: 'numbers', slots: 32, slotBytes: 256, ...kind };
+    const options = (id: number) => ({
+      node: { id, members, device: deviceOver(transport) },
+      messageBytes: 512,
+    });
+    return [
+      new Child(
+        { ...options(0), role: 'requester', channel: { ...common, to: 1 }, ...requester },
+        reserved[0]!.server,
+      ),
+      new Child(
+        {
+          ...options(1),
+          role: 'responder',
+          channel: { ...common, from: 0 },
+          log: join(folder, 'log'),
+          ...responder,
+        },
+        reserved[1]!.server,
+      ),
+    ];
+  }
+
+  /** The numbers that the responder consumed, in order. */
+  function consumed(): number[] {
+    return readFileSync(join(folder, 'log'), 'utf8').trim().split('\n').map(Number);
+  }
+
+  function expectOnceEach(numbers: readonly number[]): void {
+    expect(numbers).toEqual(numbers.map((_, index) => index));
+  }
+
+  it('a stream from process to process', { timeout: 60_000 }, async () => {
+    const [requester, responder] = await start({ messages: 2000 }, {});
+    expect(await requester.heard('done')).toMatchObject({ generation: 1 });
+    await responder.heard('done');
+    await Promise.all([requester.exited, responder.exited]);
+    expect(consumed().length).toBe(2000);
+    expectOnceEach(consumed());
+  });
+
+  it('kill -9 of the responder: the requester says who died and what was consumed', {
+    timeout: 60_000,
+  }, async () => {
+    const [requester, responder] = await start({ messages: MANY }, { reportAt: 300 });
+    await responder.heard('reached');
+    await responder.kill();
+    const failure = await requester.heard('failed');
+    await requester.exited;
+    expect(failure).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_LOST', memberId: 1 });
+    expect(failure.message).toContain('responder 1 is lost');
+    expectOnceEach(consumed());
+    const [progress] = failure.progress as Progress[];
+    // Two slots a message. What the requester knows to be released was consumed; nothing it did not write was.
+    expect(progress!.released).toBeLessThanOrEqual(2 * consumed().length);
+    expect(progress!.released).toBeGreaterThan(0);
+    expect(progress!.delivered).toBeGreaterThanOrEqual(2 * consumed().length);
+  });
+
+  it('kill -9 of the requester: the responder consumes what came, and says who died', {
+    timeout: 60_000,
+  }, async () => {
+    const [requester, responder] = await start({ messages: MANY, reportAt: 300 }, {});
+    await requester.heard('reached');
+    await requester.kill();
+    const failure = await responder.heard('failed');
+    await responder.exited;
+    expect(failure).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_LOST', memberId: 0 });
+    expect(failure.message).toContain('requester 0 is lost');
+    expectOnceEach(consumed());
+    const [progress] = failure.progress as Progress[];
+    expect(consumed().length).toBeGreaterThan(200);
+    // The account was taken when the death was heard of; what had arrived by then was consumed afterwards.
+    expect(2 * consumed().length).toBeGreaterThanOrEqual(progress!.released);
+  });
+});

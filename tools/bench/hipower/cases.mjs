@@ -1,0 +1,217 @@
+// What is measured. Each line's variants alternate, round by round, in the same processes.
+const VARIANTS = {
+  baseline: { confirmation: 'per-request' },
+  pull: { confirmation: 'bitmap', mode: 'pull' },
+  push: { confirmation: 'bitmap', mode: 'push' },
+};
+const SIZES = (process.env.RDMC_BENCH_SIZES ?? '64,256,512,1024,4096,16384,65536,262144,1048576')
+  .split(',')
+  .map(Number);
+const SMALL = (process.env.RDMC_BENCH_SIZES ?? '64,512,1024,4096').split(',').map(Number);
+const DURATION_MS = Number(process.env.RDMC_BENCH_MS ?? 1000);
+const POOL_BYTES = 64 << 20;
+const slotsFor = (sizeBytes) => Math.max(4, Math.min(256, POOL_BYTES / sizeBytes));
+
+export async function one(crew, rounds) {
+  await throughput(crew, rounds, SIZES, [0], [1]);
+}
+
+export async function gather(crew, rounds) {
+  const last = crew.size - 1;
+  await throughput(crew, rounds, SMALL, range(last), [last]);
+}
+
+export async function broadcast(crew, rounds) {
+  await throughput(crew, rounds, SMALL, [0], range(crew.size).slice(1));
+}
+
+async function throughput(crew, rounds, sizes, from, to) {
+  heading([
+    'size',
+    'variant',
+    'msg/s',
+    'Gb/s',
+    'requester µs',
+    'NIC',
+    'responder µs',
+    'NIC',
+    'msg/read',
+    'fruitless',
+    'msg/P read',
+  ]);
+  for (const size of sizes) {
+    const results = await alternate(rounds, async (variant) => {
+      await open(crew, variant, size, from, to);
+      await Promise.all(
+        from.map((id) => crew.call(id, 'send', { sizeBytes: size, durationMs: DURATION_MS / 3 })),
+      );
+      await Promise.all(to.map((id) => crew.call(id, 'mark')));
+      const before = await Promise.all(from.map((id) => crew.call(id, 'idle', { durationMs: 0 })));
+      const sent = await Promise.all(
+        from.map((id) => crew.call(id, 'send', { sizeBytes: size, durationMs: DURATION_MS })),
+      );
+      const got = await Promise.all(to.map((id) => crew.call(id, 'report')));
+      await crew.all('end');
+      return summary(size, before, sent, got);
+    });
+    const base = results.baseline;
+    for (const [name, r] of Object.entries(results)) {
+      row([
+        size,
+        name,
+        `${Math.round(r.rate)} (${(r.rate / base.rate).toFixed(2)})`,
+        ((r.rate * size * 8) / 1e9).toFixed(2),
+        ratio(r.requester, base.requester),
+        r.requesterNic.toFixed(2),
+        ratio(r.responder, base.responder),
+        r.responderNic.toFixed(2),
+        r.perRead,
+        r.fruitless,
+        r.perPRead,
+      ]);
+    }
+  }
+}
+
+function summary(size, before, sent, got) {
+  const seconds = Math.max(...sent.map((s) => s.seconds));
+  const messages = sum(got.map((g) => g.messages));
+  const looks = sum(got.map((g) => g.counters.reads + g.counters.looks - g.before.reads - g.before.looks));
+  const fruitless = sum(
+    got.map(
+      (g) =>
+        g.counters.fruitlessReads +
+        g.counters.fruitlessLooks -
+        g.before.fruitlessReads -
+        g.before.fruitlessLooks,
+    ),
+  );
+  const pReads = sum(sent.map((s, i) => s.counters.reads - before[i].counters.reads));
+  return {
+    rate: messages / seconds,
+    requester: (1e6 * sum(sent.map((s) => s.cpuSeconds))) / messages,
+    requesterNic: (1e6 * sum(sent.map((s) => s.nicSeconds))) / messages,
+    responder: (1e6 * sum(got.map((g) => g.cpuSeconds))) / messages,
+    responderNic: (1e6 * sum(got.map((g) => g.nicSeconds))) / messages,
+    perRead: looks > fruitless ? messages / (looks - fruitless) : 0,
+    fruitless: looks > 0 ? fruitless / looks : 0,
+    perPRead: pReads > 0 ? messages / pReads : 0,
+    size,
+  };
+}
+
+/** At shares of what the baseline can do, the same load for all. */
+export async function latency(crew, rounds) {
+  heading(['size', 'load', 'msg/s', 'variant', 'p50 µs', 'p90 µs', 'p99 µs']);
+  for (const size of SMALL) {
+    const saturation = (
+      await alternate(
+        1,
+        async (variant) => {
+          await open(crew, variant, size, [0], [1]);
+          await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS });
+          const { messages, seconds } = await crew.call(0, 'send', {
+            sizeBytes: size,
+            durationMs: DURATION_MS,
+          });
+          await crew.all('end');
+          return { rate: messages / seconds };
+        },
+        ['baseline'],
+      )
+    ).baseline.rate;
+    for (const [load, perSecond] of [
+      ['unloaded', 1000],
+      ['0.5', saturation * 0.5],
+      ['0.7', saturation * 0.7],
+      ['0.9', saturation * 0.9],
+    ]) {
+      const results = await alternate(rounds, async (variant) => {
+        await open(crew, variant, size, [0], [1]);
+        await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS / 3 });
+        await crew.call(1, 'mark');
+        await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS, perSecond });
+        const { latencies } = await crew.call(1, 'report');
+        await crew.all('end');
+        return latencies;
+      });
+      for (const [name, r] of Object.entries(results)) {
+        row([
+          size,
+          load,
+          Math.round(perSecond),
+          name,
+          ratio(r.p50, results.baseline.p50),
+          ratio(r.p90, results.baseline.p90),
+          r.p99,
+        ]);
+      }
+    }
+  }
+}
+
+/** A channel that stands idle, after the poll window is over. */
+export async function idle(crew, rounds) {
+  heading(['variant', 'requester CPU %', 'responder CPU %', 'NIC %', 'looks/s', 'reads/s']);
+  const durationMs = 4000;
+  const results = await alternate(rounds, async (variant) => {
+    await open(crew, variant, 512, [0], [1]);
+    await crew.call(0, 'send', { sizeBytes: 512, durationMs: 200 });
+    await crew.all('idle', { durationMs: 1500 });
+    const [req, res] = await crew.all('idle', { durationMs });
+    await crew.all('end');
+    const percent = (seconds) => (100_000 * seconds) / durationMs;
+    return {
+      requester: percent(req.cpuSeconds),
+      responder: percent(res.cpuSeconds),
+      nic: percent(req.nicSeconds + res.nicSeconds),
+      looks: ((res.counters.looks - res.before.looks) * 1000) / durationMs,
+      reads: ((res.counters.reads - res.before.reads) * 1000) / durationMs,
+    };
+  });
+  for (const [name, r] of Object.entries(results))
+    row([name, r.requester, r.responder, r.nic, r.looks, r.reads]);
+}
+
+let channel = 0;
+async function open(crew, variant, size, from, to) {
+  channel += 1;
+  const common = { channel: `c${channel}`, slots: slotsFor(size), slotBytes: size, ...VARIANTS[variant] };
+  const toOptions = to.length === 1 ? to[0] : to;
+  const fromOptions = from.length === 1 ? from[0] : from;
+  await Promise.all([
+    ...from.map((id) => crew.call(id, 'open', { options: { ...common, to: toOptions } })),
+    ...to.map((id) => crew.call(id, 'open', { options: { ...common, from: fromOptions } })),
+  ]);
+}
+
+/** Runs every variant in turn, `rounds` times; the median of each number. */
+async function alternate(rounds, run, names = Object.keys(VARIANTS)) {
+  const all = Object.fromEntries(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of names) all[name].push(await run(name));
+  }
+  return Object.fromEntries(names.map((name) => [name, medians(all[name])]));
+}
+
+function medians(results) {
+  return Object.fromEntries(
+    Object.keys(results[0]).map((key) => [key, median(results.map((result) => result[key]))]),
+  );
+}
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const range = (count) => Array.from({ length: count }, (_, index) => index);
+const ratio = (value, base) => `${value.toFixed(2)} (${(value / base).toFixed(2)})`;
+const show = (value) =>
+  typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(2) : String(value);
+const row = (cells) => console.log(`| ${cells.map(show).join(' | ')} |`);
+function heading(cells) {
+  row(cells);
+  row(cells.map(() => '---'));
+}

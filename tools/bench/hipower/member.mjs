@@ -1,0 +1,172 @@
+// One member of a benchmark: makes channels, sends or receives as its parent says, and reports what it cost.
+import { performance } from 'node:perf_hooks';
+import { HiPowerNode } from '@rdmc/hipower';
+import { nicSeconds } from './nic.mjs';
+
+let node;
+let requester;
+let responder;
+let received = { promise: undefined, messages: 0 };
+
+const actions = {
+  async join({ id, members, device, server }) {
+    node = await HiPowerNode.join({ id, members, server, device });
+  },
+  /** `to` or `from` says which end. */
+  async open({ options }) {
+    if (options.to !== undefined) requester = await node.createRequester(options);
+    else {
+      responder = await node.createResponder(options);
+      received = { promise: consume(responder), messages: 0 };
+    }
+  },
+  /** Sends for so long, as fast as it goes, or `perSecond`. */
+  async send({ sizeBytes, durationMs, perSecond }) {
+    const before = usage();
+    const started = performance.now();
+    const messages = perSecond
+      ? await produceAtRate(sizeBytes, durationMs, perSecond)
+      : await produce(sizeBytes, durationMs);
+    await requester.drain();
+    return {
+      messages,
+      seconds: (performance.now() - started) / 1000,
+      ...since(before),
+      counters: requester.counters(),
+    };
+  },
+  mark() {
+    mark = { usage: usage(), messages: received.messages, counters: responder?.counters() };
+  },
+  report() {
+    const latencies = takeLatencies();
+    const messages = received.messages - mark.messages;
+    return {
+      messages,
+      ...since(mark.usage),
+      before: mark.counters,
+      counters: responder?.counters(),
+      latencies,
+    };
+  },
+  async end() {
+    await requester?.end();
+    if (responder) {
+      await received.promise;
+      await responder.close();
+    }
+    requester = undefined;
+    responder = undefined;
+  },
+  async idle({ durationMs }) {
+    const before = usage();
+    const counters = (requester ?? responder).counters();
+    await new Promise((resolve) => setTimeout(resolve, durationMs));
+    return { ...since(before), before: counters, counters: (requester ?? responder).counters() };
+  },
+  async leave() {
+    await node.close();
+    process.disconnect();
+  },
+};
+let mark;
+
+/** Zero-copy both ways: a stamp is written and read, the device moves the rest. */
+async function produce(sizeBytes, durationMs) {
+  const words = new Float64Array(
+    requester.memory.buffer,
+    requester.memory.byteOffset,
+    requester.memory.byteLength >> 3,
+  );
+  const end = performance.now() + durationMs;
+  let messages = 0;
+  while (performance.now() < end) {
+    for (let i = 0; i < 64; i += 1) {
+      const slot = requester.reserve(sizeBytes);
+      if (slot < 0) {
+        await requester.hasRoom();
+        break;
+      }
+      words[requester.offsetOf(slot) >> 3] = 0;
+      requester.commit(slot);
+      messages += 1;
+    }
+  }
+  return messages;
+}
+
+/** Sends at a rate; each message carries the time at which it was due. */
+async function produceAtRate(sizeBytes, durationMs, perSecond) {
+  const words = new Float64Array(
+    requester.memory.buffer,
+    requester.memory.byteOffset,
+    requester.memory.byteLength >> 3,
+  );
+  const started = now();
+  let messages = 0;
+  for (;;) {
+    const elapsed = now() - started;
+    if (elapsed > durationMs) return messages;
+    while (messages < (elapsed * perSecond) / 1000) {
+      const slot = requester.reserve(sizeBytes);
+      if (slot < 0) {
+        await requester.hasRoom();
+        continue;
+      }
+      words[requester.offsetOf(slot) >> 3] = started + (messages * 1000) / perSecond;
+      requester.commit(slot);
+      messages += 1;
+    }
+    await new Promise(setImmediate);
+  }
+}
+
+const LATENCIES = new Float64Array(1 << 20);
+let latencies = 0;
+
+async function consume(channel) {
+  const words = new Float64Array(
+    channel.memory.buffer,
+    channel.memory.byteOffset,
+    channel.memory.byteLength >> 3,
+  );
+  while (await channel.readable()) {
+    for (let handle = channel.take(); handle >= 0; handle = channel.take()) {
+      const due = words[channel.offsetOf(handle) >> 3];
+      if (due > 0 && latencies < LATENCIES.length) LATENCIES[latencies++] = now() - due;
+      channel.release(handle);
+      received.messages += 1;
+    }
+  }
+}
+
+function takeLatencies() {
+  if (latencies === 0) return undefined;
+  const sorted = LATENCIES.slice(Math.floor(latencies / 4), latencies).sort();
+  latencies = 0;
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] * 1000;
+  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), count: sorted.length };
+}
+
+/** One clock for all processes of the machine, in milliseconds. */
+function now() {
+  return performance.timeOrigin + performance.now();
+}
+
+function usage() {
+  const { user, system } = process.cpuUsage();
+  return { all: (user + system) / 1e6, nic: nicSeconds() };
+}
+
+function since(before) {
+  const after = usage();
+  const nic = after.nic - before.nic;
+  return { cpuSeconds: after.all - before.all - nic, nicSeconds: nic };
+}
+
+process.on('message', ({ call, name, ...rest }, server) => {
+  Promise.resolve(actions[name]({ ...rest, server })).then(
+    (result) => process.connected && process.send({ call, result: result ?? null }),
+    (error) => process.connected && process.send({ call, error: `${error.stack}` }),
+  );
+});
