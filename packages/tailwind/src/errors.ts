@@ -1,11 +1,20 @@
 /** Every code a {@link TailwindError} can carry. They are stable; messages are not. */
 export type TailwindErrorCode =
   | 'ERR_RDMC_INVALID_OPTION'
+  | 'ERR_RDMC_UNKNOWN_OPTION'
   | 'ERR_RDMC_SEGMENT_FULL'
   | 'ERR_RDMC_ENTRY_DAMAGED'
   | 'ERR_RDMC_REPLICA_FOREIGN_FILE'
   | 'ERR_RDMC_REPLICA_FOREIGN_VERSION'
-  | 'ERR_RDMC_REPLICA_DAMAGED';
+  | 'ERR_RDMC_REPLICA_FOREIGN_CLUSTER'
+  | 'ERR_RDMC_REPLICA_DAMAGED'
+  | 'ERR_RDMC_REPLICA_EXISTS'
+  | 'ERR_RDMC_REPLICA_UNKNOWN'
+  | 'ERR_RDMC_REPLICA_STATE'
+  | 'ERR_RDMC_REPLICA_MISMATCH'
+  | 'ERR_RDMC_BACKUP_FULL'
+  | 'ERR_RDMC_BACKUP_CLOSED'
+  | 'ERR_RDMC_LOG_FENCED';
 
 /** What this package throws and rejects with. Tell cases apart by `code`. */
 export class TailwindError extends Error {

@@ -1,3 +1,6 @@
+export { Backup, type Grant, type OpenReplica, type ReplicaReport } from './backup/backup.js';
+export type { BackupOptions } from './backup/backup-options.js';
+export { dumpOnSignals } from './backup/dump-on-signal.js';
 export { TailwindError, type TailwindErrorCode } from './errors.js';
 export { EntryType, type EntryTypeNumber, FORMAT_VERSION, type SegmentIdentity } from './format/layout.js';
 export {
@@ -23,3 +26,7 @@ export {
   segmentEntries,
 } from './format/scan.js';
 export { type SealedGroup, SegmentWriter } from './format/segment-writer.js';
+export type { Logger } from './options.js';
+export type { SegmentRef } from './segment-key.js';
+export { decodeReplicaHeader, type ReplicaRecord } from './storage/replica-header.js';
+export type { DamagedFile } from './storage/replica-store.js';
