@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: ['src/index.ts', 'src/cli.ts', 'src/scan-worker.ts'],
+  entry: ['src/index.ts', 'src/cli.ts', 'src/scan-worker.ts', 'src/worker.ts'],
   format: ['esm'],
   target: 'node20',
   dts: true,

@@ -14,3 +14,29 @@ export const FLUSH_RETRY_MS = 500;
 /** Threads that scan segments. */
 export const MAX_SCAN_THREADS = 4;
 export const SCAN_THREAD_IDLE_MS = 5_000;
+
+/** Requests on one queue pair at once. */
+export const MAX_OUTSTANDING = 256;
+/** How long a backup's device may be silent before its replicas count as lost. */
+export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
+
+/** The RPC scheme: data bytes of one message, and messages to one backup that may be unanswered. */
+export const RPC_DATA_BYTES = 64 * 1024;
+export const RPC_WINDOW = 32;
+
+export const DEFAULT_REPLICAS = 3;
+export const MAX_REPLICAS = 16;
+/** Appends of one log on their way at once; what comes meanwhile goes into one group. */
+export const DEFAULT_WINDOW = 4;
+export const DEFAULT_MAX_SEGMENTS = 128;
+/** Bytes of appends that may wait for a segment. */
+export const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+/** The largest entry is this part of a segment. */
+export const ENTRIES_PER_SEGMENT = 4;
+/** Room at the beginning of a segment for its header, its digest and their checksum. */
+export const OPENING_OVERHEAD_BYTES = 12 + 24 + 12 + 16;
+
+/** How long a log waits before it asks backups again that had no buffer, or were too few. */
+export const BACKUP_RETRY_MS = 50;
+/** A backup that failed a request is asked again after others, for this long. */
+export const SUSPECT_MS = 5_000;

@@ -14,7 +14,14 @@ export type TailwindErrorCode =
   | 'ERR_RDMC_REPLICA_MISMATCH'
   | 'ERR_RDMC_BACKUP_FULL'
   | 'ERR_RDMC_BACKUP_CLOSED'
-  | 'ERR_RDMC_LOG_FENCED';
+  | 'ERR_RDMC_LOG_FENCED'
+  | 'ERR_RDMC_LOG_CLOSED'
+  | 'ERR_RDMC_LOG_FULL'
+  | 'ERR_RDMC_LOG_BACKPRESSURE'
+  | 'ERR_RDMC_ENTRY_TOO_LARGE'
+  | 'ERR_RDMC_TOO_FEW_BACKUPS'
+  | 'ERR_RDMC_DATAPLANE_DIED'
+  | 'ERR_RDMC_PROTOCOL';
 
 /** What this package throws and rejects with. Tell cases apart by `code`. */
 export class TailwindError extends Error {

@@ -26,7 +26,14 @@ export {
   segmentEntries,
 } from './format/scan.js';
 export { type SealedGroup, SegmentWriter } from './format/segment-writer.js';
+export type { LogAuthority, Minimum } from './log/authority.js';
+export { Log } from './log/log.js';
+export type { LogOptions } from './log/log-options.js';
+export type { Append, AppendLocation, LogEntry } from './log/ticket.js';
 export type { Logger } from './options.js';
+export { startPlane, tailwindProtocol } from './plane.js';
+export type { ReplicationMode } from './records.js';
+export { BackupService } from './rpc/backup-service.js';
 export type { SegmentRef } from './segment-key.js';
 export { decodeReplicaHeader, type ReplicaRecord } from './storage/replica-header.js';
 export type { DamagedFile } from './storage/replica-store.js';

@@ -137,6 +137,11 @@ export class Backup {
     this.#flusher.flush(replica);
   }
 
+  /** Whether there is a replica that recovery would be told of. */
+  holds(ref: SegmentRef): boolean {
+    return this.#replicas.get(segmentKey(ref))?.record.committed ?? false;
+  }
+
   /** Resolves when a closed replica is in its file. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN */
   flushed(ref: SegmentRef): Promise<void> {
     return this.#find(ref).flushed.promise;
