@@ -40,3 +40,14 @@ export const OPENING_OVERHEAD_BYTES = 12 + 24 + 12 + 16;
 export const BACKUP_RETRY_MS = 50;
 /** A backup that failed a request is asked again after others, for this long. */
 export const SUSPECT_MS = 5_000;
+
+export const DEFAULT_LEASE_MS = 2_000;
+export const DEFAULT_LEASE_MARGIN_MS = 200;
+export const MAX_LEASE_MS = 600_000;
+/** How often a recovery that waits for a lease's end looks at the clock, which timers do not follow while suspended. */
+export const LEASE_POLL_MS = 20;
+/** A lease is renewed this many times before it would run out. */
+export const LEASE_RENEWALS = 4;
+
+/** Segments that a recovery has under way at once. */
+export const RECOVERY_PARALLELISM = 4;

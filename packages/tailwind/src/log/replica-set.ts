@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BACKUP_RETRY_MS } from '../constants.js';
 import { Deferred } from '../deferred.js';
-import { messageOf, TailwindError } from '../errors.js';
+import { codeOf, messageOf, TailwindError } from '../errors.js';
 import type { SegmentIdentity } from '../format/layout.js';
 import type { Certificate } from '../format/scan.js';
 import type { TargetSetup } from '../records.js';
@@ -136,7 +136,7 @@ export class ReplicaSet {
     } catch (error) {
       this.environment.ended.throwIfAborted();
       // A disk may be slow; only a backup that is gone, or has lost it, is replaced.
-      if ((error as { code?: unknown }).code === 'ERR_RDMC_MESH_REQUEST_TIMEOUT') return false;
+      if (codeOf(error) === 'ERR_RDMC_MESH_REQUEST_TIMEOUT') return false;
       await this.#replaceClosed(replica, certificate);
       return false;
     }
@@ -316,7 +316,7 @@ export class ReplicaSet {
 
   #throwIfFenced(error: unknown): void {
     this.environment.ended.throwIfAborted();
-    if ((error as { code?: unknown }).code !== 'ERR_RDMC_LOG_FENCED') return;
+    if (codeOf(error) !== 'ERR_RDMC_LOG_FENCED') return;
     this.#end(error);
     throw error;
   }
@@ -338,7 +338,7 @@ async function openAgain(
   try {
     return await connection.open(request);
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_RDMC_REPLICA_EXISTS') throw error;
+    if (codeOf(error) !== 'ERR_RDMC_REPLICA_EXISTS') throw error;
     await connection.free(request);
     return connection.open(request);
   }

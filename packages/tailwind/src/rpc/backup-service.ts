@@ -3,7 +3,7 @@ import type { Mesh } from '@rdmc/mesh';
 import type { MemoryRegion, QueuePairAddress } from '@rdmc/verbs';
 import type { Backup, ReplicaReport } from '../backup/backup.js';
 import { DEFAULT_RETRY_TIMEOUT_MS } from '../constants.js';
-import { messageOf, TailwindError } from '../errors.js';
+import { codeOf, messageOf, TailwindError } from '../errors.js';
 import { segmentKey } from '../segment-key.js';
 import { WorkerLink } from '../worker-link.js';
 import { BACKUP_TOPIC, type BackupRequest, backupRequest } from './messages.js';
@@ -163,7 +163,7 @@ export class BackupService {
 }
 
 function ignoreClosed(error: unknown): void {
-  const { code } = error as { code?: unknown };
+  const code = codeOf(error);
   if (code !== 'ERR_RDMC_DATAPLANE_CLOSED' && code !== 'ERR_RDMC_DATAPLANE_DIED')
     throw new Error(messageOf(error));
 }

@@ -1,10 +1,15 @@
+import { join } from 'node:path';
 import type { DataPlane } from '@rdmc/dataplane';
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import {
   Backup,
   BackupService,
+  Coordinator,
+  CoordinatorClient,
+  type CoordinatorOptions,
   EntryType,
   encodeObject,
+  FileStore,
   Log,
   type LogAuthority,
   type LogEntry,
@@ -101,6 +106,38 @@ export async function createLog(
   });
   onTestFinished(() => log.close());
   return { log, authority };
+}
+
+/** A coordinator at a member, with short leases and a store in a directory of its own. */
+export async function startCoordinator(
+  { mesh }: ClusterMember,
+  options: Partial<CoordinatorOptions> = {},
+): Promise<Coordinator> {
+  const store = await FileStore.open(join(temporaryDirectory(), 'state'));
+  const coordinator = await Coordinator.start({ mesh, store, leaseMs: 50, leaseMarginMs: 10, ...options });
+  onTestFinished(() => coordinator.close());
+  return coordinator;
+}
+
+/** A log whose authority is the coordinator. */
+export async function coordinatedLog(
+  { mesh, plane }: ClusterMember,
+  coordinatorId: number,
+  options: Partial<LogOptions> = {},
+): Promise<Log> {
+  const authority = new CoordinatorClient(mesh, coordinatorId);
+  const { logId, incarnation } = await authority.createLog();
+  const log = await Log.create({
+    mesh,
+    plane,
+    authority,
+    logId,
+    incarnation,
+    segmentBytes: SEGMENT,
+    ...options,
+  });
+  onTestFinished(() => log.close());
+  return log;
 }
 
 /** An object of so many bytes whose key is its number. */
