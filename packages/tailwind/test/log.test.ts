@@ -31,6 +31,10 @@ async function appendAll(log: Log, from: number, to: number, valueBytes?: number
   await Promise.all(acknowledged);
 }
 
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, number) => number);
+}
+
 /** Per backup and segment, the objects found there. */
 async function replicasOf(members: readonly ClusterMember[], log: Log): Promise<Map<bigint, number[][]>> {
   const found = new Map<bigint, number[][]>();
@@ -197,6 +201,29 @@ describe('loss of backups', () => {
     letGo();
     await append.acknowledged;
     expect(authority.raised[0]).toEqual({ segmentId: 1n, epoch: 2 });
+  });
+
+  it('replaces a replica whose connection broke, and frees the stale one at its backup', async () => {
+    const members = await startCluster(4);
+    const { log } = await createLog(members[0]!, { replicas: 2 });
+    await appendAll(log, 0, 10);
+    const stale = members[log.backups[0]!]!;
+    const ref = { logId: 7n, segmentId: 1n };
+    // As if its device had failed: the backup lives, its memory is out of reach.
+    await stale.backup.freeReplica(ref);
+    await stale.backup.openReplica({
+      ...ref,
+      incarnation: 1,
+      epoch: 1,
+      segmentBytes: SEGMENT,
+      committed: true,
+    });
+    await appendAll(log, 10, 20);
+    await until(() => !stale.backup.holds(ref));
+    expect(log.backups).not.toContain(stale.id);
+    await log.close();
+    const survivors = members.filter(({ id }) => id !== stale.id);
+    expect((await replicasOf(survivors, log)).get(1n)).toEqual([upTo(20), upTo(20)]);
   });
 
   it('ends when the coordinator refuses: the log was declared dead', async () => {

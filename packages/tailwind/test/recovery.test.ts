@@ -1,5 +1,10 @@
+import { readdirSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { CoordinatorClient, decodeObject, EntryType, type Log, Recovery } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
+import { segmentKey } from '../src/segment-key.js';
+import { temporaryDirectory } from './support/backups.js';
 import {
   type ClusterMember,
   coordinatedLog,
@@ -126,6 +131,22 @@ describe('recovery', () => {
     await recovery.close();
   });
 
+  it('finds everything after a power failure: buffers were dumped, and all processes are new', async () => {
+    const before = await startCluster(4);
+    const path = join(temporaryDirectory(), 'state');
+    await startCoordinator(before[1]!, {}, path);
+    const log = await coordinatedLog(before[0]!, 1);
+    await appendAll(log, 0, 250);
+    await Promise.all(before.map(({ backup }) => backup.dump()));
+    await Promise.all(before.map((member) => member.kill()));
+    const after = await startCluster(4, { directories: before.map(({ directory }) => directory) });
+    await startCoordinator(after[1]!, {}, path);
+    const recovery = await begin(after[2]!, log.id);
+    expect(await replay(recovery)).toEqual(upTo(250));
+    await recovery.finish([]);
+    for (const { directory } of after) expect(readdirSync(directory)).toEqual([]);
+  });
+
   it('goes on after backups were replaced, and ignores what the lost ones had', async () => {
     const { cluster, log } = await rig(6, 100, 2);
     const victim = log.backups.find((id) => id !== 1)!;
@@ -140,8 +161,6 @@ describe('recovery', () => {
 });
 
 async function flipBit({ directory }: ClusterMember, segmentId: bigint, logId: bigint): Promise<void> {
-  const { readFile, writeFile } = await import('node:fs/promises');
-  const { segmentKey } = await import('../src/segment-key.js');
   const path = `${directory}/${segmentKey({ logId, segmentId })}.replica`;
   const bytes = await readFile(path);
   bytes[4096 + SEGMENT / 4]! ^= 1;

@@ -187,6 +187,14 @@ export class ReplicaSet {
     if (this.#isHead) await this.#raiseMinimum();
     else this.#owesMinimum = true;
     if (this.#waiting === 1) link.resume(this.#channel);
+    this.#freeStale(lost);
+  }
+
+  /** What a lost replica's backup still has is stale from now on. If it lives, it can use the buffer for others. */
+  #freeStale({ connection }: Replica): void {
+    const { mesh } = this.environment.options;
+    if (mesh.peers.get(connection.member)?.state !== 'connected') return;
+    if (!this.members.includes(connection.member)) connection.free(this.segment.identity).catch(() => {});
   }
 
   /** Asks until there is an answer: without one nothing may be acknowledged. */

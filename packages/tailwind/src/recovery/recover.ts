@@ -67,7 +67,8 @@ export class Recovery {
     const { mesh, coordinator, logId, logger } = options;
     const log = await coordinator.beginRecovery(logId);
     const backups = options.backups ?? mesh.members.map(({ id }) => id);
-    const members = backups.filter((id) => id === mesh.id || isThere(mesh, id));
+    // The owner is no backup of its own log, and may be stopped rather than dead: it would not answer.
+    const members = backups.filter((id) => id !== log.owner && (id === mesh.id || isThere(mesh, id)));
     const asked = await Promise.allSettled(
       members.map(async (member) => ({ member, replicas: await askInventory(mesh, member, logId) })),
     );

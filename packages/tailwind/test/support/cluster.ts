@@ -37,6 +37,8 @@ export interface ClusterMember {
 export interface ClusterOptions {
   readonly buffers?: number;
   readonly segmentBytes?: number;
+  /** Of the backups of an earlier cluster, by member. */
+  readonly directories?: readonly string[];
 }
 
 /** Members 0 to n − 1 in this process, each with a mesh, a data plane and a backup; gone at the end of the test. */
@@ -47,7 +49,7 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
     reserved.map(async ({ server }, id) => {
       const mesh = await Mesh.join({ id, members, server, silenceTimeoutMs: 0 });
       const plane = await startPlane(mesh, { windowMs: 0 });
-      const directory = temporaryDirectory();
+      const directory = options.directories?.[id] ?? temporaryDirectory();
       const backup = await Backup.open({
         protectionDomain: plane.protectionDomain,
         directory,
@@ -112,8 +114,9 @@ export async function createLog(
 export async function startCoordinator(
   { mesh }: ClusterMember,
   options: Partial<CoordinatorOptions> = {},
+  path = join(temporaryDirectory(), 'state'),
 ): Promise<Coordinator> {
-  const store = await FileStore.open(join(temporaryDirectory(), 'state'));
+  const store = await FileStore.open(path);
   const coordinator = await Coordinator.start({ mesh, store, leaseMs: 50, leaseMarginMs: 10, ...options });
   onTestFinished(() => coordinator.close());
   return coordinator;
