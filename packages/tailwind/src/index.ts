@@ -1,5 +1,6 @@
-export { Backup, type Grant, type OpenReplica, type ReplicaReport } from './backup/backup.js';
+export { Backup } from './backup/backup.js';
 export type { BackupOptions } from './backup/backup-options.js';
+export type { Grant, OpenReplica, ReplicaReport } from './backup/backup-types.js';
 export { dumpOnSignals } from './backup/dump-on-signal.js';
 export { bootClock, type Clock } from './clock.js';
 export { Coordinator, type CoordinatorOptions } from './coordinator/coordinator.js';

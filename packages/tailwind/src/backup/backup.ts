@@ -1,39 +1,16 @@
 import { messageOf, TailwindError } from '../errors.js';
-import type { SegmentIdentity } from '../format/layout.js';
-import type { Certificate, ScanResult } from '../format/scan.js';
+import type { Certificate } from '../format/scan.js';
 import type { Logger } from '../options.js';
-import type { ScanAnswer, ScanJob } from '../scanner/scan-job.js';
-import { Scanner } from '../scanner/scanner.js';
+import type { ScanAnswer } from '../scanner/scan-job.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
 import type { ReplicaRecord } from '../storage/replica-header.js';
 import { type DamagedFile, ReplicaStore } from '../storage/replica-store.js';
 import { type BackupOptions, checkBackupOptions } from './backup-options.js';
+import type { Grant, OpenReplica, ReplicaReport } from './backup-types.js';
 import { BufferPool } from './buffer-pool.js';
 import { Flusher } from './flusher.js';
 import { Replica } from './replica.js';
-
-/** What a primary asks for when it opens a segment at a backup. */
-export interface OpenReplica extends SegmentIdentity {
-  readonly epoch: number;
-  readonly segmentBytes: number;
-  /** False: a replacement, which recovery does not see before it is committed. */
-  readonly committed: boolean;
-}
-
-/** Where the primary writes. */
-export interface Grant {
-  readonly address: number;
-  readonly rkey: number;
-}
-
-/** What recovery learns of a replica. */
-export interface ReplicaReport {
-  readonly record: ReplicaRecord;
-  /** Of an open one, how much is complete; a closed one is scanned when it is loaded. */
-  readonly scan: ScanResult | undefined;
-  /** Of an open one, the payload of its last log digest. */
-  readonly digest: Uint8Array | undefined;
-}
+import { ReplicaScanner } from './replica-scanner.js';
 
 /**
  * Keeps replicas of other members' segments: in buffers that their primaries write with one-sided operations,
@@ -43,7 +20,7 @@ export interface ReplicaReport {
 export class Backup {
   readonly #replicas = new Map<string, Replica>();
   readonly #fenced = new Set<bigint>();
-  readonly #scanner = new Scanner();
+  readonly #scanner: ReplicaScanner;
   readonly #flusher: Flusher;
   #ended: Promise<void> | undefined;
 
@@ -56,6 +33,7 @@ export class Backup {
     replicas: readonly ReplicaRecord[],
   ) {
     this.#flusher = new Flusher(store, pool, logger);
+    this.#scanner = new ReplicaScanner(store);
     for (const record of replicas) {
       const replica = new Replica(record, undefined);
       this.#replicas.set(replica.key, replica);
@@ -156,7 +134,7 @@ export class Backup {
     this.#admit(ref.logId);
     const replica = this.#find(ref);
     if (!replica.isOpen) throw this.#wrongState(replica, 'is not open');
-    const { result } = await this.#scan(replica, certificate);
+    const { result } = await this.#scanner.scan(replica, certificate);
     this.#admit(ref.logId);
     if (result.status !== 'ok') {
       throw new TailwindError(
@@ -208,7 +186,7 @@ export class Backup {
     return Promise.all(
       mine.map(async (replica) => {
         if (!replica.isOpen) return { record: replica.record, scan: undefined, digest: undefined };
-        const { result, digest } = await this.#scan(replica, undefined);
+        const { result, digest } = await this.#scanner.scan(replica, undefined);
         return { record: replica.record, scan: result, digest };
       }),
     );
@@ -217,7 +195,7 @@ export class Backup {
   /** A replica's bytes, scanned. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN; errors of the file system */
   async load(ref: SegmentRef): Promise<ScanAnswer> {
     const replica = this.#find(ref);
-    return this.#scan(replica, replica.certificate);
+    return this.#scanner.scan(replica, replica.certificate);
   }
 
   /**
@@ -258,20 +236,6 @@ export class Backup {
     await Promise.all([this.#flusher.stop(), this.#scanner.close()]);
   }
 
-  #scan(replica: Replica, certificate: Certificate | undefined): Promise<ScanAnswer> {
-    const { record, buffer } = replica;
-    const { lengthBytes, floorBytes, logId, segmentId, incarnation } = record;
-    const source: ScanJob['source'] = buffer
-      ? { shared: sharedCopy(buffer.view(0, record.segmentBytes)) }
-      : { path: this.store.pathOf(record), lengthBytes };
-    return this.#scanner.scan({
-      source,
-      identity: { logId, segmentId, incarnation },
-      certificate,
-      floorBytes,
-    });
-  }
-
   async #free(replica: Replica): Promise<void> {
     replica.freed = true;
     this.#replicas.delete(replica.key);
@@ -306,11 +270,4 @@ export class Backup {
   #wrongState({ key }: Replica, how: string): TailwindError {
     return new TailwindError('ERR_RDMC_REPLICA_STATE', `Replica ${key} ${how}`);
   }
-}
-
-/** Buffers belong to peers and to the pool; threads scan a copy. */
-function sharedCopy(bytes: Uint8Array): SharedArrayBuffer {
-  const shared = new SharedArrayBuffer(bytes.length);
-  new Uint8Array(shared).set(bytes);
-  return shared;
 }

@@ -1,29 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BACKUP_RETRY_MS } from '../constants.js';
-import { Deferred } from '../deferred.js';
-import { codeOf, messageOf, TailwindError } from '../errors.js';
-import type { SegmentIdentity } from '../format/layout.js';
+import { codeOf, messageOf } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
-import type { TargetSetup } from '../records.js';
-import type { BackupConnection, OpenRequest } from '../rpc/backup-client.js';
+import { copyClosed } from './closed-copy.js';
 import type { GrantPurpose, LogEnvironment } from './log-environment.js';
-
-/** One replica of a segment, as its primary sees it. */
-interface Replica {
-  readonly connection: BackupConnection;
-  readonly setup: TargetSetup;
-  readonly caughtUp: Deferred<void>;
-  state: 'open' | 'closed' | 'lost';
-}
-
-/** What the replicas need to know of their segment. */
-export interface ReplicatedSegment {
-  readonly identity: SegmentIdentity;
-  /** The segment's memory here. */
-  readonly memory: { readonly address: number; readonly lkey: number };
-  /** What was handed to the worker so far. */
-  readonly posted: Certificate;
-}
+import { type Replica, ReplicaGrants, throwIfFenced } from './replica-grants.js';
+import type { ReplicatedSegment } from './replicated-segment.js';
 
 /**
  * The r replicas of one segment: opens them, closes them, and replaces those that are lost (rules of RAMCloud's
@@ -31,6 +13,7 @@ export interface ReplicatedSegment {
  */
 export class ReplicaSet {
   readonly #channel: number;
+  readonly #grants: ReplicaGrants;
   #replicas: Replica[] = [];
   #epoch = 1;
   /** Replacements run one after the other; appends are acknowledged again when none is left. */
@@ -47,6 +30,7 @@ export class ReplicaSet {
     private readonly onAcknowledged: (sequence: number) => void,
   ) {
     this.#channel = environment.link.number();
+    this.#grants = new ReplicaGrants(environment);
   }
 
   get channel(): number {
@@ -248,73 +232,21 @@ export class ReplicaSet {
   }
 
   async #copyClosed(index: number, certificate: Certificate): Promise<boolean> {
-    const { link, connections } = this.environment;
-    const { identity } = this.segment;
     const replacement = await this.#grant('restore');
-    const channel = link.number();
     try {
-      await this.#copy(channel, replacement, certificate);
-      await replacement.connection.commit(identity, this.#epoch, certificate);
-      await replacement.connection.close(identity, certificate);
-      replacement.state = 'closed';
+      await copyClosed(this.environment.link, this.segment, this.#epoch, replacement, certificate);
       this.#replicas[index] = replacement;
       return true;
     } catch (error) {
       this.#throwIfFenced(error);
-      connections.suspect(replacement.connection);
+      this.environment.connections.suspect(replacement.connection);
       return false;
-    } finally {
-      await link.endChannel(channel);
     }
   }
 
-  async #copy(channel: number, { setup }: Replica, { lengthBytes }: Certificate): Promise<void> {
-    const { link } = this.environment;
-    if (lengthBytes === 0) return;
-    const copied = new Deferred<void>();
-    await link.openChannel(
-      { channel, ...this.segment.memory, targets: [setup] },
-      {
-        acknowledged: () => copied.resolve(),
-        lost: (_, reason) => copied.reject(new Error(reason)),
-        caughtUp: () => {},
-      },
-    );
-    link.append(channel, 1, 0, lengthBytes);
-    await copied.promise;
-  }
-
-  /** A buffer at some backup that has no replica of this segment yet; tries until there is one. */
-  async #grant(purpose: GrantPurpose): Promise<Replica> {
-    const { connections, options, ended } = this.environment;
-    for (;;) {
-      const tried = new Set(this.members);
-      const reasons: string[] = [];
-      for (let member = connections.pick(tried); member !== undefined; member = connections.pick(tried)) {
-        ended.throwIfAborted();
-        tried.add(member);
-        try {
-          const replica = await this.#openAt(member, purpose === 'open');
-          this.environment.refuse(purpose, undefined);
-          return replica;
-        } catch (error) {
-          this.#throwIfFenced(error);
-          reasons.push(`member ${member}: ${messageOf(error)}`);
-        }
-      }
-      this.environment.refuse(purpose, tooFew(options.replicas, options.backups.length, reasons));
-      await delay(BACKUP_RETRY_MS, undefined, { signal: ended });
-    }
-  }
-
-  async #openAt(member: number, committed: boolean): Promise<Replica> {
-    const { connections, options, link } = this.environment;
-    const connection = await connections.to(member);
-    const { segmentBytes } = options;
-    const request = { ...this.segment.identity, epoch: this.#epoch, segmentBytes, committed };
-    const { address, rkey, key } = await openAgain(connection, request);
-    const setup = { target: link.number(), pair: connection.pair, address, rkey, key };
-    return { connection, setup, caughtUp: new Deferred(), state: 'open' };
+  #grant(purpose: GrantPurpose): Promise<Replica> {
+    const request = { ...this.segment.identity, epoch: this.#epoch, committed: purpose === 'open' };
+    return this.#grants.grant(purpose, request, () => this.members);
   }
 
   #failed(replica: Replica, error: unknown): void {
@@ -323,10 +255,7 @@ export class ReplicaSet {
   }
 
   #throwIfFenced(error: unknown): void {
-    this.environment.ended.throwIfAborted();
-    if (codeOf(error) !== 'ERR_RDMC_LOG_FENCED') return;
-    this.#end(error);
-    throw error;
+    throwIfFenced(this.environment, error);
   }
 
   #end(error: unknown): void {
@@ -336,26 +265,4 @@ export class ReplicaSet {
   #find(target: number): Replica | undefined {
     return this.#replicas.find(({ setup }) => setup.target === target);
   }
-}
-
-/** A replica that is there already is one that this log gave up: it makes room for its successor. */
-async function openAgain(
-  connection: BackupConnection,
-  request: OpenRequest,
-): ReturnType<BackupConnection['open']> {
-  try {
-    return await connection.open(request);
-  } catch (error) {
-    if (codeOf(error) !== 'ERR_RDMC_REPLICA_EXISTS') throw error;
-    await connection.free(request);
-    return connection.open(request);
-  }
-}
-
-function tooFew(replicas: number, backups: number, reasons: readonly string[]): TailwindError {
-  const why = reasons.length > 0 ? reasons.join('; ') : 'no other one is there';
-  return new TailwindError(
-    'ERR_RDMC_TOO_FEW_BACKUPS',
-    `${replicas} backups are needed, of ${backups}, and there are fewer: ${why}`,
-  );
 }

@@ -6,7 +6,8 @@ import type { Certificate } from '../format/scan.js';
 import { SegmentWriter } from '../format/segment-writer.js';
 import { Fifo } from '../worker/fifo.js';
 import type { LogEnvironment } from './log-environment.js';
-import { ReplicaSet, type ReplicatedSegment } from './replica-set.js';
+import { ReplicaSet } from './replica-set.js';
+import type { ReplicatedSegment } from './replicated-segment.js';
 import type { Ticket } from './ticket.js';
 
 interface Group {

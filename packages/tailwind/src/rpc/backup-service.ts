@@ -1,7 +1,8 @@
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 import type { MemoryRegion, QueuePairAddress } from '@rdmc/verbs';
-import type { Backup, ReplicaReport } from '../backup/backup.js';
+import type { Backup } from '../backup/backup.js';
+import type { ReplicaReport } from '../backup/backup-types.js';
 import { DEFAULT_RETRY_TIMEOUT_MS } from '../constants.js';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import { segmentKey } from '../segment-key.js';
