@@ -6,6 +6,7 @@ const may = {
   'packages/verbs-compliance': ['packages/verbs'],
   'packages/dataplane': ['packages/verbs'],
   'packages/group': ['packages/schedule', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
+  'packages/tailwind': ['packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'packages/cast': ['packages/schedule', 'packages/verbs', 'packages/mesh', 'packages/group'],
   'packages/hipower': ['packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'tools/netlab': [],

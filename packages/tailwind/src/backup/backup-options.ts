@@ -1,0 +1,54 @@
+import type { ProtectionDomain } from '@rdmc/verbs';
+import {
+  DEFAULT_BUFFERS,
+  DEFAULT_SEGMENT_BYTES,
+  MAX_BUFFERS,
+  MAX_SEGMENT_BYTES,
+  MIN_SEGMENT_BYTES,
+} from '../constants.js';
+import { invalidOption } from '../errors.js';
+import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+
+export interface BackupOptions {
+  /** Where buffers come from; primaries' queue pairs must be of the same one. */
+  readonly protectionDomain: ProtectionDomain;
+  /** For replicas' files; made where it does not exist. One backup per directory. */
+  readonly directory: string;
+  /** A UUID. Files of another cluster are refused. */
+  readonly clusterId: string;
+  /** Size of a buffer, the largest segment that primaries can have (default 8 MiB; 4 KiB to 1 GiB). */
+  readonly segmentBytes?: number;
+  /**
+   * Buffers that may be open or unflushed at once (default 16, at most 4096). What they hold must be written in
+   * case of a power failure, so: at most disk bandwidth × hold-up time / segmentBytes.
+   */
+  readonly buffers?: number;
+  readonly logger?: Logger;
+}
+
+const KNOWN = ['protectionDomain', 'directory', 'clusterId', 'segmentBytes', 'buffers', 'logger'];
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export type CheckedBackupOptions = Required<Omit<BackupOptions, 'logger'>> & { logger: Logger | undefined };
+
+/** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
+export function checkBackupOptions(options: BackupOptions): CheckedBackupOptions {
+  const where = 'Backup.open';
+  onlyKnownOptions(where, options, KNOWN);
+  const { protectionDomain, directory, clusterId, logger } = options;
+  if (typeof protectionDomain?.allocate !== 'function')
+    throw invalidOption(`${where}: needs a protectionDomain`);
+  if (typeof directory !== 'string' || directory === '') throw invalidOption(`${where}: needs a directory`);
+  if (typeof clusterId !== 'string' || !UUID.test(clusterId)) {
+    throw invalidOption(`${where}: clusterId must be a UUID in lower case, not ${String(clusterId)}`);
+  }
+  const { segmentBytes = DEFAULT_SEGMENT_BYTES, buffers = DEFAULT_BUFFERS } = options;
+  return {
+    protectionDomain,
+    directory,
+    clusterId,
+    segmentBytes: integerOption(where, 'segmentBytes', segmentBytes, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES),
+    buffers: integerOption(where, 'buffers', buffers, 1, MAX_BUFFERS),
+    logger,
+  };
+}

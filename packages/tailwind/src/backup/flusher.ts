@@ -1,0 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { FLUSH_RETRY_MS } from '../constants.js';
+import { messageOf } from '../errors.js';
+import type { Logger } from '../options.js';
+import type { ReplicaStore } from '../storage/replica-store.js';
+import type { BufferPool } from './buffer-pool.js';
+import type { Replica } from './replica.js';
+
+/**
+ * Writes closed replicas to files, one after the other, and gives their buffers back. A disk that refuses is
+ * tried again: until then the replica keeps its buffer, which counts against the pool's limit.
+ */
+export class Flusher {
+  #tail: Promise<void> = Promise.resolve();
+  readonly #stop = new AbortController();
+
+  constructor(
+    private readonly store: ReplicaStore,
+    private readonly pool: BufferPool,
+    private readonly logger: Logger | undefined,
+  ) {}
+
+  flush(replica: Replica): void {
+    this.#then(() => this.#flush(replica));
+  }
+
+  /** Removes a replica's file and buffer, after whatever is being written now. */
+  free(replica: Replica): Promise<void> {
+    return this.#then(async () => {
+      await this.#giveBack(replica);
+      await this.store.remove(replica.record);
+    });
+  }
+
+  /** Writes nothing more; resolves when the write under way has ended. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#tail;
+  }
+
+  #then(action: () => Promise<void>): Promise<void> {
+    const done = this.#tail.then(action);
+    this.#tail = done.catch(() => {});
+    return done;
+  }
+
+  async #flush(replica: Replica): Promise<void> {
+    const { buffer } = replica;
+    if (!buffer || replica.freed || this.#stop.signal.aborted) return;
+    try {
+      await this.store.write(replica.record, buffer.view());
+    } catch (error) {
+      this.logger?.warn?.(
+        { replica: replica.key, reason: messageOf(error) },
+        'a flush failed and will be retried',
+      );
+      void this.#retry(replica);
+      return;
+    }
+    await this.#giveBack(replica);
+    replica.flushed.resolve();
+  }
+
+  async #retry(replica: Replica): Promise<void> {
+    const stopped = await delay(FLUSH_RETRY_MS, false, { signal: this.#stop.signal }).catch(() => true);
+    if (!stopped) this.flush(replica);
+  }
+
+  async #giveBack(replica: Replica): Promise<void> {
+    const { buffer } = replica;
+    replica.buffer = undefined;
+    if (buffer) await this.pool.giveBack(buffer);
+  }
+}

@@ -1,0 +1,41 @@
+import type { MemoryRegion } from '@rdmc/verbs';
+import { Deferred } from '../deferred.js';
+import type { Certificate } from '../format/scan.js';
+import { segmentKey } from '../segment-key.js';
+import type { ReplicaRecord } from '../storage/replica-header.js';
+
+/**
+ * One replica of one segment at a backup:
+ *
+ * ```
+ * open ── close{length, checksum} ──▶ closed, remote access revoked ── flushed ──▶ closed, in a file, no buffer
+ *   └──────── dump ──▶ open, in a file, no buffer                                     (and freed, from any of them)
+ * ```
+ */
+export class Replica {
+  readonly key: string;
+  readonly flushed = new Deferred<void>();
+  freed = false;
+
+  constructor(
+    public record: ReplicaRecord,
+    /** The primary writes into it, while the replica is open; undefined once its bytes are in a file only. */
+    public buffer: MemoryRegion | undefined,
+  ) {
+    this.key = segmentKey(record);
+    if (!buffer && record.state === 'closed') this.flushed.resolve();
+  }
+
+  get isOpen(): boolean {
+    return this.record.state === 'open';
+  }
+
+  get certificate(): Certificate | undefined {
+    const { lengthBytes, checksum } = this.record;
+    return this.isOpen ? undefined : { lengthBytes, checksum };
+  }
+
+  update(changes: Partial<ReplicaRecord>): void {
+    this.record = { ...this.record, ...changes };
+  }
+}

@@ -1,0 +1,53 @@
+/** The numbers of this package that are not part of the log format. Bytes and milliseconds, as the names say. */
+
+export const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
+export const MIN_SEGMENT_BYTES = 4096;
+export const MAX_SEGMENT_BYTES = 1024 * 1024 * 1024;
+
+/** Buffers of a backup that may be open or unflushed at once. */
+export const DEFAULT_BUFFERS = 16;
+export const MAX_BUFFERS = 4096;
+
+/** How long a flush that failed waits before it is tried again. */
+export const FLUSH_RETRY_MS = 500;
+
+/** Threads that scan segments. */
+export const MAX_SCAN_THREADS = 4;
+export const SCAN_THREAD_IDLE_MS = 5_000;
+
+/** Requests on one queue pair at once. */
+export const MAX_OUTSTANDING = 256;
+/** How long a backup's device may be silent before its replicas count as lost. */
+export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
+
+/** The RPC scheme: data bytes of one message, and messages to one backup that may be unanswered. */
+export const RPC_DATA_BYTES = 64 * 1024;
+export const RPC_WINDOW = 32;
+
+export const DEFAULT_REPLICAS = 3;
+export const MAX_REPLICAS = 16;
+/** Appends of one log on their way at once; what comes meanwhile goes into one group. */
+export const DEFAULT_WINDOW = 4;
+export const DEFAULT_MAX_SEGMENTS = 128;
+/** Bytes of appends that may wait for a segment. */
+export const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+/** The largest entry is this part of a segment. */
+export const ENTRIES_PER_SEGMENT = 4;
+/** Room at the beginning of a segment for its header, its digest and their checksum. */
+export const OPENING_OVERHEAD_BYTES = 12 + 24 + 12 + 16;
+
+/** How long a log waits before it asks backups again that had no buffer, or were too few. */
+export const BACKUP_RETRY_MS = 50;
+/** A backup that failed a request is asked again after others, for this long. */
+export const SUSPECT_MS = 5_000;
+
+export const DEFAULT_LEASE_MS = 2_000;
+export const DEFAULT_LEASE_MARGIN_MS = 200;
+export const MAX_LEASE_MS = 600_000;
+/** How often a recovery that waits for a lease's end looks at the clock, which timers do not follow while suspended. */
+export const LEASE_POLL_MS = 20;
+/** A lease is renewed this many times before it would run out. */
+export const LEASE_RENEWALS = 4;
+
+/** Segments that a recovery has under way at once. */
+export const RECOVERY_PARALLELISM = 4;

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Mesh } from '@rdmc/mesh';
+import { bootClock, type Clock } from '../clock.js';
+import { DEFAULT_LEASE_MARGIN_MS, DEFAULT_LEASE_MS, LEASE_POLL_MS, MAX_LEASE_MS } from '../constants.js';
+import { codeOf, messageOf, TailwindError } from '../errors.js';
+import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+import { encodeLogRecord, type LogRecord } from './log-record.js';
+import { LogRegistry, requireLive } from './log-registry.js';
+import { COORDINATOR_TOPIC, type CoordinatorRequest, coordinatorRequest } from './messages.js';
+import type { StateStore } from './state-store.js';
+
+export interface CoordinatorOptions {
+  readonly mesh: Mesh;
+  /** Closed with the coordinator. */
+  readonly store: StateStore;
+  /** How long a primary may serve reads without asking again (default 2000 ms). The same at all times of a cluster. */
+  readonly leaseMs?: number;
+  /** How much longer recovery waits, for clocks that do not run alike (default 200 ms). */
+  readonly leaseMarginMs?: number;
+  /** Default: time since boot, suspended time included. */
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+const KNOWN = ['mesh', 'store', 'leaseMs', 'leaseMarginMs', 'clock', 'logger'];
+
+/**
+ * Decides who owns which log: creates them, declares them dead, and from then on refuses their primaries both the
+ * replacement of backups and leases. Declares the logs of members dead that the mesh has lost. Does nothing while
+ * logs are written.
+ */
+export class Coordinator {
+  readonly #registry: LogRegistry;
+  /** When the last lease given on a log runs out. */
+  readonly #leases = new Map<bigint, number>();
+  readonly #ended = new AbortController();
+  readonly #unsubscribe: (() => void)[];
+  readonly #startedAt: number;
+
+  private constructor(
+    readonly clusterId: string,
+    registry: LogRegistry,
+    private readonly options: CoordinatorOptions,
+    private readonly leaseMs: number,
+    private readonly marginMs: number,
+    private readonly clock: Clock,
+  ) {
+    this.#registry = registry;
+    this.#startedAt = clock();
+    const { mesh } = options;
+    this.#unsubscribe = [
+      mesh.onRequest(COORDINATOR_TOPIC, (from, body) => this.#answer(from, body)),
+      mesh.onFailure(({ member }) => void this.#memberLost(member)),
+      mesh.onLeave((member) => void this.#memberLost(member)),
+    ];
+  }
+
+  /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION; errors of the store */
+  static async start(options: CoordinatorOptions): Promise<Coordinator> {
+    const where = 'Coordinator.start';
+    onlyKnownOptions(where, options, KNOWN);
+    const {
+      leaseMs = DEFAULT_LEASE_MS,
+      leaseMarginMs = DEFAULT_LEASE_MARGIN_MS,
+      clock = bootClock,
+    } = options;
+    integerOption(where, 'leaseMs', leaseMs, 1, MAX_LEASE_MS);
+    integerOption(where, 'leaseMarginMs', leaseMarginMs, 0, MAX_LEASE_MS);
+    const registry = new LogRegistry(options.store);
+    return new Coordinator(await registry.clusterId(), registry, options, leaseMs, leaseMarginMs, clock);
+  }
+
+  /** All logs there ever were. */
+  logs(): Promise<LogRecord[]> {
+    return this.#registry.logs();
+  }
+
+  async close(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#ended.abort();
+    await this.options.store.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #answer(from: number, body: unknown): Promise<unknown> {
+    const { success, data, error } = coordinatorRequest.safeParse(body);
+    if (!success) {
+      throw new TailwindError(
+        'ERR_RDMC_PROTOCOL',
+        `Member ${from} asks what no coordinator understands: ${error.message}`,
+      );
+    }
+    switch (data.op) {
+      case 'cluster':
+        return { clusterId: this.clusterId };
+      case 'logs':
+        return (await this.#registry.logs()).map(plain);
+      case 'lease':
+        return this.#lease(from, data.logId);
+      case 'begin-recovery':
+        return plain(await this.#beginRecovery(from, data.logId));
+      default:
+        return plain(await this.#change(from, data));
+    }
+  }
+
+  #change(
+    from: number,
+    request: Extract<CoordinatorRequest, { op: 'create-log' | 'raise' | 'finish-recovery' }>,
+  ): Promise<LogRecord> {
+    const registry = this.#registry;
+    if (request.op === 'create-log') return registry.createLog(from);
+    if (request.op === 'raise') return registry.raiseMinimum(request.logId, from, request);
+    return registry.finishRecovery(request.logId, from, request.successors);
+  }
+
+  async #lease(from: number, logId: bigint) {
+    const expiresAt = this.clock() + this.leaseMs;
+    // Noted before the state is read: a recovery that begins meanwhile waits for this lease, given or not.
+    this.#leases.set(logId, Math.max(expiresAt, this.#leases.get(logId) ?? 0));
+    requireLive(await this.#registry.log(logId), from);
+    return { leaseMs: this.leaseMs };
+  }
+
+  async #beginRecovery(from: number, logId: bigint): Promise<LogRecord> {
+    const { peers, id } = this.options.mesh;
+    const isGone = (member: number): boolean => member !== id && peers.get(member)?.state !== 'connected';
+    const log = await this.#registry.beginRecovery(logId, from, isGone);
+    // An earlier run of this coordinator may have given a lease just before this one began.
+    const lastLease = Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.leaseMs);
+    while (this.clock() < lastLease + this.marginMs) {
+      await delay(LEASE_POLL_MS, undefined, { signal: this.#ended.signal });
+    }
+    return log;
+  }
+
+  async #memberLost(member: number): Promise<void> {
+    try {
+      const mine = (await this.#registry.logs()).filter(
+        ({ owner, state }) => owner === member && state === 'live',
+      );
+      for (const { logId } of mine) await this.#registry.declareDead(logId);
+    } catch (error) {
+      // Whoever recovers it declares it dead as well.
+      const reason = messageOf(error);
+      this.options.logger?.warn?.({ member, code: codeOf(error), reason }, 'logs were not declared dead');
+    }
+  }
+}
+
+function plain(record: LogRecord): unknown {
+  return JSON.parse(encodeLogRecord(record));
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../clock.js';
+import { LEASE_RENEWALS } from '../constants.js';
+import { codeOf, TailwindError } from '../errors.js';
+
+/**
+ * The right to serve reads for a while. Reads touch no backup, so a primary that was fenced would not notice; it
+ * serves only while it holds this. Look at `valid` after the value was read and before it is answered.
+ */
+export class Lease {
+  #expiresAt = Number.NEGATIVE_INFINITY;
+  #grantedAt = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** @param ask resolves with the milliseconds of a new lease, or rejects with why there is none */
+  constructor(
+    private readonly ask: () => Promise<number>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** A clock that goes backwards (a machine restored from an image) ends a lease as well. */
+  get valid(): boolean {
+    const now = this.clock();
+    return !this.#closed && now >= this.#grantedAt && now < this.#expiresAt;
+  }
+
+  /** @throws TailwindError ERR_RDMC_LEASE_EXPIRED */
+  assertValid(): void {
+    if (this.valid) return;
+    throw new TailwindError(
+      'ERR_RDMC_LEASE_EXPIRED',
+      'This member has no lease on its log now: another one may own it already, so reads are refused',
+    );
+  }
+
+  /** Counts from the moment of asking, so it never outlasts what the coordinator noted. @throws what `ask` does */
+  async renew(): Promise<void> {
+    const askedAt = this.clock();
+    let leaseMs: number | undefined;
+    try {
+      leaseMs = await this.ask();
+      this.#grantedAt = askedAt;
+      this.#expiresAt = askedAt + leaseMs;
+    } finally {
+      this.#schedule(leaseMs ?? 1000);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(leaseMs: number): void {
+    clearTimeout(this.#timer);
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.renew().catch((error: unknown) => {
+        if (codeOf(error) === 'ERR_RDMC_LOG_FENCED') this.close();
+      });
+    }, leaseMs / LEASE_RENEWALS).unref();
+  }
+}

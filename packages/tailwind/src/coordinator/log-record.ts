@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { u32, u64 } from '../rpc/messages.js';
+
+/** What the coordinator knows of a log. */
+export const logRecord = z.object({
+  logId: u64,
+  incarnation: u32,
+  /** The member whose log it is. */
+  owner: z.number().int(),
+  /** live ─▶ recovering: declared dead, for good ─▶ recovered: others own what was in it. */
+  state: z.enum(['live', 'recovering', 'recovered']),
+  /** The member that recovers it, or did. */
+  recoverer: z.number().int().nullable(),
+  minimum: z.object({ segmentId: u64, epoch: u32 }),
+  /** The logs that hold what was in this one, once it is recovered. */
+  successors: z.array(u64),
+});
+export type LogRecord = z.output<typeof logRecord>;
+
+export function encodeLogRecord(record: LogRecord): string {
+  return JSON.stringify(record, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+export function decodeLogRecord(text: string): LogRecord {
+  return logRecord.parse(JSON.parse(text));
+}

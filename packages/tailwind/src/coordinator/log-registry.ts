@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { codeOf, TailwindError } from '../errors.js';
+import type { Minimum } from '../log/authority.js';
+import { decodeLogRecord, encodeLogRecord, type LogRecord } from './log-record.js';
+import type { StateStore } from './state-store.js';
+
+const CLUSTER_KEY = 'cluster';
+const LAST_LOG_KEY = 'last-log';
+const LOG_PREFIX = 'log/';
+
+/** The coordinator's rules over its state: every change is read, checked and put back, again when somebody else was first. */
+export class LogRegistry {
+  constructor(private readonly store: StateStore) {}
+
+  /** The cluster's UUID; made once. */
+  async clusterId(): Promise<string> {
+    return this.#change(CLUSTER_KEY, (before) => before ?? randomUUID());
+  }
+
+  /** A log with an id that no log had before. */
+  async createLog(owner: number): Promise<LogRecord> {
+    const logId = BigInt(await this.#change(LAST_LOG_KEY, (before) => String(BigInt(before ?? '0') + 1n)));
+    const record: LogRecord = {
+      logId,
+      incarnation: Number(logId & 0xffff_ffffn),
+      owner,
+      state: 'live',
+      recoverer: null,
+      minimum: { segmentId: 0n, epoch: 0 },
+      successors: [],
+    };
+    await this.store.put(keyOf(logId), encodeLogRecord(record), 0);
+    return record;
+  }
+
+  async logs(): Promise<LogRecord[]> {
+    return [...(await this.store.list(LOG_PREFIX)).values()].map(({ value }) => decodeLogRecord(value));
+  }
+
+  /** @throws TailwindError ERR_RDMC_LOG_UNKNOWN */
+  async log(logId: bigint): Promise<LogRecord> {
+    const stored = await this.store.get(keyOf(logId));
+    if (!stored) throw unknown(logId);
+    return decodeLogRecord(stored.value);
+  }
+
+  /** Only upwards; a lower one is done already. @throws TailwindError ERR_RDMC_LOG_FENCED, ERR_RDMC_NOT_OWNER */
+  raiseMinimum(logId: bigint, from: number, minimum: Minimum): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => {
+      requireLive(log, from);
+      return isBelow(log.minimum, minimum) ? { ...log, minimum } : log;
+    });
+  }
+
+  /** Declares a log dead. Nothing takes that back. */
+  declareDead(logId: bigint): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => (log.state === 'live' ? { ...log, state: 'recovering' } : log));
+  }
+
+  /**
+   * Declares a log dead and gives its recovery to a member. `isGone` tells whether the one that had it cannot go on.
+   * @throws TailwindError ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE
+   */
+  beginRecovery(logId: bigint, recoverer: number, isGone: (member: number) => boolean): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => {
+      if (log.state === 'recovered') {
+        throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} has been recovered already`);
+      }
+      const other = log.recoverer;
+      if (other !== null && other !== recoverer && !isGone(other)) {
+        throw new TailwindError('ERR_RDMC_RECOVERY_RUNNING', `Member ${other} is recovering log ${logId}`);
+      }
+      return { ...log, state: 'recovering', recoverer };
+    });
+  }
+
+  /** @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE */
+  finishRecovery(logId: bigint, from: number, successors: readonly bigint[]): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => {
+      if (log.recoverer !== from) {
+        throw new TailwindError(
+          'ERR_RDMC_NOT_OWNER',
+          `Member ${from} is not the one that recovers log ${logId}`,
+        );
+      }
+      if (log.state === 'live')
+        throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} is not being recovered`);
+      return { ...log, state: 'recovered', successors: [...successors] };
+    });
+  }
+
+  async #changeLog(logId: bigint, change: (log: LogRecord) => LogRecord): Promise<LogRecord> {
+    const text = await this.#change(keyOf(logId), (before) => {
+      if (before === undefined) throw unknown(logId);
+      const log = decodeLogRecord(before);
+      const changed = change(log);
+      return changed === log ? before : encodeLogRecord(changed);
+    });
+    return decodeLogRecord(text);
+  }
+
+  async #change(key: string, change: (before: string | undefined) => string): Promise<string> {
+    for (;;) {
+      const before = await this.store.get(key);
+      const value = change(before?.value);
+      if (value === before?.value) return value;
+      try {
+        await this.store.put(key, value, before?.revision ?? 0);
+        return value;
+      } catch (error) {
+        if (codeOf(error) !== 'ERR_RDMC_STATE_CONFLICT') throw error;
+      }
+    }
+  }
+}
+
+/** @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_FENCED */
+export function requireLive({ logId, owner, state }: LogRecord, from: number): void {
+  if (owner !== from)
+    throw new TailwindError('ERR_RDMC_NOT_OWNER', `Log ${logId} belongs to member ${owner}`);
+  if (state === 'live') return;
+  throw new TailwindError(
+    'ERR_RDMC_LOG_FENCED',
+    `Log ${logId} was declared dead: its primary may write no more, and must stop serving`,
+  );
+}
+
+function isBelow(before: Minimum, minimum: Minimum): boolean {
+  if (before.segmentId !== minimum.segmentId) return before.segmentId < minimum.segmentId;
+  return before.epoch < minimum.epoch;
+}
+
+function keyOf(logId: bigint): string {
+  return `${LOG_PREFIX}${logId}`;
+}
+
+function unknown(logId: bigint): TailwindError {
+  return new TailwindError('ERR_RDMC_LOG_UNKNOWN', `The coordinator knows no log ${logId}`);
+}

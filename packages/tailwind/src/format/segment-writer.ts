@@ -1,0 +1,107 @@
+import { TailwindError } from '../errors.js';
+import { crc32 } from './crc32.js';
+import { seedCrc } from './identity.js';
+import {
+  CHECKSUM_ENTRY_BYTES,
+  CHECKSUM_PAYLOAD_BYTES,
+  EntryType,
+  type EntryTypeNumber,
+  HEADER_BYTES,
+  type SegmentIdentity,
+  writeU32,
+} from './layout.js';
+
+/** A range of a segment that was sealed by a checksum: what one write sends. */
+export interface SealedGroup {
+  readonly offset: number;
+  readonly lengthBytes: number;
+}
+
+/**
+ * Writes entries into a segment's memory and seals them into groups. The memory must be zero from the
+ * beginning; bytes behind `sealedBytes` may change until the next `seal`, those before it never do.
+ */
+export class SegmentWriter {
+  #position = 0;
+  #sealed = 0;
+  #crc: number;
+  #checksum = 0;
+
+  /** @throws TailwindError ERR_RDMC_INVALID_OPTION */
+  constructor(
+    private readonly bytes: Uint8Array,
+    identity: SegmentIdentity,
+  ) {
+    this.#crc = seedCrc(identity);
+  }
+
+  /** Where the sealed groups end. */
+  get sealedBytes(): number {
+    return this.#sealed;
+  }
+
+  /** The value of the last checksum; 0 before the first. */
+  get checksum(): number {
+    return this.#checksum;
+  }
+
+  /** Whether entries wait for a checksum. */
+  get hasUnsealed(): boolean {
+    return this.#position > this.#sealed;
+  }
+
+  /** Whether so many entries with so many payload bytes in all still fit, with the checksum that closes them. */
+  fits(payloadBytes: number, entries = 1): boolean {
+    const room = this.bytes.length - this.#position - CHECKSUM_ENTRY_BYTES - entries * HEADER_BYTES;
+    return payloadBytes <= room;
+  }
+
+  /**
+   * Adds an entry whose payload is the parts one after the other; returns where its header lies.
+   * @throws TailwindError ERR_RDMC_SEGMENT_FULL; then nothing is written
+   */
+  append(type: Exclude<EntryTypeNumber, typeof EntryType.CHECKSUM>, ...parts: readonly Uint8Array[]): number {
+    let lengthBytes = 0;
+    for (const part of parts) lengthBytes += part.length;
+    if (!this.fits(lengthBytes)) {
+      throw new TailwindError(
+        'ERR_RDMC_SEGMENT_FULL',
+        `An entry of ${lengthBytes} bytes does not fit at ${this.#position} of ${this.bytes.length}`,
+      );
+    }
+    const offset = this.#position;
+    let end = offset + HEADER_BYTES;
+    for (const part of parts) {
+      this.bytes.set(part, end);
+      end += part.length;
+    }
+    this.#header(offset, type, lengthBytes, crc32(this.bytes, offset + HEADER_BYTES, end, 0));
+    this.#position = end;
+    return offset;
+  }
+
+  /** Closes the entries added since the last seal with a checksum. Undefined when there are none. */
+  seal(): SealedGroup | undefined {
+    if (!this.hasUnsealed) return undefined;
+    const offset = this.#sealed;
+    this.#header(this.#position, EntryType.CHECKSUM, CHECKSUM_PAYLOAD_BYTES, 0);
+    this.#checksum = checksumValue(this.#crc);
+    writeU32(this.bytes, this.#position + HEADER_BYTES, this.#checksum);
+    this.#position += CHECKSUM_ENTRY_BYTES;
+    this.#sealed = this.#position;
+    return { offset, lengthBytes: this.#sealed - offset };
+  }
+
+  #header(at: number, type: number, lengthBytes: number, dataCrc: number): void {
+    const { bytes } = this;
+    writeU32(bytes, at, type);
+    writeU32(bytes, at + 4, lengthBytes);
+    writeU32(bytes, at + 8, dataCrc);
+    this.#crc = crc32(bytes, at, at + HEADER_BYTES, this.#crc);
+  }
+}
+
+/** What a checksum entry holds for a running CRC: a value that is never 0 (Tailwind, section 3.3.1). */
+export function checksumValue(runningCrc: number): number {
+  return runningCrc === 0 ? 1 : runningCrc;
+}

@@ -1,0 +1,55 @@
+export { Backup } from './backup/backup.js';
+export type { BackupOptions } from './backup/backup-options.js';
+export type { Grant, OpenReplica, ReplicaReport } from './backup/backup-types.js';
+export { dumpOnSignals } from './backup/dump-on-signal.js';
+export { bootClock, type Clock } from './clock.js';
+export { Coordinator, type CoordinatorOptions } from './coordinator/coordinator.js';
+export { CoordinatorClient } from './coordinator/coordinator-client.js';
+export { FileStore } from './coordinator/file-store.js';
+export { Lease } from './coordinator/lease.js';
+export type { LogRecord } from './coordinator/log-record.js';
+export type { StateStore, StoredValue } from './coordinator/state-store.js';
+export { TailwindError, type TailwindErrorCode } from './errors.js';
+export { EntryType, type EntryTypeNumber, FORMAT_VERSION, type SegmentIdentity } from './format/layout.js';
+export {
+  decodeDigest,
+  decodeObject,
+  decodeSegmentHeader,
+  decodeTombstone,
+  encodeDigest,
+  encodeObject,
+  encodeSegmentHeader,
+  encodeTombstone,
+  type LogObject,
+  type LogTombstone,
+  type SegmentHeader,
+} from './format/payloads.js';
+export {
+  type Certificate,
+  type ScanOptions,
+  type ScanReason,
+  type ScanResult,
+  type SegmentEntry,
+  scanSegment,
+  segmentEntries,
+} from './format/scan.js';
+export { type SealedGroup, SegmentWriter } from './format/segment-writer.js';
+export type { LogAuthority, Minimum } from './log/authority.js';
+export { Log } from './log/log.js';
+export type { LogOptions } from './log/log-options.js';
+export type { Append, AppendLocation, LogEntry } from './log/ticket.js';
+export type { Logger } from './options.js';
+export { startPlane, tailwindProtocol } from './plane.js';
+export type { ReplicationMode } from './records.js';
+export {
+  type BackupInventory,
+  type PlannedSegment,
+  planRecovery,
+  type RecoveryPlan,
+} from './recovery/plan.js';
+export { type RecoveredSegment, Recovery, type RecoveryOptions } from './recovery/recover.js';
+export { BackupService } from './rpc/backup-service.js';
+export type { InventoryEntry } from './rpc/messages.js';
+export type { SegmentRef } from './segment-key.js';
+export { decodeReplicaHeader, type ReplicaRecord } from './storage/replica-header.js';
+export type { DamagedFile } from './storage/replica-store.js';

@@ -1,0 +1,47 @@
+import { Deferred } from '../deferred.js';
+import type { Certificate } from '../format/scan.js';
+import type { WorkerLink } from '../worker-link.js';
+import type { Replica } from './replica-grants.js';
+import type { ReplicatedSegment } from './replicated-segment.js';
+
+/**
+ * Makes a granted buffer a closed replica of a closed segment: all of its bytes in one write, then commit and close.
+ * @throws what the backup answers, or why it was lost
+ */
+export async function copyClosed(
+  link: WorkerLink,
+  { identity, memory }: ReplicatedSegment,
+  epoch: number,
+  replica: Replica,
+  certificate: Certificate,
+): Promise<void> {
+  const channel = link.number();
+  try {
+    if (certificate.lengthBytes > 0) await copy(link, channel, memory, replica, certificate.lengthBytes);
+    await replica.connection.commit(identity, epoch, certificate);
+    await replica.connection.close(identity, certificate);
+    replica.state = 'closed';
+  } finally {
+    await link.endChannel(channel);
+  }
+}
+
+async function copy(
+  link: WorkerLink,
+  channel: number,
+  memory: ReplicatedSegment['memory'],
+  { setup }: Replica,
+  lengthBytes: number,
+): Promise<void> {
+  const copied = new Deferred<void>();
+  await link.openChannel(
+    { channel, ...memory, targets: [setup] },
+    {
+      acknowledged: () => copied.resolve(),
+      lost: (_, reason) => copied.reject(new Error(reason)),
+      caughtUp: () => {},
+    },
+  );
+  link.append(channel, 1, 0, lengthBytes);
+  await copied.promise;
+}

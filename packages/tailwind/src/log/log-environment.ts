@@ -1,0 +1,22 @@
+import type { WorkerLink } from '../worker-link.js';
+import type { Connections } from './connections.js';
+import type { CheckedLogOptions } from './log-options.js';
+
+/**
+ * What a buffer at a backup is for: a new segment, the replacement of a lost replica of an open one (nothing is
+ * acknowledged meanwhile), or that of a closed one.
+ */
+export type GrantPurpose = 'open' | 'replace' | 'restore';
+
+/** What the parts of a log share. */
+export interface LogEnvironment {
+  readonly options: CheckedLogOptions;
+  readonly link: WorkerLink;
+  readonly connections: Connections;
+  /** Aborted when the log ends, with the reason. */
+  readonly ended: AbortSignal;
+  /** Ends the log: it was fenced, or its worker died. */
+  fail(error: Error): void;
+  /** Backups are too few for this purpose, or enough again (undefined). */
+  refuse(purpose: GrantPurpose, reason: Error | undefined): void;
+}

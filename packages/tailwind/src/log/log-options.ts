@@ -1,0 +1,104 @@
+import type { DataPlane } from '@rdmc/dataplane';
+import type { Mesh } from '@rdmc/mesh';
+import {
+  DEFAULT_MAX_QUEUED_BYTES,
+  DEFAULT_MAX_SEGMENTS,
+  DEFAULT_REPLICAS,
+  DEFAULT_RETRY_TIMEOUT_MS,
+  DEFAULT_SEGMENT_BYTES,
+  DEFAULT_WINDOW,
+  MAX_OUTSTANDING,
+  MAX_REPLICAS,
+  MAX_SEGMENT_BYTES,
+  MIN_SEGMENT_BYTES,
+} from '../constants.js';
+import { invalidOption } from '../errors.js';
+import { u32Option, u64Option } from '../format/identity.js';
+import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+import type { ReplicationMode } from '../records.js';
+import type { LogAuthority } from './authority.js';
+
+export interface LogOptions {
+  readonly mesh: Mesh;
+  /** With `tailwindProtocol()`; see `startPlane`. */
+  readonly plane: DataPlane;
+  readonly authority: LogAuthority;
+  /** Used by no other log of the cluster, ever. */
+  readonly logId: bigint;
+  readonly incarnation: number;
+  /** Members to choose backups from (default: all others). */
+  readonly backups?: readonly number[];
+  /** Backups of a segment (default 3; 1 to 16). */
+  readonly replicas?: number;
+  /** Default 8 MiB; 4 KiB to 1 GiB, and at most what the backups' buffers have. */
+  readonly segmentBytes?: number;
+  /** Segments this member keeps in memory (default 128). */
+  readonly maxSegments?: number;
+  /** 'one-sided' (default), or 'rpc': the scheme it is compared with, in which the backups' processors copy. */
+  readonly mode?: ReplicationMode;
+  /** Appends on their way at once (default 4); what comes meanwhile goes out as one. */
+  readonly window?: number;
+  /** Bytes of appends that may wait for room (default 64 MiB). */
+  readonly maxQueuedBytes?: number;
+  /** How long a backup's device may be silent before its replicas are replaced (default 2000 ms). */
+  readonly retryTimeoutMs?: number;
+  /** From 0 up to 1, for the choice of backups (default Math.random). */
+  readonly random?: () => number;
+  readonly logger?: Logger;
+}
+
+export type CheckedLogOptions = Required<Omit<LogOptions, 'logger'>> & {
+  readonly logger: Logger | undefined;
+};
+
+const KNOWN = [
+  'mesh',
+  'plane',
+  'authority',
+  'logId',
+  'incarnation',
+  'backups',
+  'replicas',
+  'segmentBytes',
+  'maxSegments',
+  'mode',
+  'window',
+  'maxQueuedBytes',
+  'retryTimeoutMs',
+  'random',
+  'logger',
+];
+
+/** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
+export function checkLogOptions(options: LogOptions): CheckedLogOptions {
+  const where = 'Log.create';
+  onlyKnownOptions(where, options, KNOWN);
+  const { mesh, mode = 'one-sided' } = options;
+  if (mode !== 'one-sided' && mode !== 'rpc') {
+    throw invalidOption(`${where}: mode must be 'one-sided' or 'rpc', not '${String(mode)}'`);
+  }
+  const backups = options.backups ?? [...mesh.peers.keys()];
+  const stranger = backups.find((id) => !mesh.peers.has(id));
+  if (stranger !== undefined)
+    throw invalidOption(`${where}: backups: ${stranger} is no other member of the mesh`);
+  const number = (name: keyof LogOptions, fallback: number, least: number, most: number): number =>
+    integerOption(where, name, options[name] ?? fallback, least, most);
+  const most = Number.MAX_SAFE_INTEGER;
+  return {
+    mesh,
+    plane: options.plane,
+    authority: options.authority,
+    logId: u64Option('logId', options.logId),
+    incarnation: u32Option('incarnation', options.incarnation),
+    backups,
+    replicas: number('replicas', DEFAULT_REPLICAS, 1, MAX_REPLICAS),
+    segmentBytes: number('segmentBytes', DEFAULT_SEGMENT_BYTES, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES),
+    maxSegments: number('maxSegments', DEFAULT_MAX_SEGMENTS, 2, most),
+    mode,
+    window: number('window', DEFAULT_WINDOW, 1, MAX_OUTSTANDING),
+    maxQueuedBytes: number('maxQueuedBytes', DEFAULT_MAX_QUEUED_BYTES, 0, most),
+    retryTimeoutMs: number('retryTimeoutMs', DEFAULT_RETRY_TIMEOUT_MS, 1, 600_000),
+    random: options.random ?? Math.random,
+    logger: options.logger,
+  };
+}

@@ -1,0 +1,268 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { BACKUP_RETRY_MS } from '../constants.js';
+import { codeOf, messageOf } from '../errors.js';
+import type { Certificate } from '../format/scan.js';
+import { copyClosed } from './closed-copy.js';
+import type { GrantPurpose, LogEnvironment } from './log-environment.js';
+import { type Replica, ReplicaGrants, throwIfFenced } from './replica-grants.js';
+import type { ReplicatedSegment } from './replicated-segment.js';
+
+/**
+ * The r replicas of one segment: opens them, closes them, and replaces those that are lost (rules of RAMCloud's
+ * replica manager, with epochs; see the README's failure table).
+ */
+export class ReplicaSet {
+  readonly #channel: number;
+  readonly #grants: ReplicaGrants;
+  #replicas: Replica[] = [];
+  #epoch = 1;
+  /** Replacements run one after the other; appends are acknowledged again when none is left. */
+  #replacing: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #isOpen = false;
+  /** The coordinator may learn of this segment's epochs: its predecessor is closed. */
+  #isHead = false;
+  #owesMinimum = false;
+
+  constructor(
+    private readonly environment: LogEnvironment,
+    private readonly segment: ReplicatedSegment,
+    private readonly onAcknowledged: (sequence: number) => void,
+  ) {
+    this.#channel = environment.link.number();
+    this.#grants = new ReplicaGrants(environment);
+  }
+
+  get channel(): number {
+    return this.#channel;
+  }
+
+  /** Ids of the backups that have, or are about to have, a replica. */
+  get members(): number[] {
+    return this.#replicas.filter(({ state }) => state !== 'lost').map(({ connection }) => connection.member);
+  }
+
+  /** Grants r buffers; appends may be posted when it resolves. Waits while backups are too few. */
+  async open(): Promise<void> {
+    const { options, link } = this.environment;
+    while (this.#replicas.length < options.replicas) {
+      const replica = await this.#grant('open');
+      this.#replicas.push(replica);
+    }
+    this.#isOpen = true;
+    await link.openChannel(
+      {
+        channel: this.#channel,
+        ...this.segment.memory,
+        targets: this.#replicas.map(({ setup }) => setup),
+      },
+      {
+        acknowledged: this.onAcknowledged,
+        lost: (target, reason) => this.#lost(target, reason),
+        caughtUp: (target) => this.#find(target)?.caughtUp.resolve(),
+      },
+    );
+  }
+
+  /**
+   * The predecessor is durably closed; resolves when appends may be acknowledged. Replacements before this moment
+   * could not raise the coordinator's minimum, which would have declared the predecessor's open replicas stale.
+   */
+  becomeHead(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#isHead = true;
+      if (this.#owesMinimum) await this.#raiseMinimum();
+      this.#owesMinimum = false;
+    });
+  }
+
+  /** All replicas have everything: closes them, and those that take the place of any that is lost meanwhile. */
+  async close(certificate: Certificate): Promise<void> {
+    while (this.#replicas.some(({ state }) => state !== 'closed')) {
+      await this.#replacing;
+      this.environment.ended.throwIfAborted();
+      await Promise.all(this.#replicas.map((replica) => this.#close(replica, certificate)));
+    }
+    await this.environment.link.endChannel(this.#channel);
+  }
+
+  /** Resolves when every backup has its closed replica in a file. */
+  async flushed(certificate: Certificate): Promise<void> {
+    for (let index = 0; index < this.#replicas.length; index += 1) {
+      while (!(await this.#isFlushed(index, certificate))) this.environment.ended.throwIfAborted();
+    }
+  }
+
+  /** A member is gone. Replaces its closed replica; open ones the worker reports as lost. */
+  memberLost(member: number, certificate: Certificate | undefined): void {
+    for (const replica of this.#replicas.filter(({ connection }) => connection.member === member)) {
+      this.environment.connections.suspect(replica.connection);
+      if (replica.state === 'open') this.#lost(replica.setup.target, 'its backup is gone');
+      else if (certificate) void this.#replaceClosed(replica, certificate);
+    }
+  }
+
+  async #close(replica: Replica, certificate: Certificate): Promise<void> {
+    if (replica.state !== 'open') return;
+    try {
+      await replica.connection.close(this.segment.identity, certificate);
+      if ((replica.state as string) === 'open') replica.state = 'closed';
+    } catch (error) {
+      this.#failed(replica, error);
+    }
+  }
+
+  async #isFlushed(index: number, certificate: Certificate): Promise<boolean> {
+    const replica = this.#replicas[index]!;
+    try {
+      await replica.connection.flushed(this.segment.identity);
+      return this.#replicas[index] === replica && replica.state === 'closed';
+    } catch (error) {
+      this.environment.ended.throwIfAborted();
+      // A disk may be slow; only a backup that is gone, or has lost it, is replaced.
+      if (codeOf(error) === 'ERR_RDMC_MESH_REQUEST_TIMEOUT') return false;
+      await this.#replaceClosed(replica, certificate);
+      return false;
+    }
+  }
+
+  #lost(target: number, reason: string): void {
+    const replica = this.#find(target);
+    if (!replica || replica.state === 'lost') return;
+    const { options } = this.environment;
+    const { segmentId } = this.segment.identity;
+    options.logger?.warn?.(
+      { segmentId: String(segmentId), backup: replica.connection.member, reason },
+      'a replica is lost',
+    );
+    replica.state = 'lost';
+    replica.caughtUp.reject(new Error(reason));
+    this.environment.connections.suspect(replica.connection);
+    if (!this.#isOpen) {
+      // Nothing was written yet: `open` finds another backup.
+      this.#replicas = this.#replicas.filter((other) => other !== replica);
+      return;
+    }
+    this.#waiting += 1;
+    void this.#inTurn(() => this.#replace(replica)).finally(() => {
+      this.#waiting -= 1;
+    });
+  }
+
+  #inTurn(action: () => Promise<void>): Promise<void> {
+    this.#replacing = this.#replacing.then(action).catch((error: unknown) => this.#end(error));
+    return this.#replacing;
+  }
+
+  /** The order matters: replacement, its commit, the survivors' epoch, the coordinator's minimum, acknowledgements. */
+  async #replace(lost: Replica): Promise<void> {
+    const { link } = this.environment;
+    this.#epoch += 1;
+    const index = this.#replicas.indexOf(lost);
+    for (let target = lost.setup.target; ; ) {
+      const replacement = await this.#grant('replace');
+      this.#replicas[index] = replacement;
+      const certificate = this.segment.posted;
+      link.replace({ channel: this.#channel, lost: target, target: replacement.setup });
+      target = replacement.setup.target;
+      if (await this.#catchUp(replacement, certificate)) break;
+    }
+    await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));
+    if (this.#isHead) await this.#raiseMinimum();
+    else this.#owesMinimum = true;
+    if (this.#waiting === 1) link.resume(this.#channel);
+    this.#freeStale(lost);
+  }
+
+  /** What a lost replica's backup still has is stale from now on. If it lives, it can use the buffer for others. */
+  #freeStale({ connection }: Replica): void {
+    const { mesh } = this.environment.options;
+    if (mesh.peers.get(connection.member)?.state !== 'connected') return;
+    if (!this.members.includes(connection.member)) connection.free(this.segment.identity).catch(() => {});
+  }
+
+  /** Asks until there is an answer: without one nothing may be acknowledged. */
+  async #raiseMinimum(): Promise<void> {
+    const { options, ended } = this.environment;
+    const { identity } = this.segment;
+    const minimum = { segmentId: identity.segmentId, epoch: this.#epoch };
+    for (;;) {
+      try {
+        await options.authority.raiseMinimum(identity, minimum);
+        return;
+      } catch (error) {
+        this.#throwIfFenced(error);
+        options.logger?.warn?.({ reason: messageOf(error) }, 'the coordinator does not answer');
+        await delay(BACKUP_RETRY_MS, undefined, { signal: ended });
+      }
+    }
+  }
+
+  /** False when the replacement is lost as well. */
+  async #catchUp(replacement: Replica, certificate: Certificate): Promise<boolean> {
+    try {
+      await replacement.caughtUp.promise;
+      await replacement.connection.commit(this.segment.identity, this.#epoch, certificate);
+      return true;
+    } catch (error) {
+      this.#throwIfFenced(error);
+      replacement.state = 'lost';
+      this.environment.connections.suspect(replacement.connection);
+      return false;
+    }
+  }
+
+  async #tellEpoch(replica: Replica): Promise<void> {
+    if (replica.state !== 'open') return;
+    try {
+      await replica.connection.setEpoch(this.segment.identity, this.#epoch);
+    } catch (error) {
+      this.#failed(replica, error);
+    }
+  }
+
+  /** A closed replica needs no epoch: its certificate says that it is complete. Once for each, in turn. */
+  #replaceClosed(lost: Replica, certificate: Certificate): Promise<void> {
+    lost.state = 'lost';
+    return this.#inTurn(async () => {
+      const index = this.#replicas.indexOf(lost);
+      if (index < 0) return;
+      while (!(await this.#copyClosed(index, certificate))) this.environment.ended.throwIfAborted();
+    });
+  }
+
+  async #copyClosed(index: number, certificate: Certificate): Promise<boolean> {
+    const replacement = await this.#grant('restore');
+    try {
+      await copyClosed(this.environment.link, this.segment, this.#epoch, replacement, certificate);
+      this.#replicas[index] = replacement;
+      return true;
+    } catch (error) {
+      this.#throwIfFenced(error);
+      this.environment.connections.suspect(replacement.connection);
+      return false;
+    }
+  }
+
+  #grant(purpose: GrantPurpose): Promise<Replica> {
+    const request = { ...this.segment.identity, epoch: this.#epoch, committed: purpose === 'open' };
+    return this.#grants.grant(purpose, request, () => this.members);
+  }
+
+  #failed(replica: Replica, error: unknown): void {
+    this.#throwIfFenced(error);
+    this.#lost(replica.setup.target, messageOf(error));
+  }
+
+  #throwIfFenced(error: unknown): void {
+    throwIfFenced(this.environment, error);
+  }
+
+  #end(error: unknown): void {
+    this.environment.fail(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #find(target: number): Replica | undefined {
+    return this.#replicas.find(({ setup }) => setup.target === target);
+  }
+}

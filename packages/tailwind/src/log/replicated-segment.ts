@@ -1,0 +1,11 @@
+import type { SegmentIdentity } from '../format/layout.js';
+import type { Certificate } from '../format/scan.js';
+
+/** What the replicas need to know of their segment. */
+export interface ReplicatedSegment {
+  readonly identity: SegmentIdentity;
+  /** The segment's memory here. */
+  readonly memory: { readonly address: number; readonly lkey: number };
+  /** What was handed to the worker so far. */
+  readonly posted: Certificate;
+}

@@ -1,0 +1,67 @@
+import { Deferred } from '../deferred.js';
+import type { EntryTypeNumber } from '../format/layout.js';
+
+/** One entry of an append: its payload is the parts one after the other. */
+export interface LogEntry {
+  readonly type: EntryTypeNumber;
+  readonly parts: readonly Uint8Array[];
+}
+
+/** Where an append lies in the log. */
+export interface AppendLocation {
+  readonly segmentId: bigint;
+  /** Of each entry's header in the segment. */
+  readonly offsets: readonly number[];
+}
+
+/** An append under way. */
+export interface Append {
+  /**
+   * Resolves when every backup's device has the append and the log's order is safe: it survives the loss of the
+   * primary and all but one of its backups' processes. Not yet on a disk: the loss of power at all backups at once
+   * is survived only where they dump their buffers. Rejects when that cannot be known any more.
+   */
+  readonly acknowledged: Promise<AppendLocation>;
+  /** Resolves when every backup has the append's whole segment in a file: after the segment has been closed. */
+  readonly flushed: Promise<void>;
+}
+
+/** @internal */
+export class Ticket implements Append {
+  readonly payloadBytes: number;
+  location: AppendLocation | undefined;
+  readonly #acknowledged = new Deferred<AppendLocation>();
+  #flushed: Deferred<void> | undefined;
+  #segmentFlushed: Promise<void> | undefined;
+
+  constructor(readonly entries: readonly LogEntry[]) {
+    let bytes = 0;
+    for (const { parts } of entries) for (const part of parts) bytes += part.length;
+    this.payloadBytes = bytes;
+  }
+
+  get acknowledged(): Promise<AppendLocation> {
+    return this.#acknowledged.promise;
+  }
+
+  get flushed(): Promise<void> {
+    if (this.#segmentFlushed) return this.#segmentFlushed;
+    this.#flushed ??= new Deferred();
+    return this.#flushed.promise;
+  }
+
+  placed(location: AppendLocation, segmentFlushed: Promise<void>): void {
+    this.location = location;
+    this.#segmentFlushed = segmentFlushed;
+    if (this.#flushed) segmentFlushed.then(this.#flushed.resolve, this.#flushed.reject);
+  }
+
+  acknowledge(): void {
+    this.#acknowledged.resolve(this.location!);
+  }
+
+  fail(error: Error): void {
+    this.#acknowledged.reject(error);
+    this.#flushed?.reject(error);
+  }
+}

@@ -1,0 +1,103 @@
+import { TailwindError } from '../errors.js';
+import { decodeDigest } from '../format/payloads.js';
+import type { Certificate } from '../format/scan.js';
+import type { Minimum } from '../log/authority.js';
+import type { InventoryEntry } from '../rpc/messages.js';
+
+/** What one backup has of a log. */
+export interface BackupInventory {
+  readonly member: number;
+  readonly replicas: readonly InventoryEntry[];
+}
+
+/** A segment to be replayed, and where it can be had, best first. */
+export interface PlannedSegment {
+  readonly segmentId: bigint;
+  readonly candidates: readonly number[];
+  /** A replica that holds less than this is no candidate: more than that was acknowledged. */
+  readonly floorBytes: number;
+}
+
+export interface RecoveryPlan {
+  /** The segment that was being written. */
+  readonly headId: bigint;
+  /** In the log's order. */
+  readonly segments: readonly PlannedSegment[];
+}
+
+interface Located {
+  readonly member: number;
+  readonly replica: InventoryEntry;
+}
+
+/**
+ * Decides from what all backups have which segments make up the log, and which replicas to take (Tailwind, section
+ * 3.3.1, and RAMCloud's rules for the end of a log). Pure.
+ *
+ * - Open replicas below the coordinator's minimum are stale and do not count; closed ones always do.
+ * - The head is the lowest-numbered open segment with a digest. Its digest names every segment of the log.
+ * - Of every segment before the head a closed replica is needed. Of the head the longest is best: damage in one open
+ *   replica must not lose what another one has.
+ *
+ * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE, with the missing segments
+ */
+export function planRecovery(
+  logId: bigint,
+  inventories: readonly BackupInventory[],
+  minimum: Minimum,
+): RecoveryPlan {
+  const located = inventories.flatMap(({ member, replicas }) =>
+    replicas.map((replica) => ({ member, replica })),
+  );
+  const open = located.filter(({ replica }) => isEligible(replica, minimum));
+  const head = lowest(open.filter(({ replica }) => replica.digest !== null));
+  if (!head) {
+    throw new TailwindError(
+      'ERR_RDMC_LOG_INCOMPLETE',
+      `No backup has an open segment of log ${logId} with a digest: its end cannot be found. ` +
+        'Bring back a backup that had one',
+      { missing: [] },
+    );
+  }
+  const headId = head.replica.segmentId;
+  const ids = decodeDigest(Buffer.from(head.replica.digest!, 'base64'));
+  const segments = ids.map((segmentId) => plan(segmentId, located, segmentId === headId ? open : []));
+  const missing = segments
+    .filter(({ candidates }) => candidates.length === 0)
+    .map(({ segmentId }) => segmentId);
+  if (missing.length > 0) throw incomplete(logId, missing);
+  return { headId, segments };
+}
+
+export function incomplete(logId: bigint, missing: readonly bigint[], why = ''): TailwindError {
+  return new TailwindError(
+    'ERR_RDMC_LOG_INCOMPLETE',
+    `No usable replica was found of segments ${missing.join(', ')} of log ${logId}${why}. ` +
+      'Bring back a backup that has them; nothing was given up',
+    { missing },
+  );
+}
+
+function plan(segmentId: bigint, located: readonly Located[], open: readonly Located[]): PlannedSegment {
+  const closed = located.filter(
+    ({ replica }) => replica.segmentId === segmentId && replica.state === 'closed',
+  );
+  const prefixes = open
+    .filter(({ replica }) => replica.segmentId === segmentId)
+    .sort((a, b) => b.replica.scan!.offset - a.replica.scan!.offset);
+  // A certificate says how long the segment was when it was closed: then nothing shorter will do.
+  const certificate: Certificate | undefined = closed[0]?.replica;
+  const floorBytes = certificate?.lengthBytes ?? prefixes[0]?.replica.scan?.offset ?? 0;
+  const usable = prefixes.filter(({ replica }) => replica.scan!.offset >= floorBytes);
+  return { segmentId, candidates: [...closed, ...usable].map(({ member }) => member), floorBytes };
+}
+
+function isEligible({ state, scan, segmentId, epoch }: InventoryEntry, minimum: Minimum): boolean {
+  if (state !== 'open' || scan?.status !== 'ok') return false;
+  if (segmentId !== minimum.segmentId) return segmentId > minimum.segmentId;
+  return epoch >= minimum.epoch;
+}
+
+function lowest(replicas: readonly Located[]): Located | undefined {
+  return [...replicas].sort((a, b) => (a.replica.segmentId < b.replica.segmentId ? -1 : 1))[0];
+}

@@ -1,0 +1,213 @@
+import type { DataPlane } from '@rdmc/dataplane';
+import type { Mesh } from '@rdmc/mesh';
+import type { MemoryRegion } from '@rdmc/verbs';
+import { DEFAULT_RETRY_TIMEOUT_MS, RECOVERY_PARALLELISM } from '../constants.js';
+import type { CoordinatorClient } from '../coordinator/coordinator-client.js';
+import { messageOf } from '../errors.js';
+import { type SegmentEntry, segmentEntries } from '../format/scan.js';
+import { type Logger, onlyKnownOptions } from '../options.js';
+import { askFreeLog, askInventory, BackupConnection } from '../rpc/backup-client.js';
+import { WorkerLink } from '../worker-link.js';
+import {
+  type BackupInventory,
+  incomplete,
+  type PlannedSegment,
+  planRecovery,
+  type RecoveryPlan,
+} from './plan.js';
+
+export interface RecoveryOptions {
+  readonly mesh: Mesh;
+  readonly plane: DataPlane;
+  readonly coordinator: CoordinatorClient;
+  readonly logId: bigint;
+  /** Members to ask: all that have a `BackupService` (default: all that are there, this one included). */
+  readonly backups?: readonly number[];
+  readonly logger?: Logger;
+}
+
+const KNOWN = ['mesh', 'plane', 'coordinator', 'logId', 'backups', 'logger'];
+
+/** A segment of a recovered log, as long as it is being looked at. */
+export interface RecoveredSegment {
+  readonly segmentId: bigint;
+  /** What is complete of it. Valid until the next one is asked for. */
+  readonly bytes: Uint8Array;
+  entries(): Generator<SegmentEntry, void>;
+}
+
+/**
+ * Recovers a log whose primary is dead, at the member that takes it over: declares it dead, fences it at every
+ * backup before anything is read there, finds out which segments it has, and gives them in order. Backups scan in
+ * parallel; their bytes come by one-sided reads.
+ *
+ * The new owner replays every segment into a log of its own, awaits its acknowledgements, and calls `finish`; only then
+ * does it serve.
+ */
+export class Recovery {
+  readonly #link: WorkerLink;
+  readonly #connections = new Map<number, Promise<BackupConnection>>();
+
+  private constructor(
+    private readonly options: RecoveryOptions,
+    private readonly plan: RecoveryPlan,
+    /** Members that were asked; `finish` lets them free what they have. */
+    private readonly backups: readonly number[],
+  ) {
+    this.#link = WorkerLink.of(options.plane);
+  }
+
+  /**
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION; ERR_RDMC_LOG_INCOMPLETE, with `missing`, when too much was lost; nothing is given up then, and
+   *   recovery can be tried again. MeshRemoteError with ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE,
+   *   ERR_RDMC_LOG_UNKNOWN of the coordinator; MeshError where the coordinator cannot be reached
+   */
+  static async begin(options: RecoveryOptions): Promise<Recovery> {
+    onlyKnownOptions('Recovery.begin', options, KNOWN);
+    const { mesh, coordinator, logId, logger } = options;
+    const log = await coordinator.beginRecovery(logId);
+    const backups = options.backups ?? mesh.members.map(({ id }) => id);
+    // The owner is no backup of its own log, and may be stopped rather than dead: it would not answer.
+    const members = backups.filter((id) => id !== log.owner && (id === mesh.id || isThere(mesh, id)));
+    const asked = await Promise.allSettled(
+      members.map(async (member) => ({ member, replicas: await askInventory(mesh, member, logId) })),
+    );
+    const inventories: BackupInventory[] = [];
+    asked.forEach((result, index) => {
+      if (result.status === 'fulfilled') inventories.push(result.value);
+      else
+        logger?.warn?.(
+          { member: members[index], reason: messageOf(result.reason) },
+          'a backup does not answer',
+        );
+    });
+    const plan = planRecovery(logId, inventories, log.minimum);
+    return new Recovery(
+      options,
+      plan,
+      inventories.map(({ member }) => member),
+    );
+  }
+
+  /** Ids of all segments, in order; the last ones may hold nothing. */
+  get segmentIds(): bigint[] {
+    return this.plan.segments.map(({ segmentId }) => segmentId);
+  }
+
+  /**
+   * The segments in the log's order; several are fetched ahead. One consumer; again after an error.
+   * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE when no replica of a segment turns out to be whole
+   */
+  async *segments(): AsyncGenerator<RecoveredSegment, void> {
+    const waiting = [...this.plan.segments];
+    const ahead: Promise<{ segment: PlannedSegment; region: MemoryRegion; lengthBytes: number }>[] = [];
+    const fill = (): void => {
+      while (ahead.length < RECOVERY_PARALLELISM && waiting.length > 0) {
+        const fetched = this.#fetch(waiting.shift()!);
+        fetched.catch(() => {});
+        ahead.push(fetched);
+      }
+    };
+    try {
+      for (fill(); ahead.length > 0; fill()) {
+        const { segment, region, lengthBytes } = await ahead.shift()!;
+        try {
+          const bytes = region.view(0, lengthBytes);
+          yield { segmentId: segment.segmentId, bytes, entries: () => segmentEntries(bytes, lengthBytes) };
+        } finally {
+          await region.close();
+        }
+      }
+    } finally {
+      const rest = await Promise.allSettled(ahead);
+      for (const result of rest) if (result.status === 'fulfilled') await result.value.region.close();
+    }
+  }
+
+  /**
+   * Records who owns now what was in the log, and frees its replicas. Only after this may the new owner serve.
+   * @param successors the logs that hold it, where every entry is acknowledged
+   */
+  async finish(successors: readonly bigint[]): Promise<void> {
+    const { mesh, coordinator, logId, logger } = this.options;
+    await coordinator.finishRecovery(logId, successors);
+    const freed = await Promise.allSettled(this.backups.map((member) => askFreeLog(mesh, member, logId)));
+    freed.forEach((result, index) => {
+      if (result.status === 'fulfilled') return;
+      logger?.warn?.(
+        { member: this.backups[index], reason: messageOf(result.reason) },
+        'replicas were not freed',
+      );
+    });
+    await this.close();
+  }
+
+  /** Gives connections back. Without `finish` the log stays as it is, for another attempt. */
+  async close(): Promise<void> {
+    const connections = await Promise.allSettled(this.#connections.values());
+    this.#connections.clear();
+    await Promise.all(
+      connections.map((result) => (result.status === 'fulfilled' ? result.value.drop() : undefined)),
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #fetch(segment: PlannedSegment) {
+    const reasons: string[] = [];
+    for (const member of segment.candidates) {
+      try {
+        return { segment, ...(await this.#read(member, segment)) };
+      } catch (error) {
+        reasons.push(`member ${member}: ${messageOf(error)}`);
+      }
+    }
+    throw incomplete(this.options.logId, [segment.segmentId], ` (${reasons.join('; ')})`);
+  }
+
+  async #read(member: number, { segmentId, floorBytes }: PlannedSegment) {
+    const { plane, logId } = this.options;
+    const connection = await this.#connection(member);
+    const { load, address, rkey, scan } = await connection.load({ logId, segmentId });
+    let region: MemoryRegion | undefined;
+    try {
+      if (scan.status !== 'ok') throw new Error(`its replica is corrupt at ${scan.offset}: ${scan.reason}`);
+      if (scan.offset < floorBytes)
+        throw new Error(`its replica ends at ${scan.offset}, before ${floorBytes}`);
+      region = await plane.protectionDomain.allocate(Math.max(1, scan.offset));
+      if (scan.offset > 0) {
+        const from = { fromAddress: address, rkey, lengthBytes: scan.offset };
+        await this.#link.read({
+          pair: connection.pair,
+          toAddress: region.address,
+          lkey: region.lkey,
+          ...from,
+        });
+      }
+      return { region, lengthBytes: scan.offset };
+    } catch (error) {
+      await region?.close();
+      throw error;
+    } finally {
+      await connection.unload(load).catch(() => {});
+    }
+  }
+
+  #connection(member: number): Promise<BackupConnection> {
+    let connection = this.#connections.get(member);
+    if (!connection) {
+      const { mesh, logId } = this.options;
+      const how = { mode: 'one-sided', retryTimeoutMs: DEFAULT_RETRY_TIMEOUT_MS } as const;
+      connection = BackupConnection.connect(member, { mesh, link: this.#link, logId, ...how });
+      this.#connections.set(member, connection);
+      connection.catch(() => this.#connections.delete(member));
+    }
+    return connection;
+  }
+}
+
+function isThere(mesh: Mesh, member: number): boolean {
+  return mesh.peers.get(member)?.state === 'connected';
+}

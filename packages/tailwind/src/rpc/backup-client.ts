@@ -1,0 +1,130 @@
+import type { Mesh } from '@rdmc/mesh';
+import type { QueuePairAddress } from '@rdmc/verbs';
+import type { z } from 'zod';
+import type { Certificate } from '../format/scan.js';
+import type { ReplicationMode } from '../records.js';
+import type { SegmentRef } from '../segment-key.js';
+import type { WorkerLink } from '../worker-link.js';
+import {
+  BACKUP_TOPIC,
+  connectAnswer,
+  grantAnswer,
+  type InventoryEntry,
+  inventoryAnswer,
+  loadAnswer,
+} from './messages.js';
+
+export interface ConnectionOptions {
+  readonly mesh: Mesh;
+  readonly link: WorkerLink;
+  readonly logId: bigint;
+  readonly mode: ReplicationMode;
+  readonly retryTimeoutMs: number;
+}
+
+/** What a replica is opened with, at every backup alike. */
+export interface OpenRequest extends SegmentRef {
+  readonly incarnation: number;
+  readonly epoch: number;
+  readonly segmentBytes: number;
+  readonly committed: boolean;
+}
+
+/** A member's view of one backup, for one log: a queue pair for data, and requests for everything else. */
+export class BackupConnection {
+  #dropped: Promise<void> | undefined;
+
+  private constructor(
+    readonly member: number,
+    /** The queue pair here. */
+    readonly pair: number,
+    /** Its number at the backup. */
+    private readonly remotePair: number,
+    readonly transport: string,
+    private readonly options: ConnectionOptions,
+  ) {}
+
+  /** @throws MeshError, MeshRemoteError, VerbsError */
+  static async connect(member: number, options: ConnectionOptions): Promise<BackupConnection> {
+    const { mesh, link, logId, mode, retryTimeoutMs } = options;
+    const pair = link.number();
+    const own = await link.createPair({ pair, side: 'primary', mode });
+    try {
+      const request = { op: 'connect', logId: String(logId), mode, address: own };
+      const { pair: remotePair, address } = connectAnswer.parse(
+        await mesh.request(member, BACKUP_TOPIC, request),
+      );
+      const transport = await link.connect(pair, address as QueuePairAddress, retryTimeoutMs);
+      return new BackupConnection(member, pair, remotePair, transport, options);
+    } catch (error) {
+      await link.drop(pair);
+      throw error;
+    }
+  }
+
+  get dropped(): boolean {
+    return this.#dropped !== undefined;
+  }
+
+  open(request: OpenRequest) {
+    const pair = this.options.mode === 'rpc' ? this.remotePair : null;
+    return this.#ask('open', { ...request, ...refText(request), pair }, grantAnswer);
+  }
+
+  async close(ref: SegmentRef, { lengthBytes, checksum }: Certificate): Promise<void> {
+    await this.#tell('close', { ...refText(ref), lengthBytes, checksum });
+  }
+
+  async flushed(ref: SegmentRef): Promise<void> {
+    await this.#tell('flushed', refText(ref));
+  }
+
+  async commit(ref: SegmentRef, epoch: number, { lengthBytes, checksum }: Certificate): Promise<void> {
+    await this.#tell('commit', { ...refText(ref), epoch, lengthBytes, checksum });
+  }
+
+  async setEpoch(ref: SegmentRef, epoch: number): Promise<void> {
+    await this.#tell('epoch', { ...refText(ref), epoch });
+  }
+
+  async free(ref: SegmentRef): Promise<void> {
+    await this.#tell('free', refText(ref));
+  }
+
+  /** Loads a replica's bytes into memory there, which `read` reaches until `unload`. */
+  load(ref: SegmentRef) {
+    return this.#ask('load', refText(ref), loadAnswer);
+  }
+
+  async unload(load: number): Promise<void> {
+    await this.#tell('unload', { load });
+  }
+
+  /** Ends the queue pair; what travels on it is lost. */
+  drop(): Promise<void> {
+    this.#dropped ??= this.options.link.drop(this.pair);
+    return this.#dropped;
+  }
+
+  async #ask<Answer extends z.ZodType>(op: string, body: object, answer: Answer): Promise<z.output<Answer>> {
+    return answer.parse(await this.options.mesh.request(this.member, BACKUP_TOPIC, { op, ...body }));
+  }
+
+  async #tell(op: string, body: object): Promise<void> {
+    await this.options.mesh.request(this.member, BACKUP_TOPIC, { op, ...body });
+  }
+}
+
+/** Fences a log at a backup and asks what is there of it. */
+export async function askInventory(mesh: Mesh, member: number, logId: bigint): Promise<InventoryEntry[]> {
+  const body = { op: 'inventory', logId: String(logId) };
+  return inventoryAnswer.parse(await mesh.request(member, BACKUP_TOPIC, body));
+}
+
+export async function askFreeLog(mesh: Mesh, member: number, logId: bigint): Promise<void> {
+  await mesh.request(member, BACKUP_TOPIC, { op: 'free-log', logId: String(logId) });
+}
+
+function refText({ logId, segmentId }: SegmentRef) {
+  return { logId: String(logId), segmentId: String(segmentId) };
+}

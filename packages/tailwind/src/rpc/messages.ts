@@ -1,0 +1,72 @@
+/**
+ * What members ask a backup, as requests of the mesh under one topic. 64-bit numbers are decimal text, since JSON
+ * has none.
+ */
+import { z } from 'zod';
+import { MAX_SEGMENT_BYTES } from '../constants.js';
+
+export const BACKUP_TOPIC = 'tailwind.backup';
+
+const MAX_U64 = 0xffff_ffff_ffff_ffffn;
+
+export const u64 = z
+  .string()
+  .regex(/^[0-9]{1,20}$/)
+  .transform(BigInt)
+  .refine((value) => value <= MAX_U64);
+export const u32 = z.number().int().min(0).max(0xffff_ffff);
+const bytes = z.number().int().min(0).max(MAX_SEGMENT_BYTES);
+const address = z.looseObject({ kind: z.string(), version: z.number(), queuePair: z.number() });
+const segment = { logId: u64, segmentId: u64 };
+const certificate = { lengthBytes: bytes, checksum: u32 };
+
+export const backupRequest = z.discriminatedUnion('op', [
+  /** A queue pair for a log's appends, or for reading what is recovered. */
+  z.strictObject({ op: z.literal('connect'), logId: u64, mode: z.enum(['one-sided', 'rpc']), address }),
+  z.strictObject({
+    op: z.literal('open'),
+    ...segment,
+    incarnation: u32,
+    epoch: u32,
+    segmentBytes: bytes,
+    committed: z.boolean(),
+    /** In the RPC scheme: the connection's number, as `connect` answered. */
+    pair: z.number().int().nullable(),
+  }),
+  z.strictObject({ op: z.literal('close'), ...segment, ...certificate }),
+  z.strictObject({ op: z.literal('flushed'), ...segment }),
+  z.strictObject({ op: z.literal('commit'), ...segment, epoch: u32, ...certificate }),
+  z.strictObject({ op: z.literal('epoch'), ...segment, epoch: u32 }),
+  z.strictObject({ op: z.literal('free'), ...segment }),
+  z.strictObject({ op: z.literal('free-log'), logId: u64 }),
+  z.strictObject({ op: z.literal('inventory'), logId: u64 }),
+  /** Asks for a replica's bytes, to be read with one-sided READs until `unload`. */
+  z.strictObject({ op: z.literal('load'), ...segment }),
+  z.strictObject({ op: z.literal('unload'), load: z.number().int() }),
+]);
+export type BackupRequest = z.output<typeof backupRequest>;
+
+const scan = z.object({
+  status: z.enum(['ok', 'corrupt']),
+  offset: bytes,
+  checksum: u32,
+  reason: z.string(),
+});
+
+export const connectAnswer = z.object({ pair: z.number().int(), address });
+export const grantAnswer = z.object({ address: z.number(), rkey: u32, key: z.number().int() });
+export const loadAnswer = z.object({ load: z.number().int(), address: z.number(), rkey: u32, scan });
+export const inventoryAnswer = z.array(
+  z.object({
+    segmentId: u64,
+    incarnation: u32,
+    epoch: u32,
+    state: z.enum(['open', 'closed']),
+    lengthBytes: bytes,
+    checksum: u32,
+    scan: scan.nullable(),
+    /** Base64 of the last digest's payload. */
+    digest: z.base64().nullable(),
+  }),
+);
+export type InventoryEntry = z.output<typeof inventoryAnswer>[number];

@@ -1,0 +1,20 @@
+import type { SegmentIdentity } from '../format/layout.js';
+import type { Certificate, ScanResult } from '../format/scan.js';
+
+/** What a scanning thread is given: bytes in shared memory, or the file of a replica to read them from. */
+export interface ScanJob {
+  readonly source:
+    | { readonly shared: SharedArrayBuffer }
+    | { readonly path: string; readonly lengthBytes: number };
+  readonly identity: SegmentIdentity;
+  readonly certificate?: Certificate | undefined;
+  readonly floorBytes?: number | undefined;
+}
+
+export interface ScanAnswer {
+  readonly result: ScanResult;
+  /** The segment's bytes, up to the end of what is complete. */
+  readonly shared: SharedArrayBuffer;
+  /** The payload of the last log digest among the complete entries. */
+  readonly digest: Uint8Array | undefined;
+}

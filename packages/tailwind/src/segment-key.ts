@@ -1,0 +1,14 @@
+/** Which segment of which log. */
+export interface SegmentRef {
+  readonly logId: bigint;
+  readonly segmentId: bigint;
+}
+
+/** As a key of a map, and as part of a file's name: two hexadecimal numbers of 16 digits. */
+export function segmentKey({ logId, segmentId }: SegmentRef): string {
+  return `${hex16(logId)}-${hex16(segmentId)}`;
+}
+
+function hex16(value: bigint): string {
+  return value.toString(16).padStart(16, '0');
+}

@@ -1,0 +1,146 @@
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, TailwindError } from '../errors.js';
+import { type SegmentRef, segmentKey } from '../segment-key.js';
+import {
+  decodeReplicaHeader,
+  encodeReplicaHeader,
+  REPLICA_HEADER_BYTES,
+  type ReplicaRecord,
+} from './replica-header.js';
+
+const SUFFIX = '.replica';
+const UNFINISHED = '.replica.tmp';
+
+/** A file that looks like a replica and cannot be used. It is left where it is. */
+export interface DamagedFile {
+  readonly path: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * A backup's directory: one file per replica, drawn in ./replica-header.ts. A file appears under its name only
+ * when its bytes are on the disk.
+ */
+export class ReplicaStore {
+  private constructor(
+    readonly directory: string,
+    private readonly clusterId: string,
+  ) {}
+
+  /**
+   * Opens a directory, makes it where there is none, removes what a crash left unfinished, and reads the headers.
+   * @throws TailwindError ERR_RDMC_REPLICA_FOREIGN_CLUSTER, ERR_RDMC_REPLICA_FOREIGN_VERSION: this is no
+   *   directory for this program, and nothing in it is touched; errors of the file system
+   */
+  static async open(
+    directory: string,
+    clusterId: string,
+  ): Promise<{ store: ReplicaStore; replicas: ReplicaRecord[]; damaged: DamagedFile[] }> {
+    await mkdir(directory, { recursive: true });
+    const store = new ReplicaStore(directory, clusterId);
+    const names = await readdir(directory);
+    const replicas: ReplicaRecord[] = [];
+    const damaged: DamagedFile[] = [];
+    for (const name of names.filter((entry) => entry.endsWith(SUFFIX)).sort()) {
+      const path = join(directory, name);
+      try {
+        replicas.push(await store.#readHeader(path, name));
+      } catch (error) {
+        const { code } = error as TailwindError;
+        if (code !== 'ERR_RDMC_REPLICA_DAMAGED' && code !== 'ERR_RDMC_REPLICA_FOREIGN_FILE') throw error;
+        damaged.push({ path, code, message: messageOf(error) });
+      }
+    }
+    for (const name of names.filter((entry) => entry.endsWith(UNFINISHED))) await rm(join(directory, name));
+    return { store, replicas, damaged };
+  }
+
+  /** Where a replica's file is, or would be. */
+  pathOf(ref: SegmentRef): string {
+    return join(this.directory, `${segmentKey(ref)}${SUFFIX}`);
+  }
+
+  /**
+   * Writes a replica; resolves when its bytes and its name are on the disk. `bytes` must not change meanwhile.
+   * @throws errors of the file system; then there is no file, or the one that was there before
+   */
+  async write(record: ReplicaRecord, bytes: Uint8Array): Promise<void> {
+    const path = this.pathOf(record);
+    const unfinished = `${path}.tmp`;
+    try {
+      const file = await open(unfinished, 'w', 0o600);
+      try {
+        await file.writev([
+          encodeReplicaHeader(this.clusterId, record),
+          bytes.subarray(0, record.lengthBytes),
+        ]);
+        const { size } = await file.stat();
+        const wanted = REPLICA_HEADER_BYTES + record.lengthBytes;
+        if (size !== wanted) throw shortWrite(unfinished, size, wanted);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(unfinished, path);
+    } catch (error) {
+      await rm(unfinished, { force: true }).catch(() => {});
+      throw error;
+    }
+    await this.#syncDirectory();
+  }
+
+  /** Removes a replica's file; nothing happens where there is none. */
+  async remove(ref: SegmentRef): Promise<void> {
+    await rm(this.pathOf(ref), { force: true });
+    await this.#syncDirectory();
+  }
+
+  async #readHeader(path: string, name: string): Promise<ReplicaRecord> {
+    const file = await open(path);
+    try {
+      const header = new Uint8Array(REPLICA_HEADER_BYTES);
+      const { bytesRead } = await file.read(header, 0, header.length, 0);
+      const { clusterId, record } = decodeReplicaHeader(header.subarray(0, bytesRead), path);
+      if (clusterId !== this.clusterId) throw foreignCluster(path, clusterId, this.clusterId);
+      if (`${segmentKey(record)}${SUFFIX}` !== name)
+        throw damagedFile(path, 'its name is that of another one');
+      const { size } = await file.stat();
+      if (size < REPLICA_HEADER_BYTES + record.lengthBytes) {
+        throw damagedFile(
+          path,
+          `it has ${size} bytes and needs ${REPLICA_HEADER_BYTES + record.lengthBytes}`,
+        );
+      }
+      return record;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** A rename survives a crash of the machine only once the directory itself is on the disk. */
+  async #syncDirectory(): Promise<void> {
+    const handle = await open(this.directory, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+function shortWrite(path: string, size: number, wanted: number): Error {
+  return Object.assign(new Error(`${path}: the system took ${size} of ${wanted} bytes`), { code: 'ENOSPC' });
+}
+
+function damagedFile(path: string, how: string): TailwindError {
+  return new TailwindError('ERR_RDMC_REPLICA_DAMAGED', `${path} is damaged: ${how}`);
+}
+
+function foreignCluster(path: string, theirs: string, ours: string): TailwindError {
+  return new TailwindError(
+    'ERR_RDMC_REPLICA_FOREIGN_CLUSTER',
+    `${path} belongs to cluster ${theirs}, and this is cluster ${ours}; give this backup another directory`,
+  );
+}

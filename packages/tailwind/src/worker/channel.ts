@@ -1,0 +1,125 @@
+import type { ChannelSetup, TargetSetup } from '../records.js';
+
+/** Takes the writes of a channel for one target. Completions come back through `Target`, in order. */
+export interface TargetWriter {
+  write(
+    target: Target,
+    sequence: number,
+    address: number,
+    lkey: number,
+    offset: number,
+    lengthBytes: number,
+  ): void;
+}
+
+/** What a channel tells the application. */
+export interface ChannelEvents {
+  acknowledged(channel: number, sequence: number): void;
+  lost(channel: number, target: number, reason: string): void;
+  caughtUp(channel: number, target: number): void;
+}
+
+/** One replica of a channel's segment. */
+export class Target {
+  /** The highest sequence number that is complete there. */
+  completed = 0;
+  lost = false;
+  /** It is complete once this number is. */
+  readonly joinedAt: number;
+
+  constructor(
+    readonly setup: TargetSetup,
+    private readonly channel: Channel,
+    joinedAt: number,
+  ) {
+    this.joinedAt = joinedAt;
+  }
+
+  complete(sequence: number): void {
+    if (this.lost) return;
+    this.completed = sequence;
+    this.channel.targetCompleted(this);
+  }
+
+  fail(reason: string): void {
+    if (this.lost) return;
+    this.lost = true;
+    this.channel.targetLost(this, reason);
+  }
+}
+
+/**
+ * An open segment at its primary: every append goes to all targets, in order, without waiting for earlier ones
+ * (Tailwind waits; section 5.4 names this as the better way). It is acknowledged when all targets have it. From the
+ * loss of a target on nothing is, until the application has replaced it and says `resume`.
+ */
+export class Channel {
+  readonly targets: Target[];
+  #posted = 0;
+  #postedBytes = 0;
+  #acknowledged = 0;
+  #held = false;
+
+  constructor(
+    readonly setup: ChannelSetup,
+    private readonly writerOf: (pair: number) => TargetWriter | undefined,
+    private readonly events: ChannelEvents,
+  ) {
+    this.targets = setup.targets.map((target) => new Target(target, this, 0));
+    for (const target of this.targets) {
+      if (!writerOf(target.setup.pair)) target.fail('its queue pair is gone');
+    }
+  }
+
+  append(sequence: number, offset: number, lengthBytes: number): void {
+    this.#posted = sequence;
+    this.#postedBytes = offset + lengthBytes;
+    for (const target of this.targets) this.#write(target, sequence, offset, lengthBytes);
+  }
+
+  /** Puts a new target in the place of a lost one; it gets everything from the beginning. */
+  replace(lost: number, setup: TargetSetup): void {
+    const index = this.targets.findIndex((target) => target.setup.target === lost);
+    if (index < 0) return;
+    const target = new Target(setup, this, this.#posted);
+    this.targets[index] = target;
+    if (this.#postedBytes > 0) this.#write(target, this.#posted, 0, this.#postedBytes);
+    else this.events.caughtUp(this.setup.channel, setup.target);
+  }
+
+  resume(): void {
+    this.#held = this.targets.some((target) => target.lost);
+    this.#acknowledge();
+  }
+
+  targetCompleted(target: Target): void {
+    if (target.joinedAt > 0 && target.completed === target.joinedAt) {
+      this.events.caughtUp(this.setup.channel, target.setup.target);
+    }
+    this.#acknowledge();
+  }
+
+  targetLost(target: Target, reason: string): void {
+    this.#held = true;
+    this.events.lost(this.setup.channel, target.setup.target, reason);
+  }
+
+  #write(target: Target, sequence: number, offset: number, lengthBytes: number): void {
+    if (target.lost) return;
+    const writer = this.writerOf(target.setup.pair);
+    if (writer) {
+      writer.write(target, sequence, this.setup.address + offset, this.setup.lkey, offset, lengthBytes);
+    } else {
+      target.fail('its queue pair is gone');
+    }
+  }
+
+  #acknowledge(): void {
+    if (this.#held) return;
+    let least = this.#posted;
+    for (const { completed } of this.targets) least = Math.min(least, completed);
+    if (least <= this.#acknowledged) return;
+    this.#acknowledged = least;
+    this.events.acknowledged(this.setup.channel, least);
+  }
+}

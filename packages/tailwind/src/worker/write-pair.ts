@@ -1,0 +1,85 @@
+import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
+import { MAX_OUTSTANDING } from '../constants.js';
+import type { ReadSetup } from '../records.js';
+import type { Target, TargetWriter } from './channel.js';
+import { Fifo } from './fifo.js';
+import { Pair } from './pair.js';
+
+interface Operation {
+  done(): void;
+  fail(reason: string): void;
+  post(pair: WritePair): void;
+}
+
+/** The one-sided scheme at either side: WRITEs of appends, READs of recovery, and nothing at all at the target. */
+export class WritePair extends Pair implements TargetWriter {
+  readonly #outstanding = new Fifo<Operation>();
+  /** What the queue pair has no room for yet. */
+  readonly #waiting = new Fifo<Operation>();
+
+  write(
+    target: Target,
+    sequence: number,
+    address: number,
+    lkey: number,
+    offset: number,
+    lengthBytes: number,
+  ): void {
+    const { address: base, rkey } = target.setup;
+    this.#start({
+      done: () => target.complete(sequence),
+      fail: (reason) => target.fail(reason),
+      post: () => this.#post(Opcode.WRITE, address, lkey, base + offset, rkey, lengthBytes),
+    });
+  }
+
+  read({ toAddress, lkey, fromAddress, rkey, lengthBytes }: ReadSetup): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#start({
+        done: resolve,
+        fail: (reason) => reject(Object.assign(new Error(reason), { code: 'ERR_RDMC_MEMBER_LOST' })),
+        post: () => this.#post(Opcode.READ, toAddress, lkey, fromAddress, rkey, lengthBytes),
+      });
+      this.context.wake();
+    });
+  }
+
+  protected succeeded(): void {
+    const operation = this.#outstanding.shift();
+    const next = this.broken === undefined ? this.#waiting.shift() : undefined;
+    if (next) this.#begin(next);
+    operation?.done();
+  }
+
+  protected failed(reason: string): void {
+    for (const queue of [this.#outstanding, this.#waiting]) {
+      for (let next = queue.shift(); next; next = queue.shift()) next.fail(reason);
+    }
+  }
+
+  #start(operation: Operation): void {
+    if (this.broken !== undefined) operation.fail(this.broken);
+    else if (this.#outstanding.length < MAX_OUTSTANDING) this.#begin(operation);
+    else this.#waiting.push(operation);
+  }
+
+  #begin(operation: Operation): void {
+    this.#outstanding.push(operation);
+    operation.post(this);
+    this.posted();
+  }
+
+  #post(
+    opcode: number,
+    address: number,
+    lkey: number,
+    remote: number,
+    rkey: number,
+    lengthBytes: number,
+  ): void {
+    const { submission } = this.context;
+    submission.begin(opcode, this.queuePair.number, 0, WorkRequestFlag.SIGNALED);
+    submission.sge(address, lengthBytes, lkey);
+    submission.remote(remote, rkey);
+  }
+}

@@ -1,0 +1,228 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { Backup, scanSegment } from '@rdmc/tailwind';
+import { describe, expect, it } from 'vitest';
+import { Deferred } from '../src/deferred.js';
+import { type BackupRig, CLUSTER, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
+import { IDENTITY, sampleSegment } from './support/segments.js';
+
+const sample = sampleSegment(SEGMENT_BYTES, [[5], [100, 200]]);
+const end = sample.ends[1]!;
+const written = sample.bytes.subarray(0, end);
+const { checksum } = scanSegment(sample.bytes, IDENTITY);
+const certificate = { lengthBytes: end, checksum };
+
+function refusal(code: string) {
+  return expect.objectContaining({ name: 'TailwindError', code });
+}
+
+async function openAndWrite({ backup, write }: BackupRig, changes = {}) {
+  const grant = await backup.openReplica(opening(changes));
+  expect(await write(grant, 0, written)).toBe('SUCCESS');
+  return grant;
+}
+
+describe('buffers', () => {
+  it('takes one-sided writes, and finds out what is complete when asked', async () => {
+    const rig = await startBackup();
+    await openAndWrite(rig);
+    const [report] = await rig.backup.inventory(IDENTITY.logId);
+    expect(report).toMatchObject({
+      record: { ...IDENTITY, state: 'open', epoch: 1 },
+      scan: { status: 'ok', offset: end, checksum, reason: 'zero-type' },
+    });
+    expect(await rig.backup.inventory(78n)).toEqual([]);
+  });
+
+  it('refuses to open when all buffers are open or unflushed, and opens again after a flush', async () => {
+    const { backup } = await startBackup();
+    await backup.openReplica(opening());
+    await backup.openReplica(opening({ segmentId: 4n }));
+    expect(backup.buffers).toEqual({ free: 0, used: 2, limit: 2 });
+    await expect(backup.openReplica(opening({ segmentId: 5n }))).rejects.toEqual(
+      refusal('ERR_RDMC_BACKUP_FULL'),
+    );
+    backup.closeReplica(opening(), { lengthBytes: 0, checksum: 0 });
+    await backup.flushed(opening());
+    await backup.openReplica(opening({ segmentId: 5n }));
+  });
+
+  it('gives zeroed buffers, also after others used them', async () => {
+    const rig = await startBackup({ buffers: 1 });
+    for (let segmentId = 10n; segmentId < 14n; segmentId += 1n) {
+      await openAndWrite(rig, { segmentId });
+      const { shared } = await rig.backup.load({ ...IDENTITY, segmentId });
+      expect(Buffer.from(shared, end).every((byte) => byte === 0)).toBe(true);
+      await rig.backup.freeReplica({ ...IDENTITY, segmentId });
+    }
+  });
+
+  it('takes access away when a segment is closed: a late write reaches nobody', async () => {
+    const rig = await startBackup({ buffers: 1 });
+    const grant = await openAndWrite(rig);
+    rig.backup.closeReplica(IDENTITY, certificate);
+    expect(await rig.write(grant, 0, new Uint8Array(64).fill(255))).toBe('REMOTE_ACCESS_ERROR');
+    await rig.backup.flushed(IDENTITY);
+    const next = { ...IDENTITY, segmentId: 4n };
+    await rig.backup.openReplica(opening(next));
+    expect(Buffer.from((await rig.backup.load(next)).shared).every((byte) => byte === 0)).toBe(true);
+    expect((await rig.backup.load(IDENTITY)).result).toMatchObject({ status: 'ok', offset: end });
+  });
+
+  it('refuses what does not fit its state', async () => {
+    const { backup } = await startBackup();
+    const unknown = { ...IDENTITY, segmentId: 99n };
+    await backup.openReplica(opening());
+    await expect(backup.openReplica(opening())).rejects.toEqual(refusal('ERR_RDMC_REPLICA_EXISTS'));
+    await expect(
+      backup.openReplica(opening({ segmentId: 8n, segmentBytes: SEGMENT_BYTES + 1 })),
+    ).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
+    expect(() => backup.closeReplica(unknown, certificate)).toThrow(refusal('ERR_RDMC_REPLICA_UNKNOWN'));
+    expect(() => backup.setEpoch(IDENTITY, 0)).toThrow(refusal('ERR_RDMC_REPLICA_STATE'));
+    const beyond = { lengthBytes: SEGMENT_BYTES + 1, checksum: 1 };
+    expect(() => backup.closeReplica(IDENTITY, beyond)).toThrow(refusal('ERR_RDMC_REPLICA_STATE'));
+    backup.closeReplica(IDENTITY, certificate);
+    backup.closeReplica(IDENTITY, certificate);
+    const other = { lengthBytes: end, checksum: 1 };
+    expect(() => backup.closeReplica(IDENTITY, other)).toThrow(refusal('ERR_RDMC_REPLICA_STATE'));
+    await backup.freeReplica(unknown);
+    await backup.close();
+    await expect(backup.openReplica(opening())).rejects.toEqual(refusal('ERR_RDMC_BACKUP_CLOSED'));
+  });
+});
+
+describe('files', () => {
+  it('a closed replica survives the process in its file', async () => {
+    const rig = await startBackup();
+    await openAndWrite(rig);
+    rig.backup.closeReplica(IDENTITY, certificate);
+    await rig.backup.flushed(IDENTITY);
+    expect(readdirSync(rig.directory)).toEqual(['000000000000004d-0000000000000003.replica']);
+    await rig.backup.close();
+    const { backup } = await startBackup({ directory: rig.directory });
+    expect(await backup.inventory(IDENTITY.logId)).toMatchObject([
+      { record: { ...IDENTITY, ...certificate, state: 'closed' }, scan: undefined },
+    ]);
+    const { result, shared } = await backup.load(IDENTITY);
+    expect(result).toEqual({ status: 'ok', offset: end, checksum, reason: 'end' });
+    expect(Buffer.compare(Buffer.from(shared), written)).toBe(0);
+    await backup.flushed(IDENTITY);
+  });
+
+  it('a dump keeps open and closed replicas, and takes access away first', async () => {
+    const rig = await startBackup();
+    const grant = await openAndWrite(rig);
+    await openAndWrite(rig, { segmentId: 4n, epoch: 7 });
+    rig.backup.closeReplica({ ...IDENTITY, segmentId: 4n }, certificate);
+    const dumped = rig.backup.dump();
+    expect(await rig.write(grant, 0, new Uint8Array(64).fill(255))).toBe('REMOTE_ACCESS_ERROR');
+    await dumped;
+    const { backup } = await startBackup({ directory: rig.directory });
+    const reports = await backup.inventory(IDENTITY.logId);
+    expect(reports).toMatchObject([
+      { record: { segmentId: 3n, state: 'open' }, scan: { status: 'ok', offset: end, checksum } },
+      { record: { segmentId: 4n, state: 'closed', epoch: 7 } },
+    ]);
+    expect(backup.buffers.used).toBe(0);
+    expect(() => backup.closeReplica(IDENTITY, certificate)).toThrow(refusal('ERR_RDMC_LOG_FENCED'));
+  });
+
+  it('a disk that refuses keeps the buffer in use until it takes the replica', async () => {
+    const warned = new Deferred<void>();
+    const rig = await startBackup({ logger: { warn: () => warned.resolve() } });
+    await openAndWrite(rig);
+    rmSync(rig.directory, { recursive: true });
+    rig.backup.closeReplica(IDENTITY, certificate);
+    await warned.promise;
+    expect(rig.backup.buffers.used).toBe(1);
+    expect((await rig.backup.load(IDENTITY)).result.status).toBe('ok');
+    await mkdir(rig.directory);
+    await rig.backup.flushed(IDENTITY);
+    expect(rig.backup.buffers.used).toBe(0);
+    expect(readdirSync(rig.directory)).toHaveLength(1);
+  });
+
+  it('freeing removes buffer and file', async () => {
+    const rig = await startBackup();
+    for (const flush of [true, false]) {
+      await openAndWrite(rig);
+      rig.backup.closeReplica(IDENTITY, certificate);
+      if (flush) await rig.backup.flushed(IDENTITY);
+      await rig.backup.freeReplica(IDENTITY);
+      expect(readdirSync(rig.directory)).toEqual([]);
+      expect(rig.backup.buffers.used).toBe(0);
+      await expect(rig.backup.load(IDENTITY)).rejects.toEqual(refusal('ERR_RDMC_REPLICA_UNKNOWN'));
+    }
+    await openAndWrite(rig, { logId: 5n });
+    await openAndWrite(rig, { logId: 6n });
+    await rig.backup.freeLog(5n);
+    expect(await rig.backup.inventory(5n)).toEqual([]);
+    expect(await rig.backup.inventory(6n)).toHaveLength(1);
+  });
+});
+
+describe('fencing and replacement', () => {
+  it('a fenced log’s primary can do nothing any more', async () => {
+    const rig = await startBackup();
+    const grant = await openAndWrite(rig);
+    rig.backup.fence(IDENTITY.logId);
+    const fenced = refusal('ERR_RDMC_LOG_FENCED');
+    expect(await rig.write(grant, end, written)).toBe('REMOTE_ACCESS_ERROR');
+    await expect(rig.backup.openReplica(opening({ segmentId: 4n }))).rejects.toEqual(fenced);
+    expect(() => rig.backup.closeReplica(IDENTITY, certificate)).toThrow(fenced);
+    expect(() => rig.backup.setEpoch(IDENTITY, 2)).toThrow(fenced);
+    await expect(rig.backup.commitReplica(IDENTITY, 2, certificate)).rejects.toEqual(fenced);
+    expect(await rig.backup.inventory(IDENTITY.logId)).toMatchObject([{ scan: { offset: end } }]);
+    await rig.backup.openReplica(opening({ logId: 78n }));
+  });
+
+  it('a replacement is invisible until it is committed with what it holds', async () => {
+    const rig = await startBackup();
+    await openAndWrite(rig, { epoch: 2, committed: false });
+    const mismatch = refusal('ERR_RDMC_REPLICA_MISMATCH');
+    await expect(
+      rig.backup.commitReplica(IDENTITY, 2, { lengthBytes: end, checksum: checksum ^ 1 }),
+    ).rejects.toEqual(mismatch);
+    await expect(rig.backup.commitReplica(IDENTITY, 2, { lengthBytes: end + 16, checksum })).rejects.toEqual(
+      mismatch,
+    );
+    await rig.backup.commitReplica(IDENTITY, 2, certificate);
+    rig.backup.setEpoch(IDENTITY, 3);
+    expect(await rig.backup.inventory(IDENTITY.logId)).toMatchObject([
+      { record: { epoch: 3, committed: true, floorBytes: end }, scan: { status: 'ok' } },
+    ]);
+  });
+
+  it('an uncommitted replacement is not in the inventory', async () => {
+    const rig = await startBackup();
+    await openAndWrite(rig, { epoch: 2, committed: false });
+    expect(await rig.backup.inventory(IDENTITY.logId)).toEqual([]);
+  });
+
+  it('a committed replacement that lost bytes is corrupt', async () => {
+    const rig = await startBackup();
+    const grant = await openAndWrite(rig, { committed: false });
+    await rig.backup.commitReplica(IDENTITY, 2, certificate);
+    expect(await rig.write(grant, end - 20, new Uint8Array(20))).toBe('SUCCESS');
+    expect(await rig.backup.inventory(IDENTITY.logId)).toMatchObject([
+      { scan: { status: 'corrupt', offset: sample.ends[0] } },
+    ]);
+  });
+});
+
+describe('options', () => {
+  it.each([
+    ['directory', { directory: '' }, 'ERR_RDMC_INVALID_OPTION'],
+    ['clusterId', { clusterId: 'mine' }, 'ERR_RDMC_INVALID_OPTION'],
+    ['segmentBytes', { segmentBytes: 100 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['buffers', { buffers: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['bufers', { bufers: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
+  ])('refuses a wrong %s', async (name, wrong, code) => {
+    const { protectionDomain, directory } = await startBackup();
+    const options = { protectionDomain, directory, clusterId: CLUSTER, ...wrong };
+    await expect(Backup.open(options)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(name),
+    });
+  });
+});

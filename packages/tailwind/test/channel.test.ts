@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Channel, type Target, type TargetWriter } from '../src/worker/channel.js';
+
+interface Write {
+  readonly target: Target;
+  readonly sequence: number;
+  readonly offset: number;
+  readonly lengthBytes: number;
+}
+
+function setup(target: number, pair = target) {
+  return { target, pair, address: 0, rkey: 0, key: 0 };
+}
+
+/** A channel whose writes complete when the test says so. */
+function rig(targets: number) {
+  const writes = new Map<number, Write[]>();
+  const events: string[] = [];
+  const acknowledged: number[] = [];
+  const writerOf = (pair: number): TargetWriter | undefined => {
+    const list = writes.get(pair);
+    if (!list) return undefined;
+    return {
+      write: (target, sequence, _address, _lkey, offset, lengthBytes) =>
+        list.push({ target, sequence, offset, lengthBytes }),
+    };
+  };
+  const numbers = Array.from({ length: targets }, (_, index) => index);
+  for (const number of numbers) writes.set(number, []);
+  const channel = new Channel(
+    { channel: 1, address: 1000, lkey: 1, targets: numbers.map((number) => setup(number)) },
+    writerOf,
+    {
+      acknowledged: (_, sequence) => acknowledged.push(sequence),
+      lost: (_, target) => events.push(`lost ${target}`),
+      caughtUp: (_, target) => events.push(`caught up ${target}`),
+    },
+  );
+  const complete = (pair: number): void => {
+    const write = writes.get(pair)!.shift();
+    write?.target.complete(write.sequence);
+  };
+  return { channel, writes, events, acknowledged, complete };
+}
+
+describe('a channel', () => {
+  it('posts an append before the one before it is acknowledged', () => {
+    const { channel, writes, acknowledged } = rig(2);
+    channel.append(1, 0, 10);
+    channel.append(2, 10, 20);
+    expect(writes.get(0)!.map(({ offset, lengthBytes }) => [offset, lengthBytes])).toEqual([
+      [0, 10],
+      [10, 20],
+    ]);
+    expect(acknowledged).toEqual([]);
+  });
+
+  it('acknowledges what all targets have, in order, whichever is slow', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.nat(3), { maxLength: 60 }),
+        (targets, steps) => {
+          const { channel, acknowledged, complete } = rig(targets);
+          const completed = Array.from({ length: targets }, () => 0);
+          for (let sequence = 1; sequence <= 10; sequence += 1) channel.append(sequence, sequence, 1);
+          for (const step of steps) {
+            const pair = step % targets;
+            complete(pair);
+            completed[pair] = Math.min(10, completed[pair]! + 1);
+            expect(acknowledged.at(-1) ?? 0).toBe(Math.min(...completed));
+          }
+          expect(acknowledged).toEqual([...acknowledged].sort((a, b) => a - b));
+        },
+      ),
+    );
+  });
+
+  it('acknowledges nothing from a loss until it is told to go on, and then only what the replacement has', () => {
+    const { channel, writes, events, acknowledged, complete } = rig(2);
+    channel.append(1, 0, 10);
+    complete(0);
+    complete(1);
+    channel.append(2, 10, 10);
+    complete(0);
+    writes.get(1)![0]!.target.fail('its process died');
+    expect(events).toEqual(['lost 1']);
+    writes.set(5, []);
+    channel.replace(1, setup(5));
+    expect(writes.get(5)).toMatchObject([{ sequence: 2, offset: 0, lengthBytes: 20 }]);
+    channel.append(3, 20, 5);
+    complete(0);
+    complete(5);
+    complete(5);
+    expect(events).toEqual(['lost 1', 'caught up 5']);
+    expect(acknowledged).toEqual([1]);
+    channel.resume();
+    expect(acknowledged).toEqual([1, 3]);
+  });
+
+  it('stays silent when told to go on while another target is lost', () => {
+    const { channel, writes, events, acknowledged, complete } = rig(2);
+    channel.append(1, 0, 10);
+    for (const pair of [0, 1]) writes.get(pair)![0]!.target.fail('gone');
+    writes.set(5, []);
+    channel.replace(0, setup(5));
+    complete(5);
+    channel.resume();
+    expect(acknowledged).toEqual([]);
+    channel.replace(1, setup(9));
+    expect(events).toEqual(['lost 0', 'lost 1', 'caught up 5', 'lost 9']);
+  });
+
+  it('takes a replacement before anything was appended', () => {
+    const { channel, writes, events } = rig(1);
+    channel.targets[0]!.fail('gone');
+    writes.set(5, []);
+    channel.replace(0, setup(5));
+    expect(events).toEqual(['lost 0', 'caught up 5']);
+    expect(writes.get(5)).toEqual([]);
+  });
+});

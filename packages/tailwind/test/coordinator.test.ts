@@ -1,0 +1,203 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bootClock, Coordinator, CoordinatorClient, FileStore, Lease } from '@rdmc/tailwind';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from './support/backups.js';
+import { startCluster, startCoordinator } from './support/cluster.js';
+
+function refusal(code: string) {
+  return expect.objectContaining({ code });
+}
+
+async function rig() {
+  const [first, second, third] = await startCluster(3);
+  const coordinator = await startCoordinator(first!);
+  const client = (member: typeof first) => new CoordinatorClient(member!.mesh, 0);
+  return { coordinator, members: [first!, second!, third!], clients: [first, second, third].map(client) };
+}
+
+describe('the file store', () => {
+  it('keeps what was put, with revisions, across runs', async () => {
+    const path = join(temporaryDirectory(), 'deep', 'state');
+    const store = await FileStore.open(path);
+    const first = await store.put('a/1', 'one', 0);
+    await store.put('a/2', 'two', 0);
+    await store.put('b', 'three', 0);
+    await store.put('a/1', 'uno', first);
+    await store.close();
+    const again = await FileStore.open(path);
+    expect([...(await again.list('a/'))].map(([key, { value }]) => [key, value])).toEqual([
+      ['a/1', 'uno'],
+      ['a/2', 'two'],
+    ]);
+    expect(await again.get('b')).toEqual({ value: 'three', revision: 3 });
+    expect(await again.get('c')).toBeUndefined();
+  });
+
+  it('refuses a change of what somebody else changed', async () => {
+    const store = await FileStore.open(join(temporaryDirectory(), 'state'));
+    const changes = await Promise.allSettled([store.put('a', '1', 0), store.put('a', '2', 0)]);
+    expect(changes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect((changes[1] as PromiseRejectedResult).reason).toEqual(refusal('ERR_RDMC_STATE_CONFLICT'));
+    expect((await store.get('a'))?.value).toBe('1');
+  });
+
+  it.each([
+    [
+      'another format',
+      'ERR_RDMC_STATE_FOREIGN_VERSION',
+      (text: string) => text.replace('"format":1', '"format":2'),
+    ],
+    ['a changed byte', 'ERR_RDMC_STATE_DAMAGED', (text: string) => text.replace('one', 'two')],
+    ['half a file', 'ERR_RDMC_STATE_DAMAGED', (text: string) => text.slice(0, text.length / 2)],
+    ['nothing', 'ERR_RDMC_STATE_DAMAGED', () => ''],
+  ])('refuses %s', async (_, code, change) => {
+    const path = join(temporaryDirectory(), 'state');
+    const store = await FileStore.open(path);
+    await store.put('a', 'one', 0);
+    writeFileSync(path, change(readFileSync(path, 'utf8')));
+    await expect(FileStore.open(path)).rejects.toEqual(refusal(code));
+  });
+});
+
+describe('the coordinator', () => {
+  it('makes logs with ids that were never used, also after a restart', async () => {
+    const [member] = await startCluster(2);
+    const path = join(temporaryDirectory(), 'state');
+    const ids: bigint[] = [];
+    const clusters = new Set<string>();
+    for (let run = 0; run < 2; run += 1) {
+      const coordinator = await Coordinator.start({ mesh: member!.mesh, store: await FileStore.open(path) });
+      const client = new CoordinatorClient(member!.mesh, 0);
+      const logs = await Promise.all([client.createLog(), client.createLog()]);
+      ids.push(...logs.map(({ logId }) => logId));
+      clusters.add(await client.clusterId());
+      expect(logs[0]).toMatchObject({ owner: 0, state: 'live', recoverer: null, successors: [] });
+      await coordinator.close();
+    }
+    expect(new Set(ids).size).toBe(4);
+    expect(clusters.size).toBe(1);
+  });
+
+  it('raises minima of live logs for their owners only, and only upwards', async () => {
+    const { clients, coordinator } = await rig();
+    const log = await clients[1]!.createLog();
+    await clients[1]!.raiseMinimum({ ...log, segmentId: 0n }, { segmentId: 3n, epoch: 2 });
+    await clients[1]!.raiseMinimum({ ...log, segmentId: 0n }, { segmentId: 2n, epoch: 9 });
+    await clients[1]!.raiseMinimum({ ...log, segmentId: 0n }, { segmentId: 3n, epoch: 1 });
+    expect((await coordinator.logs())[0]!.minimum).toEqual({ segmentId: 3n, epoch: 2 });
+    const wrong = clients[2]!.raiseMinimum({ ...log, segmentId: 0n }, { segmentId: 9n, epoch: 1 });
+    await expect(wrong).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    const unknown = clients[1]!.raiseMinimum({ logId: 99n, segmentId: 0n }, { segmentId: 9n, epoch: 1 });
+    await expect(unknown).rejects.toEqual(refusal('ERR_RDMC_LOG_UNKNOWN'));
+  });
+
+  it('refuses everything to the owner of a log that is being recovered', async () => {
+    const { clients } = await rig();
+    const log = await clients[1]!.createLog();
+    const lease = await clients[1]!.lease(log.logId);
+    const recovering = await clients[2]!.beginRecovery(log.logId);
+    expect(recovering).toMatchObject({ state: 'recovering', recoverer: 2 });
+    expect(lease.valid).toBe(false);
+    expect(() => lease.assertValid()).toThrow(refusal('ERR_RDMC_LEASE_EXPIRED'));
+    const fenced = refusal('ERR_RDMC_LOG_FENCED');
+    await expect(
+      clients[1]!.raiseMinimum({ ...log, segmentId: 1n }, { segmentId: 1n, epoch: 2 }),
+    ).rejects.toEqual(fenced);
+    await expect(clients[1]!.lease(log.logId)).rejects.toEqual(fenced);
+    lease.close();
+  });
+
+  it('lets one member recover a log, another one when that is gone, and nobody twice', async () => {
+    const { clients, members } = await rig();
+    const log = await clients[0]!.createLog();
+    await clients[1]!.beginRecovery(log.logId);
+    await clients[1]!.beginRecovery(log.logId);
+    await expect(clients[2]!.beginRecovery(log.logId)).rejects.toEqual(refusal('ERR_RDMC_RECOVERY_RUNNING'));
+    await expect(clients[2]!.finishRecovery(log.logId, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    await members[1]!.kill();
+    await clients[2]!.beginRecovery(log.logId);
+    await clients[2]!.finishRecovery(log.logId, [5n, 6n]);
+    const [record] = await clients[0]!.logs();
+    expect(record).toMatchObject({ state: 'recovered', recoverer: 2, successors: [5n, 6n] });
+    await expect(clients[0]!.beginRecovery(log.logId)).rejects.toEqual(refusal('ERR_RDMC_LOG_STATE'));
+  });
+
+  it('declares the logs of a lost member dead', async () => {
+    const { clients, members, coordinator } = await rig();
+    await clients[1]!.createLog();
+    await clients[2]!.createLog();
+    await members[1]!.kill();
+    let states: string[];
+    do {
+      await new Promise((resolve) => setImmediate(resolve));
+      states = (await coordinator.logs()).map(({ state }) => state);
+    } while (!states.includes('recovering'));
+    expect(states).toEqual(['recovering', 'live']);
+  });
+
+  it('answers what it does not understand with a code', async () => {
+    const { members } = await rig();
+    const ask = (body: unknown) => members[1]!.mesh.request(0, 'tailwind.coordinator', body);
+    await expect(ask({ op: 'dance' })).rejects.toEqual(refusal('ERR_RDMC_PROTOCOL'));
+    await expect(ask({ op: 'lease', logId: '99999999999999999999' })).rejects.toEqual(
+      refusal('ERR_RDMC_PROTOCOL'),
+    );
+    await expect(members[1]!.mesh.request(0, 'tailwind.backup', { op: 'open' })).rejects.toEqual(
+      refusal('ERR_RDMC_PROTOCOL'),
+    );
+  });
+});
+
+describe('leases', () => {
+  it('last from the moment of asking, and end by time, by a clock that goes backwards, and by close', async () => {
+    let now = 1000;
+    const lease = new Lease(
+      async () => {
+        now += 30;
+        return 100;
+      },
+      () => now,
+    );
+    expect(lease.valid).toBe(false);
+    await lease.renew();
+    now = 1099;
+    expect(lease.valid).toBe(true);
+    now = 1100;
+    expect(lease.valid).toBe(false);
+    now = 999;
+    expect(lease.valid).toBe(false);
+    now = 1050;
+    lease.assertValid();
+    lease.close();
+    expect(lease.valid).toBe(false);
+  });
+
+  it('recovery waits for the lease’s end and a margin, on the clock that counts suspended time', async () => {
+    const members = await startCluster(2);
+    let now = 5000;
+    await startCoordinator(members[0]!, { leaseMs: 1000, leaseMarginMs: 100, clock: () => now });
+    const [first, second] = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
+    const { logId } = await first!.createLog();
+    now = 9000;
+    const lease = await first!.lease(logId, () => now);
+    let begun = false;
+    const recovery = second!.beginRecovery(logId).then(() => {
+      begun = true;
+    });
+    while ((await first!.logs())[0]!.state === 'live');
+    now = 10_099;
+    expect(lease.valid).toBe(false);
+    await second!.logs();
+    expect(begun).toBe(false);
+    now = 10_100;
+    await recovery;
+    lease.close();
+  });
+
+  it('the boot clock counts up in milliseconds', () => {
+    const before = bootClock();
+    expect(before).toBeGreaterThan(0);
+    expect(bootClock()).toBeGreaterThanOrEqual(before);
+  });
+});

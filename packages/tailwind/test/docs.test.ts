@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+const root = new URL('../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+const readme = read('README.md');
+
+it('the README shows the example and what it prints', async () => {
+  const example = fileURLToPath(new URL('example.mjs', root));
+  expect(readme).toContain(`\`\`\`js\n${readFileSync(example, 'utf8')}\`\`\``);
+  const { stdout } = await promisify(execFile)(process.execPath, [example]);
+  expect(readme).toContain(`\`\`\`\n${stdout}\`\`\``);
+});
+
+it('the README explains every error code, and every code is used', () => {
+  const codes = [...read('src/errors.ts').matchAll(/'(ERR_RDMC_[A-Z_]+)'/g)].map((match) => match[1]!);
+  const used = sources('src/').join('\n');
+  for (const code of new Set(codes)) {
+    // Rows name families as `ERR_RDMC_STATE_CONFLICT`, `..._DAMAGED`.
+    const [, family, last] = /^ERR_RDMC_([A-Z]+)_(.+)$/.exec(code) ?? [];
+    const isListed =
+      readme.includes(`\`${code}\``) ||
+      (readme.includes(`ERR_RDMC_${family}_`) && readme.includes(`..._${last}`));
+    expect([code, isListed]).toEqual([code, true]);
+    expect([code, used.includes(`'${code}'`)]).toEqual([code, true]);
+  }
+});
+
+/** All sources but the list of codes itself. */
+function sources(directory: string): string[] {
+  return readdirSync(new URL(directory, root), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && name !== 'errors.ts')
+    .map((name) => read(`${directory}${name}`));
+}

@@ -1,0 +1,111 @@
+import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind';
+import { describe, expect, it } from 'vitest';
+
+const MINIMUM = { segmentId: 0n, epoch: 0 };
+
+function digest(...ids: bigint[]): string {
+  return Buffer.from(encodeDigest(ids)).toString('base64');
+}
+
+function closed(segmentId: bigint, lengthBytes = 1000): InventoryEntry {
+  return {
+    segmentId,
+    incarnation: 1,
+    epoch: 1,
+    state: 'closed',
+    lengthBytes,
+    checksum: 5,
+    scan: null,
+    digest: null,
+  };
+}
+
+function open(segmentId: bigint, offset: number, names: string | null, epoch = 1): InventoryEntry {
+  const scan = { status: 'ok', offset, checksum: 5, reason: 'zero-type' } as const;
+  return {
+    segmentId,
+    incarnation: 1,
+    epoch,
+    state: 'open',
+    lengthBytes: 4096,
+    checksum: 0,
+    scan,
+    digest: names,
+  };
+}
+
+function plan(replicas: Record<number, InventoryEntry[]>, minimum = MINIMUM) {
+  return planRecovery(
+    7n,
+    Object.entries(replicas).map(([member, list]) => ({ member: Number(member), replicas: list })),
+    minimum,
+  );
+}
+
+function refusal(...missing: bigint[]) {
+  return expect.objectContaining({ code: 'ERR_RDMC_LOG_INCOMPLETE', missing });
+}
+
+describe('a recovery’s plan', () => {
+  it('takes the lowest open segment with a digest as the head, and what its digest names', () => {
+    const found = plan({
+      1: [closed(1n), open(2n, 500, digest(1n, 2n))],
+      2: [closed(1n), open(2n, 400, digest(1n, 2n)), open(3n, 100, digest(1n, 2n, 3n))],
+    });
+    expect(found).toEqual({
+      headId: 2n,
+      segments: [
+        { segmentId: 1n, candidates: [1, 2], floorBytes: 1000 },
+        { segmentId: 2n, candidates: [1], floorBytes: 500 },
+      ],
+    });
+  });
+
+  it('ignores open replicas below the minimum, but no closed ones', () => {
+    const replicas = {
+      1: [open(1n, 4000, digest(1n), 1)],
+      2: [closed(1n), open(2n, 300, digest(1n, 2n), 2)],
+      3: [open(2n, 900, digest(1n, 2n), 1)],
+    };
+    expect(plan(replicas, { segmentId: 2n, epoch: 2 })).toEqual({
+      headId: 2n,
+      segments: [
+        { segmentId: 1n, candidates: [2], floorBytes: 1000 },
+        { segmentId: 2n, candidates: [2], floorBytes: 300 },
+      ],
+    });
+  });
+
+  it('ignores corrupt open replicas and those without a digest', () => {
+    const corrupt = open(1n, 700, digest(1n));
+    const replicas = {
+      1: [{ ...corrupt, scan: { ...corrupt.scan!, status: 'corrupt' as const } }],
+      2: [open(1n, 300, digest(1n))],
+      3: [open(1n, 0, null)],
+    };
+    expect(plan(replicas)).toEqual({
+      headId: 1n,
+      segments: [{ segmentId: 1n, candidates: [2], floorBytes: 300 }],
+    });
+  });
+
+  it('takes nothing shorter than a certificate of the head says', () => {
+    const names = digest(1n);
+    expect(plan({ 1: [open(1n, 900, names)], 2: [closed(1n, 950)], 3: [open(1n, 950, names)] })).toEqual({
+      headId: 1n,
+      segments: [{ segmentId: 1n, candidates: [2, 3], floorBytes: 950 }],
+    });
+  });
+
+  it('refuses when nothing tells where the log ends', () => {
+    expect(() => plan({})).toThrow(refusal());
+    expect(() => plan({ 1: [closed(1n)] })).toThrow(refusal());
+    expect(() => plan({ 1: [open(1n, 500, digest(1n), 1)] }, { segmentId: 1n, epoch: 2 })).toThrow(refusal());
+  });
+
+  it('refuses when a segment is missing, and names it', () => {
+    expect(() => plan({ 1: [open(3n, 100, digest(1n, 2n, 3n))], 2: [closed(2n)] })).toThrow(refusal(1n));
+    // All backups of the head are gone; the one after it, open and empty, does not hide that.
+    expect(() => plan({ 1: [closed(1n), open(3n, 100, digest(1n, 2n, 3n))] })).toThrow(refusal(2n));
+  });
+});

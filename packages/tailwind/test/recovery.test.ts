@@ -1,0 +1,168 @@
+import { readdirSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CoordinatorClient, decodeObject, EntryType, type Log, Recovery } from '@rdmc/tailwind';
+import { describe, expect, it } from 'vitest';
+import { segmentKey } from '../src/segment-key.js';
+import { temporaryDirectory } from './support/backups.js';
+import {
+  type ClusterMember,
+  coordinatedLog,
+  object,
+  SEGMENT,
+  startCluster,
+  startCoordinator,
+} from './support/cluster.js';
+
+function refusal(code: string) {
+  return expect.objectContaining({ code });
+}
+
+function begin({ mesh, plane }: ClusterMember, logId: bigint): Promise<Recovery> {
+  return Recovery.begin({ mesh, plane, coordinator: new CoordinatorClient(mesh, 1), logId });
+}
+
+/** Versions of all objects, in the log's order. */
+async function replay(recovery: Recovery): Promise<number[]> {
+  const versions: number[] = [];
+  for await (const segment of recovery.segments()) {
+    for (const { type, payload } of segment.entries()) {
+      if (type === EntryType.OBJECT) versions.push(decodeObject(payload).version);
+    }
+  }
+  return versions;
+}
+
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, number) => number);
+}
+
+async function appendAll(log: Log, from: number, to: number): Promise<void> {
+  await Promise.all(upTo(to - from).map((number) => log.append(object(from + number)).acknowledged));
+}
+
+/** Member 0 is the primary, member 1 the coordinator as well. */
+async function rig(members: number, objects: number, replicas = 3) {
+  const cluster = await startCluster(members);
+  await startCoordinator(cluster[1]!);
+  const log = await coordinatedLog(cluster[0]!, 1, { replicas });
+  await appendAll(log, 0, objects);
+  return { cluster, log };
+}
+
+describe('recovery', () => {
+  it('gives all that was acknowledged, in order, to another member, which may be a backup itself', async () => {
+    const { cluster, log } = await rig(5, 700);
+    await cluster[0]!.kill();
+    const recovery = await begin(cluster[2]!, log.id);
+    expect(await replay(recovery)).toEqual(upTo(700));
+    const successor = await coordinatedLog(cluster[2]!, 1, { replicas: 2 });
+    for await (const segment of recovery.segments()) {
+      const appends = [];
+      for (const { type, payload } of segment.entries()) {
+        if (type === EntryType.OBJECT) appends.push(successor.append({ type, parts: [payload.slice()] }));
+      }
+      await Promise.all(appends.map(({ acknowledged }) => acknowledged));
+    }
+    await recovery.finish([successor.id]);
+    for (const { id, backup } of cluster) {
+      if (id > 0) expect(await backup.inventory(log.id)).toEqual([]);
+    }
+    await cluster[2]!.kill();
+    const again = await begin(cluster[3]!, successor.id);
+    expect(await replay(again)).toEqual(upTo(700));
+    await again.close();
+  });
+
+  it('survives the loss of the primary and r − 1 backups', async () => {
+    const { cluster, log } = await rig(6, 400);
+    const victims = log.backups.filter((id) => id !== 1).slice(0, 2);
+    await Promise.all([cluster[0]!.kill(), ...victims.map((id) => cluster[id]!.kill())]);
+    const survivor = cluster.find(({ id }) => id > 1 && !victims.includes(id))!;
+    const recovery = await begin(survivor, log.id);
+    expect(await replay(recovery)).toEqual(upTo(400));
+    await recovery.close();
+  });
+
+  it('refuses, names what is missing and gives nothing up when too much is lost', async () => {
+    const { cluster, log } = await rig(5, 400, 1);
+    const [victim] = log.backups;
+    // The coordinator's member stays: what it holds cannot be what is lost.
+    for (const segmentId of log.segmentIds) {
+      await cluster[1]!.backup.freeReplica({ logId: log.id, segmentId });
+    }
+    await Promise.all([cluster[0]!.kill(), ...(victim === 1 ? [] : [cluster[victim!]!.kill()])]);
+    const survivor = cluster.find(({ id }) => id > 1 && id !== victim)!;
+    const attempt = begin(survivor, log.id);
+    await expect(attempt).rejects.toEqual(refusal('ERR_RDMC_LOG_INCOMPLETE'));
+    const [record] = await new CoordinatorClient(survivor.mesh, 1).logs();
+    expect(record!.state).toBe('recovering');
+  });
+
+  it('fences a primary that lives: what it acknowledged is there, and it acknowledges nothing more', async () => {
+    const { cluster, log } = await rig(5, 50);
+    let acknowledged = 50;
+    const ended = (async () => {
+      for (let number = 50; ; number += 1) {
+        await log.append(object(number)).acknowledged;
+        acknowledged = number + 1;
+      }
+    })().catch((error: unknown) => error);
+    while (acknowledged < 100) await new Promise((resolve) => setImmediate(resolve));
+    const recovery = await begin(cluster[3]!, log.id);
+    const versions = await replay(recovery);
+    expect(await ended).toEqual(refusal('ERR_RDMC_LOG_FENCED'));
+    expect(versions).toEqual(upTo(versions.length));
+    expect(versions.length).toBeGreaterThanOrEqual(acknowledged);
+    await recovery.close();
+  });
+
+  it('takes another replica where one is damaged', async () => {
+    const { cluster, log } = await rig(4, 300);
+    await log.append(object(300, 100)).acknowledged;
+    await cluster[0]!.kill();
+    // Closed segments are in files by now or soon; a flipped bit makes a replica unusable, not the log.
+    const { backup } = cluster[2]!;
+    const [closed] = (await backup.inventory(log.id)).filter(({ record }) => record.state === 'closed');
+    await backup.flushed(closed!.record);
+    await flipBit(cluster[2]!, closed!.record.segmentId, log.id);
+    const recovery = await begin(cluster[3]!, log.id);
+    expect(await replay(recovery)).toEqual(upTo(301));
+    await recovery.close();
+  });
+
+  it('finds everything after a power failure: buffers were dumped, and all processes are new', async () => {
+    const before = await startCluster(4);
+    const path = join(temporaryDirectory(), 'state');
+    await startCoordinator(before[1]!, {}, path);
+    const log = await coordinatedLog(before[0]!, 1);
+    await appendAll(log, 0, 250);
+    await Promise.all(before.map(({ backup }) => backup.dump()));
+    await Promise.all(before.map((member) => member.kill()));
+    const after = await startCluster(4, { directories: before.map(({ directory }) => directory) });
+    await startCoordinator(after[1]!, {}, path);
+    const recovery = await begin(after[2]!, log.id);
+    expect(await replay(recovery)).toEqual(upTo(250));
+    await recovery.finish([]);
+    for (const { directory } of after) expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('goes on after backups were replaced, and ignores what the lost ones had', async () => {
+    const { cluster, log } = await rig(6, 100, 2);
+    const victim = log.backups.find((id) => id !== 1)!;
+    await cluster[victim]!.kill();
+    await appendAll(log, 100, 300);
+    await cluster[0]!.kill();
+    const survivor = cluster.find(({ id }) => id > 1 && id !== victim)!;
+    const recovery = await begin(survivor, log.id);
+    expect(await replay(recovery)).toEqual(upTo(300));
+    await recovery.close();
+  });
+});
+
+async function flipBit({ directory }: ClusterMember, segmentId: bigint, logId: bigint): Promise<void> {
+  const path = `${directory}/${segmentKey({ logId, segmentId })}.replica`;
+  const bytes = await readFile(path);
+  bytes[4096 + SEGMENT / 4]! ^= 1;
+  await writeFile(path, bytes);
+}
