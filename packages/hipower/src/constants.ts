@@ -32,7 +32,5 @@ export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
 export const MAX_TIMEOUT_MS = 600_000;
 /** New connections in a row without a message between them before the channel fails. */
 export const MAX_BARREN_RECONNECTS = 4;
-/** How long a broken connection waits for news of the peer's death before it is made again. */
-export const DEATH_NEWS_MS = 200;
 /** How long a responder that has everything waits for its requesters to learn it. */
 export const FAREWELL_TIMEOUT_MS = 5_000;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
+import { connectDeadline } from './connect-deadline.js';
 import { HIPOWER_PROTOCOL_VERSION, MAX_BARREN_RECONNECTS } from './constants.js';
 import { Deferred } from './deferred.js';
 import type { Participant } from './directory.js';
@@ -28,6 +29,8 @@ export class RequesterSession implements Participant, WorkerEvents {
   readonly #finished = new Set<number>();
   #generation = 0;
   #accepts = new Map<number, Deferred<AcceptMessage>>();
+  /** Responders that accepted the present generation. */
+  readonly #answered = new Set<number>();
   /** Rejects when the round of connecting that is under way is in vain. */
   #round = new Deferred<never>();
   #state: 'connecting' | 'running' | 'failed' | 'closed' = 'connecting';
@@ -113,7 +116,7 @@ export class RequesterSession implements Participant, WorkerEvents {
   take(from: number, message: WireMessage): void {
     if (message.session !== this.#session || !this.options.peers.includes(from)) return;
     const current = message.generation === this.#generation;
-    if (message.type === 'accept' && current) this.#accepts.get(from)?.resolve(message);
+    if (message.type === 'accept' && current) this.#accepted(from, message);
     else if (message.type === 'refuse') this.#refused(from, message.code, message.field, message.reason);
     else if (message.type === 'broken' && current) this.#broke(`member ${from} lost the connection`);
     else if (message.type === 'finished') this.#finish(from);
@@ -189,9 +192,10 @@ export class RequesterSession implements Participant, WorkerEvents {
     const { peers } = this.options;
     this.#generation += 1;
     this.#round = new Deferred();
+    this.#answered.clear();
     this.#accepts = new Map(peers.map((id) => [id, new Deferred<AcceptMessage>()]));
     const cancel = new AbortController();
-    const timeout = this.#timeout(cancel.signal);
+    const timeout = this.#deadline(cancel.signal);
     try {
       const all = Promise.all(peers.map((member, peer) => this.#connectTo(member, peer)));
       all.catch(() => {});
@@ -223,26 +227,10 @@ export class RequesterSession implements Participant, WorkerEvents {
     });
   }
 
-  async #timeout(cancelled: AbortSignal): Promise<never> {
-    const { timeoutMs, signal, peers } = this.options;
-    const signals = signal ? AbortSignal.any([cancelled, signal]) : cancelled;
-    await delay(timeoutMs, undefined, { signal: signals }).catch(() => {});
-    if (cancelled.aborted) return new Promise(() => {});
-    if (signal?.aborted) {
-      throw new HiPowerError('ERR_RDMC_ABORTED', `Requester '${this.channel}' was aborted by its signal`, {
-        cause: signal.reason,
-      });
-    }
-    const settled = await Promise.all(
-      peers.map((id) => Promise.race([this.#accepts.get(id)!.promise.then(() => true), delay(0, false)])),
-    );
-    const missing = peers.filter((_, index) => !settled[index]);
-    throw new HiPowerError(
-      'ERR_RDMC_HIPOWER_TIMEOUT',
-      `Requester '${this.channel}': members ${missing.join(', ')} did not answer within ${timeoutMs} ms; ` +
-        'each creates a responder for the same channel',
-      { missing },
-    );
+  #deadline(cancelled: AbortSignal): Promise<never> {
+    const missing = (): number[] => this.options.peers.filter((id) => !this.#answered.has(id));
+    const connecting = { what: `Requester '${this.channel}'`, counterpart: 'responder', missing } as const;
+    return connectDeadline(this.options, connecting, cancelled);
   }
 
   #broke(reason: string): void {
@@ -260,6 +248,11 @@ export class RequesterSession implements Participant, WorkerEvents {
       return;
     }
     this.#connect().catch((error: unknown) => this.#failWith(this.#asError(error)));
+  }
+
+  #accepted(from: number, message: AcceptMessage): void {
+    this.#answered.add(from);
+    this.#accepts.get(from)?.resolve(message);
   }
 
   #refused(from: number, code: string, field: string, reason: string): void {

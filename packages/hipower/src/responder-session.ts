@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
+import { connectDeadline } from './connect-deadline.js';
 import { Deferred } from './deferred.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
@@ -186,32 +187,17 @@ export class ResponderSession implements Participant, WorkerEvents {
   }
 
   async #allConnected(): Promise<void> {
-    const { timeoutMs, signal } = this.options;
     const cancel = new AbortController();
-    const signals = signal ? AbortSignal.any([cancel.signal, signal]) : cancel.signal;
-    const waited = delay(timeoutMs, undefined, { signal: signals }).catch(() => {});
+    const missing = (): number[] =>
+      this.#sources.filter(({ isConnected }) => !isConnected).map(({ member }) => member);
+    const connecting = { what: `Responder '${this.channel}'`, counterpart: 'requester', missing } as const;
     try {
       if (this.error) throw this.error;
-      await Promise.race([this.#connected.promise, waited.then(() => this.#notConnected())]);
+      const deadline = connectDeadline(this.options, connecting, cancel.signal);
+      await Promise.race([this.#connected.promise, deadline]);
     } finally {
       cancel.abort();
     }
-  }
-
-  #notConnected(): never {
-    const { timeoutMs, signal } = this.options;
-    if (signal?.aborted) {
-      throw new HiPowerError('ERR_RDMC_ABORTED', `Responder '${this.channel}' was aborted by its signal`, {
-        cause: signal.reason,
-      });
-    }
-    const missing = this.#sources.filter(({ isConnected }) => !isConnected).map(({ member }) => member);
-    throw new HiPowerError(
-      'ERR_RDMC_HIPOWER_TIMEOUT',
-      `Responder '${this.channel}': members ${missing.join(', ')} did not connect within ${timeoutMs} ms; ` +
-        'each creates a requester for the same channel',
-      { missing },
-    );
   }
 
   #offered(source: Source, offer: OfferMessage): void {

@@ -1,4 +1,5 @@
 import type { ChannelOptions, HiPowerNode, Requester, Responder } from '@rdmc/hipower';
+import { attachRegion, type MemoryRegion } from '@rdmc/verbs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deviceOver, rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
 
@@ -16,6 +17,19 @@ async function openPair(more: Partial<ChannelOptions> = {}): Promise<[Requester,
     nodes[0]!.createRequester({ ...options, to: 1 }),
     nodes[1]!.createResponder({ ...options, from: 0 }),
   ]);
+}
+
+/** The region of a node's device that has this length. */
+function regionOfLength(node: HiPowerNode, lengthBytes: number): MemoryRegion {
+  for (let handle = 0; handle < 10_000; handle += 1) {
+    try {
+      const region = attachRegion(node.device, handle);
+      if (region.length === lengthBytes) return region;
+    } catch {
+      // There is no region of this handle.
+    }
+  }
+  throw new Error(`no region of ${lengthBytes} bytes`);
 }
 
 describe('options', () => {
@@ -208,6 +222,19 @@ describe('use', () => {
     expect(await failed).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_CLOSED', memberId: 0 });
     expect(got).toEqual([1]);
     await reader.close();
+  });
+
+  it('a connection that breaks again and again, though both live: an error after a few generations', async () => {
+    const [requester, responder] = await openPair({ slots: 7, slotBytes: 1000 });
+    // From now on every WRITE is refused by the responder's device.
+    regionOfLength(nodes[1]!, 7 * 1024).revoke();
+    await requester.write(Uint8Array.of(1));
+    const error = await rejection(requester.end());
+    expect(error).toMatchObject({ code: 'ERR_RDMC_HIPOWER_CONNECTION_LOST' });
+    expect(error.progress).toMatchObject([{ memberId: 1, delivered: 1, released: 0 }]);
+    expect(requester.generation).toBeGreaterThan(3);
+    expect((await rejection(responder.readable())).code).toBe('ERR_RDMC_HIPOWER_PEER_CLOSED');
+    await responder.close();
   });
 
   it('a node that leaves fails its channels', async () => {

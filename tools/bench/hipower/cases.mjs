@@ -3,7 +3,10 @@ const VARIANTS = {
   baseline: { confirmation: 'per-request' },
   pull: { confirmation: 'bitmap', mode: 'pull' },
   push: { confirmation: 'bitmap', mode: 'push' },
+  'rested pull': { confirmation: 'bitmap', mode: 'pull', spinMs: 0, maxIdleMs: 1 },
+  'rested push': { confirmation: 'bitmap', mode: 'push', spinMs: 0, maxIdleMs: 1 },
 };
+const COMPARED = ['baseline', 'pull', 'push'];
 const SIZES = (process.env.RDMC_BENCH_SIZES ?? '64,256,512,1024,4096,16384,65536,262144,1048576')
   .split(',')
   .map(Number);
@@ -150,6 +153,46 @@ export async function latency(crew, rounds) {
   }
 }
 
+/** Gathering at one load for all: what the responder's CPU spends per message. `rested` looks on timers only. */
+export async function load(crew, rounds) {
+  heading(['size', 'msg/s', 'variant', 'responder µs', 'NIC', 'p50 µs', 'p99 µs', 'msg/read']);
+  const last = crew.size - 1;
+  const from = range(last);
+  for (const size of SMALL) {
+    for (const perSecond of [20_000, 200_000]) {
+      const results = await alternate(
+        rounds,
+        async (variant) => {
+          await open(crew, variant, size, from, [last]);
+          const send = (durationMs) =>
+            Promise.all(
+              from.map((id) =>
+                crew.call(id, 'send', {
+                  sizeBytes: size,
+                  durationMs,
+                  perSecond: perSecond / last,
+                  tickMs: 1,
+                }),
+              ),
+            );
+          await send(DURATION_MS / 2);
+          await crew.call(last, 'mark');
+          const sent = await send(DURATION_MS);
+          const got = await crew.call(last, 'report');
+          await crew.all('end');
+          const { p50, p99 } = got.latencies;
+          return { ...summary(size, sent, sent, [got]), p50, p99 };
+        },
+        ['baseline', 'pull', 'push', 'rested pull', 'rested push'],
+      );
+      for (const [name, r] of Object.entries(results)) {
+        const cpu = ratio(r.responder, results.baseline.responder);
+        row([size, Math.round(r.rate), name, cpu, r.responderNic.toFixed(2), r.p50, r.p99, r.perRead]);
+      }
+    }
+  }
+}
+
 /** A channel that stands idle, after the poll window is over. */
 export async function idle(crew, rounds) {
   heading(['variant', 'requester CPU %', 'responder CPU %', 'NIC %', 'looks/s', 'reads/s']);
@@ -186,7 +229,7 @@ async function open(crew, variant, size, from, to) {
 }
 
 /** Runs every variant in turn, `rounds` times; the median of each number. */
-async function alternate(rounds, run, names = Object.keys(VARIANTS)) {
+async function alternate(rounds, run, names = COMPARED) {
   const all = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     for (const name of names) all[name].push(await run(name));

@@ -21,11 +21,11 @@ const actions = {
     }
   },
   /** Sends for so long, as fast as it goes, or `perSecond`. */
-  async send({ sizeBytes, durationMs, perSecond }) {
+  async send({ sizeBytes, durationMs, perSecond, tickMs }) {
     const before = usage();
     const started = performance.now();
     const messages = perSecond
-      ? await produceAtRate(sizeBytes, durationMs, perSecond)
+      ? await produceAtRate(sizeBytes, durationMs, perSecond, tickMs)
       : await produce(sizeBytes, durationMs);
     await requester.drain();
     return {
@@ -95,8 +95,8 @@ async function produce(sizeBytes, durationMs) {
   return messages;
 }
 
-/** Sends at a rate; each message carries the time at which it was due. */
-async function produceAtRate(sizeBytes, durationMs, perSecond) {
+/** Sends at a rate, continuously or in one burst per tick; each message carries the time at which it was due. */
+async function produceAtRate(sizeBytes, durationMs, perSecond, tickMs) {
   const words = new Float64Array(
     requester.memory.buffer,
     requester.memory.byteOffset,
@@ -117,7 +117,7 @@ async function produceAtRate(sizeBytes, durationMs, perSecond) {
       requester.commit(slot);
       messages += 1;
     }
-    await new Promise(setImmediate);
+    await new Promise((resolve) => (tickMs ? setTimeout(resolve, tickMs) : setImmediate(resolve)));
   }
 }
 

@@ -12,7 +12,6 @@
  * it starts at `stride - 16 - length`, rounded down to a multiple of 8.
  */
 export const FOOTER_BYTES = 16;
-export const FOOTER_WORDS = 4;
 export const FooterWord = { SEQUENCE: 0, LENGTH: 1, GENERATION: 2, REMAINING: 3 } as const;
 
 const ALIGNMENT = 8;

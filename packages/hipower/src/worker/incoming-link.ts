@@ -5,16 +5,14 @@ import { BOARD_STRIDE, BoardWord, boardBytes } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
 import { type ChannelMemory, Counter } from '../layout/channel-memory.js';
 import { slotStride } from '../layout/footer.js';
-import { bitOf, wordsFor } from '../machine/bits.js';
+import { wordsFor } from '../machine/bits.js';
 import { type Deliveries, ResponderMachine } from '../machine/responder-machine.js';
 import { Violation } from '../machine/violation.js';
 import type { Account, ChannelSetup, ConnectOrder } from '../records.js';
-import { Connection, type ConnectionListener, fullCount, Purpose } from './connection.js';
+import { Confirmations } from './confirmations.js';
+import { Connection, type ConnectionListener, Purpose } from './connection.js';
 import type { IdlePace } from './idle-pace.js';
 import { END_IMMEDIATE } from './outgoing-link.js';
-
-/** Every how manieth confirmation asks for a completion, which frees the send queue. */
-const SIGNAL_EVERY = 16;
 
 /** What a link needs of its channel. */
 export interface IncomingHost {
@@ -42,13 +40,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   readonly #pace: IdlePace;
   readonly #pushes: boolean;
   readonly #perRequest: boolean;
-  /** P as far as it was confirmed one by one. */
-  readonly #confirmed: Int32Array;
-  /** Slots to confirm once there is room in the send queue, or the new connection stands. */
-  #unconfirmed: number[] = [];
-  /** Confirmations posted on this connection, and those known to have completed. */
-  #confirmations = 0;
-  #confirmationsDone = 0;
+  readonly #confirmations: Confirmations;
   #connection: Connection | undefined;
   #remoteBoard = 0;
   #remoteRkey = 0;
@@ -67,7 +59,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.#landingAddress = boards.address + offset + BoardIndex.LANDING * BOARD_STRIDE;
     this.#perRequest = setup.confirmation === 'per-request';
     this.#pushes = !this.#perRequest && setup.mode === 'push';
-    this.#confirmed = new Int32Array(wordsFor(setup.slots));
+    this.#confirmations = new Confirmations(host.context, setup.slots);
     const stride = slotStride(setup.slotBytes);
     const view = pool.view(peer * setup.slots * stride, setup.slots * stride);
     this.machine = new ResponderMachine(
@@ -120,18 +112,16 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   /** Looks for new slots. `wanted`: the application has little left to read. */
   look(wanted: boolean): void {
     if (this.#state !== 'running') return;
-    this.#confirmLate();
+    this.#confirmations.flush(this.#connection!);
     if (this.#perRequest || this.#finished) return;
     if (this.#pushes ? this.#pace.isDue() : wanted && this.#pace.isDue()) this.#look();
   }
 
   /** The application released a slot (confirmation per work request). */
   confirm(slot: number): void {
-    if (this.#state === 'running' && this.#unconfirmed.length === 0 && this.#mayConfirm())
-      this.#confirm(slot);
-    else if (this.#state === 'running' || this.#state === 'connecting') this.#unconfirmed.push(slot);
-    // Else there is no connection that it could go by; the next account tells of it.
-    else this.#confirmed[slot >> 5]! ^= bitOf(slot);
+    if (this.#state === 'running') this.#confirmations.confirm(slot, this.#connection!);
+    else if (this.#state === 'connecting') this.#confirmations.keep(slot);
+    else this.#confirmations.record(slot);
   }
 
   completed(purpose: number, count: number, immediate: number): void {
@@ -139,7 +129,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     try {
       if (purpose === Purpose.READ) this.#readReturned();
       else if (purpose === Purpose.RECEIVE) this.#received(immediate);
-      else this.#confirmationsDone = fullCount(count, this.#confirmationsDone);
+      else this.#confirmations.completed(count);
     } catch (error) {
       this.#stop(error);
     }
@@ -165,17 +155,13 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.#pace.interrupt();
     this.#connection?.close();
     this.#connection = undefined;
-    // Released all the same: the next account tells of it.
-    for (const slot of this.#unconfirmed) this.#confirmed[slot >> 5]! ^= bitOf(slot);
-    this.#unconfirmed = [];
-    this.#confirmations = 0;
-    this.#confirmationsDone = 0;
+    this.#confirmations.reset();
     this.#state = 'closed';
   }
 
   #account(): Account {
     const words = wordsFor(this.host.setup.slots);
-    const released = this.#perRequest ? this.#confirmed : this.#own.bits;
+    const released = this.#perRequest ? this.#confirmations.released : this.#own.bits;
     return {
       claimed: Array.from({ length: words }, (_, w) => this.machine.claimedWord(w)),
       released: Array.from({ length: words }, (_, w) => Atomics.load(released, w)),
@@ -264,28 +250,6 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     if (this.#finished) return;
     this.#finished = true;
     this.host.finished(this.peer);
-  }
-
-  #confirmLate(): void {
-    let sent = 0;
-    for (; sent < this.#unconfirmed.length && this.#mayConfirm(); sent += 1)
-      this.#confirm(this.#unconfirmed[sent]!);
-    if (sent > 0) this.#unconfirmed.splice(0, sent);
-  }
-
-  /** A confirmation may have done its work long before its own completion is here; the send queue holds it until then. */
-  #mayConfirm(): boolean {
-    const underWay = (this.#confirmations - this.#confirmationsDone) | 0;
-    return underWay < this.host.setup.slots + EXTRA_SEND_DEPTH;
-  }
-
-  #confirm(slot: number): void {
-    const { submission } = this.host.context;
-    this.#confirmed[slot >> 5]! ^= bitOf(slot);
-    this.#confirmations = (this.#confirmations + 1) | 0;
-    const flags = this.#confirmations % SIGNAL_EVERY === 0 ? WorkRequestFlag.SIGNALED : 0;
-    this.#connection!.begin(Opcode.SEND_WITH_IMM, Purpose.CONFIRM, this.#confirmations, flags);
-    submission.immediate(slot);
   }
 
   #stop(error: unknown): void {

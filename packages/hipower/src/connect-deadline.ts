@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CheckedChannelOptions } from './channel-options.js';
+import { HiPowerError } from './errors.js';
+
+/** Whose connecting has a deadline. */
+export interface Connecting {
+  /** For messages: "Requester 'name'". */
+  readonly what: string;
+  readonly counterpart: 'requester' | 'responder';
+  /** Members that have not answered yet. */
+  missing(): number[];
+}
+
+/**
+ * Rejects when the time is over or the signal of the options aborts; settles no more once cancelled.
+ * @throws HiPowerError ERR_RDMC_HIPOWER_TIMEOUT with `missing`, ERR_RDMC_ABORTED
+ */
+export async function connectDeadline(
+  { timeoutMs, signal }: CheckedChannelOptions,
+  connecting: Connecting,
+  cancelled: AbortSignal,
+): Promise<never> {
+  const signals = signal ? AbortSignal.any([cancelled, signal]) : cancelled;
+  await delay(timeoutMs, undefined, { signal: signals }).catch(() => {});
+  if (cancelled.aborted) return new Promise(() => {});
+  const { what, counterpart } = connecting;
+  if (signal?.aborted) {
+    throw new HiPowerError('ERR_RDMC_ABORTED', `${what} was aborted by its signal`, { cause: signal.reason });
+  }
+  const missing = connecting.missing();
+  throw new HiPowerError(
+    'ERR_RDMC_HIPOWER_TIMEOUT',
+    `${what}: members ${missing.join(', ')} did not answer within ${timeoutMs} ms; ` +
+      `each creates a ${counterpart} for the same channel`,
+    { missing },
+  );
+}
