@@ -34,6 +34,8 @@ export class GroupSession implements Participant, WorkerEvents {
   readonly #ended = new AbortController();
   readonly #end = new Deferred<void>();
   readonly #unsubscribe: (() => void)[] = [];
+  /** What the worker told while the group formed: blocks may be here before this thread hears that all are connected. */
+  readonly #early: (() => void)[] = [];
   #voice: MemberVoice;
   #memory: MemoryRegion | undefined;
   #state: 'forming' | 'open' | 'ending' | 'ended' = 'forming';
@@ -91,6 +93,7 @@ export class GroupSession implements Participant, WorkerEvents {
     }
     this.#voice = this.#voiceTo(this.#formation.nonces);
     this.#state = 'open';
+    for (const tell of this.#early.splice(0)) tell();
     for (const [from, message] of this.#formation.early) this.#takeMember(from, message);
   }
 
@@ -163,7 +166,8 @@ export class GroupSession implements Participant, WorkerEvents {
   }
 
   incoming(message: number, sizeBytes: number): void {
-    if (this.#state === 'open') this.#desk.begin(message, sizeBytes);
+    if (this.#state === 'forming') this.#early.push(() => this.incoming(message, sizeBytes));
+    else if (this.#state === 'open') this.#desk.begin(message, sizeBytes);
   }
 
   finished(message: number): void {
@@ -177,8 +181,10 @@ export class GroupSession implements Participant, WorkerEvents {
     this.#checkStored();
   }
 
-  trouble({ pair, kind, code, reason }: Trouble): void {
+  trouble(trouble: Trouble): void {
+    if (this.#state === 'forming') this.#early.push(() => this.trouble(trouble));
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
+    const { pair, kind, code, reason } = trouble;
     if (pair === -1) {
       this.#failedHere(
         'ERR_RDMC_POST_FAILED',

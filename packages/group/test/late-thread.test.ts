@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { RdmcNode } from '@rdmc/group';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { expect, it } from 'vitest';
+
+const GROUPS = 6;
+/** Longer than a root needs to hear that all are connected and to send. */
+const BUSY_MS = 60;
+
+it('takes blocks that come before the application hears that its group is formed', async () => {
+  const [own, other] = await reserveLoopbackPorts(2);
+  const members = [own!, other!].map(({ host, port }, id) => ({ id, host, port }));
+  // A listening socket cannot be handed to a thread.
+  await new Promise((resolve) => other!.server.close(resolve));
+  const slow = new Worker(join(import.meta.dirname, 'support/slow-member.mjs'), {
+    execArgv: [],
+    workerData: { members, groups: GROUPS, busyMs: BUSY_MS },
+  });
+  const answer = once(slow, 'message') as Promise<[{ received: number }]>;
+  const left = once(slow, 'exit');
+  const node = await RdmcNode.join({ id: 0, members, server: own!.server, device: { device: 'soft' } });
+  const region = await node.allocate(4096);
+  for (let id = 1; id <= GROUPS; id += 1) {
+    const group = await node.createGroup({ id, members: [0, 1] });
+    await group.send({ region, offset: 0, lengthBytes: 1000 });
+    await group.close();
+  }
+  expect((await answer)[0].received).toBe(GROUPS);
+  await left;
+  await region.close();
+  await node.close();
+}, 60_000);
