@@ -171,6 +171,7 @@ describe('fencing and replacement', () => {
     await expect(rig.backup.openReplica(opening({ segmentId: 4n }))).rejects.toEqual(fenced);
     expect(() => rig.backup.closeReplica(IDENTITY, certificate)).toThrow(fenced);
     expect(() => rig.backup.setEpoch(IDENTITY, 2)).toThrow(fenced);
+    await expect(rig.backup.freeReplica(IDENTITY)).rejects.toEqual(fenced);
     await expect(rig.backup.commitReplica(IDENTITY, 2, certificate)).rejects.toEqual(fenced);
     expect(await rig.backup.inventory(IDENTITY.logId)).toMatchObject([{ scan: { offset: end } }]);
     await rig.backup.openReplica(opening({ logId: 78n }));

@@ -154,8 +154,12 @@ export class Backup {
     replica.update({ epoch });
   }
 
-  /** Forgets a replica, buffer and file; of one that is not here, nothing happens. */
+  /**
+   * Forgets a replica, buffer and file; of one that is not here, nothing happens.
+   * @throws TailwindError ERR_RDMC_LOG_FENCED: recovery may need it, and ends with `freeLog`
+   */
   async freeReplica(ref: SegmentRef): Promise<void> {
+    this.#admit(ref.logId);
     const replica = this.#replicas.get(segmentKey(ref));
     if (replica) await this.#free(replica);
   }

@@ -67,6 +67,10 @@ export class Log {
     try {
       log.#head = await log.#openSegment();
       await log.#head.becomeHead();
+      // Where the device promises no order, the CRC in every header still tells torn writes.
+      const { writeOrderUnitBytes } = checked.plane.device.attributes;
+      const { mode, replicas } = checked;
+      checked.logger?.info?.({ log: String(log.id), mode, replicas, writeOrderUnitBytes }, 'log created');
       log.#prepare();
       return log;
     } catch (error) {

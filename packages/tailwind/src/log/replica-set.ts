@@ -146,6 +146,8 @@ export class ReplicaSet {
     this.#waiting += 1;
     void this.#inTurn(() => this.#replace(replica)).finally(() => {
       this.#waiting -= 1;
+      const { ended, link } = this.environment;
+      if (this.#waiting === 0 && !ended.aborted) link.resume(this.#channel);
     });
   }
 
@@ -157,9 +159,12 @@ export class ReplicaSet {
   /** The order matters: replacement, its commit, the survivors' epoch, the coordinator's minimum, acknowledgements. */
   async #replace(lost: Replica): Promise<void> {
     const { link } = this.environment;
-    this.#epoch += 1;
     const index = this.#replicas.indexOf(lost);
+    // A replacement that was lost itself has been replaced already.
+    if (index < 0) return;
     for (let target = lost.setup.target; ; ) {
+      // Again for each attempt: one that failed may have been committed without this side hearing of it.
+      this.#epoch += 1;
       const replacement = await this.#grant('replace');
       this.#replicas[index] = replacement;
       const certificate = this.segment.posted;
@@ -170,7 +175,6 @@ export class ReplicaSet {
     await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));
     if (this.#isHead) await this.#raiseMinimum();
     else this.#owesMinimum = true;
-    if (this.#waiting === 1) link.resume(this.#channel);
     this.#freeStale(lost);
   }
 

@@ -146,7 +146,12 @@ export class Segment implements ReplicatedSegment {
     this.#groups.push({ sequence: this.#sequence, tickets: this.#tickets });
     this.#tickets = [];
     this.#posted = { lengthBytes: offset + lengthBytes, checksum: this.#writer.checksum };
-    this.environment.link.append(this.replicas.channel, this.#sequence, offset, lengthBytes);
+    try {
+      this.environment.link.append(this.replicas.channel, this.#sequence, offset, lengthBytes);
+    } catch (error) {
+      // The data plane was closed or died.
+      this.environment.fail(error as Error);
+    }
   }
 
   #acknowledged(sequence: number): void {
