@@ -1,4 +1,4 @@
-import type { Transport } from '@rdmc/verbs';
+import type { Device } from '@rdmc/verbs';
 
 export type CastPhase = 'preparing' | 'connecting' | 'sending' | 'finishing' | 'done';
 
@@ -28,7 +28,7 @@ export interface CastRoute {
   readonly device: string;
   /** Why that device. */
   readonly reason: string;
-  readonly transport: Transport;
+  readonly transport: Device['transport'];
   readonly algorithm: string;
   readonly messageBytes: number;
   /** Address and port at which receivers reach this machine. */

@@ -30,6 +30,8 @@ export function describeRoute(route: CastRoute): string[] {
     shm: 'shared memory',
     tcp: 'TCP',
     auto: 'shared memory within a host, TCP between hosts',
+    roce: 'RoCE',
+    infiniband: 'InfiniBand',
   };
   return [
     `  device     ${route.device}: ${route.reason}`,
