@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { missingPackages } from '../src/index.js';
 
 // These run the command as it is installed: build first. They start machines, which takes its time, and installs
@@ -81,6 +81,7 @@ machines('a machine (needs the packages, or root and RDMC_TEST_ROCE_VM=1)', () =
     const child = spawn(BIN, ['run', '--devices', '0', '--', 'sh', '-c', 'echo on; sleep 1000'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    onTestFinished(() => void child.kill('SIGTERM'));
     await once(child.stdout, 'data');
     expect(hasEmulator(child.pid!)).toBe(true);
     child.kill(signal);
