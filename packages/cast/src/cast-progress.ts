@@ -26,9 +26,9 @@ export interface CastRoute {
   readonly device: string;
   /** Why that device. */
   readonly reason: string;
-  /** The device's GID that the others address; null where the device has none, as the soft one. */
+  /** Which GID of the device's port the others address; null where it has none, as the soft device. */
   readonly gid: string | null;
-  /** What blocks really travel by between the members: 'shm' (processes of one host), 'tcp', or both. */
+  /** What blocks really travel by between the members: 'shm' (processes of one host), 'tcp', or both; 'roce', 'infiniband'. */
   readonly transports: readonly string[];
   /** Why these. */
   readonly transportReason: string;

@@ -8,7 +8,7 @@ const COMMON_DEVICE = 'soft';
 
 /** What a member announces about its device when it joins. */
 export interface DeviceFacts {
-  /** Its kind: names such as 'mlx5_0' may differ from host to host. */
+  /** Its kind: 'soft', 'roce' or 'infiniband'. Names such as 'mlx5_0' may differ from host to host. */
   readonly device: string;
   /** It takes no other kind. */
   readonly insists: boolean;
@@ -23,7 +23,9 @@ export function deviceOptions(device: OpenDeviceOptions | string | undefined): O
 }
 
 export function ownFacts(options: OpenDeviceOptions): DeviceFacts {
-  const { kind: device } = chooseDevice(options);
+  const choice = chooseDevice(options);
+  const network = choice.linkLayer === 'infiniband' ? 'infiniband' : 'roce';
+  const device = choice.kind === 'soft' ? 'soft' : network;
   const insists = options.device !== undefined && options.device !== 'auto';
   return { device, insists, transport: options.transport ?? 'auto', host: bootId() };
 }

@@ -49,5 +49,5 @@ export const TRANSLATION_CACHE_MIB = 512;
 export const EXIT_TIMEOUT = 124;
 export const EXIT_OWN_FAILURE = 125;
 
-/** Lines of the console shown when a machine ends without a result. */
-export const SHOWN_CONSOLE_LINES = 15;
+/** Lines of the console shown when a machine ends without a result: a panic and its stack. */
+export const SHOWN_CONSOLE_LINES = 60;

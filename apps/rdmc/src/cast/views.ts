@@ -19,7 +19,12 @@ export interface CastView {
 }
 
 const LINE_EVERY_SECONDS = 10;
-const TRANSPORTS: Readonly<Record<string, string>> = { shm: 'shared memory', tcp: 'TCP' };
+const TRANSPORTS: Readonly<Record<string, string>> = {
+  shm: 'shared memory',
+  tcp: 'TCP',
+  roce: 'RoCE',
+  infiniband: 'InfiniBand',
+};
 
 function now(): number {
   return performance.now() / 1000;

@@ -36,7 +36,7 @@ export const demoEvent = z.discriminatedUnion('event', [
     event: z.literal('joined'),
     device: z.string(),
     deviceReason: z.string(),
-    transport: z.enum(['shm', 'tcp']),
+    transport: z.enum(['shm', 'tcp', 'roce', 'infiniband']),
     transportReason: z.string(),
     algorithm: z.enum(algorithms),
     blockSizeBytes: z.number().int(),

@@ -3,18 +3,25 @@ import type { Measurement } from './events.js';
 export interface Circumstances {
   readonly members: number;
   readonly processors: number;
-  readonly transport: 'shm' | 'tcp';
+  readonly transport: 'shm' | 'tcp' | 'roce' | 'infiniband';
 }
 
 function byName(measured: readonly Measurement[], name: string): Measurement | undefined {
   return measured.find(({ algorithm }) => algorithm === name);
 }
 
+/** What a transfer is, by transport. */
+const TRANSFERS: Readonly<Record<Circumstances['transport'], string>> = {
+  shm: 'a transfer is a copy made by the sender',
+  tcp: 'a transfer goes through the kernel',
+  roce: 'the RDMA device makes the transfers',
+  infiniband: 'the RDMA device makes the transfers',
+};
+
 /** Why one algorithm was faster than another on one machine. */
 function cause({ members, processors, transport }: Circumstances): string {
   const copies = members - 1;
-  const what =
-    transport === 'shm' ? 'a transfer is a copy made by the sender' : 'a transfer goes through the kernel';
+  const what = TRANSFERS[transport];
   if (processors >= members)
     return `here ${what}, and with ${processors} processors all members work at once`;
   const least = Math.max(1, copies / processors);

@@ -5,7 +5,7 @@ import type { DemoEventOf, Measurement } from './events.js';
 
 const BAR_CELLS = 24;
 
-const TRANSPORTS = { shm: 'shared memory', tcp: 'TCP' };
+const TRANSPORTS = { shm: 'shared memory', tcp: 'TCP', roce: 'RoCE', infiniband: 'InfiniBand' };
 
 /** What goes from where to where. */
 export function describeBeginning(event: DemoEventOf<'begun'>, palette: Palette): string[] {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Algorithm, Group, MemoryRegion } from '@rdmc/group';
-import { chooseDevice } from '@rdmc/verbs';
+import { chooseDevice, type Device } from '@rdmc/verbs';
 import { Crew } from '../crew/crew.js';
 import { timeOneCopy } from '../crew/one-copy.js';
 import { HashPool } from '../hash/pool.js';
@@ -32,9 +32,14 @@ interface Stage {
 type Emit = (event: DemoEvent) => void;
 
 /** Why the bytes go the way they go. */
-function transportOf({
-  transport,
-}: DemoOptions): Pick<DemoEventOf<'joined'>, 'transport' | 'transportReason'> {
+function transportOf(
+  { transport }: DemoOptions,
+  device: Device,
+): Pick<DemoEventOf<'joined'>, 'transport' | 'transportReason'> {
+  if (device.kind !== 'soft') {
+    const transport = device.transport === 'infiniband' ? 'infiniband' : 'roce';
+    return { transport, transportReason: `the network of ${device.name}` };
+  }
   if (transport !== 'auto') return { transport, transportReason: `asked for by --transport ${transport}` };
   return { transport: 'shm', transportReason: 'all members are processes of one host' };
 }
@@ -45,8 +50,8 @@ function joinedEvent({ options, source, crew }: Stage): DemoEventOf<'joined'> {
   return {
     event: 'joined',
     device: crew.node.device.name,
-    deviceReason: chooseDevice(options.device).reason,
-    ...transportOf(options),
+    deviceReason: crew.node.device.choice.reason,
+    ...transportOf(options, crew.node.device),
     algorithm,
     ...shapeOf(algorithm, { members, blockSize, sizeBytes: source.sizeBytes }),
   };
@@ -144,7 +149,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
   const emit: Emit = (event) => {
     if (options.json) terminal.line(event);
   };
-  chooseDevice(options.device);
+  chooseDevice({ device: options.device, transport: options.transport });
   const original = await findSource(options.file);
   const sizeBytes = options.size ?? original.sizeBytes;
   const { members } = options;

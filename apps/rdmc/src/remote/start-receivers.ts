@@ -48,6 +48,11 @@ function listenHost(address: string | undefined): string {
   return isIP(address.replace(/%.*/, '')) === 6 ? '::' : '0.0.0.0';
 }
 
+/** A name is of this machine only: receivers take whichever RDMA device they have. */
+function deviceThere(device: string): string {
+  return ['auto', 'soft'].includes(device) ? device : 'ibverbs';
+}
+
 /** Receivers that this process started on other hosts, and ends again. */
 export class RemoteReceivers {
   /** What sender and receivers share: made for this cast, told through stdin, kept nowhere. */
@@ -143,7 +148,7 @@ export class RemoteReceivers {
       makeDirectory,
       once: request.once,
       meshPorts: meshPorts ? [...meshPorts] : null,
-      device: request.device,
+      device: deviceThere(request.device),
       transport: request.transport,
     };
   }

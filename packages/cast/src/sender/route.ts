@@ -1,5 +1,4 @@
 import type { RdmcNode } from '@rdmc/group';
-import type { Transport } from '@rdmc/verbs';
 import type { CastRoute } from '../cast-progress.js';
 
 type Device = RdmcNode['device'];
@@ -11,15 +10,15 @@ export function routeOf(device: Device, transports: readonly string[], rest: Res
   return {
     device: name === kind ? kind : `${kind} ${name}`,
     reason: choice.reason,
-    // Only devices of the soft kind are opened so far; addresses of RDMA ports are GIDs.
-    gid: null,
+    gid: transport === 'roce' ? `index ${choice.gidIndex}` : null,
     transports,
     transportReason: reasonFor(transport, transports),
     ...rest,
   };
 }
 
-function reasonFor(asked: Transport, transports: readonly string[]): string {
+function reasonFor(asked: Device['transport'], transports: readonly string[]): string {
+  if (asked === 'roce' || asked === 'infiniband') return 'what the port of the device speaks';
   if (asked !== 'auto') return 'asked for';
   if (transports.length > 1) return 'shared memory within a host, TCP between hosts';
   return transports[0] === 'shm' ? 'all members are on one host' : 'no two neighbours share memory';
