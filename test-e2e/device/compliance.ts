@@ -6,14 +6,13 @@ import { deviceOf } from './devices.js';
 const runner = { describe, it, beforeAll: before, afterAll: after, afterEach };
 
 /** The suite every device must pass, between the first two devices, each in a process of its own. */
-export function compliance(chapters?: ComplianceSpec['chapters']): void {
+export function compliance(): void {
   const spec: ComplianceSpec = {
     name: `${deviceOf(0)} and ${deviceOf(1)}`,
     features: deviceOf(0).startsWith('rxe') ? SOFT_ROCE : RDMA_DEVICE,
     placement: 'process',
     peerDeathLimitMs: patient(5_000),
     device: { a: { options: { device: deviceOf(0) } }, b: { options: { device: deviceOf(1) } } },
-    ...(chapters && { chapters }),
   };
   defineComplianceSuite(spec, runner);
 }

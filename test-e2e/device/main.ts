@@ -9,7 +9,7 @@ const PARTS: Readonly<Record<string, () => void>> = {
   groups,
   'loss-of-members': lossOfMembers,
   'packet-loss': packetLoss,
-  compliance: () => compliance(),
+  compliance,
 };
 
 const asked = process.argv.slice(2);

@@ -26,7 +26,10 @@ export class Cluster {
 
   /** Starts `n` processes that join one mesh; `allocateBytes` of memory each, faulted in and filled;
    * on the soft device, or on the RDMA devices whose names are given. */
-  static async start(n, { windowMs = 50, transport = 'shm', allocateBytes = 0, devices } = {}) {
+  static async start(
+    n,
+    { windowMs = 50, transport = 'shm', allocateBytes = 0, devices, silenceTimeoutMs } = {},
+  ) {
     const cluster = new Cluster();
     const ports = await freePorts(n);
     const members = ports.map((port, id) => ({ id, host: '127.0.0.1', port }));
@@ -39,7 +42,7 @@ export class Cluster {
     const device = (id) => (devices ? { device: devices[id] } : { device: 'soft', transport });
     await cluster.#all((id) => ({
       action: 'join',
-      ...{ id, members, windowMs, device: device(id), allocateBytes },
+      ...{ id, members, windowMs, silenceTimeoutMs, device: device(id), allocateBytes },
     }));
     return cluster;
   }

@@ -1,10 +1,10 @@
 // Hybrid, pure polling and pure interrupts compared: bandwidth and processor time (RDMC, DSN 2018, figure 11).
 import { readFileSync } from 'node:fs';
 import { Cluster } from '../multicast/cluster.mjs';
-import { DEVICES } from './multicast.mjs';
+import { ON_RXE } from './multicast.mjs';
 import { alternating, MIB, median } from './tools.mjs';
 
-const SIZE = 8 * MIB;
+const SIZE = 4 * MIB;
 const WINDOWS = { 'hybrid (50 ms)': 50, polling: Number.POSITIVE_INFINITY, interrupts: 0 };
 const TICKS_PER_SECOND = 100;
 
@@ -17,7 +17,7 @@ function busySeconds() {
 }
 
 async function measure(windowMs) {
-  const cluster = await Cluster.start(DEVICES.length, { devices: DEVICES, windowMs, allocateBytes: SIZE });
+  const cluster = await Cluster.start(ON_RXE.devices.length, { ...ON_RXE, windowMs, allocateBytes: SIZE });
   await cluster.open({ id: 1, algorithm: 'binomial-pipeline', warm: true });
   await cluster.multicast(SIZE);
   const before = busySeconds();
@@ -36,7 +36,7 @@ export async function window() {
   for (const [name, runs] of Object.entries(results)) {
     const of = (field) => median(runs.map((run) => run[field]));
     console.log(
-      `${name}: ${of('mibPerSecond').toFixed(1)} MiB/s delivered in all; per multicast of 8 MiB to four, processor seconds: ` +
+      `${name}: ${of('mibPerSecond').toFixed(1)} MiB/s delivered in all; per multicast of 4 MiB to four, processor seconds: ` +
         `${of('busy').toFixed(2)} of the machine, ${of('members').toFixed(2)} of the members`,
     );
   }
