@@ -16,7 +16,7 @@ async function statuses(end: End, count: number, limitMs: number): Promise<Statu
   return (await end.poll(count, limitMs)).map(({ status }) => status);
 }
 
-export function peerDeath({ test, startPeer, peerDeathLimitMs }: SuiteContext): void {
+export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteContext): void {
   const needs = ['secondProcess', 'retryExceededOnPeerDeath'] as const;
 
   test('a SEND that waits ends with RETRY_EXCEEDED, the rest is flushed', { needs }, async (a) => {
@@ -71,7 +71,9 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs }: SuiteContext): 
     const rest = await statuses(near, count - 1, peerDeathLimitMs);
     const failed = rest.findIndex((status) => status !== 'SUCCESS');
     assert.ok(failed >= 0, 'the death came before the end');
-    assert.equal(rest[failed], 'RETRY_EXCEEDED');
+    // Where a kernel cleans up after the dead process, it may take the memory away before the queue pair.
+    const cleanedUp = spec.features.flushOnPeerDeath ? [] : ['REMOTE_ACCESS_ERROR'];
+    assert.ok(['RETRY_EXCEEDED', ...cleanedUp].includes(rest[failed]!), rest[failed]);
     assert.ok(rest.slice(failed + 1).every((status) => status === 'WORK_REQUEST_FLUSHED'));
   });
 
