@@ -66,6 +66,18 @@ export function needCommands(purpose, commands) {
   run(line, 'apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { env: quiet });
 }
 
+/** The same for what one can do without: nothing happens where it cannot be installed. */
+function wantCommands(purpose, commands) {
+  const packages = [...new Set(commands.filter(([command]) => !has(command)).map(([, name]) => name))];
+  if (packages.length === 0) return;
+  const line = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
+  const may = process.getuid?.() === 0 && has('apt-get');
+  const quiet = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const shell = `apt-get update -qq && ${line} -qq`;
+  if (may && spawnSync('sh', ['-c', shell], { env: quiet, stdio: 'ignore' }).status === 0) return;
+  console.log(`── ${purpose}: left out; for it: ${line}`);
+}
+
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1])) return;
@@ -92,7 +104,10 @@ function install() {
 /** Everything until the packages are built. */
 export function setUp() {
   checkNode();
-  if (process.platform === 'linux') needCommands('Building the native addon', COMPILER);
+  if (process.platform === 'linux') {
+    needCommands('Building the native addon', COMPILER);
+    wantCommands('RDMA devices in the native addon', IBVERBS);
+  }
   install();
   // Of two builds that differ in it, turbo's cache must not take one for the other.
   const env = { RDMC_BUILD_IBVERBS: has(IBVERBS_HEADER) ? '1' : '0' };

@@ -13,7 +13,15 @@ const port: SurveyedDevice['ports'][number] = {
   gids: [{ index: 1, gid: '::ffff:10.0.0.1', type: 'roce-v2', netdev: 'eth0' }],
 };
 const device = (overrides: Partial<SurveyedDevice> = {}): SurveyedDevice => {
-  return { name: 'rxe0', file: FILE, transport: 'infiniband', error: '', errno: 0, ports: [port], ...overrides };
+  return {
+    name: 'rxe0',
+    file: FILE,
+    transport: 'infiniband',
+    error: '',
+    errno: 0,
+    ports: [port],
+    ...overrides,
+  };
 };
 const survey = (...devices: SurveyedDevice[]): DeviceSurvey => {
   return { library: '/usr/lib/libibverbs.so.1', problem: undefined, devices };
@@ -28,7 +36,13 @@ const facts = (from: DeviceSurvey, known = kernel, verbsFiles = true): HardwareF
 
 describe('RDMA hardware', () => {
   const cases: readonly [string, HardwareFacts, string, string, RegExp | null][] = [
-    ['none, and no library', facts(withProblem('ERR_RDMC_IBVERBS_MISSING'), []), 'rdma-library', 'info', null],
+    [
+      'none, and no library',
+      facts(withProblem('ERR_RDMC_IBVERBS_MISSING'), []),
+      'rdma-library',
+      'info',
+      null,
+    ],
     ['none', facts(survey(), []), 'rdma-devices', 'info', null],
     [
       'a device and no library',
@@ -37,7 +51,13 @@ describe('RDMA hardware', () => {
       'warn',
       /libibverbs1/,
     ],
-    ['a library too old', facts(withProblem('ERR_RDMC_IBVERBS_TOO_OLD')), 'rdma-library', 'warn', /rdma-core/],
+    [
+      'a library too old',
+      facts(withProblem('ERR_RDMC_IBVERBS_TOO_OLD')),
+      'rdma-library',
+      'warn',
+      /rdma-core/,
+    ],
     [
       'an addon without libibverbs',
       facts(withProblem('ERR_RDMC_IBVERBS_NOT_BUILT')),

@@ -37,7 +37,6 @@
         "queue_pair.cc",
         "region_table.cc",
         "registry.cc",
-        "scatter_gather.cc",
         "service_thread.cc",
         "shm_socket.cc",
         "shm_transport.cc",

@@ -29,6 +29,7 @@ void IbvCompletionQueue::release() {
   {
     std::lock_guard guard(lock);
     mine = std::exchange(cq_, nullptr);
+    lastHolder.reset();  // it holds this queue
   }
   if (!mine) return;
   // Events that nobody has taken would keep the library waiting. Some may be another queue's.
@@ -95,6 +96,7 @@ void IbvCompletionQueue::absorb() {
 
 void IbvCompletionQueue::purge(uint32_t queuePair) {
   std::lock_guard guard(lock);
+  if (lastHolder && lastHolder->number == queuePair) lastHolder.reset();
   std::erase_if(waiting_, [&](const CompletionSlot& each) { return each.queuePair == queuePair; });
 }
 

@@ -40,6 +40,7 @@ class IbvCompletionQueue final : public CompletionSource {
 
   SpinLock lock;
   std::atomic<uint32_t> users{0};  // queue pairs
+  std::shared_ptr<IbvQueuePair> lastHolder;  // of the completion translated last; under `lock`
 
  private:
   uint32_t pollHardware(CompletionSlot* out, uint32_t max);

@@ -142,7 +142,8 @@ class IbvDevice final : public Device {
   void drainReceives(IbvQueuePair& qp);
   void awaitLastShared(IbvQueuePair& qp, ibv_qp* hardware);
   struct Posting;
-  uint32_t acquire(const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record, uint32_t* keys, uint64_t& length);
+  uint32_t acquire(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record, uint32_t* keys,
+                   uint64_t& length);
   uint32_t prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting);
   uint32_t prepareReceive(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting);
   uint32_t handOver(IbvQueuePair& qp, Posting& posting);

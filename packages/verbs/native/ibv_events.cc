@@ -13,8 +13,8 @@
 namespace rdmc {
 namespace {
 
-// Drivers without hot removal wait for the last user before they go and say nothing to it. What can be seen is
-// that the device has left sysfs, so the event thread looks there now and then.
+// Drivers without hot removal (rdma_rxe) wait for the last user before they go and say nothing to it. What can be seen
+// is that the entry of the device file has left sysfs, so the event thread looks there now and then.
 constexpr int kPresenceCheckMs = 1000;
 
 struct Named {

@@ -72,7 +72,9 @@ void IbvDevice::openContext() {
     throw Failure("ERR_RDMC_UNKNOWN_DEVICE", "No RDMA device '" + options_.device + "'; there " +
                                                  (known.empty() ? "is none" : "are: " + known));
   }
-  sysfsPath_ = found->ibdev_path;
+  // The entry of its device file goes as soon as its removal begins; that of the device itself only when its last user
+  // has closed it.
+  sysfsPath_ = found->dev_path[0] ? found->dev_path : found->ibdev_path;
   const std::string file = std::string("/dev/infiniband/") + found->dev_name;
   context_ = library_->open_device(found);
   if (context_) return;

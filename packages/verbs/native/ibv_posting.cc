@@ -52,21 +52,27 @@ uint32_t translateEntries(const WorkRequestSlot& slot, const uint32_t* keys, ibv
   return count;
 }
 
+// Statistics: that two threads at once may lose an addition is cheaper than a locked one in every call.
+void tally(std::atomic<uint64_t>& counter, uint64_t more) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 uint64_t idOf(const WorkRequestSlot& slot) { return slot.idLow | uint64_t(slot.idHigh) << 32; }
 
 }  // namespace
 
 // Checks and marks the regions of a request, and looks the hardware's keys up.
-uint32_t IbvDevice::acquire(const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record, uint32_t* keys,
-                            uint64_t& length) {
+inline uint32_t IbvDevice::acquire(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record,
+                            uint32_t* keys, uint64_t& length) {
   if (slot.sgeCount > limits_.maxSge) return kTooManySges;
-  const uint32_t result = acquireRegions(regions_, slot, pd, record.regions, length);
+  const uint32_t result = acquireRegions(uses, slot, pd, record.regions, length);
   if (result != kAccepted) return result;
   record.regionCount = uint16_t(slot.sgeCount);
   for (uint32_t i = 0; i < slot.sgeCount; ++i) {
     const RegionKeys& found = keys_[slot.sge[i].lkey & (kMaxRegions - 1)];
     keys[i] = found.localKey;
     if (found.local) continue;
+    uses.settle();
     dropRegions(record.regions, record.regionCount);
     return kInvalidLkey;
   }
@@ -74,6 +80,8 @@ uint32_t IbvDevice::acquire(const WorkRequestSlot& slot, uint32_t pd, RequestRec
 }
 
 struct IbvDevice::Posting {
+  explicit Posting(RegionTable& table) : uses(table) {}
+  RegionUses uses;
   Chain<ibv_send_wr> sends;
   Chain<ibv_recv_wr> receives;
 };
@@ -88,6 +96,7 @@ uint32_t IbvDevice::prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting
   ibv_send_wr& request = chain.requests[chain.count];
   ibv_sge* entries = chain.entries[chain.count];
   const bool atomic = isAtomic(slot.opcode);
+  request.next = &request + 1;
   request.sg_list = entries;
   request.send_flags = 0;
   uint64_t length = 0;
@@ -102,9 +111,10 @@ uint32_t IbvDevice::prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting
     if (atomic && !limits_.atomics) return kUnsupportedOperation;
     if (atomic && (slot.remoteLow & 7) != 0) return kMisalignedAtomic;
     uint32_t keys[kMaxSge];
-    const uint32_t result = acquire(slot, qp.parameters.pd, record, keys, length);
+    const uint32_t result = acquire(posting.uses, slot, qp.parameters.pd, record, keys, length);
     if (result != kAccepted) return result;
     if (length > limits_.maxMessageBytes) {
+      posting.uses.settle();
       dropRegions(record.regions, record.regionCount);
       return kMessageTooLong;
     }
@@ -137,11 +147,12 @@ uint32_t IbvDevice::prepareReceive(IbvQueuePair& qp, WorkRequestSlot& slot, Post
   RequestRecord& record = qp.receives.next(chain.count);
   uint32_t keys[kMaxSge];
   uint64_t length;
-  const uint32_t result = acquire(slot, qp.parameters.pd, record, keys, length);
+  const uint32_t result = acquire(posting.uses, slot, qp.parameters.pd, record, keys, length);
   if (result != kAccepted) return result;
   record.id = idOf(slot);
   record.opcode = kReceive;
   ibv_recv_wr& request = chain.requests[chain.count];
+  request.next = &request + 1;
   request.wr_id = hardwareId(qp.number, RequestKind::kReceive, qp.receives.position() + chain.count);
   request.sg_list = chain.entries[chain.count];
   request.num_sge = int(translateEntries(slot, keys, chain.entries[chain.count]));
@@ -152,8 +163,8 @@ uint32_t IbvDevice::prepareReceive(IbvQueuePair& qp, WorkRequestSlot& slot, Post
 // Hands over what was prepared, receives first: what is sent may be answered. Returns how many were refused.
 uint32_t IbvDevice::handOver(IbvQueuePair& qp, Posting& posting) {
   uint32_t refused = 0;
+  posting.uses.settle();
   if (Chain<ibv_recv_wr>& chain = posting.receives; chain.count > 0) {
-    for (uint32_t i = 0; i < chain.count; ++i) chain.requests[i].next = &chain.requests[i + 1];
     chain.requests[chain.count - 1].next = nullptr;
     ibv_recv_wr* bad = nullptr;
     qp.receives.add(chain.count);
@@ -165,7 +176,6 @@ uint32_t IbvDevice::handOver(IbvQueuePair& qp, Posting& posting) {
     chain.count = 0;
   }
   if (Chain<ibv_send_wr>& chain = posting.sends; chain.count > 0) {
-    for (uint32_t i = 0; i < chain.count; ++i) chain.requests[i].next = &chain.requests[i + 1];
     chain.requests[chain.count - 1].next = nullptr;
     ibv_send_wr* bad = nullptr;
     qp.sends.add(chain.count);
@@ -180,7 +190,7 @@ uint32_t IbvDevice::handOver(IbvQueuePair& qp, Posting& posting) {
 }
 
 uint32_t IbvDevice::postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count) {
-  Posting posting;
+  Posting posting(regions_);
   uint32_t refused = 0;
   bool broken = false;
   bool flushes;
@@ -225,6 +235,7 @@ uint32_t IbvDevice::postToShared(uint32_t number, WorkRequestSlot* slots, uint32
     WorkRequestSlot& slot = slots[i];
     uint32_t keys[kMaxSge];
     uint64_t length;
+    RegionUses uses(regions_);
     slot.result = kAccepted;
     if (!queue.srq) {
       slot.result = uint32_t(removed_ ? kDeviceRemoved : kUnknownQueuePair);
@@ -233,7 +244,8 @@ uint32_t IbvDevice::postToShared(uint32_t number, WorkRequestSlot* slots, uint32
     } else if (queue.free.empty()) {
       slot.result = kQueueFull;
     } else if (RequestRecord& record = queue.records[queue.free.back()];
-               (slot.result = acquire(slot, queue.pd, record, keys, length)) == kAccepted) {
+               (slot.result = acquire(uses, slot, queue.pd, record, keys, length)) == kAccepted) {
+      uses.settle();
       ibv_sge entries[kMaxSge];
       ibv_recv_wr request{};
       ibv_recv_wr* bad;
@@ -271,8 +283,8 @@ uint32_t IbvDevice::post(WorkRequestSlot* slots, uint32_t count) {
     }
     first = end;
   }
-  counters_.requests.fetch_add(count, std::memory_order_relaxed);
-  counters_.doorbells.fetch_add(1, std::memory_order_relaxed);
+  tally(counters_.requests, count);
+  tally(counters_.doorbells, 1);
   return refused;
 }
 
@@ -326,7 +338,9 @@ bool IbvDevice::translateShared(const ibv_wc& wc, CompletionSlot& out) {
 }
 
 uint32_t IbvDevice::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32_t count, CompletionSlot* out) {
-  std::shared_ptr<IbvQueuePair> holder;  // consecutive completions mostly concern one
+  RegionDrops drops;
+  // Consecutive completions, and consecutive polls, mostly concern one.
+  std::shared_ptr<IbvQueuePair>& holder = cq.lastHolder;
   uint32_t made = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const ibv_wc& wc = from[i];
@@ -337,7 +351,7 @@ uint32_t IbvDevice::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32
       continue;
     }
     if (!holder || holder->number != number) holder = qp(number);
-    if (!holder) continue;  // destroyed since
+    if (!holder || holder->closed.load(std::memory_order_acquire)) continue;  // destroyed since
     if (wc.status != IBV_WC_SUCCESS && holder->state.exchange(kError) != kError) cq.noteBroken(holder);
     if (kind == RequestKind::kDrain) {
       holder->drained = true;
@@ -345,14 +359,14 @@ uint32_t IbvDevice::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32
     }
     CompletedRequest done;
     RequestRing& ring = kind == RequestKind::kSend ? holder->sends : holder->receives;
-    if (!ring.complete(uint32_t(wc.wr_id) & kPositionMask, done)) continue;
+    if (!ring.complete(uint32_t(wc.wr_id) & kPositionMask, done, drops)) continue;
     if (kind == RequestKind::kSend) {
       fillSend(wc, done, number, out[made++]);
     } else {
       fillReceive(wc, done.id, number, out[made++]);
     }
   }
-  counters_.completions.fetch_add(made, std::memory_order_relaxed);
+  tally(counters_.completions, made);
   return made;
 }
 

@@ -5,8 +5,6 @@
 #include <bit>
 #include <numeric>
 
-#include "scatter_gather.h"
-
 namespace rdmc {
 
 RequestRing::RequestRing(uint32_t depth)
@@ -21,18 +19,6 @@ void RequestRing::takeBack(uint32_t count) {
   const uint32_t end = added_.load(std::memory_order_relaxed);
   for (uint32_t i = 1; i <= count; ++i) drop(records_[(end - i) & mask_]);
   added_.store(end - count, std::memory_order_release);
-}
-
-bool RequestRing::complete(uint32_t position, CompletedRequest& out) {
-  uint32_t at = removed_.load(std::memory_order_relaxed);
-  const uint32_t ahead = (position - at) & kPositionMask;
-  if (ahead >= added_.load(std::memory_order_acquire) - at) return false;
-  const uint32_t last = at + ahead;
-  const RequestRecord& record = records_[last & mask_];
-  out = {record.id, record.bytes, record.opcode};
-  for (; at != last + 1; ++at) drop(records_[at & mask_]);
-  removed_.store(at, std::memory_order_release);
-  return true;
 }
 
 IbvSharedReceiveQueue::IbvSharedReceiveQueue(uint32_t number, uint32_t pd, uint32_t depth)

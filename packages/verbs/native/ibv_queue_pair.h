@@ -17,6 +17,7 @@
 
 #include "ibv_completion_queue.h"
 #include "region_table.h"
+#include "scatter_gather.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -60,7 +61,21 @@ class RequestRing {
   // Takes back the last ones: they were refused.
   void takeBack(uint32_t count);
   // Removes everything up to the position of a completion and copies that one; false when it is not there.
-  bool complete(uint32_t position, CompletedRequest& out);
+  bool complete(uint32_t position, CompletedRequest& out, RegionDrops& drops) {
+    uint32_t at = removed_.load(std::memory_order_relaxed);
+    const uint32_t ahead = (position - at) & kPositionMask;
+    if (ahead >= added_.load(std::memory_order_acquire) - at) return false;
+    const uint32_t last = at + ahead;
+    const RequestRecord& record = records_[last & mask_];
+    out = {record.id, record.bytes, record.opcode};
+    for (; at != last + 1; ++at) {
+      RequestRecord& done = records_[at & mask_];
+      for (uint32_t i = 0; i < done.regionCount; ++i) drops.add(done.regions[i]);
+      done.regionCount = 0;
+    }
+    removed_.store(at, std::memory_order_release);
+    return true;
+  }
   // Removes everything; calls back for each record, oldest first.
   template <typename Visit>
   void clear(Visit visit) {

@@ -43,7 +43,8 @@ void QueuePair::leaveQueues() {
 }
 
 uint32_t QueuePair::loadSges(const WorkRequestSlot& slot, WorkRequest& request) {
-  const uint32_t result = acquireRegions(device_.regions(), slot, pd_, request.regions, request.length);
+  RegionUses uses(device_.regions());
+  const uint32_t result = acquireRegions(uses, slot, pd_, request.regions, request.length);
   if (result != kAccepted) return result;
   for (uint32_t i = 0; i < slot.sgeCount; ++i) {
     request.sge[i] = {slot.sge[i].address(), slot.sge[i].length, slot.sge[i].lkey};

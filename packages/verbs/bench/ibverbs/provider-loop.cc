@@ -18,7 +18,7 @@ Function symbol(void* library, const char* name, const char* version = "IBVERBS_
 
 double seconds() {
   timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return double(time.tv_sec) + double(time.tv_nsec) / 1e9;
 }
 

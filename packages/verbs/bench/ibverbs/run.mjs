@@ -1,6 +1,6 @@
 // What the addon costs per operation on the ibverbs path, above the provider's own cost: posts and polls batches of
 // 16 WRITEs on a fake libibverbs whose requests complete at once. The provider alone is measured in the same run, by
-// a C++ loop that makes the same calls. Both alternate; medians are printed.
+// a C++ loop that makes the same calls. Both alternate; medians of processor time are printed.
 //
 //   node bench/ibverbs/run.mjs [rounds]
 import { execFileSync } from 'node:child_process';
@@ -20,7 +20,7 @@ const library = execFileSync(process.execPath, [here('../../test/native/fake-ibv
 }).trim();
 process.env.RDMC_IBVERBS_LIBRARY = library;
 process.env.FAKE_IBVERBS_SINK = '1';
-const { openDevice, Opcode, WorkRequestFlag, Layout, Word } = await import('@rdmc/verbs');
+const { openDevice, Opcode, threadCpuSeconds, WorkRequestFlag, Layout, Word } = await import('@rdmc/verbs');
 const addon = createRequire(import.meta.url)(here('../../native/build/Release/rdmc_verbs.node'));
 
 const folder = mkdtempSync(join(tmpdir(), 'rdmc-bench-ibverbs-'));
@@ -34,7 +34,8 @@ const queuePair = domain.createQueuePair({ sendQueue: cq, receiveQueue: cq, send
 await queuePair.connect(queuePair.address);
 const region = await domain.allocate(4096);
 
-const now = () => Number(process.hrtime.bigint());
+// Processor time, so that a busy machine does not count.
+const now = () => threadCpuSeconds() * 1e9;
 const perOperation = (start) => (now() - start) / (BATCH * BATCHES);
 
 function drain(poll) {
@@ -104,6 +105,8 @@ const result = {
   addonAboveProviderNs: median(seen.addon) - own,
   typescriptAboveProviderNs: median(seen.typescript) - own,
 };
-console.log(JSON.stringify(result, (_, value) => (typeof value === 'number' ? Math.round(value * 10) / 10 : value), 2));
+console.log(
+  JSON.stringify(result, (_, value) => (typeof value === 'number' ? Math.round(value * 10) / 10 : value), 2),
+);
 rmSync(folder, { recursive: true });
 await device.close();

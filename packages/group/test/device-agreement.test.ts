@@ -1,0 +1,31 @@
+import type { MeshPeer } from '@rdmc/mesh';
+import { describe, expect, it } from 'vitest';
+import { agreeOnDevice, attributesOf, type DeviceFacts } from '../src/device-agreement.js';
+
+const facts = (device: string, insists = false): DeviceFacts => {
+  return { device, insists, transport: 'auto', host: 'one' };
+};
+const peers = (...all: DeviceFacts[]): MeshPeer[] => {
+  return all.map((each, index) => ({ id: index + 1, attributes: attributesOf(each) }) as unknown as MeshPeer);
+};
+
+describe('the device of a group', () => {
+  it('is the kind that all have', () => {
+    expect(agreeOnDevice(0, facts('roce'), peers(facts('roce', true), facts('roce')))).toBe('roce');
+  });
+
+  it('is soft where kinds are mixed', () => {
+    expect(agreeOnDevice(0, facts('roce'), peers(facts('roce'), facts('soft')))).toBe('soft');
+    expect(agreeOnDevice(0, facts('roce'), peers(facts('infiniband')))).toBe('soft');
+    expect(agreeOnDevice(0, facts('soft'), peers(facts('roce')))).toBe('soft');
+  });
+
+  it('is refused where a member insists on what not all have', () => {
+    expect(() => agreeOnDevice(0, facts('roce', true), peers(facts('soft')))).toThrow(
+      expect.objectContaining({
+        code: 'ERR_RDMC_DEVICE_MISMATCH',
+        message: expect.stringContaining("'roce' at member 0 and 'soft' at member 1"),
+      }),
+    );
+  });
+});

@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { defineComplianceSuite, RDMA_DEVICE } from '@rdmc/verbs-compliance';
+import * as vitest from 'vitest';
+
+// The ibverbs device on a libibverbs whose devices reach each other within one process.
+const build = fileURLToPath(new URL('../../verbs/test/native/fake-ibverbs/build.mjs', import.meta.url));
+const library = spawnSync(process.execPath, [build], { encoding: 'utf8' });
+
+if (library.status === 0) {
+  // Before the worker of the second placement starts: it inherits the environment.
+  process.env.RDMC_IBVERBS_LIBRARY = library.stdout.trim();
+  for (const placement of ['thread', 'worker'] as const) {
+    const device = { options: { device: 'fake0' } };
+    defineComplianceSuite({ name: 'ibverbs on a fake', features: RDMA_DEVICE, placement, device }, vitest);
+  }
+} else {
+  vitest.it('the fake libibverbs is built, where it can be', () => {
+    vitest.expect(library.status, library.stderr).toBe(2);
+  });
+  vitest.it.skip(`ibverbs on a fake [skipped: ${library.stderr.trim()}]`, () => undefined);
+}
