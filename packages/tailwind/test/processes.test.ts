@@ -15,7 +15,7 @@ async function recover({ mesh, plane }: ClusterMember, logId: bigint): Promise<n
   return versions;
 }
 
-/** All of a prefix, in order, and no less than was acknowledged. Appends of eight go out together. */
+/** All of a prefix, in order, and no less than was acknowledged. Each append is of eight objects: all or none. */
 function expectKept(versions: readonly number[], acknowledged: number): void {
   expect(versions).toEqual(versions.map((_, index) => index));
   expect(versions.length).toBeGreaterThanOrEqual(acknowledged);
