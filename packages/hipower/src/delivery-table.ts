@@ -52,7 +52,6 @@ export class DeliveryTable {
     this.#bits = Array.from({ length: peers }, (_, peer) => resources.releasedBits(peer));
     this.#stride = slotStride(slotBytes);
     this.#placeBits = Math.ceil(Math.log2(Math.max(2, places)));
-    this.#placeBits = Math.ceil(Math.log2(Math.max(2, places)));
     this.#placeMask = (1 << this.#placeBits) - 1;
     this.#useMask = (1 << (31 - this.#placeBits)) - 1;
     this.#lengths = new Int32Array(places);
@@ -83,17 +82,6 @@ export class DeliveryTable {
 
   released(peer: number): number {
     return this.#releasedSlots[peer]!;
-  }
-
-  /** Bytes that came of a message whose rest did not. */
-  incompleteBytes(peer: number): number {
-    let bytes = 0;
-    const last = this.#lasts[peer]!;
-    for (let place = this.#firsts[peer]!; place !== NONE; place = this.#nexts[place]!) {
-      bytes += this.#lengths[place]!;
-      if (place === last) break;
-    }
-    return bytes;
   }
 
   /** Handle of the next message that is whole, or NONE. */
