@@ -18,5 +18,8 @@ if (library.status === 0) {
   vitest.it('the fake libibverbs is built, where it can be', () => {
     vitest.expect(library.status, library.stderr).toBe(2);
   });
-  vitest.it.skip(`ibverbs on a fake [skipped: ${library.stderr.trim()}]`, () => undefined);
+  vitest.it.skip(
+    `ibverbs on a fake [skipped: install g++ and libibverbs-dev; ${library.stderr.trim()}]`,
+    () => undefined,
+  );
 }

@@ -1,4 +1,4 @@
-// `rdmc cast`, file to file, with a key and SHA-256 checks, as people use it.
+// `rdmc cast`, file to file, with a key and the checksums it uses by itself (GMAC).
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
