@@ -67,7 +67,7 @@ export function needCommands(purpose, commands) {
 }
 
 /** The same for what one can do without: nothing happens where it cannot be installed. */
-function wantCommands(purpose, commands) {
+export function wantCommands(purpose, commands) {
   const packages = [...new Set(commands.filter(([command]) => !has(command)).map(([, name]) => name))];
   if (packages.length === 0) return;
   const line = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;

@@ -134,11 +134,12 @@ describe('recovery', () => {
   it('finds everything after a power failure: buffers were dumped, and all processes are new', async () => {
     const before = await startCluster(4);
     const path = join(temporaryDirectory(), 'state');
-    await startCoordinator(before[1]!, {}, path);
+    const coordinator = await startCoordinator(before[1]!, {}, path);
     const log = await coordinatedLog(before[0]!, 1);
     await appendAll(log, 0, 250);
     await Promise.all(before.map(({ backup }) => backup.dump()));
     await Promise.all(before.map((member) => member.kill()));
+    await coordinator.close();
     const after = await startCluster(4, { directories: before.map(({ directory }) => directory) });
     await startCoordinator(after[1]!, {}, path);
     const recovery = await begin(after[2]!, log.id);
