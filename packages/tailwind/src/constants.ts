@@ -31,6 +31,14 @@ export const DEFAULT_WINDOW = 4;
 export const DEFAULT_MAX_SEGMENTS = 128;
 /** Bytes of appends that may wait for a segment. */
 export const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+/** What is no entry in a survivor: its header, and the checksums of some groups. */
+export const SURVIVOR_OVERHEAD_BYTES = 512;
+/** With a cleaner, a log has at least so many segments: some are its reserve. */
+export const MIN_CLEANED_SEGMENTS = 10;
+/** How often a full log asks for every entry whether it is live, if what it was told leaves nothing to clean. */
+export const CLEANER_SURVEY_INTERVAL_MS = 5_000;
+/** What an entry that waits holds beside its bytes, about: its objects, arrays and views. */
+export const ENTRY_HOLD_BYTES = 256;
 /** The largest entry is this part of a segment. */
 export const ENTRIES_PER_SEGMENT = 4;
 /** Room at the beginning of a segment for its header, its digest and their checksum. */

@@ -20,6 +20,7 @@ export class ReplicaSet {
   #replacing: Promise<void> = Promise.resolve();
   #waiting = 0;
   #isOpen = false;
+  #isFreed = false;
   /** The coordinator may learn of this segment's epochs: its predecessor is closed. */
   #isHead = false;
   #owesMinimum = false;
@@ -46,7 +47,7 @@ export class ReplicaSet {
   async open(): Promise<void> {
     const { options, link } = this.environment;
     while (this.#replicas.length < options.replicas) {
-      const replica = await this.#grant('open');
+      const replica = await this.#grant(this.segment.role === 'head' ? 'open' : 'clean');
       this.#replicas.push(replica);
     }
     this.#isOpen = true;
@@ -90,6 +91,15 @@ export class ReplicaSet {
   async flushed(certificate: Certificate): Promise<void> {
     for (let index = 0; index < this.#replicas.length; index += 1) {
       while (!(await this.#isFlushed(index, certificate))) this.environment.ended.throwIfAborted();
+    }
+  }
+
+  /** The segment is part of the log no more: nothing is replaced, and the backups may forget it. */
+  async free(): Promise<void> {
+    this.#isFreed = true;
+    await this.#replacing;
+    for (const { connection, state } of this.#replicas) {
+      if (state !== 'lost') connection.free(this.segment.identity).catch(() => {});
     }
   }
 
@@ -249,7 +259,11 @@ export class ReplicaSet {
   }
 
   #grant(purpose: GrantPurpose): Promise<Replica> {
-    const request = { ...this.segment.identity, epoch: this.#epoch, committed: purpose === 'open' };
+    const request = {
+      ...this.segment.identity,
+      epoch: this.#epoch,
+      committed: purpose === 'open' || purpose === 'clean',
+    };
     return this.#grants.grant(purpose, request, () => this.members);
   }
 
