@@ -24,6 +24,7 @@ const may = {
   'packages/hipower': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'tools/netlab': [],
   'tools/roce-vm': [],
+  'apps/kv': ['packages/dataplane', 'packages/mesh', 'packages/tailwind'],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/common',
