@@ -9,12 +9,14 @@ import {
   DEFAULT_SPIN_MS,
   MAX_CHANNEL_NAME_BYTES,
   MAX_PEERS,
+  MAX_POOL_BYTES,
   MAX_SLOT_BYTES,
   MAX_SLOTS,
   MAX_TIMEOUT_MS,
   MIN_SLOT_BYTES,
 } from './constants.js';
 import { HiPowerError, invalidOption } from './errors.js';
+import { slotStride } from './layout/footer.js';
 import type { Confirmation, Mode } from './records.js';
 
 /** What both roles are given. Slots, sizes, mode and confirmation must be equal on both sides. */
@@ -105,11 +107,15 @@ export function checkChannelOptions(
   ]);
   // A receive is posted per slot, and one for the end.
   const maxSlots = confirmation === 'bitmap' ? MAX_SLOTS : Math.min(MAX_SLOTS, node.maxReceiveDepth - 1);
+  const peers = peersOf(where, peersName, options[peersName], node);
+  const slots = integer('slots', DEFAULT_SLOTS, 1, maxSlots);
+  const slotBytes = integer('slotBytes', DEFAULT_SLOT_BYTES, MIN_SLOT_BYTES, MAX_SLOT_BYTES);
+  checkPool(where, peersName === 'from' ? peers.length : 1, slots, slotBytes);
   return {
     channel: nameOf(where, options.channel),
-    peers: peersOf(where, peersName, options[peersName], node),
-    slots: integer('slots', DEFAULT_SLOTS, 1, maxSlots),
-    slotBytes: integer('slotBytes', DEFAULT_SLOT_BYTES, MIN_SLOT_BYTES, MAX_SLOT_BYTES),
+    peers,
+    slots,
+    slotBytes,
     mode: choiceOption<Mode>(where, 'mode', options.mode ?? 'push', ['pull', 'push']),
     confirmation,
     refreshThreshold: shareOf(where, options.refreshThreshold ?? DEFAULT_REFRESH_THRESHOLD),
@@ -120,6 +126,15 @@ export function checkChannelOptions(
     timeoutMs: integer('timeoutMs', DEFAULT_CONNECT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
     signal: signalOption(where, options.signal),
   };
+}
+
+function checkPool(where: string, pools: number, slots: number, slotBytes: number): void {
+  const bytes = pools * slots * slotStride(slotBytes);
+  if (bytes <= MAX_POOL_BYTES) return;
+  throw invalidOption(
+    `${where}: ${slots} slots of ${slotBytes} bytes${pools === 1 ? '' : ` from each of ${pools} members`} take ` +
+      `${bytes} bytes, and one end holds at most ${MAX_POOL_BYTES}; take fewer or smaller slots`,
+  );
 }
 
 function nameOf(where: string, name: unknown): string {

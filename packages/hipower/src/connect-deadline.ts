@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CheckedChannelOptions } from './channel-options.js';
-import { HiPowerError } from './errors.js';
+import { HiPowerError, messageOf } from './errors.js';
 
 /** Whose connecting has a deadline. */
 export interface Connecting {
@@ -9,14 +8,16 @@ export interface Connecting {
   readonly counterpart: 'requester' | 'responder';
   /** Members that have not answered yet. */
   missing(): number[];
+  /** What went wrong last, if anything did. */
+  cause?(): unknown;
 }
 
 /**
- * Rejects when the time is over or the signal of the options aborts; settles no more once cancelled.
+ * Rejects when the time is over or the signal aborts; settles no more once cancelled.
  * @throws HiPowerError ERR_RDMC_HIPOWER_TIMEOUT with `missing`, ERR_RDMC_ABORTED
  */
 export async function connectDeadline(
-  { timeoutMs, signal }: CheckedChannelOptions,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
   connecting: Connecting,
   cancelled: AbortSignal,
 ): Promise<never> {
@@ -28,10 +29,12 @@ export async function connectDeadline(
     throw new HiPowerError('ERR_RDMC_ABORTED', `${what} was aborted by its signal`, { cause: signal.reason });
   }
   const missing = connecting.missing();
+  const cause = connecting.cause?.();
+  const because = cause === undefined ? '' : `; the last attempt failed: ${messageOf(cause)}`;
   throw new HiPowerError(
     'ERR_RDMC_HIPOWER_TIMEOUT',
     `${what}: members ${missing.join(', ')} did not answer within ${timeoutMs} ms; ` +
-      `each creates a ${counterpart} for the same channel`,
-    { missing },
+      `each creates a ${counterpart} for the same channel${because}`,
+    { missing, ...(cause !== undefined && { cause }) },
   );
 }

@@ -1,12 +1,14 @@
 /** Every number of the HiPower protocol in one place. Bytes, milliseconds and counts, as the names say. */
 
 /** Version of slots, bitmaps and of the messages in `wire-messages.ts`. Both sides must agree. */
-export const HIPOWER_PROTOCOL_VERSION = 1;
+export const HIPOWER_PROTOCOL_VERSION = 2;
 
 /** What the board of a channel (`layout/board.ts`) holds one bit each for. */
 export const MAX_SLOTS = 8192;
 export const MAX_SLOT_BYTES = 1 << 30;
 export const MIN_SLOT_BYTES = 8;
+/** All slots of one end with their footers: one view covers them, which holds less than 4 GiB in Node 20. */
+export const MAX_POOL_BYTES = 2 ** 32 - 4096;
 export const DEFAULT_SLOTS = 256;
 export const DEFAULT_SLOT_BYTES = 4096;
 
@@ -22,7 +24,10 @@ export const DEFAULT_SPIN_MS = 50;
 /** Longest pause between two looks of an idle side. */
 export const DEFAULT_MAX_IDLE_MS = 4;
 
-/** Pushes under way per peer: their snapshots lie staged until they complete. */
+/**
+ * Pushes under way per peer, where the device places WRITEs in their order: their snapshots lie staged until they
+ * complete. Where it does not, an older snapshot could land on a newer one, so there it is one.
+ */
 export const MAX_PUSHES = 8;
 /** Requests of a queue pair beside one per slot: pushes, one read, the end flag, confirmations. */
 export const EXTRA_SEND_DEPTH = 32;

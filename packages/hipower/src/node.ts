@@ -3,7 +3,12 @@ import { isIP } from 'node:net';
 import { type Counters, DataPlane, type ProtocolModule } from '@rdmc/dataplane';
 import { Mesh, type MeshOptions } from '@rdmc/mesh';
 import type { Device, OpenDeviceOptions } from '@rdmc/verbs';
-import { type ChannelOptions, checkChannelOptions, type NodeFacts } from './channel-options.js';
+import {
+  type ChannelOptions,
+  type CheckedChannelOptions,
+  checkChannelOptions,
+  type NodeFacts,
+} from './channel-options.js';
 import { onlyKnownOptions } from './check-options.js';
 import { agreeOnDevice, deviceFacts } from './device-agreement.js';
 import { Directory } from './directory.js';
@@ -62,6 +67,9 @@ export function hiPowerProtocol(): ProtocolModule {
 export class HiPowerNode {
   readonly #environment: Environment;
   readonly #ends = new Set<Requester | Responder>();
+  /** Creations under way. */
+  readonly #opening = new Set<Promise<unknown>>();
+  readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -73,8 +81,8 @@ export class HiPowerNode {
   ) {
     this.#environment = {
       mesh,
-      directory: new Directory(mesh),
-      link: new WorkerLink(plane),
+      directory: Directory.of(mesh),
+      link: WorkerLink.of(plane),
       protectionDomain: plane.protectionDomain,
     };
   }
@@ -130,31 +138,17 @@ export class HiPowerNode {
    *   ERR_RDMC_HIPOWER_CHANNEL_EXISTS, ERR_RDMC_HIPOWER_NODE_CLOSED; ERR_RDMC_HIPOWER_TIMEOUT with `missing`,
    *   ERR_RDMC_HIPOWER_MISMATCH with `field`, ERR_RDMC_HIPOWER_PEER_LOST with `memberId`, ERR_RDMC_ABORTED
    */
-  async createRequester(options: RequesterOptions): Promise<Requester> {
-    this.#assertOpen();
-    const checked = checkChannelOptions('createRequester', 'to', options, this.#facts());
-    const opened = createChannel.tracePromise(
-      () => Requester.open(this.#environment, checked, this.#forget),
-      {
-        role: 'requester',
-        channel: checked.channel,
-      },
+  createRequester(options: RequesterOptions): Promise<Requester> {
+    return this.#create('requester', 'to', options, (checked) =>
+      Requester.open(this.#environment, checked, this.#forget),
     );
-    return this.#keep(await opened);
   }
 
   /** Makes the receiving end of a channel; each requester makes the other. Resolves when all are connected. @throws as `createRequester` */
-  async createResponder(options: ResponderOptions): Promise<Responder> {
-    this.#assertOpen();
-    const checked = checkChannelOptions('createResponder', 'from', options, this.#facts());
-    const opened = createChannel.tracePromise(
-      () => Responder.open(this.#environment, checked, this.#forget),
-      {
-        role: 'responder',
-        channel: checked.channel,
-      },
+  createResponder(options: ResponderOptions): Promise<Responder> {
+    return this.#create('responder', 'from', options, (checked) =>
+      Responder.open(this.#environment, checked, this.#forget),
     );
-    return this.#keep(await opened);
   }
 
   /** Closes all channels, then leaves. Channels that have not ended fail at their peers, so end them first. Idempotent. */
@@ -168,14 +162,43 @@ export class HiPowerNode {
   }
 
   async #close(): Promise<void> {
+    this.#closed.abort();
+    await Promise.allSettled(this.#opening);
     await Promise.all([...this.#ends].map((end) => end.close()));
     this.#environment.directory.close();
     if (this.isOwner) await Promise.allSettled([this.mesh.close(), this.plane.close()]);
   }
 
-  #keep<End extends Requester | Responder>(end: End): End {
-    this.#ends.add(end);
-    return end;
+  /** What is under way when the node closes ends with it. */
+  async #create<End extends Requester | Responder>(
+    role: 'requester' | 'responder',
+    peersName: 'to' | 'from',
+    options: ChannelOptions,
+    open: (checked: CheckedChannelOptions) => Promise<End>,
+  ): Promise<End> {
+    this.#assertOpen();
+    const checked = checkChannelOptions(
+      role === 'requester' ? 'createRequester' : 'createResponder',
+      peersName,
+      options,
+      this.#facts(),
+    );
+    const { channel } = checked;
+    const signal = checked.signal
+      ? AbortSignal.any([checked.signal, this.#closed.signal])
+      : this.#closed.signal;
+    const opening = createChannel.tracePromise(() => open({ ...checked, signal }), { role, channel });
+    this.#opening.add(opening);
+    try {
+      const end = await opening;
+      this.#ends.add(end);
+      return end;
+    } catch (error) {
+      this.#assertOpen(error);
+      throw error;
+    } finally {
+      this.#opening.delete(opening);
+    }
   }
 
   readonly #forget = (end: Requester | Responder): void => void this.#ends.delete(end);
@@ -190,9 +213,11 @@ export class HiPowerNode {
     };
   }
 
-  #assertOpen(): void {
+  #assertOpen(cause?: unknown): void {
     if (!this.#closing) return;
-    throw new HiPowerError('ERR_RDMC_HIPOWER_NODE_CLOSED', `Node ${this.id} is closed; join again`);
+    throw new HiPowerError('ERR_RDMC_HIPOWER_NODE_CLOSED', `Node ${this.id} is closed; join again`, {
+      cause,
+    });
   }
 }
 

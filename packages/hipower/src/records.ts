@@ -15,6 +15,8 @@ export const Command = {
   START: 3,
   /** { channel }: tears down all queue pairs and forgets the channel. */
   CLOSE: 4,
+  /** { channel, peer }, as a post: the responder has released everything, and its connection is not needed any more. */
+  DISMISS: 5,
   /** KICK + number of the channel, as a post without payload: look at the shared memory. */
   KICK: 256,
 } as const;

@@ -5,16 +5,22 @@ import { type ChannelCounters, readChannelCounters } from './channel-counters.js
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { connectDeadline } from './connect-deadline.js';
+import { ConnectRound } from './connect-round.js';
 import { HIPOWER_PROTOCOL_VERSION, MAX_BARREN_RECONNECTS } from './constants.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
 import { PeerCounter } from './layout/channel-memory.js';
+import type { ViolationCode } from './machine/violation.js';
 import type { Trouble } from './records.js';
-import type { AcceptMessage, Parameters, WireMessage } from './wire-messages.js';
+import type { ClosedMessage, Parameters, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
 const RETRY_PAUSE_MS = 20;
+const VIOLATIONS: ReadonlySet<string> = new Set<ViolationCode>([
+  'ERR_RDMC_HIPOWER_BITMAP',
+  'ERR_RDMC_HIPOWER_PROTOCOL',
+]);
 
 export function parametersOf({ slots, slotBytes, mode, confirmation }: CheckedChannelOptions): Parameters {
   return { version: HIPOWER_PROTOCOL_VERSION, slots, slotBytes, mode, confirmation };
@@ -27,16 +33,20 @@ export class RequesterSession implements Participant, WorkerEvents {
   readonly #number: number;
   readonly #failed = new Deferred<never>();
   readonly #finished = new Set<number>();
+  /** Responders that have released everything up to the end: nothing is expected of them any more. */
+  readonly #dismissed = new Set<number>();
   #generation = 0;
-  #accepts = new Map<number, Deferred<AcceptMessage>>();
-  /** Responders that accepted the present generation. */
-  readonly #answered = new Set<number>();
-  /** Rejects when the round of connecting that is under way is in vain. */
-  #round = new Deferred<never>();
+  /** The round of connecting that is under way, or the last one. */
+  #round = new ConnectRound(0, []);
   #state: 'connecting' | 'running' | 'failed' | 'closed' = 'connecting';
+  #ending = false;
+  /** Ends the first wait for the responders, and no later one. */
+  #signal: AbortSignal | undefined;
   #barren = 0;
+  /** Why the last round of connecting was in vain. */
+  #lastFailure: unknown;
   #releasedBefore = 0;
-  #transports: readonly string[] = [];
+  readonly #transports: string[] = [];
   error: HiPowerError | undefined;
   #closing: Promise<void> | undefined;
   /** The counters as they were when the memory was given back. */
@@ -50,6 +60,7 @@ export class RequesterSession implements Participant, WorkerEvents {
     private readonly onNews: () => void,
   ) {
     this.#number = environment.link.take(this);
+    this.#signal = options.signal;
   }
 
   /** @throws HiPowerError; nothing is left then */
@@ -65,6 +76,7 @@ export class RequesterSession implements Participant, WorkerEvents {
       await environment.link.open(resources.setup(session.#number));
       for (const peer of options.peers) session.#lookFor(peer);
       await session.#connect();
+      session.#signal = undefined;
       return session;
     } catch (error) {
       await session.close(false, messageOf(error));
@@ -93,6 +105,11 @@ export class RequesterSession implements Participant, WorkerEvents {
     this.environment.link.kick(this.#number);
   }
 
+  /** The end flag may be written from now on, so responders may go. */
+  ending(): void {
+    this.#ending = true;
+  }
+
   /** Gives up the present connection: all that was under way counts as lost, and the next generation sends it again. */
   reconnect(): void {
     if (this.#state !== 'running') return;
@@ -114,17 +131,23 @@ export class RequesterSession implements Participant, WorkerEvents {
   }
 
   take(from: number, message: WireMessage): void {
-    if (message.session !== this.#session || !this.options.peers.includes(from)) return;
+    if (this.#state === 'closed' || message.session !== this.#session) return;
+    if (!this.options.peers.includes(from)) return;
     const current = message.generation === this.#generation;
-    if (message.type === 'accept' && current) this.#accepted(from, message);
+    if (message.type === 'accept' && current) this.#round.accepted(from, message);
     else if (message.type === 'refuse') this.#refused(from, message.code, message.field, message.reason);
-    else if (message.type === 'broken' && current) this.#broke(`member ${from} lost the connection`);
+    else if (message.type === 'broken' && current) this.#broke(`member ${from} lost it: ${message.reason}`);
     else if (message.type === 'finished') this.#finish(from);
     else if (message.type === 'closed') this.#peerClosed(from, message.complete, message.reason);
   }
 
   peerLost(member: number, reason: string): void {
-    if (!this.options.peers.includes(member) || this.#finished.has(member)) return;
+    if (this.#state === 'closed' || !this.options.peers.includes(member)) return;
+    if (this.#dismissed.has(member)) return;
+    if (this.#isThrough(member)) {
+      this.#dismiss(member);
+      return;
+    }
     this.#fail('ERR_RDMC_HIPOWER_PEER_LOST', `responder ${member} is lost: ${reason}`, member, reason);
   }
 
@@ -135,7 +158,8 @@ export class RequesterSession implements Participant, WorkerEvents {
   trouble({ peer, generation, kind, code, reason }: Trouble): void {
     const member = this.options.peers[peer];
     if (kind === 'connection') {
-      if (generation === this.#generation) this.#broke(`the connection to member ${member} broke: ${reason}`);
+      const which = member === undefined ? 'a connection' : `the connection to member ${member}`;
+      if (generation === this.#generation) this.#broke(`${which} broke: ${reason}`);
       return;
     }
     this.#fail(code as HiPowerErrorCode, `responder ${member} broke the protocol: ${reason}`, member, reason);
@@ -155,10 +179,11 @@ export class RequesterSession implements Participant, WorkerEvents {
 
   async #close(complete: boolean, reason: string): Promise<void> {
     this.#state = 'closed';
+    this.#round.fail(this.error ?? this.#closedError());
     const { directory, link } = this.environment;
     await link.close(this.#number);
     for (const to of this.options.peers) {
-      directory.send(to, { ...this.#header(), type: 'closed', by: 'requester', complete, reason });
+      if (!this.#dismissed.has(to)) directory.send(to, this.#farewell(complete, reason));
     }
     directory.unregister(this);
     this.#finalCounters = this.counters();
@@ -178,11 +203,14 @@ export class RequesterSession implements Participant, WorkerEvents {
         await this.#connectOnce();
         return;
       } catch (error) {
-        if (this.error ?? this.#state === 'closed') throw this.error ?? error;
+        if (this.error) throw this.error;
+        if (this.#closing) throw error;
         if (error instanceof HiPowerError && error.code !== 'ERR_RDMC_HIPOWER_CONNECTION_LOST') throw error;
+        this.#lastFailure = error;
         this.#barren += 1;
-        if (this.#barren > MAX_BARREN_RECONNECTS) throw this.#lostError(messageOf(error));
+        if (this.#barren > MAX_BARREN_RECONNECTS) throw this.#lostError(messageOf(error), error);
         await delay(RETRY_PAUSE_MS * this.#barren);
+        if (this.#closing) throw this.#closedError();
       }
     }
   }
@@ -190,26 +218,34 @@ export class RequesterSession implements Participant, WorkerEvents {
   /** One generation: a new queue pair for each responder, whose account says where to go on. */
   async #connectOnce(): Promise<void> {
     const { peers } = this.options;
+    const members = peers.filter((id) => !this.#dismissed.has(id));
     this.#generation += 1;
-    this.#round = new Deferred();
-    this.#answered.clear();
-    this.#accepts = new Map(peers.map((id) => [id, new Deferred<AcceptMessage>()]));
+    const round = new ConnectRound(this.#generation, members);
+    this.#round = round;
     const cancel = new AbortController();
-    const timeout = this.#deadline(cancel.signal);
     try {
-      const all = Promise.all(peers.map((member, peer) => this.#connectTo(member, peer)));
+      const all = Promise.all(members.map((member) => this.#connectTo(round, member)));
       all.catch(() => {});
-      this.#transports = await Promise.race([all, this.#round.promise, this.#failed.promise, timeout]);
+      await Promise.race([all, round.failed, this.#failed.promise, this.#deadline(round, cancel.signal)]);
+      round.check();
       await this.environment.link.start(this.#number);
+      // A connection may have broken since the worker started.
+      round.check();
       this.#state = 'running';
+      this.#lastFailure = undefined;
+    } catch (error) {
+      round.fail(error);
+      throw error;
     } finally {
       cancel.abort();
     }
   }
 
-  async #connectTo(member: number, peer: number): Promise<string> {
+  async #connectTo(round: ConnectRound, member: number): Promise<void> {
     const { link, directory } = this.environment;
-    const { address } = await link.createPair(this.#number, peer, this.#generation);
+    const peer = this.options.peers.indexOf(member);
+    const { address } = await link.createPair(this.#number, peer, round.generation);
+    round.check();
     directory.send(member, {
       ...this.#header(),
       type: 'offer',
@@ -217,25 +253,50 @@ export class RequesterSession implements Participant, WorkerEvents {
       address,
       remote: this.resources.remote(peer),
     });
-    const accept = await this.#accepts.get(member)!.promise;
-    return link.connect({
-      channel: this.#number,
-      peer,
-      address: accept.address,
-      remote: accept.remote,
-      account: accept.account,
-    });
+    const accept = await round.acceptOf(member);
+    round.check();
+    if (!accept) return;
+    const { address: to, remote, account } = accept;
+    try {
+      this.#transports[peer] = await link.connect({
+        channel: this.#number,
+        peer,
+        address: to,
+        remote,
+        account,
+      });
+    } catch (error) {
+      this.#blame(member, error);
+      throw error;
+    }
   }
 
-  #deadline(cancelled: AbortSignal): Promise<never> {
-    const missing = (): number[] => this.options.peers.filter((id) => !this.#answered.has(id));
-    const connecting = { what: `Requester '${this.channel}'`, counterpart: 'responder', missing } as const;
-    return connectDeadline(this.options, connecting, cancelled);
+  /** An account that cannot be true is no reason to try again. */
+  #blame(member: number, error: unknown): void {
+    const { code } = error as { code?: string };
+    if (!VIOLATIONS.has(code!)) return;
+    const reason = messageOf(error);
+    const text = `responder ${member} broke the protocol: ${reason}`;
+    this.#fail(code as HiPowerErrorCode, text, member, reason);
+  }
+
+  #deadline(round: ConnectRound, cancelled: AbortSignal): Promise<never> {
+    const connecting = {
+      what: `Requester '${this.channel}'`,
+      counterpart: 'responder',
+      missing: () => round.missing,
+      cause: () => this.#lastFailure,
+    } as const;
+    return connectDeadline(
+      { timeoutMs: this.options.timeoutMs, signal: this.#signal },
+      connecting,
+      cancelled,
+    );
   }
 
   #broke(reason: string): void {
     if (this.#state === 'connecting') {
-      this.#round.reject(this.#lostError(reason));
+      this.#round.fail(this.#lostError(reason));
       return;
     }
     if (this.#state !== 'running') return;
@@ -248,11 +309,6 @@ export class RequesterSession implements Participant, WorkerEvents {
       return;
     }
     this.#connect().catch((error: unknown) => this.#failWith(this.#asError(error)));
-  }
-
-  #accepted(from: number, message: AcceptMessage): void {
-    this.#answered.add(from);
-    this.#accepts.get(from)?.resolve(message);
   }
 
   #refused(from: number, code: string, field: string, reason: string): void {
@@ -275,18 +331,44 @@ export class RequesterSession implements Participant, WorkerEvents {
   }
 
   #peerClosed(from: number, complete: boolean, reason: string): void {
-    if (complete) this.#finish(from);
-    else if (!this.#finished.has(from)) {
-      const text = `responder ${from} closed before the end: ${reason}`;
-      this.#fail('ERR_RDMC_HIPOWER_PEER_CLOSED', text, from, reason);
+    if (this.#dismissed.has(from)) return;
+    if (complete && this.#ending) {
+      this.#finish(from);
+      this.#dismiss(from);
+      return;
     }
+    const text = `responder ${from} closed before the end: ${reason}`;
+    this.#fail('ERR_RDMC_HIPOWER_PEER_CLOSED', text, from, reason);
   }
 
-  #lostError(reason: string): HiPowerError {
+  /** It has taken everything, and all of it is known to be released. */
+  #isThrough(member: number): boolean {
+    const { delivered, released } = this.progress().find(({ memberId }) => memberId === member)!;
+    return this.#finished.has(member) && delivered === released;
+  }
+
+  /** Goes on without a responder that has everything: its slots are free, and it may go. */
+  #dismiss(member: number): void {
+    this.#dismissed.add(member);
+    this.#round.dismissed(member);
+    this.environment.link.dismiss(this.#number, this.options.peers.indexOf(member));
+    this.environment.directory.send(member, this.#farewell(true, 'it has everything'));
+    this.onNews();
+  }
+
+  #farewell(complete: boolean, reason: string): ClosedMessage {
+    return { ...this.#header(), type: 'closed', by: 'requester', complete, reason };
+  }
+
+  #closedError(): HiPowerError {
+    return new HiPowerError('ERR_RDMC_HIPOWER_CLOSED', `Requester '${this.channel}' is closed`);
+  }
+
+  #lostError(reason: string, cause?: unknown): HiPowerError {
     return new HiPowerError(
       'ERR_RDMC_HIPOWER_CONNECTION_LOST',
       `Requester '${this.channel}': the connection broke again and again without a slot released: ${reason}`,
-      { reason, progress: this.progress() },
+      { reason, progress: this.progress(), ...(cause !== undefined && { cause }) },
     );
   }
 

@@ -4,9 +4,11 @@ import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
 import type { Environment } from './environment.js';
 import { HiPowerError } from './errors.js';
-import { Wish } from './layout/channel-memory.js';
 import { RequesterSession } from './requester-session.js';
 import { SlotStock } from './slot-stock.js';
+import { WriteQueue, writeAborted } from './write-queue.js';
+
+const ONE = (): number => 1;
 
 /**
  * The sending end of a channel (HiPower, section 3.1: the requester, a data generator). With several responders every
@@ -20,17 +22,16 @@ export class Requester {
   readonly #stock: SlotStock;
   readonly #bell: Bell;
   readonly #slotBytes: number;
-  /** A message in fragments is under way: nothing may come between them. */
-  #writing: Promise<void> | undefined;
+  readonly #writes = new WriteQueue();
   #state: 'open' | 'ending' | 'closed' = 'open';
   #ending: Promise<void> | undefined;
-
-  /** Callers of `drain` that wait. */
-  #drains = 0;
+  /** Waits for all slots that are under way. */
+  #draining = 0;
 
   private constructor(
     session: RequesterSession,
     bell: Bell,
+    news: { take: () => void },
     private readonly onClosed: (end: Requester) => void,
   ) {
     const { slots, slotBytes } = session.options;
@@ -38,6 +39,7 @@ export class Requester {
     this.#stock = new SlotStock(session.resources, slots, slotBytes);
     this.#bell = bell;
     this.#slotBytes = slotBytes;
+    news.take = () => this.#takeNews();
   }
 
   /** @internal Use `HiPowerNode.createRequester`. */
@@ -47,8 +49,9 @@ export class Requester {
     onClosed: (end: Requester) => void,
   ): Promise<Requester> {
     const bell = new Bell();
-    const session = await RequesterSession.open(environment, options, () => bell.ring());
-    return new Requester(session, bell, onClosed);
+    const news = { take: (): void => {} };
+    const session = await RequesterSession.open(environment, options, () => news.take());
+    return new Requester(session, bell, news, onClosed);
   }
 
   get channel(): string {
@@ -70,9 +73,9 @@ export class Requester {
     return this.#session.generation;
   }
 
-  /** Slots that may be reserved now. */
+  /** Slots that may be reserved now; 0 once it is closed. */
   get room(): number {
-    return this.#stock.room;
+    return this.#state === 'closed' ? 0 : this.#stock.room;
   }
 
   /** Largest message: one that fills all slots. */
@@ -100,19 +103,21 @@ export class Requester {
 
   /**
    * Takes a slot for a message of so many bytes (0 to `slotBytes`); −1 where none is free: await `hasRoom()` then.
-   * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE, ERR_RDMC_HIPOWER_BUSY while a fragmented message is
-   *   written, ERR_RDMC_HIPOWER_ENDED, ERR_RDMC_HIPOWER_CLOSED; what ended the channel
+   * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE, ERR_RDMC_HIPOWER_BUSY while a message waits in
+   *   `write`, ERR_RDMC_HIPOWER_ENDED, ERR_RDMC_HIPOWER_CLOSED; what ended the channel
    */
   reserve(lengthBytes: number): number {
     this.#assertOpen();
     if (!(lengthBytes >= 0 && lengthBytes <= this.#slotBytes))
       throw this.#tooLarge(lengthBytes, this.#slotBytes);
-    if (this.#writing) {
+    if (!this.#writes.isEmpty) {
       throw new HiPowerError(
         'ERR_RDMC_HIPOWER_BUSY',
-        `Requester '${this.channel}': a message in fragments is being written; await its write() first`,
+        `Requester '${this.channel}': a message waits for room; await its write() first`,
       );
     }
+    // A drain waits for all slots but the reserved ones, and those are more now.
+    if (this.#draining > 0) this.#bell.ring();
     return this.#stock.reserve(lengthBytes);
   }
 
@@ -133,7 +138,7 @@ export class Requester {
   cancel(slot: number): void {
     this.#assertReserved(slot);
     this.#stock.cancel(slot);
-    this.#bell.ring();
+    this.#takeNews();
   }
 
   /**
@@ -150,8 +155,8 @@ export class Requester {
 
   /**
    * Sends a message, in fragments where it is longer than a slot; resolves when the bytes were copied and may be
-   * reused. Messages go in the order of the calls. An abort ends the wait for room, and the message is not sent;
-   * one whose first fragments are on their way can no longer be aborted.
+   * reused. Messages go in the order of the calls, each when there is room for all of it. An abort ends the wait, and
+   * the message is not sent.
    * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE (more than the pool), ERR_RDMC_HIPOWER_ENDED,
    *   ERR_RDMC_HIPOWER_CLOSED, ERR_RDMC_ABORTED; what ended the channel
    */
@@ -159,35 +164,29 @@ export class Requester {
     const signal = signalOption('write', options.signal);
     this.#assertOpen();
     if (bytes.byteLength > this.maxMessageBytes) throw this.#tooLarge(bytes.byteLength, this.maxMessageBytes);
-    while (this.#writing) await this.#writing;
-    if (bytes.byteLength <= this.#slotBytes && this.tryWrite(bytes)) return;
-    const writing = this.#writeFragments(bytes, signal);
-    const settled = writing.catch(() => {});
-    this.#writing = settled;
-    void settled.then(() => {
-      if (this.#writing === settled) this.#writing = undefined;
-    });
-    await writing;
+    if (signal?.aborted) throw writeAborted(signal);
+    const slots = Math.max(1, Math.ceil(bytes.byteLength / this.#slotBytes));
+    if (this.#writes.isEmpty && this.#stock.room >= slots) {
+      this.#put(bytes);
+      return;
+    }
+    const sent = this.#writes.add(bytes, slots, signal, () => this.#takeNews());
+    this.#sendWaiting();
+    await sent;
   }
 
   /** Resolves when a slot is free. @throws HiPowerError ERR_RDMC_ABORTED; what ended the channel */
   async hasRoom(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOption('hasRoom', options.signal);
-    while (this.#stock.room === 0) await this.#wait(() => this.#stock.room > 0, 'Waiting for room', signal);
     this.#assertUsable();
+    await this.#until(() => this.#stock.room > 0, ONE, 'Waiting for room', signal);
   }
 
-  /** Resolves when every responder has released everything sent so far. @throws as `hasRoom` */
+  /** Resolves when every responder has released everything that was written. @throws as `hasRoom` */
   async drain(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOption('drain', options.signal);
-    await this.#writing;
-    this.#drains += 1;
-    try {
-      await this.#drain(Wish.DRAIN, () => this.#stock.allBack, signal);
-    } finally {
-      this.#drains -= 1;
-      if (this.#state === 'open' && this.#drains === 0) this.#stock.wish(0);
-    }
+    this.#assertUsable();
+    await this.#drained(signal);
   }
 
   /**
@@ -201,12 +200,8 @@ export class Requester {
 
   /** Ends at once: what is not released by then may or may not arrive. Idempotent; after `end` it does nothing. */
   async close(): Promise<void> {
-    if (this.#state !== 'closed') {
-      this.#state = 'closed';
-      await this.#session.close(false, 'the requester was closed');
-      this.#bell.ring();
-    }
-    await this.#session.close(false, '');
+    this.#goClosed();
+    await this.#session.close(false, 'the requester was closed');
     this.onClosed(this);
   }
 
@@ -217,55 +212,95 @@ export class Requester {
   async #end(): Promise<void> {
     this.#assertOpen();
     this.#state = 'ending';
-    await this.#writing;
     try {
-      const over = (): boolean => this.#stock.allBack && this.#session.allFinished;
-      await this.#drain(Wish.DRAIN | Wish.END, over);
+      await this.#until(() => this.#writes.isEmpty, undefined, 'Ending', undefined);
+      this.#session.ending();
+      this.#stock.end();
+      this.#session.kick();
+      await this.#drained(undefined);
+      await this.#until(() => this.#session.allFinished, undefined, 'Ending', undefined);
     } finally {
-      this.#state = 'closed';
+      this.#goClosed();
       await this.#session.close(this.#session.error === undefined, this.#session.error?.message ?? '');
       this.onClosed(this);
     }
   }
 
-  async #drain(wish: number, isOver: () => boolean, signal?: AbortSignal): Promise<void> {
-    this.#assertUsable();
-    this.#stock.wish(wish);
-    this.#session.kick();
-    while (!isOver()) await this.#wait(isOver, 'Draining', signal);
-  }
-
-  async #writeFragments(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
-    const total = bytes.byteLength;
-    for (let at = 0; at < total || total === 0; ) {
-      const length = Math.min(this.#slotBytes, total - at);
-      let slot = this.#stock.reserve(length);
-      while (slot < 0) {
-        await this.#wait(() => this.#stock.room > 0, 'Waiting for room', at === 0 ? signal : undefined);
-        slot = this.#stock.reserve(length);
-      }
-      this.#stock.bytes.set(bytes.subarray(at, at + length), this.#stock.offsetOf(slot));
-      at += length;
-      if (this.#stock.commit(slot, total - at)) this.#session.kick();
-      if (total === 0) return;
+  /** Every slot is back, but those that the application has reserved. */
+  async #drained(signal: AbortSignal | undefined): Promise<void> {
+    this.#draining += 1;
+    try {
+      const isOver = (): boolean => this.#writes.isEmpty && this.#stock.allBack;
+      await this.#until(isOver, () => this.#stock.allOthers, 'Draining', signal);
+    } finally {
+      this.#draining -= 1;
     }
   }
 
-  /** Waits for news, unless `isOver` by now. */
-  async #wait(isOver: () => boolean, what: string, signal: AbortSignal | undefined): Promise<void> {
-    this.#assertUsable();
-    this.#stock.wantEvent();
-    if (isOver()) return;
+  /** Waits until `isOver`, which so many free slots may bring about; without a number, other news does. */
+  async #until(
+    isOver: () => boolean,
+    slots: (() => number) | undefined,
+    what: string,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    while (!isOver()) {
+      this.#assertUsable();
+      if (slots) {
+        this.#stock.wantRoom(slots());
+        // What came back before the worker could see the wish brings no event.
+        if (isOver()) return;
+        this.#session.kick();
+      }
+      await this.#bell.wait(what, signal);
+      this.#assertUsable();
+    }
+  }
+
+  /** Slots came back, a responder has finished, or the channel is over. */
+  #takeNews(): void {
+    if (this.#session.error) this.#writes.fail(this.#session.error);
+    else if (this.#state !== 'closed') this.#sendWaiting();
+    this.#bell.ring();
+  }
+
+  /** Sends what there is room for, and asks for the room that the next message needs. */
+  #sendWaiting(): void {
+    for (;;) {
+      while (!this.#writes.isEmpty && this.#stock.room >= this.#writes.needed)
+        this.#writes.sendNext(this.#put);
+      if (this.#writes.isEmpty) return;
+      this.#stock.wantRoom(this.#writes.needed);
+      if (this.#stock.room < this.#writes.needed) break;
+    }
     this.#session.kick();
-    await this.#bell.wait(what, signal);
-    this.#assertUsable();
+  }
+
+  /** Copies a message into slots, for which there is room, and sends them. */
+  readonly #put = (bytes: Uint8Array): void => {
+    const total = bytes.byteLength;
+    let at = 0;
+    do {
+      const length = Math.min(this.#slotBytes, total - at);
+      const slot = this.#stock.reserve(length);
+      this.#stock.bytes.set(
+        at === 0 && length === total ? bytes : bytes.subarray(at, at + length),
+        this.#stock.offsetOf(slot),
+      );
+      at += length;
+      if (this.#stock.commit(slot, total - at)) this.#session.kick();
+    } while (at < total);
+  };
+
+  #goClosed(): void {
+    this.#state = 'closed';
+    this.#writes.fail(this.#session.error ?? this.#closedError());
+    this.#bell.ring();
   }
 
   #assertUsable(): void {
     if (this.#session.error) throw this.#session.error;
-    if (this.#state === 'closed') {
-      throw new HiPowerError('ERR_RDMC_HIPOWER_CLOSED', `Requester '${this.channel}' is closed`);
-    }
+    if (this.#state === 'closed') throw this.#closedError();
   }
 
   #assertOpen(): void {
@@ -284,6 +319,10 @@ export class Requester {
       'ERR_RDMC_HIPOWER_NOT_RESERVED',
       `Requester '${this.channel}': slot ${String(slot)} is not reserved; reserve() gives one, once`,
     );
+  }
+
+  #closedError(): HiPowerError {
+    return new HiPowerError('ERR_RDMC_HIPOWER_CLOSED', `Requester '${this.channel}' is closed`);
   }
 
   #tooLarge(bytes: number, limit: number): HiPowerError {

@@ -41,6 +41,8 @@ export class ResponderSession implements Participant, WorkerEvents {
   readonly #connected = new Deferred<void>();
   readonly #transports: string[] = [];
   #closed = false;
+  /** Why the last attempt to connect was in vain. */
+  #lastFailure: unknown;
   #closing: Promise<void> | undefined;
   /** The counters as they were when the memory was given back. */
   #finalCounters: ChannelCounters | undefined;
@@ -133,6 +135,7 @@ export class ResponderSession implements Participant, WorkerEvents {
   }
 
   trouble({ peer, generation, kind, code, reason }: Trouble): void {
+    if (this.#closed) return;
     const source = this.#sources[peer]!;
     if (kind === 'violation') {
       const text = `requester ${source.member} broke the protocol: ${reason}`;
@@ -140,7 +143,7 @@ export class ResponderSession implements Participant, WorkerEvents {
       return;
     }
     if (generation !== source.generation || source.isFinished) return;
-    this.environment.directory.send(source.member, { ...this.#header(source), type: 'broken' });
+    this.#broken(source, reason);
   }
 
   workerDied(cause: Error): void {
@@ -149,9 +152,14 @@ export class ResponderSession implements Participant, WorkerEvents {
     );
   }
 
-  /** Waits, so long at most, until every requester has learnt that it may go. */
+  /**
+   * Tells every requester that all it sent was released, and waits, so long at most, until each goes on without this
+   * side: until then it may still want to read P.
+   */
   async farewell(timeoutMs: number): Promise<void> {
-    if (this.error || this.#sources.every(({ isGone }) => isGone)) return;
+    const staying = this.#sources.filter(({ isGone }) => !isGone);
+    if (this.error || staying.length === 0) return;
+    for (const source of staying) this.#sayClosed(source, true, 'it has everything');
     const cancel = new AbortController();
     const gone = new Promise<void>((resolve) => {
       this.#onGone = resolve;
@@ -173,9 +181,7 @@ export class ResponderSession implements Participant, WorkerEvents {
     await Promise.all(this.#sources.map(({ work }) => work));
     await link.close(this.#number);
     for (const source of this.#sources) {
-      if (source.session === undefined) continue;
-      const message = { type: 'closed', by: 'responder', complete, reason } as const;
-      directory.send(source.member, { ...this.#header(source), ...message });
+      if (source.session !== undefined && !source.isGone) this.#sayClosed(source, complete, reason);
     }
     this.#finalCounters = this.counters();
     await this.resources.close();
@@ -190,7 +196,12 @@ export class ResponderSession implements Participant, WorkerEvents {
     const cancel = new AbortController();
     const missing = (): number[] =>
       this.#sources.filter(({ isConnected }) => !isConnected).map(({ member }) => member);
-    const connecting = { what: `Responder '${this.channel}'`, counterpart: 'requester', missing } as const;
+    const connecting = {
+      what: `Responder '${this.channel}'`,
+      counterpart: 'requester',
+      missing,
+      cause: () => this.#lastFailure,
+    } as const;
     try {
       if (this.error) throw this.error;
       const deadline = connectDeadline(this.options, connecting, cancel.signal);
@@ -242,10 +253,20 @@ export class ResponderSession implements Participant, WorkerEvents {
       this.#transports[peer] = await link.connect(order);
       source.isConnected = true;
       if (this.#sources.every(({ isConnected }) => isConnected)) this.#connected.resolve();
-    } catch {
+    } catch (error) {
       // The requester decides whether to try again; if it is gone, the mesh tells.
-      directory.send(source.member, { ...this.#header(source), type: 'broken' });
+      this.#lastFailure = error;
+      this.#broken(source, messageOf(error));
     }
+  }
+
+  #broken(source: Source, reason: string): void {
+    this.environment.directory.send(source.member, { ...this.#header(source), type: 'broken', reason });
+  }
+
+  #sayClosed(source: Source, complete: boolean, reason: string): void {
+    const message = { type: 'closed', by: 'responder', complete, reason } as const;
+    this.environment.directory.send(source.member, { ...this.#header(source), ...message });
   }
 
   #refuse(source: Source, offer: OfferMessage, field: string, reason: string): void {

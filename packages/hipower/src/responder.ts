@@ -114,10 +114,10 @@ export class Responder {
   async readable(options: { readonly signal?: AbortSignal } = {}): Promise<boolean> {
     const signal = signalOption('readable', options.signal);
     for (;;) {
+      if (this.#closed) throw this.#closedError();
       if (!this.#table.isEmpty) return true;
       if (this.ended) return false;
       if (this.#session.error) throw this.#session.error;
-      if (this.#closed) throw this.#closedError();
       this.#table.wantEvent();
       if (this.#table.wantsKick) this.#session.kick();
       if (!this.#table.isEmpty) continue;

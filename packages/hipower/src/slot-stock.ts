@@ -39,9 +39,14 @@ export class SlotStock {
     return this.#returnedCount + this.#free.size;
   }
 
-  /** Neither reserved nor on their way: everything came back. */
+  /** Slots that are not reserved. */
+  get allOthers(): number {
+    return this.slots - this.#reserved;
+  }
+
+  /** None is on its way: everything came back. */
   get allBack(): boolean {
-    return this.room + this.#reserved === this.slots;
+    return this.room === this.allOthers;
   }
 
   /** A slot, or −1 where none is free. */
@@ -84,13 +89,16 @@ export class SlotStock {
     this.#returnedCount += 1;
   }
 
-  /** Asks for an event when slots come back. Look once more afterwards, and then wait. */
-  wantEvent(): void {
-    Atomics.store(this.#words, ChannelWord.WAITING, 1);
+  /** Asks for an event when so many slots may be reserved. Look once more afterwards, and then wait. */
+  wantRoom(slots: number): void {
+    const entries = Math.max(1, slots - this.#returnedCount);
+    const wanted = Atomics.load(this.#words, ChannelWord.WAITING);
+    // Of several that wait the most modest is woken first, and then all of them ask again.
+    Atomics.store(this.#words, ChannelWord.WAITING, wanted === 0 ? entries : Math.min(wanted, entries));
   }
 
-  /** Tells the worker what is wanted: bits of `Wish`. */
-  wish(bits: number): void {
-    Atomics.store(this.#words, ChannelWord.WISH, bits);
+  /** Tells the worker that no slot follows after those that were committed. */
+  end(): void {
+    Atomics.store(this.#words, ChannelWord.ENDING, 1);
   }
 }

@@ -47,6 +47,7 @@ export interface RefuseMessage extends Common {
 /** Responder to requester: the connection of this generation broke. */
 export interface BrokenMessage extends Common {
   readonly type: 'broken';
+  readonly reason: string;
 }
 
 /** Responder to requester: everything up to the end flag is here. */

@@ -20,11 +20,23 @@ export interface WorkerEvents {
   workerDied(error: Error): void;
 }
 
+const links = new WeakMap<DataPlane, WorkerLink>();
+
 /** The application's side of `worker/`: commands to it, and its events to the channels concerned. */
 export class WorkerLink {
   readonly #channels: (WorkerEvents | undefined)[] = [];
 
-  constructor(private readonly plane: DataPlane) {
+  /** The one link of a plane: all nodes on it number their channels together. */
+  static of(plane: DataPlane): WorkerLink {
+    let link = links.get(plane);
+    if (!link) {
+      link = new WorkerLink(plane);
+      links.set(plane, link);
+    }
+    return link;
+  }
+
+  private constructor(private readonly plane: DataPlane) {
     plane.onEvent(PROTOCOL_NAME, (kind, payload) => this.#take(kind, payload));
     plane.onDeath((error) => {
       for (const events of this.#channels) events?.workerDied(error);
@@ -60,6 +72,10 @@ export class WorkerLink {
 
   async start(channel: number): Promise<void> {
     await this.#command(Command.START, { channel });
+  }
+
+  dismiss(channel: number, peer: number): void {
+    if (!this.plane.closed) this.plane.post(PROTOCOL_NAME, Command.DISMISS, encodeJson({ channel, peer }));
   }
 
   /** Makes the worker look at the channel's memory. Nothing is allocated. */

@@ -3,19 +3,32 @@
  * have it pushed (R in push mode). 32-bit words, little endian:
  * ```
  *   0  generation of the connection
- *   1  ended: 1 once the requester has posted its last message (R only)
- *   2  total: the sequence number after the last message, modulo 2^32, when `ended` is 1 (R only)
+ *   1  total: the sequence number after the last message, modulo 2^32, once the requester has ended (R only)
+ *   2  ~total from then on, 0 before (R only)
  *   3  zero
  *   4  bits, 32 slots per word, up to MAX_SLOTS
  * ```
  * R is written by its requester only, P by its responder only; bits of one word change by atomic xor. The words of
- * one READ may be of different instants: bits are independent, and `ended` is stored after the last bit.
+ * one READ may be of different instants, and those of a pushed board are placed in any order: bits are independent,
+ * and the end counts when words 1 and 2 are complements. Both are 0 before it, so a mixture of an old and a new word
+ * passes only where the old one equals the new one.
  */
 import { MAX_SLOTS } from '../constants.js';
 import { wordsFor } from '../machine/bits.js';
 
 export const BOARD_HEADER_WORDS = 4;
-export const BoardWord = { GENERATION: 0, ENDED: 1, TOTAL: 2 } as const;
+export const BoardWord = { GENERATION: 0, TOTAL: 1, COMPLEMENT: 2 } as const;
+
+/** Says on a board that no slot follows after `total`. */
+export function writeEnd(header: Int32Array, total: number): void {
+  Atomics.store(header, BoardWord.TOTAL, total);
+  Atomics.store(header, BoardWord.COMPLEMENT, ~total);
+}
+
+/** Whether a board says so; its word TOTAL does not change any more then. */
+export function saysEnd(header: Int32Array): boolean {
+  return Atomics.load(header, BoardWord.COMPLEMENT) === ~Atomics.load(header, BoardWord.TOTAL);
+}
 
 /** Bytes of a board with so many slots. */
 export function boardBytes(slots: number): number {

@@ -4,8 +4,9 @@
  * ```
  *      0  kicked             1: the worker was told that there is something for it (set by the application, cleared
  *                            by the worker before it looks)
- *     64  waiting            1: the application waits and wants an event (set by the application, cleared by the worker)
- *    128  wish               bits of `Wish`                                        application
+ *     64  waiting            inward entries at which the application wants an event, 0: it does not wait (set by the
+ *                            application, cleared by the worker when it sends the event)
+ *    128  ending             1: no slot follows after those in the ring            application
  *    192  outward head       entries written, modulo 2^32                          application
  *    256  outward tail       entries read                                          worker
  *    320  inward head        entries written                                       worker
@@ -27,16 +28,13 @@ import { EntryReader, EntryWriter } from './entry-ring.js';
 export const ChannelWord = {
   KICKED: 0,
   WAITING: 16,
-  WISH: 32,
+  ENDING: 32,
   OUT_HEAD: 48,
   OUT_TAIL: 64,
   IN_HEAD: 80,
   IN_TAIL: 96,
   WANTS_KICK: 112,
 } as const;
-
-/** What the application wants of a requester: all slots back, and the end flag written. */
-export const Wish = { DRAIN: 1, END: 2 } as const;
 
 /** Float64 counters of a channel. */
 export const Counter = {

@@ -30,7 +30,8 @@ export function payloadOffset(slot: number, stride: number, lengthBytes: number)
 
 /** Index of the footer's first word in an Int32Array over the pool. */
 export function footerIndex(slot: number, stride: number): number {
-  return (slot * stride + stride - FOOTER_BYTES) >>> 2;
+  // In words from the start: a byte offset beyond 2 GiB would not survive a shift.
+  return slot * (stride >>> 2) + ((stride - FOOTER_BYTES) >>> 2);
 }
 
 function roundUp(value: number, multiple: number): number {

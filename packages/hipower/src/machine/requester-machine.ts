@@ -1,4 +1,4 @@
-import { bitOf, lowestBit, powerOfTwo, validBits, wordsFor } from './bits.js';
+import { bitOf, lowestBit, powerOfTwo, wordsFor } from './bits.js';
 import { Violation } from './violation.js';
 
 /** When a bit of R may become visible to the responder. */
@@ -22,8 +22,8 @@ export interface FreeSlots {
   freed(slot: number): void;
 }
 
-const Word = { ORDER_HEAD: 0, ORDER_TAIL: 1, READING: 2 } as const;
-const HEADER_WORDS = 3;
+const Word = { ORDER_HEAD: 0, ORDER_TAIL: 1, READING: 2, NEXT: 3 } as const;
+const HEADER_WORDS = 4;
 
 /** Words of private state a {@link RequesterMachine} needs. */
 export function requesterStateWords(slots: number): number {
@@ -110,13 +110,15 @@ export class RequesterMachine {
     return this.#sequence[slot]!;
   }
 
-  /** The WRITE of a FREE slot was posted. */
+  /** The WRITE of a FREE slot was posted, or is about to be: before its bit is pushed in any case. */
   posted(slot: number, sequence: number): void {
     const tail = this.#state[Word.ORDER_TAIL]!;
     this.#order[tail & this.#orderMask] = slot;
     this.#state[Word.ORDER_TAIL] = (tail + 1) | 0;
     this.#sequence[slot] = sequence;
     this.#busy[slot >> 5]! |= bitOf(slot);
+    const next = (sequence + 1) | 0;
+    if (((next - this.#state[Word.NEXT]!) | 0) > 0) this.#state[Word.NEXT] = next;
     if (this.#atPosting) this.announce(slot);
   }
 
@@ -173,7 +175,7 @@ export class RequesterMachine {
    * @throws Violation where the account contradicts what was posted
    */
   resume(claimed: Int32Array, released: Int32Array, next: number): number[] {
-    this.#checkAccount(claimed, released);
+    this.#checkAccount(claimed, released, next);
     this.#state[Word.READING] = 0;
     this.#state[Word.ORDER_HEAD] = 0;
     this.#state[Word.ORDER_TAIL] = 0;
@@ -187,10 +189,16 @@ export class RequesterMachine {
     const again: number[] = [];
     for (let slot = 0; slot < this.#slots; slot += 1) {
       if (!this.isBusy(slot) || (this.#full[slot >> 5]! & bitOf(slot)) !== 0) continue;
-      if (((this.#sequence[slot]! - next) | 0) >= 0) again.push(slot);
+      if (this.#isFrom(slot, next)) again.push(slot);
       else this.#release(slot);
     }
     return again.sort((a, b) => (this.#sequence[a]! - this.#sequence[b]!) | 0);
+  }
+
+  /** The responder needs nothing of this side any more: every slot is free, whatever P said last. */
+  dismiss(): void {
+    this.#full.fill(0);
+    for (let slot = 0; slot < this.#slots; slot += 1) if (this.isBusy(slot)) this.#release(slot);
   }
 
   /** Lets the responder see that a slot has content. */
@@ -225,12 +233,40 @@ export class RequesterMachine {
     this.free.freed(slot);
   }
 
-  #checkAccount(claimed: Int32Array, released: Int32Array): void {
+  /**
+   * `next` decides for every slot whether its last content was delivered, and with it each bit of `claimed`; only
+   * whether what was delivered is released is the responder's to say. All the rest must be as it was posted, or slots
+   * would be freed that nobody has seen, or waited for that nobody sends.
+   */
+  #checkAccount(claimed: Int32Array, released: Int32Array, next: number): void {
+    let missing = (this.#state[Word.NEXT]! - next) | 0;
+    let fits = missing >= 0;
     for (let w = 0; w < this.#words; w += 1) {
+      const undelivered = this.#undelivered(w, next);
+      for (let left = undelivered; left !== 0; left &= left - 1) missing -= 1;
+      const written = this.#done[w]! ^ (this.#busy[w]! & ~this.#full[w]!);
       const held = claimed[w]! ^ released[w]!;
-      if ((held & ~this.#busy[w]!) !== 0 || (held & ~validBits(w, this.#slots)) !== 0) {
-        throw new Violation('ERR_RDMC_HIPOWER_BITMAP', 'the responder holds a slot that was never sent');
-      }
+      fits &&= claimed[w] === (written ^ undelivered) && (held & ~(this.#busy[w]! & ~undelivered)) === 0;
     }
+    if (fits && missing === 0) return;
+    throw new Violation(
+      'ERR_RDMC_HIPOWER_BITMAP',
+      "the responder's account does not fit what was sent: it claims or releases slots that it cannot have, " +
+        `or expects slot ${next} next where ${this.#state[Word.NEXT]} were sent`,
+    );
+  }
+
+  /** The slots of a word whose content has this sequence number or a later one. */
+  #undelivered(w: number, next: number): number {
+    let bits = 0;
+    for (let left = this.#busy[w]!; left !== 0; left &= left - 1) {
+      const slot = w * 32 + lowestBit(left);
+      if (this.#isFrom(slot, next)) bits |= bitOf(slot);
+    }
+    return bits;
+  }
+
+  #isFrom(slot: number, sequence: number): boolean {
+    return ((this.#sequence[slot]! - sequence) | 0) >= 0;
   }
 }

@@ -105,7 +105,7 @@ export class ResponderMachine {
    * @throws Violation when that look is over and slots are missing still
    */
   ended(total: number): boolean {
-    if (this.#state[Word.NEXT] === total && this.#state[Word.EXPECTED] === 0) return true;
+    if (this.hasAll(total)) return true;
     if (this.endSeen()) {
       throw new Violation(
         'ERR_RDMC_HIPOWER_INCOMPLETE',
@@ -114,6 +114,11 @@ export class ResponderMachine {
     }
     this.#state[Word.END_SEEN] = 1;
     return false;
+  }
+
+  /** Every slot before `total` was delivered, and the last message is whole. */
+  hasAll(total: number): boolean {
+    return this.#state[Word.NEXT] === total && this.#state[Word.EXPECTED] === 0;
   }
 
   /** One slot was announced by itself (confirmation per work request). @throws Violation */

@@ -1,5 +1,4 @@
 import type { Protocol, ProtocolContext } from '@rdmc/dataplane';
-import { Violation } from '../machine/violation.js';
 import {
   type ChannelSetup,
   Command,
@@ -9,6 +8,8 @@ import {
   encodeJson,
   type Trouble,
 } from '../records.js';
+import { ClosedError } from './closed-error.js';
+import { GiveWay } from './give-way.js';
 import { RequesterChannel } from './requester-channel.js';
 import { ResponderChannel } from './responder-channel.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
@@ -19,6 +20,10 @@ export class HiPowerProtocol implements Protocol {
   readonly #byNumber: (WorkerChannel | undefined)[] = [];
   /** Channels that something happened to. */
   readonly #active: WorkerChannel[] = [];
+  readonly #giveWay = new GiveWay();
+  /** Since the last turn, something happened to a channel; a channel asked for a look and nothing else. */
+  #hasWork = false;
+  #hasLook = false;
 
   constructor(private readonly context: ProtocolContext) {}
 
@@ -38,8 +43,10 @@ export class HiPowerProtocol implements Protocol {
         void this.#connect(request, decodeJson(payload));
         break;
       case Command.START:
-        this.#byNumber[decodeJson<{ channel: number }>(payload).channel]?.start();
-        this.context.reply(request);
+        this.#start(request, decodeJson<{ channel: number }>(payload).channel);
+        break;
+      case Command.DISMISS:
+        this.#dismiss(decodeJson(payload));
         break;
       case Command.CLOSE:
         this.#close(decodeJson<{ channel: number }>(payload).channel);
@@ -60,6 +67,7 @@ export class HiPowerProtocol implements Protocol {
     }
     this.#active.copyWithin(0, length);
     this.#active.length -= length;
+    this.#rest();
   }
 
   stop(): void {
@@ -73,7 +81,28 @@ export class HiPowerProtocol implements Protocol {
     this.#touch(channel);
   }
 
+  /** Once per turn, and after all that it posted is on its way: others may run where there is nothing but looks to do. */
+  #rest(): void {
+    if (this.#hasLook && !this.#hasWork) {
+      this.context.submission.flush();
+      this.#giveWay.giveWay();
+    }
+    this.#hasLook = false;
+    this.#hasWork = false;
+  }
+
   #touch(channel: WorkerChannel): void {
+    this.#hasWork = true;
+    this.#list(channel);
+  }
+
+  #lookAgain(channel: WorkerChannel): void {
+    this.#hasLook = true;
+    this.#list(channel);
+    this.context.wake();
+  }
+
+  #list(channel: WorkerChannel): void {
     if (channel.touched) return;
     channel.touched = true;
     this.#active.push(channel);
@@ -84,6 +113,7 @@ export class HiPowerProtocol implements Protocol {
       const wakeKind = Event.WAKE + setup.channel;
       const port: ChannelPort = {
         touch: () => this.#touch(channel),
+        lookAgain: () => this.#lookAgain(channel),
         wakeApplication: () => this.context.emit(wakeKind),
         trouble: (peer, generation, kind, code, reason) => {
           const trouble: Trouble = { channel: setup.channel, peer, generation, kind, code, reason };
@@ -102,7 +132,7 @@ export class HiPowerProtocol implements Protocol {
     this.#try(request, () => {
       // Nothing may be posted to a queue pair once it is closed, so what this turn posted goes first.
       this.context.submission.flush();
-      const answer = this.#byNumber[order.channel]!.createPair(order.peer, order.generation);
+      const answer = this.#channelOf(order.channel).createPair(order.peer, order.generation);
       this.context.submission.flush();
       this.context.reply(request, encodeJson(answer));
     });
@@ -110,11 +140,32 @@ export class HiPowerProtocol implements Protocol {
 
   async #connect(request: number, order: ConnectOrder): Promise<void> {
     try {
-      const transport = await this.#byNumber[order.channel]!.connect(order);
+      const transport = await this.#channelOf(order.channel).connect(order);
       this.context.reply(request, encodeJson(transport));
     } catch (error) {
       this.#fail(request, error);
     }
+  }
+
+  /** The answer comes before any trouble that starting brings. */
+  #start(request: number, number: number): void {
+    this.#try(request, () => {
+      const channel = this.#channelOf(number);
+      this.context.reply(request);
+      channel.start();
+    });
+  }
+
+  #dismiss({ channel, peer }: { channel: number; peer: number }): void {
+    this.context.submission.flush();
+    this.#byNumber[channel]?.dismiss(peer);
+  }
+
+  /** Orders to a channel that has been closed meanwhile are no harm. @throws ClosedError */
+  #channelOf(number: number): WorkerChannel {
+    const channel = this.#byNumber[number];
+    if (channel) return channel;
+    throw new ClosedError(`channel ${number} is closed`);
   }
 
   #close(number: number): void {
@@ -140,7 +191,7 @@ export class HiPowerProtocol implements Protocol {
 
   #fail(request: number, error: unknown): void {
     const { code, message } = error as { code?: string; message?: string };
-    if (code === undefined && !(error instanceof Violation)) throw error;
-    this.context.fail(request, code!, message ?? '');
+    if (code === undefined) throw error;
+    this.context.fail(request, code, message ?? '');
   }
 }

@@ -1,13 +1,12 @@
 import { performance } from 'node:perf_hooks';
-import { yieldProcessor } from '@rdmc/verbs';
 import { Counter } from '../layout/channel-memory.js';
 
 /** A READ that found nothing is repeated after this share of the time since the last find, so it is late by no more. */
 const READ_PAUSE_SHARE = 1 / 16;
 
 /**
- * When a side that found nothing looks again. For `spinMs` after the last find the loop turns, offering its processor
- * to others in between; a look at local memory is made in every turn, a READ after a pause that grows with the time
+ * When a side that found nothing looks again. For `spinMs` after the last find the loop turns, and gives its processor
+ * to others in between (`GiveWay`); a look at local memory is made in every turn, a READ after a pause that grows with the time
  * nothing was found. Later it looks on a timer, at pauses that double up to `maxIdleMs`. Nobody else can tell it of a
  * one-sided write: that is what the protocol saves the other side.
  */
@@ -23,16 +22,15 @@ export class IdlePace {
     /** A look is a READ of the peer's memory. */
     private readonly isRemote: boolean,
     private readonly counters: Float64Array,
-    /** Asks the loop for another turn. */
-    private readonly wake: () => void,
+    /** Asks for another turn, though there is nothing to do before it. */
+    private readonly lookAgain: () => void,
   ) {}
 
   /** Whether to look now; where not, a turn is asked for when it is time. */
   isDue(): boolean {
     if (this.#timer) return false;
     if (this.#dueAt === 0 || performance.now() >= this.#dueAt) return true;
-    yieldProcessor();
-    this.wake();
+    this.lookAgain();
     return false;
   }
 
@@ -50,8 +48,7 @@ export class IdlePace {
     const idleMs = now - this.#lastFind;
     if (idleMs < this.spinMs) {
       if (this.isRemote) this.#dueAt = now + idleMs * READ_PAUSE_SHARE;
-      yieldProcessor();
-      this.wake();
+      this.lookAgain();
       return;
     }
     this.#dueAt = 0;
@@ -59,7 +56,7 @@ export class IdlePace {
     this.counters[Counter.PAUSES]! += 1;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.wake();
+      this.lookAgain();
     }, this.#pauseMs);
   }
 

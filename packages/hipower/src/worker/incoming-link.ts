@@ -1,7 +1,7 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { type MemoryRegion, Opcode, PostError, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH } from '../constants.js';
-import { BOARD_STRIDE, BoardWord, boardBytes } from '../layout/board.js';
+import { BOARD_STRIDE, BoardWord, boardBytes, saysEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
 import { type ChannelMemory, Counter } from '../layout/channel-memory.js';
 import { slotStride } from '../layout/footer.js';
@@ -9,6 +9,7 @@ import { wordsFor } from '../machine/bits.js';
 import { type Deliveries, ResponderMachine } from '../machine/responder-machine.js';
 import { Violation } from '../machine/violation.js';
 import type { Account, ChannelSetup, ConnectOrder } from '../records.js';
+import { ClosedError } from './closed-error.js';
 import { Confirmations } from './confirmations.js';
 import { Connection, type ConnectionListener, Purpose } from './connection.js';
 import type { IdlePace } from './idle-pace.js';
@@ -67,7 +68,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
         slots: setup.slots,
         stride,
         slotBytes: setup.slotBytes,
-        pool: new Int32Array(view.buffer, view.byteOffset, view.byteLength >> 2),
+        pool: new Int32Array(view.buffer, view.byteOffset, view.byteLength / 4),
         landing: this.#landing.bits,
         released: this.#own.bits,
       },
@@ -100,7 +101,8 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   }
 
   async connect({ address, remote }: ConnectOrder): Promise<string> {
-    const connection = this.#connection!;
+    const connection = this.#connection;
+    if (!connection) throw new ClosedError('the connection was given up');
     this.#remoteBoard = remote.boardsAddress;
     this.#remoteRkey = remote.boardsRkey;
     const transport = await connection.connect(address, this.host.setup.retryTimeoutMs);
@@ -207,7 +209,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     counters[Counter.LOOKS]! += 1;
     try {
       const found = this.machine.take();
-      const ended = this.#checkEnd();
+      const ended = this.#checkPushedEnd();
       if (found && !ended) this.#pace.found();
       if (found || ended) {
         this.host.touch();
@@ -221,14 +223,24 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     }
   }
 
-  /** Whether everything is here; what is not may be in a bitmap that is newer than the end flag. */
+  /** A board that was read shows the end. Whether everything is here; what is not may be newer than the end flag. */
   #checkEnd(): boolean {
     const { header } = this.#landing;
-    if (Atomics.load(header, BoardWord.ENDED) === 0) return false;
-    const total = header[BoardWord.TOTAL]!;
-    // A pushed board may be seen while it is placed, any number of times; one that was read is a finished copy.
-    const done = this.#pushes ? this.machine.next === total : this.machine.ended(total);
+    const done = saysEnd(header) && this.machine.ended(header[BoardWord.TOTAL]!);
     if (done) this.#finish();
+    return done;
+  }
+
+  /**
+   * A pushed board shows the end. It may be seen while it is placed, any number of times, so what is missing then
+   * proves nothing: R is read instead, as in pull mode. It is the last board, so no push lands beside that READ.
+   */
+  #checkPushedEnd(): boolean {
+    const { header } = this.#landing;
+    if (!saysEnd(header)) return false;
+    const done = this.machine.hasAll(header[BoardWord.TOTAL]!);
+    if (done) this.#finish();
+    else this.#read();
     return done;
   }
 
@@ -236,14 +248,20 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     if (!this.#perRequest) throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the requester sent a message');
     this.#connection!.postReceive();
     if (immediate === END_IMMEDIATE) {
-      const total = this.#landing.header[BoardWord.TOTAL]!;
-      // Everything was written before on the same queue pair: there is no second look.
-      if (!this.machine.ended(total)) this.machine.ended(total);
-      this.#finish();
+      this.#endArrived();
       return;
     }
     this.host.memory.counters[Counter.CONFIRMATIONS]! += 1;
     this.machine.arrived(immediate);
+  }
+
+  /** Everything was written before on the same queue pair: there is no second look. */
+  #endArrived(): void {
+    const { header } = this.#landing;
+    if (!saysEnd(header)) throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'an end without its total');
+    const total = header[BoardWord.TOTAL]!;
+    if (!this.machine.ended(total)) this.machine.ended(total);
+    this.#finish();
   }
 
   #finish(): void {
@@ -253,9 +271,10 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   }
 
   #stop(error: unknown): void {
-    if (!(error instanceof Violation)) throw error;
+    if (error instanceof PostError) this.failed(`the device refused a request: ${error.message}`);
+    else if (!(error instanceof Violation)) throw error;
     if (this.#state === 'stopped') return;
     this.#state = 'stopped';
-    this.host.violated(this.peer, this.machine.generation, error);
+    this.host.violated(this.peer, this.machine.generation, error as Violation);
   }
 }

@@ -1,13 +1,21 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { Layout, type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import {
+  Layout,
+  type MemoryRegion,
+  Opcode,
+  PostError,
+  type QueuePairAddress,
+  WorkRequestFlag,
+} from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH, MAX_PUSHES } from '../constants.js';
-import { BOARD_HEADER_WORDS, BOARD_STRIDE, BoardWord, boardBytes } from '../layout/board.js';
+import { BOARD_HEADER_WORDS, BOARD_STRIDE, BoardWord, boardBytes, writeEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
 import { type ChannelMemory, Counter, PeerCounter } from '../layout/channel-memory.js';
 import { wordsFor } from '../machine/bits.js';
 import { type FreeSlots, RequesterMachine } from '../machine/requester-machine.js';
 import { Violation } from '../machine/violation.js';
 import type { Account, ChannelSetup, ConnectOrder, RemoteMemory } from '../records.js';
+import { ClosedError } from './closed-error.js';
 import { Connection, type ConnectionListener, fullCount, Purpose } from './connection.js';
 import type { IdlePace } from './idle-pace.js';
 
@@ -25,7 +33,7 @@ export interface OutgoingHost extends FreeSlots {
   createPace(): IdlePace;
   /** Something may be possible now. */
   touch(): void;
-  broke(peer: number, reason: string): void;
+  broke(peer: number, generation: number, reason: string): void;
   violated(peer: number, violation: Violation): void;
 }
 
@@ -50,6 +58,9 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   /** Bits toggled that no push has carried. */
   #unpushed = false;
   #ended = false;
+  #generation = 0;
+  #dismissed = false;
+  readonly #maxPushes: number;
   #freedByRead = 0;
   readonly #releasedCounter: number;
 
@@ -69,6 +80,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#perRequest = setup.confirmation === 'per-request';
     this.#pushes = !this.#perRequest && setup.mode === 'push';
     this.#pushesBehind = this.#pushes && !setup.pushAfterCompletion;
+    this.#maxPushes = this.#pushesBehind ? MAX_PUSHES : 1;
     if (this.#boardBytes > Layout.MAX_INLINE_BYTES) {
       for (let i = 0; i < MAX_PUSHES; i += 1) {
         this.#staged.push(boardView(view, at(BoardIndex.STAGED + i), this.#boardBytes));
@@ -89,8 +101,14 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#releasedCounter = memory.peerCounter(peer, PeerCounter.RELEASED);
   }
 
-  createPair(): QueuePairAddress {
+  /** Its responder has everything. */
+  get dismissed(): boolean {
+    return this.#dismissed;
+  }
+
+  createPair(generation: number): QueuePairAddress {
     this.close();
+    this.#generation = generation;
     const { slots } = this.host.setup;
     // Where nothing is ever sent back, one receive tells of the end of the connection: it is flushed.
     const receives = this.#perRequest ? slots : 1;
@@ -100,10 +118,20 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   }
 
   /** Takes over the responder's account, then connects: from then on the responder may read R. @throws Violation */
-  async connect(order: ConnectOrder, generation: number): Promise<string> {
-    this.#resume(order.account!, generation);
+  async connect(order: ConnectOrder): Promise<string> {
+    const connection = this.#connection;
+    if (!connection) throw new ClosedError('the connection was given up');
+    this.#resume(order.account!);
     this.#remote = order.remote;
-    return this.#connection!.connect(order.address, this.host.setup.retryTimeoutMs);
+    return connection.connect(order.address, this.host.setup.retryTimeoutMs);
+  }
+
+  /** Goes on without the responder: it has everything, so every slot is free on its account. */
+  dismiss(): void {
+    this.close();
+    this.#dismissed = true;
+    this.#again = [];
+    this.machine.dismiss();
   }
 
   /** Slots to write again in this generation; empties the list. */
@@ -113,11 +141,20 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     return again;
   }
 
-  /** Writes one slot; `isLast` of those that are posted together. */
-  write(slot: number, offset: number, lengthBytes: number, sequence: number, isLast: boolean): void {
+  /**
+   * Slots count as posted before the first of a batch is: where the device refuses one in the middle, the others are
+   * written again in the next generation with it.
+   */
+  announce(slot: number, sequence: number): void {
+    if (this.#dismissed) this.freed(slot);
+    else this.machine.posted(slot, sequence);
+  }
+
+  /** Writes one slot that was announced; `isLast` of those that are posted together. */
+  write(slot: number, offset: number, lengthBytes: number, isLast: boolean): void {
+    if (this.#dismissed) return;
     const { context, pool } = this.host;
     const { submission } = context;
-    this.machine.posted(slot, sequence);
     const flags = isLast && !this.#pushesBehind ? WorkRequestFlag.SIGNALED : 0;
     this.#begin(
       this.#perRequest ? Opcode.WRITE_WITH_IMM : Opcode.WRITE,
@@ -133,7 +170,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
 
   /** After the writes of a turn: pushes what they announce. */
   push(): void {
-    if (!this.#pushes || !this.#unpushed || this.#pushesUnderWay === MAX_PUSHES) return;
+    if (!this.#pushes || !this.#unpushed || this.#pushesUnderWay === this.#maxPushes) return;
     const { submission } = this.host.context;
     this.#unpushed = false;
     this.#pushesUnderWay += 1;
@@ -153,7 +190,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
 
   /** Reads P when few slots are free, or where the application wants them all; never two READs at once. */
   refresh(free: number, wanted: boolean): void {
-    if (this.#perRequest || !(wanted || free <= this.host.setup.refreshLimit)) return;
+    if (this.#perRequest || this.#dismissed || !(wanted || free <= this.host.setup.refreshLimit)) return;
     if (!this.machine.hasFull || !this.#pace.isDue() || !this.machine.beginRead()) return;
     const { submission } = this.host.context;
     this.#freedByRead = 0;
@@ -165,10 +202,9 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
 
   /** Says that no slot follows after `total`, once all are written. */
   end(total: number): void {
-    if (this.#ended || this.machine.writing) return;
+    if (this.#ended || this.#dismissed || this.machine.writing) return;
     this.#ended = true;
-    this.#own.header[BoardWord.TOTAL] = total;
-    Atomics.store(this.#own.header, BoardWord.ENDED, 1);
+    writeEnd(this.#own.header, total);
     this.#unpushed = true;
     if (!this.#perRequest) return;
     const { submission } = this.host.context;
@@ -182,14 +218,15 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     try {
       this.#take(purpose, count, immediate);
     } catch (error) {
-      if (!(error instanceof Violation)) throw error;
-      this.host.violated(this.peer, error);
+      if (error instanceof Violation) this.host.violated(this.peer, error);
+      else if (error instanceof PostError) this.failed(`the device refused a request: ${error.message}`);
+      else throw error;
     }
     this.host.touch();
   }
 
   failed(reason: string): void {
-    this.host.broke(this.peer, reason);
+    this.host.broke(this.peer, this.#generation, reason);
   }
 
   freed(slot: number): void {
@@ -208,6 +245,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#pace.interrupt();
     this.#connection?.close();
     this.#connection = undefined;
+    this.#unpushed = false;
     this.machine.broke();
   }
 
@@ -239,11 +277,11 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     }
   }
 
-  #resume({ claimed, released, next }: Account, generation: number): void {
+  #resume({ claimed, released, next }: Account): void {
     const words = wordsFor(this.host.setup.slots);
     this.#own.bytes.fill(0);
     this.#again = this.machine.resume(bitmap(claimed, words), bitmap(released, words), next);
-    this.#own.header[BoardWord.GENERATION] = generation;
+    this.#own.header[BoardWord.GENERATION] = this.#generation;
     this.#pushesUnderWay = 0;
     this.#unpushed = false;
     this.#ended = false;

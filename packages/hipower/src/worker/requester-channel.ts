@@ -1,6 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
-import { ChannelMemory, ChannelWord, Counter, PeerCounter, Wish } from '../layout/channel-memory.js';
+import { ChannelMemory, ChannelWord, Counter, PeerCounter } from '../layout/channel-memory.js';
 import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
 import { FOOTER_BYTES, FooterWord, footerIndex, payloadOffset, slotStride } from '../layout/footer.js';
 import type { Violation } from '../machine/violation.js';
@@ -11,6 +11,8 @@ import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 
 /** Slots handed to the links in one go; their requests are one batch of the device. */
 const BATCH = 128;
+/** In the place of a responder: it is not known which connection is concerned. */
+const NO_PEER = -1;
 
 /** The worker's side of a requester: slots that the application filled go to every responder. */
 export class RequesterChannel implements WorkerChannel, OutgoingHost {
@@ -30,6 +32,10 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   #sequence = 0;
   #generation = 0;
   #running = false;
+  /** A connection of the generation that is being made broke before the start. */
+  #brokenEarly: { readonly peer: number; readonly reason: string } | undefined;
+  /** Slots that were taken from the application and are not free again. */
+  #taken = 0;
 
   constructor(
     readonly context: ProtocolContext,
@@ -41,7 +47,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.pool = attachRegion(device, setup.pool);
     this.boards = attachRegion(device, setup.boards);
     const pool = this.pool.view();
-    this.#footers = new Int32Array(pool.buffer, pool.byteOffset, pool.byteLength >> 2);
+    this.#footers = new Int32Array(pool.buffer, pool.byteOffset, pool.byteLength / 4);
     this.#stride = slotStride(setup.slotBytes);
     this.#words = this.memory.words;
     this.#filled = this.memory.outwardReader();
@@ -52,44 +58,31 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
 
   createPair(peer: number, generation: number): PairAnswer {
     this.#running = false;
+    if (this.#generation !== generation) this.#brokenEarly = undefined;
     this.#generation = generation;
-    return { address: this.#links[peer]!.createPair(), account: null };
+    return { address: this.#links[peer]!.createPair(generation), account: null };
   }
 
   connect(order: ConnectOrder): Promise<string> {
-    return this.#links[order.peer]!.connect(order, this.#generation);
+    return this.#links[order.peer]!.connect(order);
   }
 
   /** Writes again what was lost, then goes on. */
   start(): void {
     this.#running = true;
-    for (const link of this.#links) {
-      const again = link.takeAgain();
-      again.forEach((slot, index) => {
-        const at = footerIndex(slot, this.#stride);
-        this.#footers[at + FooterWord.GENERATION] = this.#generation;
-        this.#write(
-          link,
-          slot,
-          this.#footers[at + FooterWord.LENGTH]!,
-          link.machine.sequenceOf(slot),
-          index === again.length - 1,
-        );
-      });
-    }
+    if (this.#brokenEarly) this.broke(this.#brokenEarly.peer, this.#generation, this.#brokenEarly.reason);
+    else this.#guard(this.#writeAgain);
+    this.wake();
+  }
+
+  dismiss(peer: number): void {
+    this.#links[peer]!.dismiss();
     this.wake();
   }
 
   advance(): void {
-    if (!this.#running) return;
     Atomics.store(this.#words, ChannelWord.KICKED, 0);
-    try {
-      this.#post();
-      this.context.submission.flush();
-    } catch (error) {
-      if (!(error instanceof PostError)) throw error;
-      this.broke(-1, `the device refused a request: ${error.message}`);
-    }
+    if (this.#running) this.#guard(this.#post);
     this.#tell();
   }
 
@@ -105,12 +98,13 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   freed(slot: number): void {
     this.#pending[slot]! -= 1;
     if (this.#pending[slot] !== 0) return;
+    this.#taken -= 1;
     this.#free.push(slot, 0, 0, 0);
   }
 
   createPace(): IdlePace {
     const { spinMs, maxIdleMs } = this.setup;
-    return new IdlePace(spinMs, maxIdleMs, true, this.memory.counters, () => this.wake());
+    return new IdlePace(spinMs, maxIdleMs, true, this.memory.counters, () => this.port.lookAgain());
   }
 
   touch(): void {
@@ -123,8 +117,12 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   }
 
   /** One generation for all links: where one breaks, all start anew. */
-  broke(peer: number, reason: string): void {
-    if (!this.#running) return;
+  broke(peer: number, generation: number, reason: string): void {
+    if (generation !== this.#generation) return;
+    if (!this.#running) {
+      this.#brokenEarly ??= { peer, reason };
+      return;
+    }
     this.#running = false;
     this.port.trouble(peer, this.#generation, 'connection', 'ERR_RDMC_HIPOWER_CONNECTION_LOST', reason);
   }
@@ -135,30 +133,56 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.port.trouble(peer, this.#generation, 'violation', violation.code, violation.message);
   }
 
-  #post(): void {
-    const wish = Atomics.load(this.#words, ChannelWord.WISH);
-    while (this.#takeBatch() > 0);
-    const free = this.#freeSlots();
-    const ending = (wish & Wish.END) !== 0 && this.#filled.size === 0;
-    for (const link of this.#links) {
-      if (ending) link.end(this.#sequence);
-      link.push();
-      link.refresh(free, wish !== 0);
+  /** Posts, and takes a refusal of the device for a break of the connection. */
+  #guard(post: () => void): void {
+    try {
+      post();
+      this.context.submission.flush();
+    } catch (error) {
+      if (!(error instanceof PostError)) throw error;
+      this.broke(NO_PEER, this.#generation, `the device refused a request: ${error.message}`);
     }
   }
+
+  readonly #post = (): void => {
+    const ending = Atomics.load(this.#words, ChannelWord.ENDING) === 1;
+    while (this.#takeBatch() > 0);
+    const free = this.setup.slots - this.#taken;
+    const wanted = this.#freeSlots() < Atomics.load(this.#words, ChannelWord.WAITING);
+    for (const link of this.#links) {
+      // What the application filled before it ended was in the ring before, and was taken above.
+      if (ending) link.end(this.#sequence);
+      link.push();
+      link.refresh(free, wanted);
+    }
+  };
 
   /** Link by link, so that each queue pair's requests lie together. */
   #takeBatch(): number {
     let count = 0;
     for (; count < BATCH && this.#filled.next(); count += 1) this.#number(count);
     for (const link of this.#links) {
+      for (let i = 0; i < count; i += 1) link.announce(this.#batch[i * 3]!, this.#batch[i * 3 + 2]!);
+    }
+    for (const link of this.#links) {
       for (let i = 0; i < count; i += 1) {
-        const at = i * 3;
-        this.#write(link, this.#batch[at]!, this.#batch[at + 1]!, this.#batch[at + 2]!, i === count - 1);
+        this.#write(link, this.#batch[i * 3]!, this.#batch[i * 3 + 1]!, i === count - 1);
       }
     }
     return count;
   }
+
+  readonly #writeAgain = (): void => {
+    for (const link of this.#links) {
+      const again = link.takeAgain();
+      for (const slot of again) link.announce(slot, link.machine.sequenceOf(slot));
+      again.forEach((slot, index) => {
+        const at = footerIndex(slot, this.#stride);
+        this.#footers[at + FooterWord.GENERATION] = this.#generation;
+        this.#write(link, slot, this.#footers[at + FooterWord.LENGTH]!, index === again.length - 1);
+      });
+    }
+  };
 
   /** Gives a filled slot its footer. */
   #number(index: number): void {
@@ -171,6 +195,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#footers[at + FooterWord.GENERATION] = this.#generation;
     this.#footers[at + FooterWord.REMAINING] = remaining;
     this.#pending[slot] = this.setup.peers;
+    this.#taken += 1;
     this.#batch[index * 3] = slot;
     this.#batch[index * 3 + 1] = length;
     this.#batch[index * 3 + 2] = sequence;
@@ -186,15 +211,16 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     }
   }
 
-  #write(link: OutgoingLink, slot: number, length: number, sequence: number, isLast: boolean): void {
+  #write(link: OutgoingLink, slot: number, length: number, isLast: boolean): void {
     const offset = payloadOffset(slot, this.#stride, length);
     const end = (slot + 1) * this.#stride;
-    link.write(slot, offset, Math.max(FOOTER_BYTES, end - offset), sequence, isLast);
+    link.write(slot, offset, Math.max(FOOTER_BYTES, end - offset), isLast);
   }
 
-  /** Wakes the application if it waits and slots are free. */
+  /** Wakes the application if it waits and as many slots are free as it waits for. */
   #tell(): void {
-    if (Atomics.load(this.#words, ChannelWord.WAITING) === 0 || this.#freeSlots() === 0) return;
+    const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
+    if (waiting === 0 || this.#freeSlots() < waiting) return;
     Atomics.store(this.#words, ChannelWord.WAITING, 0);
     this.memory.counters[Counter.EVENTS]! += 1;
     this.port.wakeApplication();

@@ -47,6 +47,9 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     return transport;
   }
 
+  /** Responders go by themselves when they have everything. */
+  dismiss(): void {}
+
   /** A link runs as soon as it is connected. */
   start(): void {
     this.wake();
@@ -70,7 +73,9 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
 
   createPace(): IdlePace {
     const { spinMs, maxIdleMs, mode } = this.setup;
-    return new IdlePace(spinMs, maxIdleMs, mode === 'pull', this.memory.counters, () => this.wake());
+    return new IdlePace(spinMs, maxIdleMs, mode === 'pull', this.memory.counters, () =>
+      this.port.lookAgain(),
+    );
   }
 
   touch(): void {
@@ -142,7 +147,8 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
 
   /** Wakes the application if it waits and there is something to read. */
   #tell(): void {
-    if (this.#unread() === 0 || Atomics.load(this.#words, ChannelWord.WAITING) === 0) return;
+    const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
+    if (waiting === 0 || this.#unread() < waiting) return;
     Atomics.store(this.#words, ChannelWord.WAITING, 0);
     this.memory.counters[Counter.EVENTS]! += 1;
     this.port.wakeApplication();

@@ -7,6 +7,8 @@ export interface WorkerChannel {
   createPair(peer: number, generation: number): PairAnswer;
   connect(order: ConnectOrder): Promise<string>;
   start(): void;
+  /** Requesters: this responder has everything, and is left out from now on. */
+  dismiss(peer: number): void;
   /** Once per turn in which something happened to it. */
   advance(): void;
   /** The application did something. */
@@ -16,8 +18,10 @@ export interface WorkerChannel {
 
 /** What a channel may ask of the protocol. */
 export interface ChannelPort {
-  /** An `advance` in this turn, or in the next one. */
+  /** An `advance` in this turn, or in the next one: something happened. */
   touch(): void;
+  /** An `advance` in the next turn, though nothing happened. */
+  lookAgain(): void;
   wakeApplication(): void;
   trouble(peer: number, generation: number, kind: Trouble['kind'], code: string, reason: string): void;
 }

@@ -1,0 +1,57 @@
+import { Deferred } from './deferred.js';
+import type { AcceptMessage } from './wire-messages.js';
+
+/**
+ * A requester's attempt to connect to its responders, in one generation. What comes back late finds the round over
+ * and goes no further, so that nothing of an earlier generation is taken for one of the next.
+ */
+export class ConnectRound {
+  readonly #failed = new Deferred<never>();
+  /** Undefined: the responder needs no connection any more. */
+  readonly #accepts: ReadonlyMap<number, Deferred<AcceptMessage | undefined>>;
+  readonly #answered = new Set<number>();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(
+    readonly generation: number,
+    members: readonly number[],
+  ) {
+    this.#accepts = new Map(members.map((id) => [id, new Deferred()]));
+  }
+
+  /** Rejects with what ended the round. */
+  get failed(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  /** Members that have not answered. */
+  get missing(): number[] {
+    return [...this.#accepts.keys()].filter((id) => !this.#answered.has(id));
+  }
+
+  /** Resolves with a member's answer, or with nothing where it was dismissed. */
+  acceptOf(member: number): Promise<AcceptMessage | undefined> {
+    return this.#accepts.get(member)!.promise;
+  }
+
+  accepted(member: number, message: AcceptMessage): void {
+    this.#answered.add(member);
+    this.#accepts.get(member)?.resolve(message);
+  }
+
+  dismissed(member: number): void {
+    this.#answered.add(member);
+    this.#accepts.get(member)?.resolve(undefined);
+  }
+
+  /** Ends the round; the first reason counts. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#failed.reject(error);
+  }
+
+  /** To be called after every wait. @throws what ended the round */
+  check(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+}

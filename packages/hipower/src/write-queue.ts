@@ -1,0 +1,79 @@
+import { HiPowerError } from './errors.js';
+
+interface Waiting {
+  readonly bytes: Uint8Array;
+  /** Slots it takes. */
+  readonly slots: number;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Messages that wait for room, in the order of the calls. A message goes when there is room for all of it: then its
+ * fragments follow each other without a gap, and until then it can be taken back.
+ */
+export class WriteQueue {
+  #waiting: Waiting[] = [];
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Slots that the next message takes; 0: there is none. */
+  get needed(): number {
+    return this.#waiting[0]?.slots ?? 0;
+  }
+
+  /**
+   * Resolves when the message was sent. `onGone`: it was taken back, and the next one may go.
+   * @throws HiPowerError ERR_RDMC_ABORTED: it was not and will not be sent
+   */
+  add(bytes: Uint8Array, slots: number, signal: AbortSignal | undefined, onGone: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#waiting = this.#waiting.filter((other) => other !== one);
+        reject(writeAborted(signal!));
+        onGone();
+      };
+      const settled = (): void => signal?.removeEventListener('abort', onAbort);
+      const one: Waiting = {
+        bytes,
+        slots,
+        resolve: () => {
+          settled();
+          resolve();
+        },
+        reject: (error) => {
+          settled();
+          reject(error);
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(one);
+    });
+  }
+
+  /** Sends the next message by `put`. */
+  sendNext(put: (bytes: Uint8Array) => void): void {
+    const { bytes, resolve } = this.#waiting.shift()!;
+    put(bytes);
+    resolve();
+  }
+
+  /** Nothing that waits will be sent. */
+  fail(error: unknown): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+export function writeAborted(signal: AbortSignal): HiPowerError {
+  return new HiPowerError(
+    'ERR_RDMC_ABORTED',
+    'The write was aborted by its signal; the message was not sent',
+    {
+      cause: signal.reason,
+    },
+  );
+}
