@@ -27,7 +27,8 @@ export type GroupErrorCode =
   | 'ERR_RDMC_GROUP_CLOSED'
   | 'ERR_RDMC_NODE_CLOSED'
   | 'ERR_RDMC_ABORTED'
-  | 'ERR_RDMC_DATAPLANE_DIED';
+  | 'ERR_RDMC_DATAPLANE_DIED'
+  | 'ERR_RDMC_DEVICE_REMOVED';
 
 export interface GroupErrorDetails {
   readonly cause?: unknown;

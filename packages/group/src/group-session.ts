@@ -185,6 +185,10 @@ export class GroupSession implements Participant, WorkerEvents {
     if (this.#state === 'forming') this.#early.push(() => this.trouble(trouble));
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
     const { pair, kind, code, reason } = trouble;
+    if (kind === 'device') {
+      this.#failedHere(code, reason);
+      return;
+    }
     if (pair === -1) {
       this.#failedHere(
         'ERR_RDMC_POST_FAILED',

@@ -55,7 +55,7 @@ export interface Trouble {
   readonly group: number;
   /** The neighbour it happened with; −1: this member itself. */
   readonly pair: number;
-  readonly kind: 'queue-pair' | 'protocol' | 'post';
+  readonly kind: 'queue-pair' | 'protocol' | 'post' | 'device';
   readonly code: string;
   readonly reason: string;
 }

@@ -14,6 +14,8 @@ import { GroupMachine } from './machine.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
 
+const REMOVED = 'ERR_RDMC_DEVICE_REMOVED';
+
 /** A group in the worker: its machine's port to the queue pairs, and the completions' way to the machine. */
 export class WorkerGroup implements GroupPort, PairListener {
   readonly machine: GroupMachine;
@@ -92,7 +94,7 @@ export class WorkerGroup implements GroupPort, PairListener {
     } catch (error) {
       if (!(error instanceof PostError)) throw error;
       this.#miscounted = true;
-      this.#stop(-1, 'post', error.code, error.message);
+      this.#stop(-1, error.code === REMOVED ? 'device' : 'post', error.code, error.message);
     }
   }
 
@@ -178,6 +180,8 @@ export class WorkerGroup implements GroupPort, PairListener {
 
   failed(pair: number, purpose: number, status: string): void {
     if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
+    // Not the neighbour's doing: the device of this member is gone.
+    if (status === 'FATAL') this.#stop(-1, 'device', REMOVED, 'its RDMA device is gone');
     this.#stop(pair, 'queue-pair', 'ERR_RDMC_MEMBER_LOST', `its queue pair failed with ${status}`);
   }
 

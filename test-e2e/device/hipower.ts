@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { DataPlane } from '@rdmc/dataplane';
+import {
+  type ChannelOptions,
+  HiPowerNode,
+  hiPowerProtocol,
+  type Requester,
+  type Responder,
+} from '@rdmc/hipower';
+import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { patient } from '../src/patience.js';
+import { deviceOf } from './devices.js';
+import { RETRY_MS } from './members.js';
+
+const NODES = 4;
+const MESSAGES = 120;
+const SLOT_BYTES = 256;
+/** Empty, around a slot, fragments, and nearly everything the slots hold. */
+const SIZES = [0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, 5 * SLOT_BYTES, 15 * SLOT_BYTES];
+const KINDS: readonly Partial<ChannelOptions>[] = [
+  { mode: 'push' },
+  { mode: 'pull' },
+  { confirmation: 'per-request' },
+];
+
+interface Member {
+  readonly mesh: Mesh;
+  readonly plane: DataPlane;
+  readonly node: HiPowerNode;
+}
+
+/** A node on each device, all in this process. Sides that wait sleep soon: they share few processors. */
+async function startNodes(): Promise<Member[]> {
+  const reserved = await reserveLoopbackPorts(NODES);
+  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const times = { silenceTimeoutMs: patient(10_000), timeoutMs: patient(30_000) };
+  return Promise.all(
+    reserved.map(async ({ server }, id) => {
+      const mesh = await Mesh.join({ id, members, server, ...times });
+      const plane = await DataPlane.start({
+        device: { device: deviceOf(id) },
+        protocols: [hiPowerProtocol()],
+        windowMs: 0,
+      });
+      return { mesh, plane, node: HiPowerNode.attach(mesh, plane) };
+    }),
+  );
+}
+
+function content(from: number, number: number): Uint8Array {
+  return new Uint8Array(SIZES[number % SIZES.length]!).fill(7 * from + number + 1);
+}
+
+/** Sends all messages; in the middle of them the connection is made anew where that is asked. */
+async function sendAll(requester: Requester, from: number, reconnects = false): Promise<void> {
+  for (let number = 0; number < MESSAGES; number += 1) {
+    await requester.write(content(from, number));
+    if (reconnects && number === MESSAGES / 2) requester.reconnect();
+  }
+  await requester.end();
+  await requester.close();
+}
+
+/** Takes everything until the end: each sender's messages come once, in order, and as they were. */
+async function expectAll(responder: Responder, senders: readonly number[]): Promise<void> {
+  const counts = new Map(senders.map((id) => [id, 0]));
+  for await (const message of responder) {
+    const number = counts.get(message.from)!;
+    assert.equal(Buffer.compare(message.bytes, content(message.from, number)), 0, `message ${number}`);
+    message.release();
+    counts.set(message.from, number + 1);
+  }
+  await responder.close();
+  for (const [id, count] of counts) assert.equal(count, MESSAGES, `messages of member ${id}`);
+}
+
+export function hipower(): void {
+  describe('HiPower between nodes on devices of their own', () => {
+    let members: Member[] = [];
+    before(async () => {
+      members = await startNodes();
+    });
+    after(async () => {
+      for (const { node, plane, mesh } of members) {
+        await node.close();
+        await Promise.all([plane.close(), mesh.close()]);
+      }
+    });
+
+    async function run(
+      kind: Partial<ChannelOptions>,
+      from: readonly number[],
+      to: readonly number[],
+      reconnects = false,
+    ): Promise<void> {
+      const options = {
+        ...{
+          channel: JSON.stringify([kind, from, to, reconnects]),
+          slots: 16,
+          slotBytes: SLOT_BYTES,
+          spinMs: 0,
+        },
+        ...{ retryTimeoutMs: RETRY_MS, timeoutMs: patient(30_000), ...kind },
+      };
+      const requesters = Promise.all(from.map((id) => members[id]!.node.createRequester({ ...options, to })));
+      const responders = Promise.all(to.map((id) => members[id]!.node.createResponder({ ...options, from })));
+      const ends = [
+        ...(await requesters).map((requester, i) => sendAll(requester, from[i]!, reconnects)),
+        ...(await responders).map((responder) => expectAll(responder, from)),
+      ];
+      await Promise.all(ends);
+    }
+
+    for (const kind of KINDS) {
+      const name = Object.values(kind).join();
+      it(`one to one, ${name}`, () => run(kind, [0], [1]));
+      it(`broadcast to three, ${name}`, () => run(kind, [1], [0, 2, 3]));
+      it(`gather from three, ${name}`, () => run(kind, [0, 1, 3], [2]));
+      it(`a new connection in the middle loses and doubles nothing, ${name}`, () =>
+        run(kind, [3], [0], true));
+    }
+  });
+}
