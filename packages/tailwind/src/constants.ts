@@ -8,6 +8,10 @@ export const MAX_SEGMENT_BYTES = 1024 * 1024 * 1024;
 export const DEFAULT_BUFFERS = 16;
 export const MAX_BUFFERS = 4096;
 
+/** Queue pairs, and replicas loaded for a recovery, that one member may have at a backup. */
+export const MAX_CONNECTIONS_PER_MEMBER = 64;
+export const MAX_LOADS_PER_MEMBER = 64;
+
 /** How long a flush that failed waits before it is tried again. */
 export const FLUSH_RETRY_MS = 500;
 
@@ -31,11 +35,24 @@ export const DEFAULT_WINDOW = 4;
 export const DEFAULT_MAX_SEGMENTS = 128;
 /** Bytes of appends that may wait for a segment. */
 export const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+/** What is no entry in a survivor: its header, and the checksums of some groups. */
+export const SURVIVOR_OVERHEAD_BYTES = 512;
+/** With a cleaner, a log has at least so many segments: some are its reserve. */
+export const MIN_CLEANED_SEGMENTS = 10;
+/** How often a full log asks for every entry whether it is live, if what it was told leaves nothing to clean. */
+export const CLEANER_SURVEY_INTERVAL_MS = 5_000;
+/** What an entry that waits holds beside its bytes, about: its objects, arrays and views. */
+export const ENTRY_HOLD_BYTES = 256;
 /** The largest entry is this part of a segment. */
 export const ENTRIES_PER_SEGMENT = 4;
 /** Room at the beginning of a segment for its header, its digest and their checksum. */
 export const OPENING_OVERHEAD_BYTES = 12 + 24 + 12 + 16;
 
+/** How long a new log waits for backups to say whether its id was used. */
+export const CLAIM_TIMEOUT_MS = 5_000;
+/** A replica that is no use any more: how often its backup is asked to free it, and how long apart. */
+export const FREE_ATTEMPTS = 20;
+export const FREE_RETRY_MS = 500;
 /** How long a log waits before it asks backups again that had no buffer, or were too few. */
 export const BACKUP_RETRY_MS = 50;
 /** A backup that failed a request is asked again after others, for this long. */

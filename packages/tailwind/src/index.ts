@@ -37,8 +37,11 @@ export {
 } from './format/scan.js';
 export { type SealedGroup, SegmentWriter } from './format/segment-writer.js';
 export type { LogAuthority, Minimum } from './log/authority.js';
+export type { EntryLocation } from './log/entry-location.js';
 export { Log } from './log/log.js';
+export type { LogCleaner } from './log/log-cleaner.js';
 export type { LogOptions } from './log/log-options.js';
+export type { LogStats } from './log/log-stats.js';
 export type { Append, AppendLocation, LogEntry } from './log/ticket.js';
 export type { Logger } from './options.js';
 export { startPlane, tailwindProtocol } from './plane.js';

@@ -16,6 +16,7 @@ const RECORD: ReplicaRecord = {
   floorBytes: 50,
   segmentBytes: 8192,
   committed: true,
+  survivor: false,
 };
 
 async function storeWithReplica() {

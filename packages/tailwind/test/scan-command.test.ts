@@ -30,7 +30,7 @@ function run(...argv: string[]) {
 
 function record(changes: Partial<ReplicaRecord>): ReplicaRecord {
   const open = { epoch: 1, state: 'open', checksum: 0, lengthBytes: 300, floorBytes: 0 } as const;
-  return { ...IDENTITY, ...open, segmentBytes: 300, committed: true, ...changes };
+  return { ...IDENTITY, ...open, segmentBytes: 300, committed: true, survivor: false, ...changes };
 }
 
 it('prints the same as scanSegment for the bare bytes of a segment, with the entries', () => {

@@ -108,6 +108,18 @@ export function decodeTombstone(payload: Uint8Array): LogTombstone {
   };
 }
 
+/** The key of an object or tombstone; of a payload that is none, what there is of it. */
+export function keyOfPayload(isTombstone: boolean, payload: Uint8Array): Uint8Array {
+  if (isTombstone) return payload.subarray(TOMBSTONE_PREFIX_BYTES);
+  const keyLength = payload.length < OBJECT_PREFIX_BYTES ? 0 : readU32(payload, 8);
+  return payload.subarray(OBJECT_PREFIX_BYTES, OBJECT_PREFIX_BYTES + keyLength);
+}
+
+/** A key as text, a character per byte: for maps and sets. */
+export function keyText(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
+}
+
 function writeVersion(prefix: Uint8Array, version: number): void {
   if (!Number.isSafeInteger(version) || version < 0) {
     throw new TailwindError(

@@ -35,6 +35,11 @@ export class SegmentWriter {
     this.#crc = seedCrc(identity);
   }
 
+  /** Where the entries end, sealed or not. */
+  get position(): number {
+    return this.#position;
+  }
+
   /** Where the sealed groups end. */
   get sealedBytes(): number {
     return this.#sealed;

@@ -1,18 +1,20 @@
 import type { WorkerLink } from '../worker-link.js';
 import type { Connections } from './connections.js';
 import type { CheckedLogOptions } from './log-options.js';
+import type { ReplicaDebts } from './replica-debts.js';
 
 /**
- * What a buffer at a backup is for: a new segment, the replacement of a lost replica of an open one (nothing is
- * acknowledged meanwhile), or that of a closed one.
+ * What a buffer is for: a new head, a survivor of cleaning, the replacement of a lost replica of an open segment
+ * (nothing is acknowledged meanwhile), or that of a closed one.
  */
-export type GrantPurpose = 'open' | 'replace' | 'restore';
+export type GrantPurpose = 'open' | 'clean' | 'replace' | 'restore';
 
 /** What the parts of a log share. */
 export interface LogEnvironment {
   readonly options: CheckedLogOptions;
   readonly link: WorkerLink;
   readonly connections: Connections;
+  readonly debts: ReplicaDebts;
   /** Aborted when the log ends, with the reason. */
   readonly ended: AbortSignal;
   /** Ends the log: it was fenced, or its worker died. */

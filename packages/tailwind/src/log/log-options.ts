@@ -10,6 +10,7 @@ import {
   MAX_OUTSTANDING,
   MAX_REPLICAS,
   MAX_SEGMENT_BYTES,
+  MIN_CLEANED_SEGMENTS,
   MIN_SEGMENT_BYTES,
 } from '../constants.js';
 import { invalidOption } from '../errors.js';
@@ -17,6 +18,7 @@ import { u32Option, u64Option } from '../format/identity.js';
 import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
 import type { ReplicationMode } from '../records.js';
 import type { LogAuthority } from './authority.js';
+import type { LogCleaner } from './log-cleaner.js';
 
 export interface LogOptions {
   readonly mesh: Mesh;
@@ -32,13 +34,15 @@ export interface LogOptions {
   readonly replicas?: number;
   /** Default 8 MiB; 4 KiB to 1 GiB, and at most what the backups' buffers have. */
   readonly segmentBytes?: number;
-  /** Segments this member keeps in memory (default 128). */
+  /** Segments this member keeps in memory (default 128; at least 2, with a cleaner 10). */
   readonly maxSegments?: number;
+  /** Makes the log free the room of what is superseded. Without it the log takes appends until it is full. */
+  readonly cleaner?: LogCleaner;
   /** 'one-sided' (default), or 'rpc': the scheme it is compared with, in which the backups' processors copy. */
   readonly mode?: ReplicationMode;
   /** Appends on their way at once (default 4); what comes meanwhile goes out as one. */
   readonly window?: number;
-  /** Bytes of appends that may wait for room (default 64 MiB). */
+  /** Memory that appends may hold while they wait for room, by estimate (default 64 MiB). */
   readonly maxQueuedBytes?: number;
   /** How long a backup's device may be silent before its replicas are replaced (default 2000 ms). */
   readonly retryTimeoutMs?: number;
@@ -47,8 +51,9 @@ export interface LogOptions {
   readonly logger?: Logger;
 }
 
-export type CheckedLogOptions = Required<Omit<LogOptions, 'logger'>> & {
+export type CheckedLogOptions = Required<Omit<LogOptions, 'logger' | 'cleaner'>> & {
   readonly logger: Logger | undefined;
+  readonly cleaner: LogCleaner | undefined;
 };
 
 const KNOWN = [
@@ -61,6 +66,7 @@ const KNOWN = [
   'replicas',
   'segmentBytes',
   'maxSegments',
+  'cleaner',
   'mode',
   'window',
   'maxQueuedBytes',
@@ -84,6 +90,13 @@ export function checkLogOptions(options: LogOptions): CheckedLogOptions {
   const number = (name: keyof LogOptions, fallback: number, least: number, most: number): number =>
     integerOption(where, name, options[name] ?? fallback, least, most);
   const most = Number.MAX_SAFE_INTEGER;
+  const { cleaner } = options;
+  if (cleaner && (typeof cleaner.isLive !== 'function' || typeof cleaner.moved !== 'function')) {
+    throw invalidOption(`${where}: cleaner needs the functions isLive and moved`);
+  }
+  const segmentBytes = number('segmentBytes', DEFAULT_SEGMENT_BYTES, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES);
+  // A digest names every segment by 8 bytes, and lies in the beginning of a segment.
+  const namable = Math.floor(segmentBytes / 16);
   return {
     mesh,
     plane: options.plane,
@@ -92,8 +105,9 @@ export function checkLogOptions(options: LogOptions): CheckedLogOptions {
     incarnation: u32Option('incarnation', options.incarnation),
     backups,
     replicas: number('replicas', DEFAULT_REPLICAS, 1, MAX_REPLICAS),
-    segmentBytes: number('segmentBytes', DEFAULT_SEGMENT_BYTES, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES),
-    maxSegments: number('maxSegments', DEFAULT_MAX_SEGMENTS, 2, most),
+    segmentBytes,
+    maxSegments: number('maxSegments', DEFAULT_MAX_SEGMENTS, cleaner ? MIN_CLEANED_SEGMENTS : 2, namable),
+    cleaner,
     mode,
     window: number('window', DEFAULT_WINDOW, 1, MAX_OUTSTANDING),
     maxQueuedBytes: number('maxQueuedBytes', DEFAULT_MAX_QUEUED_BYTES, 0, most),

@@ -1,48 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
-import { invalidOption, TailwindError } from '../errors.js';
-import { EntryType } from '../format/layout.js';
-import { Fifo } from '../worker/fifo.js';
+import { codeOf, invalidOption, TailwindError } from '../errors.js';
+import type { SegmentEntry } from '../format/scan.js';
+import { askClaim } from '../rpc/backup-client.js';
 import { WorkerLink } from '../worker-link.js';
+import { Cleaner } from './cleaner.js';
 import { Connections } from './connections.js';
+import type { EntryLocation } from './entry-location.js';
+import { Heads } from './heads.js';
 import type { GrantPurpose, LogEnvironment } from './log-environment.js';
 import { type CheckedLogOptions, checkLogOptions, type LogOptions } from './log-options.js';
-import { Segment } from './segment.js';
-import { type Append, type LogEntry, Ticket } from './ticket.js';
+import type { LogStats } from './log-stats.js';
+import { ReplicaDebts } from './replica-debts.js';
+import { SegmentTable } from './segment-table.js';
+import { type Append, isData, type LogEntry, Ticket } from './ticket.js';
+
+const FATAL_CLAIMS = ['ERR_RDMC_LOG_EXISTS', 'ERR_RDMC_LOG_FENCED'];
 
 /**
  * A log of this member, replicated to r backups: every append is one one-sided write to each (Tailwind, section 3.2),
- * pipelined, and what is appended while the window is full goes out as one group. Segments follow one another in an
- * order that makes the log's end unambiguous for recovery: the next one is durably open before this one is closed, and
- * is written only when this one is durably closed. Belongs to the application's thread.
+ * pipelined, and what is appended while the window is full goes out as one group. Belongs to the application's thread.
  */
 export class Log {
   readonly #environment: LogEnvironment;
   readonly #ended = new AbortController();
-  readonly #segments = new Map<bigint, Segment>();
-  readonly #queue = new Fifo<Ticket>();
+  readonly #segments: SegmentTable;
+  readonly #heads: Heads;
+  readonly #cleaner: Cleaner | undefined;
   readonly #unsubscribe: (() => void)[];
-  #queuedBytes = 0;
-  #head: Segment | undefined;
-  #next: Segment | undefined;
-  #preparing = false;
-  #lastSegmentId = 0n;
+  #appendedBytes = 0;
   /** Why nothing can be acknowledged now. */
   #refusal: Error | undefined;
-  /** Why there is no segment after the head yet. */
-  #noNext: Error | undefined;
 
-  private constructor(private readonly options: CheckedLogOptions) {
-    const { mesh, plane } = options;
+  private constructor(
+    private readonly options: CheckedLogOptions,
+    session: string,
+  ) {
+    const { mesh, plane, cleaner } = options;
+    // Whatever waits listens to it: there may be as many as segments and backups.
+    setMaxListeners(0, this.#ended.signal);
     const link = WorkerLink.of(plane);
     this.#environment = {
       options,
       link,
-      connections: new Connections({ ...options, link }, options.backups, options.random),
+      connections: new Connections({ ...options, link, session }, options.backups, options.random),
+      debts: new ReplicaDebts({ options, ended: this.#ended.signal }),
       ended: this.#ended.signal,
       fail: (error) => this.#fail(error),
       refuse: (purpose, reason) => this.#refuse(purpose, reason),
     };
+    this.#segments = new SegmentTable(this.#environment);
+    this.#heads = new Heads(this.#environment, this.#segments);
+    this.#cleaner = cleaner && new Cleaner(this.#environment, this.#segments, this.#heads, cleaner);
+    this.#heads.cleaner = this.#cleaner;
     this.#unsubscribe = [
       mesh.onFailure(({ member }) => this.#memberLost(member)),
       mesh.onLeave((member) => this.#memberLost(member)),
@@ -52,8 +64,8 @@ export class Log {
 
   /**
    * Opens the log's first segment.
-   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS,
-   *   ERR_RDMC_LOG_FENCED
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS; MeshRemoteError
+   *   with ERR_RDMC_LOG_FENCED, or ERR_RDMC_LOG_EXISTS where a backup knows another log of this id
    */
   static async create(options: LogOptions): Promise<Log> {
     const checked = checkLogOptions(options);
@@ -63,15 +75,15 @@ export class Log {
         `${checked.replicas} replicas need as many other members; there are ${checked.backups.length}`,
       );
     }
-    const log = new Log(checked);
+    const session = randomBytes(16).toString('hex');
+    await claim(checked, session);
+    const log = new Log(checked, session);
     try {
-      log.#head = await log.#openSegment();
-      await log.#head.becomeHead();
+      await log.#heads.begin();
       // Where the device promises no order, the CRC in every header still tells torn writes.
       const { writeOrderUnitBytes } = checked.plane.device.attributes;
       const { mode, replicas } = checked;
       checked.logger?.info?.({ log: String(log.id), mode, replicas, writeOrderUnitBytes }, 'log created');
-      log.#prepare();
       return log;
     } catch (error) {
       const reason: unknown = log.#ended.signal.reason;
@@ -86,7 +98,7 @@ export class Log {
 
   /** Segments in memory, in order. */
   get segmentIds(): bigint[] {
-    return [...this.#segments.keys()];
+    return [...this.#segments.all()].map(({ id }) => id);
   }
 
   /** The largest sum of an append's payloads, each entry counted with 12 bytes more. */
@@ -101,7 +113,7 @@ export class Log {
 
   /** Which backups have the newest segment, for observers. */
   get backups(): number[] {
-    return this.#head?.replicas.members ?? [];
+    return this.#heads.head?.replicas.members ?? [];
   }
 
   /**
@@ -114,8 +126,38 @@ export class Log {
     this.#ended.signal.throwIfAborted();
     const ticket = new Ticket(entries);
     this.#check(ticket);
-    if (this.#queue.length > 0 || !this.#head!.place(ticket)) this.#wait(ticket);
+    this.#heads.append(ticket);
+    this.#appendedBytes += ticket.entryBytes;
     return ticket;
+  }
+
+  /**
+   * The object or tombstone at a location that this log gave, with a view of the segment's memory, not a copy: to be
+   * used in this turn of the event loop, or copied. Undefined when the segment has been freed, which comes after
+   * `moved` was called for everything in it that is live.
+   */
+  entry({ segmentId, offset }: EntryLocation): SegmentEntry | undefined {
+    return this.#segments.get(segmentId)?.contents.at(offset);
+  }
+
+  /**
+   * Says that an entry is superseded: once each, for objects. Directs the cleaner to where there is room; to be wrong
+   * costs time, no data: it asks before it drops anything.
+   */
+  dead({ segmentId, offset }: EntryLocation): void {
+    this.#segments.get(segmentId)?.contents.dead(offset);
+  }
+
+  stats(): LogStats {
+    const all = [...this.#segments.all()];
+    return {
+      segments: all.length,
+      bytes: all.length * this.options.segmentBytes,
+      liveBytes: all.reduce((sum, { contents }) => sum + contents.liveBytes, 0),
+      appendedBytes: this.#appendedBytes,
+      cleanedSegments: this.#cleaner?.cleanedSegments ?? 0,
+      movedBytes: this.#cleaner?.movedBytes ?? 0,
+    };
   }
 
   /**
@@ -127,8 +169,7 @@ export class Log {
     await this.#environment.connections.close();
     // What still holds a region ends in this turn: its queue pairs are gone.
     await turn();
-    await Promise.all([...this.#segments.values()].map(({ region }) => region.close()));
-    this.#segments.clear();
+    await this.#segments.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -140,13 +181,10 @@ export class Log {
     return this.#segments.get(segmentId)?.region.view();
   }
 
-  #check({ entries, payloadBytes }: Ticket): void {
-    const isEntry = ({ type }: LogEntry): boolean =>
-      type === EntryType.OBJECT || type === EntryType.TOMBSTONE;
-    if (entries.length === 0 || !entries.every(isEntry)) {
+  #check({ entries, entryBytes: bytes }: Ticket): void {
+    if (entries.length === 0 || !entries.every(({ type }) => isData(type))) {
       throw invalidOption('append: needs at least one entry, and only objects and tombstones');
     }
-    const bytes = payloadBytes + 12 * entries.length;
     if (bytes > this.maxAppendBytes) {
       throw new TailwindError(
         'ERR_RDMC_ENTRY_TOO_LARGE',
@@ -156,96 +194,15 @@ export class Log {
     if (this.#refusal) throw this.#refusal;
   }
 
-  #wait(ticket: Ticket): void {
-    this.#checkRoom(ticket);
-    this.#queue.push(ticket);
-    this.#queuedBytes += ticket.payloadBytes;
-    this.#placeQueued();
-  }
-
-  #checkRoom({ payloadBytes }: Ticket): void {
-    const { maxSegments, maxQueuedBytes } = this.options;
-    if (this.#noNext) throw this.#noNext;
-    if (!this.#next && this.#segments.size >= maxSegments && !this.#preparing) {
-      throw new TailwindError(
-        'ERR_RDMC_LOG_FULL',
-        `Log ${this.id} has ${maxSegments} segments, as many as it may, and the last is full`,
-      );
-    }
-    if (this.#queuedBytes + payloadBytes > maxQueuedBytes) {
-      throw new TailwindError(
-        'ERR_RDMC_LOG_BACKPRESSURE',
-        `${this.#queuedBytes} bytes of appends wait for backups; await some before more`,
-      );
-    }
-  }
-
-  #placeQueued(): void {
-    for (let ticket = this.#queue.peek(); ticket; ticket = this.#queue.peek()) {
-      if (!this.#head!.place(ticket) && !(this.#rotate() && this.#head!.place(ticket))) return;
-      this.#queue.shift();
-      this.#queuedBytes -= ticket.payloadBytes;
-    }
-  }
-
-  /** Goes over to the next segment, if it is durably open. */
-  #rotate(): boolean {
-    const next = this.#next;
-    if (!next) {
-      this.#prepare();
-      return false;
-    }
-    const before = this.#head!;
-    this.#head = next;
-    this.#next = undefined;
-    before.close();
-    before.closed.then(
-      () => next.becomeHead(),
-      () => {},
-    );
-    this.#prepare();
-    return true;
-  }
-
-  /** Opens the segment after the head, ahead of need. */
-  #prepare(): void {
-    if (this.#preparing || this.#next || this.#segments.size >= this.options.maxSegments) return;
-    this.#preparing = true;
-    this.#openSegment().then(
-      (segment) => {
-        this.#preparing = false;
-        this.#next = segment;
-        this.#placeQueued();
-      },
-      (error: unknown) => this.#fail(error as Error),
-    );
-  }
-
-  async #openSegment(): Promise<Segment> {
-    const { plane, logId, incarnation, segmentBytes } = this.options;
-    const region = await plane.protectionDomain.allocate(segmentBytes);
-    region.view().fill(0);
-    if (this.#ended.signal.aborted) {
-      await region.close();
-      throw this.#ended.signal.reason;
-    }
-    this.#lastSegmentId += 1n;
-    const identity = { logId, segmentId: this.#lastSegmentId, incarnation };
-    const segment = new Segment(this.#environment, identity, region);
-    this.#segments.set(identity.segmentId, segment);
-    await segment.open([...this.#segments.keys()]);
-    return segment;
-  }
-
   /** Before the first segment is open nobody waits for better times. */
   #refuse(purpose: GrantPurpose, reason: Error | undefined): void {
     if (purpose === 'replace') this.#refusal = reason;
-    if (purpose === 'open') this.#noNext = reason;
-    if (reason && !this.#head) this.#fail(reason);
+    if (purpose === 'open') this.#heads.refuse(reason);
+    if (reason && !this.#heads.head) this.#fail(reason);
   }
 
   #memberLost(member: number): void {
-    for (const { replicas, certificate } of this.#segments.values()) {
+    for (const { replicas, certificate } of this.#segments.all()) {
       replicas.memberLost(member, certificate);
     }
   }
@@ -255,7 +212,17 @@ export class Log {
     this.options.logger?.warn?.({ log: String(this.id), reason: error.message }, 'the log has ended');
     this.#ended.abort(error);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    for (const segment of this.#segments.values()) segment.fail(error);
-    for (let ticket = this.#queue.shift(); ticket; ticket = this.#queue.shift()) ticket.fail(error);
+    for (const segment of this.#segments.all()) segment.fail(error);
+    this.#heads.queue.failAll(error);
+  }
+}
+
+/** Backups that are not there, or slow, hear of it when they are first used. */
+async function claim({ mesh, backups, logId }: CheckedLogOptions, session: string): Promise<void> {
+  const here = backups.filter((id) => mesh.peers.get(id)?.state === 'connected');
+  const answers = await Promise.allSettled(here.map((id) => askClaim(mesh, id, logId, session)));
+  for (const answer of answers) {
+    if (answer.status === 'rejected' && FATAL_CLAIMS.includes(codeOf(answer.reason) ?? ''))
+      throw answer.reason;
   }
 }

@@ -4,6 +4,7 @@ import type { Certificate } from '../format/scan.js';
 /** What the replicas need to know of their segment. */
 export interface ReplicatedSegment {
   readonly identity: SegmentIdentity;
+  readonly role: 'head' | 'survivor';
   /** The segment's memory here. */
   readonly memory: { readonly address: number; readonly lkey: number };
   /** What was handed to the worker so far. */

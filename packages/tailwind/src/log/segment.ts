@@ -3,17 +3,20 @@ import { Deferred } from '../deferred.js';
 import { EntryType, type SegmentIdentity } from '../format/layout.js';
 import { encodeDigest, encodeSegmentHeader } from '../format/payloads.js';
 import type { Certificate } from '../format/scan.js';
-import { SegmentWriter } from '../format/segment-writer.js';
+import type { SegmentWriter } from '../format/segment-writer.js';
 import { Fifo } from '../worker/fifo.js';
 import type { LogEnvironment } from './log-environment.js';
 import { ReplicaSet } from './replica-set.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
+import { SegmentContents } from './segment-contents.js';
 import type { Ticket } from './ticket.js';
 
 interface Group {
   readonly sequence: number;
   readonly tickets: readonly Ticket[];
 }
+
+export type SegmentRole = 'head' | 'survivor';
 
 const NOTHING_POSTED: Certificate = { lengthBytes: 0, checksum: 0 };
 
@@ -27,6 +30,9 @@ const NOTHING_POSTED: Certificate = { lengthBytes: 0, checksum: 0 };
  */
 export class Segment implements ReplicatedSegment {
   readonly replicas: ReplicaSet;
+  readonly contents: SegmentContents;
+  /** When its data was written, in milliseconds on the clock of `performance.now`; the cleaner prefers old ones. */
+  writtenAt = performance.now();
   readonly #writer: SegmentWriter;
   readonly #groups = new Fifo<Group>();
   readonly #closed = new Deferred<void>();
@@ -40,14 +46,22 @@ export class Segment implements ReplicatedSegment {
   #scheduled = false;
   #closing = false;
   #isClosed = false;
+  #isFlushed = false;
 
   constructor(
     private readonly environment: LogEnvironment,
     readonly identity: SegmentIdentity,
     readonly region: MemoryRegion,
+    /** A survivor holds what the cleaner moved; only a head has a digest. */
+    readonly role: SegmentRole,
   ) {
-    this.#writer = new SegmentWriter(region.view(), identity);
+    this.contents = new SegmentContents(region.view(), identity);
+    this.#writer = this.contents.writer;
     this.replicas = new ReplicaSet(environment, this, (sequence) => this.#acknowledged(sequence));
+  }
+
+  get id(): bigint {
+    return this.identity.segmentId;
   }
 
   get memory(): { address: number; lkey: number } {
@@ -74,13 +88,14 @@ export class Segment implements ReplicatedSegment {
   }
 
   /** Opens the replicas and makes header and digest durable there. */
-  async open(digest: readonly bigint[]): Promise<void> {
-    const { segmentBytes } = this.environment.options;
-    await this.replicas.open();
-    this.#writer.append(EntryType.SEGMENT_HEADER, encodeSegmentHeader({ ...this.identity, segmentBytes }));
-    this.#writer.append(EntryType.LOG_DIGEST, encodeDigest(digest));
-    this.#post();
-    await this.#opened.promise;
+  async openHead(digest: readonly bigint[]): Promise<void> {
+    await this.#open(digest);
+  }
+
+  /** Opens the replicas of a survivor. Nothing names it yet: recovery does not see it. */
+  async openSurvivor(): Promise<void> {
+    await this.#open(undefined);
+    this.#writable = true;
   }
 
   /** The predecessor is closed: soon appends go out. */
@@ -92,20 +107,39 @@ export class Segment implements ReplicatedSegment {
 
   /** Writes an append's entries; false when they do not fit any more. They go out together. */
   place(ticket: Ticket): boolean {
-    if (this.#closing || !this.#writer.fits(ticket.payloadBytes, ticket.entries.length)) return false;
-    const offsets = ticket.entries.map(({ type, parts }) =>
-      this.#writer.append(type as Exclude<typeof type, 9>, ...parts),
-    );
-    ticket.placed({ segmentId: this.identity.segmentId, offsets }, this.flushed);
+    const offsets = this.#closing ? undefined : this.contents.place(ticket.entries, ticket.payloadBytes);
+    if (!offsets) return false;
+    ticket.placed({ segmentId: this.id, offsets }, this.flushed);
     this.#tickets.push(ticket);
     this.#schedule();
     return true;
+  }
+
+  /** Sends what was copied into it so far. */
+  send(): void {
+    this.#schedule();
   }
 
   /** Takes no more appends, and closes the replicas once what was placed is acknowledged. */
   close(): void {
     this.#closing = true;
     this.#schedule();
+  }
+
+  /** Whether it takes no more appends. */
+  get isClosing(): boolean {
+    return this.#closing;
+  }
+
+  /** Whether all replicas are in files. */
+  get isFlushed(): boolean {
+    return this.#isFlushed;
+  }
+
+  /** Nothing names it any more: its replicas and its memory go. Only of a segment that is closed. */
+  async free(): Promise<void> {
+    await this.replicas.free();
+    await this.region.close();
   }
 
   /** Everything that is not acknowledged fails. */
@@ -116,6 +150,15 @@ export class Segment implements ReplicatedSegment {
     for (const ticket of this.#tickets) ticket.fail(error);
     this.#tickets = [];
     for (const deferred of [this.#opened, this.#closed, this.#flushed]) deferred.reject(error);
+  }
+
+  async #open(digest: readonly bigint[] | undefined): Promise<void> {
+    const { segmentBytes } = this.environment.options;
+    await this.replicas.open();
+    this.#writer.append(EntryType.SEGMENT_HEADER, encodeSegmentHeader({ ...this.identity, segmentBytes }));
+    if (digest) this.#writer.append(EntryType.LOG_DIGEST, encodeDigest(digest));
+    this.#post();
+    await this.#opened.promise;
   }
 
   /** What is appended in one turn of the event loop goes out as one group. */
@@ -168,6 +211,7 @@ export class Segment implements ReplicatedSegment {
     await this.replicas.close(certificate);
     this.#closed.resolve();
     await this.replicas.flushed(certificate);
+    this.#isFlushed = true;
     this.#flushed.resolve();
   }
 }

@@ -1,5 +1,7 @@
+import { ENTRY_HOLD_BYTES } from '../constants.js';
 import { Deferred } from '../deferred.js';
-import type { EntryTypeNumber } from '../format/layout.js';
+import { EntryType, type EntryTypeNumber, HEADER_BYTES } from '../format/layout.js';
+import type { EntryLocation } from './entry-location.js';
 
 /** One entry of an append: its payload is the parts one after the other. */
 export interface LogEntry {
@@ -14,8 +16,18 @@ export interface AppendLocation {
   readonly offsets: readonly number[];
 }
 
+/** Whether entries of a type are the application's: objects and tombstones. */
+export function isData(type: number): boolean {
+  return type === EntryType.OBJECT || type === EntryType.TOMBSTONE;
+}
+
 /** An append under way. */
 export interface Append {
+  /**
+   * Where each entry lies, in the order of the call. Known as soon as the append has its place in a segment, which is
+   * at once unless it waits for the next segment; undefined until then.
+   */
+  readonly locations: readonly EntryLocation[] | undefined;
   /**
    * Resolves when every backup's device has the append and the log's order is safe: it survives the loss of the
    * primary and all but one of its backups' processes. Not yet on a disk: the loss of power at all backups at once
@@ -30,6 +42,7 @@ export interface Append {
 export class Ticket implements Append {
   readonly payloadBytes: number;
   location: AppendLocation | undefined;
+  #locations: readonly EntryLocation[] | undefined;
   readonly #acknowledged = new Deferred<AppendLocation>();
   #flushed: Deferred<void> | undefined;
   #segmentFlushed: Promise<void> | undefined;
@@ -38,6 +51,29 @@ export class Ticket implements Append {
     let bytes = 0;
     for (const { parts } of entries) for (const part of parts) bytes += part.length;
     this.payloadBytes = bytes;
+  }
+
+  /** What the entries take in a segment, without the checksum that closes their group. */
+  get entryBytes(): number {
+    return this.payloadBytes + HEADER_BYTES * this.entries.length;
+  }
+
+  /** What it holds of this process's memory while it waits, by estimate: small entries cost more than they carry. */
+  get heldBytes(): number {
+    return this.entryBytes + ENTRY_HOLD_BYTES * this.entries.length;
+  }
+
+  /** Whether it only removes: a full log still takes that. */
+  get isRemoval(): boolean {
+    return this.entries.every(({ type }) => type === EntryType.TOMBSTONE);
+  }
+
+  get locations(): readonly EntryLocation[] | undefined {
+    if (!this.#locations && this.location) {
+      const { segmentId, offsets } = this.location;
+      this.#locations = offsets.map((offset) => ({ segmentId, offset }));
+    }
+    return this.#locations;
   }
 
   get acknowledged(): Promise<AppendLocation> {

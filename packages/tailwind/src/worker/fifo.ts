@@ -11,6 +11,10 @@ export class Fifo<T> {
     return this.#items[this.#head];
   }
 
+  *[Symbol.iterator](): Generator<T, void> {
+    for (let at = this.#head; at < this.#items.length; at += 1) yield this.#items[at]!;
+  }
+
   push(item: T): void {
     this.#items.push(item);
   }

@@ -1,0 +1,41 @@
+import { decodeTombstone, keyText } from '../format/payloads.js';
+import type { SegmentEntry } from '../format/scan.js';
+import type { LogCleaner } from './log-cleaner.js';
+import type { Segment } from './segment.js';
+
+/**
+ * Which tombstones of the segments that are cleaned must be kept.
+ *
+ * A tombstone is there so that a recovery does not take an older object of its key for the newest. It has expired when
+ * no such object is left: not in the segment that it names, and in no other one either, since objects that were
+ * overwritten leave no tombstones of their own. Filters over the keys of each segment tell; they err on the side of
+ * keeping. Appends after a tombstone are newer, so only closed segments matter.
+ */
+export class TombstoneRule {
+  readonly #newest = new Map<string, number>();
+
+  /** @param others closed segments that stay */
+  constructor(
+    private readonly others: ReadonlyMap<bigint, Segment>,
+    private readonly cleaner: LogCleaner,
+  ) {}
+
+  /** Every tombstone is shown before any is judged: of one key only the newest is of use. */
+  show({ payload }: SegmentEntry): void {
+    const { key, version } = decodeTombstone(payload);
+    const text = keyText(key);
+    if (version > (this.#newest.get(text) ?? -1)) this.#newest.set(text, version);
+  }
+
+  /** @param isQueued whether an append to this key waits, which may have superseded it and may yet be lost */
+  keeps({ payload }: SegmentEntry, isQueued: (key: string) => boolean): boolean {
+    const tombstone = decodeTombstone(payload);
+    const text = keyText(tombstone.key);
+    if (tombstone.version < this.#newest.get(text)!) return false;
+    const isWanted = isQueued(text) || (this.cleaner.needsTombstone?.(tombstone) ?? true);
+    if (!isWanted) return false;
+    if (this.others.has(tombstone.segmentId)) return true;
+    for (const { contents } of this.others.values()) if (contents.keys.mayHold(tombstone.key)) return true;
+    return false;
+  }
+}

@@ -1,0 +1,134 @@
+import { CoordinatorClient, Recovery } from '@rdmc/tailwind';
+import { describe, expect, it } from 'vitest';
+import {
+  type ClusterMember,
+  coordinatedLog,
+  SEGMENT,
+  startCluster,
+  startCoordinator,
+} from './support/cluster.js';
+import { KeyStore, recovered } from './support/key-store.js';
+
+const MAX_SEGMENTS = 12;
+
+function refusal(code: string) {
+  return expect.objectContaining({ code });
+}
+
+/** Member 0 has the store, member 1 is the coordinator, and 1 to 3 are backups. */
+async function rig(maxSegments = MAX_SEGMENTS) {
+  const cluster = await startCluster(4, { buffers: 32 });
+  await startCoordinator(cluster[1]!);
+  const store = new KeyStore();
+  store.log = await coordinatedLog(cluster[0]!, 1, { replicas: 2, maxSegments, ...store.options });
+  return { cluster, store };
+}
+
+function value(round: number): string {
+  return `${round} `.padEnd(100, 'v');
+}
+
+async function recover({ mesh, plane }: ClusterMember, logId: bigint): Promise<Map<string, string>> {
+  const recovery = await Recovery.begin({ mesh, plane, coordinator: new CoordinatorClient(mesh, 1), logId });
+  const found = await recovered(recovery);
+  await recovery.close();
+  return found;
+}
+
+async function overwrite(store: KeyStore, rounds: number, keys: number, expected: Map<string, string>) {
+  for (let round = 0; round < rounds; round += 1) {
+    const sets: Promise<unknown>[] = [];
+    for (let number = 0; number < keys; number += 1) {
+      sets.push(store.set(`key ${number}`, value(round)));
+      expected.set(`key ${number}`, value(round));
+    }
+    await Promise.all(sets);
+  }
+}
+
+describe('cleaning', () => {
+  it('keeps space bounded under overwrites, here and at the backups, and loses nothing', async () => {
+    const { cluster, store } = await rig();
+    const expected = new Map<string, string>();
+    for (let number = 0; number < 100; number += 1) {
+      await store.set(`cold ${number}`, value(number));
+      expected.set(`cold ${number}`, value(number));
+    }
+    let most = 0;
+    for (let times = 0; times < 15; times += 1) {
+      await overwrite(store, 10, 60, expected);
+      most = Math.max(most, store.log.stats().segments);
+    }
+    const stats = store.log.stats();
+    expect(stats.appendedBytes).toBeGreaterThan(4 * MAX_SEGMENTS * SEGMENT);
+    expect(most).toBeLessThanOrEqual(MAX_SEGMENTS);
+    expect(stats.cleanedSegments).toBeGreaterThan(3 * MAX_SEGMENTS);
+    expect(store.moves).toBeGreaterThan(100);
+    expect(stats.movedBytes).toBeGreaterThan(0);
+    for (const [key, text] of expected) expect(store.get(key)).toBe(text);
+    const { id } = store.log;
+    await cluster[0]!.kill();
+    for (const { backup } of cluster.slice(1)) {
+      expect((await backup.inventory(id)).length).toBeLessThanOrEqual(MAX_SEGMENTS);
+    }
+    expect(await recover(cluster[2]!, id)).toEqual(expected);
+  });
+
+  it('lets tombstones expire, and no deleted object comes back', async () => {
+    const { cluster, store } = await rig();
+    const expected = new Map<string, string>();
+    for (let round = 0; round < 60; round += 1) {
+      const changes: Promise<unknown>[] = [];
+      for (let number = 0; number < 20; number += 1) {
+        // Overwritten before it is deleted: two objects, in different segments, need the tombstone.
+        const [key, older] = [`once ${round} ${number}`, `once ${round - 5} ${number}`];
+        changes.push(store.set(key, value(round)));
+        expected.set(key, value(round));
+        if (round % 7 === 3) changes.push(store.set(`cold ${round}`, value(round)));
+        if (round % 7 === 3) expected.set(`cold ${round}`, value(round));
+        if (store.index.has(older)) {
+          changes.push(number % 2 === 0 ? store.set(older, value(-1)) : store.delete(older));
+          if (number % 2 === 0) expected.set(older, value(-1));
+          else expected.delete(older);
+        }
+        const oldest = `once ${round - 8} ${number}`;
+        if (store.index.has(oldest)) {
+          changes.push(store.delete(oldest));
+          expected.delete(oldest);
+        }
+      }
+      await Promise.all(changes);
+    }
+    const { segments, cleanedSegments, appendedBytes, liveBytes } = store.log.stats();
+    expect(appendedBytes).toBeGreaterThan(1.5 * MAX_SEGMENTS * SEGMENT);
+    expect(segments).toBeLessThanOrEqual(MAX_SEGMENTS);
+    expect(cleanedSegments).toBeGreaterThan(0);
+    expect(liveBytes).toBeLessThan(MAX_SEGMENTS * SEGMENT);
+    const { id } = store.log;
+    await cluster[0]!.kill();
+    expect(await recover(cluster[2]!, id)).toEqual(expected);
+  });
+
+  it('is full only when what it holds is live; then it takes deletions, and goes on', async () => {
+    const { store } = await rig();
+    const keys: string[] = [];
+    const fill = async (prefix: string): Promise<unknown> => {
+      try {
+        for (let number = 0; ; number += 1) {
+          await store.set(`${prefix} ${number}`, value(number));
+          keys.push(`${prefix} ${number}`);
+        }
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(await fill('first')).toEqual(refusal('ERR_RDMC_LOG_FULL'));
+    const { liveBytes } = store.log.stats();
+    expect(liveBytes).toBeGreaterThan((MAX_SEGMENTS / 2 - 1) * SEGMENT);
+    const count = keys.length;
+    for (const key of keys.filter((_, index) => index % 3 > 0)) await store.delete(key);
+    expect(await fill('second')).toEqual(refusal('ERR_RDMC_LOG_FULL'));
+    expect(keys.length - count).toBeGreaterThan(count / 3);
+    for (const key of keys.slice(count)) expect(store.get(key)).toBeDefined();
+  });
+});
