@@ -25,6 +25,7 @@ const may = {
   'tools/netlab': [],
   'tools/roce-vm': [],
   'apps/kv': ['packages/dataplane', 'packages/mesh', 'packages/tailwind'],
+  'tools/chaos': ['packages/verbs', 'packages/mesh', 'packages/tailwind', 'tools/netlab'],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/common',

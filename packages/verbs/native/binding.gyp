@@ -57,6 +57,7 @@
         "tcp_transport.cc",
         "tcp_wire.cc",
         "work_pool.cc",
+        "write_tear.cc",
       ],
       "include_dirs": ["<!@(node -p \"require('node-addon-api').include\")"],
       "defines": ["NAPI_VERSION=9", "NODE_ADDON_API_DISABLE_DEPRECATED", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],

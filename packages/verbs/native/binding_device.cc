@@ -87,6 +87,11 @@ Napi::Value deviceCounters(const Napi::CallbackInfo& info) {
   return toObject(info.Env(), deviceArgument(info)->counterValues());
 }
 
+Napi::Value deviceTearWrites(const Napi::CallbackInfo& info) {
+  deviceArgument(info)->tearWrites(uint64_t(info[1].As<Napi::Number>().DoubleValue()), info[2].As<Napi::Boolean>());
+  return info.Env().Undefined();
+}
+
 Napi::Value protectionDomainCreate(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), deviceArgument(info)->createProtectionDomain());
 }
@@ -120,6 +125,7 @@ void bindDevice(Napi::Env env, Napi::Object exports) {
   bind<deviceInfo>(env, exports, "deviceInfo");
   bind<deviceClose>(env, exports, "deviceClose");
   bind<deviceCounters>(env, exports, "deviceCounters");
+  bind<deviceTearWrites>(env, exports, "deviceTearWrites");
   bind<protectionDomainCreate>(env, exports, "protectionDomainCreate");
   bind<protectionDomainDestroy>(env, exports, "protectionDomainDestroy");
 }

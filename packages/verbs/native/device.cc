@@ -17,6 +17,10 @@ uint32_t Device::createSharedReceiveQueue(uint32_t, uint32_t) {
   unsupported(*this, "shared receive queues: give each queue pair a receive queue of its own");
 }
 
+void Device::tearWrites(uint64_t, bool) {
+  unsupported(*this, "way to tear writes: that is for tests, on the soft device");
+}
+
 void Device::destroySharedReceiveQueue(uint32_t) {
   throw Failure("ERR_RDMC_QUEUE_PAIR_CLOSED", "The shared receive queue is closed");
 }

@@ -107,6 +107,9 @@ class Device {
   // Posts a batch; writes each slot's result. Returns how many were refused.
   virtual uint32_t post(WorkRequestSlot* slots, uint32_t count) = 0;
 
+  // For tests: see write_tear.h. Throws ERR_RDMC_UNSUPPORTED where the device cannot.
+  virtual void tearWrites(uint64_t afterBytes, bool kill);
+
   // Events that concern nobody's completion queue.
   AsyncEvents& events() { return events_; }
 

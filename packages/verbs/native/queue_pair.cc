@@ -83,6 +83,7 @@ uint32_t QueuePair::enqueue(const WorkRequestSlot& slot) {
   request.remote = slot.remoteLow | uint64_t(slot.remoteHigh) << 32;
   request.compare = slot.compareLow | uint64_t(slot.compareHigh) << 32;
   request.swap = slot.swapLow | uint64_t(slot.swapHigh) << 32;
+  request.torn = device_.tear().armed() && device_.tear().tears(request.opcode, request.length, request.placed);
   ++size_;
   if (current == kError) {
     while (size_ > 0) completeHead(kFlushed, 0);

@@ -32,6 +32,8 @@ struct WorkRequest {
   uint32_t rkey;
   uint64_t remote, compare, swap;
   uint64_t length;
+  uint64_t placed;  // of a torn request: bytes that reach the peer
+  bool torn;        // for tests, see write_tear.h
   Region* regions[kMaxSge];
   union {
     LocalSge sge[kMaxSge];

@@ -156,7 +156,8 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
   }
   uint64_t contiguous;
   const uint8_t* from = localAt(request, done_, contiguous);
-  const uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
+  uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
+  if (request.torn) length = std::min(length, request.placed - done_);
   Window window;
   // The whole range is checked before the first byte is written.
   if (done_ == 0 && !permitted(request.rkey, request.remote, request.length, kRemoteWrite)) {
@@ -300,6 +301,10 @@ void ShmWire::publish(QueuePair& qp, const WorkRequest& request, Status status) 
 }
 
 ShmWire::Step ShmWire::step(QueuePair& qp, WorkRequest& request) {
+  if (request.torn && done_ == request.placed) {
+    qp.device().tear().strike();
+    return fail(kGeneralError, false);
+  }
   const bool takesReceive = request.opcode <= kSendWithImm || request.opcode == kWriteWithImm;
   if (takesReceive) {
     if (!connected()) return peerNotConnected(qp);

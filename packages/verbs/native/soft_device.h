@@ -15,6 +15,7 @@
 #include "queue_pair.h"
 #include "region_table.h"
 #include "service_thread.h"
+#include "write_tear.h"
 
 namespace rdmc {
 
@@ -105,6 +106,9 @@ class SoftDevice final : public Device {
   // Posts a batch; writes each slot's result. Returns how many were refused.
   uint32_t post(WorkRequestSlot* slots, uint32_t count) override;
 
+  void tearWrites(uint64_t afterBytes, bool kill) override { tear_.arm(afterBytes, kill); }
+  WriteTear& tear() { return tear_; }
+
   // For wires and transports.
   void handOver(const std::shared_ptr<QueuePair>& qp);
   void waitForPeer(QueuePair& qp, const ControlSegment& peer);
@@ -137,6 +141,8 @@ class SoftDevice final : public Device {
   ControlSegment control_;
   std::shared_ptr<ArenaPool> pool_;
   RegionTable regions_;
+
+  WriteTear tear_;
 
   std::mutex objects_;
   std::vector<bool> pds_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "soft_device.h"
 #include "tcp_nic.h"
 
 namespace rdmc {
@@ -166,6 +167,11 @@ bool TcpRequester::send(bool& more) {
     if (wire_->closed()) break;
     window.advance(batch, sent);
     window.full = sent < batch.bytes;
+    if (window.tornSent) {
+      qp_->device().tear().strike(fd());
+      qp_->failLocked(kGeneralError);
+      break;
+    }
     if (moved == TcpMoved::kEnd) readable = hungUp = more = true;  // reading says why
     budget -= std::min(budget, batch.bytes);
   }

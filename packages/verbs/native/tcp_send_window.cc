@@ -28,6 +28,7 @@ void encode(const WorkRequest& request, uint32_t sequence, TcpRequest& header) {
 size_t appendFrame(WorkRequest& request, const TcpRequest& header, uint64_t skip, size_t room, iovec* pieces,
                    int& count) {
   size_t bytes = 0;
+  if (request.torn) room = std::min<uint64_t>(room, sizeof header + request.placed - skip);
   const auto append = [&](const void* memory, uint64_t length) {
     const uint64_t skipped = std::min(skip, length);
     skip -= skipped;
@@ -54,6 +55,8 @@ void TcpSendWindow::gather(QueuePair& qp, Batch& batch, size_t maxBytes) const {
   batch.frames = 0;
   batch.count = 0;
   batch.bytes = 0;
+  batch.torn = false;
+  if (tornSent) return;
   uint32_t unanswered = unanswered_;
   uint64_t skip = offset_;
   while (batch.frames < Batch::kFrames && batch.bytes < maxBytes) {
@@ -72,6 +75,11 @@ void TcpSendWindow::gather(QueuePair& qp, Batch& batch, size_t maxBytes) const {
     batch.frameBytes[at] = sizeof(TcpRequest) + (answered ? 0 : request->length) - skip;
     batch.bytes +=
         appendFrame(*request, batch.headers[at], skip, maxBytes - batch.bytes, batch.pieces, batch.count);
+    if (request->torn) {
+      batch.frameBytes[at] = sizeof(TcpRequest) + request->placed - skip;
+      batch.torn = true;
+      return;
+    }
     skip = 0;
   }
 }
@@ -81,6 +89,10 @@ void TcpSendWindow::advance(const Batch& batch, size_t sent) {
     if (offset_ == 0) unanswered_ += batch.answered[i];
     if (sent < batch.frameBytes[i]) {
       offset_ += sent;
+      return;
+    }
+    if (batch.torn && i + 1 == batch.frames) {
+      tornSent = true;
       return;
     }
     sent -= batch.frameBytes[i];

@@ -21,6 +21,7 @@ class TcpSendWindow {
     iovec pieces[kFrames * (1 + kMaxSge)];
     uint64_t frameBytes[kFrames];  // of the frame, from where this batch begins
     bool answered[kFrames];        // a READ or an atomic
+    bool torn = false;             // the last frame ends where its WRITE is torn
     uint32_t frames = 0;
     int count = 0;
     size_t bytes = 0;
@@ -36,6 +37,7 @@ class TcpSendWindow {
   // Where a piece of a READ goes.
   bool readData(QueuePair& qp, const TcpResponse& piece, TcpSink& sink);
 
+  bool tornSent = false;  // all that the peer gets of a torn WRITE was sent
   bool admitted = false;  // the peer takes requests
   bool sending = false;   // the NIC is in a system call with a batch
   bool full = false;      // the socket takes no more until it says so

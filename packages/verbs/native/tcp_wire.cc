@@ -1,5 +1,6 @@
 #include "tcp_wire.h"
 
+#include "soft_device.h"
 #include "tcp_nic.h"
 #include "tcp_socket.h"
 
@@ -22,6 +23,11 @@ Progress TcpWire::progress(QueuePair& pair, int64_t&) {
     if (moved == TcpMoved::kSome) window.advance(batch, sent);
     // A broken socket tells the NIC by itself, and so does one that was full.
     window.full = moved != TcpMoved::kSome || sent < batch.bytes;
+    if (window.tornSent) {
+      pair.device().tear().strike(window.socket);
+      pair.failLocked(kGeneralError);
+      return Progress::kIdle;
+    }
     return Progress::kElsewhere;
   }
   nic_.mark(shared_from_this());

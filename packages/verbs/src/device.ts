@@ -159,12 +159,15 @@ function checkOptions(options: OpenDeviceOptions): void {
 }
 
 function openSoft(options: OpenDeviceOptions): number {
-  return native().softOpen({
+  const { tearAfterBytes } = readEnvironment();
+  const handle = native().softOpen({
     transport: options.transport ?? 'auto',
     host: options.listen?.host ?? '127.0.0.1',
     port: integerOption('openDevice', 'listen.port', options.listen?.port ?? 0, 0, 65_535),
     key: options.key,
   });
+  if (tearAfterBytes !== undefined) native().deviceTearWrites(handle, tearAfterBytes, true);
+  return handle;
 }
 
 function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {

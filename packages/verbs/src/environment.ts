@@ -10,6 +10,8 @@ export interface VerbsEnvironment {
   readonly gidIndex: number | undefined;
   /** RDMC_IBVERBS_LIBRARY: path or name of libibverbs (default libibverbs.so.1). */
   readonly library: string;
+  /** RDMC_SOFT_TEAR, for tests: soft devices kill the process after so many bytes of one-sided WRITEs. */
+  readonly tearAfterBytes: number | undefined;
 }
 
 export const DEFAULT_LIBRARY = 'libibverbs.so.1';
@@ -32,6 +34,7 @@ export function readEnvironment(from: NodeJS.ProcessEnv = process.env): VerbsEnv
     device: from.RDMC_DEVICE || undefined,
     port: wholeNumber('RDMC_PORT', from.RDMC_PORT, 1, MAX_PORT),
     gidIndex: wholeNumber('RDMC_GID_INDEX', from.RDMC_GID_INDEX, 0, MAX_GID_INDEX),
+    tearAfterBytes: wholeNumber('RDMC_SOFT_TEAR', from.RDMC_SOFT_TEAR, 0, Number.MAX_SAFE_INTEGER),
     library: from.RDMC_IBVERBS_LIBRARY || DEFAULT_LIBRARY,
   };
 }

@@ -25,3 +25,4 @@ export {
   type SurveyedPort,
   surveyRdmaDevices,
 } from './survey.js';
+export { type TearWritesOptions, tearWrites } from './write-tear.js';

@@ -36,6 +36,8 @@ export interface NativeBinding {
   };
   deviceClose(device: number): void;
   deviceCounters(device: number): Record<string, number>;
+  /** Throws ERR_RDMC_UNSUPPORTED on RDMA devices. */
+  deviceTearWrites(device: number, afterBytes: number, kill: boolean): void;
 
   protectionDomainCreate(device: number): number;
   protectionDomainDestroy(device: number, pd: number): void;

@@ -39,6 +39,8 @@ export interface ClusterOptions {
   readonly segmentBytes?: number;
   /** Of the backups of an earlier cluster, by member. */
   readonly directories?: readonly string[];
+  /** How the soft device reaches others (default: its own choice). */
+  readonly transport?: 'shm' | 'tcp';
 }
 
 /** Members 0 to n − 1 in this process, each with a mesh, a data plane and a backup; gone at the end of the test. */
@@ -48,7 +50,11 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
   return Promise.all(
     reserved.map(async ({ server }, id) => {
       const mesh = await Mesh.join({ id, members, server, silenceTimeoutMs: 0 });
-      const plane = await startPlane(mesh, { windowMs: 0 });
+      const { transport } = options;
+      const plane = await startPlane(mesh, {
+        windowMs: 0,
+        ...(transport && { device: { device: 'soft', transport } }),
+      });
       const directory = options.directories?.[id] ?? temporaryDirectory();
       const backup = await Backup.open({
         protectionDomain: plane.protectionDomain,

@@ -1,0 +1,10 @@
+import { defineConfig } from 'tsup';
+
+// main: the command. member: one process of the cluster that is tested.
+export default defineConfig({
+  entry: { main: 'src/main.ts', member: 'src/member/main.ts' },
+  format: ['esm'],
+  target: 'node20',
+  clean: true,
+  sourcemap: true,
+});
