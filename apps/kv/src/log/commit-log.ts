@@ -1,5 +1,4 @@
-import type { LogEntry } from '@rdmc/tailwind';
-import type { EntryLocation } from './entry-location.js';
+import type { EntryLocation, LogEntry } from '@rdmc/tailwind';
 
 /** An append: its entries are all there after a failure, or none. */
 export interface CommitTicket {

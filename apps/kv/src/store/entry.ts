@@ -1,4 +1,4 @@
-import type { EntryLocation } from '../log/entry-location.js';
+import type { EntryLocation } from '@rdmc/tailwind';
 
 /** Never expires. */
 export const NO_EXPIRY = 0;

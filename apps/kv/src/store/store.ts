@@ -38,9 +38,30 @@ export class Store {
   #changes: Change[] = [];
   #entries: LogEntry[] = [];
   #bytes = 0;
+  #waiting: { sequence: number; resolve: () => void; reject: (reason: unknown) => void }[] = [];
   listener: StoreListener = { acknowledged() {}, refused() {} };
 
-  constructor(private readonly log: CommitLog) {}
+  constructor(private log: CommitLog) {}
+
+  /** The log that comes to be later than the store; before it nothing may be written. */
+  attach(log: CommitLog): void {
+    this.log = log;
+    const onEnd = (): void => {
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      for (const { reject } of waiting) reject(log.ended.reason);
+    };
+    log.ended.addEventListener('abort', onEnd, { once: true });
+  }
+
+  /** Resolves when an append is acknowledged; rejects when the log ends before. */
+  whenAcknowledged(sequence: number): Promise<void> {
+    if (sequence <= this.acknowledged) return Promise.resolve();
+    if (this.log.ended.aborted) return Promise.reject(this.log.ended.reason);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ sequence, resolve, reject });
+    });
+  }
 
   get replicas(): number {
     return this.log.replicas;
@@ -94,9 +115,9 @@ export class Store {
     return this.#bytes + bytes + entries * ENTRY_OVERHEAD_BYTES <= this.log.maxAppendBytes;
   }
 
-  /** Sends the turn's writes to the log. What the log refuses did not happen. */
-  commit(): void {
-    if (this.#changes.length === 0) return;
+  /** Sends the turn's writes to the log. What the log refuses did not happen; its error is returned. */
+  commit(): unknown {
+    if (this.#changes.length === 0) return undefined;
     const [changes, entries, sequence] = [this.#changes, this.#entries, this.sequence];
     this.#changes = [];
     this.#entries = [];
@@ -120,7 +141,9 @@ export class Store {
     } catch (error) {
       this.#undo(changes);
       this.listener.refused(sequence, codeOf(error), messageOf(error));
+      return error;
     }
+    return undefined;
   }
 
   #change(slot: number, key: string, after: Entry): Entry {
@@ -157,6 +180,10 @@ export class Store {
         this.keyspace.delete(slot, key);
     }
     this.listener.acknowledged(sequence);
+    if (this.#waiting.length === 0) return;
+    const over = this.#waiting.filter((waiter) => waiter.sequence <= sequence);
+    this.#waiting = this.#waiting.filter((waiter) => waiter.sequence > sequence);
+    for (const { resolve } of over) resolve();
   }
 
   #undo(changes: readonly Change[]): void {
