@@ -20,6 +20,8 @@ export class MemberProcess {
   readonly #child: ChildProcess;
   #pending: Pending | undefined;
   readonly exited: Promise<void>;
+  /** Why it takes no order any more. */
+  #death: ParamServerError | undefined;
 
   constructor(
     private readonly name: string,
@@ -32,16 +34,23 @@ export class MemberProcess {
     this.exited = new Promise((resolve) => {
       this.#child.once('exit', (code, signal) => {
         const how = signal ? `signal ${signal}` : `code ${String(code)}`;
-        this.#settle()?.reject(
-          new ParamServerError('ERR_RDMC_PARAMSERVER_DIED', `${this.name} ended with ${how}`),
-        );
+        this.#died(`ended with ${how}`);
         resolve();
+      });
+      // It did not start, or it went while an order was on its way to it: `exit` may never come in the first case.
+      this.#child.on('error', ({ message }) => {
+        this.#died(`cannot be reached: ${message}`);
+        if (this.#child.pid === undefined) resolve();
       });
     });
   }
 
   order(order: string, argument?: unknown, server?: Server): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      if (this.#death) {
+        reject(this.#death);
+        return;
+      }
       this.#pending = { resolve, reject };
       this.#child.send({ order, argument }, server);
     });
@@ -53,6 +62,12 @@ export class MemberProcess {
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
     await this.exited;
     clearTimeout(timer);
+  }
+
+  /** It may die between two orders: the next one is told. */
+  #died(how: string): void {
+    this.#death ??= new ParamServerError('ERR_RDMC_PARAMSERVER_DIED', `${this.name} ${how}`);
+    this.#settle()?.reject(this.#death);
   }
 
   #take(report: Report): void {

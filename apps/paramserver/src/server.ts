@@ -75,12 +75,12 @@ export class Server {
   }
 
   #sum(slot: number, length: number): void {
-    const to = this.outgoing.offsetOf(slot) >> 2;
+    const to = this.outgoing.offsetOf(slot) / 4;
     const sums = this.#sums;
     const values = this.#values;
     this.#waiting.forEach((handles, worker) => {
       const handle = handles.shift()!;
-      const from = this.incoming.offsetOf(handle) >> 2;
+      const from = this.incoming.offsetOf(handle) / 4;
       if (worker === 0) sums.set(values.subarray(from, from + length), to);
       else for (let i = 0; i < length; i += 1) sums[to + i]! += values[from + i]!;
       this.incoming.release(handle);

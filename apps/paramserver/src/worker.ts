@@ -45,7 +45,7 @@ export class Worker {
         await this.outgoing.hasRoom();
         slot = this.outgoing.reserve(length * 4);
       }
-      memory.set(gradients.subarray(first, first + length), this.outgoing.offsetOf(slot) >> 2);
+      memory.set(gradients.subarray(first, first + length), this.outgoing.offsetOf(slot) / 4);
       this.outgoing.commit(slot);
     }
   }
@@ -58,7 +58,7 @@ export class Worker {
         await this.incoming.readable();
         continue;
       }
-      const from = this.incoming.offsetOf(handle) >> 2;
+      const from = this.incoming.offsetOf(handle) / 4;
       const { first, length } = this.blocks[block]!;
       sums.set(memory.subarray(from, from + length), first);
       this.incoming.release(handle);

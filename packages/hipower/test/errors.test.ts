@@ -1,6 +1,9 @@
 import type { ChannelOptions, HiPowerNode, Requester, Responder } from '@rdmc/hipower';
 import { attachRegion, type MemoryRegion } from '@rdmc/verbs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectDeadline } from '../src/connect-deadline.js';
+import { BOARD_STRIDE, boardBytes, writeEnd } from '../src/layout/board.js';
+import { BoardIndex, boardsRegionBytes, boardView } from '../src/layout/boards-region.js';
 import { deviceOver, rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
 
 let nodes: HiPowerNode[];
@@ -41,6 +44,7 @@ describe('options', () => {
     ['an unknown mode', { mode: 'pulled' }, 'ERR_RDMC_INVALID_OPTION'],
     ['an unknown confirmation', { confirmation: 'each' }, 'ERR_RDMC_INVALID_OPTION'],
     ['a share above 1', { refreshThreshold: 1.5 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a pool beyond 4 GiB', { slots: 8192, slotBytes: 1 << 20 }, 'ERR_RDMC_INVALID_OPTION'],
     ['no name', { channel: '' }, 'ERR_RDMC_INVALID_OPTION'],
     ['a misspelt option', { slotByte: 8 }, 'ERR_RDMC_UNKNOWN_OPTION'],
     ['itself as peer', { to: 0 }, 'ERR_RDMC_UNKNOWN_MEMBER'],
@@ -235,6 +239,36 @@ describe('use', () => {
     expect(requester.generation).toBeGreaterThan(3);
     expect((await rejection(responder.readable())).code).toBe('ERR_RDMC_HIPOWER_PEER_CLOSED');
     await responder.close();
+  });
+
+  it.each(['pull', 'push'] as const)('an end that promises slots which never come, %s', async (mode) => {
+    const slots = 6;
+    const [requester, responder] = await openPair({ mode, slots });
+    const waiting = rejection(responder.readable());
+    // On the requester's board, and where a push of it lands.
+    for (const [node, role, index] of [
+      [nodes[0]!, 'requester', BoardIndex.OWN],
+      [nodes[1]!, 'responder', BoardIndex.LANDING],
+    ] as const) {
+      const boards = regionOfLength(node, boardsRegionBytes(role, 1));
+      writeEnd(boardView(boards.view(), index * BOARD_STRIDE, boardBytes(slots)).header, 3);
+    }
+    expect((await waiting).code).toBe('ERR_RDMC_HIPOWER_INCOMPLETE');
+    await Promise.all([requester.close(), responder.close()]);
+  });
+
+  it('why nobody was connected in time is told with the time-out', async () => {
+    const cause = new Error('no route');
+    const connecting = {
+      what: 'It',
+      counterpart: 'responder',
+      missing: () => [3],
+      cause: () => cause,
+    } as const;
+    const never = new AbortController().signal;
+    const error = await rejection(connectDeadline({ timeoutMs: 1, signal: undefined }, connecting, never));
+    expect(error).toMatchObject({ code: 'ERR_RDMC_HIPOWER_TIMEOUT', missing: [3], cause });
+    expect(error.message).toContain('no route');
   });
 
   it('a node that leaves fails its channels', async () => {

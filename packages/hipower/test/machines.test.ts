@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BoardWord, saysEnd, writeEnd } from '../src/layout/board.js';
 import { footerIndex, payloadOffset, slotStride } from '../src/layout/footer.js';
 import { bitOf, validBits } from '../src/machine/bits.js';
 import { refreshLimit } from '../src/machine/refresh-rule.js';
@@ -181,6 +182,37 @@ describe('the requester', () => {
     expect(error.code).toBe('ERR_RDMC_HIPOWER_BITMAP');
   });
 
+  it.each([
+    ['expects a slot that was never sent', 0b0011, 0b0001, 5],
+    ['expects one that it has claimed', 0b0011, 0b0001, 1],
+    ['expects one from before those it can still get', 0b0000, 0b0000, -1],
+    ['says that it has what it never claimed', 0b0011, 0b0001, 3],
+    ['claims what it has not delivered', 0b0111, 0b0001, 2],
+    ['has released what it has not claimed', 0b0011, 0b0101, 2],
+    ['has claimed a slot beyond those used', 0b10_0011, 0b10_0001, 2],
+    ['says that it never had a slot it had released', 0b0010, 0b0000, 2],
+  ])('stops at an account that %s', (_name, claimed, released, next) => {
+    const { machine, freed } = requester();
+    for (const slot of [0, 1, 2, 3]) machine.posted(slot, slot);
+    machine.completed(3);
+    machine.broke();
+    const account = (): number[] =>
+      machine.resume(Int32Array.of(claimed, 0), Int32Array.of(released, 0), next);
+    expect(thrown(account).code).toBe('ERR_RDMC_HIPOWER_BITMAP');
+    expect(freed).toEqual([]);
+    expect(machine.resume(Int32Array.of(0b0011, 0), Int32Array.of(0b0001, 0), 2)).toEqual([2, 3]);
+    expect(freed).toEqual([0]);
+  });
+
+  it('frees everything when its responder needs it no more', () => {
+    const { machine, freed } = requester();
+    for (const slot of [5, 39, 7]) machine.posted(slot, slot);
+    machine.completed(1);
+    machine.dismiss();
+    expect(freed).toEqual([5, 7, 39]);
+    expect(machine.hasFull).toBe(false);
+  });
+
   it('resumes from the account: frees what was released, keeps what is held, sends the rest again in order', () => {
     const { machine, freed } = requester();
     for (const [sequence, slot] of [7, 3, 9, 1].entries()) machine.posted(slot, sequence);
@@ -198,6 +230,29 @@ it('the refresh rule: fewer than the share are free; always when none is', () =>
   const limits = [1, 2, 3, 4, 256].map((slots) => refreshLimit(slots, 0.5));
   expect(limits).toEqual([0, 0, 1, 1, 127]);
   expect([refreshLimit(8, 0), refreshLimit(8, 1), refreshLimit(1, 1)]).toEqual([0, 7, 0]);
+});
+
+it('the end on a board: no mixture of old and new words passes that is not true', () => {
+  for (const total of [0, 1, -1, 0x7fff_ffff, -0x8000_0000, 12345]) {
+    const before = new Int32Array(4);
+    const after = new Int32Array(4);
+    expect(saysEnd(before)).toBe(false);
+    writeEnd(after, total);
+    expect([saysEnd(after), after[BoardWord.TOTAL]]).toEqual([true, total]);
+    for (const word of [BoardWord.TOTAL, BoardWord.COMPLEMENT]) {
+      const torn = after.slice();
+      torn[word] = before[word]!;
+      if (saysEnd(torn)) expect(torn[BoardWord.TOTAL]).toBe(total);
+    }
+  }
+});
+
+it('slots lie where they should in pools of more than 2 GiB', () => {
+  const stride = slotStride(1 << 20);
+  for (const slot of [0, 2047, 2048, 3000, 4090]) {
+    expect(footerIndex(slot, stride)).toBe((slot * stride + stride - 16) / 4);
+    expect(payloadOffset(slot, stride, 8)).toBe(slot * stride + stride - 24);
+  }
 });
 
 it('payload and footer lie next to each other, and payloads are aligned', () => {

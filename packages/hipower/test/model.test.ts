@@ -20,6 +20,15 @@ describe('the protocol, in every interleaving', () => {
       'push after completion, on a device that orders no writes',
       { ...base, mode: 'push', announceAt: 'completion', ordersWrites: false },
     ],
+    [
+      'push after completion, two slots, three messages, on a device that orders no writes',
+      { ...base, slots: 2, messages: 3, mode: 'push', announceAt: 'completion', ordersWrites: false },
+    ],
+    ['per-request, one slot, four messages, two losses', { ...base, mode: 'per-request', losses: 2 }],
+    [
+      'per-request, two slots, three messages, a loss',
+      { ...base, slots: 2, messages: 3, mode: 'per-request' },
+    ],
     ['pull, two slots, three messages, a loss', { ...base, slots: 2, messages: 3, mode: 'pull' }],
     ['push, two slots, three messages, a loss', { ...base, slots: 2, messages: 3, mode: 'push' }],
   ];
@@ -91,6 +100,30 @@ describe('its wrong variants are seen', () => {
     ['a reconnect without a new generation', { ...base, mode: 'pull', carelessReconnect: true }, /torn/],
     ['the same in push mode', { ...base, mode: 'push', carelessReconnect: true }, /torn/],
     [
+      'two pushes under way on a device that orders no writes',
+      {
+        ...base,
+        slots: 2,
+        messages: 3,
+        mode: 'push',
+        losses: 0,
+        announceAt: 'completion',
+        ordersWrites: false,
+        pushes: 2,
+      },
+      /not its to write|sequence|torn|reads/,
+    ],
+    [
+      'release() twice, per-request',
+      { ...base, mode: 'per-request', losses: 0, releases: 2 },
+      /holds nothing/,
+    ],
+    [
+      'an end that is believed before its board is whole',
+      { ...base, mode: 'push', losses: 0, tornEnd: true },
+      /before everything/,
+    ],
+    [
       'no second look after the end',
       { ...base, mode: 'pull', losses: 0, responder: LooksOnlyOnce },
       /never came/,
@@ -99,6 +132,12 @@ describe('its wrong variants are seen', () => {
   it.each(wrong)('%s: unsafe', { timeout: 240_000 }, (_name, setting, reason) => {
     const { unsafe } = check(setting);
     expect(unsafe?.reason).toMatch(reason);
+  });
+
+  it('releases between two connections that nobody is told of: the requester waits for ever', () => {
+    const { unsafe, stuck } = check({ ...base, mode: 'per-request', forgetsLateReleases: true });
+    expect(unsafe).toBeUndefined();
+    expect(stuck).toBeDefined();
   });
 
   it.each([

@@ -82,6 +82,21 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expect(progress!.delivered).toBeGreaterThanOrEqual(2 * consumed().length);
   });
 
+  it('kill -9 of the responder with the last messages in hand, after it took the end: the same', {
+    timeout: 60_000,
+  }, async () => {
+    const [requester, responder] = await start({ messages: 100 }, { holdFrom: 97 });
+    await responder.heard('ended');
+    await responder.kill();
+    const failure = await requester.heard('failed');
+    await requester.exited;
+    expect(failure).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_LOST', memberId: 1 });
+    const [progress] = failure.progress as Progress[];
+    expect(progress!.delivered).toBe(200);
+    expect(progress!.released).toBeLessThanOrEqual(194);
+    expectOnceEach(consumed());
+  });
+
   it('kill -9 of the requester: the responder consumes what came, and says who died', {
     timeout: 60_000,
   }, async () => {

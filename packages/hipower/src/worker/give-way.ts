@@ -3,9 +3,11 @@ import { yieldProcessor } from '@rdmc/verbs';
 
 /** A yield of the processor that took longer than this means that somebody else had work for it. */
 const CONTESTED_YIELD_NS = 20_000;
-/** For so long after that, a turn without work ends with a nap. */
+/** For so long after that the processor counts as contested. */
 const CONTESTED_MS = 50;
-/** Length of a nap: short beside what fills a pool, long beside a look. Longer pauses belong to timers. */
+/** Without work for so long: there is no stream of small messages, whose gaps are shorter than a nap. */
+const NAP_AFTER_MS = 1;
+/** Length of a nap: short beside what fills a pool of large messages, long beside a look. Longer pauses belong to timers. */
 const NAP_MS = 0.1;
 const NAP_WORD = new Int32Array(new SharedArrayBuffer(4));
 
@@ -15,11 +17,22 @@ const NAP_WORD = new Int32Array(new SharedArrayBuffer(4));
  * not starve those who have work: the threads that fill its memory among them.
  */
 export class GiveWay {
+  #idleSince = 0;
   #contestedUntil = 0;
 
+  /** There was work in this turn. */
+  worked(): void {
+    this.#idleSince = 0;
+  }
+
+  /** There was none. */
   giveWay(): void {
     const now = performance.now();
-    if (now < this.#contestedUntil) Atomics.wait(NAP_WORD, 0, 0, NAP_MS);
-    else if (yieldProcessor() > CONTESTED_YIELD_NS) this.#contestedUntil = now + CONTESTED_MS;
+    if (this.#idleSince === 0) this.#idleSince = now;
+    if (now < this.#contestedUntil && now - this.#idleSince > NAP_AFTER_MS) {
+      Atomics.wait(NAP_WORD, 0, 0, NAP_MS);
+    } else if (yieldProcessor() > CONTESTED_YIELD_NS) {
+      this.#contestedUntil = now + CONTESTED_MS;
+    }
   }
 }

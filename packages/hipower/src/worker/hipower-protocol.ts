@@ -83,7 +83,9 @@ export class HiPowerProtocol implements Protocol {
 
   /** Once per turn, and after all that it posted is on its way: others may run where there is nothing but looks to do. */
   #rest(): void {
-    if (this.#hasLook && !this.#hasWork) {
+    if (this.#hasWork) {
+      this.#giveWay.worked();
+    } else if (this.#hasLook) {
       this.context.submission.flush();
       this.#giveWay.giveWay();
     }

@@ -129,8 +129,9 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   completed(purpose: number, count: number, immediate: number): void {
     if (this.#state !== 'running' && this.#state !== 'connecting') return;
     try {
-      if (purpose === Purpose.READ) this.#readReturned();
-      else if (purpose === Purpose.RECEIVE) this.#received(immediate);
+      if (purpose === Purpose.READ) {
+        if (!this.#readReturned()) return;
+      } else if (purpose === Purpose.RECEIVE) this.#received(immediate);
       else this.#confirmations.completed(count);
     } catch (error) {
       this.#stop(error);
@@ -185,7 +186,8 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.host.memory.counters[Counter.READS]! += 1;
   }
 
-  #readReturned(): void {
+  /** Whether it showed something new. */
+  #readReturned(): boolean {
     this.machine.readReturned();
     const { header } = this.#landing;
     if (header[BoardWord.GENERATION] !== this.machine.generation) {
@@ -198,10 +200,11 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     const ended = this.#checkEnd();
     if (found || ended) {
       this.#pace.found();
-      return;
+      return true;
     }
     this.host.memory.counters[Counter.FRUITLESS_READS]! += 1;
     this.#pace.foundNothing();
+    return false;
   }
 
   #lookHere(): void {

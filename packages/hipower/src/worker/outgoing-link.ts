@@ -7,7 +7,7 @@ import {
   type QueuePairAddress,
   WorkRequestFlag,
 } from '@rdmc/verbs';
-import { EXTRA_SEND_DEPTH, MAX_PUSHES } from '../constants.js';
+import { EXTRA_SEND_DEPTH, MAX_BATCHES, MAX_PUSHES } from '../constants.js';
 import { BOARD_HEADER_WORDS, BOARD_STRIDE, BoardWord, boardBytes, writeEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
 import { type ChannelMemory, Counter, PeerCounter } from '../layout/channel-memory.js';
@@ -54,6 +54,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   #remote = NO_MEMORY;
   #again: number[] = [];
   #pushesUnderWay = 0;
+  /** Batches of writes whose completion, or whose push's, is not here. */
+  #batchesUnderWay = 0;
   #pushNumber = 0;
   /** Bits toggled that no push has carried. */
   #unpushed = false;
@@ -134,6 +136,11 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.machine.dismiss();
   }
 
+  /** More may be written now: where enough is under way, what else was posted would only be in the way of READs. */
+  get hasRoom(): boolean {
+    return this.#perRequest || this.#batchesUnderWay < MAX_BATCHES;
+  }
+
   /** Slots to write again in this generation; empties the list. */
   takeAgain(): number[] {
     const again = this.#again;
@@ -166,6 +173,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     submission.remote(this.#remote.poolAddress + offset, this.#remote.poolRkey);
     if (this.#perRequest) submission.immediate(slot);
     if (this.#pushesBehind) this.#unpushed = true;
+    else if (isLast) this.#batchesUnderWay += 1;
   }
 
   /** After the writes of a turn: pushes what they announce. */
@@ -174,6 +182,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     const { submission } = this.host.context;
     this.#unpushed = false;
     this.#pushesUnderWay += 1;
+    if (this.#pushesBehind) this.#batchesUnderWay += 1;
     this.#begin(Opcode.WRITE, Purpose.PUSH, this.machine.postedCount, WorkRequestFlag.SIGNALED);
     if (this.#staged.length === 0) {
       submission.inline(this.#own.bytes);
@@ -216,13 +225,12 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
 
   completed(purpose: number, count: number, immediate: number): void {
     try {
-      this.#take(purpose, count, immediate);
+      if (this.#take(purpose, count, immediate)) this.host.touch();
     } catch (error) {
       if (error instanceof Violation) this.host.violated(this.peer, error);
       else if (error instanceof PostError) this.failed(`the device refused a request: ${error.message}`);
       else throw error;
     }
-    this.host.touch();
   }
 
   failed(reason: string): void {
@@ -253,10 +261,12 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#connection!.begin(opcode, purpose, count, flags);
   }
 
-  #take(purpose: number, count: number, immediate: number): void {
+  /** Whether something is different now. */
+  #take(purpose: number, count: number, immediate: number): boolean {
     const { machine } = this;
     if (purpose === Purpose.WRITE || purpose === Purpose.PUSH) {
       if (purpose === Purpose.PUSH) this.#pushesUnderWay -= 1;
+      if ((purpose === Purpose.PUSH) === this.#pushesBehind) this.#batchesUnderWay -= 1;
       const upTo = fullCount(count, machine.completedCount);
       if (!this.#pushesBehind && upTo !== machine.completedCount) this.#unpushed = true;
       machine.completed(upTo);
@@ -268,6 +278,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
       } else {
         this.host.memory.counters[Counter.FRUITLESS_READS]! += 1;
         this.#pace.foundNothing();
+        return false;
       }
     } else if (purpose === Purpose.RECEIVE) {
       if (!this.#perRequest) throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the responder sent a message');
@@ -275,6 +286,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
       this.host.memory.counters[Counter.CONFIRMATIONS]! += 1;
       machine.recycled(immediate);
     }
+    return true;
   }
 
   #resume({ claimed, released, next }: Account): void {
@@ -283,6 +295,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#again = this.machine.resume(bitmap(claimed, words), bitmap(released, words), next);
     this.#own.header[BoardWord.GENERATION] = this.#generation;
     this.#pushesUnderWay = 0;
+    this.#batchesUnderWay = 0;
     this.#unpushed = false;
     this.#ended = false;
     this.#pace.found();

@@ -1,5 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
+import { BATCH_BYTES } from '../constants.js';
 import { ChannelMemory, ChannelWord, Counter, PeerCounter } from '../layout/channel-memory.js';
 import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
 import { FOOTER_BYTES, FooterWord, footerIndex, payloadOffset, slotStride } from '../layout/footer.js';
@@ -9,7 +10,7 @@ import { IdlePace } from './idle-pace.js';
 import { type OutgoingHost, OutgoingLink } from './outgoing-link.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 
-/** Slots handed to the links in one go; their requests are one batch of the device. */
+/** Slots handed to the links in one go; their requests are one batch of the device, and announced together. */
 const BATCH = 128;
 /** In the place of a responder: it is not known which connection is concerned. */
 const NO_PEER = -1;
@@ -29,6 +30,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   /** Responders that have not released a slot yet. */
   readonly #pending: Int32Array;
   readonly #batch = new Int32Array(BATCH * 3);
+  readonly #batchBytes: number;
   #sequence = 0;
   #generation = 0;
   #running = false;
@@ -53,6 +55,8 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#filled = this.memory.outwardReader();
     this.#free = this.memory.inwardWriter();
     this.#pending = new Int32Array(setup.slots);
+    // Confirmation per work request announces every slot by itself, however they are posted.
+    this.#batchBytes = setup.confirmation === 'bitmap' ? BATCH_BYTES : Number.POSITIVE_INFINITY;
     this.#links = Array.from({ length: setup.peers }, (_, peer) => new OutgoingLink(this, peer));
   }
 
@@ -146,21 +150,36 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
 
   readonly #post = (): void => {
     const ending = Atomics.load(this.#words, ChannelWord.ENDING) === 1;
-    while (this.#takeBatch() > 0);
-    const free = this.setup.slots - this.#taken;
+    for (;;) {
+      const taken = this.#mayTake() ? this.#takeBatch() : 0;
+      this.#followUp(ending && this.#filled.size === 0);
+      if (taken === 0) return;
+    }
+  };
+
+  /** What is announced, and READs of P, go between the batches: behind all of them they would come too late. */
+  #followUp(isOver: boolean): void {
+    const free = this.setup.slots - this.#taken - this.#filled.size;
     const wanted = this.#freeSlots() < Atomics.load(this.#words, ChannelWord.WAITING);
     for (const link of this.#links) {
-      // What the application filled before it ended was in the ring before, and was taken above.
-      if (ending) link.end(this.#sequence);
+      if (isOver) link.end(this.#sequence);
       link.push();
       link.refresh(free, wanted);
     }
-  };
+  }
+
+  #mayTake(): boolean {
+    for (const link of this.#links) if (!link.hasRoom) return false;
+    return true;
+  }
 
   /** Link by link, so that each queue pair's requests lie together. */
   #takeBatch(): number {
     let count = 0;
-    for (; count < BATCH && this.#filled.next(); count += 1) this.#number(count);
+    for (let bytes = 0; count < BATCH && bytes < this.#batchBytes && this.#filled.next(); count += 1) {
+      bytes += this.#filled.b;
+      this.#number(count);
+    }
     for (const link of this.#links) {
       for (let i = 0; i < count; i += 1) link.announce(this.#batch[i * 3]!, this.#batch[i * 3 + 2]!);
     }

@@ -21,7 +21,7 @@ import { ModelMemory } from './memory.js';
 export interface Setting {
   readonly slots: number;
   readonly messages: number;
-  readonly mode: 'pull' | 'push';
+  readonly mode: 'pull' | 'push' | 'per-request';
   /** How often the connection may break. */
   readonly losses: number;
   /** The device places a later WRITE after an earlier one of its queue pair (default true). */
@@ -29,6 +29,12 @@ export interface Setting {
   readonly announceAt?: AnnounceAt;
   /** A push carries what the words hold when it is placed, not when it was posted. */
   readonly pushesLiveWords?: boolean;
+  /** Pushes under way at a time where they follow completions (default 1). */
+  readonly pushes?: number;
+  /** The end flag of a push is believed although its total may not be there yet. */
+  readonly tornEnd?: boolean;
+  /** What is released between two connections is not told in the second (per-request). */
+  readonly forgetsLateReleases?: boolean;
   /** READs that may be under way per direction (default 1). */
   readonly reads?: number;
   readonly releases?: number;
@@ -50,8 +56,13 @@ const TORN = -1;
 /** An operation on the requester's queue pair: kind, slot or snapshot, message, generation, state. */
 const Op = { KIND: 0, A: 1, MESSAGE: 2, GENERATION: 3, STATE: 4, COUNT: 5 } as const;
 const OP_WORDS = 6;
-const Kind = { WRITE: 1, PUSH: 2 } as const;
-const OpState = { QUEUED: 0, PLACING: 1, PLACED: 2 } as const;
+const Kind = { WRITE: 1, PUSH: 2, END: 3 } as const;
+const OpState = { QUEUED: 0, PLACING: 1, PLACED: 2, PLACING_END: 3 } as const;
+/** A PUSH with this instead of a message carries the end. */
+const WITH_END = 1;
+const NO_MESSAGE = -1;
+/** In the queue of arrivals: the end. */
+const END = -1;
 /** A READ: its state, the bits it saw, and whether it saw the end flag. Words of one READ are of different instants. */
 const READ_WORDS = 3;
 const ReadState = { NONE: 0, ISSUED: 1, SAMPLED_BITS: 2, SAMPLED_END: 3, SAMPLED: 4 } as const;
@@ -86,12 +97,26 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
   /** The requester's end flag, and whether the responder has everything and knows it. */
   readonly #ended = this.#memory.take(1);
   readonly #finished = this.#memory.take(1);
+  /** The end as it was pushed: it is placed before or after the bits of its board. */
+  readonly #landingEnd = this.#memory.take(1);
+  /** Bits toggled that no push has carried (pushes after completion). */
+  readonly #unpushed = this.#memory.take(1);
+  /** Per-request: immediates that have arrived, and confirmations on their way; each a count and a queue of slots. */
+  readonly #arrivals: Int32Array;
+  readonly #confirmations: Int32Array;
+  /** Releases between two connections. */
+  readonly #late: Int32Array;
+  /** P as far as it was confirmed. */
+  readonly #confirmed = this.#memory.take(1);
 
   readonly #actions: Readonly<Record<string, (index: number) => void>> = {
     post: () => this.#post(),
     place: (index) => this.#place(index),
     complete: () => this.#complete(),
-    end: () => void this.#ended.fill(1),
+    placeEnd: (index) => this.#placeEnd(index),
+    end: () => this.#end(),
+    arrive: () => this.#arrive(),
+    confirm: () => this.#requester.recycled(shift(this.#confirmations)),
     readP: () => this.#issue(this.#readsP, () => this.#requester.beginRead()),
     readR: () => this.#issue(this.#readsR, () => this.#responder.beginRead()),
     sampleP: (index) => this.#sample(this.#readsP, index, this.#released[0]!, ReadState.SAMPLED),
@@ -99,7 +124,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     sampleEndR: (index) => this.#sampleEnd(index),
     returnP: (index) => this.#returnP(index),
     returnR: (index) => this.#returnR(index),
-    look: () => void this.#responder.take(),
+    look: () => this.#look(),
     begin: (index) => this.#begin(index),
     finish: (index) => this.#finish(index),
     release: (index) => this.#release(index),
@@ -120,7 +145,10 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#work = take(slots);
     this.#workMessage = take(slots);
     this.#releases = take(slots);
-    const announceAt = setting.announceAt ?? (mode === 'push' ? 'posting' : 'completion');
+    this.#arrivals = take(slots + 2);
+    this.#confirmations = take(slots + 1);
+    this.#late = take(slots + 1);
+    const announceAt = setting.announceAt ?? (mode === 'pull' ? 'completion' : 'posting');
     const Requester = setting.requester ?? RequesterMachine;
     const Responder = setting.responder ?? ResponderMachine;
     this.#requester = new Requester(
@@ -153,7 +181,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
   done(): boolean {
     const { messages } = this.setting;
     const all = this.#consumed[0] === messages && this.#sent[0] === messages && !this.#free.includes(0);
-    return all && (this.setting.mode === 'push' || this.#finished[0] === 1);
+    return all && this.#finished[0] === 1;
   }
 
   steps(): string[] {
@@ -164,15 +192,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     add(up && this.#sent[0]! < setting.messages && this.#free.includes(1), 'post');
     this.#addOps(add);
     add(up && this.#mayEnd(), 'end');
-    add(up && this.#mayRefresh(), 'readP');
-    this.#addReads(add, 'P', this.#readsP);
-    if (setting.mode === 'pull') {
-      // The responder may not know of the break yet.
-      add(this.#phase[0] !== Phase.AGREED && this.#freeRead(this.#readsR) >= 0 && this.#mayReadR(), 'readR');
-      this.#addReads(add, 'R', this.#readsR);
-    } else {
-      add(this.#phase[0] !== Phase.AGREED, 'look');
-    }
+    this.#addBoards(add, up);
     for (let slot = 0; slot < setting.slots; slot += 1) {
       add(this.#work[slot] === Work.DELIVERED, `begin ${slot}`);
       add(this.#work[slot] === Work.WORKING, `finish ${slot}`);
@@ -185,6 +205,21 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     add(this.#phase[0] === Phase.BROKEN, setting.carelessReconnect ? 'resumeCarelessly' : 'agree');
     add(this.#phase[0] === Phase.AGREED, 'resume');
     return steps;
+  }
+
+  #addBoards(add: (possible: boolean, step: string) => void, up: boolean): void {
+    // The responder may not know of a break yet.
+    const agreed = this.#phase[0] === Phase.AGREED;
+    if (this.setting.mode === 'per-request') {
+      add(!agreed && this.#arrivals[0]! > 0, 'arrive');
+      add(up && this.#confirmations[0]! > 0, 'confirm');
+      return;
+    }
+    add(up && this.#mayRefresh(), 'readP');
+    this.#addReads(add, 'P', this.#readsP);
+    if (this.setting.mode === 'push') add(!agreed && this.#finished[0] === 0, 'look');
+    else add(!agreed && this.#freeRead(this.#readsR) >= 0 && this.#finished[0] === 0, 'readR');
+    this.#addReads(add, 'R', this.#readsR);
   }
 
   take(step: string): void {
@@ -218,8 +253,29 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
 
   #write(slot: number, message: number): void {
     this.#append(Kind.WRITE, slot, message);
-    if (this.setting.mode === 'push' && this.#announcesAtPosting())
-      this.#append(Kind.PUSH, this.#announced[0]!, -1);
+    if (this.setting.mode === 'push' && this.#announcesAtPosting()) this.#push();
+  }
+
+  #push(): void {
+    this.#unpushed[0] = 0;
+    this.#append(Kind.PUSH, this.#announced[0]!, this.#ended[0] === 1 ? WITH_END : NO_MESSAGE);
+  }
+
+  /** Where pushes follow completions: as many at a time as the setting says, and the rest together afterwards. */
+  #pushLater(): void {
+    let underWay = 0;
+    for (let at = 0; at < this.#opCount[0]! * OP_WORDS; at += OP_WORDS) {
+      if (this.#ops[at + Op.KIND] === Kind.PUSH) underWay += 1;
+    }
+    if (underWay < (this.setting.pushes ?? 1)) this.#push();
+    else this.#unpushed[0] = 1;
+  }
+
+  #end(): void {
+    this.#ended[0] = 1;
+    if (this.setting.mode === 'per-request') this.#append(Kind.END, 0, NO_MESSAGE);
+    else if (this.setting.mode === 'push' && this.#announcesAtPosting()) this.#push();
+    else if (this.setting.mode === 'push') this.#pushLater();
   }
 
   #announcesAtPosting(): boolean {
@@ -237,13 +293,19 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     const count = this.#opCount[0]!;
     for (let i = 0; i < count; i += 1) {
       const state = this.#ops[i * OP_WORDS + Op.STATE]!;
-      if (state !== OpState.PLACED) add(true, `place ${i}`);
+      if (state !== OpState.PLACED) add(state !== OpState.PLACING || this.#isWrite(i), `place ${i}`);
+      const hasEnd = !this.#isWrite(i) && this.#ops[i * OP_WORDS + Op.MESSAGE] === WITH_END;
+      add(hasEnd && (state === OpState.QUEUED || state === OpState.PLACING), `placeEnd ${i}`);
       if (state !== OpState.PLACED && (this.setting.ordersWrites ?? true)) break;
     }
     add(
       count > 0 && this.#ops[Op.STATE] === OpState.PLACED && this.#phase[0] === Phase.UP && this.#isOwn(),
       'complete',
     );
+  }
+
+  #isWrite(i: number): boolean {
+    return this.#ops[i * OP_WORDS + Op.KIND] !== Kind.PUSH;
   }
 
   /** The head of the queue belongs to the present connection. */
@@ -256,6 +318,12 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     const [kind, a, message, generation, state] = this.#ops.subarray(at, at + OP_WORDS);
     if (kind === Kind.PUSH) {
       this.#landingR[0] = this.setting.pushesLiveWords ? this.#announced[0]! : a!;
+      const rest = message === WITH_END && state === OpState.QUEUED;
+      this.#ops[at + Op.STATE] = rest ? OpState.PLACING : OpState.PLACED;
+      return;
+    }
+    if (kind === Kind.END) {
+      push(this.#arrivals, END);
       this.#ops[at + Op.STATE] = OpState.PLACED;
       return;
     }
@@ -268,6 +336,34 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#pool[payload] = message!;
     this.#pool.set([message!, SLOT_BYTES, generation!, 0], ((a! + 1) * STRIDE - 16) / 4);
     this.#ops[at + Op.STATE] = OpState.PLACED;
+    if (this.setting.mode === 'per-request') push(this.#arrivals, a!);
+  }
+
+  #placeEnd(i: number): void {
+    const at = i * OP_WORDS + Op.STATE;
+    this.#landingEnd[0] = 1;
+    this.#ops[at] = this.#ops[at] === OpState.PLACING ? OpState.PLACED : OpState.PLACING_END;
+  }
+
+  #arrive(): void {
+    const slot = shift(this.#arrivals);
+    if (slot !== END) this.#responder.arrived(slot);
+    else if (this.#responder.ended(this.setting.messages) || this.#responder.ended(this.setting.messages)) {
+      this.#finished[0] = 1;
+    }
+  }
+
+  #look(): void {
+    this.#responder.take();
+    if (this.#landingEnd[0] === 0) return;
+    if (this.setting.tornEnd || this.#responder.hasAll(this.setting.messages)) this.#takeEnd();
+    else if (this.#freeRead(this.#readsR) >= 0) this.#issue(this.#readsR, () => this.#responder.beginRead());
+  }
+
+  #takeEnd(): void {
+    if (this.#consumed[0] !== this.setting.messages)
+      throw new Error('the end was taken before everything was here');
+    this.#finished[0] = 1;
   }
 
   #complete(): void {
@@ -275,11 +371,11 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#ops.copyWithin(0, OP_WORDS);
     this.#ops.fill(0, this.#ops.length - OP_WORDS);
     this.#opCount[0]! -= 1;
+    if (kind === Kind.PUSH && this.#unpushed[0] === 1) this.#pushLater();
     if (kind !== Kind.WRITE) return;
     this.#requester.completed(upTo!);
     this.#requester.collect();
-    if (this.setting.mode === 'push' && !this.#announcesAtPosting())
-      this.#append(Kind.PUSH, this.#announced[0]!, -1);
+    if (this.setting.mode === 'push' && !this.#announcesAtPosting()) this.#pushLater();
   }
 
   #mayRefresh(): boolean {
@@ -293,10 +389,6 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
   /** The end flag follows the last bit. */
   #mayEnd(): boolean {
     return this.#sent[0] === this.setting.messages && !this.#requester.writing && this.#ended[0] === 0;
-  }
-
-  #mayReadR(): boolean {
-    return this.#finished[0] === 0;
   }
 
   #freeRead(reads: Int32Array): number {
@@ -350,7 +442,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#landingR[0] = bits;
     this.#responder.readReturned();
     this.#responder.take();
-    if (ended === 1 && this.#responder.ended(this.setting.messages)) this.#finished[0] = 1;
+    if (ended === 1 && this.#responder.ended(this.setting.messages)) this.#takeEnd();
   }
 
   /** What the application reads is the message that is due there, whole. */
@@ -376,6 +468,15 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#releases[slot]! += 1;
     if (this.#releases[slot] === (this.setting.releases ?? 1)) this.#work[slot] = Work.NONE;
     Atomics.xor(this.#released, 0, bitOf(slot));
+    if (this.setting.mode !== 'per-request') return;
+    if (this.#phase[0] !== Phase.AGREED) this.#confirm(slot);
+    else if (!this.setting.forgetsLateReleases) push(this.#late, slot);
+  }
+
+  /** Recorded when it is posted; on a connection that broke it gets no further. */
+  #confirm(slot: number): void {
+    this.#confirmed[0]! ^= bitOf(slot);
+    if (this.#phase[0] === Phase.UP) push(this.#confirmations, slot);
   }
 
   /** What was posted may or may not still arrive; completions will not. */
@@ -384,6 +485,8 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#phase[0] = Phase.BROKEN;
     this.#ended[0] = 0;
     this.#readsP.fill(0);
+    this.#confirmations.fill(0);
+    this.#unpushed[0] = 0;
     this.#requester.broke();
   }
 
@@ -393,15 +496,19 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#ops.fill(0);
     this.#opCount[0] = 0;
     this.#readsR.fill(0);
+    this.#arrivals.fill(0);
+    this.#landingEnd[0] = 0;
     this.#generation[0]! += 1;
     this.#responder.restart(this.#generation[0]!);
-    this.#account.set([this.#responder.claimedWord(0), this.#released[0]!, this.#responder.next]);
+    const released = this.setting.mode === 'per-request' ? this.#confirmed : this.#released;
+    this.#account.set([this.#responder.claimedWord(0), released[0]!, this.#responder.next]);
   }
 
   #resume(): void {
     this.#phase[0] = Phase.UP;
     this.#resend(this.#account.slice(0, 1), this.#account.slice(1, 2), this.#account[2]!);
     this.#account.fill(0);
+    while (this.#late[0]! > 0) this.#confirm(shift(this.#late));
   }
 
   #resumeCarelessly(): void {
@@ -417,4 +524,19 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
       this.#write(slot, message);
     }
   }
+}
+
+/** A queue in an array: its length, then what it holds. */
+function push(queue: Int32Array, value: number): void {
+  queue[0]! += 1;
+  if (queue[0]! === queue.length) throw new Error('the model needs a longer queue');
+  queue[queue[0]!] = value;
+}
+
+function shift(queue: Int32Array): number {
+  const value = queue[1]!;
+  queue.copyWithin(1, 2);
+  queue[queue.length - 1] = 0;
+  queue[0]! -= 1;
+  return value;
 }

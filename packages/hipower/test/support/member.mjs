@@ -28,9 +28,12 @@ async function receive() {
     const { bytes } = message;
     const number = new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0, true);
     if (options.log) appendFileSync(options.log, `${number}\n`);
+    if (options.holdFrom !== undefined && number >= options.holdFrom) continue;
     message.release();
     if (number === options.reportAt) process.send({ kind: 'reached', number });
   }
+  process.send({ kind: 'ended' });
+  if (options.holdFrom !== undefined) await new Promise(() => {});
   await responder.close();
   process.send({ kind: 'done' });
 }
