@@ -55,9 +55,14 @@ function has(command) {
 /** What the addon needs to be built with RDMA devices, by the file it brings. */
 export const IBVERBS = [[IBVERBS_HEADER, 'libibverbs-dev']];
 
+/** Debian packages of commands or files that are not here. */
+export function missingPackages(commands) {
+  return [...new Set(commands.filter(([command]) => !has(command)).map(([, name]) => name))];
+}
+
 /** Debian packages that provide missing commands or files: installed as root, else named in one line. */
 export function needCommands(purpose, commands) {
-  const packages = [...new Set(commands.filter(([command]) => !has(command)).map(([, name]) => name))];
+  const packages = missingPackages(commands);
   if (packages.length === 0) return;
   const line = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   if (process.getuid?.() !== 0 || !has('apt-get')) stop(`${purpose} needs: ${line}`);
@@ -68,7 +73,7 @@ export function needCommands(purpose, commands) {
 
 /** The same for what one can do without: nothing happens where it cannot be installed. */
 export function wantCommands(purpose, commands) {
-  const packages = [...new Set(commands.filter(([command]) => !has(command)).map(([, name]) => name))];
+  const packages = missingPackages(commands);
   if (packages.length === 0) return;
   const line = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   const may = process.getuid?.() === 0 && has('apt-get');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { MeshAttributes, MeshPeer } from '@rdmc/mesh';
-import { chooseDevice, type OpenDeviceOptions } from '@rdmc/verbs';
+import type { DeviceChoice, OpenDeviceOptions } from '@rdmc/verbs';
 import { GroupError } from './errors.js';
 
 /** The device every member can use; others are used only where all have the same kind. */
@@ -22,12 +22,11 @@ export function deviceOptions(device: OpenDeviceOptions | string | undefined): O
   return typeof device === 'string' ? { device } : (device ?? {});
 }
 
-export function ownFacts(options: OpenDeviceOptions): DeviceFacts {
-  const choice = chooseDevice(options);
+export function ownFacts(options: OpenDeviceOptions, choice: DeviceChoice): DeviceFacts {
   const network = choice.linkLayer === 'infiniband' ? 'infiniband' : 'roce';
   const device = choice.kind === 'soft' ? 'soft' : network;
-  const insists = options.device !== undefined && options.device !== 'auto';
-  return { device, insists, transport: options.transport ?? 'auto', host: bootId() };
+  const { transport = 'auto' } = options;
+  return { device, insists: choice.isAskedFor, transport, host: bootId() };
 }
 
 export function attributesOf({ device, insists, transport, host }: DeviceFacts): MeshAttributes {

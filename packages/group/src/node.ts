@@ -2,7 +2,14 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { isIP } from 'node:net';
 import { type Counters, DataPlane } from '@rdmc/dataplane';
 import { type Member, Mesh } from '@rdmc/mesh';
-import type { Device, MemoryRegion, OpenDeviceOptions, ProtectionDomain } from '@rdmc/verbs';
+import {
+  chooseDevice,
+  type Device,
+  type DeviceChoice,
+  type MemoryRegion,
+  type OpenDeviceOptions,
+  type ProtectionDomain,
+} from '@rdmc/verbs';
 import { agreeOnDevice, attributesOf, deviceOptions, ownFacts } from './device-agreement.js';
 import { GroupDirectory } from './directory.js';
 import type { GroupEnvironment } from './environment.js';
@@ -54,13 +61,15 @@ export class RdmcNode {
   static async join(options: NodeOptions): Promise<RdmcNode> {
     const { mesh: meshOptions, device, windowMs } = splitNodeOptions(options);
     const wanted = deviceOptions(device);
-    const facts = ownFacts(wanted);
+    // Chosen once: devices may come and go while the members gather.
+    const choice = chooseDevice(wanted);
+    const facts = ownFacts(wanted, choice);
     const mesh = await Mesh.join({ ...meshOptions, attributes: attributesOf(facts) });
     try {
       const kind = agreeOnDevice(mesh.id, facts, mesh.peers.values());
       const slots = new GroupSlots();
       const plane = await DataPlane.start({
-        device: openOptions(wanted, kind, mesh),
+        device: openOptions(wanted, choice, kind, mesh),
         protocols: [{ name: PROTOCOL_NAME, module: workerModule(), data: slots.table }],
         ...(windowMs !== undefined && { windowMs }),
         ...(options.signal && { signal: options.signal }),
@@ -196,11 +205,16 @@ function workerModule(): URL {
 }
 
 /** The device listens where this member does, and admits whom the mesh admits. */
-function openOptions(wanted: OpenDeviceOptions, kind: string, mesh: Mesh): OpenDeviceOptions {
+function openOptions(
+  wanted: OpenDeviceOptions,
+  choice: DeviceChoice,
+  kind: string,
+  mesh: Mesh,
+): OpenDeviceOptions {
   const own = mesh.members.find((member) => member.id === mesh.id)!;
   const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
   const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
   // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
-  if (kind !== 'soft') return wanted;
+  if (kind !== 'soft') return { ...wanted, choice };
   return { ...wanted, device: kind, ...(key && { key }), ...(listen && { listen }) };
 }

@@ -1,6 +1,6 @@
 import type { MeshPeer } from '@rdmc/mesh';
 import { describe, expect, it } from 'vitest';
-import { agreeOnDevice, attributesOf, type DeviceFacts } from '../src/device-agreement.js';
+import { agreeOnDevice, attributesOf, type DeviceFacts, ownFacts } from '../src/device-agreement.js';
 
 const facts = (device: string, insists = false): DeviceFacts => {
   return { device, insists, transport: 'auto', host: 'one' };
@@ -19,6 +19,19 @@ describe('the device of a group', () => {
     expect(agreeOnDevice(0, facts('roce'), peers(facts('infiniband')))).toBe('soft');
     expect(agreeOnDevice(0, facts('soft'), peers(facts('roce')))).toBe('soft');
   });
+
+  it.each([true, false])(
+    'a device that was asked for, by RDMC_DEVICE too, is insisted on: %s',
+    (isAskedFor) => {
+      const choice = {
+        device: 'mlx5_0',
+        kind: 'ibverbs',
+        reason: 'RDMC_DEVICE asks for it',
+        isAskedFor,
+      } as const;
+      expect(ownFacts({}, choice)).toMatchObject({ device: 'roce', insists: isAskedFor });
+    },
+  );
 
   it('is refused where a member insists on what not all have', () => {
     expect(() => agreeOnDevice(0, facts('roce', true), peers(facts('soft')))).toThrow(

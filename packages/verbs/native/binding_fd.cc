@@ -57,7 +57,7 @@ struct Watcher {
 };
 
 void drain(const Watcher& watcher) {
-  if (const auto channel = watcher.channel.lock()) return channel->drain();
+  if (const auto channel = watcher.channel.lock()) return channel->take();
   uint64_t count;
   [[maybe_unused]] const auto got = ::read(watcher.fd, &count, sizeof count);
 }

@@ -34,6 +34,9 @@ class Channel {
   virtual ~Channel() = default;
   virtual int fd() const = 0;
   virtual void drain() = 0;
+  // Takes at least one event that is there, with as few system calls as that needs; `fd` stays readable while there
+  // are more.
+  virtual void take() { drain(); }
 };
 
 // A completion queue as pollers hold it.

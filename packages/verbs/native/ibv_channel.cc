@@ -37,24 +37,36 @@ IbvChannel::IbvChannel(std::shared_ptr<const IbvLibrary> library, ibv_context* c
 }
 
 void IbvChannel::drain() {
+  drainWake();
+  takeEvents();
+}
+
+void IbvChannel::take() {
+  // Mostly that is what woke the listener, and all there is: a queue raises one event when armed.
+  if (!takeEvent()) drainWake();
+}
+
+void IbvChannel::drainWake() {
   uint64_t count;
   [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
-  takeEvents();
 }
 
 void IbvChannel::acknowledge() {
   if (takeEvents()) wake();
 }
 
-bool IbvChannel::takeEvents() {
+bool IbvChannel::takeEvent() {
   std::lock_guard guard(mutex_);
-  bool any = false;
   ibv_cq* cq;
   void* context;
-  while (channel_ && library_->get_cq_event(channel_, &cq, &context) == 0) {
-    library_->ack_cq_events(cq, 1);
-    any = true;
-  }
+  if (!channel_ || library_->get_cq_event(channel_, &cq, &context) != 0) return false;
+  library_->ack_cq_events(cq, 1);
+  return true;
+}
+
+bool IbvChannel::takeEvents() {
+  bool any = false;
+  while (takeEvent()) any = true;
   return any;
 }
 

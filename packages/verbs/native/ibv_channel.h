@@ -20,6 +20,7 @@ class IbvChannel final : public Channel {
   int fd() const override { return epoll_.get(); }
   // Takes and acknowledges every event that is there.
   void drain() override;
+  void take() override;
   // The hardware's events only, and without losing the wake-up they are.
   void acknowledge();
   void wake() const;
@@ -29,7 +30,9 @@ class IbvChannel final : public Channel {
   std::atomic<uint32_t> users{0};
 
  private:
+  bool takeEvent();
   bool takeEvents();
+  void drainWake();
   const std::shared_ptr<const IbvLibrary> library_;
   std::mutex mutex_;
   ibv_comp_channel* channel_ = nullptr;

@@ -16,12 +16,11 @@ constexpr uint32_t kPollChunk = 32;
 
 IbvCompletionQueue::IbvCompletionQueue(IbvDevice& device, uint32_t depth, std::shared_ptr<IbvChannel> channel)
     : device_(device), channel_(std::move(channel)) {
-  cq_ = device_.library().create_cq(device_.context(), int(depth), nullptr, channel_ ? channel_->hardware() : nullptr, 0);
+  cq_ = device_.library().create_cq(device_.context(), int(depth), this, channel_ ? channel_->hardware() : nullptr, 0);
   if (!cq_) {
     throw device_.refusal("ibv_create_cq", "Creating a completion queue of " + std::to_string(depth) + " entries",
                           errno);
   }
-  if (channel_) ++channel_->users;
 }
 
 void IbvCompletionQueue::release() {
@@ -40,7 +39,7 @@ void IbvCompletionQueue::release() {
 
 void IbvCompletionQueue::arm(bool solicitedOnly) {
   std::lock_guard guard(lock);
-  if (cq_) ibv_req_notify_cq(cq_, solicitedOnly ? 1 : 0);
+  if (cq_) ibv_req_notify_cq(cq_, solicitedOnly && !device_.hidesFailedSends() ? 1 : 0);
 }
 
 uint32_t IbvCompletionQueue::poll(CompletionSlot* out, uint32_t max) {
@@ -102,6 +101,27 @@ void IbvCompletionQueue::purge(uint32_t queuePair) {
 
 void IbvCompletionQueue::reserve(uint32_t requests) {
   std::lock_guard guard(lock);
+  makeRoom(requests);
+}
+
+void IbvCompletionQueue::reserveShared(uint32_t queue, uint32_t requests) {
+  std::lock_guard guard(lock);
+  if (!sharers_.contains(queue)) makeRoom(requests);
+  ++sharers_[queue];
+}
+
+void IbvCompletionQueue::giveBackShared(uint32_t queue, uint32_t requests) {
+  std::lock_guard guard(lock);
+  if (--sharers_[queue] > 0) return;
+  sharers_.erase(queue);
+  reserved_ -= requests;
+}
+
+void IbvCompletionQueue::makeRoom(uint32_t requests) {
+  if (failed_) {
+    throw Failure("ERR_RDMC_COMPLETION_QUEUE_FAILED",
+                  "The completion queue failed in the device: close it and make another one");
+  }
   const uint64_t wanted = uint64_t(reserved_) + requests;
   const uint32_t limit = device_.limits().maxCompletionQueueDepth;
   if (wanted > limit) {

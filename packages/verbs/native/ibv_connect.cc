@@ -13,7 +13,7 @@
 namespace rdmc {
 namespace {
 
-constexpr uint32_t kAddressVersion = 1;
+constexpr uint32_t kAddressVersion = 2;  // 2: with gidType
 constexpr uint32_t kMaxReads = 16;
 constexpr uint8_t kHopLimit = 64;
 // Not 7, which some devices take for "for ever"; not few, because waits for a receiver that is not ready use some
@@ -57,10 +57,12 @@ AddressFields IbvDevice::addressOf(uint32_t number) {
   out.set("version", double(kAddressVersion));
   out.set("queuePair", double(found->qp->qp_num));
   out.set("packetNumber", double(found->packetNumber));
-  out.set("linkLayer", linkLayerName(port_.link_layer));
-  out.set("gid", toHex(gid_));
-  if (port_.link_layer != IBV_LINK_LAYER_ETHERNET) out.set("lid", double(port_.lid));
-  const uint32_t mtu = mtuBytes(port_.active_mtu);
+  const IbvPort here = port();
+  out.set("linkLayer", linkLayerName(here.attributes.link_layer));
+  out.set("gid", toHex(here.gid));
+  out.set("gidType", here.gidType);
+  if (here.attributes.link_layer != IBV_LINK_LAYER_ETHERNET) out.set("lid", double(here.attributes.lid));
+  const uint32_t mtu = mtuBytes(here.attributes.active_mtu);
   out.set("mtu", double(options_.pathMtuBytes ? std::min(options_.pathMtuBytes, mtu) : mtu));
   out.set("reads", double(std::min<uint32_t>(uint32_t(attributes_.max_qp_rd_atom), kMaxReads)));
   return out;
@@ -82,13 +84,19 @@ IbvDevice::RemoteEnd IbvDevice::readRemote(const AddressFields& from) const {
   out.reads = uint32_t(from.number("reads", kMaxReads));
   if (mtuOf(out.mtuBytes) == 0) throw Failure("ERR_RDMC_INVALID_ADDRESS", "The address has no valid mtu");
   if (!fromHex(from.text("gid", 32), out.gid)) throw Failure("ERR_RDMC_INVALID_ADDRESS", "The address has no valid gid");
+  const IbvPort here = port();
   const std::string layer = from.text("linkLayer", 32);
-  if (layer != linkLayerName(port_.link_layer)) {
+  if (layer != linkLayerName(here.attributes.link_layer)) {
     throw Failure("ERR_RDMC_CONNECT_FAILED", std::string("The peer's link layer is ") + layer + ", ours " +
-                                                 linkLayerName(port_.link_layer) +
+                                                 linkLayerName(here.attributes.link_layer) +
                                                  ": choose ports of one network at both sides");
   }
-  if (port_.link_layer != IBV_LINK_LAYER_ETHERNET) out.lid = uint32_t(from.number("lid", 0xffff));
+  if (const std::string type = from.text("gidType", 32); type != here.gidType) {
+    throw Failure("ERR_RDMC_CONNECT_FAILED", "The peer's GID is of type " + type + ", ours of type " + here.gidType +
+                                                 ": choose GID indices of one type at both sides (see rdmc devices; "
+                                                 "RDMC_GID_INDEX)");
+  }
+  if (here.attributes.link_layer != IBV_LINK_LAYER_ETHERNET) out.lid = uint32_t(from.number("lid", 0xffff));
   return out;
 }
 
@@ -99,6 +107,7 @@ void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const Co
   if (found->state != kInit || found->connecting.exchange(true)) {
     throw Failure("ERR_RDMC_QUEUE_PAIR_STATE", "The queue pair is connected, or connecting, already");
   }
+  ++connects_;
   const bool posted = workers_.post([this, found, end, parameters, done] {
     std::unique_ptr<Failure> failure;
     {
@@ -106,15 +115,22 @@ void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const Co
       try {
         checkOpen();
         establish(*found, end, parameters);
+        checkOpen();  // still
       } catch (const Failure& caught) {
         failure = std::make_unique<Failure>(caught);
       }
       found->connecting = false;
-      if (found->closed) destroyHardware(found);
+      if (found->closed) {
+        destroyHardware(found);
+      } else if (found->state == kError) {
+        breakOff(*found);  // broken meanwhile: a state change on its way must not win
+      }
     }
+    --connects_;
     done(failure.get());
   });
   if (posted) return;
+  --connects_;
   found->connecting = false;
   throw Failure("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
 }
@@ -124,7 +140,8 @@ void IbvDevice::establish(IbvQueuePair& qp, const RemoteEnd& remote, const Conne
   // Not under `posting`: resolving the address may take a second. Nobody destroys it meanwhile.
   ibv_qp* mine = qp.qp;
   if (!mine || qp.closed) throw Failure("ERR_RDMC_QUEUE_PAIR_CLOSED", "The queue pair is closed");
-  const uint32_t own = options_.pathMtuBytes ? options_.pathMtuBytes : mtuBytes(port_.active_mtu);
+  const IbvPort here = port();
+  const uint32_t own = options_.pathMtuBytes ? options_.pathMtuBytes : mtuBytes(here.attributes.active_mtu);
   const uint32_t mtu = std::min(own, remote.mtuBytes);
   ibv_qp_attr to{};
   to.qp_state = IBV_QPS_RTR;
@@ -136,8 +153,8 @@ void IbvDevice::establish(IbvQueuePair& qp, const RemoteEnd& remote, const Conne
   to.ah_attr.port_num = uint8_t(options_.port);
   to.ah_attr.dlid = uint16_t(remote.lid);
   // RoCE is addressed by GID; so is InfiniBand across subnets, whose GIDs begin differently.
-  const bool sameSubnet = std::memcmp(remote.gid.data(), gid_.data(), 8) == 0;
-  if (port_.link_layer == IBV_LINK_LAYER_ETHERNET || !sameSubnet) {
+  const bool sameSubnet = std::memcmp(remote.gid.data(), here.gid.data(), 8) == 0;
+  if (here.attributes.link_layer == IBV_LINK_LAYER_ETHERNET || !sameSubnet) {
     to.ah_attr.is_global = 1;
     std::memcpy(to.ah_attr.grh.dgid.raw, remote.gid.data(), remote.gid.size());
     to.ah_attr.grh.sgid_index = uint8_t(options_.gidIndex);
@@ -161,7 +178,7 @@ void IbvDevice::establish(IbvQueuePair& qp, const RemoteEnd& remote, const Conne
   if (error != 0) {
     if (removed_ || error == EIO || error == ENODEV) throw refusal("ibv_modify_qp", "Connecting", error);
     throw Failure("ERR_RDMC_CONNECT_FAILED",
-                  options_.device + " cannot reach " + gidText(remote.gid) + " from " + gidText(gid_) + ": " +
+                  options_.device + " cannot reach " + gidText(remote.gid) + " from " + gidText(here.gid) + ": " +
                       std::strerror(error) +
                       (error == ETIMEDOUT ? ": nobody answers at that address; see that both are in one network"
                                           : "; see that both sides use a GID of the same type (rdmc devices)"),

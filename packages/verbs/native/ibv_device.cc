@@ -4,7 +4,6 @@
 #if RDMC_WITH_IBVERBS
 
 #include <sys/random.h>
-#include <time.h>
 
 #include <cerrno>
 #include <cstring>
@@ -16,21 +15,6 @@ namespace {
 
 constexpr uint32_t kGenerations = 1u << (31 - kQpIndexBits);
 constexpr uint32_t kPacketNumberMask = (1u << 24) - 1;
-// Longest wait for the last receive of a broken queue pair: far beyond what any device takes.
-constexpr int64_t kDrainLimitNs = 2'000'000'000;
-constexpr int64_t kLastSharedLimitNs = 200'000'000;
-constexpr long kNapNs = 20'000;
-
-int64_t nowNs() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
-
-void nap() {
-  const timespec time{0, kNapNs};
-  ::nanosleep(&time, nullptr);
-}
 
 uint32_t randomPacketNumber() {
   uint32_t number = 0;
@@ -43,8 +27,17 @@ uint32_t randomPacketNumber() {
 }  // namespace
 
 Failure IbvDevice::refusal(const char* call, const std::string& what, int error) const {
-  if (removed_ || error == EIO || error == ENODEV) {
+  if (removed_ || error == ENODEV || (error == EIO && !stillThere())) {
     return Failure("ERR_RDMC_DEVICE_REMOVED", what + ": " + options_.device + " is gone", error, call);
+  }
+  if (error == EIO) {
+    return Failure("ERR_RDMC_DEVICE_FAILED",
+                   what + ": " + options_.device + " reports an error of its own (EIO); see the kernel's log, and open "
+                   "it again",
+                   error, call);
+  }
+  if (error == EOPNOTSUPP) {
+    return Failure("ERR_RDMC_UNSUPPORTED", what + ": the driver of " + options_.device + " cannot do that", error, call);
   }
   if (error == ENOMEM || error == EINVAL || error == ENOSPC) {
     return Failure("ERR_RDMC_DEVICE_LIMIT",
@@ -88,51 +81,97 @@ std::vector<std::shared_ptr<IbvQueuePair>> IbvDevice::allQueuePairs() {
   return all;
 }
 
+uint32_t IbvDevice::takeNumber() {
+  std::lock_guard guard(tableLock_);
+  for (uint32_t i = 1; i <= limits_.maxQueuePairs; ++i) {
+    if (qpTaken_[i]) continue;
+    qpTaken_[i] = true;
+    qpGeneration_[i] = (qpGeneration_[i] + 1) % kGenerations;
+    return i | qpGeneration_[i] << kQpIndexBits;
+  }
+  throw Failure("ERR_RDMC_DEVICE_LIMIT",
+                "The device has " + std::to_string(limits_.maxQueuePairs) + " queue pairs already");
+}
+
+void IbvDevice::giveNumberBack(uint32_t number) {
+  std::lock_guard guard(tableLock_);
+  qpTaken_[number & (kMaxQps - 1)] = false;
+}
+
+// From here on nobody can destroy what the queue pair needs.
+void IbvDevice::takeParts(IbvQueuePair& qp) {
+  const QueuePairParameters& from = qp.parameters;
+  std::lock_guard guard(objects_);
+  if (from.pd >= pds_.size() || !pds_[from.pd].pd) {
+    throw Failure("ERR_RDMC_PROTECTION_DOMAIN_CLOSED", "The protection domain is closed");
+  }
+  qp.sendCq = queueHere(from.sendCq);
+  qp.receiveCq = queueHere(from.receiveCq);
+  if (from.sharedReceiveQueue != 0) qp.shared = sharedHere(from.sharedReceiveQueue);
+  ++pds_[from.pd].users;
+  ++qp.sendCq->users;
+  ++qp.receiveCq->users;
+  if (qp.shared) ++qp.shared->users;
+}
+
+void IbvDevice::leaveParts(IbvQueuePair& qp) {
+  std::lock_guard guard(objects_);
+  --pds_[qp.parameters.pd].users;
+  --qp.sendCq->users;
+  --qp.receiveCq->users;
+  if (qp.shared) --qp.shared->users;
+  lastReached_.erase(qp.number);
+}
+
 uint32_t IbvDevice::createQueuePair(const QueuePairParameters& parameters) {
   std::shared_lock gate(gate_);
   checkOpen();
-  uint32_t number = 0;
-  {
-    std::lock_guard guard(tableLock_);
-    for (uint32_t i = 1; i <= limits_.maxQueuePairs && number == 0; ++i) {
-      if (qps_[i]) continue;
-      qpGeneration_[i] = (qpGeneration_[i] + 1) % kGenerations;
-      number = i | qpGeneration_[i] << kQpIndexBits;
-    }
-  }
-  if (number == 0) {
-    throw Failure("ERR_RDMC_DEVICE_LIMIT",
-                  "The device has " + std::to_string(limits_.maxQueuePairs) + " queue pairs already");
-  }
-  auto made = std::make_shared<IbvQueuePair>(number, parameters);
+  auto made = std::make_shared<IbvQueuePair>(takeNumber(), parameters);
+  Rollback number([&] { giveNumberBack(made->number); });
   made->packetNumber = randomPacketNumber();
-  made->sendCq = completionQueue(parameters.sendCq);
-  made->receiveCq = completionQueue(parameters.receiveCq);
-  if (parameters.sharedReceiveQueue != 0) made->shared = sharedQueue(parameters.sharedReceiveQueue);
+  takeParts(*made);
+  Rollback parts([&] { leaveParts(*made); });
+  reserveCompletions(*made);
+  Rollback room([&] { giveCompletionsBack(*made); });
   createHardware(*made);
+  room.dismiss();
+  parts.dismiss();
+  number.dismiss();
   std::lock_guard guard(tableLock_);
-  qps_[number & (kMaxQps - 1)] = made;
-  byHardwareNumber_[made->qp->qp_num] = number;
-  return number;
+  qps_[made->number & (kMaxQps - 1)] = made;
+  byHardwareNumber_[made->qp->qp_num] = made->number;
+  return made->number;
+}
+
+void IbvDevice::reserveCompletions(IbvQueuePair& qp) {
+  qp.sendCq->reserve(qp.parameters.sendDepth);
+  Rollback sends([&] { qp.sendCq->giveBack(qp.parameters.sendDepth); });
+  if (qp.shared) {
+    qp.receiveCq->reserveShared(qp.shared->number, uint32_t(qp.shared->records.size()));
+  } else {
+    qp.receiveCq->reserve(qp.parameters.receiveDepth + 1);
+  }
+  sends.dismiss();
+}
+
+void IbvDevice::giveCompletionsBack(IbvQueuePair& qp) {
+  qp.sendCq->giveBack(qp.parameters.sendDepth);
+  if (qp.shared) {
+    qp.receiveCq->giveBackShared(qp.shared->number, uint32_t(qp.shared->records.size()));
+  } else {
+    qp.receiveCq->giveBack(qp.parameters.receiveDepth + 1);
+  }
 }
 
 void IbvDevice::createHardware(IbvQueuePair& qp) {
-  const uint32_t receives = qp.shared ? uint32_t(qp.shared->records.size()) : qp.parameters.receiveDepth + 1;
-  qp.sendCq->reserve(qp.parameters.sendDepth);
-  try {
-    qp.receiveCq->reserve(receives);
-  } catch (const Failure&) {
-    qp.sendCq->giveBack(qp.parameters.sendDepth);
-    throw;
-  }
+  const uint32_t receives = qp.shared ? 0 : qp.parameters.receiveDepth + 1;
   ibv_qp_init_attr initial{};
   initial.qp_context = reinterpret_cast<void*>(uintptr_t(qp.number));
   initial.send_cq = qp.sendCq->hardware();
   initial.recv_cq = qp.receiveCq->hardware();
   initial.srq = qp.shared ? qp.shared->srq : nullptr;
   initial.qp_type = IBV_QPT_RC;
-  initial.cap = {qp.parameters.sendDepth, qp.shared ? 0 : receives, limits_.maxSge, limits_.maxSge,
-                 limits_.maxInlineBytes};
+  initial.cap = {qp.parameters.sendDepth, receives, limits_.maxSge, limits_.maxSge, limits_.maxInlineBytes};
   qp.qp = library_->create_qp(pd(qp.parameters.pd), &initial);
   int error = errno;
   if (qp.qp) {
@@ -144,16 +183,9 @@ void IbvDevice::createHardware(IbvQueuePair& qp) {
                                  (limits_.atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0);
     error = library_->modify_qp(qp.qp, &attributes,
                                 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    if (error == 0) {
-      ++qp.sendCq->users;
-      ++qp.receiveCq->users;
-      if (qp.shared) ++qp.shared->users;
-      return;
-    }
+    if (error == 0) return;
     library_->destroy_qp(std::exchange(qp.qp, nullptr));
   }
-  qp.sendCq->giveBack(qp.parameters.sendDepth);
-  qp.receiveCq->giveBack(receives);
   throw refusal("ibv_create_qp",
                 "Creating a queue pair with " + std::to_string(qp.parameters.sendDepth) + " send and " +
                     std::to_string(qp.parameters.receiveDepth) + " receive requests",
@@ -177,20 +209,16 @@ void IbvDevice::destroyQp(uint32_t number) {
 void IbvDevice::destroyHardware(const std::shared_ptr<IbvQueuePair>& found) {
   IbvQueuePair& qp = *found;
   std::lock_guard control(qp.control);
-  ibv_qp* mine;
   {
     std::lock_guard guard(qp.posting);
     if (std::exchange(qp.released, true)) return;
-    mine = std::exchange(qp.qp, nullptr);  // nullptr already where the device was removed
   }
-  if (mine) {
-    if (qp.shared) awaitLastShared(qp, mine);
-    {
-      std::lock_guard guard(tableLock_);
-      byHardwareNumber_.erase(mine->qp_num);
-    }
-    library_->destroy_qp(mine);
+  if (qp.shared) {
+    toError(qp);
+    awaitEnd(qp);
   }
+  takeAway(qp);
+  destroyLost(qp);
   // Nothing of it may fill the queues until somebody polls.
   qp.sendCq->absorb();
   qp.receiveCq->absorb();
@@ -198,67 +226,12 @@ void IbvDevice::destroyHardware(const std::shared_ptr<IbvQueuePair>& found) {
   qp.receiveCq->purge(qp.number);
   qp.sends.clear([](const RequestRecord&) {});
   qp.receives.clear([](const RequestRecord&) {});
-  qp.sendCq->giveBack(qp.parameters.sendDepth);
-  qp.receiveCq->giveBack(qp.shared ? uint32_t(qp.shared->records.size()) : qp.parameters.receiveDepth + 1);
-  if (qp.shared) --qp.shared->users;
-  --qp.sendCq->users;
-  --qp.receiveCq->users;
+  giveCompletionsBack(qp);
+  leaveParts(qp);
+  giveNumberBack(qp.number);
 }
 
-// What it took from the shared queue must come back before it goes (IBA 10.2.9.2). Not every driver says when.
-void IbvDevice::awaitLastShared(IbvQueuePair& qp, ibv_qp* hardware) {
-  ibv_qp_attr attributes{};
-  attributes.qp_state = IBV_QPS_ERR;
-  library_->modify_qp(hardware, &attributes, IBV_QP_STATE);
-  const int64_t limit = nowNs() + kLastSharedLimitNs;
-  for (bool reached = false; !reached && !removed_ && nowNs() < limit; nap()) {
-    std::lock_guard guard(objects_);
-    reached = lastReached_.erase(qp.number) > 0;
-  }
-}
-
-// ---- states
-
-void IbvDevice::kick(IbvQueuePair& qp) {
-  std::lock_guard guard(qp.posting);
-  if (!qp.qp || removed_) return;
-  ibv_qp_attr attributes{};
-  attributes.qp_state = IBV_QPS_ERR;
-  library_->modify_qp(qp.qp, &attributes, IBV_QP_STATE);
-}
-
-void IbvDevice::toError(IbvQueuePair& qp) {
-  qp.state = kError;
-  kick(qp);
-}
-
-void IbvDevice::failQueuePair(uint32_t number) {
-  std::shared_lock gate(gate_);
-  const auto found = qpAt(number);
-  toError(*found);
-  if (!found->shared) drainReceives(*found);
-}
-
-// The device flushes receives in order, after what it was in the middle of: when a last one comes back, no byte
-// changes any more.
-void IbvDevice::drainReceives(IbvQueuePair& qp) {
-  {
-    std::lock_guard guard(qp.posting);
-    if (!qp.qp || removed_ || qp.draining) return;
-    qp.draining = true;
-    ibv_recv_wr request{};
-    ibv_recv_wr* bad;
-    request.wr_id = hardwareId(qp.number, RequestKind::kDrain, 0);
-    if (ibv_post_recv(qp.qp, &request, &bad) != 0) return;
-  }
-  kick(qp);
-  const int64_t limit = nowNs() + kDrainLimitNs;
-  for (;;) {
-    qp.receiveCq->absorb();
-    if (qp.drained || removed_ || nowNs() > limit) return;
-    nap();
-  }
-}
+// ---- questions
 
 QpState IbvDevice::stateOf(uint32_t number) {
   std::shared_lock gate(gate_);
@@ -277,7 +250,7 @@ QpState IbvDevice::stateOf(uint32_t number) {
 std::string IbvDevice::transportOf(uint32_t number) {
   const auto found = qpAt(number);
   if (found->pathMtu == 0) return "";
-  return port_.link_layer == IBV_LINK_LAYER_ETHERNET ? "roce" : "infiniband";
+  return port().attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? "roce" : "infiniband";
 }
 
 NamedNumbers IbvDevice::attributesOf(uint32_t number) {
@@ -316,57 +289,6 @@ bool IbvDevice::dataInOrder(uint32_t number) {
   if (!library_->query_qp_data_in_order) return false;
   std::lock_guard guard(found->posting);
   return found->qp && library_->query_qp_data_in_order(found->qp, IBV_WR_RDMA_WRITE, 0) == 1;
-}
-
-// ---- shared receive queues
-
-uint32_t IbvDevice::createSharedReceiveQueue(uint32_t pdIndex, uint32_t depth) {
-  std::shared_lock gate(gate_);
-  checkOpen();
-  if (depth == 0 || depth > limits_.maxSharedReceiveDepth) {
-    throw Failure("ERR_RDMC_DEVICE_LIMIT", "A shared receive queue of " + options_.device + " holds 1 to " +
-                                               std::to_string(limits_.maxSharedReceiveDepth) + " requests, not " +
-                                               std::to_string(depth));
-  }
-  ibv_srq_init_attr initial{};
-  initial.attr.max_wr = depth;
-  initial.attr.max_sge = limits_.maxSge;
-  ibv_srq* made = library_->create_srq(pd(pdIndex), &initial);
-  if (!made) {
-    throw refusal("ibv_create_srq", "Creating a shared receive queue of " + std::to_string(depth) + " requests", errno);
-  }
-  std::lock_guard guard(objects_);
-  const uint32_t number = kSharedNumber | uint32_t(shared_.size());
-  shared_.push_back(std::make_shared<IbvSharedReceiveQueue>(number, pdIndex, depth));
-  shared_.back()->srq = made;
-  return number;
-}
-
-std::shared_ptr<IbvSharedReceiveQueue> IbvDevice::findShared(uint32_t number) {
-  std::lock_guard guard(objects_);
-  const uint32_t index = number & ~kSharedNumber;
-  return (number & kSharedNumber) && index < shared_.size() ? shared_[index] : nullptr;
-}
-
-std::shared_ptr<IbvSharedReceiveQueue> IbvDevice::sharedQueue(uint32_t number) {
-  auto found = findShared(number);
-  if (!found) throw Failure("ERR_RDMC_QUEUE_PAIR_CLOSED", "The shared receive queue is closed");
-  return found;
-}
-
-void IbvDevice::destroySharedReceiveQueue(uint32_t number) {
-  std::shared_lock gate(gate_);
-  const auto found = sharedQueue(number);
-  if (found->users > 0) {
-    throw Failure("ERR_RDMC_SHARED_RECEIVE_QUEUE_BUSY", "Queue pairs still use the shared receive queue: close them first");
-  }
-  {
-    std::lock_guard guard(found->lock);
-    if (ibv_srq* mine = std::exchange(found->srq, nullptr)) library_->destroy_srq(mine);
-    found->dropAll();
-  }
-  std::lock_guard guard(objects_);
-  shared_[number & ~kSharedNumber].reset();
 }
 
 }  // namespace rdmc

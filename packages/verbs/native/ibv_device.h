@@ -9,8 +9,8 @@
 // Threads: `events_` reads asynchronous events and watches whether the device is still there; `workers_` make the
 // state changes that may block. Everything else runs in the caller's thread.
 //
-// Locks, in this order: gate_ (the hardware goes away), QueuePair::control, QueuePair::posting,
-// IbvCompletionQueue::lock, tableLock_.
+// Locks, in this order: gate_ (the hardware goes away), QueuePair::control, QueuePair::breaking, registrations_,
+// QueuePair::posting, IbvCompletionQueue::lock, objects_, tableLock_. portLock_ stands alone.
 #pragma once
 #include <array>
 #include <atomic>
@@ -50,7 +50,14 @@ struct IbvCounters {
   std::atomic<uint64_t> requests{0}, doorbells{0}, completions{0};
 };
 
-class IbvDevice final : public Device {
+// What the port is at the moment; events change it.
+struct IbvPort {
+  ibv_port_attr attributes{};
+  std::array<uint8_t, 16> gid{};
+  std::string gidType;  // as in SurveyedGid
+};
+
+class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDevice> {
  public:
   explicit IbvDevice(IbvOptions options);
   ~IbvDevice() override;
@@ -100,8 +107,10 @@ class IbvDevice final : public Device {
   const std::string& name() const { return options_.device; }
   // Turns hardware completions into ours; returns how many there are. With the queue's lock held.
   uint32_t translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32_t count, CompletionSlot* out);
-  // Tells the hardware once more that a queue pair is in the error state.
+  // Has the device look once more at what was posted to a broken queue pair: some do so only when told.
   void kick(IbvQueuePair& qp);
+  // rdma_rxe raises no event for a failed send where only solicited completions are waited for.
+  bool hidesFailedSends() const { return isSoftRoce(); }
   // The error for a refused call; a removed device is recognised.
   Failure refusal(const char* call, const std::string& what, int error) const;
 
@@ -117,7 +126,12 @@ class IbvDevice final : public Device {
   void openContext();
   void readLimits();
   void readPort();
-  uint32_t probeInline(uint32_t maxSge);
+  void checkPort(const IbvPort& port) const;
+  IbvPort queryPort() const;
+  IbvPort port() const;
+  void refreshPort();
+  bool isSoftRoce() const;
+  void probeQueues();
 
   // Regions (ibv_regions.cc).
   ibv_pd* pd(uint32_t index);
@@ -125,22 +139,39 @@ class IbvDevice final : public Device {
   void registerKeys(uint32_t region, uint32_t pd, uint64_t length, uint32_t access);
   void giveKeysBack(uint32_t region);
   void deregister(ibv_mr*& mr, uint32_t pd);
-  Failure registrationFailure(uint64_t length, int error) const;
+  Failure registrationFailure(uint64_t length, uint32_t times, int error) const;
 
   // Queue pairs (ibv_device.cc, ibv_connect.cc, ibv_posting.cc).
   std::shared_ptr<IbvChannel> ibvChannel(int id);
+  std::shared_ptr<IbvChannel> channelHere(int id);  // with objects_ held
   std::shared_ptr<IbvCompletionQueue> completionQueue(uint32_t index);
+  std::shared_ptr<IbvCompletionQueue> queueHere(uint32_t index);  // with objects_ held
   std::shared_ptr<IbvQueuePair> qp(uint32_t number);    // nullptr when there is none
   std::shared_ptr<IbvQueuePair> qpAt(uint32_t number);  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
   std::shared_ptr<IbvSharedReceiveQueue> findShared(uint32_t number);   // nullptr when there is none
   std::shared_ptr<IbvSharedReceiveQueue> sharedQueue(uint32_t number);  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
+  std::shared_ptr<IbvSharedReceiveQueue> sharedHere(uint32_t number);  // with objects_ held
+  uint32_t takeNumber();
+  void giveNumberBack(uint32_t number);
+  void takeParts(IbvQueuePair& qp);
+  void leaveParts(IbvQueuePair& qp);
+  void reserveCompletions(IbvQueuePair& qp);
+  void giveCompletionsBack(IbvQueuePair& qp);
   void createHardware(IbvQueuePair& qp);
   void destroyHardware(const std::shared_ptr<IbvQueuePair>& qp);
   void establish(IbvQueuePair& qp, const RemoteEnd& remote, const ConnectParameters& parameters);
   RemoteEnd readRemote(const AddressFields& remote) const;
+
+  // The error state (ibv_breaking.cc).
+  void breakOff(IbvQueuePair& qp);
   void toError(IbvQueuePair& qp);
-  void drainReceives(IbvQueuePair& qp);
-  void awaitLastShared(IbvQueuePair& qp, ibv_qp* hardware);
+  bool postMarker(IbvQueuePair& qp);
+  bool awaitEnd(IbvQueuePair& qp);
+  void takeAway(IbvQueuePair& qp);
+  void destroyLost(IbvQueuePair& qp);
+  void lose(IbvQueuePair& qp, uint32_t firstStatus);
+  void flushHere(IbvQueuePair& qp, uint32_t firstStatus);
+
   struct Posting;
   uint32_t acquire(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record, uint32_t* keys,
                    uint64_t& length);
@@ -159,6 +190,9 @@ class IbvDevice final : public Device {
   // The device is gone: everything outstanding is flushed, listeners are told, the hardware's objects given back.
   void abandon(const std::string& why);
   void flushEverything();
+  void loseQueue(const void* cq);
+  void finish();
+  void deregisterAll();
   void releaseHardware();
   void checkOpen() const;
 
@@ -168,31 +202,37 @@ class IbvDevice final : public Device {
   std::string sysfsPath_;
   IbvLimits limits_{};
   ibv_device_attr attributes_{};
-  ibv_port_attr port_{};
-  std::array<uint8_t, 16> gid_{};
+  mutable std::mutex portLock_;
+  IbvPort port_;
 
   std::shared_ptr<ArenaPool> pool_;
   RegionTable regions_;
   std::unique_ptr<RegionKeys[]> keys_;
+  std::mutex registrations_;  // held while one is taken back
 
   // Shared by whoever uses the hardware's objects outside the fast path; taken by whoever takes them all away.
   std::shared_mutex gate_;
   std::atomic<bool> closed_{false}, removed_{false};
 
+  struct ProtectionDomain {
+    ibv_pd* pd = nullptr;
+    uint32_t users = 0;  // queue pairs and shared receive queues; regions are counted by their table
+  };
   std::mutex objects_;
-  std::vector<ibv_pd*> pds_;
+  std::vector<ProtectionDomain> pds_;
   std::vector<std::shared_ptr<IbvChannel>> channels_;
   std::vector<std::shared_ptr<IbvCompletionQueue>> cqs_;
   std::vector<std::shared_ptr<IbvSharedReceiveQueue>> shared_;
   std::unordered_set<uint32_t> lastReached_;  // queue pairs that hold nothing of their shared queue any more
-  std::vector<ibv_qp*> orphans_;              // of the queue pairs of a removed device; event thread
 
   SpinLock tableLock_;
   std::vector<std::shared_ptr<IbvQueuePair>> qps_;
+  std::vector<bool> qpTaken_;  // from before its creation until it is destroyed
   std::vector<uint32_t> qpGeneration_;
   std::unordered_map<uint32_t, uint32_t> byHardwareNumber_;
 
   IbvCounters counters_;
+  std::atomic<uint32_t> connects_{0};  // under way
   WorkPool workers_;
   Fd stopEvents_;
   std::thread events_;

@@ -36,7 +36,12 @@ constexpr Named kQueuePairEvents[] = {
 
 }  // namespace
 
-IbvDevice::~IbvDevice() { close(); }
+IbvDevice::~IbvDevice() {
+  if (closed_.exchange(true)) return;
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(stopEvents_.get(), &one, sizeof one);
+  finish();
+}
 
 void IbvDevice::watchEvents() {
   const int asyncFd = context_->async_fd;
@@ -79,10 +84,13 @@ void IbvDevice::handleEvent(const ibv_async_event& event) {
   if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED) {
     last = uint32_t(reinterpret_cast<uintptr_t>(event.element.qp->qp_context));
   }
+  const void* failed = nullptr;
   if (event.event_type == IBV_EVENT_CQ_ERR) {
+    failed = event.element.cq->cq_context;
     out.type = "completionQueueError";
     out.message = "A completion queue of " + options_.device + " failed; its queue pairs cannot be used any more";
   }
+  if (failed) loseQueue(failed);
   // Whoever destroys the object waits for this.
   library_->ack_async_event(&taken);
   if (out.queuePair != 0) {
@@ -92,8 +100,22 @@ void IbvDevice::handleEvent(const ibv_async_event& event) {
     std::lock_guard guard(objects_);
     lastReached_.insert(last);
   }
+  if (out.port == options_.port) refreshPort();
   if (!out.type.empty()) events().publish(out);
   if (event.event_type == IBV_EVENT_DEVICE_FATAL) abandon("it reported a fatal error");
+}
+
+// What a failed completion queue held is lost, so its queue pairs are flushed here.
+void IbvDevice::loseQueue(const void* cq) {
+  for (const auto& each : allQueuePairs()) {
+    if (each->sendCq.get() != cq && each->receiveCq.get() != cq) continue;
+    std::lock_guard control(each->control);
+    if (!each->closed) lose(*each, kFatal);
+  }
+  std::lock_guard guard(objects_);
+  for (const auto& each : cqs_) {
+    if (each.get() == cq) each->fail();
+  }
 }
 
 // ---- the end
@@ -108,34 +130,12 @@ void IbvDevice::abandon(const std::string& why) {
 
 void IbvDevice::flushEverything() {
   for (const auto& each : allQueuePairs()) {
-    each->state = kError;
+    toError(*each);
     each->sendCq->absorb();
     each->receiveCq->absorb();
-    CompletionSlot flushed{};
-    flushed.queuePair = each->number;
-    // The oldest request says what happened, the others follow it.
-    flushed.status = kFatal;
-    const auto flush = [&](IbvCompletionQueue& cq, RequestRing& ring, bool sends) {
-      std::lock_guard guard(cq.lock);
-      ring.clear([&](const RequestRecord& record) {
-        flushed.idLow = uint32_t(record.id);
-        flushed.idHigh = uint32_t(record.id >> 32);
-        flushed.opcode = sends ? completionOpcode(record.opcode) : uint32_t(kCompletedReceive);
-        cq.push(flushed);
-        flushed.status = kFlushed;
-      });
-    };
-    // Nothing is posted meanwhile: the hardware's queue pair is taken away under the same lock.
+    takeAway(*each);
     std::lock_guard guard(each->posting);
-    ibv_qp* mine = std::exchange(each->qp, nullptr);
-    if (mine) {
-      ibv_qp_attr attributes{};
-      attributes.qp_state = IBV_QPS_ERR;
-      library_->modify_qp(mine, &attributes, IBV_QP_STATE);
-      orphans_.push_back(mine);
-    }
-    flush(*each->sendCq, each->sends, true);
-    flush(*each->receiveCq, each->receives, false);
+    flushHere(*each, kFatal);
   }
   std::lock_guard guard(objects_);
   for (const auto& channel : channels_) {
@@ -147,12 +147,10 @@ void IbvDevice::releaseHardware() {
   std::unique_lock gate(gate_);
   if (!context_) return;
   for (const auto& each : allQueuePairs()) {
-    std::lock_guard guard(each->posting);
-    if (ibv_qp* mine = std::exchange(each->qp, nullptr)) library_->destroy_qp(mine);
+    takeAway(*each);
+    destroyLost(*each);
   }
-  for (ibv_qp* orphan : orphans_) library_->destroy_qp(orphan);
-  orphans_.clear();
-  std::lock_guard guard(objects_);
+  // Nobody makes or destroys any, and pollers look for shared receive queues: so not under `objects_`.
   for (const auto& queue : shared_) {
     if (!queue) continue;
     std::lock_guard lock(queue->lock);
@@ -165,20 +163,39 @@ void IbvDevice::releaseHardware() {
   for (const auto& channel : channels_) {
     if (channel) channel->release();
   }
+  deregisterAll();
+  for (ProtectionDomain& mine : pds_) {
+    if (mine.pd) library_->dealloc_pd(std::exchange(mine.pd, nullptr));
+  }
+  library_->close_device(std::exchange(context_, nullptr));
+}
+
+void IbvDevice::deregisterAll() {
+  std::lock_guard guard(registrations_);
   for (uint32_t i = 0; i < kMaxRegions; ++i) {
     if (ibv_mr* mine = std::exchange(keys_[i].remote, nullptr)) library_->dereg_mr(mine);
     if (ibv_mr* mine = std::exchange(keys_[i].local, nullptr)) library_->dereg_mr(mine);
   }
-  for (ibv_pd*& mine : pds_) {
-    if (mine) library_->dealloc_pd(std::exchange(mine, nullptr));
-  }
-  library_->close_device(std::exchange(context_, nullptr));
 }
 
 void IbvDevice::close() {
   if (closed_.exchange(true)) return;
   const uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(stopEvents_.get(), &one, sizeof one);
+  if (connects_ == 0) return finish();
+  // A connect under way may take a second more, and this is the application's thread. No peer reaches any memory from
+  // here on; the rest is given back when that has ended.
+  {
+    std::shared_lock gate(gate_);
+    for (const auto& each : allQueuePairs()) {
+      if (!each->connecting) destroyHardware(each);
+    }
+    if (context_) deregisterAll();
+  }
+  std::thread([self = shared_from_this()] { self->finish(); }).detach();
+}
+
+void IbvDevice::finish() {
   workers_.stop();
   if (events_.joinable()) events_.join();
   releaseHardware();

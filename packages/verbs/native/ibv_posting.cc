@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <mutex>
+#include <utility>
 
 #include "ibv_device.h"
 #include "scatter_gather.h"
@@ -20,7 +21,7 @@ constexpr ibv_wr_opcode kHardwareOpcode[] = {IBV_WR_SEND,      IBV_WR_SEND_WITH_
 
 uint32_t refusalOf(int error) {
   if (error == ENOMEM) return kQueueFull;
-  return error == EIO || error == ENODEV ? kDeviceRemoved : kDeviceRefused;
+  return error == ENODEV ? kDeviceRemoved : kDeviceRefused;
 }
 
 // Requests written and not handed over yet.
@@ -164,6 +165,12 @@ uint32_t IbvDevice::prepareReceive(IbvQueuePair& qp, WorkRequestSlot& slot, Post
 uint32_t IbvDevice::handOver(IbvQueuePair& qp, Posting& posting) {
   uint32_t refused = 0;
   posting.uses.settle();
+  if (!qp.qp) {  // lost: flushed here, as the device would have done
+    qp.receives.add(std::exchange(posting.receives.count, 0));
+    qp.sends.add(std::exchange(posting.sends.count, 0));
+    flushHere(qp, kFlushed);
+    return 0;
+  }
   if (Chain<ibv_recv_wr>& chain = posting.receives; chain.count > 0) {
     chain.requests[chain.count - 1].next = nullptr;
     ibv_recv_wr* bad = nullptr;
@@ -198,7 +205,7 @@ uint32_t IbvDevice::postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, ui
     std::lock_guard guard(qp.posting);
     for (uint32_t i = 0; i < count; ++i) {
       WorkRequestSlot& slot = slots[i];
-      if (!qp.qp) {
+      if (!qp.qp && (removed_ || qp.closed)) {
         slot.result = uint32_t(removed_ ? kDeviceRemoved : kUnknownQueuePair);
       } else if (slot.opcode == kReceive) {
         slot.result = prepareReceive(qp, slot, posting);
@@ -214,8 +221,8 @@ uint32_t IbvDevice::postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, ui
         broken |= more > 0;
       }
     }
-    if (qp.qp) refused += handOver(qp, posting);
-    flushes = qp.state == kError;
+    refused += handOver(qp, posting);
+    flushes = qp.qp && qp.state == kError;
   }
   // Some drivers look at requests of a broken queue pair only when told to.
   if (flushes) kick(qp);

@@ -101,7 +101,7 @@ struct IbvSharedReceiveQueue {
   SpinLock lock;  // records and free slots
   std::vector<RequestRecord> records;
   std::vector<uint32_t> free;
-  std::atomic<uint32_t> users{0};
+  uint32_t users = 0;  // queue pairs; under IbvDevice::objects_
   void dropAll();  // lets go of all memory; with `lock` held
 };
 
@@ -120,16 +120,20 @@ struct IbvQueuePair {
   uint32_t packetNumber = 0;  // first one we send
 
   SpinLock posting;
-  ibv_qp* qp = nullptr;  // under `posting` and `control`; nullptr once destroyed
-  bool draining = false;  // under `posting`
-  bool released = false;  // under `posting`
+  ibv_qp* qp = nullptr;    // under `posting`; nullptr once nothing may be posted to it any more
+  ibv_qp* lost = nullptr;  // under `posting`: what `qp` was, until it is destroyed
+  bool draining = false;   // under `posting`
+  bool released = false;   // under `posting`
   std::atomic<QpState> state{kInit};
 
-  // Held while the hardware's state is changed, which may take a second (address resolution).
+  // Held while it is connected, which may take a second (address resolution), and while it is destroyed.
   std::mutex control;
+  // Held while it is put into the error state, and while it is destroyed; never for long.
+  std::mutex breaking;
+  std::atomic<uint32_t> kicks{0};  // wishes for another look at a broken queue pair; see IbvDevice::kick
   std::atomic<bool> connecting{false}, closed{false};
-  std::atomic<bool> drained{false};  // the last receive request was flushed: nothing comes any more
-  uint32_t pathMtu = 0;
+  std::atomic<bool> drained{false};  // the device is through with it: nothing comes any more
+  std::atomic<uint32_t> pathMtu{0};
 };
 
 }  // namespace rdmc

@@ -1,5 +1,7 @@
 // Memory regions of an RDMA device, and completion channels and queues.
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,6 +16,9 @@ namespace {
 
 constexpr uint32_t kRemoteAccess = kRemoteWrite | kRemoteRead | kRemoteAtomic;
 constexpr uint32_t kCapIpcLock = 14;
+// How long a driver may refuse to deregister memory whose queue pairs are all broken.
+constexpr int kDeregisterTries = 100;
+constexpr long kDeregisterPauseNs = 1'000'000;
 
 // A field of /proc/self/status: kB as bytes, or a mask.
 uint64_t statusField(const std::string& name, int base) {
@@ -38,13 +43,17 @@ uint32_t localAccess(uint32_t access) { return kLocalWrite | (access & kRelaxedO
 
 }  // namespace
 
-Failure IbvDevice::registrationFailure(uint64_t length, int error) const {
+// `times`: registrations that were still to be made. The kernel counts pages once for each.
+Failure IbvDevice::registrationFailure(uint64_t length, uint32_t times, int error) const {
   rlim_t limit;
   if ((error == ENOMEM || error == EPERM || error == EAGAIN) && memlockApplies(limit)) {
-    const uint64_t pinned = statusField("VmPin", 10) + statusField("VmLck", 10);
+    const uint64_t pinned = statusField("VmPin", 10);
+    const uint64_t page = uint64_t(::sysconf(_SC_PAGESIZE));
+    const uint64_t needed = pinned + times * ((length + page - 1) / page * page);
     return Failure("ERR_RDMC_MEMLOCK",
-                   "Registering " + std::to_string(length) + " bytes needs a memlock limit of at least " +
-                       std::to_string(pinned + length) + " bytes; it is " + std::to_string(limit) + ", and " +
+                   "Registering " + std::to_string(length) + " bytes" +
+                       (times > 1 ? ", for local use and for peers," : "") +
+                       " needs a memlock limit of at least " + std::to_string(needed) + " bytes; it is " + std::to_string(limit) + ", and " +
                        std::to_string(pinned) + " are in use: raise it (ulimit -l unlimited; 'memlock' in "
                        "/etc/security/limits.conf; LimitMEMLOCK=infinity in a systemd unit)",
                    error, "ibv_reg_mr");
@@ -59,37 +68,35 @@ uint32_t IbvDevice::createProtectionDomain() {
   if (!made) throw refusal("ibv_alloc_pd", "Allocating a protection domain", errno);
   std::lock_guard guard(objects_);
   for (uint32_t i = 1; i < pds_.size(); ++i) {
-    if (pds_[i]) continue;
-    pds_[i] = made;
+    if (pds_[i].pd) continue;
+    pds_[i].pd = made;
     return i;
   }
-  pds_.push_back(made);
+  pds_.push_back({made, 0});
   return uint32_t(pds_.size() - 1);
 }
 
 ibv_pd* IbvDevice::pd(uint32_t index) {
   std::lock_guard guard(objects_);
-  if (index >= pds_.size() || !pds_[index]) {
+  if (index >= pds_.size() || !pds_[index].pd) {
     throw Failure("ERR_RDMC_PROTECTION_DOMAIN_CLOSED", "The protection domain is closed");
   }
-  return pds_[index];
+  return pds_[index].pd;
 }
 
 void IbvDevice::destroyProtectionDomain(uint32_t index) {
   std::shared_lock gate(gate_);
-  uint32_t users = regions_.count(index);
-  for (const auto& each : allQueuePairs()) users += each->parameters.pd == index;
-  ibv_pd* mine = nullptr;
-  {
-    std::lock_guard guard(objects_);
-    for (const auto& each : shared_) users += each && each->pd == index;
-    if (users == 0 && index < pds_.size()) mine = std::exchange(pds_[index], nullptr);
-  }
-  if (users > 0) {
+  std::lock_guard guard(objects_);
+  if (index >= pds_.size() || !pds_[index].pd) return;
+  // A region is in its table before it looks for the domain, which waits for this lock.
+  if (const uint32_t users = regions_.count(index) + pds_[index].users; users > 0) {
     throw Failure("ERR_RDMC_PROTECTION_DOMAIN_BUSY",
                   std::to_string(users) + " regions or queues still use the protection domain: close them first");
   }
-  if (mine) library_->dealloc_pd(mine);
+  if (const int error = library_->dealloc_pd(pds_[index].pd); error != 0) {
+    throw refusal("ibv_dealloc_pd", "Giving a protection domain back", error);
+  }
+  pds_[index] = {};
 }
 
 ibv_mr* IbvDevice::registerMemory(ibv_pd* pd, void* address, uint64_t length, uint32_t access) {
@@ -112,7 +119,8 @@ void IbvDevice::registerKeys(uint32_t region, uint32_t pdIndex, uint64_t length,
     keys.remote = registerMemory(domain, address, length, localAccess(access) | (access & kRemoteAccess));
   }
   if (!keys.local || ((access & kRemoteAccess) && !keys.remote)) {
-    const Failure failure = registrationFailure(length, errno);
+    const uint32_t times = keys.local || !(access & kRemoteAccess) ? 1 : 2;
+    const Failure failure = registrationFailure(length, times, errno);
     giveKeysBack(region);
     throw failure;
   }
@@ -183,17 +191,28 @@ bool IbvDevice::remotelyReachable(uint32_t region) {
   return true;
 }
 
+// Either the registration is gone, or it is kept and this throws.
 void IbvDevice::deregister(ibv_mr*& mr, uint32_t pd) {
-  ibv_mr* mine = std::exchange(mr, nullptr);
-  if (!mine || library_->dereg_mr(mine) == 0) return;
-  // A driver may refuse while a peer's WRITE is in the middle, which a peer that died there never ends. The
-  // region's peers reach it through queue pairs of its protection domain only.
-  for (const auto& each : allQueuePairs()) {
-    if (each->parameters.pd == pd) toError(*each);
+  std::lock_guard guard(registrations_);
+  if (!mr) return;
+  int error = library_->dereg_mr(mr);
+  if (error != 0) {
+    // A driver may refuse while a peer's WRITE is in the middle, which a peer that died there never ends. The
+    // region's peers reach it through queue pairs of its protection domain only.
+    for (const auto& each : allQueuePairs()) {
+      if (each->parameters.pd == pd) toError(*each);
+    }
+    const timespec pause{0, kDeregisterPauseNs};
+    for (int i = 0; i < kDeregisterTries && (error = library_->dereg_mr(mr)) != 0; ++i) ::nanosleep(&pause, nullptr);
   }
-  if (const int error = library_->dereg_mr(mine); error != 0) {
-    throw refusal("ibv_dereg_mr", "Taking a memory region's registration back", error);
+  if (error != 0) {
+    throw Failure("ERR_RDMC_REGION_BUSY",
+                  options_.device + " does not give a memory region's registration back (" + std::strerror(error) +
+                      "): peers may still write there, so the memory stays registered; close the region again later, "
+                      "or the device",
+                  error, "ibv_dereg_mr");
   }
+  mr = nullptr;
 }
 
 void IbvDevice::giveKeysBack(uint32_t region) {
@@ -217,7 +236,9 @@ void IbvDevice::revokeRegion(uint32_t index) {
 void IbvDevice::closeRegion(uint32_t index) {
   std::shared_lock gate(gate_);
   regions_.retire(index);
+  Rollback valid([&] { regions_.restore(index); });
   giveKeysBack(index);
+  valid.dismiss();
   regions_.remove(index);
 }
 
@@ -234,6 +255,10 @@ int IbvDevice::createChannel() {
 
 std::shared_ptr<IbvChannel> IbvDevice::ibvChannel(int id) {
   std::lock_guard guard(objects_);
+  return channelHere(id);
+}
+
+std::shared_ptr<IbvChannel> IbvDevice::channelHere(int id) {
   if (id < 0 || size_t(id) >= channels_.size() || !channels_[size_t(id)]) {
     throw Failure("ERR_RDMC_CHANNEL_CLOSED", "The completion channel is closed");
   }
@@ -242,19 +267,32 @@ std::shared_ptr<IbvChannel> IbvDevice::ibvChannel(int id) {
 
 void IbvDevice::destroyChannel(int id) {
   std::shared_lock gate(gate_);
-  const auto found = ibvChannel(id);
-  if (found->users > 0) {
-    throw Failure("ERR_RDMC_CHANNEL_BUSY", "Completion queues still use the channel: close them first");
+  std::shared_ptr<IbvChannel> found;
+  {
+    std::lock_guard guard(objects_);
+    found = channelHere(id);
+    if (found->users > 0) {
+      throw Failure("ERR_RDMC_CHANNEL_BUSY", "Completion queues still use the channel: close them first");
+    }
+    channels_[size_t(id)].reset();
   }
   found->release();
-  std::lock_guard guard(objects_);
-  channels_[size_t(id)].reset();
 }
 
 uint32_t IbvDevice::createCompletionQueue(uint32_t depth, int channelId) {
   std::shared_lock gate(gate_);
   checkOpen();
-  auto made = std::make_shared<IbvCompletionQueue>(*this, depth, channelId < 0 ? nullptr : ibvChannel(channelId));
+  std::shared_ptr<IbvChannel> channel;
+  if (channelId >= 0) {
+    std::lock_guard guard(objects_);
+    channel = channelHere(channelId);
+    ++channel->users;
+  }
+  Rollback use([&] {
+    if (channel) --channel->users;
+  });
+  auto made = std::make_shared<IbvCompletionQueue>(*this, depth, channel);
+  use.dismiss();
   std::lock_guard guard(objects_);
   for (uint32_t i = 0; i < cqs_.size(); ++i) {
     if (cqs_[i]) continue;
@@ -267,6 +305,10 @@ uint32_t IbvDevice::createCompletionQueue(uint32_t depth, int channelId) {
 
 std::shared_ptr<IbvCompletionQueue> IbvDevice::completionQueue(uint32_t index) {
   std::lock_guard guard(objects_);
+  return queueHere(index);
+}
+
+std::shared_ptr<IbvCompletionQueue> IbvDevice::queueHere(uint32_t index) {
   if (index >= cqs_.size() || !cqs_[index]) {
     throw Failure("ERR_RDMC_COMPLETION_QUEUE_CLOSED", "The completion queue is closed");
   }
@@ -275,13 +317,16 @@ std::shared_ptr<IbvCompletionQueue> IbvDevice::completionQueue(uint32_t index) {
 
 void IbvDevice::destroyCq(uint32_t index) {
   std::shared_lock gate(gate_);
-  const auto queue = completionQueue(index);
-  if (queue->users > 0) {
-    throw Failure("ERR_RDMC_COMPLETION_QUEUE_BUSY", "Queue pairs still use the completion queue: close them first");
+  std::shared_ptr<IbvCompletionQueue> queue;
+  {
+    std::lock_guard guard(objects_);
+    queue = queueHere(index);
+    if (queue->users > 0) {
+      throw Failure("ERR_RDMC_COMPLETION_QUEUE_BUSY", "Queue pairs still use the completion queue: close them first");
+    }
+    cqs_[index].reset();
   }
   queue->release();
-  std::lock_guard guard(objects_);
-  cqs_[index].reset();
 }
 
 }  // namespace rdmc

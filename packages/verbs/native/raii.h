@@ -59,6 +59,22 @@ class Mapping {
   size_t length_ = 0;
 };
 
+// Undoes something unless told that all went well.
+template <typename Undo>
+class Rollback {
+ public:
+  explicit Rollback(Undo undo) : undo_(std::move(undo)) {}
+  Rollback(const Rollback&) = delete;
+  ~Rollback() {
+    if (armed_) undo_();
+  }
+  void dismiss() { armed_ = false; }
+
+ private:
+  Undo undo_;
+  bool armed_ = true;
+};
+
 inline void cpuRelax() {
 #if defined(__x86_64__)
   _mm_pause();

@@ -131,6 +131,12 @@ void RegionTable::retire(uint32_t index) {
                                             "their queue pairs");
 }
 
+void RegionTable::restore(uint32_t index) {
+  std::lock_guard guard(mutex_);
+  Region& region = regions_[index];
+  if (region.key.load() == kRetired) region.key.store(index | region.generation << kRegionIndexBits);
+}
+
 void RegionTable::remove(uint32_t index) {
   std::shared_ptr<Extent> extent;  // goes back to its pool outside the lock
   std::lock_guard guard(mutex_);

@@ -45,6 +45,8 @@ class RegionTable {
   void hide(uint32_t index);
   // No request can be posted with it from now on. Throws ERR_RDMC_REGION_BUSY while some are outstanding.
   void retire(uint32_t index);
+  // A retired region is valid again.
+  void restore(uint32_t index);
   // Frees the slot and the memory of a retired region.
   void remove(uint32_t index);
   // The memory behind a region, retired ones included; nullptr when there is none.

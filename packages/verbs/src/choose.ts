@@ -1,4 +1,4 @@
-import { readEnvironment, type VerbsEnvironment } from './environment.js';
+import { MAX_GID_INDEX, readEnvironment, type VerbsEnvironment } from './environment.js';
 import { VerbsError } from './errors.js';
 import {
   type DeviceSurvey,
@@ -19,6 +19,8 @@ export interface DeviceChoice {
   readonly gidIndex?: number;
   /** `ethernet` (RoCE) or `infiniband`: devices of different ones do not reach each other. */
   readonly linkLayer?: string;
+  /** By its option or by RDMC_DEVICE: nothing else will do. */
+  readonly isAskedFor: boolean;
 }
 
 /** What may be asked for; everything else is found out. */
@@ -55,7 +57,7 @@ export function chooseGid(
   if (port.linkLayer === 'infiniband')
     return port.lid === 0 ? undefined : { index: 0, title: `LID ${port.lid}` };
   for (const [title, fits] of GID_RANKS) {
-    const found = port.gids.find(fits);
+    const found = port.gids.find((gid) => gid.index <= MAX_GID_INDEX && fits(gid));
     if (found) return { index: found.index, title: `${title} (${found.gid})` };
   }
   return undefined;
@@ -94,6 +96,13 @@ function settle(device: SurveyedDevice, wish: DeviceWish, why: string): DeviceCh
     wish.port === undefined ? (usable ?? device.ports[0]) : device.ports.find((p) => p.number === wish.port);
   const number = port?.number ?? wish.port ?? 1;
   const gid = port && chooseGid(port);
+  if (port?.state === 'active' && !gid && wish.gidIndex === undefined) {
+    throw new VerbsError(
+      'ERR_RDMC_GID_INDEX',
+      `${device.name}: ${portProblem(port)}. Give its network interface an address, or ask for one of ` +
+        `another type: gidIndex or RDMC_GID_INDEX (${describeGids(port)})`,
+    );
+  }
   const address =
     wish.gidIndex === undefined
       ? (gid?.title ?? 'no usable address')
@@ -105,7 +114,12 @@ function settle(device: SurveyedDevice, wish: DeviceWish, why: string): DeviceCh
     port: number,
     gidIndex: wish.gidIndex ?? gid?.index ?? 0,
     linkLayer: port?.linkLayer ?? 'ethernet',
+    isAskedFor: false,
   };
+}
+
+function describeGids({ gids }: SurveyedPort): string {
+  return gids.map(({ index, type, gid }) => `${index}: ${type} ${gid}`).join(', ') || 'it has none';
 }
 
 function anyDevice(survey: DeviceSurvey, wish: DeviceWish): DeviceChoice | string {
@@ -149,9 +163,11 @@ export function chooseDevice(
     gidIndex: asked.gidIndex ?? environment.gidIndex,
   };
   const softTransport = asked.transport === 'shm' || asked.transport === 'tcp';
-  if (wanted === 'soft') return { device: 'soft', kind: 'soft', reason: origin };
+  const isAskedFor = wanted !== 'auto';
+  if (wanted === 'soft') return { device: 'soft', kind: 'soft', reason: origin, isAskedFor };
   if (wanted === 'auto' && softTransport) {
-    return { device: 'soft', kind: 'soft', reason: `transport ${asked.transport} is the soft device's` };
+    const reason = `transport ${asked.transport} is the soft device's`;
+    return { device: 'soft', kind: 'soft', reason, isAskedFor };
   }
   if (softTransport) {
     throw new VerbsError(
@@ -160,9 +176,11 @@ export function chooseDevice(
     );
   }
   const found = survey();
-  if (wanted !== 'auto' && wanted !== 'ibverbs') return named(wanted, found, full, origin);
+  if (wanted !== 'auto' && wanted !== 'ibverbs') return { ...named(wanted, found, full, origin), isAskedFor };
   const any = anyDevice(found, full);
-  if (typeof any !== 'string') return any;
-  if (wanted === 'auto') return { device: 'soft', kind: 'soft', reason: `no RDMA device is usable: ${any}` };
+  if (typeof any !== 'string') return { ...any, isAskedFor };
+  if (wanted === 'auto') {
+    return { device: 'soft', kind: 'soft', reason: `no RDMA device is usable: ${any}`, isAskedFor };
+  }
   throw new VerbsError(NOT_USABLE, `No RDMA device is usable: ${any}. rdmc doctor says what to do.`);
 }

@@ -3,7 +3,7 @@ import { CompletionChannel } from './completion-channel.js';
 import { CompletionQueue } from './completion-queue.js';
 import type { DeviceAttributes, Transport } from './contract.js';
 import { type DeviceEvent, DeviceEventListener } from './device-events.js';
-import { readEnvironment } from './environment.js';
+import { MAX_GID_INDEX, readEnvironment } from './environment.js';
 import { VerbsError } from './errors.js';
 import { native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
@@ -26,6 +26,8 @@ export interface OpenDeviceOptions {
   readonly transport?: Transport;
   /** Address the soft device's TCP side listens on (default 127.0.0.1, any free port). */
   readonly listen?: { readonly host: string; readonly port?: number };
+  /** What `chooseDevice` said, where it was asked before: taken as it is, and nothing is looked at again. */
+  readonly choice?: DeviceChoice;
   /** Secret all peers of the soft device share, at least 16 bytes; admits their TCP connections by challenge. */
   readonly key?: Uint8Array;
 }
@@ -128,7 +130,7 @@ export class Device {
 }
 
 const PATH_MTUS = [256, 512, 1024, 2048, 4096];
-const KNOWN_OPTIONS = ['device', 'port', 'gidIndex', 'pathMtuBytes', 'transport', 'listen', 'key'];
+const KNOWN_OPTIONS = ['device', 'port', 'gidIndex', 'pathMtuBytes', 'transport', 'listen', 'key', 'choice'];
 
 function checkOptions(options: OpenDeviceOptions): void {
   onlyKnownOptions('openDevice', options, KNOWN_OPTIONS);
@@ -155,7 +157,8 @@ function checkOptions(options: OpenDeviceOptions): void {
     );
   }
   if (options.port !== undefined) integerOption('openDevice', 'port', options.port, 1, 255);
-  if (options.gidIndex !== undefined) integerOption('openDevice', 'gidIndex', options.gidIndex, 0, 65_535);
+  if (options.gidIndex !== undefined)
+    integerOption('openDevice', 'gidIndex', options.gidIndex, 0, MAX_GID_INDEX);
 }
 
 function openSoft(options: OpenDeviceOptions): number {
@@ -188,7 +191,7 @@ function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {
  */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   checkOptions(options);
-  const choice = chooseDevice(options);
+  const choice = options.choice ?? chooseDevice(options);
   const handle = choice.kind === 'soft' ? openSoft(options) : openIbverbs(options, choice);
   return new Device(handle, choice, true);
 }
@@ -201,6 +204,11 @@ export function attachDevice(handle: number, choice?: DeviceChoice): Device {
   const addon = native();
   addon.deviceAttach(handle);
   const { kind, name } = addon.deviceInfo(handle);
-  const unknown = { device: name, kind: kind as DeviceChoice['kind'], reason: 'opened by another thread' };
+  const unknown = {
+    device: name,
+    kind: kind as DeviceChoice['kind'],
+    reason: 'opened by another thread',
+    isAskedFor: false,
+  };
   return new Device(handle, choice ?? unknown, false);
 }

@@ -16,7 +16,8 @@ export interface VerbsEnvironment {
 
 export const DEFAULT_LIBRARY = 'libibverbs.so.1';
 const MAX_PORT = 255;
-const MAX_GID_INDEX = 65_535;
+/** An address handle has one byte for it. */
+export const MAX_GID_INDEX = 255;
 
 function wholeNumber(name: string, text: string | undefined, min: number, max: number): number | undefined {
   if (text === undefined || text === '') return undefined;

@@ -86,7 +86,10 @@ describe('auto', () => {
       'no RDMA device is usable: mlx5_0: port 1 is down',
     ],
   ])('takes the soft device where %s, and says so', (_title, survey, reason) => {
-    expect(chooseDevice('auto', NOTHING, survey)).toEqual({ device: 'soft', kind: 'soft', reason });
+    expect(chooseDevice('auto', NOTHING, survey)).toEqual({
+      ...{ device: 'soft', kind: 'soft', reason },
+      isAskedFor: false,
+    });
   });
 
   it('takes the soft device for its transports', () => {
@@ -102,6 +105,7 @@ describe('wishes', () => {
     expect(chooseDevice('auto', environment, survey)).toMatchObject({
       device: 'mlx5_1',
       reason: expect.stringMatching(/^RDMC_DEVICE asks for it; port 1, /),
+      isAskedFor: true,
     });
     expect(chooseDevice('mlx5_0', environment, survey)).toMatchObject({ device: 'mlx5_0' });
     expect(chooseDevice('soft', environment, survey)).toMatchObject({ device: 'soft' });

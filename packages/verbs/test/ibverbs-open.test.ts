@@ -1,12 +1,16 @@
+import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type OpenDeviceOptions, openDevice, surveyRdmaDevices } from '../src/index.js';
-import { type FakeSettings, fakeLibrary, useFake } from './support/fake-library.js';
+import { FakeMachine, type FakeSettings, fakeLibrary, useFake } from './support/fake-library.js';
+import { side, until } from './support/pair.js';
 
 const ENOMEM = 12;
 const EACCES = 13;
+/** Of enum ibv_event_type. */
+const GID_CHANGE = 18;
 const restore: (() => void)[] = [];
 afterEach(() => {
-  for (const undo of restore.splice(0)) undo();
+  for (const undo of restore.splice(0).reverse()) undo();
 });
 
 function fake(settings: FakeSettings = {}): void {
@@ -65,6 +69,14 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
     ['a port that does not exist', {}, { device: 'fake0', port: 2 }, 'ERR_RDMC_UNKNOWN_PORT', /ports 1 to 1/],
     ['a GID index beyond the table', {}, { gidIndex: 99 }, 'ERR_RDMC_GID_INDEX', /0 to 15, not 99/],
     ['an empty GID', {}, { gidIndex: 9 }, 'ERR_RDMC_GID_INDEX', /no GID at index 9/],
+    ['a GID index that no address handle has', {}, { gidIndex: 300 }, 'ERR_RDMC_INVALID_OPTION', /0 to 255/],
+    [
+      'a port with RoCE v1 addresses alone',
+      { GIDS: '1/fe80::1' },
+      { device: 'fake0' },
+      'ERR_RDMC_GID_INDEX',
+      /no RoCE v2 address.*0: roce-v1 fe80::1/,
+    ],
     ['a path MTU beyond the port', { MTU: '1024' }, { pathMtuBytes: 2048 }, 'ERR_RDMC_PATH_MTU', /1024/],
     ['a path MTU that is none', {}, { pathMtuBytes: 1500 }, 'ERR_RDMC_INVALID_OPTION', /1024, 2048/],
     [
@@ -92,6 +104,59 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
       });
     },
   );
+
+  it('reads what the port is now, after an event', async () => {
+    const machine = new FakeMachine('fake0');
+    restore.push(() => machine.close());
+    fake({ FOLDER: machine.folder, GIDS: '2/::ffff:10.0.0.1', MTU: '4096' });
+    const { device, domain, queue, queuePair } = await side({ device: 'fake0' });
+    const changed: string[] = [];
+    device.onEvent(({ type }) => changed.push(type));
+    fake({ GIDS: '2/::ffff:10.0.0.9', MTU: '1024' });
+    machine.raise('fake0', GID_CHANGE, 1);
+    await until('the event', () => changed[0]);
+    const later = domain.createQueuePair({ sendQueue: queue, receiveQueue: queue });
+    expect(queuePair.address).toMatchObject({ gid: expect.stringMatching(/0a000001$/), mtu: 4096 });
+    expect(later.address).toMatchObject({ gid: expect.stringMatching(/0a000009$/), mtu: 1024 });
+    await device.close();
+  });
+
+  it('connects to addresses of its own type only', async () => {
+    fake();
+    const [v1, v2] = [
+      await side({ device: 'fake0', gidIndex: 0 }),
+      await side({ device: 'fake0', gidIndex: 1 }),
+    ];
+    expect([v1, v2].map(({ queuePair }) => queuePair.address.gidType)).toEqual(['roce-v1', 'roce-v2']);
+    await expect(v1.queuePair.connect(v2.queuePair.address)).rejects.toMatchObject({
+      code: 'ERR_RDMC_CONNECT_FAILED',
+      message: expect.stringContaining('type roce-v2, ours of type roce-v1'),
+    });
+    await Promise.all([v1.device.close(), v2.device.close()]);
+  });
+
+  it('finds out which depth is granted in fact', async () => {
+    // 4 entries of 16 bytes each, and 192 bytes inline with a send.
+    fake({ LIMITS: `qp_wr=4096,queue=${256 * 1500}` });
+    const device = await openDevice();
+    expect(device.attributes).toMatchObject({ maxSendDepth: 1024, maxReceiveDepth: 4095 });
+    await device.close();
+  });
+
+  it('the memlock limit that memory for peers needs counts it twice', () => {
+    fake({ REG_ERRNO: String(ENOMEM) });
+    const script = `
+      import { openDevice } from ${JSON.stringify(new URL('../dist/index.js', import.meta.url).href)};
+      const domain = (await openDevice({ device: 'fake0' })).allocateProtectionDomain();
+      await domain.allocate(1 << 20, { remoteWrite: true }).catch(({ code, message }) => console.log(code, message));
+      process.exit();`;
+    const limits = ['--memlock=65536', 'setpriv', '--bounding-set=-ipc_lock', '--inh-caps=-ipc_lock'];
+    const node = [process.execPath, '--input-type=module', '-e', script];
+    const run = spawnSync('prlimit', [...limits, ...node], { encoding: 'utf8' });
+    expect(run.stdout, run.stderr).toMatch(
+      /^ERR_RDMC_MEMLOCK .*for local use and for peers.* at least 2097152 bytes; it is 65536/,
+    );
+  });
 
   it('auto falls back to the soft device, with the reason', async () => {
     fake({ STATE: 'down' });

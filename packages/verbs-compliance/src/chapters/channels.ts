@@ -99,6 +99,21 @@ export function channels({ test }: SuiteContext): void {
     await far.ends([[3, 'WORK_REQUEST_FLUSHED']]);
   });
 
+  test('armed for solicited ones, a send that fails wakes', {}, async (a, b) => {
+    const channel = await channelOf(a);
+    const [near] = await connected(a, b, { channel }, {});
+    await a.call('arm', { cq: near.cq, solicitedOnly: true });
+    // A key that nobody gave.
+    await near.post({
+      id: 1,
+      opcode: 'WRITE',
+      inline: new Uint8Array(8),
+      remote: { address: 4096, rkey: 0x7fff_fff0 },
+    });
+    await a.call('waitEvent', { channel, beyond: 0 });
+    await near.ends([[1, 'REMOTE_ACCESS_ERROR']]);
+  });
+
   const long = { timeoutMs: LONG_MS };
   test(`no wake-up is lost in ${ROUNDS} rounds of random timing`, long, async (a, b) => {
     const [ours, theirs] = await Promise.all([channelOf(a), channelOf(b)]);

@@ -44,6 +44,8 @@ bool sink() {
   return on;
 }
 
+bool likeRxe() { return setting("RXE", "0") == "1"; }
+
 void misuse(const char* what) {
   std::fprintf(stderr, "fake libibverbs: %s\n", what);
   std::abort();
@@ -152,6 +154,7 @@ int ibv_close_device(ibv_context* context) {
 int ibv_query_device(ibv_context*, ibv_device_attr* out) {
   *out = {};
   std::strcpy(out->fw_ver, "fake");
+  out->vendor_id = likeRxe() ? 0xffffff : 0x1234;
   out->max_qp = 4096;
   out->max_qp_wr = int(limit("qp_wr", 4096));
   out->max_sge = int(limit("sge", 16));
@@ -194,8 +197,18 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   *event = {};
   event->event_type = ibv_event_type(record[0]);
   event->element.port_num = int(record[1]);
+  // Of a queue pair, or of the completion queue of one; such an event goes with the queue pair.
+  const bool ofQp = record[0] < IBV_EVENT_DEVICE_FATAL || record[0] == IBV_EVENT_QP_LAST_WQE_REACHED;
+  if (!ofQp) return 0;
   std::lock_guard guard(world().mutex);
-  if (const auto found = world().qps.find(record[1]); found != world().qps.end() && record[0] < IBV_EVENT_DEVICE_FATAL) {
+  const auto found = world().qps.find(record[1]);
+  if (found == world().qps.end()) {
+    errno = EAGAIN;
+    return -1;
+  }
+  if (record[0] == IBV_EVENT_CQ_ERR) {
+    event->element.cq = found->second->base.send_cq;
+  } else {
     event->element.qp = &found->second->base;
   }
   return 0;

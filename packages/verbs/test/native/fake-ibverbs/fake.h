@@ -9,7 +9,11 @@
 //   FAKE_IBVERBS_GIDS         type/address, separated by commas (default: link-local v1 and v2, 10.0.0.1 v2)
 //   FAKE_IBVERBS_TRANSPORT    ib (default), iwarp
 //   FAKE_IBVERBS_MTU          active MTU in bytes (default 4096)
-//   FAKE_IBVERBS_LIMITS       name=number, separated by commas: qp_wr, cqe, sge, inline, msg, atomics, resize, dereg
+//   FAKE_IBVERBS_LIMITS       name=number, separated by commas: qp_wr, cqe, sge, inline, msg, atomics, resize;
+//                             queue (bytes a send or a receive queue may have); late=0 (receives are refused in the
+//                             error state); dereg=1 (memory is kept while its queue pairs work), dereg=2 (always)
+//   FAKE_IBVERBS_RXE          1: as rdma_rxe, whose failed sends are not solicited and whose queue pairs do not tell
+//                             that they are through with a shared receive queue
 //   FAKE_IBVERBS_OPEN_ERRNO   opening fails with this number
 //   FAKE_IBVERBS_REG_ERRNO    registering memory fails with this number
 //   FAKE_IBVERBS_SLOW_MS      how long resolving an address takes
@@ -116,6 +120,9 @@ std::vector<GidEntry> gids();
 void complete(Qp& qp, bool receive, uint64_t id, ibv_wc_status status, ibv_wc_opcode opcode, uint32_t bytes,
               bool solicited, const uint32_t* immediate = nullptr);
 void flush(Qp& qp);
+// The error state: everything is flushed, and the last use of a shared receive queue told.
+void breakOff(Qp& qp);
+bool likeRxe();
 // Wakes the thread that moves the requests of all queue pairs, as a device would: never in the thread that posts.
 void poke();
 

@@ -97,7 +97,7 @@ int postReceive(ibv_qp* base, ibv_recv_wr* request, ibv_recv_wr** bad) {
   auto* qp = reinterpret_cast<Qp*>(base);
   for (; request; request = request->next) {
     *bad = request;
-    if (base->state == IBV_QPS_RESET) return EINVAL;
+    if (base->state == IBV_QPS_RESET || (base->state == IBV_QPS_ERR && limit("late", 1) == 0)) return EINVAL;
     if (qp->receives.size() >= qp->cap.max_recv_wr) return ENOMEM;
     qp->receives.push_back(copyOf(*request));
   }

@@ -77,10 +77,7 @@ ibv_wc_opcode sendOpcode(ibv_wr_opcode opcode) {
   }
 }
 
-void toError(Qp& qp) {
-  qp.base.state = IBV_QPS_ERR;
-  flush(qp);
-}
+void toError(Qp& qp) { breakOff(qp); }
 
 void failHead(Qp& qp, ibv_wc_status status) {
   const Send head = std::move(qp.sends.front());
@@ -245,13 +242,25 @@ void complete(Qp& qp, bool receive, uint64_t id, ibv_wc_status status, ibv_wc_op
     wc.imm_data = immediate ? *immediate : 0;
   }
   cq.ring.push_back(wc);
-  const bool wanted = cq.armed == 1 || (cq.armed == 2 && (status != IBV_WC_SUCCESS || (receive && solicited)));
+  const bool failed = status != IBV_WC_SUCCESS && (receive || !likeRxe());
+  const bool wanted = cq.armed == 1 || (cq.armed == 2 && (failed || (receive && solicited)));
   if (!wanted || !cq.base.channel) return;
   cq.armed = 0;
   ++cq.unacknowledged;
   ibv_cq* event = &cq.base;
   auto* channel = reinterpret_cast<Channel*>(cq.base.channel);
   if (::write(channel->write, &event, sizeof event) != ssize_t(sizeof event)) misuse("a completion channel is full");
+}
+
+void breakOff(Qp& qp) {
+  const bool before = qp.base.state == IBV_QPS_ERR;
+  qp.base.state = IBV_QPS_ERR;
+  flush(qp);
+  if (before || !qp.base.srq || likeRxe()) return;
+  const uint32_t record[2] = {IBV_EVENT_QP_LAST_WQE_REACHED, qp.base.qp_num};
+  const ibv_context& context = *qp.base.context;
+  const int to = context.cmd_fd >= 0 ? context.cmd_fd : context.async_fd;
+  if (::write(to, record, sizeof record) != ssize_t(sizeof record)) misuse("an event could not be raised");
 }
 
 void flush(Qp& qp) {

@@ -59,7 +59,8 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, uint64_t, size_t, uint64_t, int, int) {
 int ibv_dereg_mr(ibv_mr* base) {
   std::lock_guard guard(world().mutex);
   auto* mr = reinterpret_cast<Mr*>(base);
-  // As a driver that refuses while a queue pair may be in the middle of it.
+  // As a driver that refuses while a queue pair may be in the middle of it, or in spite of that.
+  if (limit("dereg", 0) == 2) return EBUSY;
   if (limit("dereg", 0) != 0) {
     for (const auto& [number, qp] : world().qps) {
       if (qp->base.pd == base->pd && qp->base.state == IBV_QPS_RTS) return EBUSY;
@@ -165,6 +166,13 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* initial) {
     errno = EINVAL;
     return nullptr;
   }
+  const auto bytes = [](uint32_t depth, uint32_t entries, uint32_t more) { return long(depth) * (entries * 16 + more); };
+  const long room = limit("queue", std::numeric_limits<long>::max());
+  if (bytes(cap.max_send_wr, cap.max_send_sge, cap.max_inline_data) > room ||
+      bytes(cap.max_recv_wr, cap.max_recv_sge, 0) > room) {
+    errno = ENOMEM;
+    return nullptr;
+  }
   auto* qp = new Qp;
   qp->base.context = pd->context;
   qp->base.qp_context = initial->qp_context;
@@ -217,8 +225,8 @@ int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* to, int mask) {
     default:
       return EINVAL;
   }
+  if (to->qp_state == IBV_QPS_ERR) breakOff(*qp);
   base->state = to->qp_state;
-  if (to->qp_state == IBV_QPS_ERR) flush(*qp);
   poke();
   return 0;
 }
@@ -237,6 +245,10 @@ int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) { return 1; }
 
 int ibv_destroy_qp(ibv_qp* base) {
   std::lock_guard guard(world().mutex);
+  // As some drivers: what it left in its completion queues goes with it.
+  for (ibv_cq* cq : {base->send_cq, base->recv_cq}) {
+    std::erase_if(reinterpret_cast<Cq*>(cq)->ring, [&](const ibv_wc& wc) { return wc.qp_num == base->qp_num; });
+  }
   world().qps.erase(base->qp_num);
   delete reinterpret_cast<Qp*>(base);
   poke();  // its peer begins to miss it
