@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises';
 import { Deferred } from '@rdmc/common';
 import { Backup, scanSegment } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
-import { Deferred } from '@rdmc/common';
 import { type BackupRig, CLUSTER, filesIn, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
 import { until } from './support/cluster.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
