@@ -11,7 +11,13 @@ const may = {
   'packages/hipower': ['packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'tools/netlab': [],
   'tools/roce-vm': [],
-  'tools/chaos': ['packages/verbs', 'packages/mesh', 'packages/tailwind', 'tools/netlab'],
+  'tools/chaos': [
+    'packages/verbs',
+    'packages/dataplane',
+    'packages/mesh',
+    'packages/tailwind',
+    'tools/netlab',
+  ],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/schedule',
