@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { runOne } from '../src/run/one.js';
+import { judge } from '../src/run/judge.js';
 import { NEEDS_ROOT, SCENARIOS } from '../src/run/plan.js';
+import { storeOverLog } from '../src/subjects.js';
 
 /** The seed of the first run: printed with each, and given back by RDMC_TEST_SEED. */
 const firstSeed = Number(process.env.RDMC_TEST_SEED ?? Date.now() % 1_000_000);
@@ -15,7 +16,7 @@ const runs = Array.from({ length: Number(process.env.RDMC_CHAOS_RUNS ?? 2 * SCEN
 it.each(runs.filter(({ needsRoot }) => isRoot || !needsRoot))(
   'RDMC_TEST_SEED=$seed $scenario',
   async ({ seed, scenario }) => {
-    const { failure, file, acknowledged } = await runOne(seed, [scenario]);
+    const { failure, file, acknowledged } = await judge(await storeOverLog(seed, [scenario]));
     expect(failure && `${failure}\nhistory: ${file}`).toBeUndefined();
     expect(acknowledged).toBeGreaterThan(0);
   },

@@ -1,8 +1,8 @@
 import type { WrittenTogether } from '../checker/check.js';
 import type { Action, Operation, Result } from '../checker/history.js';
-import { NOT_PRIMARY } from '../member/messages.js';
+import { type Ask, NOT_PRIMARY } from '../member/messages.js';
 import type { Chances } from '../random.js';
-import type { MemberProcess, Outcome } from './member-process.js';
+import type { Outcome } from './member-process.js';
 
 const OPERATION_MS = 4_000;
 /** So long a client rests when it was refused. */
@@ -10,13 +10,19 @@ const PAUSE_MS = 20;
 const KEYS = 5;
 const LONGEST_VALUE_BYTES = 400;
 
+/** A server as its clients see it. */
+export interface Target {
+  readonly isGone: boolean;
+  ask(ask: Ask, timeoutMs: number): Promise<Outcome>;
+}
+
 export interface ClientsOptions {
   readonly clients: number;
   readonly random: Chances;
   /** The server that leads, as far as is known. */
-  readonly primary: () => MemberProcess;
+  readonly primary: () => Target;
   /** One that led before, and must serve no more. */
-  readonly former: () => MemberProcess | undefined;
+  readonly former: () => Target | undefined;
 }
 
 /** Clients that ask without end, each one question at a time, and the history of what they were told. */
@@ -136,7 +142,7 @@ export class Clients {
   }
 
   /** What was answered; undefined when nothing was. */
-  async #ask(to: MemberProcess, client: number, key: string, action: Action): Promise<Result | undefined> {
+  async #ask(to: Target, client: number, key: string, action: Action): Promise<Result | undefined> {
     const calledAt = performance.now();
     const outcome = await to.ask({ do: 'apply', key, action }, OPERATION_MS);
     const at = performance.now();
@@ -153,9 +159,9 @@ export class Clients {
     return undefined;
   }
 
-  async #writeTogether(to: MemberProcess, client: number): Promise<void> {
+  async #writeTogether(to: Target, client: number): Promise<void> {
     const number = this.together.length;
-    const keys = ['a', 'b', 'c'].map((part) => `together-${number}-${part}`);
+    const keys = ['a', 'b', 'c'].map((part) => `{together-${number}}${part}`);
     const values = keys.map(() => this.#value());
     const written = { keys, values, acknowledged: false };
     this.together.push(written);

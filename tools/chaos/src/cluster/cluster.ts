@@ -34,6 +34,7 @@ const program = ['./member.js', '../../dist/member.js']
 export class Cluster {
   readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-'));
   #members: MemberProcess[] = [];
+  readonly #undo: (() => Promise<void>)[] = [];
 
   constructor(
     readonly shape: Shape,
@@ -79,8 +80,14 @@ export class Cluster {
     await Promise.all(this.#members.map((member) => member.end('SIGTERM')));
   }
 
+  /** Is done when the processes are gone, before the files are. */
+  onRemove(undo: () => Promise<void>): void {
+    this.#undo.push(undo);
+  }
+
   async remove(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.end('SIGKILL')));
+    for (const undo of this.#undo) await undo();
     rmSync(this.directory, { recursive: true, force: true });
   }
 

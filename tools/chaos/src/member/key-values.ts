@@ -92,10 +92,7 @@ export class KeyValues {
   /** Appends what the index holds, of a log that was recovered. */
   async replayInto(log: Log): Promise<void> {
     const all = [...this.index].map(([key, { value }]) => ({ key, value }));
-    const BATCH = 20;
-    for (let from = 0; from < all.length; from += BATCH) {
-      await this.#append(log, all.slice(from, from + BATCH)).acknowledged;
-    }
+    await Promise.all(all.map((change) => this.#append(log, [change]).acknowledged));
   }
 
   #serving(): { log: Log; lease: Lease } {

@@ -76,8 +76,13 @@ export class Server {
       for (const entry of segment.entries()) this.#replay(entry, newest);
     }
     const log = await this.#createLog();
-    await this.#values.replayInto(log);
-    await recovery.finish([log.id]);
+    try {
+      await this.#values.replayInto(log);
+      await recovery.finish([log.id]);
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
     return this.#serve(log);
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Violation } from '../checker/check.js';
 import { flipBitOf } from '../cluster/memory.js';
-import { fillDisk, smallDisk } from '../cluster/small-disk.js';
+import { fillDisk } from '../cluster/small-disk.js';
 import type { Run } from './run.js';
 
 const REPLICA_HEADER_BYTES = 4096;
@@ -102,15 +102,6 @@ export async function fullDisk(run: Run): Promise<Violation[]> {
   await run.takeOver();
   return run.judge();
 }
-
-export const mountSmallDisks = async (run: Run): Promise<() => Promise<void>> => {
-  const { servers } = run.plan.shape;
-  const directories = Array.from({ length: servers }, (_, id) => run.cluster.directoryOf(id));
-  const unmount = await Promise.all(directories.map((directory) => smallDisk(directory)));
-  return async () => {
-    for (const each of unmount) await each();
-  };
-};
 
 /** The primary is alive and reached by clients, and by nobody else. */
 export async function cutLinks(run: Run): Promise<Violation[]> {

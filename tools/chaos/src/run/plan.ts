@@ -40,8 +40,14 @@ function silence(scenario: Scenario, random: Chances): number {
   return scenario === 'cut-links' || scenario === 'stale-backup' ? SILENCE_MS : 0;
 }
 
+export interface Drawn {
+  readonly plan: Plan;
+  /** For what is drawn on the way. */
+  readonly random: Chances;
+}
+
 /** All that one seed means. Drawn before anything runs, so that nothing of the run changes it. */
-export function draw(seed: number, among: readonly Scenario[]): { plan: Plan; random: Chances } {
+export function draw(seed: number, among: readonly Scenario[]): Drawn {
   const random = chances(seed);
   const scenario = random.pick(among);
   const replicas = random.pick([2, 2, 2, 3]);

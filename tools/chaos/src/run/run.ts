@@ -4,14 +4,16 @@ import { check, type Violation } from '../checker/check.js';
 import { Clients } from '../cluster/clients.js';
 import { Cluster } from '../cluster/cluster.js';
 import type { MemberProcess, Outcome } from '../cluster/member-process.js';
+import { smallDisk } from '../cluster/small-disk.js';
 import type { Chances } from '../random.js';
-import type { Plan } from './plan.js';
+import type { Subject } from './judge.js';
+import type { Drawn, Plan } from './plan.js';
 
 const TAKE_OVER_MS = 60_000;
 const RETRY_MS = 100;
 
 /** A cluster under load, whose primary a scenario may change. */
-export class Run {
+export class Run implements Subject {
   readonly cluster: Cluster;
   readonly clients: Clients;
   /** What was done, in order, for a person to read. */
@@ -24,6 +26,7 @@ export class Run {
     readonly plan: Plan,
     readonly random: Chances,
     readonly lab: Netlab | undefined,
+    private readonly deed: (run: Run) => Promise<Violation[]>,
   ) {
     this.cluster = new Cluster(plan.shape, lab);
     this.clients = new Clients({
@@ -34,18 +37,30 @@ export class Run {
     });
   }
 
-  static async create(plan: Plan, random: Chances): Promise<Run> {
+  static async create({ plan, random }: Drawn, deed: Run['deed']): Promise<Run> {
     const hosts = plan.shape.servers + 1;
     const lab = plan.scenario === 'cut-links' ? await createLab({ hosts }) : undefined;
-    return new Run(plan, random, lab);
+    return new Run(plan, random, lab, deed);
   }
 
   get primary(): MemberProcess {
     return this.cluster.server(this.#primary);
   }
 
+  async carryOut(): Promise<Violation[]> {
+    const { deed, plan } = this;
+    if (plan.scenario === 'full-disk') await mountSmallDisks(this.cluster);
+    await this.#begin();
+    return deed(this);
+  }
+
+  said(): [string, string][] {
+    const all = [...this.cluster.servers, this.cluster.coordinator].filter((member) => member !== undefined);
+    return all.map(({ id, said }) => [String(id), said]);
+  }
+
   /** Starts the cluster, a log at server 0, and the clients. */
-  async begin(): Promise<void> {
+  async #begin(): Promise<void> {
     await this.cluster.start();
     this.note('started');
     this.logId = String(answerOf('lead', await this.primary.ask({ do: 'lead' }, TAKE_OVER_MS)));
@@ -117,10 +132,15 @@ export class Run {
   }
 
   async remove(): Promise<void> {
-    this.clients.halt();
     await this.cluster.remove();
     await this.lab?.destroy();
   }
+}
+
+/** Before the cluster is started. */
+async function mountSmallDisks(cluster: Cluster): Promise<void> {
+  for (let id = 0; id < cluster.shape.servers; id += 1)
+    cluster.onRemove(await smallDisk(cluster.directoryOf(id)));
 }
 
 export class RecoveryFailed extends Error {
