@@ -1,10 +1,9 @@
-import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoordinatorClient, decodeObject, EntryType, type Log, Recovery } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
 import { segmentKey } from '../src/segment-key.js';
-import { temporaryDirectory } from './support/backups.js';
+import { filesIn, temporaryDirectory } from './support/backups.js';
 import {
   type ClusterMember,
   coordinatedLog,
@@ -145,7 +144,7 @@ describe('recovery', () => {
     const recovery = await begin(after[2]!, log.id);
     expect(await replay(recovery)).toEqual(upTo(250));
     await recovery.finish([]);
-    for (const { directory } of after) expect(readdirSync(directory)).toEqual([]);
+    for (const { directory } of after) expect(filesIn(directory)).toEqual([]);
   });
 
   it('goes on after backups were replaced, and ignores what the lost ones had', async () => {

@@ -54,7 +54,12 @@ export class Backup {
       checkBackupOptions(options);
     const { store, replicas, damaged } = await ReplicaStore.open(directory, clusterId);
     for (const file of damaged) logger?.warn?.(file, 'a replica cannot be used');
-    const pool = await BufferPool.create(protectionDomain, segmentBytes, buffers, logger);
+    const pool = await BufferPool.create(protectionDomain, segmentBytes, buffers, logger).catch(
+      async (error: unknown) => {
+        await store.close();
+        throw error;
+      },
+    );
     return new Backup(pool, store, logger, damaged, replicas);
   }
 
@@ -254,6 +259,7 @@ export class Backup {
       }),
     );
     await this.pool.close();
+    await this.store.close();
   }
 
   async #dump(): Promise<void> {

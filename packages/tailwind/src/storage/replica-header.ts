@@ -18,7 +18,7 @@
  *   84  u32      1 once recovery may use it; 0 for a replacement that was not committed
  *   88  u32      1 for a survivor of cleaning, which is never the log's head; else 0
  *   92           zeros
- * 4092  u32      CRC-32 of the 4092 bytes before
+ * 4092  u32      CRC-32 of the 4092 bytes before; here in every version, so that a damaged header is told from a foreign one
  * ```
  */
 import { TailwindError } from '../errors.js';
@@ -110,14 +110,13 @@ export function decodeReplicaHeader(
   if (bytes.length < REPLICA_HEADER_BYTES) throw damaged(name, `only ${bytes.length} bytes long`);
   const isWhole = crc32(bytes, 0, At.CRC, 0) === readU32(bytes, At.CRC);
   const version = readU32(bytes, At.VERSION);
+  if (!isWhole) throw damaged(name, "its header's checksum does not match");
   if (version !== FORMAT_VERSION) {
-    // Another version may keep its checksum elsewhere.
     throw new TailwindError(
       'ERR_RDMC_REPLICA_FOREIGN_VERSION',
       `${name} has format version ${version}; this program reads version ${FORMAT_VERSION}`,
     );
   }
-  if (!isWhole) throw damaged(name, "its header's checksum does not match");
   const state = STATES[readU32(bytes, At.STATE)];
   const record = {
     logId: readU64(bytes, At.LOG),
