@@ -55,7 +55,7 @@ describe.each([2, 3] as const)('redis, RESP%i', (RESP) => {
   it('a client of a cluster', async () => {
     const client = await createCluster({
       rootNodes: [{ url: `redis://127.0.0.1:${port}` }],
-      defaults: { RESP },
+      RESP,
     }).connect();
     for (let i = 0; i < 30; i += 1) await client.set(`r${i}`, String(i));
     for (let i = 0; i < 30; i += 1) expect(await client.get(`r${i}`)).toBe(String(i));

@@ -27,6 +27,7 @@ interface ServerFlags extends MemberFlags {
   readonly segments: number;
   readonly buffers: number;
   readonly device?: string;
+  readonly windowMs?: number;
   readonly maxClients: number;
 }
 
@@ -69,6 +70,7 @@ export function addMemberCommands(program: Command, tell: Tell): void {
     .option('--segment-mib <n>', 'size of a segment', wholeNumber(4, 1024), 8)
     .option('--segments <n>', "segments of this server's log", wholeNumber(10, 1_000_000), 128)
     .option('--buffers <n>', 'segments of others that may be in memory only', wholeNumber(1, 4096), 24)
+    .option('--window-ms <n>', 'how long the data plane polls after work', wholeNumber(0, 60_000))
     .option('--device <name>', 'RDMA device (default: what there is)')
     .option('--max-clients <n>', 'connections of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
     .action((flags: ServerFlags) => startServer(flags, tell));
@@ -86,12 +88,12 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   }
   if (id === undefined || id >= flags.members.length)
     throw needsMembers('--id must be that of a server in --members');
-  const { mode, buffers, device, announce, segments } = flags;
+  const { mode, buffers, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
   const directory = join(flags.directory, `server-${id}`);
   const shared = { ...common(flags, flags.members), id, host, port, maxClients, password, replicas, mode };
   return runServer(
-    { ...shared, directory, buffers, device, announce, segmentBytes, maxSegments: segments },
+    { ...shared, directory, buffers, device, windowMs, announce, segmentBytes, maxSegments: segments },
     tell,
   );
 }
