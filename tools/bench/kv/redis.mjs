@@ -1,7 +1,7 @@
 // The key-value store beside Redis, in one run: node tools/bench/kv/redis.mjs [--seconds 3] [--rounds 2]
 // Redis (Debian's redis-server) as one primary with three replicas, in memory, SET then WAIT 3; ours as a cluster of four
-// servers with three backups of every write, one of which serves the same clients the same commands; both unreplicated
-// too. Redis's WAIT is weaker: after a failover what was acknowledged may be gone, and it may answer with fewer replicas.
+// servers with three backups of every write, one of which has all keys and serves the same clients the same commands;
+// both unreplicated too. Redis's WAIT is weaker: after a failover what was acknowledged may be gone, and it may answer with fewer replicas.
 // Needs the built dist, and redis-server.
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -107,7 +107,7 @@ async function measure(port, { clients, batch }, wait) {
     '20000',
     '--json',
   ];
-  args.push('-c', clients, '-b', batch, '-t', values.seconds, '--wait', wait, '--no-fill');
+  args.push('-c', clients, '-b', batch, '-t', values.seconds, '--wait', wait, '--no-fill', '--one-primary');
   const child = spawn(process.execPath, [command, ...args.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

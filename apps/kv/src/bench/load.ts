@@ -4,6 +4,7 @@ import { Connection } from '../client/connection.js';
 import type { Reply } from '../client/reply-reader.js';
 import { encodeCommand } from '../cluster/split.js';
 import { SLOTS } from '../limits.js';
+import { slotOf } from '../store/slot.js';
 import type { Endpoint } from '../values.js';
 import type { Operation, Workload } from './workload.js';
 
@@ -50,6 +51,24 @@ async function slotMap({ endpoints, direct }: LoadOptions): Promise<SlotMap> {
     );
   }
   return map;
+}
+
+/** A hash tag whose keys are the first server's; of one that is no cluster any will do. */
+export async function tagOf({ host, port }: Endpoint): Promise<string> {
+  const connection = await Connection.open(host, port);
+  try {
+    const reply = await connection.command('CLUSTER', 'SLOTS').catch(() => []);
+    const ranges = reply as [number, number, [string, number]][];
+    for (let tag = 0; ; tag += 1) {
+      const key = Buffer.from(`{${tag}}`);
+      const slot = slotOf(key, 0, key.length);
+      if (ranges.length === 0) return key.toString();
+      if (ranges.some(([from, to, node]) => slot >= from && slot <= to && node[1] === port))
+        return key.toString();
+    }
+  } finally {
+    connection.close();
+  }
 }
 
 class Counter {

@@ -7,7 +7,7 @@ import { Zipf } from './zipf.js';
 export const WORKLOADS = { a: 0.5, b: 0.95, 'write-only': 0 } as const;
 export type WorkloadName = keyof typeof WORKLOADS;
 
-const KEY_DIGITS = 26;
+const KEY_BYTES = 30;
 const VALUE_BYTES = 100;
 
 export interface Operation {
@@ -24,6 +24,8 @@ export class Workload {
   constructor(
     private readonly readShare: number,
     private readonly records: number,
+    /** All keys have it: a hash tag puts them into one slot. */
+    private readonly prefix = 'user',
   ) {
     this.#zipf = new Zipf(records);
     this.#reads = new Array(records);
@@ -36,25 +38,26 @@ export class Workload {
   }
 
   read(record: number): Operation {
-    this.#reads[record] ??= operation(keyOf(record, this.records), (key) => ['GET', key]);
+    this.#reads[record] ??= operation(this.#key(record), (key) => ['GET', key]);
     return this.#reads[record];
   }
 
   write(record: number): Operation {
-    this.#writes[record] ??= operation(keyOf(record, this.records), (key) => ['SET', key, valueFor(record)]);
+    this.#writes[record] ??= operation(this.#key(record), (key) => ['SET', key, valueFor(record)]);
     return this.#writes[record];
+  }
+
+  /** Popular records are spread over the keys, as in YCSB. */
+  #key(record: number): string {
+    const scattered = (record * 2_654_435_761) % this.records;
+    const digits = KEY_BYTES - this.prefix.length;
+    return `${this.prefix}${String(scattered * 1_000_003 + record).padStart(digits, '0')}`;
   }
 }
 
 function operation(key: string, words: (key: string) => string[]): Operation {
   const bytes = Buffer.from(key);
   return { bytes: encodeCommand(words(key)), slot: slotOf(bytes, 0, bytes.length) };
-}
-
-/** Popular records are spread over the keys, as in YCSB. */
-function keyOf(record: number, records: number): string {
-  const scattered = (record * 2_654_435_761) % records;
-  return `user${String(scattered * 1_000_003 + record).padStart(KEY_DIGITS, '0')}`;
 }
 
 function valueFor(record: number): string {

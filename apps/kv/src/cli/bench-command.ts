@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { fill, type LoadOptions, type LoadResult, load } from '../bench/load.js';
+import { fill, type LoadOptions, type LoadResult, load, tagOf } from '../bench/load.js';
 import { WORKLOADS, Workload, type WorkloadName } from '../bench/workload.js';
 import { LocalCluster } from '../demo/processes.js';
 import { type Endpoint, endpoints, wholeNumber } from '../values.js';
@@ -21,6 +21,7 @@ interface BenchFlags {
   readonly seconds: number;
   readonly wait: number;
   readonly oneDoor: boolean;
+  readonly onePrimary: boolean;
   readonly fill: boolean;
   readonly json: boolean;
 }
@@ -55,6 +56,7 @@ export function addBenchCommand(program: Command, tell: Tell): void {
     .option('-t, --seconds <n>', 'how long', wholeNumber(1, 86_400), 5)
     .option('--wait <n>', 'WAIT for so many replicas after every batch', wholeNumber(0, 16), 0)
     .option('--one-door', 'send everything to the first server, which forwards', false)
+    .option('--one-primary', 'only keys of the first server, which is not asked to forward anything', false)
     .option('--no-fill', 'do not load the records first')
     .option('--json', 'one JSON document instead of text', false)
     .action((flags: BenchFlags) => bench(flags, tell));
@@ -80,7 +82,8 @@ async function bench(flags: BenchFlags, tell: Tell): Promise<void> {
 }
 
 async function measure(flags: BenchFlags, all: readonly Endpoint[]): Promise<LoadResult> {
-  const workload = new Workload(WORKLOADS[flags.workload], flags.records);
+  const prefix = flags.onePrimary ? await tagOf(all[0]!) : undefined;
+  const workload = new Workload(WORKLOADS[flags.workload], flags.records, prefix);
   const { clients, batch, seconds, wait } = flags;
   const options: LoadOptions = {
     endpoints: all,
@@ -88,7 +91,7 @@ async function measure(flags: BenchFlags, all: readonly Endpoint[]): Promise<Loa
     batch,
     seconds,
     wait,
-    direct: all.length > 1 && !flags.oneDoor,
+    direct: all.length > 1 && !flags.oneDoor && !flags.onePrimary,
   };
   if (flags.fill) await fill(workload, flags.records, options);
   return load(workload, options);
