@@ -18,6 +18,7 @@ const may = {
     'packages/tailwind',
     'tools/netlab',
   ],
+  'apps/kv': ['packages/dataplane', 'packages/mesh', 'packages/tailwind'],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/schedule',

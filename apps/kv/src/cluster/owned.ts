@@ -1,0 +1,22 @@
+import type { Command } from '../commands/command.js';
+import type { Arguments } from '../resp/arguments.js';
+import { slotOf } from '../store/slot.js';
+
+/** The first slot that a command concerns; −1: none. */
+export function slotOfCommand(command: Command, args: Arguments): number {
+  if (command.route === 'scan') return args.integer(1) ?? 0;
+  if (command.step === 0) return -1;
+  return slotOf(args.buffer, args.starts[1]!, args.ends[1]!);
+}
+
+/** Whether all slots that a command concerns are this server's. */
+export function ownsAll(command: Command, args: Arguments, isOwn: (slot: number) => boolean): boolean {
+  if (command.route !== 'keys') {
+    const slot = slotOfCommand(command, args);
+    return slot < 0 || isOwn(slot);
+  }
+  for (let i = 1; i < args.count; i += command.step) {
+    if (!isOwn(slotOf(args.buffer, args.starts[i]!, args.ends[i]!))) return false;
+  }
+  return true;
+}

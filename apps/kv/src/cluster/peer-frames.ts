@@ -1,0 +1,86 @@
+/**
+ * What servers say to each other beside the mesh, on one connection per direction, under the cluster's key. Frames are
+ * the mesh's (`u32 length, u8 type, payload`); all numbers are little endian.
+ *
+ * ```
+ * type         payload
+ * 1 HELLO      u32 member                                          who dials
+ * 2 REQUESTS   u32 epoch, { u32 id, u8 version, u32 length, command }…    the slot table's epoch that they were sent by
+ * 3 REPLIES    { u32 id, u32 length, reply }…                      in any order; NOT_OWNER as length: not done here
+ * 4 RECORDS    u32 takeover, { u8 type, u32 length, payload }…     entries of a dead server's log
+ * ```
+ */
+import { Buffer } from 'node:buffer';
+import { KvError } from '../errors.js';
+import type { RespVersion } from '../resp/writer.js';
+
+export const PeerFrame = { HELLO: 1, REQUESTS: 2, REPLIES: 3, RECORDS: 4 } as const;
+export const NOT_OWNER = 0xffff_ffff;
+/** KeyedSockets: what these connections are for. */
+export const PEER_PURPOSE = 'rdmc kv';
+
+const REQUEST_HEADER_BYTES = 9;
+const REPLY_HEADER_BYTES = 8;
+const RECORD_HEADER_BYTES = 5;
+
+export function u32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(value, 0);
+  return bytes;
+}
+
+export function requestHeader(id: number, version: RespVersion, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(REQUEST_HEADER_BYTES);
+  bytes.writeUInt32LE(id, 0);
+  bytes[4] = version;
+  bytes.writeUInt32LE(length, 5);
+  return bytes;
+}
+
+export function* requestsIn(payload: Buffer): Generator<{ id: number; version: RespVersion; bytes: Buffer }> {
+  for (let at = 4; at < payload.length; ) {
+    if (payload.length - at < REQUEST_HEADER_BYTES) throw malformed();
+    const [id, version, length] = [payload.readUInt32LE(at), payload[at + 4]!, payload.readUInt32LE(at + 5)];
+    at += REQUEST_HEADER_BYTES;
+    if (length > payload.length - at || (version !== 2 && version !== 3)) throw malformed();
+    yield { id, version, bytes: payload.subarray(at, at + length) };
+    at += length;
+  }
+}
+
+/** `reply` is undefined where the other one does not have the slot. */
+export function* repliesIn(payload: Buffer): Generator<{ id: number; reply: Buffer | undefined }> {
+  for (let at = 0; at < payload.length; ) {
+    if (payload.length - at < REPLY_HEADER_BYTES) throw malformed();
+    const [id, length] = [payload.readUInt32LE(at), payload.readUInt32LE(at + 4)];
+    at += REPLY_HEADER_BYTES;
+    if (length === NOT_OWNER) yield { id, reply: undefined };
+    else {
+      if (length > payload.length - at) throw malformed();
+      yield { id, reply: payload.subarray(at, at + length) };
+      at += length;
+    }
+  }
+}
+
+export function recordHeader(type: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(RECORD_HEADER_BYTES);
+  bytes[0] = type;
+  bytes.writeUInt32LE(length, 1);
+  return bytes;
+}
+
+export function* recordsIn(payload: Buffer): Generator<{ type: number; payload: Buffer }> {
+  for (let at = 4; at < payload.length; ) {
+    if (payload.length - at < RECORD_HEADER_BYTES) throw malformed();
+    const [type, length] = [payload[at]!, payload.readUInt32LE(at + 1)];
+    at += RECORD_HEADER_BYTES;
+    if (length > payload.length - at) throw malformed();
+    yield { type, payload: payload.subarray(at, at + length) };
+    at += length;
+  }
+}
+
+function malformed(): KvError {
+  return new KvError('ERR_RDMC_KV_PROTOCOL', 'a frame of another server is malformed');
+}

@@ -1,0 +1,106 @@
+import type { Buffer } from 'node:buffer';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { encodeFrame, FrameReader } from '@rdmc/mesh';
+import { KvError } from '../errors.js';
+import { FULL_FRAME_BYTES, MAX_PEER_FRAME_BYTES, TAKEOVER_WINDOW_BYTES } from '../limits.js';
+import { PeerFrame, repliesIn, requestHeader, u32 } from './peer-frames.js';
+import type { Request } from './request.js';
+
+/** What becomes of requests that the other server did not do. */
+export interface LinkListener {
+  /** It does not have the slot. */
+  refused(request: Request): void;
+  /** The connection ended before the reply was here. */
+  lost(requests: readonly Request[]): void;
+}
+
+/** The connection on which this server asks another one. What is asked in one turn is one frame. */
+export class PeerLink {
+  readonly #reader = new FrameReader(MAX_PEER_FRAME_BYTES);
+  readonly #unanswered = new Map<number, Request>();
+  #outgoing: Buffer[] = [];
+  #outgoingBytes = 0;
+  #outgoingEpoch = 0;
+  #lastId = 0;
+
+  constructor(
+    readonly member: number,
+    private readonly socket: Socket,
+    self: number,
+    private readonly listener: LinkListener,
+  ) {
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('close', () => this.#end());
+    socket.write(encodeFrame(PeerFrame.HELLO, u32(self)));
+  }
+
+  get isOpen(): boolean {
+    return !this.socket.destroyed;
+  }
+
+  send(request: Request, epoch: number): void {
+    this.#outgoingEpoch = epoch;
+    this.#lastId = (this.#lastId + 1) >>> 0;
+    this.#unanswered.set(this.#lastId, request);
+    this.#outgoing.push(requestHeader(this.#lastId, request.version, request.bytes.length), request.bytes);
+    this.#outgoingBytes += request.bytes.length;
+    if (this.#outgoingBytes > FULL_FRAME_BYTES) this.flush();
+  }
+
+  /** Sends what was asked in this turn. */
+  flush(): void {
+    if (this.#outgoing.length === 0) return;
+    const frame = encodeFrame(PeerFrame.REQUESTS, u32(this.#outgoingEpoch), ...this.#outgoing);
+    this.#outgoing = [];
+    this.#outgoingBytes = 0;
+    this.socket.write(frame);
+  }
+
+  /** Sends entries of a dead server's log; resolves when there is room for more. @throws KvError */
+  async sendRecords(takeover: number, records: readonly Buffer[]): Promise<void> {
+    if (this.socket.destroyed) throw this.#gone();
+    this.socket.write(encodeFrame(PeerFrame.RECORDS, u32(takeover), ...records));
+    while (this.socket.writableLength > TAKEOVER_WINDOW_BYTES) {
+      await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close')]);
+      if (this.socket.destroyed) throw this.#gone();
+    }
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    try {
+      this.#reader.push(chunk);
+      for (let frame = this.#reader.next(); frame; frame = this.#reader.next()) {
+        if (frame.type === PeerFrame.REPLIES) this.#take(frame.payload);
+      }
+    } catch (error) {
+      this.socket.destroy(error as Error);
+    }
+  }
+
+  #take(payload: Buffer): void {
+    for (const { id, reply } of repliesIn(payload)) {
+      const request = this.#unanswered.get(id);
+      if (!request) continue;
+      this.#unanswered.delete(id);
+      if (reply) request.done(reply);
+      else this.listener.refused(request);
+    }
+  }
+
+  #end(): void {
+    const lost = [...this.#unanswered.values()];
+    this.#unanswered.clear();
+    this.#outgoing = [];
+    this.listener.lost(lost);
+  }
+
+  #gone(): KvError {
+    return new KvError('ERR_RDMC_KV_MEMBER_LOST', `member ${this.member} is gone`);
+  }
+}

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
+import { KvError } from '../errors.js';
+import { MAX_PEER_FRAME_BYTES } from '../limits.js';
+import { PEER_PURPOSE, PeerFrame } from './peer-frames.js';
+import { type LinkListener, PeerLink } from './peer-link.js';
+
+/** What comes from other servers. */
+export interface PeerListener {
+  /** Whoever runs a connection's requests; resolves where they must wait. */
+  serve(socket: Socket): (payload: Buffer) => Promise<void> | undefined;
+  records(payload: Buffer): void;
+}
+
+/** The connections of this server with the others: one to ask each of them, and one on which each asks. */
+export class Peers {
+  readonly #links = new Map<number, PeerLink>();
+  readonly #accepted = new Set<Socket>();
+  readonly #sockets: KeyedSockets;
+  /** Came before this server was ready for them. */
+  #early: Socket[] | undefined = [];
+
+  private constructor(
+    private readonly server: Server,
+    key: string | undefined,
+  ) {
+    this.#sockets = new KeyedSockets({ key, purpose: PEER_PURPOSE });
+    server.on('connection', (raw) => this.#early?.push(raw));
+  }
+
+  /** Listens; others wait until `start`. The port goes into the mesh's attributes. */
+  static async listen(host: string, key: string | undefined): Promise<Peers> {
+    const server = createServer();
+    server.listen({ host, port: 0 });
+    await once(server, 'listening');
+    return new Peers(server, key);
+  }
+
+  get port(): number {
+    return (this.server.address() as { port: number }).port;
+  }
+
+  /** @throws MeshError when another server cannot be reached */
+  async start(
+    mesh: Mesh,
+    servers: readonly number[],
+    links: LinkListener,
+    listener: PeerListener,
+  ): Promise<void> {
+    this.server.on('connection', (raw) => void this.#accept(raw, listener));
+    for (const raw of this.#early ?? []) void this.#accept(raw, listener);
+    this.#early = undefined;
+    await Promise.all(
+      servers.map(async (member) => {
+        const { host } = mesh.members.find(({ id }) => id === member)!;
+        const port = Number(mesh.peers.get(member)?.attributes.kvPeerPort);
+        const socket = await this.#sockets.connect({ host, port });
+        this.#links.set(member, new PeerLink(member, socket, mesh.id, links));
+      }),
+    );
+  }
+
+  link(member: number): PeerLink | undefined {
+    const link = this.#links.get(member);
+    return link?.isOpen ? link : undefined;
+  }
+
+  flush(): void {
+    for (const link of this.#links.values()) link.flush();
+  }
+
+  drop(member: number): void {
+    this.#links.get(member)?.close();
+  }
+
+  close(): void {
+    this.server.close();
+    for (const link of this.#links.values()) link.close();
+    for (const socket of [...this.#accepted, ...(this.#early ?? [])]) socket.destroy();
+  }
+
+  async #accept(raw: Socket, listener: PeerListener): Promise<void> {
+    try {
+      const socket = await this.#sockets.accept(raw);
+      this.#accepted.add(socket);
+      socket.on('close', () => this.#accepted.delete(socket));
+      socket.on('error', () => socket.destroy());
+      socket.setNoDelay(true);
+      receive(socket, listener);
+    } catch {
+      raw.destroy();
+    }
+  }
+}
+
+/** Frames are done in order; while one waits, the socket is not read. */
+function receive(socket: Socket, listener: PeerListener): void {
+  const reader = new FrameReader(MAX_PEER_FRAME_BYTES);
+  const run = listener.serve(socket);
+  let isKnown = false;
+  let isWaiting = false;
+  const drain = (): void => {
+    try {
+      for (let frame = isWaiting ? undefined : reader.next(); frame; frame = reader.next()) {
+        if (frame.type === PeerFrame.HELLO) isKnown = true;
+        else if (!isKnown) throw new KvError('ERR_RDMC_KV_PROTOCOL', 'a peer did not introduce itself');
+        else if (frame.type === PeerFrame.RECORDS) listener.records(frame.payload);
+        else if (frame.type === PeerFrame.REQUESTS) {
+          const wait = run(frame.payload);
+          if (!wait) continue;
+          isWaiting = true;
+          socket.pause();
+          void wait.then(() => {
+            isWaiting = false;
+            socket.resume();
+            drain();
+          });
+          return;
+        }
+      }
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  };
+  socket.on('data', (chunk: Buffer) => {
+    reader.push(chunk);
+    drain();
+  });
+  socket.resume();
+}

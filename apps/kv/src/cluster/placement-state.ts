@@ -1,0 +1,87 @@
+/**
+ * What the coordinator keeps beside the logs' records, in the same store, as JSON. Which log has a slot:
+ *
+ * ```
+ * kv/slots              [[from, to, log], …]     at the cluster's first start; never changed
+ * kv/takeover/<log>     [[from, to, heir], …]    whose slots <log>'s are once its record says 'recovered'
+ * ```
+ *
+ * So the step that ends a log's recovery is also the one that gives its slots away: there is no moment in between.
+ */
+import type { LogRecord, StateStore } from '@rdmc/tailwind';
+import { z } from 'zod';
+import { SLOTS } from '../limits.js';
+
+export type LogRange = readonly [from: number, to: number, logId: string];
+
+const SLOTS_KEY = 'kv/slots';
+const TAKEOVER_PREFIX = 'kv/takeover/';
+const rangesText = z.array(z.tuple([z.number().int(), z.number().int(), z.string()]));
+
+export class PlacementState {
+  constructor(private readonly store: StateStore) {}
+
+  /** The first layout is made once; whoever comes later gets that. */
+  async initial(make: () => LogRange[]): Promise<LogRange[]> {
+    const stored = await this.store.get(SLOTS_KEY);
+    if (stored) return rangesText.parse(JSON.parse(stored.value));
+    const ranges = make();
+    await this.store.put(SLOTS_KEY, JSON.stringify(ranges), 0);
+    return ranges;
+  }
+
+  /** Durable before the recovery that may make it true begins. */
+  async plan(logId: string, ranges: readonly LogRange[]): Promise<void> {
+    const key = `${TAKEOVER_PREFIX}${logId}`;
+    const revision = (await this.store.get(key))?.revision ?? 0;
+    await this.store.put(key, JSON.stringify(ranges), revision);
+  }
+
+  /** The log that has each slot, after all recoveries that ended. */
+  async owners(initial: readonly LogRange[], logs: readonly LogRecord[]): Promise<string[]> {
+    const recovered = new Set(
+      logs.filter(({ state }) => state === 'recovered').map(({ logId }) => String(logId)),
+    );
+    const plans = new Map<string, string[]>();
+    for (const [key, { value }] of await this.store.list(TAKEOVER_PREFIX)) {
+      plans.set(key.slice(TAKEOVER_PREFIX.length), bySlot(rangesText.parse(JSON.parse(value))));
+    }
+    return bySlot(initial).map((first, slot) => {
+      let logId = first;
+      for (
+        let heir = plans.get(logId)?.[slot];
+        heir && recovered.has(logId);
+        heir = plans.get(logId)?.[slot]
+      ) {
+        logId = heir;
+      }
+      return logId;
+    });
+  }
+}
+
+function bySlot(ranges: readonly LogRange[]): string[] {
+  const owners: string[] = new Array(SLOTS).fill('');
+  for (const [from, to, logId] of ranges) owners.fill(logId, from, to + 1);
+  return owners;
+}
+
+/** Neighbouring slots that are in the list, as ranges. */
+export function rangesOfSlots(slots: readonly number[]): [number, number][] {
+  const ranges: [number, number][] = [];
+  for (const slot of slots) {
+    const last = ranges.at(-1);
+    if (last && last[1] === slot - 1) last[1] = slot;
+    else ranges.push([slot, slot]);
+  }
+  return ranges;
+}
+
+/** Cuts a list into as many parts as there are takers, of the same size up to one. */
+export function shareOut<T, U>(items: readonly T[], takers: readonly U[]): [U, T[]][] {
+  return takers.map((taker, index) => {
+    const from = Math.floor((items.length * index) / takers.length);
+    const to = Math.floor((items.length * (index + 1)) / takers.length);
+    return [taker, items.slice(from, to)];
+  });
+}

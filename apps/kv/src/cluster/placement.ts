@@ -1,0 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Mesh } from '@rdmc/mesh';
+import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
+import { codeOf, messageOf } from '../errors.js';
+import { SLOTS, TAKEOVER_RETRY_MS, TAKEOVER_TIMEOUT_MS } from '../limits.js';
+import { registerMessage, type Share, Topic, takeoverAnswer } from './messages.js';
+import { type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
+import { NOBODY, rangesOf } from './slot-table.js';
+
+export interface PlacementEvents {
+  /** A server's log is recovered, and its slots are served again. */
+  recovered?(event: { logId: string; entries: number; milliseconds: number }): void;
+  failed?(event: { logId: string; code: string; reason: string }): void;
+  serving?(epoch: number): void;
+}
+
+/**
+ * Decides which server has which slots: at the first start an equal part each; when a server is lost, its part is
+ * shared out among the others, which recover it; at a restart every server recovers what it had. One recovery at a time.
+ */
+export class Placement {
+  readonly #state: PlacementState;
+  /** The logs of this run's servers. */
+  readonly #logs = new Map<string, number>();
+  readonly #ended = new AbortController();
+  readonly #unsubscribe: (() => void)[];
+  #initial: LogRange[] = [];
+  #epoch = 0;
+  #lastTakeover = 0;
+  #attempts = 0;
+  #work: Promise<void> = Promise.resolve();
+  #begun = false;
+
+  constructor(
+    private readonly mesh: Mesh,
+    private readonly coordinator: Coordinator,
+    store: StateStore,
+    private readonly events: PlacementEvents,
+  ) {
+    this.#state = new PlacementState(store);
+    this.#unsubscribe = [
+      mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
+      mesh.onFailure(() => this.#lost()),
+      mesh.onLeave(() => this.#lost()),
+    ];
+  }
+
+  async close(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#ended.abort();
+    await this.#work;
+  }
+
+  get #servers(): number[] {
+    return [...this.mesh.peers.values()].filter(({ state }) => state === 'connected').map(({ id }) => id);
+  }
+
+  /** Logs whose servers are there. */
+  get #living(): [logId: string, member: number][] {
+    const servers = new Set(this.#servers);
+    return [...this.#logs].filter(([, member]) => servers.has(member));
+  }
+
+  #register(from: number, body: unknown): null {
+    this.#logs.set(registerMessage.parse(body).logId, from);
+    this.#beginOnce();
+    return null;
+  }
+
+  #lost(): void {
+    if (this.#begun) this.#enqueue();
+    else this.#beginOnce();
+  }
+
+  #beginOnce(): void {
+    const registered = new Set(this.#logs.values());
+    if (this.#begun || this.#logs.size === 0 || !this.#servers.every((id) => registered.has(id))) return;
+    this.#begun = true;
+    this.#enqueue();
+  }
+
+  #enqueue(): void {
+    this.#work = this.#work.then(() => this.#settle()).catch(() => {});
+  }
+
+  /** Until every slot has a server that is there. */
+  async #settle(): Promise<void> {
+    const signal = this.#ended.signal;
+    const first = (): LogRange[] =>
+      shareOut(allSlots(), this.#living).map(([[logId], slots]) => [slots[0]!, slots.at(-1)!, logId]);
+    this.#initial = await this.#state.initial(first);
+    while (!signal.aborted) {
+      const logs = await this.coordinator.logs();
+      const owners = await this.#state.owners(this.#initial, logs);
+      const living = new Map(this.#living);
+      this.#announce(owners, living);
+      const orphans = [...new Set(owners)].filter((logId) => !living.has(logId));
+      if (orphans.length === 0 || living.size === 0) {
+        await this.#dropUnused(logs, living);
+        return;
+      }
+      // In turn: one that cannot be recovered now does not hold up the others.
+      const orphan = orphans[this.#attempts % orphans.length]!;
+      this.#attempts += 1;
+      const slots = allSlots().filter((slot) => owners[slot] === orphan);
+      const done = await this.#recover(orphan, slots, logs);
+      if (!done) await delay(TAKEOVER_RETRY_MS, undefined, { signal });
+    }
+  }
+
+  #announce(owners: readonly string[], living: ReadonlyMap<string, number>): void {
+    this.#epoch += 1;
+    const ranges = rangesOf(owners.map((logId) => living.get(logId) ?? NOBODY));
+    const body = { epoch: this.#epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]) };
+    this.mesh.broadcast(Topic.TABLE, body);
+    if (ranges.every(({ member }) => member !== NOBODY)) this.events.serving?.(this.#epoch);
+  }
+
+  /** The slots go to the server that had them, if it is back with a new log; else to all. */
+  async #recover(logId: string, slots: readonly number[], logs: readonly LogRecord[]): Promise<boolean> {
+    const living = this.#living;
+    const owner = logs.find((record) => String(record.logId) === logId)?.owner;
+    const back = living.filter(([, member]) => member === owner);
+    const shares: Share[] = shareOut(slots, back.length > 0 ? back : living)
+      .filter(([, part]) => part.length > 0)
+      .map(([[heir, member], part]) => ({ member, logId: heir, ranges: rangesOfSlots(part) }));
+    this.#lastTakeover += 1;
+    const takeover = this.#lastTakeover;
+    try {
+      const planned = shares.flatMap((share) =>
+        share.ranges.map(([from, to]): LogRange => [from, to, share.logId]),
+      );
+      await this.#state.plan(logId, planned);
+      const [leader] = shares;
+      const answer = await this.#ask(leader!.member, { takeover, logId, shares });
+      this.events.recovered?.({ logId, ...answer });
+      return true;
+    } catch (error) {
+      this.events.failed?.({ logId, code: codeOf(error), reason: messageOf(error) });
+      return this.#giveUp(takeover, logId, shares);
+    }
+  }
+
+  async #ask(member: number, body: object) {
+    const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: this.#ended.signal };
+    return takeoverAnswer.parse(await this.mesh.request(member, Topic.TAKEOVER, body, options));
+  }
+
+  /** It may have ended well, and only the answer was lost: true then. Else nobody keeps what it got. */
+  async #giveUp(takeover: number, logId: string, shares: readonly Share[]): Promise<boolean> {
+    const logs = await this.coordinator.logs();
+    if (logs.find((record) => String(record.logId) === logId)?.state === 'recovered') return true;
+    const servers = new Set(this.#servers);
+    await Promise.allSettled(
+      shares
+        .filter(({ member }) => servers.has(member))
+        .map(({ member, ranges }) => this.mesh.request(member, Topic.ABANDON, { takeover, ranges })),
+    );
+    return false;
+  }
+
+  /** Logs of earlier runs that have no slots any more: their replicas are freed. */
+  async #dropUnused(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<void> {
+    for (const { logId, state } of logs) {
+      if (state === 'recovered' || this.#logs.has(String(logId)) || living.size === 0) continue;
+      this.#lastTakeover += 1;
+      const [member] = living.values();
+      const body = { takeover: this.#lastTakeover, logId: String(logId), shares: [] };
+      await this.#ask(member!, body).catch(() => {});
+    }
+  }
+}
+
+function allSlots(): number[] {
+  return Array.from({ length: SLOTS }, (_, slot) => slot);
+}

@@ -1,0 +1,19 @@
+import { Buffer } from 'node:buffer';
+import type { RespVersion } from '../resp/writer.js';
+
+/** A command on its way to the server of its slot. */
+export interface Request {
+  /** −1: it is for one server, whatever that owns. */
+  readonly slot: number;
+  readonly version: RespVersion;
+  /** The command in RESP; a copy. */
+  readonly bytes: Buffer;
+  /** Whether it may change something: then it is not sent a second time when its outcome is unknown. */
+  readonly writes: boolean;
+  /** The reply in RESP, which may be an error. */
+  readonly done: (reply: Buffer) => void;
+}
+
+export function errorReply(text: string): Buffer {
+  return Buffer.from(`-${text}\r\n`);
+}

@@ -1,0 +1,133 @@
+import type { Command } from '../commands/command.js';
+import { commands } from '../commands/table.js';
+import { OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
+import type { Client } from '../server/client.js';
+import type { Executor } from '../server/executor.js';
+import { refusalOf } from '../server/refusals.js';
+import { Loopback } from './loopback.js';
+import { ownsAll, slotOfCommand } from './owned.js';
+import { Parking } from './parking.js';
+import type { LinkListener } from './peer-link.js';
+import type { Peers } from './peers.js';
+import { errorReply, type Request } from './request.js';
+import { Gathering } from './scatter.js';
+import { NOBODY, type SlotTable } from './slot-table.js';
+import { splitByOwner } from './split.js';
+
+/**
+ * Sends every command to the server that has its key. Commands for this server run at once; those for another one leave
+ * at the turn's end, all in one frame; those for slots that nobody serves wait. To one server they go in the client's order.
+ */
+export class Router implements LinkListener {
+  readonly #loopback: Loopback;
+  readonly #parking: Parking;
+
+  constructor(
+    private readonly executor: Executor,
+    private readonly self: number,
+    readonly table: SlotTable,
+    private readonly peers: Peers | undefined,
+    parkMs: number,
+  ) {
+    this.#loopback = new Loopback(executor);
+    this.#parking = new Parking(parkMs);
+    executor.onTurnEnd.push(() => this.peers?.flush());
+  }
+
+  isOwn = (slot: number): boolean => this.table.owner(slot) === this.self;
+
+  /** The command in the client's parser. The client's run is open, before and after. */
+  dispatch(client: Client): void {
+    const args = client.parser.arguments;
+    const command = commands.find(args);
+    const refusal = refusalOf(command, args, client.authenticated);
+    if (refusal !== undefined) this.executor.fail(refusal);
+    else if (this.peers === undefined || command!.route === 'here') this.executor.run(command!, args, client);
+    else if (command!.route === 'everywhere') this.#everywhere(client, command!);
+    else if (ownsAll(command!, args, this.isOwn)) this.executor.run(command!, args, client);
+    else this.#forward(client, command!);
+  }
+
+  /** The coordinator has said whose slots are whose. */
+  updateTable(update: () => void): void {
+    update();
+    const released = this.#parking.release((slot) => this.table.owner(slot) !== NOBODY);
+    for (const request of released) this.route(request);
+  }
+
+  /** Sends a request to the server of its slot. No run may be open. */
+  route(request: Request): void {
+    const owner = this.table.owner(request.slot);
+    const link = owner === this.self ? undefined : this.peers?.link(owner);
+    if (owner === this.self) this.#loopback.run(request);
+    else if (link) {
+      link.send(request, this.table.epoch);
+      this.executor.schedule();
+    } else this.#parking.park(request);
+  }
+
+  refused(request: Request): void {
+    if (request.slot < 0) request.done(errorReply(SLOT_UNAVAILABLE));
+    else this.#parking.park(request);
+  }
+
+  /** What may have happened is not done a second time; what only reads is. */
+  lost(requests: readonly Request[]): void {
+    for (const request of requests) {
+      if (request.writes) request.done(errorReply(OUTCOME_UNKNOWN));
+      else this.refused(request);
+    }
+  }
+
+  close(): void {
+    this.#parking.close();
+  }
+
+  #forward(client: Client, command: Command): void {
+    const { executor } = this;
+    executor.endRun();
+    const chunk = client.expect();
+    const { version } = client;
+    const writes = command.flags.includes('write');
+    const done = (reply: Buffer): void => client.answer(chunk, reply);
+    const { arguments: args } = client.parser;
+    if (command.route !== 'keys') {
+      const slot = slotOfCommand(command, args);
+      this.route({ slot, version, writes, bytes: Buffer.from(client.parser.command), done });
+    } else {
+      const parts = splitByOwner(command, args, (slot) => this.table.owner(slot));
+      const gathering = new Gathering(parts, command.merge!, done);
+      for (const [index, { slot, bytes }] of parts.entries()) {
+        this.route({ slot, version, writes, bytes, done: (reply) => gathering.take(index, reply) });
+      }
+    }
+    executor.begin(client);
+  }
+
+  #everywhere(client: Client, command: Command): void {
+    const { executor, table } = this;
+    if (!table.isComplete) {
+      executor.fail(SLOT_UNAVAILABLE);
+      return;
+    }
+    executor.endRun();
+    const chunk = client.expect();
+    const { members } = table;
+    const gathering = new Gathering(
+      members.map(() => ({ positions: [] })),
+      command.merge!,
+      (reply) => client.answer(chunk, reply),
+    );
+    const bytes = Buffer.from(client.parser.command);
+    const writes = command.flags.includes('write');
+    for (const [index, member] of members.entries()) {
+      const done = (reply: Buffer): void => gathering.take(index, reply);
+      const request: Request = { slot: -1, version: client.version, writes, bytes, done };
+      const link = this.peers?.link(member);
+      if (member === this.self) this.#loopback.run(request);
+      else if (link) link.send(request, table.epoch);
+      else this.refused(request);
+    }
+    executor.begin(client);
+  }
+}

@@ -1,0 +1,62 @@
+import type { SlotRange } from '../commands/node-view.js';
+import { SLOTS } from '../limits.js';
+
+/** Nobody serves the slot at present. */
+export const NOBODY = -1;
+
+/** Which member serves which slot, as this server knows. */
+export class SlotTable {
+  readonly #owners = new Int32Array(SLOTS).fill(NOBODY);
+  #ranges: readonly SlotRange[] = [{ from: 0, to: SLOTS - 1, member: NOBODY }];
+  /** Rises with every change of the cluster's. */
+  epoch = 0;
+
+  static of(member: number): SlotTable {
+    const table = new SlotTable();
+    table.update(1, [{ from: 0, to: SLOTS - 1, member }]);
+    return table;
+  }
+
+  owner(slot: number): number {
+    return this.#owners[slot]!;
+  }
+
+  get ranges(): readonly SlotRange[] {
+    return this.#ranges;
+  }
+
+  /** Members that serve something. */
+  get members(): number[] {
+    return [...new Set(this.#ranges.map(({ member }) => member))].filter((member) => member !== NOBODY);
+  }
+
+  get isComplete(): boolean {
+    return this.#ranges.every(({ member }) => member !== NOBODY);
+  }
+
+  update(epoch: number, ranges: readonly SlotRange[]): void {
+    this.#owners.fill(NOBODY);
+    for (const { from, to, member } of ranges) this.#owners.fill(member, from, to + 1);
+    this.#ranges = rangesOf(this.#owners);
+    this.epoch = epoch;
+  }
+
+  /** A member was lost: what it had is nobody's until the coordinator says whose. */
+  drop(member: number): void {
+    const ranges = this.#ranges.map((range) =>
+      range.member === member ? { ...range, member: NOBODY } : range,
+    );
+    this.update(this.epoch, ranges);
+  }
+}
+
+/** Neighbours with the same owner in one. */
+export function rangesOf(owners: ArrayLike<number>): SlotRange[] {
+  const ranges: SlotRange[] = [];
+  for (let slot = 0, from = 0; slot < owners.length; slot += 1) {
+    if (owners[slot + 1] === owners[slot]) continue;
+    ranges.push({ from, to: slot, member: owners[slot]! });
+    from = slot + 1;
+  }
+  return ranges;
+}

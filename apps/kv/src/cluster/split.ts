@@ -1,0 +1,35 @@
+import { Buffer } from 'node:buffer';
+import type { Command } from '../commands/command.js';
+import type { Arguments } from '../resp/arguments.js';
+import { slotOf } from '../store/slot.js';
+import type { Part } from './scatter.js';
+
+/**
+ * Cuts a command with many keys into one for every server; keys whose slots nobody has go by slot. What every server does
+ * of its part is one step there; the whole is none.
+ */
+export function splitByOwner(command: Command, args: Arguments, owner: (slot: number) => number): Part[] {
+  const groups = new Map<number, { slot: number; positions: number[] }>();
+  for (let i = 1, position = 0; i < args.count; i += command.step, position += 1) {
+    const slot = slotOf(args.buffer, args.starts[i]!, args.ends[i]!);
+    const member = owner(slot);
+    const group = member >= 0 ? member : -1 - slot;
+    const found = groups.get(group);
+    if (found) found.positions.push(position);
+    else groups.set(group, { slot, positions: [position] });
+  }
+  return [...groups.values()].map(({ slot, positions }) => {
+    const words = [args.string(0)];
+    for (const position of positions) {
+      const first = 1 + position * command.step;
+      for (let i = first; i < Math.min(args.count, first + command.step); i += 1) words.push(args.string(i));
+    }
+    return { slot, positions, bytes: encodeCommand(words) };
+  });
+}
+
+/** A command in RESP; one character of a word is one byte. */
+export function encodeCommand(words: readonly string[]): Buffer {
+  const parts = words.map((word) => `$${word.length}\r\n${word}\r\n`);
+  return Buffer.from(`*${words.length}\r\n${parts.join('')}`, 'latin1');
+}

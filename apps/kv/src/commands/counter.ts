@@ -1,0 +1,30 @@
+import type { Arguments } from '../resp/arguments.js';
+import { CommandError, NOT_AN_INTEGER } from '../resp/command-error.js';
+import type { Executor } from '../server/executor.js';
+import { NO_EXPIRY } from '../store/entry.js';
+
+const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n];
+const INTEGER = /^(0|-?[1-9]\d{0,18})$/;
+/** Up to so many digits a double is exact. */
+const EXACT_DIGITS = 15;
+
+/** Adds to the number that a key holds, which is of 64 bits; where it is short, without BigInts. */
+export function addTo(x: Executor, args: Arguments, by: bigint): void {
+  const slot = x.slot(args, 1);
+  const key = args.string(1);
+  const before = x.look(slot, key);
+  const text = before?.value ?? '0';
+  if (!INTEGER.test(text)) throw new CommandError(NOT_AN_INTEGER);
+  const isShort = text.length <= EXACT_DIGITS && by < 1_000_000_000n && by > -1_000_000_000n;
+  const sum = isShort ? String(Number(text) + Number(by)) : wide(text, by);
+  x.put(slot, key, sum, before?.expiresAt ?? NO_EXPIRY);
+  x.writer.raw(Buffer.from(`:${sum}\r\n`));
+}
+
+function wide(text: string, by: bigint): string {
+  const value = BigInt(text);
+  if (value > MOST || value < LEAST || by > MOST || by < LEAST) throw new CommandError(NOT_AN_INTEGER);
+  const sum = value + by;
+  if (sum > MOST || sum < LEAST) throw new CommandError('ERR increment or decrement would overflow');
+  return String(sum);
+}

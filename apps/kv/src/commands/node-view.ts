@@ -1,0 +1,36 @@
+/** A server, as clients are told of it. */
+export interface NodeAddress {
+  readonly member: number;
+  readonly host: string;
+  /** Where clients connect. */
+  readonly port: number;
+  readonly connected: boolean;
+}
+
+/** Slots one after the other that have the same server; −1: none at present. */
+export interface SlotRange {
+  readonly from: number;
+  readonly to: number;
+  readonly member: number;
+}
+
+/** What commands need to know of the server that runs them. */
+export interface NodeView {
+  readonly member: number;
+  readonly startedAt: number;
+  readonly port: number;
+  readonly password: string | undefined;
+  readonly clients: number;
+  readonly epoch: number;
+  commandsProcessed: number;
+  nodes(): NodeAddress[];
+  ranges(): SlotRange[];
+  isOwn(slot: number): boolean;
+  /** One line per client. */
+  clientList(): string[];
+}
+
+/** 40 hexadecimal digits, as clients expect of a node's id; the member's number in them. */
+export function nodeId(member: number): string {
+  return `72646d63${member.toString(16).padStart(32, '0')}`;
+}

@@ -1,0 +1,144 @@
+import { MAX_BULK_BYTES } from '../limits.js';
+import type { Arguments } from '../resp/arguments.js';
+import { CommandError, NOT_AN_INTEGER } from '../resp/command-error.js';
+import type { Executor } from '../server/executor.js';
+import { NO_EXPIRY } from '../store/entry.js';
+import { type Command, define, keyCommand } from './command.js';
+import { addTo } from './counter.js';
+import { expiryOf } from './expiry.js';
+import { parseSet } from './set-options.js';
+
+/** What a key holds counts twice in an append: its bytes, and what the log says of it. */
+const MSET_OVERHEAD_BYTES = 64;
+
+function get(x: Executor, args: Arguments): void {
+  x.writer.bulkOrMissing(x.find(args, 1)?.value);
+}
+
+function set(x: Executor, args: Arguments): void {
+  const options = parseSet(args, x.nowMs);
+  const slot = x.slot(args, 1);
+  const key = args.string(1);
+  const needsBefore = options.get || options.keepTtl || options.only !== undefined;
+  const before = needsBefore ? x.look(slot, key) : undefined;
+  const exists = before !== undefined;
+  const refused = (options.only === 'nx' && exists) || (options.only === 'xx' && !exists);
+  if (!refused) {
+    const kept = options.keepTtl ? (before?.expiresAt ?? NO_EXPIRY) : options.expiresAt;
+    x.put(slot, key, args.string(2), kept);
+  }
+  if (options.get) x.writer.bulkOrMissing(before?.value);
+  else if (refused) x.writer.missing();
+  else x.writer.ok();
+}
+
+function setNx(x: Executor, args: Arguments): void {
+  const slot = x.slot(args, 1);
+  const key = args.string(1);
+  const exists = x.look(slot, key) !== undefined;
+  if (!exists) x.put(slot, key, args.string(2), NO_EXPIRY);
+  x.writer.integer(exists ? 0 : 1);
+}
+
+function setWithExpiry(unitMs: number, name: string) {
+  return (x: Executor, args: Arguments): void => {
+    x.put(x.slot(args, 1), args.string(1), args.string(3), expiryOf(args, 2, unitMs, x.nowMs, name));
+    x.writer.ok();
+  };
+}
+
+function getSet(x: Executor, args: Arguments): void {
+  const slot = x.slot(args, 1);
+  const key = args.string(1);
+  const before = x.look(slot, key)?.value;
+  x.put(slot, key, args.string(2), NO_EXPIRY);
+  x.writer.bulkOrMissing(before);
+}
+
+function getDel(x: Executor, args: Arguments): void {
+  const slot = x.slot(args, 1);
+  const key = args.string(1);
+  const before = x.look(slot, key)?.value;
+  if (before !== undefined) x.remove(slot, key);
+  x.writer.bulkOrMissing(before);
+}
+
+function append(x: Executor, args: Arguments): void {
+  const slot = x.slot(args, 1);
+  const key = args.string(1);
+  const before = x.look(slot, key);
+  const length = (before?.value?.length ?? 0) + args.length(2);
+  if (length > MAX_BULK_BYTES) throw tooLarge(`a value of ${length} bytes`);
+  x.put(slot, key, (before?.value ?? '') + args.string(2), before?.expiresAt ?? NO_EXPIRY);
+  x.writer.integer(length);
+}
+
+function strLen(x: Executor, args: Arguments): void {
+  x.writer.integer(x.find(args, 1)?.value?.length ?? 0);
+}
+
+function mget(x: Executor, args: Arguments): void {
+  x.writer.array(args.count - 1);
+  for (let i = 1; i < args.count; i += 1) x.writer.bulkOrMissing(x.find(args, i)?.value);
+}
+
+/** All keys of this server in one append: there together after a failure, or not at all. */
+function mset(x: Executor, args: Arguments): void {
+  if (args.count % 2 === 0) throw new CommandError("ERR wrong number of arguments for 'mset' command");
+  let bytes = 0;
+  for (let i = 1; i < args.count; i += 1) bytes += args.length(i);
+  const entries = (args.count - 1) / 2;
+  if (bytes + entries * MSET_OVERHEAD_BYTES > x.store.maxAppendBytes) {
+    throw tooLarge(`${bytes} bytes of keys and values for one server`);
+  }
+  for (let i = 1; i < args.count; i += 2) {
+    x.put(x.slot(args, i), args.string(i), args.string(i + 1), NO_EXPIRY);
+  }
+  x.writer.ok();
+}
+
+function tooLarge(what: string): CommandError {
+  return new CommandError(
+    `ERR ERR_RDMC_ENTRY_TOO_LARGE ${what} are over the limit: values ${MAX_BULK_BYTES} bytes, an MSET two values of that`,
+  );
+}
+
+function step(sign: 1 | -1) {
+  return (x: Executor, args: Arguments): void => addTo(x, args, BigInt(sign));
+}
+
+function stepBy(sign: 1n | -1n) {
+  return (x: Executor, args: Arguments): void => {
+    const text = args.string(2);
+    if (!/^(0|-?[1-9]\d{0,18})$/.test(text)) throw new CommandError(NOT_AN_INTEGER);
+    addTo(x, args, sign * BigInt(text));
+  };
+}
+
+function getRange(x: Executor, args: Arguments): void {
+  const [start, end] = [args.integer(2), args.integer(3)];
+  if (start === undefined || end === undefined) throw new CommandError(NOT_AN_INTEGER);
+  const value = x.find(args, 1)?.value ?? '';
+  const from = Math.max(0, start < 0 ? value.length + start : start);
+  const to = end < 0 ? value.length + end : end;
+  x.writer.bulk(from > to ? '' : value.slice(from, to + 1));
+}
+
+export const stringCommands: readonly Command[] = [
+  keyCommand('get', 2, 'readonly fast', get),
+  keyCommand('set', -3, 'write denyoom', set),
+  keyCommand('setnx', 3, 'write denyoom fast', setNx),
+  keyCommand('setex', 4, 'write denyoom', setWithExpiry(1000, 'setex')),
+  keyCommand('psetex', 4, 'write denyoom', setWithExpiry(1, 'psetex')),
+  keyCommand('getset', 3, 'write denyoom fast', getSet),
+  keyCommand('getdel', 2, 'write fast', getDel),
+  keyCommand('getrange', 4, 'readonly', getRange),
+  keyCommand('append', 3, 'write denyoom fast', append),
+  keyCommand('strlen', 2, 'readonly fast', strLen),
+  keyCommand('incr', 2, 'write denyoom fast', step(1)),
+  keyCommand('decr', 2, 'write denyoom fast', step(-1)),
+  keyCommand('incrby', 3, 'write denyoom fast', stepBy(1n)),
+  keyCommand('decrby', 3, 'write denyoom fast', stepBy(-1n)),
+  define('mget', -2, 'readonly fast', mget, { route: 'keys', step: 1, merge: 'positions' }),
+  define('mset', -3, 'write denyoom', mset, { route: 'keys', step: 2, merge: 'ok' }),
+];

@@ -1,0 +1,32 @@
+/** Every code a {@link KvError} can carry. They are stable; messages are not. */
+export type KvErrorCode =
+  | 'ERR_RDMC_KV_INVALID_OPTION'
+  | 'ERR_RDMC_KV_PROTOCOL'
+  | 'ERR_RDMC_KV_MEMBER_LOST'
+  | 'ERR_RDMC_KV_COORDINATOR_LOST'
+  | 'ERR_RDMC_KV_TAKEOVER_FAILED'
+  | 'ERR_RDMC_KV_PROCESS_DIED'
+  | 'ERR_RDMC_KV_DATA_LOST'
+  | 'ERR_RDMC_KV_CLOSED';
+
+/** What this package throws and rejects with. Tell cases apart by `code`. */
+export class KvError extends Error {
+  override readonly name = 'KvError';
+  constructor(
+    readonly code: KvErrorCode,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
+}
+
+/** The `code` of anything thrown, here or at another member. */
+export function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : 'ERR_RDMC_KV_UNKNOWN';
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

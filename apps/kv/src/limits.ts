@@ -1,0 +1,51 @@
+/** The numbers of this package. Bytes and milliseconds, as the names say. */
+
+/** Redis Cluster's. */
+export const SLOTS = 16_384;
+
+/** A bulk string longer than this is no value of ours, and no value of Redis's either: the connection ends. */
+export const MAX_DECLARED_BULK_BYTES = 512 * 1024 * 1024;
+/** A key or value: what fits into an append of a log with segments of 8 MiB, with its headers. */
+export const MAX_BULK_BYTES = 1024 * 1024;
+export const MAX_INLINE_BYTES = 64 * 1024;
+export const MAX_ARGUMENTS = 128 * 1024;
+/** All arguments of one command together. */
+export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
+
+export const DEFAULT_MAX_CLIENTS = 10_000;
+/** Bytes of unfinished commands of all clients together; who needs more is disconnected. */
+export const MAX_PENDING_INPUT_BYTES = 256 * 1024 * 1024;
+/** From here on a client's commands are not read until it has read its replies … */
+export const PAUSE_OUTPUT_BYTES = 1024 * 1024;
+/** … and beyond this it is disconnected: one reply can be large. */
+export const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+/** Commands of one client that wait for other servers; then its input is not read. */
+export const PAUSE_UNANSWERED = 4096;
+
+/** Replies of one turn share memory in slabs of this size. */
+export const SLAB_BYTES = 64 * 1024;
+
+/** Commands for slots that nobody serves wait this long, and so many bytes of them. */
+export const DEFAULT_PARK_MS = 30_000;
+export const MAX_PARKED_BYTES = 64 * 1024 * 1024;
+
+/** Entries of one append are at most so many bytes; a turn of more makes several appends. */
+export const MAX_BATCH_BYTES = 1024 * 1024;
+
+/** Expired keys are looked for this often, so many at a time. */
+export const EXPIRE_SWEEP_MS = 100;
+export const EXPIRE_SWEEP_KEYS = 500;
+
+export const DEFAULT_PORT = 6379;
+export const DEFAULT_REPLICAS = 3;
+
+/** Recovered entries travel in frames of about this size. */
+export const TAKEOVER_FRAME_BYTES = 256 * 1024;
+/** A peer that has not read so many bytes of recovered entries gets no more until it has. */
+export const TAKEOVER_WINDOW_BYTES = 8 * 1024 * 1024;
+/** A frame between servers: closed beyond the first, impossible beyond the second. */
+export const FULL_FRAME_BYTES = 24 * 1024 * 1024;
+export const MAX_PEER_FRAME_BYTES = 64 * 1024 * 1024;
+/** How long a takeover may take before it is tried again, and the wait before that. */
+export const TAKEOVER_TIMEOUT_MS = 600_000;
+export const TAKEOVER_RETRY_MS = 500;

@@ -1,0 +1,19 @@
+import type { LogEntry } from '@rdmc/tailwind';
+import type { CommitLog, CommitTicket } from './commit-log.js';
+
+const DONE: CommitTicket = { locations: undefined, acknowledged: undefined };
+const MAX_APPEND_BYTES = 2 * 1024 * 1024;
+
+/** No replication: everything is acknowledged at once, and lost with the process. */
+export class NoLog implements CommitLog {
+  readonly replicas = 0;
+  readonly maxAppendBytes = MAX_APPEND_BYTES;
+  readonly ended = new AbortController().signal;
+  readonly usage = { bytes: 0, liveBytes: 0, segments: 0 };
+
+  append(_entries: readonly LogEntry[]): CommitTicket {
+    return DONE;
+  }
+
+  dead(): void {}
+}

@@ -1,0 +1,38 @@
+import { Buffer } from 'node:buffer';
+import type { EntryLocation, LogCleaner, LogTombstone, SegmentEntry } from '@rdmc/tailwind';
+import type { Entry } from '../store/entry.js';
+import { decodeKey } from '../store/record.js';
+import { slotOf } from '../store/slot.js';
+import type { Store } from '../store/store.js';
+
+/** Answers the log's cleaner out of the store's index. */
+export class StoreCleaner implements LogCleaner {
+  store: Store | undefined;
+  /** The log's own; set with the store. */
+  dead: (location: EntryLocation) => void = () => {};
+
+  /** What is superseded by a write that is not acknowledged yet is still all that a recovery would find. */
+  isLive(entry: SegmentEntry): boolean {
+    const { key, keyBytes, version } = decodeKey(entry.payload);
+    const current = this.#find(key, keyBytes);
+    if (!current) return false;
+    return current.version === version || current.sequence > this.store!.acknowledged;
+  }
+
+  moved(entry: SegmentEntry, _from: EntryLocation, to: EntryLocation): void {
+    const { key, keyBytes, version } = decodeKey(entry.payload);
+    const current = this.#find(key, keyBytes);
+    if (current?.version === version) current.location = to;
+    else this.dead(to);
+  }
+
+  needsTombstone({ key, version }: LogTombstone): boolean {
+    const current = this.#find(Buffer.from(key).toString('latin1'), key);
+    if (!current || current.value === undefined) return true;
+    return current.version < version || current.sequence > this.store!.acknowledged;
+  }
+
+  #find(key: string, bytes: Uint8Array): Entry | undefined {
+    return this.store?.keyspace.get(slotOf(bytes, 0, bytes.length), key);
+  }
+}

@@ -1,0 +1,30 @@
+import type { EntryLocation, Log, LogEntry } from '@rdmc/tailwind';
+import type { CommitLog, CommitTicket } from './commit-log.js';
+
+/** A replicated log as the store sees it. */
+export class TailwindLog implements CommitLog {
+  constructor(
+    private readonly log: Log,
+    readonly replicas: number,
+  ) {}
+
+  get maxAppendBytes(): number {
+    return this.log.maxAppendBytes;
+  }
+
+  get ended(): AbortSignal {
+    return this.log.ended;
+  }
+
+  get usage(): CommitLog['usage'] {
+    return this.log.stats();
+  }
+
+  append(entries: readonly LogEntry[]): CommitTicket {
+    return this.log.append(...entries);
+  }
+
+  dead(location: EntryLocation): void {
+    this.log.dead(location);
+  }
+}

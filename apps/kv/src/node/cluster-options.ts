@@ -1,0 +1,43 @@
+import type { Member } from '@rdmc/mesh';
+
+export interface MemberOptions {
+  /** The coordinator (id 0) and all servers (1, 2, …); the same everywhere. */
+  readonly members: readonly Member[];
+  /** The cluster key; needed beyond loopback. */
+  readonly key?: string | undefined;
+  /** How long to wait for the others at the start (default 60 s). */
+  readonly joinTimeoutMs?: number | undefined;
+  /** Default 10 s; 0: never. */
+  readonly silenceTimeoutMs?: number | undefined;
+  /** Where this process keeps what must outlive it. */
+  readonly directory: string;
+}
+
+export interface ServerOptions extends MemberOptions {
+  /** 1 and up. */
+  readonly id: number;
+  /** Where clients connect (default 127.0.0.1, port 6379; 0: any port). */
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  /** The name or address that clients are told (default: as `host`, or the member's where that is a wildcard). */
+  readonly announce?: string | undefined;
+  readonly password?: string | undefined;
+  readonly maxClients?: number | undefined;
+  /** Backups of every write (default 3); 0: none, for comparison. */
+  readonly replicas?: number | undefined;
+  /** 'one-sided', or 'rpc' for comparison. */
+  readonly mode?: 'one-sided' | 'rpc' | undefined;
+  readonly segmentBytes?: number | undefined;
+  /** Segments of this server's log: with `segmentBytes` the bound of what it holds. */
+  readonly maxSegments?: number | undefined;
+  /** Segments of others that may be open or unflushed here. */
+  readonly buffers?: number | undefined;
+  /** RDMA device, as for `openDevice`. */
+  readonly device?: string | undefined;
+  /** How long the data plane polls after work, in milliseconds (default 50). */
+  readonly windowMs?: number | undefined;
+  /** How long commands wait for slots whose server is gone. */
+  readonly parkMs?: number | undefined;
+}
+
+export const JOIN_TIMEOUT_MS = 60_000;

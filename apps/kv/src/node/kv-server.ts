@@ -1,0 +1,266 @@
+import type { DataPlane } from '@rdmc/dataplane';
+import { Mesh } from '@rdmc/mesh';
+import { Backup, BackupService, CoordinatorClient, startPlane } from '@rdmc/tailwind';
+import { Imports } from '../cluster/imports.js';
+import {
+  abandonMessage,
+  COORDINATOR,
+  importedMessage,
+  Topic,
+  tableMessage,
+  takeoverMessage,
+} from '../cluster/messages.js';
+import { PeerSink } from '../cluster/peer-sink.js';
+import { Peers } from '../cluster/peers.js';
+import { Router } from '../cluster/router.js';
+import { SlotTable } from '../cluster/slot-table.js';
+import { takeOver } from '../cluster/takeover.js';
+import { KvError } from '../errors.js';
+import { DEFAULT_MAX_CLIENTS, DEFAULT_PARK_MS, DEFAULT_PORT } from '../limits.js';
+import { NoLog } from '../log/no-log.js';
+import { Executor } from '../server/executor.js';
+import { RespServer } from '../server/resp-server.js';
+import { Store } from '../store/store.js';
+import { JOIN_TIMEOUT_MS, type ServerOptions } from './cluster-options.js';
+import { EpochGate } from './epoch-gate.js';
+import { ExpirySweep } from './expiry-sweep.js';
+import { type OpenLog, openLog } from './open-log.js';
+import { View } from './view.js';
+
+const WILDCARDS = ['0.0.0.0', '::'];
+const DEFAULT_BUFFERS = 24;
+
+/** One server of a cluster: primary of a part of the keys, backup of the others' logs, and a door for clients. */
+export class KvServer {
+  readonly #ended = new AbortController();
+  readonly #closers: (() => unknown)[] = [];
+  readonly #table = new SlotTable();
+  readonly #gate = new EpochGate(this.#table);
+  readonly #store = new Store(new NoLog());
+  readonly #view: View;
+  readonly #executor: Executor;
+  readonly #imports = new Imports(this.#store);
+  #log: OpenLog | undefined;
+  #backup: Backup | undefined;
+  #router!: Router;
+  #server!: RespServer;
+  #peers!: Peers;
+  #mesh!: Mesh;
+  #plane!: DataPlane;
+
+  private constructor(private readonly options: ServerOptions) {
+    const { id, password } = options;
+    this.#view = new View(id, this.#table, password);
+    const lease = { isValid: () => this.#log?.lease.valid ?? true };
+    this.#executor = new Executor(
+      this.#store,
+      {
+        get valid() {
+          return lease.isValid();
+        },
+      },
+      this.#view,
+    );
+  }
+
+  /** Resolves when this server has its log; it serves when the coordinator says what. @throws MeshError, TailwindError, VerbsError */
+  static async start(options: ServerOptions): Promise<KvServer> {
+    const server = new KvServer(options);
+    try {
+      await server.#start();
+      return server;
+    } catch (error) {
+      await server.close();
+      throw error;
+    }
+  }
+
+  get port(): number {
+    return this.#server.port;
+  }
+
+  /** Aborted, with the reason, when this server can serve no more: it was fenced, or the coordinator is gone. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  get backup(): Backup | undefined {
+    return this.#backup;
+  }
+
+  /** Ends at once: clients are disconnected, and what backups hold only in memory is dropped. See `backup.dump`. */
+  async close(): Promise<void> {
+    this.#end(new KvError('ERR_RDMC_KV_CLOSED', 'this server was closed'));
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+
+  async #start(): Promise<void> {
+    const { options } = this;
+    const own = options.members.find(({ id }) => id === options.id)!;
+    this.#peers = await Peers.listen(own.host, options.key);
+    this.#closers.push(() => this.#peers.close());
+    await this.#listen();
+    await this.#join();
+    await this.#startBackup();
+    const coordinator = new CoordinatorClient(this.#mesh, COORDINATOR);
+    const servers = options.members.map(({ id }) => id).filter((id) => id !== COORDINATOR);
+    await this.#connectPeers(servers);
+    this.#log = await openLog(options, this.#mesh, this.#plane, coordinator, servers, this.#store);
+    this.#closers.push(() => this.#log!.close());
+    this.#log.ended.addEventListener('abort', () => {
+      this.#executor.logEnded();
+      this.#end(this.#log!.ended.reason);
+    });
+    this.#answerTakeovers(coordinator, servers);
+    const sweep = new ExpirySweep(this.#executor);
+    this.#closers.push(() => sweep.close());
+    await this.#mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(this.#log.logId) });
+  }
+
+  async #listen(): Promise<void> {
+    const {
+      host = '127.0.0.1',
+      port = DEFAULT_PORT,
+      maxClients = DEFAULT_MAX_CLIENTS,
+      password,
+      id,
+    } = this.options;
+    const parkMs = this.options.parkMs ?? DEFAULT_PARK_MS;
+    this.#router = new Router(this.#executor, id, this.#table, this.#peers, parkMs);
+    this.#server = new RespServer(this.#executor, this.#router, { host, port, maxClients, password });
+    this.#view.server = this.#server;
+    await this.#server.listen();
+    this.#closers.push(() => this.#server.close());
+    this.#closers.push(() => this.#router.close());
+  }
+
+  async #join(): Promise<void> {
+    const {
+      id,
+      members,
+      key,
+      host = '127.0.0.1',
+      joinTimeoutMs = JOIN_TIMEOUT_MS,
+      silenceTimeoutMs,
+    } = this.options;
+    const own = members.find((member) => member.id === id)!;
+    const announce = this.options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
+    this.#mesh = await Mesh.join({
+      id,
+      members,
+      timeoutMs: joinTimeoutMs,
+      attributes: { kvPeerPort: this.#peers.port, kvPort: this.#server.port, kvHost: announce },
+      ...(key !== undefined && { key }),
+      ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
+    });
+    const mesh = this.#mesh;
+    this.#closers.push(() => mesh.close());
+    const others = [...mesh.peers.values()].filter((peer) => peer.id !== COORDINATOR);
+    this.#view.addresses = () => [
+      { member: id, host: announce, port: this.#server.port, connected: true },
+      ...others.map(({ id: member, attributes, state }) => ({
+        member,
+        host: String(attributes.kvHost),
+        port: Number(attributes.kvPort),
+        connected: state === 'connected',
+      })),
+    ];
+    const unsubscribe = [
+      mesh.onFailure(({ member, reason }) => this.#memberLost(member, reason)),
+      mesh.onLeave((member) => this.#memberLost(member, 'it left')),
+      mesh.onMessage(Topic.TABLE, (from, body) => {
+        if (from === COORDINATOR) this.#updateTable(body);
+      }),
+    ];
+    this.#closers.push(() => {
+      for (const end of unsubscribe) end();
+    });
+  }
+
+  async #startBackup(): Promise<void> {
+    const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, device, replicas, windowMs } = this.options;
+    const mesh = this.#mesh;
+    this.#plane = await startPlane(mesh, {
+      ...(device !== undefined && { device: { device } }),
+      ...(windowMs !== undefined && { windowMs }),
+    });
+    const plane = this.#plane;
+    this.#closers.push(() => plane.close());
+    if (replicas === 0) return;
+    const clusterId = await new CoordinatorClient(mesh, COORDINATOR).clusterId();
+    this.#backup = await Backup.open({
+      protectionDomain: plane.protectionDomain,
+      directory,
+      clusterId,
+      buffers,
+      ...(segmentBytes !== undefined && { segmentBytes }),
+    });
+    const service = new BackupService(mesh, plane, this.#backup);
+    this.#closers.push(async () => {
+      await service.close();
+      await this.#backup!.close();
+    });
+  }
+
+  async #connectPeers(servers: readonly number[]): Promise<void> {
+    const others = servers.filter((id) => id !== this.options.id);
+    await this.#peers.start(this.#mesh, others, this.#router, {
+      serve: (socket) => {
+        const sink = new PeerSink(socket, this.#executor, this.#router.isOwn);
+        socket.on('close', () => this.#executor.forget(sink));
+        return (payload) => {
+          const epoch = payload.readUInt32LE(0);
+          const wait = this.#gate.reached(epoch);
+          if (!wait) sink.run(payload);
+          return wait?.then(() => sink.run(payload));
+        };
+      },
+      records: (payload) => this.#imports.take(payload),
+    });
+  }
+
+  #answerTakeovers(coordinator: CoordinatorClient, servers: readonly number[]): void {
+    const [mesh, plane, peers, imports] = [this.#mesh, this.#plane, this.#peers, this.#imports];
+    const ended = this.#ended.signal;
+    const options = { mesh, plane, coordinator, peers, imports, servers, ended };
+    const unsubscribe = [
+      mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, takeoverMessage.parse(body))),
+      mesh.onRequest(Topic.IMPORTED, (_, body) => {
+        const { takeover, frames } = importedMessage.parse(body);
+        return imports.finish(takeover, frames, ended);
+      }),
+      mesh.onRequest(Topic.ABANDON, async (_, body) => {
+        const { takeover, ranges } = abandonMessage.parse(body);
+        await imports.abandon(takeover, ranges);
+        return null;
+      }),
+    ];
+    this.#closers.push(() => {
+      for (const end of unsubscribe) end();
+    });
+  }
+
+  #updateTable(body: unknown): void {
+    const { epoch, ranges } = tableMessage.parse(body);
+    this.#router.updateTable(() => {
+      this.#table.update(
+        epoch,
+        ranges.map(([from, to, member]) => ({ from, to, member })),
+      );
+    });
+    this.#gate.changed();
+  }
+
+  #memberLost(member: number, reason: string): void {
+    if (member === COORDINATOR) {
+      this.#end(new KvError('ERR_RDMC_KV_COORDINATOR_LOST', `the coordinator is gone: ${reason}`));
+      return;
+    }
+    this.#table.drop(member);
+    this.#peers.drop(member);
+  }
+
+  #end(reason: unknown): void {
+    if (!this.#ended.signal.aborted) this.#ended.abort(reason);
+  }
+}

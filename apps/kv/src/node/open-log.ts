@@ -1,0 +1,57 @@
+import type { DataPlane } from '@rdmc/dataplane';
+import type { Mesh } from '@rdmc/mesh';
+import { type CoordinatorClient, Log } from '@rdmc/tailwind';
+import { DEFAULT_REPLICAS } from '../limits.js';
+import { StoreCleaner } from '../log/store-cleaner.js';
+import { TailwindLog } from '../log/tailwind-log.js';
+import type { ReadLease } from '../server/executor.js';
+import type { Store } from '../store/store.js';
+import type { ServerOptions } from './cluster-options.js';
+
+/** This server's log for this run. */
+export interface OpenLog {
+  readonly logId: bigint;
+  readonly lease: ReadLease;
+  readonly ended: AbortSignal;
+  close(): Promise<void>;
+}
+
+/** A new log, to which the store writes from now on. Without replicas it has a name only. */
+export async function openLog(
+  options: ServerOptions,
+  mesh: Mesh,
+  plane: DataPlane,
+  coordinator: CoordinatorClient,
+  servers: readonly number[],
+  store: Store,
+): Promise<OpenLog> {
+  const { replicas = DEFAULT_REPLICAS, mode, segmentBytes, maxSegments } = options;
+  const { logId, incarnation } = await coordinator.createLog();
+  if (replicas === 0) {
+    return { logId, lease: { valid: true }, ended: new AbortController().signal, close: async () => {} };
+  }
+  const cleaner = new StoreCleaner();
+  const backups = servers.filter((id) => id !== mesh.id);
+  const log = await Log.create({
+    mesh,
+    plane,
+    authority: coordinator,
+    logId,
+    incarnation,
+    backups,
+    replicas,
+    cleaner,
+    ...(mode && { mode }),
+    ...(segmentBytes !== undefined && { segmentBytes }),
+    ...(maxSegments !== undefined && { maxSegments }),
+  });
+  cleaner.store = store;
+  cleaner.dead = (location) => log.dead(location);
+  store.attach(new TailwindLog(log, replicas));
+  const lease = await coordinator.lease(logId);
+  const close = async (): Promise<void> => {
+    lease.close();
+    await log.close();
+  };
+  return { logId, lease, ended: log.ended, close };
+}

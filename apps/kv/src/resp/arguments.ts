@@ -1,0 +1,71 @@
+import { Buffer } from 'node:buffer';
+
+const MOST_DIGITS = 19;
+const MINUS = 45;
+const ZERO = 48;
+const NINE = 57;
+
+/**
+ * The arguments of one command, as ranges of the memory that they arrived in; 0 is the command's name. Valid until
+ * the parser is asked for the next command: what is kept must be taken as a string or a copy.
+ */
+export class Arguments {
+  buffer: Buffer = Buffer.alloc(0);
+  count = 0;
+  starts = new Int32Array(64);
+  ends = new Int32Array(64);
+  /** Some argument was over the limit: it was passed over, and the command must be refused. */
+  oversized = false;
+
+  /** @internal Room for one more. */
+  push(start: number, end: number): void {
+    if (this.count === this.starts.length) this.#grow();
+    this.starts[this.count] = start;
+    this.ends[this.count] = end;
+    this.count += 1;
+  }
+
+  /** The bytes as a string, one character each: what keys and values are kept as. */
+  string(index: number): string {
+    return this.buffer.toString('latin1', this.starts[index], this.ends[index]);
+  }
+
+  length(index: number): number {
+    return this.ends[index]! - this.starts[index]!;
+  }
+
+  /** An option's name, upper case. */
+  word(index: number): string {
+    return this.string(index).toUpperCase();
+  }
+
+  /** A whole number of 64 bits; undefined where the argument is none. Beyond 2^53 it is none of ours. */
+  integer(index: number): number | undefined {
+    return parseInteger(this.buffer, this.starts[index]!, this.ends[index]!);
+  }
+
+  #grow(): void {
+    const [starts, ends] = [this.starts, this.ends];
+    this.starts = new Int32Array(starts.length * 2);
+    this.ends = new Int32Array(ends.length * 2);
+    this.starts.set(starts);
+    this.ends.set(ends);
+  }
+}
+
+/** Redis's rule: digits, perhaps a minus, no leading zeros, no blanks. */
+export function parseInteger(bytes: Uint8Array, start: number, end: number): number | undefined {
+  let at = start;
+  const negative = bytes[at] === MINUS && end > at;
+  if (negative) at += 1;
+  if (end === at || end - at > MOST_DIGITS) return undefined;
+  if (bytes[at] === ZERO && (end - at > 1 || negative)) return undefined;
+  let value = 0;
+  for (; at < end; at += 1) {
+    const digit = bytes[at]!;
+    if (digit < ZERO || digit > NINE) return undefined;
+    value = value * 10 + (digit - ZERO);
+  }
+  if (!Number.isSafeInteger(value)) return undefined;
+  return negative ? -value : value;
+}

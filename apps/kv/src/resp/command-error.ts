@@ -1,0 +1,38 @@
+/** A command that fails: the text is the error reply, its first word the kind. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+export const SYNTAX = 'ERR syntax error';
+export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range';
+
+/**
+ * An error of the log as clients of Redis know it: the kind says what to do, the stable code stands behind it.
+ */
+export function replyOf(code: string, message: string): string {
+  return `${KINDS[code] ?? 'ERR'} ${code} ${message}`;
+}
+
+const KINDS: Record<string, string> = {
+  ERR_RDMC_LOG_FULL: 'OOM',
+  ERR_RDMC_TOO_FEW_BACKUPS: 'NOREPLICAS',
+  ERR_RDMC_LOG_BACKPRESSURE: 'TRYAGAIN',
+  ERR_RDMC_LOG_FENCED: 'CLUSTERDOWN',
+  ERR_RDMC_LOG_CLOSED: 'CLUSTERDOWN',
+  ERR_RDMC_LEASE_EXPIRED: 'CLUSTERDOWN',
+  ERR_RDMC_KV_SLOT_UNAVAILABLE: 'CLUSTERDOWN',
+  ERR_RDMC_KV_OUTCOME_UNKNOWN: 'UNKNOWN',
+};
+
+export const OUTCOME_UNKNOWN = replyOf(
+  'ERR_RDMC_KV_OUTCOME_UNKNOWN',
+  'the server of this key was lost meanwhile: the command has happened, or not',
+);
+export const LEASE_EXPIRED = replyOf(
+  'ERR_RDMC_LEASE_EXPIRED',
+  'this server has no lease now: another one may own its keys already',
+);
+export const SLOT_UNAVAILABLE = replyOf(
+  'ERR_RDMC_KV_SLOT_UNAVAILABLE',
+  'no server has this key now; its recovery did not end in time',
+);

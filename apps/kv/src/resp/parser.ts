@@ -1,0 +1,246 @@
+/**
+ * Requests of RESP, the same in versions 2 and 3: an array of bulk strings, or a line of words ("inline").
+ *
+ * ```
+ * *2\r\n$3\r\nGET\r\n$3\r\nkey\r\n          GET key\r\n
+ * ```
+ *
+ * Nothing else is a request: no nested arrays, no other types, so there is no depth to run out of. Lengths are checked
+ * before a byte of what they announce is kept; a bulk string over the limit is passed over, not stored.
+ */
+import { Buffer } from 'node:buffer';
+import { KvError } from '../errors.js';
+import {
+  MAX_ARGUMENTS,
+  MAX_BULK_BYTES,
+  MAX_COMMAND_BYTES,
+  MAX_DECLARED_BULK_BYTES,
+  MAX_INLINE_BYTES,
+} from '../limits.js';
+import { Arguments, parseInteger } from './arguments.js';
+import { splitInline } from './inline.js';
+
+const CR = 13;
+const LF = 10;
+const STAR = 42;
+const DOLLAR = 36;
+/** The longest line that announces a length, such as `*1048576`. */
+const MAX_HEADER_BYTES = 32;
+const LEAST_BUFFER_BYTES = 1024;
+
+/** Reads commands from a stream of bytes cut anywhere. One per connection. */
+export class RequestParser {
+  readonly arguments = new Arguments();
+  #buffer: Buffer = Buffer.alloc(0);
+  /** Whether the buffer is ours to write, or a chunk of the socket's. */
+  #owned = false;
+  #position = 0;
+  #end = 0;
+  /** Where the command under way began. */
+  #begin = 0;
+  /** Arguments still to come of the command under way; 0 between commands. */
+  #missing = 0;
+  /** Length of the bulk string that comes next; −1 while its header is not here. */
+  #bulk = -1;
+  /** Bytes of an oversized bulk string, with its end, that are still to be passed over. */
+  #skip = 0;
+
+  /** Bytes kept of a command that is not complete. */
+  get pendingBytes(): number {
+    return this.#owned ? this.#buffer.length : 0;
+  }
+
+  /** The last command's bytes as they arrived, valid as long as its arguments. */
+  get command(): Buffer {
+    return this.#buffer.subarray(this.#begin, this.#position);
+  }
+
+  /** Takes over a chunk, which must not change before the next one or until `next` returned false. */
+  feed(chunk: Buffer): void {
+    if (!this.#owned) {
+      this.#buffer = chunk;
+      this.#position = 0;
+      this.#begin = 0;
+      this.#end = chunk.length;
+      return;
+    }
+    this.#reserve(chunk.length);
+    chunk.copy(this.#buffer, this.#end);
+    this.#end += chunk.length;
+  }
+
+  /**
+   * The next complete command is in `arguments`; false when more bytes are needed.
+   * @throws KvError ERR_RDMC_KV_PROTOCOL; the connection cannot be used any more
+   */
+  next(): boolean {
+    const done = this.#advance();
+    if (!done) this.#keepRest();
+    return done;
+  }
+
+  #advance(): boolean {
+    for (;;) {
+      if (this.#missing === 0) {
+        const begun = this.#beginCommand();
+        if (begun !== undefined) return begun;
+      }
+      while (this.#missing > 0) {
+        if (!this.#argument()) return false;
+      }
+      return true;
+    }
+  }
+
+  /** True: an inline command is complete; false: more bytes; undefined: arguments follow. */
+  #beginCommand(): boolean | undefined {
+    for (;;) {
+      this.#begin = this.#position;
+      if (this.#position === this.#end) return false;
+      const { arguments: args } = this;
+      args.count = 0;
+      args.oversized = false;
+      args.buffer = this.#buffer;
+      if (this.#buffer[this.#position] !== STAR) {
+        const line = this.#line(MAX_INLINE_BYTES, 'too big inline request');
+        if (line < 0) return false;
+        if (splitInline(this.#buffer, this.#begin, line, args)) return true;
+        continue;
+      }
+      const line = this.#line(MAX_HEADER_BYTES, 'invalid multibulk length');
+      if (line < 0) return false;
+      const count = parseInteger(this.#buffer, this.#begin + 1, line);
+      if (count === undefined || count > MAX_ARGUMENTS) throw protocol('invalid multibulk length');
+      if (count <= 0) continue;
+      this.#missing = count;
+      this.#bulk = -1;
+      return undefined;
+    }
+  }
+
+  #argument(): boolean {
+    if (this.#skip > 0) return this.#passOver();
+    if (this.#bulk < 0 && !this.#bulkHeader()) return false;
+    if (this.#skip > 0) return this.#passOver();
+    const start = this.#position;
+    const end = start + this.#bulk;
+    if (this.#end < end + 2) return false;
+    if (this.#buffer[end] !== CR || this.#buffer[end + 1] !== LF) throw protocol('invalid bulk length');
+    this.arguments.push(start, end);
+    this.#position = end + 2;
+    this.#bulk = -1;
+    this.#missing -= 1;
+    return true;
+  }
+
+  #bulkHeader(): boolean {
+    const start = this.#position;
+    if (start === this.#end) return false;
+    const first = this.#buffer[start]!;
+    if (first !== DOLLAR) throw protocol(`expected '$', got '${printable(first)}'`);
+    const line = this.#line(MAX_HEADER_BYTES, 'invalid bulk length');
+    if (line < 0) return false;
+    const length = parseInteger(this.#buffer, start + 1, line);
+    if (length === undefined || length < 0 || length > MAX_DECLARED_BULK_BYTES)
+      throw protocol('invalid bulk length');
+    if (length > MAX_BULK_BYTES) {
+      this.arguments.oversized = true;
+      this.#skip = length + 2;
+    } else if (this.#position - this.#begin + length > MAX_COMMAND_BYTES) {
+      throw protocol(`a command is over ${MAX_COMMAND_BYTES} bytes`);
+    } else this.#bulk = length;
+    return true;
+  }
+
+  #passOver(): boolean {
+    const here = Math.min(this.#skip, this.#end - this.#position);
+    this.#skip -= here;
+    // What is passed over is cut out, so that it is not kept.
+    this.#buffer = cut(this.#buffer, this.#position, this.#position + here, this.#end);
+    this.#end -= here;
+    this.arguments.buffer = this.#buffer;
+    if (this.#skip > 0) return false;
+    this.arguments.push(this.#position, this.#position);
+    this.#missing -= 1;
+    return true;
+  }
+
+  /** The end of the line that starts at the position, without its CR and LF; −1: not here yet. Moves past it. */
+  #line(most: number, complaint: string): number {
+    const found = this.#buffer.indexOf(LF, this.#position);
+    const end = found < 0 || found >= this.#end ? -1 : found;
+    const length = (end < 0 ? this.#end : end) - this.#position;
+    if (length > most) throw protocol(complaint);
+    if (end < 0) return -1;
+    this.#position = end + 1;
+    return end > 0 && this.#buffer[end - 1] === CR && end - 1 >= this.#begin ? end - 1 : end;
+  }
+
+  /** Of a chunk of the socket's, only an unfinished command is kept, as a copy. */
+  #keepRest(): void {
+    const rest = this.#end - this.#begin;
+    if (rest === 0) {
+      this.#release();
+      return;
+    }
+    if (this.#owned) {
+      if (this.#begin > this.#buffer.length >> 1) this.#shift(this.#buffer, this.#buffer);
+      return;
+    }
+    const own = Buffer.allocUnsafeSlow(Math.max(LEAST_BUFFER_BYTES, rest + this.#expected()));
+    this.#owned = true;
+    this.#shift(this.#buffer, own);
+  }
+
+  /** What the bulk string under way still needs, so that a long one is not copied again and again. */
+  #expected(): number {
+    return this.#bulk < 0 ? 0 : Math.min(this.#bulk, 256 * 1024);
+  }
+
+  #release(): void {
+    this.#buffer = Buffer.alloc(0);
+    this.#owned = false;
+    this.#position = 0;
+    this.#begin = 0;
+    this.#end = 0;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#end + bytes <= this.#buffer.length) return;
+    const needed = this.#end - this.#begin + bytes;
+    const fits = needed <= this.#buffer.length;
+    const target = fits ? this.#buffer : Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+    this.#shift(this.#buffer, target);
+  }
+
+  /** Moves the command under way to the beginning of a buffer. */
+  #shift(from: Buffer, to: Buffer): void {
+    const by = this.#begin;
+    from.copy(to, 0, by, this.#end);
+    const { arguments: args } = this;
+    for (let i = 0; i < args.count; i += 1) {
+      args.starts[i]! -= by;
+      args.ends[i]! -= by;
+    }
+    args.buffer = to;
+    this.#buffer = to;
+    this.#begin = 0;
+    this.#position -= by;
+    this.#end -= by;
+  }
+}
+
+function cut(buffer: Buffer, from: number, to: number, end: number): Buffer {
+  const rest = Buffer.allocUnsafeSlow(buffer.length - (to - from));
+  buffer.copy(rest, 0, 0, from);
+  buffer.copy(rest, from, to, end);
+  return rest;
+}
+
+function protocol(message: string): KvError {
+  return new KvError('ERR_RDMC_KV_PROTOCOL', `Protocol error: ${message}`);
+}
+
+function printable(byte: number): string {
+  return byte > 31 && byte < 127 ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`;
+}

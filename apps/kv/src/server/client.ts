@@ -1,0 +1,184 @@
+import { Buffer } from 'node:buffer';
+import type { Socket } from 'node:net';
+import { errorReply } from '../cluster/request.js';
+import type { Session } from '../commands/command.js';
+import { KvError } from '../errors.js';
+import { MAX_PENDING_INPUT_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
+import { RequestParser } from '../resp/parser.js';
+import type { RespVersion } from '../resp/writer.js';
+import type { Executor } from './executor.js';
+import { Chunk, type Sink } from './sink.js';
+
+/** What a client needs of the server. */
+export interface ClientHost {
+  readonly executor: Executor;
+  /** Runs the command in the client's parser, or sends it on. */
+  dispatch(client: Client): void;
+  closed(client: Client): void;
+  /** Bytes of unfinished commands of all clients. */
+  pendingInputBytes: number;
+}
+
+/**
+ * A connection: commands in, replies out in the same order. Its input is read only as long as it reads its replies, so
+ * a slow one costs bounded memory and holds up nobody.
+ */
+export class Client implements Sink, Session {
+  readonly parser = new RequestParser();
+  version: RespVersion = 2;
+  name = '';
+  readonly address: string;
+  #queue: Chunk[] = [];
+  #queuedBytes = 0;
+  #unanswered = 0;
+  #accounted = 0;
+  #stopped = false;
+  /** Commands are in the parser that were not looked at. */
+  #held = false;
+  #ending = false;
+
+  constructor(
+    readonly id: number,
+    private readonly socket: Socket,
+    private readonly host: ClientHost,
+    public authenticated: boolean,
+  ) {
+    this.address = `${socket.remoteAddress ?? '?'}:${socket.remotePort ?? 0}`;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => {
+      this.parser.feed(chunk);
+      this.#process();
+    });
+    socket.on('drain', () => this.#resume());
+    socket.on('error', () => socket.destroy());
+    socket.on('end', () => this.quit());
+    socket.on('close', () => this.#closed());
+  }
+
+  quit(): void {
+    this.#ending = true;
+    this.#stopped = true;
+    this.host.executor.touch(this);
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** The place of a reply that comes from elsewhere: give it with `answer`. */
+  expect(): Chunk {
+    const chunk = new Chunk(undefined, 0, 1, false, 0);
+    this.#queue.push(chunk);
+    this.#unanswered += 1;
+    return chunk;
+  }
+
+  answer(chunk: Chunk, reply: Buffer): void {
+    chunk.bytes = reply;
+    this.#unanswered -= 1;
+    this.#queuedBytes += reply.length;
+    if (!this.socket.destroyed) this.host.executor.touch(this);
+  }
+
+  take(chunk: Chunk): void {
+    this.#queue.push(chunk);
+    this.#queuedBytes += chunk.bytes!.length;
+  }
+
+  flush(acknowledged: number): boolean {
+    if (this.socket.destroyed) return false;
+    const queue = this.#queue;
+    let ready = 0;
+    while (ready < queue.length && queue[ready]!.bytes && queue[ready]!.sequence <= acknowledged) ready += 1;
+    if (ready === 1) this.#write(queue[0]!.bytes!);
+    else if (ready > 1) {
+      this.socket.cork();
+      for (let i = 0; i < ready; i += 1) this.#write(queue[i]!.bytes!);
+      this.socket.uncork();
+    }
+    if (ready > 0) this.#queue = ready === queue.length ? [] : queue.slice(ready);
+    if (this.#queue.length === 0 && this.#ending) this.socket.end();
+    else this.#resume();
+    return this.#queue.some(({ bytes }) => bytes !== undefined);
+  }
+
+  refuse(which: (chunk: Chunk) => boolean, error: string): void {
+    for (const [index, chunk] of this.#queue.entries()) {
+      if (!chunk.bytes || !which(chunk)) continue;
+      const reply = errorReply(error);
+      const bytes = Buffer.concat(new Array<Buffer>(chunk.replies).fill(reply));
+      this.#queuedBytes += bytes.length - chunk.bytes.length;
+      this.#queue[index] = new Chunk(bytes, 0, chunk.replies, false, chunk.turn);
+    }
+  }
+
+  #write(bytes: Buffer): void {
+    this.#queuedBytes -= bytes.length;
+    this.socket.write(bytes);
+  }
+
+  #process(): void {
+    const { executor } = this.host;
+    executor.begin(this);
+    try {
+      this.#held = false;
+      while (!this.#stopped && this.parser.next()) {
+        this.host.dispatch(this);
+        if (executor.isFull) this.#nextTurn();
+        if (this.#mustWait(executor.writer.length)) {
+          this.#held = true;
+          break;
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof KvError)) throw error;
+      executor.fail(`ERR ${error.message}`);
+      this.quit();
+    }
+    executor.endRun();
+    this.#account();
+    if (this.#held || this.#mustWait(0)) this.socket.pause();
+    else if (this.socket.isPaused()) this.socket.resume();
+  }
+
+  #nextTurn(): void {
+    const { executor } = this.host;
+    executor.endRun();
+    executor.end();
+    executor.begin(this);
+  }
+
+  #mustWait(unsentBytes: number): boolean {
+    const bytes = this.#queuedBytes + this.socket.writableLength + unsentBytes;
+    return bytes > PAUSE_OUTPUT_BYTES || this.#unanswered >= PAUSE_UNANSWERED;
+  }
+
+  #resume(): void {
+    if (this.#stopped || !this.socket.isPaused() || this.#mustWait(0)) return;
+    // What is held comes before anything new: the parser works in the chunk that it lies in.
+    if (this.#held) setImmediate(() => this.#continue());
+    else this.socket.resume();
+  }
+
+  #continue(): void {
+    if (this.#held && !this.socket.destroyed && !this.#mustWait(0)) this.#process();
+  }
+
+  /** All clients' unfinished commands together are bounded. */
+  #account(): void {
+    const { host } = this;
+    host.pendingInputBytes += this.parser.pendingBytes - this.#accounted;
+    this.#accounted = this.parser.pendingBytes;
+    if (this.#accounted === 0 || host.pendingInputBytes <= MAX_PENDING_INPUT_BYTES) return;
+    this.socket.destroy();
+  }
+
+  #closed(): void {
+    this.#stopped = true;
+    this.#queue = [];
+    this.host.pendingInputBytes -= this.#accounted;
+    this.#accounted = 0;
+    this.host.executor.forget(this);
+    this.host.closed(this);
+  }
+}

@@ -1,0 +1,214 @@
+import type { Command, Session } from '../commands/command.js';
+import type { NodeView } from '../commands/node-view.js';
+import { MAX_BATCH_BYTES } from '../limits.js';
+import type { Arguments } from '../resp/arguments.js';
+import { CommandError, LEASE_EXPIRED, OUTCOME_UNKNOWN, replyOf } from '../resp/command-error.js';
+import { ReplyWriter } from '../resp/writer.js';
+import type { Entry } from '../store/entry.js';
+import { slotOf } from '../store/slot.js';
+import type { Store } from '../store/store.js';
+
+import { Chunk, type Sink } from './sink.js';
+
+/** The right to serve reads. */
+export interface ReadLease {
+  readonly valid: boolean;
+}
+
+/**
+ * Runs commands on the store, and collects their replies in runs, one after the other: a run is one sink's. A turn is
+ * what happens in one turn of the event loop: at its end all its writes become one append, and the replies leave that
+ * wait for nothing.
+ */
+export class Executor {
+  readonly writer = new ReplyWriter();
+  /** Milliseconds since 1970 at the beginning of the turn. */
+  nowMs = 0;
+  /** Of the command under way: the append that its reply waits for, and whether it read. */
+  sequence = 0;
+  reads = false;
+  /** Why the log refused the last append that it refused. */
+  refusal: string | undefined;
+  #sink: Sink | undefined;
+  #runSequence = 0;
+  #runReads = false;
+  #runReplies = 0;
+  #turn = 0;
+  #scheduled = false;
+  readonly #touched = new Set<Sink>();
+  /** Sinks with replies that wait for the log. */
+  readonly #waiting = new Set<Sink>();
+  /** Called at the end of a turn, before replies leave. */
+  readonly onTurnEnd: (() => void)[] = [];
+
+  constructor(
+    readonly store: Store,
+    private readonly lease: ReadLease,
+    /** What commands tell of this server and its cluster. */
+    readonly node: NodeView,
+  ) {
+    store.listener = {
+      acknowledged: (sequence) => this.#acknowledged(sequence),
+      refused: (sequence, code, message) => this.#refused(sequence, replyOf(code, message)),
+    };
+  }
+
+  /** A sink's run begins. */
+  begin(sink: Sink): void {
+    this.#sink = sink;
+    this.writer.version = sink.version;
+    this.writer.begin();
+    this.schedule();
+  }
+
+  /** Whether the turn has as many writes as one append takes. */
+  get isFull(): boolean {
+    return this.store.batchBytes >= MAX_BATCH_BYTES;
+  }
+
+  /** Runs a command of the run's sink; its reply is in the writer behind `length`. */
+  run(command: Command, args: Arguments, session: Session): void {
+    const { writer } = this;
+    const before = writer.length;
+    writer.version = this.#sink!.version;
+    this.sequence = 0;
+    this.reads = false;
+    try {
+      command.run(this, args, session);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      writer.truncate(before);
+      writer.error(error.message);
+    }
+    this.#runReplies += 1;
+    if (this.sequence > this.#runSequence) this.#runSequence = this.sequence;
+    if (this.reads) this.#runReads = true;
+  }
+
+  /** A reply that needs no command. */
+  fail(error: string): void {
+    this.writer.error(error);
+    this.#runReplies += 1;
+  }
+
+  /** Gives the run's replies, or its first bytes, to the sink. What comes is another run of the same sink. */
+  endRun(length = this.writer.length, replies = this.#runReplies): void {
+    const sink = this.#sink!;
+    if (length > 0) {
+      sink.take(new Chunk(this.writer.end(length), this.#runSequence, replies, this.#runReads, this.#turn));
+      this.#touched.add(sink);
+    }
+    this.#runSequence = 0;
+    this.#runReads = false;
+    this.#runReplies = 0;
+  }
+
+  /** After a command, and with replies of others before it in the run: they leave apart from it. */
+  splitRun(length: number, before: { sequence: number; reads: boolean; replies: number }): void {
+    if (length > 0) {
+      const bytes = this.writer.end(length);
+      this.#sink!.take(new Chunk(bytes, before.sequence, before.replies, before.reads, this.#turn));
+      this.#touched.add(this.#sink!);
+    }
+    this.#runSequence = this.sequence;
+    this.#runReads = this.reads;
+    this.#runReplies = 1;
+  }
+
+  get runState(): { sequence: number; reads: boolean; replies: number } {
+    return { sequence: this.#runSequence, reads: this.#runReads, replies: this.#runReplies };
+  }
+
+  /** A sink has an answer to send. */
+  touch(sink: Sink): void {
+    this.#touched.add(sink);
+    this.schedule();
+  }
+
+  forget(sink: Sink): void {
+    this.#touched.delete(sink);
+    this.#waiting.delete(sink);
+  }
+
+  schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.nowMs = Date.now();
+    setImmediate(() => this.end());
+  }
+
+  /** Ends the turn: no run may be open. */
+  end(): void {
+    this.#scheduled = false;
+    const own = this.store.sequence;
+    this.store.commit();
+    // The lease is looked at after everything was read, and before anything leaves.
+    if (!this.lease.valid) {
+      const turn = this.#turn;
+      // A write of this turn proves by its acknowledgement that nobody else owned the keys when it was read.
+      const isDoubtful = (chunk: Chunk): boolean =>
+        chunk.turn === turn && chunk.reads && chunk.sequence < own;
+      this.#refuse(this.#touched, isDoubtful, LEASE_EXPIRED);
+    }
+    this.#turn += 1;
+    for (const action of this.onTurnEnd) action();
+    const { acknowledged } = this.store;
+    const sinks = [...this.#touched];
+    this.#touched.clear();
+    for (const sink of sinks) if (sink.flush(acknowledged)) this.#waiting.add(sink);
+  }
+
+  /** The log has ended: what waits for it has an unknown outcome. */
+  logEnded(): void {
+    const { acknowledged } = this.store;
+    this.#refuse(this.#waiting, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN);
+    this.#refuse(this.#touched, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN);
+    for (const sink of this.#waiting) sink.flush(acknowledged);
+  }
+
+  // What commands use.
+
+  slot(args: Arguments, index: number): number {
+    return slotOf(args.buffer, args.starts[index]!, args.ends[index]!);
+  }
+
+  /** What a key holds; the reply waits for what is not acknowledged of it. */
+  find(args: Arguments, index: number): Entry | undefined {
+    return this.look(this.slot(args, index), args.string(index));
+  }
+
+  look(slot: number, key: string): Entry | undefined {
+    this.reads = true;
+    const entry = this.store.find(slot, key, this.nowMs);
+    if (!entry) return undefined;
+    if (entry.sequence > this.sequence) this.sequence = entry.sequence;
+    return entry.value === undefined ? undefined : entry;
+  }
+
+  put(slot: number, key: string, value: string, expiresAt: number): void {
+    this.sequence = this.store.put(slot, key, value, expiresAt).sequence;
+  }
+
+  remove(slot: number, key: string): void {
+    this.sequence = this.store.remove(slot, key).sequence;
+  }
+
+  #acknowledged(sequence: number): void {
+    for (const sink of this.#waiting) {
+      if (!sink.flush(sequence)) this.#waiting.delete(sink);
+    }
+  }
+
+  /** Also where the run is still open: a command that commits in the middle sees it in `refusal`. */
+  #refused(sequence: number, error: string): void {
+    this.refusal = error;
+    this.#refuse(this.#touched, (chunk) => chunk.sequence === sequence, error);
+    if (this.#runSequence !== sequence) return;
+    this.writer.truncate(0);
+    for (let i = 0; i < this.#runReplies; i += 1) this.writer.error(error);
+  }
+
+  #refuse(sinks: Iterable<Sink>, which: (chunk: Chunk) => boolean, error: string): void {
+    for (const sink of sinks) sink.refuse(which, error);
+  }
+}

@@ -1,0 +1,30 @@
+import type { Command } from '../commands/command.js';
+import { MAX_BULK_BYTES } from '../limits.js';
+import type { Arguments } from '../resp/arguments.js';
+
+/** Redis shows so much of a command that it does not know. */
+const SHOWN_CHARACTERS = 128;
+
+/** Why a command is not even tried, in Redis's words; undefined: it is. */
+export function refusalOf(
+  command: Command | undefined,
+  args: Arguments,
+  authenticated: boolean,
+): string | undefined {
+  if (!command) return unknownCommand(args);
+  if (command.arity > 0 ? args.count !== command.arity : args.count < -command.arity)
+    return `ERR wrong number of arguments for '${command.name}' command`;
+  if (args.oversized) {
+    return `ERR ERR_RDMC_ENTRY_TOO_LARGE an argument is over the limit of ${MAX_BULK_BYTES} bytes; nothing was done`;
+  }
+  if (!authenticated && !command.flags.includes('no-auth')) return 'NOAUTH Authentication required.';
+  return undefined;
+}
+
+function unknownCommand(args: Arguments): string {
+  let shown = '';
+  for (let i = 1; i < args.count && shown.length < SHOWN_CHARACTERS; i += 1) {
+    shown += `'${args.string(i).slice(0, SHOWN_CHARACTERS - shown.length)}' `;
+  }
+  return `ERR unknown command '${args.string(0).slice(0, SHOWN_CHARACTERS)}', with args beginning with: ${shown}`;
+}

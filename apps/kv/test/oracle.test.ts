@@ -1,0 +1,38 @@
+/** Every command, against Debian's redis-server: the same bytes back. Left out where redis-server is not installed. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Standalone } from '../src/index.js';
+import { SCRIPTS } from './support/oracle-scripts.js';
+import { RawClient } from './support/raw-client.js';
+import { RedisServer } from './support/redis-server.js';
+
+const redis = await RedisServer.start();
+let ours: Standalone;
+
+beforeAll(async () => {
+  ours = await Standalone.start({ port: 0 });
+});
+afterAll(async () => {
+  await ours.close();
+  await redis?.stop();
+});
+
+const name = redis
+  ? 'answers like redis-server'
+  : 'answers like redis-server (left out: apt-get install redis-server)';
+describe.skipIf(!redis)(name, () => {
+  for (const version of ['2', '3']) {
+    it.each(Object.entries(SCRIPTS))(`RESP${version}: %s`, async (_, script) => {
+      const clients = await Promise.all([RawClient.connect(redis!.port), RawClient.connect(ours.port)]);
+      for (const client of clients) {
+        await client.command('HELLO', version);
+        await client.command('FLUSHDB');
+      }
+      for (const line of script) {
+        const words = typeof line === 'string' ? line.split(' ') : line;
+        const [theirs, own] = await Promise.all(clients.map((client) => client.command(...words)));
+        expect(own, words.join(' ').slice(0, 100)).toBe(theirs);
+      }
+      for (const client of clients) client.close();
+    });
+  }
+});

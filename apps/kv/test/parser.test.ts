@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RequestParser } from '../src/resp/parser.js';
+import { encodeCommand } from './support/encode.js';
+
+const word = fc
+  .oneof(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ minLength: 3000, maxLength: 5000 }))
+  .map((bytes) => Buffer.from(bytes).toString('latin1'));
+const command = fc.array(word, { minLength: 1, maxLength: 6 });
+
+/** All commands in the bytes, which arrive in pieces cut at the given places. */
+function parse(bytes: Buffer, cuts: readonly number[]): string[][] {
+  const parser = new RequestParser();
+  const found: string[][] = [];
+  const places = [...new Set([0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort(
+    (a, b) => a - b,
+  );
+  for (let i = 1; i < places.length; i += 1) {
+    // A copy, wiped afterwards: nothing may be read out of a piece once the next one is here.
+    const piece = Buffer.from(bytes.subarray(places[i - 1], places[i]));
+    parser.feed(piece);
+    while (parser.next()) {
+      const { arguments: args } = parser;
+      found.push(Array.from({ length: args.count }, (_, index) => args.string(index)));
+    }
+    piece.fill(0xee);
+  }
+  return found;
+}
+
+describe('RequestParser', () => {
+  it('finds the same commands however the bytes are cut', () => {
+    fc.assert(
+      fc.property(
+        fc.array(command, { maxLength: 5 }),
+        fc.array(fc.nat(40_000), { maxLength: 12 }),
+        (commands, cuts) => {
+          expect(parse(Buffer.concat(commands.map(encodeCommand)), cuts)).toEqual(commands);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('finds them byte by byte, inline ones between them', () => {
+    const bytes = Buffer.concat([
+      encodeCommand(['SET', 'a', 'b\r\nc']),
+      Buffer.from('PING\r\n\r\nget  "x\\x41 y" \'z\'\n*0\r\n'),
+      encodeCommand(['', '']),
+    ]);
+    const every = Array.from({ length: bytes.length }, (_, index) => index);
+    const expected = [['SET', 'a', 'b\r\nc'], ['PING'], ['get', 'xA y', 'z'], ['', '']];
+    expect(parse(bytes, every)).toEqual(expected);
+    expect(parse(bytes, [])).toEqual(expected);
+  });
+
+  it('passes over an argument above the limit, and says so', () => {
+    const long = 'v'.repeat(3 * 1024 * 1024);
+    const bytes = Buffer.concat([encodeCommand(['SET', 'key', long, 'EX']), encodeCommand(['PING'])]);
+    const parser = new RequestParser();
+    const seen: [number, boolean][] = [];
+    for (let at = 0; at < bytes.length; at += 65_536) {
+      parser.feed(bytes.subarray(at, at + 65_536));
+      while (parser.next()) seen.push([parser.arguments.count, parser.arguments.oversized]);
+      expect(parser.pendingBytes).toBeLessThan(200_000);
+    }
+    expect(seen).toEqual([
+      [4, true],
+      [1, false],
+    ]);
+  });
+
+  it.each([
+    ['*-1x\r\n', 'invalid multibulk length'],
+    ['*999999999\r\n', 'invalid multibulk length'],
+    ['*1\r\n$4294967296\r\n', 'invalid bulk length'],
+    ['*1\r\n$-2\r\n', 'invalid bulk length'],
+    ['*2\r\n*1\r\n*1\r\n', "expected '$', got '*'"],
+    ['*1\r\n:5\r\n', "expected '$', got ':'"],
+    ['*1\r\n$2\r\nabcd', 'invalid bulk length'],
+    [`*${'1'.repeat(100)}`, 'invalid multibulk length'],
+    ['x'.repeat(70_000), 'too big inline request'],
+    ['set "a\r\n', 'unbalanced quotes in request'],
+  ])('refuses %j', (text, message) => {
+    const parser = new RequestParser();
+    parser.feed(Buffer.from(text));
+    expect(() => parser.next()).toThrow(message);
+  });
+});

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { KvCoordinator, KvServer, type ServerOptions } from '../../src/index.js';
+
+const MIB = 1024 * 1024;
+
+/** A coordinator and servers in this process. */
+export class TestCluster {
+  coordinator!: KvCoordinator;
+  readonly servers: KvServer[] = [];
+  #serving: () => void = () => {};
+  /** Recoveries that ended well. */
+  recoveries = 0;
+  failures: string[] = [];
+
+  private constructor(readonly directory: string) {}
+
+  static async start(
+    count: number,
+    options: Partial<ServerOptions> = {},
+    directory = mkdtempSync(join(tmpdir(), 'kv-test-')),
+  ): Promise<TestCluster> {
+    const cluster = new TestCluster(directory);
+    const reserved = await reserveLoopbackPorts(count + 1);
+    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+    for (const { server } of reserved) server.close();
+    const serving = cluster.serving();
+    const common = { members, silenceTimeoutMs: 0 };
+    const coordinator = KvCoordinator.start(
+      { ...common, directory: join(directory, 'coordinator') },
+      {
+        serving: () => cluster.#serving(),
+        recovered: () => {
+          cluster.recoveries += 1;
+        },
+        failed: ({ code, reason }) => cluster.failures.push(`${code}: ${reason}`),
+      },
+    );
+    const servers = members.slice(1).map(({ id }) =>
+      KvServer.start({
+        ...common,
+        id,
+        port: 0,
+        directory: join(directory, `server-${id}`),
+        segmentBytes: 4 * MIB,
+        buffers: 16,
+        ...options,
+      }),
+    );
+    cluster.coordinator = await coordinator;
+    cluster.servers.push(...(await Promise.all(servers)));
+    await serving;
+    return cluster;
+  }
+
+  /** Resolves when every slot has a server, from now on. */
+  serving(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#serving = resolve;
+    });
+  }
+
+  /** As at a planned end: backups write what they have to files. */
+  async dump(): Promise<void> {
+    await this.coordinator.close();
+    for (const server of this.servers) await server.backup?.dump();
+    await Promise.all(this.servers.map((server) => server.close()));
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([this.coordinator.close(), ...this.servers.map((server) => server.close())]);
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { encodeCommand } from './encode.js';
+
+/** Bytes to a server and bytes back, as they are. */
+export class RawClient {
+  #received = '';
+  #changed: (() => void) | undefined;
+  ended = false;
+
+  private constructor(readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => {
+      this.#received += chunk.toString('latin1');
+      this.#changed?.();
+    });
+    const end = (): void => {
+      this.ended = true;
+      this.#changed?.();
+    };
+    socket.on('error', end);
+    socket.on('close', end);
+  }
+
+  static async connect(port: number): Promise<RawClient> {
+    const socket = connect({ host: '127.0.0.1', port });
+    await once(socket, 'connect');
+    return new RawClient(socket);
+  }
+
+  get received(): string {
+    return this.#received;
+  }
+
+  send(text: string): void {
+    this.socket.write(text, 'latin1');
+  }
+
+  /** Resolves when what arrived satisfies, or the connection ended. */
+  async until(enough: (received: string) => boolean): Promise<string> {
+    while (!enough(this.#received) && !this.ended) {
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+    return this.#received;
+  }
+
+  /** One reply, whole: a marker that comes after it tells where it ends. */
+  async command(...words: readonly string[]): Promise<string> {
+    const marker = '$16\r\nend-of-the-reply\r\n';
+    this.#received = '';
+    this.socket.write(Buffer.concat([encodeCommand(words), encodeCommand(['ECHO', 'end-of-the-reply'])]));
+    const text = await this.until((received) => received.endsWith(marker));
+    return text.slice(0, -marker.length);
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+}
