@@ -17,6 +17,7 @@ const may = {
     'packages/mesh',
     'packages/tailwind',
     'tools/netlab',
+    'apps/kv',
   ],
   'apps/kv': ['packages/dataplane', 'packages/mesh', 'packages/tailwind'],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],

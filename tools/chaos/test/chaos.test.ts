@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { KV_SCENARIOS } from '../src/kv/kv-plan.js';
 import { judge } from '../src/run/judge.js';
 import { NEEDS_ROOT, SCENARIOS } from '../src/run/plan.js';
-import { storeOverLog } from '../src/subjects.js';
+import { kvCluster, storeOverLog } from '../src/subjects.js';
 
 /** The seed of the first run: printed with each, and given back by RDMC_TEST_SEED. */
 const firstSeed = Number(process.env.RDMC_TEST_SEED ?? Date.now() % 1_000_000);
@@ -22,4 +23,13 @@ it.each(runs.filter(({ needsRoot }) => isRoot || !needsRoot))(
   },
 );
 
-it.skipIf(isRoot)('full-disk and cut-links (left out: they need root)', () => {});
+it.each(KV_SCENARIOS.map((scenario, run) => ({ seed: firstSeed + run, scenario })))(
+  'RDMC_TEST_SEED=$seed $scenario',
+  async ({ seed, scenario }) => {
+    const { failure, file, acknowledged } = await judge(kvCluster(seed, [scenario]));
+    expect(failure && `${failure}\nhistory: ${file}`).toBeUndefined();
+    expect(acknowledged).toBeGreaterThan(0);
+  },
+);
+
+it.skipIf(isRoot)('full-disk, cut-links and cut-backup (left out: they need root)', () => {});

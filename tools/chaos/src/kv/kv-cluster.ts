@@ -1,16 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { KvProcess } from './kv-server.js';
 
-/** The built command, from the sources and from dist. */
-const program = ['../../../apps/kv/dist/main.js', '../../../../apps/kv/dist/main.js'].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
-);
+/** The built command. */
+const require = createRequire(import.meta.url);
+const KV = join(dirname(require.resolve('@rdmc/kv/package.json')), 'dist', 'main.js');
 
 export interface KvShape {
   readonly servers: number;
@@ -24,10 +23,7 @@ export class KvCluster {
   servers: readonly KvProcess[] = [];
   #members: string | undefined;
 
-  constructor(
-    private readonly shape: KvShape,
-    private readonly kv = program[import.meta.url.endsWith('.ts') ? 1 : 0]!,
-  ) {}
+  constructor(private readonly shape: KvShape) {}
 
   /** @param environment of one server, by its number from 1 */
   async start(environment: (server: number) => Record<string, string> = () => ({})): Promise<void> {
@@ -36,7 +32,7 @@ export class KvCluster {
     const start = (name: string, args: readonly string[], env = {}): KvProcess =>
       new KvProcess(
         name,
-        spawn(process.execPath, [this.kv, ...args], {
+        spawn(process.execPath, [KV, ...args], {
           stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
           env: { ...process.env, ...env },
         }),

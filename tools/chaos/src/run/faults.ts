@@ -10,6 +10,8 @@ import type { Run } from './run.js';
 
 const REPLICA_HEADER_BYTES = 4096;
 const LONGEST_TORN_BYTES = 4000;
+/** Much less than the silence after which the others give a member up. */
+const LONGEST_CUT_MS = 1500;
 
 export async function primary(run: Run): Promise<Violation[]> {
   await run.kill(run.primary);
@@ -114,6 +116,23 @@ export async function cutLinks(run: Run): Promise<Violation[]> {
   await run.clients.more(run.random.integer(1, 30));
   await run.lab!.heal(host);
   run.note('it is joined again');
+  return run.judge();
+}
+
+/**
+ * What is written while one backup is cut off must not be acknowledged by the others alone: they die with the primary, and
+ * the one that comes back is all there is, unless it was replaced in time.
+ */
+export async function cutBackup(run: Run): Promise<Violation[]> {
+  const [apart, ...others] = run.random.shuffled(await run.backups());
+  const host = `h${apart!.id}`;
+  await run.lab!.cut(host);
+  run.note(`the link of server ${apart!.id} is cut`);
+  await delay(run.random.integer(50, LONGEST_CUT_MS));
+  await Promise.all([run.primary, ...others].map((member) => run.kill(member)));
+  await run.lab!.heal(host);
+  run.note('it is joined again');
+  await run.takeOver(run.others.filter((other) => other !== apart));
   return run.judge();
 }
 

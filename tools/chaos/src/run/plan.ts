@@ -16,11 +16,14 @@ export const SCENARIOS = [
   'stale-backup',
   'full-disk',
   'cut-links',
+  'cut-backup',
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
 /** These mount a file system, or make network namespaces. */
-export const NEEDS_ROOT: readonly Scenario[] = ['full-disk', 'cut-links'];
+export const NEEDS_ROOT: readonly Scenario[] = ['full-disk', 'cut-links', 'cut-backup'];
+
+export const NEEDS_LAB: readonly Scenario[] = ['cut-links', 'cut-backup'];
 
 export interface Plan {
   readonly seed: number;
@@ -37,7 +40,9 @@ const SILENCE_MS = 3000;
 /** Only who is stopped or cut off is noticed by silence; on a busy machine, short silences mean nothing. */
 function silence(scenario: Scenario, random: Chances): number {
   if (scenario === 'stopped-primary') return random.pick([0, SILENCE_MS, SILENCE_MS, SILENCE_MS]);
-  return scenario === 'cut-links' || scenario === 'stale-backup' ? SILENCE_MS : 0;
+  // It must come back: packets that were lost are sent again only seconds later.
+  if (scenario === 'cut-backup') return 4 * SILENCE_MS;
+  return NEEDS_LAB.includes(scenario) || scenario === 'stale-backup' ? SILENCE_MS : 0;
 }
 
 export interface Drawn {
@@ -51,7 +56,7 @@ export function draw(seed: number, among: readonly Scenario[]): Drawn {
   const random = chances(seed);
   const scenario = random.pick(among);
   const replicas = random.pick([2, 2, 2, 3]);
-  const isLab = scenario === 'cut-links';
+  const isLab = NEEDS_LAB.includes(scenario);
   const shape: Shape = {
     // Enough for a new log after the loss of the primary and r − 1 backups.
     servers: 2 * replicas + 1,

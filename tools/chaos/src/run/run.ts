@@ -7,7 +7,7 @@ import type { MemberProcess, Outcome } from '../cluster/member-process.js';
 import { smallDisk } from '../cluster/small-disk.js';
 import type { Chances } from '../random.js';
 import type { Subject } from './judge.js';
-import type { Drawn, Plan } from './plan.js';
+import { type Drawn, NEEDS_LAB, type Plan } from './plan.js';
 
 const TAKE_OVER_MS = 60_000;
 const RETRY_MS = 100;
@@ -39,7 +39,7 @@ export class Run implements Subject {
 
   static async create({ plan, random }: Drawn, deed: Run['deed']): Promise<Run> {
     const hosts = plan.shape.servers + 1;
-    const lab = plan.scenario === 'cut-links' ? await createLab({ hosts }) : undefined;
+    const lab = NEEDS_LAB.includes(plan.scenario) ? await createLab({ hosts }) : undefined;
     return new Run(plan, random, lab, deed);
   }
 

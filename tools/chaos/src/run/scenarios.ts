@@ -18,4 +18,5 @@ export const DEEDS: Record<Scenario, (run: Run) => Promise<Violation[]>> = {
   'stale-backup': restarts.staleBackup,
   'full-disk': faults.fullDisk,
   'cut-links': faults.cutLinks,
+  'cut-backup': faults.cutBackup,
 };
