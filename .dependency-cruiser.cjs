@@ -24,8 +24,15 @@ const may = {
   'packages/hipower': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'tools/netlab': [],
   'tools/roce-vm': [],
-  'apps/kv': ['packages/dataplane', 'packages/mesh', 'packages/tailwind'],
-  'tools/chaos': ['packages/verbs', 'packages/mesh', 'packages/tailwind', 'tools/netlab'],
+  'tools/chaos': [
+    'packages/verbs',
+    'packages/dataplane',
+    'packages/mesh',
+    'packages/tailwind',
+    'tools/netlab',
+    'apps/kv',
+  ],
+  'apps/kv': ['packages/common', 'packages/dataplane', 'packages/mesh', 'packages/tailwind'],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/common',

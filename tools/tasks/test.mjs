@@ -15,6 +15,7 @@ run('layers', 'npx', [
   'apps',
   'tools/netlab',
   'tools/roce-vm',
+  'tools/chaos',
   'test-e2e',
 ]);
 run('unused code and dependencies', 'npx', ['knip']);

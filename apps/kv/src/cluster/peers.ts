@@ -18,17 +18,20 @@ export class Peers {
   readonly #links = new Map<number, PeerLink>();
   readonly #accepted = new Set<Socket>();
   readonly #sockets: KeyedSockets;
+  /** Came before this server was ready for them. */
+  #early: Socket[] | undefined = [];
 
   private constructor(
     private readonly server: Server,
     key: string | undefined,
   ) {
     this.#sockets = new KeyedSockets({ key, purpose: PEER_PURPOSE });
+    server.on('connection', (raw) => this.#early?.push(raw));
   }
 
-  /** Listens; others are turned away until `start`. The port goes into the mesh's attributes. */
+  /** Listens; others wait until `start`. The port goes into the mesh's attributes. */
   static async listen(host: string, key: string | undefined): Promise<Peers> {
-    const server = createServer({ pauseOnConnect: true });
+    const server = createServer();
     server.listen({ host, port: 0 });
     await once(server, 'listening');
     return new Peers(server, key);
@@ -46,6 +49,8 @@ export class Peers {
     listener: PeerListener,
   ): Promise<void> {
     this.server.on('connection', (raw) => void this.#accept(raw, listener));
+    for (const raw of this.#early ?? []) void this.#accept(raw, listener);
+    this.#early = undefined;
     await Promise.all(
       servers.map(async (member) => {
         const { host } = mesh.members.find(({ id }) => id === member)!;
@@ -72,7 +77,7 @@ export class Peers {
   close(): void {
     this.server.close();
     for (const link of this.#links.values()) link.close();
-    for (const socket of this.#accepted) socket.destroy();
+    for (const socket of [...this.#accepted, ...(this.#early ?? [])]) socket.destroy();
   }
 
   async #accept(raw: Socket, listener: PeerListener): Promise<void> {

@@ -34,6 +34,8 @@ export interface ServerOptions extends MemberOptions {
   readonly buffers?: number | undefined;
   /** RDMA device, as for `openDevice`. */
   readonly device?: string | undefined;
+  /** How long the data plane polls after work, in milliseconds (default 50). */
+  readonly windowMs?: number | undefined;
   /** How long commands wait for slots whose server is gone. */
   readonly parkMs?: number | undefined;
 }

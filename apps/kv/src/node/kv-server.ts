@@ -178,9 +178,12 @@ export class KvServer {
   }
 
   async #startBackup(): Promise<void> {
-    const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, device, replicas } = this.options;
+    const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, device, replicas, windowMs } = this.options;
     const mesh = this.#mesh;
-    this.#plane = await startPlane(mesh, device === undefined ? {} : { device: { device } });
+    this.#plane = await startPlane(mesh, {
+      ...(device !== undefined && { device: { device } }),
+      ...(windowMs !== undefined && { windowMs }),
+    });
     const plane = this.#plane;
     this.#closers.push(() => plane.close());
     if (replicas === 0) return;

@@ -29,7 +29,7 @@ export class TestCluster {
     const serving = cluster.serving();
     const common = { members, silenceTimeoutMs: 0 };
     const coordinator = KvCoordinator.start(
-      { ...common, directory: join(directory, 'coordinator'), leaseMs: 60_000 },
+      { ...common, directory: join(directory, 'coordinator') },
       {
         serving: () => cluster.#serving(),
         recovered: () => {

@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { fill, type LoadOptions, type LoadResult, load, tagOf } from '../bench/load.js';
+import { WORKLOADS, Workload, type WorkloadName } from '../bench/workload.js';
+import { LocalCluster } from '../demo/processes.js';
+import { type Endpoint, endpoints, wholeNumber } from '../values.js';
+import type { Tell } from './run-member.js';
+
+interface BenchFlags {
+  readonly workload: WorkloadName;
+  readonly connect?: Endpoint[];
+  readonly servers: number;
+  readonly replicas: number;
+  readonly mode: 'one-sided' | 'rpc';
+  readonly windowMs?: number;
+  readonly records: number;
+  readonly clients: number;
+  readonly batch: number;
+  readonly seconds: number;
+  readonly wait: number;
+  readonly oneDoor: boolean;
+  readonly onePrimary: boolean;
+  readonly fill: boolean;
+  readonly json: boolean;
+}
+
+export function addBenchCommand(program: Command, tell: Tell): void {
+  program
+    .command('bench')
+    .description(
+      "YCSB's workloads (Zipf 0.99, 30-byte keys, 100-byte values) on a cluster of this machine, or on any server",
+    )
+    .addOption(
+      new Option('-w, --workload <name>', 'a: half reads; b: 95 % reads')
+        .choices(Object.keys(WORKLOADS))
+        .default('a'),
+    )
+    .option(
+      '--connect <list>',
+      'host:port of servers that run already (of Redis too), instead of own ones',
+      endpoints,
+    )
+    .option('-s, --servers <n>', 'own server processes', wholeNumber(1, 32), 5)
+    .option('-r, --replicas <n>', 'backups of every write; 0: the ceiling', wholeNumber(0, 16), 3)
+    .addOption(
+      new Option('--mode <name>', 'rpc: the baseline, in which backups copy')
+        .choices(['one-sided', 'rpc'])
+        .default('one-sided'),
+    )
+    .option('--window-ms <n>', 'how long the servers poll after work', wholeNumber(0, 60_000))
+    .option('--records <n>', 'records to load first', wholeNumber(1, 100_000_000), 100_000)
+    .option('-c, --clients <n>', 'connections', wholeNumber(1, 10_000), 30)
+    .option('-b, --batch <n>', 'operations that a client sends at once', wholeNumber(1, 10_000), 1)
+    .option('-t, --seconds <n>', 'how long', wholeNumber(1, 86_400), 5)
+    .option('--wait <n>', 'WAIT for so many replicas after every batch', wholeNumber(0, 16), 0)
+    .option('--one-door', 'send everything to the first server, which forwards', false)
+    .option('--one-primary', 'only keys of the first server, which is not asked to forward anything', false)
+    .option('--no-fill', 'do not load the records first')
+    .option('--json', 'one JSON document instead of text', false)
+    .action((flags: BenchFlags) => bench(flags, tell));
+}
+
+async function bench(flags: BenchFlags, tell: Tell): Promise<void> {
+  if (flags.connect) {
+    tellResult(flags, await measure(flags, flags.connect), tell);
+    return;
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'kv-bench-'));
+  const { servers, replicas, mode } = flags;
+  const polling = flags.windowMs === undefined ? [] : ['--window-ms', String(flags.windowMs)];
+  const serverArguments = ['--replicas', String(replicas), '--mode', mode, ...polling];
+  const cluster = await LocalCluster.start({ servers, directory, serverArguments });
+  try {
+    const all = cluster.ports.map((port) => ({ host: '127.0.0.1', port }));
+    tellResult(flags, await measure(flags, all), tell);
+  } finally {
+    await cluster.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function measure(flags: BenchFlags, all: readonly Endpoint[]): Promise<LoadResult> {
+  const prefix = flags.onePrimary ? await tagOf(all[0]!) : undefined;
+  const workload = new Workload(WORKLOADS[flags.workload], flags.records, prefix);
+  const { clients, batch, seconds, wait } = flags;
+  const options: LoadOptions = {
+    endpoints: all,
+    clients,
+    batch,
+    seconds,
+    wait,
+    direct: all.length > 1 && !flags.oneDoor && !flags.onePrimary,
+  };
+  if (flags.fill) await fill(workload, flags.records, options);
+  return load(workload, options);
+}
+
+function tellResult(flags: BenchFlags, result: LoadResult, tell: Tell): void {
+  const { workload, clients, batch } = flags;
+  if (flags.json) tell(JSON.stringify({ workload, clients, batch, ...result }), result);
+  else {
+    tell(
+      `workload ${workload}, ${clients} clients, batches of ${batch}: ${result.perSecond} operations/s, ` +
+        `p50 ${result.p50} µs, p99 ${result.p99} µs per batch, ${result.errors} errors`,
+      result,
+    );
+  }
+}

@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import type { Member } from '@rdmc/mesh';
+import { type Command, Option } from 'commander';
+import { KvError } from '../errors.js';
+import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.js';
+import { members, wholeNumber } from '../values.js';
+import { clusterKey } from './key.js';
+import { runCoordinator, runServer, runStandalone, type Tell } from './run-member.js';
+
+const MIB = 1024 * 1024;
+
+interface MemberFlags {
+  readonly members?: Member[];
+  readonly directory: string;
+  readonly keyFile?: string;
+  readonly joinSeconds: number;
+}
+
+interface ServerFlags extends MemberFlags {
+  readonly id?: number;
+  readonly host: string;
+  readonly port: number;
+  readonly announce?: string;
+  readonly replicas: number;
+  readonly mode: 'one-sided' | 'rpc';
+  readonly segmentMib: number;
+  readonly segments: number;
+  readonly buffers: number;
+  readonly device?: string;
+  readonly windowMs?: number;
+  readonly maxClients: number;
+}
+
+function memberOptions(command: Command): Command {
+  return command
+    .option(
+      '-m, --members <list>',
+      'host:port of the coordinator and of all servers, the same everywhere',
+      members,
+    )
+    .option('-d, --directory <path>', 'what must outlive the process', './kv-data')
+    .option('--key-file <path>', 'the cluster key; needed beyond loopback (or RDMC_KEY)')
+    .option('--join-seconds <n>', 'how long to wait for the others', wholeNumber(1, 86_400), 60);
+}
+
+/** `kv server` and `kv coordinator`. */
+export function addMemberCommands(program: Command, tell: Tell): void {
+  memberOptions(
+    program.command('server').description('a server: keys of its own, backup of the others, clients'),
+  )
+    .option(
+      '-i, --id <n>',
+      'which of the members: 1 is the first after the coordinator',
+      wholeNumber(1, 10_000),
+    )
+    .option('-p, --port <n>', 'where clients connect; 0: any', wholeNumber(0, 65_535), DEFAULT_PORT)
+    .option('--host <address>', 'where clients connect', '127.0.0.1')
+    .option('--announce <host>', 'what clients are told instead of --host')
+    .option(
+      '-r, --replicas <n>',
+      'backups of every write; 0: none, for comparison',
+      wholeNumber(0, 16),
+      DEFAULT_REPLICAS,
+    )
+    .addOption(
+      new Option('--mode <name>', 'how backups are written; rpc: their processors copy, for comparison')
+        .choices(['one-sided', 'rpc'])
+        .default('one-sided'),
+    )
+    .option('--segment-mib <n>', 'size of a segment', wholeNumber(4, 1024), 8)
+    .option('--segments <n>', "segments of this server's log", wholeNumber(10, 1_000_000), 128)
+    .option('--buffers <n>', 'segments of others that may be in memory only', wholeNumber(1, 4096), 24)
+    .option('--window-ms <n>', 'how long the data plane polls after work', wholeNumber(0, 60_000))
+    .option('--device <name>', 'RDMA device (default: what there is)')
+    .option('--max-clients <n>', 'connections of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
+    .action((flags: ServerFlags) => startServer(flags, tell));
+  memberOptions(program.command('coordinator').description('who has which keys: one per cluster')).action(
+    (flags: MemberFlags) => startCoordinator(flags, tell),
+  );
+}
+
+function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
+  const { host, port, maxClients, id, replicas } = flags;
+  const password = process.env.RDMC_KV_PASSWORD;
+  if (!flags.members) {
+    if (replicas !== 0) throw needsMembers('a server without --members keeps nothing safe: say --replicas 0');
+    return runStandalone({ host, port, maxClients, password }, tell);
+  }
+  if (id === undefined || id >= flags.members.length)
+    throw needsMembers('--id must be that of a server in --members');
+  const { mode, buffers, device, windowMs, announce, segments } = flags;
+  const segmentBytes = flags.segmentMib * MIB;
+  const directory = join(flags.directory, `server-${id}`);
+  const shared = { ...common(flags, flags.members), id, host, port, maxClients, password, replicas, mode };
+  return runServer(
+    { ...shared, directory, buffers, device, windowMs, announce, segmentBytes, maxSegments: segments },
+    tell,
+  );
+}
+
+function startCoordinator(flags: MemberFlags, tell: Tell): Promise<void> {
+  if (!flags.members) throw needsMembers('a coordinator needs --members');
+  return runCoordinator(
+    { ...common(flags, flags.members), directory: join(flags.directory, 'coordinator') },
+    tell,
+  );
+}
+
+function common(flags: MemberFlags, all: readonly Member[]) {
+  return { members: all, key: clusterKey(flags.keyFile), joinTimeoutMs: flags.joinSeconds * 1000 };
+}
+
+function needsMembers(message: string): KvError {
+  return new KvError('ERR_RDMC_KV_INVALID_OPTION', message);
+}

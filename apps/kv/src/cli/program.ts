@@ -1,0 +1,18 @@
+import { Command } from 'commander';
+import { addBenchCommand } from './bench-command.js';
+import { addDemoCommand } from './demo-command.js';
+import { addMemberCommands } from './member-commands.js';
+import type { Tell } from './run-member.js';
+
+/** The command line. `tell` takes what goes to standard output. */
+export function createProgram(tell: Tell): Command {
+  const program = new Command('kv')
+    .description(
+      "A key-value store in memory, replicated by one-sided RDMA writes (Tailwind), for clients of Redis. Try 'kv demo'.",
+    )
+    .showSuggestionAfterError();
+  addDemoCommand(program, tell);
+  addMemberCommands(program, tell);
+  addBenchCommand(program, tell);
+  return program;
+}

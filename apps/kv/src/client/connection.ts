@@ -1,0 +1,71 @@
+import type { Buffer } from 'node:buffer';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { encodeCommand } from '../cluster/split.js';
+import { KvError } from '../errors.js';
+import { type Reply, ReplyReader } from './reply-reader.js';
+
+interface Waiting {
+  missing: number;
+  readonly replies: Reply[];
+  readonly resolve: (replies: Reply[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A client of a server, for the demonstration and the benchmark: batches of commands, each resolved with its replies. */
+export class Connection {
+  readonly #reader = new ReplyReader();
+  readonly #waiting: Waiting[] = [];
+
+  private constructor(private readonly socket: Socket) {
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      const error = new KvError('ERR_RDMC_KV_MEMBER_LOST', 'the connection to the server ended');
+      for (const { reject } of this.#waiting.splice(0)) reject(error);
+    });
+  }
+
+  /** @throws the system's error */
+  static async open(host: string, port: number): Promise<Connection> {
+    const socket = connect({ host, port });
+    await once(socket, 'connect');
+    return new Connection(socket);
+  }
+
+  async command(...words: readonly string[]): Promise<Reply> {
+    const [reply] = await this.batch(encodeCommand(words), 1);
+    if (reply instanceof Error) throw reply;
+    return reply!;
+  }
+
+  /** So many commands in RESP, and their replies. */
+  batch(bytes: Buffer, count: number): Promise<Reply[]> {
+    return new Promise((resolve, reject) => {
+      if (this.socket.destroyed) {
+        reject(new KvError('ERR_RDMC_KV_MEMBER_LOST', 'the connection to the server ended'));
+        return;
+      }
+      this.#waiting.push({ missing: count, replies: [], resolve, reject });
+      this.socket.write(bytes);
+    });
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#reader.push(chunk);
+    for (let reply = this.#reader.next(); reply !== undefined; reply = this.#reader.next()) {
+      const first = this.#waiting[0];
+      if (!first) return;
+      first.replies.push(reply);
+      first.missing -= 1;
+      if (first.missing > 0) continue;
+      this.#waiting.shift();
+      first.resolve(first.replies);
+    }
+  }
+}

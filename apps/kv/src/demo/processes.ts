@@ -1,0 +1,119 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { KvError } from '../errors.js';
+
+/** What a process tells its parent. */
+export interface MemberEvent {
+  readonly ready?: number;
+  readonly serving?: number;
+  readonly ended?: string;
+  readonly recovered?: { readonly logId: string; readonly entries: number; readonly milliseconds: number };
+  readonly failed?: { readonly code: string; readonly reason: string };
+}
+
+/** A process of a cluster on this machine. */
+export class MemberProcess {
+  readonly #child: ChildProcess;
+  readonly #events: MemberEvent[] = [];
+  #changed: () => void = () => {};
+  /** How it ended. */
+  gone: string | undefined;
+
+  constructor(
+    readonly name: string,
+    args: readonly string[],
+  ) {
+    // The command, beside this file or two folders above it.
+    this.#child = fork(process.argv[1]!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.#child.on('message', (event) => {
+      this.#events.push(event as MemberEvent);
+      this.#changed();
+    });
+    this.#child.once('exit', (code, signal) => {
+      this.gone = signal ? `signal ${signal}` : `code ${String(code)}`;
+      this.#changed();
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  /** The first event that satisfies, from the given one on. @throws KvError when the process ends before */
+  async until<T>(pick: (event: MemberEvent) => T | undefined, from = 0): Promise<T> {
+    for (let next = from; ; next += 1) {
+      while (next >= this.#events.length) {
+        if (this.gone !== undefined) {
+          throw new KvError('ERR_RDMC_KV_PROCESS_DIED', `${this.name} ended with ${this.gone}`);
+        }
+        await new Promise<void>((resolve) => {
+          this.#changed = resolve;
+        });
+      }
+      const found = pick(this.#events[next]!);
+      if (found !== undefined) return found;
+    }
+  }
+
+  /** Events so far, for `until`. */
+  get eventCount(): number {
+    return this.#events.length;
+  }
+
+  /** @returns when it has ended */
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    if (this.gone !== undefined) return;
+    this.#child.kill(signal);
+    await new Promise<void>((resolve) => {
+      this.#child.once('exit', () => resolve());
+      if (this.gone !== undefined) resolve();
+    });
+  }
+}
+
+export interface LocalClusterOptions {
+  readonly servers: number;
+  readonly directory: string;
+  /** More arguments of `kv server`. */
+  readonly serverArguments?: readonly string[];
+}
+
+/** A coordinator and servers, each a process, on loopback. */
+export class LocalCluster {
+  private constructor(
+    readonly coordinator: MemberProcess,
+    readonly servers: readonly MemberProcess[],
+    /** Where clients connect, by server. */
+    readonly ports: readonly number[],
+  ) {}
+
+  /** Resolves when all slots are served. @throws KvError when a process ends */
+  static async start({
+    servers: count,
+    directory,
+    serverArguments = [],
+  }: LocalClusterOptions): Promise<LocalCluster> {
+    const reserved = await reserveLoopbackPorts(count + 1);
+    for (const { server } of reserved) server.close();
+    const members = reserved.map(({ host, port }) => `${host}:${port}`).join(',');
+    const common = ['--members', members, '--directory', join(directory, 'cluster')];
+    const coordinator = new MemberProcess('the coordinator', ['coordinator', ...common]);
+    const servers = Array.from({ length: count }, (_, index) => {
+      const own = ['--id', String(index + 1), '--port', '0', ...serverArguments];
+      return new MemberProcess(`server ${index + 1}`, ['server', ...common, ...own]);
+    });
+    try {
+      const ports = await Promise.all(servers.map((server) => server.until(({ ready }) => ready)));
+      await coordinator.until(({ serving }) => serving);
+      return new LocalCluster(coordinator, servers, ports);
+    } catch (error) {
+      await Promise.all([coordinator, ...servers].map((member) => member.kill('SIGKILL')));
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.coordinator, ...this.servers].map((member) => member.kill('SIGKILL')));
+  }
+}

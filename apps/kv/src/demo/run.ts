@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Connection } from '../client/connection.js';
+import { encodeCommand } from '../cluster/split.js';
+import { KvError } from '../errors.js';
+import { LocalCluster } from './processes.js';
+
+export interface DemoOptions {
+  readonly servers: number;
+  readonly keys: number;
+}
+
+export interface DemoResult {
+  readonly acknowledged: number;
+  readonly duringTheKill: number;
+  readonly unknown: number;
+  readonly recoveryMs: number;
+  readonly entries: number;
+}
+
+const BATCH = 50;
+const VALUE_BYTES = 100;
+/** Writes go on while the server is killed, and then for so many batches. */
+const BATCHES_AFTER_KILL = 40;
+
+function valueFor(key: number): string {
+  return `value ${key} `.padEnd(VALUE_BYTES, 'abcdefghijklmnopqrstuvwxyz');
+}
+
+/** Sets keys in batches; what was acknowledged is counted, what has an unknown outcome is left out. */
+class Loader {
+  readonly acknowledged: number[] = [];
+  unknown = 0;
+
+  constructor(private readonly connection: Connection) {}
+
+  async load(from: number, count: number): Promise<void> {
+    const keys = Array.from({ length: count }, (_, index) => from + index);
+    const bytes = Buffer.concat(keys.map((key) => encodeCommand(['SET', `key:${key}`, valueFor(key)])));
+    const replies = await this.connection.batch(bytes, count);
+    replies.forEach((reply, index) => {
+      if (reply === 'OK') this.acknowledged.push(keys[index]!);
+      else this.unknown += 1;
+    });
+  }
+}
+
+/** @throws KvError ERR_RDMC_KV_DATA_LOST when an acknowledged value is not there any more */
+async function verify(connection: Connection, keys: readonly number[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += BATCH) {
+    const part = keys.slice(at, at + BATCH);
+    const bytes = Buffer.concat(part.map((key) => encodeCommand(['GET', `key:${key}`])));
+    const replies = await connection.batch(bytes, part.length);
+    replies.forEach((reply, index) => {
+      if (reply === valueFor(part[index]!)) return;
+      const found = reply instanceof Error ? reply.message : String(reply);
+      throw new KvError(
+        'ERR_RDMC_KV_DATA_LOST',
+        `key:${part[index]} was acknowledged, and now holds ${found}`,
+      );
+    });
+  }
+}
+
+/**
+ * Starts a cluster of processes on this machine, loads it, kills one server with -9 while it is written, waits for its
+ * recovery and reads everything that was acknowledged again.
+ */
+export async function runDemo(
+  { servers, keys }: DemoOptions,
+  say: (line: string) => void,
+): Promise<DemoResult> {
+  const directory = mkdtempSync(join(tmpdir(), 'kv-demo-'));
+  say(`starting a coordinator and ${servers} servers …`);
+  const cluster = await LocalCluster.start({ servers, directory });
+  try {
+    say(`ready: redis-cli -p ${cluster.ports[0]} (any of ${cluster.ports.join(', ')})`);
+    const connection = await Connection.open('127.0.0.1', cluster.ports[0]!);
+    const loader = new Loader(connection);
+    const started = performance.now();
+    let next = 0;
+    for (; next < keys; next += BATCH) await loader.load(next, Math.min(BATCH, keys - next));
+    const seconds = (performance.now() - started) / 1000;
+    say(`${loader.acknowledged.length} keys of ${VALUE_BYTES} bytes set in ${seconds.toFixed(1)} s`);
+    const before = loader.acknowledged.length;
+
+    const victim = cluster.servers.at(-1)!;
+    const { coordinator } = cluster;
+    const seen = coordinator.eventCount;
+    say(`killing ${victim.name} (process ${victim.pid}) with -9, while writes go on …`);
+    const killed = victim.kill('SIGKILL');
+    for (let i = 0; i < BATCHES_AFTER_KILL; i += 1, next += BATCH) await loader.load(next, BATCH);
+    await killed;
+    const { entries, milliseconds } = await coordinator.until(({ recovered }) => recovered, seen);
+    say(`its log was recovered by the others: ${entries} entries in ${milliseconds} ms`);
+    const during = loader.acknowledged.length - before;
+    say(
+      `${during} writes were acknowledged meanwhile; ${loader.unknown} got an error, their outcome is not known`,
+    );
+
+    await verify(connection, loader.acknowledged);
+    say(`all ${loader.acknowledged.length} acknowledged keys are there`);
+    connection.close();
+    const { unknown, acknowledged } = loader;
+    return {
+      acknowledged: acknowledged.length,
+      duringTheKill: during,
+      unknown,
+      recoveryMs: milliseconds,
+      entries,
+    };
+  } finally {
+    await cluster.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

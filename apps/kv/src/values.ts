@@ -1,0 +1,35 @@
+import type { Member } from '@rdmc/mesh';
+import { InvalidArgumentError } from 'commander';
+
+/** A whole number on the command line. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`needs a whole number from ${least} to ${most}`);
+  };
+}
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `host:port,host:port`, with brackets around IPv6. */
+export function endpoints(text: string): Endpoint[] {
+  return text.split(',').map((part) => {
+    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(part.trim());
+    const port = Number(match?.[3]);
+    if (!match || port < 1 || port > 65_535) {
+      throw new InvalidArgumentError(`'${part}' is no host:port`);
+    }
+    return { host: match[1] ?? match[2]!, port };
+  });
+}
+
+/** The members of a cluster: the coordinator first, then the servers. */
+export function members(text: string): Member[] {
+  const all = endpoints(text).map((endpoint, id) => ({ id, ...endpoint }));
+  if (all.length < 2) throw new InvalidArgumentError('needs the coordinator and at least one server');
+  return all;
+}

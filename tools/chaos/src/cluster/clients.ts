@@ -1,0 +1,203 @@
+import type { WrittenTogether } from '../checker/check.js';
+import type { Action, Operation, Result } from '../checker/history.js';
+import { type Ask, NOT_PRIMARY } from '../member/messages.js';
+import type { Chances } from '../random.js';
+import type { Outcome } from './member-process.js';
+
+const OPERATION_MS = 4_000;
+/** So long a client rests when it was refused. */
+const PAUSE_MS = 20;
+const KEYS = 5;
+const LONGEST_VALUE_BYTES = 400;
+
+/** A server as its clients see it. */
+export interface Target {
+  readonly isGone: boolean;
+  ask(ask: Ask, timeoutMs: number): Promise<Outcome>;
+}
+
+export interface ClientsOptions {
+  readonly clients: number;
+  readonly random: Chances;
+  /** The server that leads, as far as is known. */
+  readonly primary: () => Target;
+  /** One that led before, and must serve no more. */
+  readonly former: () => Target | undefined;
+}
+
+/** Clients that ask without end, each one question at a time, and the history of what they were told. */
+export class Clients {
+  readonly operations: Operation[] = [];
+  readonly together: WrittenTogether[] = [];
+  /** Codes of what was refused, and how often. */
+  readonly refusals = new Map<string, number>();
+  #acknowledged = 0;
+  #unanswered = 0;
+  #nextClient = 0;
+  #nextValue = 0;
+  #isStopped = false;
+  #running: Promise<void>[] = [];
+  readonly #watchers = new Set<() => void>();
+
+  constructor(private readonly options: ClientsOptions) {}
+
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#running = Array.from({ length: this.options.clients }, () => this.#run());
+  }
+
+  /** No further questions. */
+  halt(): void {
+    this.#isStopped = true;
+  }
+
+  /** Resolves when no question is open any more. */
+  async stop(): Promise<void> {
+    this.halt();
+    await Promise.all(this.#running);
+  }
+
+  /** Resolves when so many more writes were acknowledged. */
+  more(count: number): Promise<void> {
+    const goal = this.#acknowledged + count;
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.#acknowledged < goal) return;
+        this.#watchers.delete(look);
+        resolve();
+      };
+      this.#watchers.add(look);
+      look();
+    });
+  }
+
+  /** Reads every key until there is an answer, and notes it in the history. */
+  async readAll(): Promise<Map<string, string | null>> {
+    const keys = new Set([
+      ...this.operations.map(({ key }) => key),
+      ...this.together.flatMap(({ keys }) => keys),
+    ]);
+    const found = new Map<string, string | null>();
+    for (const key of keys) {
+      for (;;) {
+        const outcome = await this.#ask(this.options.primary(), this.#nextClient, key, { kind: 'get' });
+        if (outcome !== undefined) {
+          found.set(key, outcome as string | null);
+          break;
+        }
+        await pause();
+      }
+    }
+    return found;
+  }
+
+  async #run(): Promise<void> {
+    const { random, primary, former } = this.options;
+    let client = this.#nextClient++;
+    while (!this.#isStopped) {
+      const old = random.integer(0, 3) === 0 ? former() : undefined;
+      const to = old ?? primary();
+      if (to.isGone) {
+        await pause();
+        continue;
+      }
+      if (random.integer(0, 9) === 0) await this.#writeTogether(to, client);
+      else {
+        const key = `key-${random.integer(1, KEYS)}`;
+        const isDone = await this.#ask(to, client, key, this.#action(key));
+        if (isDone === undefined) await pause();
+      }
+      // A client whose question is open asks nothing more: what it would have asked, another one asks.
+      client = this.#nextClient++;
+    }
+  }
+
+  #action(key: string): Action {
+    const { random } = this.options;
+    // Each key is of one kind, so that counting is never tried on a text.
+    if (key === 'key-1') return random.pick([{ kind: 'incr' }, { kind: 'incr' }, { kind: 'get' }]);
+    const value = this.#value();
+    return random.pick<Action>([
+      { kind: 'set', value },
+      { kind: 'set', value },
+      { kind: 'get' },
+      { kind: 'get' },
+      { kind: 'del' },
+      key === 'key-2' ? { kind: 'append', value: value.slice(0, 12) } : { kind: 'set', value },
+    ]);
+  }
+
+  /** Never the same twice, and no byte of it zero. */
+  #value(): string {
+    this.#nextValue += 1;
+    return `v${this.#nextValue}-`.padEnd(this.options.random.integer(12, LONGEST_VALUE_BYTES), '.');
+  }
+
+  /** What was answered; undefined when nothing was. */
+  async #ask(to: Target, client: number, key: string, action: Action): Promise<Result | undefined> {
+    const calledAt = performance.now();
+    const outcome = await to.ask({ do: 'apply', key, action }, OPERATION_MS);
+    const at = performance.now();
+    if (outcome.kind === 'answered') {
+      const result = outcome.result as Result;
+      this.operations.push({ client, key, action, calledAt, answer: { at, result } });
+      if (action.kind !== 'get') this.#count();
+      return result;
+    }
+    if (outcome.kind === 'refused') this.#note(outcome.refusal.code);
+    if (action.kind === 'get' || isCertain(outcome)) return undefined;
+    this.#unanswered += 1;
+    this.operations.push({ client, key, action, calledAt, answer: undefined });
+    return undefined;
+  }
+
+  async #writeTogether(to: Target, client: number): Promise<void> {
+    const number = this.together.length;
+    const keys = ['a', 'b', 'c'].map((part) => `{together-${number}}${part}`);
+    const values = keys.map(() => this.#value());
+    const written = { keys, values, acknowledged: false };
+    this.together.push(written);
+    const calledAt = performance.now();
+    const outcome = await to.ask({ do: 'apply-together', keys, values }, OPERATION_MS);
+    const answer = outcome.kind === 'answered' ? { at: performance.now(), result: 'OK' } : undefined;
+    if (answer || !isCertain(outcome)) {
+      for (const [index, key] of keys.entries()) {
+        const action: Action = { kind: 'set', value: values[index]! };
+        this.operations.push({ client, key, action, calledAt, answer });
+      }
+    }
+    if (outcome.kind === 'answered') {
+      written.acknowledged = true;
+      this.#count();
+      return;
+    }
+    if (outcome.kind === 'refused') this.#note(outcome.refusal.code);
+    await pause();
+  }
+
+  #note(code: string): void {
+    if (code !== NOT_PRIMARY) this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1);
+  }
+
+  #count(): void {
+    this.#acknowledged += 1;
+    for (const look of [...this.#watchers]) look();
+  }
+}
+
+/** It was not done, and will not be. */
+function isCertain(outcome: Outcome): boolean {
+  return outcome.kind === 'refused' && outcome.refusal.isCertain;
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+}

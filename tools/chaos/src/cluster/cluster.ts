@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import type { Netlab } from '@rdmc/netlab';
+import type { Setup } from '../member/messages.js';
+import { MemberProcess } from './member-process.js';
+
+const CLUSTER_ID = '00112233-4455-6677-8899-aabbccddeeff';
+const LAB_PORT = 7420;
+
+/** What all members have in common. */
+export type Shape = Pick<
+  Setup,
+  | 'transport'
+  | 'replicas'
+  | 'segmentBytes'
+  | 'buffers'
+  | 'maxSegments'
+  | 'cleans'
+  | 'leaseMs'
+  | 'silenceTimeoutMs'
+> & { readonly servers: number };
+
+/** Where the built program of a member is, from the sources and from dist. */
+const program = ['./member.js', '../../dist/member.js']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find(existsSync)!;
+
+/** Servers 0 to n − 1 and the coordinator, member n, each a process. */
+export class Cluster {
+  readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-'));
+  #members: MemberProcess[] = [];
+  readonly #undo: (() => Promise<void>)[] = [];
+
+  constructor(
+    readonly shape: Shape,
+    /** The members are in its hosts, in order; else on loopback. */
+    private readonly lab?: Netlab,
+  ) {}
+
+  get servers(): readonly MemberProcess[] {
+    return this.#members.slice(0, this.shape.servers);
+  }
+
+  get coordinator(): MemberProcess {
+    return this.#members[this.shape.servers]!;
+  }
+
+  server(id: number): MemberProcess {
+    return this.#members[id]!;
+  }
+
+  /** Where a member keeps its files, also before it is started. */
+  directoryOf(id: number): string {
+    const directory = join(this.directory, String(id));
+    mkdirSync(directory, { recursive: true });
+    return directory;
+  }
+
+  /** Starts all members, on the files that are there. The ones before must be gone. */
+  async start(): Promise<void> {
+    const { servers, ...shape } = this.shape;
+    const places = await this.#places(servers + 1);
+    const members = places.map((place, id) => ({ id, ...place }));
+    const common = { ...shape, members, coordinator: servers, clusterId: CLUSTER_ID };
+    this.#members = members.map(({ id }) => {
+      const directory = this.directoryOf(id);
+      const setup: Setup = { ...common, id, directory, isOpenNetwork: this.lab !== undefined };
+      return new MemberProcess(id, directory, this.#spawn(id, [program, JSON.stringify(setup)]));
+    });
+    await Promise.all(this.#members.map((member) => member.ready));
+  }
+
+  /** Ends every process that is left, gently: backups dump their buffers. */
+  async powerFailure(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.end('SIGTERM')));
+  }
+
+  /** Is done when the processes are gone, before the files are. */
+  onRemove(undo: () => Promise<void>): void {
+    this.#undo.push(undo);
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.end('SIGKILL')));
+    for (const undo of this.#undo) await undo();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  async #places(count: number): Promise<{ host: string; port: number }[]> {
+    if (this.lab) return this.lab.hosts.slice(0, count).map(({ ipv4 }) => ({ host: ipv4, port: LAB_PORT }));
+    const reserved = await reserveLoopbackPorts(count);
+    for (const { server } of reserved) {
+      server.close();
+      await once(server, 'close');
+    }
+    return reserved.map(({ host, port }) => ({ host, port }));
+  }
+
+  #spawn(id: number, args: string[]): ChildProcess {
+    const options = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] as ['ignore', 'pipe', 'pipe', 'ipc'] };
+    if (this.lab) return this.lab.exec(`h${id}`, process.execPath, args, options);
+    return spawn(process.execPath, args, options);
+  }
+}

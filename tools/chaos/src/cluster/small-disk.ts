@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process';
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const DISK = '16m';
+const PIECE = Buffer.alloc(64 * 1024, 1);
+
+/** Mounts a file system of its own, and small, at a directory. Needs root. Returns the function that takes it back. */
+export async function smallDisk(directory: string): Promise<() => Promise<void>> {
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', directory]);
+  return async () => {
+    await run('umount', ['-l', directory]);
+  };
+}
+
+/** Leaves no byte free. Returns the function that makes room again. */
+export async function fillDisk(directory: string): Promise<() => Promise<void>> {
+  const path = join(directory, 'filler');
+  const file = await open(path, 'w');
+  try {
+    for (;;) await file.write(PIECE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    await file.close();
+  }
+  return () => rm(path);
+}

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { KvProcess } from './kv-server.js';
+
+/** The built command. */
+const require = createRequire(import.meta.url);
+const KV = join(dirname(require.resolve('@rdmc/kv/package.json')), 'dist', 'main.js');
+
+export interface KvShape {
+  readonly servers: number;
+  readonly replicas: number;
+}
+
+/** `kv coordinator` and `kv server` as processes, on the same places and files however often they are started. */
+export class KvCluster {
+  readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-kv-'));
+  coordinator!: KvProcess;
+  servers: readonly KvProcess[] = [];
+  #members: string | undefined;
+
+  constructor(private readonly shape: KvShape) {}
+
+  /** @param environment of one server, by its number from 1 */
+  async start(environment: (server: number) => Record<string, string> = () => ({})): Promise<void> {
+    this.#members ??= await reserve(this.shape.servers + 1);
+    const common = ['--members', this.#members, '--directory', this.directory, '--join-seconds', '120'];
+    const start = (name: string, args: readonly string[], env = {}): KvProcess =>
+      new KvProcess(
+        name,
+        spawn(process.execPath, [KV, ...args], {
+          stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+          env: { ...process.env, ...env },
+        }),
+      );
+    this.coordinator = start('coordinator', ['coordinator', ...common]);
+    this.servers = Array.from({ length: this.shape.servers }, (_, index) => {
+      const own = ['--id', String(index + 1), '--port', '0', '--replicas', String(this.shape.replicas)];
+      const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12'];
+      return start(`server ${index + 1}`, ['server', ...common, ...own, ...small], environment(index + 1));
+    });
+    await Promise.all([...this.servers.map(({ ready }) => ready), this.coordinator.serving]);
+  }
+
+  /** Ends all, gently: backups dump their buffers. */
+  async powerFailure(): Promise<void> {
+    await Promise.all([...this.servers, this.coordinator].map((each) => each.end('SIGTERM')));
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all([...this.servers, this.coordinator].map((each) => each?.end('SIGKILL')));
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+async function reserve(count: number): Promise<string> {
+  const reserved = await reserveLoopbackPorts(count);
+  for (const { server } of reserved) {
+    server.close();
+    await once(server, 'close');
+  }
+  return reserved.map(({ host, port }) => `${host}:${port}`).join(',');
+}

@@ -1,0 +1,39 @@
+import { type Chances, chances } from '../random.js';
+
+/** What happens to a cluster of `kv server` under load; each server is primary of a part and backup of the others. */
+export const KV_SCENARIOS = ['kv-server', 'kv-servers', 'kv-stopped', 'kv-torn', 'kv-power'] as const;
+export type KvScenario = (typeof KV_SCENARIOS)[number];
+
+export interface KvPlan {
+  readonly seed: number;
+  readonly scenario: KvScenario;
+  readonly shape: { readonly servers: number; readonly replicas: number };
+  readonly clients: number;
+  readonly before: number;
+  readonly after: number;
+  /** Bytes of one-sided writes until a server dies in the middle of one. */
+  readonly tearAfterBytes: number;
+}
+
+export interface DrawnKv {
+  readonly plan: KvPlan;
+  readonly random: Chances;
+}
+
+/** All that one seed means. */
+export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
+  const random = chances(seed);
+  const scenario = random.pick(among);
+  const replicas = random.pick([1, 2, 2]);
+  const plan: KvPlan = {
+    seed,
+    scenario,
+    // Enough for new replicas after the loss of r servers.
+    shape: { servers: 2 * replicas + 1, replicas },
+    clients: random.integer(2, 6),
+    before: random.integer(20, 250),
+    after: random.integer(5, 60),
+    tearAfterBytes: random.integer(1000, 20_000),
+  };
+  return { plan, random };
+}

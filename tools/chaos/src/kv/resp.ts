@@ -1,0 +1,51 @@
+import { connect } from 'node:net';
+
+/** What a server answered; `error` for an error reply. */
+export type Reply = { readonly value: string | number | null } | { readonly error: string };
+
+/**
+ * One command on a connection of its own, in RESP2. Undefined when there is no whole reply: then nobody knows whether it
+ * was carried out.
+ */
+export function command(
+  port: number,
+  words: readonly string[],
+  timeoutMs: number,
+): Promise<Reply | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    let received = Buffer.alloc(0);
+    const end = (reply: Reply | undefined): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(reply);
+    };
+    const timer = setTimeout(() => end(undefined), timeoutMs);
+    socket.on('error', () => end(undefined));
+    socket.on('close', () => end(undefined));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      const reply = decode(received);
+      if (reply) end(reply);
+    });
+    const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+    socket.write(`*${words.length}\r\n${parts.join('')}`);
+  });
+}
+
+/** The first reply; undefined while it is not whole. */
+export function decode(bytes: Buffer): Reply | undefined {
+  const end = bytes.indexOf('\r\n');
+  if (end < 0) return undefined;
+  const [type, line] = [bytes.toString('latin1', 0, 1), bytes.toString('utf8', 1, end)];
+  if (type === '+') return { value: line };
+  if (type === ':') return { value: Number(line) };
+  if (type === '-') return { error: line };
+  if (type !== '$') return { error: `an answer that is not understood: ${type}${line}` };
+  const length = Number(line);
+  if (length < 0) return { value: null };
+  const from = end + 2;
+  return bytes.length < from + length + 2
+    ? undefined
+    : { value: bytes.toString('utf8', from, from + length) };
+}

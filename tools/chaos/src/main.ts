@@ -1,0 +1,83 @@
+// npm run test:chaos: many runs, each from its seed.
+import { parseArgs } from 'node:util';
+import { KV_SCENARIOS, type KvScenario } from './kv/kv-plan.js';
+import { judge, type Subject } from './run/judge.js';
+import { NEEDS_ROOT, SCENARIOS, type Scenario } from './run/plan.js';
+import { kvCluster, storeOverLog } from './subjects.js';
+
+const HELP = `chaos [--kv] [--runs N] [--seed N] [--scenario NAME]...
+
+Kills, stops, tears, cuts and damages a cluster of processes under load, and checks what its clients were told.
+  --runs N         how many (default: RDMC_CHAOS_RUNS, or 300)
+  --seed N         of the first run; the next ones count up (default: RDMC_TEST_SEED, or by the clock)
+  --scenario NAME  ${SCENARIOS.join(', ')}
+  --kv             a cluster of kv servers, in place of a small store over one log; its scenarios:
+                   ${KV_SCENARIOS.join(', ')}
+Without root, ${NEEDS_ROOT.join(' and ')} are left out. Exit code 1: a run failed; its seed and history file are printed.`;
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string' },
+    seed: { type: 'string' },
+    scenario: { type: 'string', multiple: true },
+    kv: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  },
+});
+
+if (values.help) console.log(HELP);
+else process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const runs = wholeNumber('--runs', values.runs ?? process.env.RDMC_CHAOS_RUNS ?? '300');
+  const first = wholeNumber(
+    '--seed',
+    values.seed ?? process.env.RDMC_TEST_SEED ?? String(Date.now() % 1_000_000),
+  );
+  const subject = subjects();
+  if (runs === undefined || first === undefined || subject === undefined) return 2;
+  let failed = 0;
+  for (let seed = first; seed < first + runs; seed += 1) {
+    const next = await subject(seed);
+    const { scenario, shape } = next.plan;
+    const { seconds, acknowledged, operations, failure, file } = await judge(next);
+    const what = `seed ${seed} ${scenario} r=${shape.replicas}`.padEnd(44);
+    const numbers = `${operations} operations, ${acknowledged} writes acknowledged, ${seconds.toFixed(1)} s`;
+    console.log(`${failure === undefined ? 'ok    ' : 'FAILED'} ${what} ${numbers}`);
+    if (failure === undefined) continue;
+    failed += 1;
+    console.log(
+      `  ${failure.replaceAll('\n', '\n  ')}\n  history: ${file}\n  again: npm run test:chaos --${values.kv ? ' --kv' : ''} --runs 1 --seed ${seed} --scenario ${scenario}`,
+    );
+  }
+  console.log(`${runs} runs, ${failed} failed`);
+  return failed > 0 ? 1 : 0;
+}
+
+function wholeNumber(name: string, text: string): number | undefined {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  console.error(`${name} must be a whole number, not '${text}'`);
+  return undefined;
+}
+
+/** Makes the system that a seed means. */
+function subjects(): ((seed: number) => Subject | Promise<Subject>) | undefined {
+  if (values.kv) {
+    const among = named(KV_SCENARIOS);
+    return among && ((seed) => kvCluster(seed, among as readonly KvScenario[]));
+  }
+  const among = named(process.getuid?.() === 0 ? SCENARIOS : withoutRoot());
+  return among && ((seed) => storeOverLog(seed, among as readonly Scenario[]));
+}
+
+function withoutRoot(): readonly Scenario[] {
+  console.log(`left out, for they need root: ${NEEDS_ROOT.join(', ')}`);
+  return SCENARIOS.filter((name) => !NEEDS_ROOT.includes(name));
+}
+
+function named(all: readonly string[]): readonly string[] | undefined {
+  const unknown = values.scenario?.find((name) => !all.includes(name));
+  if (unknown === undefined) return values.scenario ?? all;
+  console.error(`unknown scenario '${unknown}'; there are ${all.join(', ')}`);
+  return undefined;
+}

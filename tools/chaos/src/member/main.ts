@@ -1,0 +1,57 @@
+// One member of the cluster that is tested, as a process: the coordinator, or a server.
+import { join } from 'node:path';
+import { Mesh } from '@rdmc/mesh';
+import { Backup, BackupService, Coordinator, dumpOnSignals, FileStore, startPlane } from '@rdmc/tailwind';
+import { CertainRefusal } from './key-values.js';
+import type { Answer, Refusal, Request, Setup } from './messages.js';
+import { Server } from './server.js';
+
+const setup = JSON.parse(process.argv[2]!) as Setup;
+const { id, members, silenceTimeoutMs, isOpenNetwork } = setup;
+const heartbeats =
+  silenceTimeoutMs === 0
+    ? { silenceTimeoutMs }
+    : { silenceTimeoutMs, heartbeatMs: Math.floor(silenceTimeoutMs / 4) };
+const mesh = await Mesh.join({
+  id,
+  members: [...members],
+  timeoutMs: 120_000,
+  ...heartbeats,
+  ...(isOpenNetwork && { insecureListenBeyondLoopback: true }),
+});
+
+function say(answer: Answer): void {
+  if (process.connected) process.send!(answer);
+}
+
+async function beCoordinator(): Promise<void> {
+  const store = await FileStore.open(join(setup.directory, 'state'));
+  await Coordinator.start({ mesh, store, leaseMs: setup.leaseMs, leaseMarginMs: 50 });
+}
+
+async function beServer(): Promise<void> {
+  const host = members.find((member) => member.id === id)!.host;
+  const device = { device: 'soft', transport: setup.transport, listen: { host } };
+  const plane = await startPlane(mesh, { windowMs: 0, device });
+  const { directory, clusterId, segmentBytes, buffers } = setup;
+  const place = { directory, clusterId, segmentBytes, buffers };
+  const backup = await Backup.open({ protectionDomain: plane.protectionDomain, ...place });
+  dumpOnSignals(backup);
+  new BackupService(mesh, plane, backup);
+  const server = new Server(setup, mesh, plane);
+  process.on('message', (request: Request) => {
+    server.answer(request.ask).then(
+      (result) => say({ id: request.id, result: result ?? null }),
+      (error: unknown) => say({ id: request.id, refusal: refusalOf(error) }),
+    );
+  });
+}
+
+function refusalOf(error: unknown): Refusal {
+  const { code = 'UNKNOWN', message } = error as Error & { code?: string };
+  return { code, message, isCertain: error instanceof CertainRefusal };
+}
+
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+await (id === setup.coordinator ? beCoordinator() : beServer());
+say({ ready: true });

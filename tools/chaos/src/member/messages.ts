@@ -1,0 +1,58 @@
+/*
+ * What the harness and a member of the cluster say to each other, over the pipe between parent and child:
+ *
+ *   harness ─▶ member   { id, ask: Ask }
+ *   member ─▶ harness   { id, result }  or  { id, refusal: Refusal };   first of all { ready: true }
+ */
+import type { Action } from '../checker/history.js';
+
+/** How a member is to be. One line of JSON on its command line. */
+export interface Setup {
+  readonly id: number;
+  readonly members: readonly { readonly id: number; readonly host: string; readonly port: number }[];
+  /** The member that is the coordinator: it has no backup. */
+  readonly coordinator: number;
+  readonly clusterId: string;
+  /** Of this member: its backup's files, or the coordinator's state. */
+  readonly directory: string;
+  readonly transport: 'shm' | 'tcp';
+  readonly replicas: number;
+  readonly segmentBytes: number;
+  readonly buffers: number;
+  readonly maxSegments: number;
+  readonly cleans: boolean;
+  readonly leaseMs: number;
+  readonly silenceTimeoutMs: number;
+  /** Where the links are those of a laboratory: no other program is there. */
+  readonly isOpenNetwork: boolean;
+}
+
+export type Ask =
+  | { readonly do: 'lead' }
+  | { readonly do: 'take-over'; readonly logId: string }
+  | { readonly do: 'apply'; readonly key: string; readonly action: Action }
+  /** Several keys in one append. */
+  | { readonly do: 'apply-together'; readonly keys: readonly string[]; readonly values: readonly string[] }
+  | { readonly do: 'backups' }
+  /** The device kills the process after so many more bytes of one-sided writes. */
+  | { readonly do: 'tear'; readonly afterBytes: number };
+
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  /** True: it was not done and will not be. False: nobody knows. */
+  readonly isCertain: boolean;
+}
+
+export interface Request {
+  readonly id: number;
+  readonly ask: Ask;
+}
+
+export type Answer =
+  | { readonly ready: true }
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly refusal: Refusal };
+
+/** A member that leads no log says so; nothing was done. */
+export const NOT_PRIMARY = 'NOT_PRIMARY';

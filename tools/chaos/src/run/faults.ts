@@ -1,0 +1,155 @@
+// Faults under load that recovery must survive: at most the primary and r − 1 backups.
+import { readdirSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Violation } from '../checker/check.js';
+import { flipBitOf } from '../cluster/memory.js';
+import { fillDisk } from '../cluster/small-disk.js';
+import type { Run } from './run.js';
+
+const REPLICA_HEADER_BYTES = 4096;
+const LONGEST_TORN_BYTES = 4000;
+/** Much less than the silence after which the others give a member up. */
+const LONGEST_CUT_MS = 1500;
+
+export async function primary(run: Run): Promise<Violation[]> {
+  await run.kill(run.primary);
+  await run.takeOver();
+  return run.judge();
+}
+
+/** Those that have the newest data, all but one of them, in the same moment. */
+export async function primaryAndBackups(run: Run): Promise<Violation[]> {
+  const victims = run.random.shuffled(await run.backups()).slice(0, run.plan.shape.replicas - 1);
+  await Promise.all([run.primary, ...victims].map((member) => run.kill(member)));
+  await run.takeOver();
+  return run.judge();
+}
+
+/** While the log replaces one backup, the next one dies, and in the end the primary. */
+export async function backupsThenPrimary(run: Run): Promise<Violation[]> {
+  for (let lost = 1; lost < run.plan.shape.replicas; lost += 1) {
+    await run.kill(run.random.pick(await run.backups()));
+    await run.clients.more(run.random.pick([0, 1, 30]));
+  }
+  await run.kill(run.primary);
+  await run.takeOver();
+  return run.judge();
+}
+
+/** It is asked while it is stopped, and goes on while another one serves. */
+export async function stoppedPrimary(run: Run): Promise<Violation[]> {
+  const stopped = run.primary;
+  run.note(`SIGSTOP of server ${stopped.id}`);
+  stopped.signal('SIGSTOP');
+  await run.takeOver();
+  await run.clients.more(run.random.integer(1, 30));
+  run.note(`SIGCONT of server ${stopped.id}`);
+  stopped.signal('SIGCONT');
+  return run.judge();
+}
+
+export async function tornWrite(run: Run): Promise<Violation[]> {
+  const victim = run.primary;
+  const afterBytes = run.random.integer(0, LONGEST_TORN_BYTES);
+  run.note(`server ${victim.id} will die ${afterBytes} bytes later, in the middle of a write`);
+  await victim.ask({ do: 'tear', afterBytes }, 10_000);
+  while (!victim.isGone) await delay(5);
+  await run.takeOver();
+  return run.judge();
+}
+
+/** A bit of what was acknowledged last, in the memory of r − 1 backups. */
+export async function damagedBuffer(run: Run): Promise<Violation[]> {
+  const victims = run.random.shuffled(await run.backups()).slice(0, run.plan.shape.replicas - 1);
+  const value = run.clients.operations.findLast(
+    ({ action, answer }) => action.kind === 'set' && answer,
+  )?.action;
+  const text = value?.kind === 'set' ? value.value : 'nothing was set yet';
+  for (const { id, pid } of victims) {
+    const places = await flipBitOf(pid, text, run.random.integer(0, 8 * text.length - 1));
+    run.note(`a bit flipped in ${places} places of server ${id}’s memory`);
+  }
+  await run.kill(run.primary);
+  await run.takeOver(run.others.filter((other) => !victims.includes(other)));
+  return run.judge();
+}
+
+/** A bit of every file of r − 1 backups. */
+export async function damagedFile(run: Run): Promise<Violation[]> {
+  const victims = run.random.shuffled(run.others).slice(0, run.plan.shape.replicas - 1);
+  await run.kill(run.primary);
+  for (const { id, directory } of victims) {
+    const names = readdirSync(directory).filter((name) => name.endsWith('.replica'));
+    for (const name of names) await flipInFile(join(directory, name), run.random.integer(0, 1 << 30));
+    run.note(`a bit flipped in ${names.length} files of server ${id}`);
+  }
+  await run.takeOver(run.others.filter((other) => !victims.includes(other)));
+  return run.judge();
+}
+
+/** A backup whose disk is full refuses new buffers in the end, and takes part again when there is room. */
+export async function fullDisk(run: Run): Promise<Violation[]> {
+  const victims = run.random.shuffled(run.others).slice(0, run.plan.shape.replicas - 1);
+  const free = await Promise.all(victims.map(({ directory }) => fillDisk(directory)));
+  run.note(`the disks of servers ${victims.map(({ id }) => id).join(', ')} are full`);
+  await run.clients.more(run.random.integer(50, 300));
+  if (run.random.pick([true, false])) {
+    for (const make of free) await make();
+    run.note('there is room again');
+    await run.clients.more(20);
+  }
+  await run.kill(run.primary);
+  await run.takeOver();
+  return run.judge();
+}
+
+/** The primary is alive and reached by clients, and by nobody else. */
+export async function cutLinks(run: Run): Promise<Violation[]> {
+  const victim = run.primary;
+  const host = `h${victim.id}`;
+  await run.lab!.cut(host);
+  run.note(`the link of server ${victim.id} is cut`);
+  // Others notice by its silence; recovery does not wait for that.
+  await run.takeOver();
+  await run.clients.more(run.random.integer(1, 30));
+  await run.lab!.heal(host);
+  run.note('it is joined again');
+  return run.judge();
+}
+
+/**
+ * What is written while one backup is cut off must not be acknowledged by the others alone: they die with the primary, and
+ * the one that comes back is all there is, unless it was replaced in time.
+ */
+export async function cutBackup(run: Run): Promise<Violation[]> {
+  const [apart, ...others] = run.random.shuffled(await run.backups());
+  const host = `h${apart!.id}`;
+  await run.lab!.cut(host);
+  run.note(`the link of server ${apart!.id} is cut`);
+  await delay(run.random.integer(50, LONGEST_CUT_MS));
+  await Promise.all([run.primary, ...others].map((member) => run.kill(member)));
+  await run.lab!.heal(host);
+  run.note('it is joined again');
+  await run.takeOver(run.others.filter((other) => other !== apart));
+  return run.judge();
+}
+
+async function flipInFile(path: string, at: number): Promise<void> {
+  const file = await open(path, 'r+').catch((error: NodeJS.ErrnoException) => {
+    // Freed meanwhile.
+    if (error.code !== 'ENOENT') throw error;
+  });
+  if (!file) return;
+  try {
+    const { size } = await file.stat();
+    if (size <= REPLICA_HEADER_BYTES) return;
+    const place = REPLICA_HEADER_BYTES + (at % (size - REPLICA_HEADER_BYTES));
+    const byte = Buffer.alloc(1);
+    await file.read(byte, 0, 1, place);
+    await file.write(Buffer.from([byte[0]! ^ (1 << (at & 7))]), 0, 1, place);
+  } finally {
+    await file.close();
+  }
+}

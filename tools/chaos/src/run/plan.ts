@@ -1,0 +1,74 @@
+import type { Shape } from '../cluster/cluster.js';
+import { type Chances, chances } from '../random.js';
+
+/** What a run does to its cluster. How it is done is in faults.ts and restarts.ts. */
+export const SCENARIOS = [
+  'primary',
+  'primary-and-backups',
+  'backups-then-primary',
+  'stopped-primary',
+  'torn-write',
+  'damaged-buffer',
+  'damaged-file',
+  'power-failure',
+  'coordinator',
+  'too-much',
+  'stale-backup',
+  'full-disk',
+  'cut-links',
+  'cut-backup',
+] as const;
+export type Scenario = (typeof SCENARIOS)[number];
+
+/** These mount a file system, or make network namespaces. */
+export const NEEDS_ROOT: readonly Scenario[] = ['full-disk', 'cut-links', 'cut-backup'];
+
+export const NEEDS_LAB: readonly Scenario[] = ['cut-links', 'cut-backup'];
+
+export interface Plan {
+  readonly seed: number;
+  readonly scenario: Scenario;
+  readonly shape: Shape;
+  readonly clients: number;
+  /** Writes acknowledged before the first fault, and after the last one. */
+  readonly before: number;
+  readonly after: number;
+}
+
+const SILENCE_MS = 3000;
+
+/** Only who is stopped or cut off is noticed by silence; on a busy machine, short silences mean nothing. */
+function silence(scenario: Scenario, random: Chances): number {
+  if (scenario === 'stopped-primary') return random.pick([0, SILENCE_MS, SILENCE_MS, SILENCE_MS]);
+  // It must come back: packets that were lost are sent again only seconds later.
+  if (scenario === 'cut-backup') return 4 * SILENCE_MS;
+  return NEEDS_LAB.includes(scenario) || scenario === 'stale-backup' ? SILENCE_MS : 0;
+}
+
+export interface Drawn {
+  readonly plan: Plan;
+  /** For what is drawn on the way. */
+  readonly random: Chances;
+}
+
+/** All that one seed means. Drawn before anything runs, so that nothing of the run changes it. */
+export function draw(seed: number, among: readonly Scenario[]): Drawn {
+  const random = chances(seed);
+  const scenario = random.pick(among);
+  const replicas = random.pick([2, 2, 2, 3]);
+  const isLab = NEEDS_LAB.includes(scenario);
+  const shape: Shape = {
+    // Enough for a new log after the loss of the primary and r − 1 backups.
+    servers: 2 * replicas + 1,
+    replicas,
+    transport: isLab ? 'tcp' : random.pick(['shm', 'shm', 'tcp'] as const),
+    segmentBytes: random.pick([8, 16, 64]) * 1024,
+    buffers: 16,
+    maxSegments: 60,
+    cleans: random.pick([true, false]),
+    leaseMs: random.pick([200, 500]),
+    silenceTimeoutMs: silence(scenario, random),
+  };
+  const [before, after] = [random.integer(1, 250), random.integer(5, 60)];
+  return { plan: { seed, scenario, shape, clients: random.integer(2, 6), before, after }, random };
+}

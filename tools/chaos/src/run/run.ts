@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createLab, type Netlab } from '@rdmc/netlab';
+import { check, type Violation } from '../checker/check.js';
+import { Clients } from '../cluster/clients.js';
+import { Cluster } from '../cluster/cluster.js';
+import type { MemberProcess, Outcome } from '../cluster/member-process.js';
+import { smallDisk } from '../cluster/small-disk.js';
+import type { Chances } from '../random.js';
+import type { Subject } from './judge.js';
+import { type Drawn, NEEDS_LAB, type Plan } from './plan.js';
+
+const TAKE_OVER_MS = 60_000;
+const RETRY_MS = 100;
+
+/** A cluster under load, whose primary a scenario may change. */
+export class Run implements Subject {
+  readonly cluster: Cluster;
+  readonly clients: Clients;
+  /** What was done, in order, for a person to read. */
+  readonly events: string[] = [];
+  logId = '';
+  #primary = 0;
+  #former: number | undefined;
+
+  private constructor(
+    readonly plan: Plan,
+    readonly random: Chances,
+    readonly lab: Netlab | undefined,
+    private readonly deed: (run: Run) => Promise<Violation[]>,
+  ) {
+    this.cluster = new Cluster(plan.shape, lab);
+    this.clients = new Clients({
+      clients: plan.clients,
+      random,
+      primary: () => this.primary,
+      former: () => (this.#former === undefined ? undefined : this.cluster.server(this.#former)),
+    });
+  }
+
+  static async create({ plan, random }: Drawn, deed: Run['deed']): Promise<Run> {
+    const hosts = plan.shape.servers + 1;
+    const lab = NEEDS_LAB.includes(plan.scenario) ? await createLab({ hosts }) : undefined;
+    return new Run(plan, random, lab, deed);
+  }
+
+  get primary(): MemberProcess {
+    return this.cluster.server(this.#primary);
+  }
+
+  async carryOut(): Promise<Violation[]> {
+    const { deed, plan } = this;
+    if (plan.scenario === 'full-disk') await mountSmallDisks(this.cluster);
+    await this.#begin();
+    return deed(this);
+  }
+
+  said(): [string, string][] {
+    const all = [...this.cluster.servers, this.cluster.coordinator].filter((member) => member !== undefined);
+    return all.map(({ id, said }) => [String(id), said]);
+  }
+
+  /** Starts the cluster, a log at server 0, and the clients. */
+  async #begin(): Promise<void> {
+    await this.cluster.start();
+    this.note('started');
+    this.logId = String(answerOf('lead', await this.primary.ask({ do: 'lead' }, TAKE_OVER_MS)));
+    this.clients.start();
+    await this.clients.more(this.plan.before);
+  }
+
+  /** The servers that live, the primary left out. */
+  get others(): MemberProcess[] {
+    return this.cluster.servers.filter(({ id, isGone }) => id !== this.#primary && !isGone);
+  }
+
+  /** The backups of the segment that is being written. */
+  async backups(): Promise<MemberProcess[]> {
+    const ids = answerOf('backups', await this.primary.ask({ do: 'backups' }, TAKE_OVER_MS)) as number[];
+    return ids.map((id) => this.cluster.server(id));
+  }
+
+  /** Another server recovers the log and is the primary from then on; rejects when it says that data is missing. */
+  async takeOver(candidates: readonly MemberProcess[] = this.others): Promise<void> {
+    const successor = this.random.pick(candidates);
+    const deadline = performance.now() + TAKE_OVER_MS;
+    this.note(`server ${successor.id} takes over log ${this.logId}`);
+    for (;;) {
+      const outcome = await successor.ask({ do: 'take-over', logId: this.logId }, TAKE_OVER_MS);
+      if (outcome.kind === 'answered') {
+        this.logId = String(outcome.result);
+        break;
+      }
+      const why = outcome.kind === 'refused' ? outcome.refusal : { code: 'silent', message: 'no answer' };
+      this.note(`it cannot yet: ${why.code} ${why.message}`);
+      if (why.code === 'ERR_RDMC_LOG_INCOMPLETE' || performance.now() > deadline)
+        throw new RecoveryFailed(why);
+      await delay(RETRY_MS);
+    }
+    this.#former = this.#primary;
+    this.#primary = successor.id;
+    this.note(`server ${successor.id} serves log ${this.logId}`);
+  }
+
+  /** All processes are new; nobody leads. */
+  async restart(): Promise<void> {
+    await this.cluster.start();
+    this.#former = undefined;
+    this.note('started again');
+  }
+
+  kill(member: MemberProcess): Promise<void> {
+    this.note(`kill -9 of member ${member.id}`);
+    return member.end('SIGKILL');
+  }
+
+  /** The cluster still works; then every key is read, and the whole history is checked. */
+  async judge(): Promise<Violation[]> {
+    await this.clients.more(this.plan.after);
+    await this.clients.stop();
+    return this.judgeReads();
+  }
+
+  async judgeReads(): Promise<Violation[]> {
+    const last = await this.clients.readAll();
+    return check(this.clients.operations, this.clients.together, last);
+  }
+
+  note(event: string): void {
+    this.events.push(
+      `${performance.now().toFixed(0)} ms, ${this.clients.acknowledged} acknowledged: ${event}`,
+    );
+  }
+
+  async remove(): Promise<void> {
+    await this.cluster.remove();
+    await this.lab?.destroy();
+  }
+}
+
+/** Before the cluster is started. */
+async function mountSmallDisks(cluster: Cluster): Promise<void> {
+  for (let id = 0; id < cluster.shape.servers; id += 1)
+    cluster.onRemove(await smallDisk(cluster.directoryOf(id)));
+}
+
+export class RecoveryFailed extends Error {
+  constructor(readonly why: { readonly code: string; readonly message: string }) {
+    super(`recovery failed: ${why.code} ${why.message}`);
+  }
+}
+
+function answerOf(what: string, outcome: Outcome): unknown {
+  if (outcome.kind === 'answered') return outcome.result;
+  const why = outcome.kind === 'refused' ? `${outcome.refusal.code} ${outcome.refusal.message}` : 'no answer';
+  throw new Error(`${what}: ${why}`);
+}

@@ -1,0 +1,17 @@
+import { drawKv, type KvScenario } from './kv/kv-plan.js';
+import { KvRun } from './kv/kv-run.js';
+import type { Subject } from './run/judge.js';
+import { draw, type Scenario } from './run/plan.js';
+import { Run } from './run/run.js';
+import { DEEDS } from './run/scenarios.js';
+
+/** A small store over one log, made for these tests. */
+export function storeOverLog(seed: number, among: readonly Scenario[]): Promise<Subject> {
+  const drawn = draw(seed, among);
+  return Run.create(drawn, DEEDS[drawn.plan.scenario]);
+}
+
+/** A cluster of `kv server`. */
+export function kvCluster(seed: number, among: readonly KvScenario[]): Subject {
+  return new KvRun(drawKv(seed, among));
+}

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { KV_SCENARIOS } from '../src/kv/kv-plan.js';
+import { judge } from '../src/run/judge.js';
+import { NEEDS_ROOT, SCENARIOS } from '../src/run/plan.js';
+import { kvCluster, storeOverLog } from '../src/subjects.js';
+
+/** The seed of the first run: printed with each, and given back by RDMC_TEST_SEED. */
+const firstSeed = Number(process.env.RDMC_TEST_SEED ?? Date.now() % 1_000_000);
+const isRoot = process.getuid?.() === 0;
+
+/** Each scenario twice. */
+const runs = Array.from({ length: Number(process.env.RDMC_CHAOS_RUNS ?? 2 * SCENARIOS.length) }, (_, run) => {
+  const scenario = SCENARIOS[run % SCENARIOS.length]!;
+  return { seed: firstSeed + run, scenario, needsRoot: NEEDS_ROOT.includes(scenario) };
+});
+
+it.each(runs.filter(({ needsRoot }) => isRoot || !needsRoot))(
+  'RDMC_TEST_SEED=$seed $scenario',
+  async ({ seed, scenario }) => {
+    const { failure, file, acknowledged } = await judge(await storeOverLog(seed, [scenario]));
+    expect(failure && `${failure}\nhistory: ${file}`).toBeUndefined();
+    expect(acknowledged).toBeGreaterThan(0);
+  },
+);
+
+it.each(KV_SCENARIOS.map((scenario, run) => ({ seed: firstSeed + run, scenario })))(
+  'RDMC_TEST_SEED=$seed $scenario',
+  async ({ seed, scenario }) => {
+    const { failure, file, acknowledged } = await judge(kvCluster(seed, [scenario]));
+    expect(failure && `${failure}\nhistory: ${file}`).toBeUndefined();
+    expect(acknowledged).toBeGreaterThan(0);
+  },
+);
+
+it.skipIf(isRoot)('full-disk, cut-links and cut-backup (left out: they need root)', () => {});
