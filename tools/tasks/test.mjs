@@ -1,9 +1,10 @@
 // `npm test`: installs, builds, and runs every check and test of the repository, cheapest first.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { root, run, setUp } from './setup.mjs';
+import { REDIS, root, run, setUp, wantCommands } from './setup.mjs';
 
 setUp();
+if (process.platform === 'linux') wantCommands('tests of @rdmc/kv against Redis', REDIS);
 run('lint and format', 'npx', ['biome', 'check', '.']);
 run('types', 'npx', ['turbo', 'run', 'typecheck', '--output-logs=errors-only']);
 run('layers', 'npx', [
