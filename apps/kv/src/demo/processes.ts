@@ -99,6 +99,7 @@ export class LocalCluster {
     servers: count,
     directory,
     serverArguments = [],
+    command,
   }: LocalClusterOptions): Promise<LocalCluster> {
     const reserved = await reserveLoopbackPorts(count + 1);
     for (const { server } of reserved) server.close();
