@@ -55,12 +55,6 @@ function has(command) {
 /** What the addon needs to be built with RDMA devices, by the file it brings. */
 export const IBVERBS = [[IBVERBS_HEADER, 'libibverbs-dev']];
 
-/** What @rdmc/kv is compared with, command by command and in benchmarks. */
-export const REDIS = [
-  ['redis-server', 'redis-server'],
-  ['redis-benchmark', 'redis-tools'],
-];
-
 /** Debian packages that provide missing commands or files: installed as root, else named in one line. */
 export function needCommands(purpose, commands) {
   const packages = [...new Set(commands.filter(([command]) => !has(command)).map(([, name]) => name))];

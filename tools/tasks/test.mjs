@@ -1,10 +1,14 @@
 // `npm test`: installs, builds, and runs every check and test of the repository, cheapest first.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { REDIS, root, run, setUp, wantCommands } from './setup.mjs';
+import { root, run, setUp, wantCommands } from './setup.mjs';
 
 setUp();
-if (process.platform === 'linux') wantCommands('tests of @rdmc/kv against Redis', REDIS);
+if (!process.env.RDMC_TEST_ETCD) wantCommands('Tests of the etcd store', [['etcd', 'etcd-server']]);
+wantCommands('Tests of @rdmc/kv against Redis', [
+  ['redis-server', 'redis-server'],
+  ['redis-benchmark', 'redis-tools'],
+]);
 run('lint and format', 'npx', ['biome', 'check', '.']);
 run('types', 'npx', ['turbo', 'run', 'typecheck', '--output-logs=errors-only']);
 run('layers', 'npx', [

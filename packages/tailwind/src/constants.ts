@@ -8,6 +8,10 @@ export const MAX_SEGMENT_BYTES = 1024 * 1024 * 1024;
 export const DEFAULT_BUFFERS = 16;
 export const MAX_BUFFERS = 4096;
 
+/** Queue pairs, and replicas loaded for a recovery, that one member may have at a backup. */
+export const MAX_CONNECTIONS_PER_MEMBER = 64;
+export const MAX_LOADS_PER_MEMBER = 64;
+
 /** How long a flush that failed waits before it is tried again. */
 export const FLUSH_RETRY_MS = 500;
 
@@ -44,6 +48,11 @@ export const ENTRIES_PER_SEGMENT = 4;
 /** Room at the beginning of a segment for its header, its digest and their checksum. */
 export const OPENING_OVERHEAD_BYTES = 12 + 24 + 12 + 16;
 
+/** How long a new log waits for backups to say whether its id was used. */
+export const CLAIM_TIMEOUT_MS = 5_000;
+/** A replica that is no use any more: how often its backup is asked to free it, and how long apart. */
+export const FREE_ATTEMPTS = 20;
+export const FREE_RETRY_MS = 500;
 /** How long a log waits before it asks backups again that had no buffer, or were too few. */
 export const BACKUP_RETRY_MS = 50;
 /** A backup that failed a request is asked again after others, for this long. */

@@ -5,6 +5,8 @@ export { dumpOnSignals } from './backup/dump-on-signal.js';
 export { bootClock, type Clock } from './clock.js';
 export { Coordinator, type CoordinatorOptions } from './coordinator/coordinator.js';
 export { CoordinatorClient } from './coordinator/coordinator-client.js';
+export { EtcdStore } from './coordinator/etcd-store.js';
+export type { EtcdStoreOptions } from './coordinator/etcd-store-options.js';
 export { FileStore } from './coordinator/file-store.js';
 export { Lease } from './coordinator/lease.js';
 export type { LogRecord } from './coordinator/log-record.js';

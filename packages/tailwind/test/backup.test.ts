@@ -1,9 +1,10 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { Backup, scanSegment } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
 import { Deferred } from '../src/deferred.js';
-import { type BackupRig, CLUSTER, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
+import { type BackupRig, CLUSTER, filesIn, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
+import { until } from './support/cluster.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
 
 const sample = sampleSegment(SEGMENT_BYTES, [[5], [100, 200]]);
@@ -97,7 +98,7 @@ describe('files', () => {
     await openAndWrite(rig);
     rig.backup.closeReplica(IDENTITY, certificate);
     await rig.backup.flushed(IDENTITY);
-    expect(readdirSync(rig.directory)).toEqual(['000000000000004d-0000000000000003.replica']);
+    expect(filesIn(rig.directory)).toEqual(['000000000000004d-0000000000000003.replica']);
     await rig.backup.close();
     const { backup } = await startBackup({ directory: rig.directory });
     expect(await backup.inventory(IDENTITY.logId)).toMatchObject([
@@ -139,7 +140,23 @@ describe('files', () => {
     await mkdir(rig.directory);
     await rig.backup.flushed(IDENTITY);
     expect(rig.backup.buffers.used).toBe(0);
-    expect(readdirSync(rig.directory)).toHaveLength(1);
+    expect(filesIn(rig.directory)).toHaveLength(1);
+  });
+
+  it('a second dump is the first one', async () => {
+    const rig = await startBackup();
+    await openAndWrite(rig);
+    const dumps = [rig.backup.dump(), rig.backup.dump(), rig.backup.close()];
+    await Promise.all(dumps);
+    const { backup } = await startBackup({ directory: rig.directory });
+    expect(await backup.inventory(IDENTITY.logId)).toMatchObject([{ scan: { status: 'ok', offset: end } }]);
+  });
+
+  it('a directory is of one backup at a time', async () => {
+    const rig = await startBackup();
+    await expect(startBackup({ directory: rig.directory })).rejects.toEqual(refusal('ERR_RDMC_STATE_LOCKED'));
+    await rig.backup.close();
+    await startBackup({ directory: rig.directory });
   });
 
   it('freeing removes buffer and file', async () => {
@@ -149,7 +166,7 @@ describe('files', () => {
       rig.backup.closeReplica(IDENTITY, certificate);
       if (flush) await rig.backup.flushed(IDENTITY);
       await rig.backup.freeReplica(IDENTITY);
-      expect(readdirSync(rig.directory)).toEqual([]);
+      expect(filesIn(rig.directory)).toEqual([]);
       expect(rig.backup.buffers.used).toBe(0);
       await expect(rig.backup.load(IDENTITY)).rejects.toEqual(refusal('ERR_RDMC_REPLICA_UNKNOWN'));
     }
@@ -192,6 +209,50 @@ describe('fencing and replacement', () => {
     expect(await rig.backup.inventory(IDENTITY.logId)).toMatchObject([
       { record: { epoch: 3, committed: true, floorBytes: end }, scan: { status: 'ok' } },
     ]);
+  });
+
+  it('a replacement stands beside what it replaces until it is committed', async () => {
+    const rig = await startBackup({ buffers: 3 });
+    await openAndWrite(rig);
+    await openAndWrite(rig, { epoch: 2, committed: false });
+    expect(await rig.backup.inventory(IDENTITY.logId)).toMatchObject([
+      { record: { epoch: 1 }, scan: { offset: end } },
+    ]);
+    // Given up for another attempt: its buffer comes back.
+    const { backup } = await startBackup({ buffers: 3 });
+    await backup.openReplica(opening());
+    await backup.openReplica(opening({ epoch: 2, committed: false }));
+    await backup.openReplica(opening({ epoch: 3, committed: false }));
+    expect(backup.buffers.used).toBe(2);
+    await backup.commitReplica(IDENTITY, 3, { lengthBytes: 0, checksum: 0 });
+    await backup.freeReplica({ ...IDENTITY, segmentId: 99n });
+    await until(() => backup.buffers.used === 1);
+    expect(await backup.inventory(IDENTITY.logId)).toMatchObject([{ record: { epoch: 3 } }]);
+  });
+
+  it('the copy of a closed replica is closed when recovery first sees it', async () => {
+    const rig = await startBackup();
+    const grant = await openAndWrite(rig, { epoch: 4, committed: false });
+    const wrong = rig.backup.restoreReplica(IDENTITY, 4, { lengthBytes: end, checksum: checksum ^ 1 });
+    await expect(wrong).rejects.toEqual(refusal('ERR_RDMC_REPLICA_MISMATCH'));
+    const restored = rig.backup.restoreReplica(IDENTITY, 4, certificate);
+    expect(rig.backup.holds(IDENTITY)).toBe(false);
+    expect(await rig.write(grant, 0, new Uint8Array(64))).toBe('REMOTE_ACCESS_ERROR');
+    await restored;
+    expect(await rig.backup.inventory(IDENTITY.logId)).toMatchObject([
+      { record: { state: 'closed', epoch: 4 } },
+    ]);
+    await rig.backup.flushed(IDENTITY);
+    expect((await rig.backup.load(IDENTITY)).result).toMatchObject({ status: 'ok', offset: end });
+  });
+
+  it('commits nothing that was freed while it was scanned', async () => {
+    const rig = await startBackup();
+    await openAndWrite(rig, { epoch: 2, committed: false });
+    const committed = rig.backup.commitReplica(IDENTITY, 2, certificate);
+    await rig.backup.freeReplica(IDENTITY);
+    await expect(committed).rejects.toEqual(refusal('ERR_RDMC_REPLICA_UNKNOWN'));
+    expect(rig.backup.holds(IDENTITY)).toBe(false);
   });
 
   it('an uncommitted replacement is not in the inventory', async () => {

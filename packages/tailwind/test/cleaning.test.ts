@@ -131,4 +131,72 @@ describe('cleaning', () => {
     expect(keys.length - count).toBeGreaterThan(count / 3);
     for (const key of keys.slice(count)) expect(store.get(key)).toBeDefined();
   });
+
+  // The instants lie in the middle of measuring, of announcing moves, and between rounds.
+  it.each([150, 700, 1500, 2600])('may be ended by the primary’s death, at question %i', async (instant) => {
+    const { cluster, store } = await rig();
+    const acknowledged = new Map<string, number>();
+    let questions = 0;
+    let killed: Promise<void> | undefined;
+    const { isLive, moved } = store.cleaner;
+    const tick = (): void => {
+      questions += 1;
+      if (questions === instant) killed = cluster[0]!.kill();
+    };
+    Object.assign(store.cleaner, {
+      isLive: (...asked: Parameters<typeof isLive>) => {
+        tick();
+        return isLive(...asked);
+      },
+      moved: (...told: Parameters<typeof moved>) => {
+        tick();
+        moved(...told);
+      },
+    });
+    await expect(
+      (async () => {
+        for (let number = 0; number < 60; number += 1) await store.set(`cold ${number}`, '0');
+        for (let round = 1; ; round += 1) {
+          const sets = Array.from({ length: 60 }, async (_, number) => {
+            const key = `key ${number}`;
+            await store.set(key, `${round} `.padEnd(100, 'v'));
+            acknowledged.set(key, round);
+          });
+          await Promise.all(sets);
+        }
+      })(),
+    ).rejects.toThrow();
+    await killed;
+    const found = await recover(cluster[2]!, store.log.id);
+    for (let number = 0; number < 60; number += 1) expect(found.get(`cold ${number}`)).toBe('0');
+    expect(acknowledged.size).toBe(60);
+    for (const [key, round] of acknowledged) {
+      expect(Number.parseInt(found.get(key) ?? '', 10)).toBeGreaterThanOrEqual(round);
+    }
+  });
+
+  it('goes on when a backup dies meanwhile', async () => {
+    const { cluster, store } = await rig();
+    const expected = new Map<string, string>();
+    await overwrite(store, 20, 60, expected);
+    const victim = store.log.backups.find((id) => id !== 1)!;
+    let killed: Promise<void> | undefined;
+    const { moved } = store.cleaner;
+    Object.assign(store.cleaner, {
+      moved: (...told: Parameters<typeof moved>) => {
+        killed ??= cluster[victim]!.kill();
+        moved(...told);
+      },
+    });
+    await store.set('last', 'one');
+    expected.set('last', 'one');
+    while (!killed) await overwrite(store, 10, 60, expected);
+    await killed;
+    const before = store.log.stats().cleanedSegments;
+    while (store.log.stats().cleanedSegments < before + 10) await overwrite(store, 10, 60, expected);
+    for (const [key, text] of expected) expect(store.get(key)).toBe(text);
+    const { id } = store.log;
+    await cluster[0]!.kill();
+    expect(await recover(cluster[victim === 2 ? 3 : 2]!, id)).toEqual(expected);
+  });
 });

@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootClock, Coordinator, CoordinatorClient, FileStore, Lease } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
@@ -15,50 +14,6 @@ async function rig() {
   const client = (member: typeof first) => new CoordinatorClient(member!.mesh, 0);
   return { coordinator, members: [first!, second!, third!], clients: [first, second, third].map(client) };
 }
-
-describe('the file store', () => {
-  it('keeps what was put, with revisions, across runs', async () => {
-    const path = join(temporaryDirectory(), 'deep', 'state');
-    const store = await FileStore.open(path);
-    const first = await store.put('a/1', 'one', 0);
-    await store.put('a/2', 'two', 0);
-    await store.put('b', 'three', 0);
-    await store.put('a/1', 'uno', first);
-    await store.close();
-    const again = await FileStore.open(path);
-    expect([...(await again.list('a/'))].map(([key, { value }]) => [key, value])).toEqual([
-      ['a/1', 'uno'],
-      ['a/2', 'two'],
-    ]);
-    expect(await again.get('b')).toEqual({ value: 'three', revision: 3 });
-    expect(await again.get('c')).toBeUndefined();
-  });
-
-  it('refuses a change of what somebody else changed', async () => {
-    const store = await FileStore.open(join(temporaryDirectory(), 'state'));
-    const changes = await Promise.allSettled([store.put('a', '1', 0), store.put('a', '2', 0)]);
-    expect(changes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-    expect((changes[1] as PromiseRejectedResult).reason).toEqual(refusal('ERR_RDMC_STATE_CONFLICT'));
-    expect((await store.get('a'))?.value).toBe('1');
-  });
-
-  it.each([
-    [
-      'another format',
-      'ERR_RDMC_STATE_FOREIGN_VERSION',
-      (text: string) => text.replace('"format":1', '"format":2'),
-    ],
-    ['a changed byte', 'ERR_RDMC_STATE_DAMAGED', (text: string) => text.replace('one', 'two')],
-    ['half a file', 'ERR_RDMC_STATE_DAMAGED', (text: string) => text.slice(0, text.length / 2)],
-    ['nothing', 'ERR_RDMC_STATE_DAMAGED', () => ''],
-  ])('refuses %s', async (_, code, change) => {
-    const path = join(temporaryDirectory(), 'state');
-    const store = await FileStore.open(path);
-    await store.put('a', 'one', 0);
-    writeFileSync(path, change(readFileSync(path, 'utf8')));
-    await expect(FileStore.open(path)).rejects.toEqual(refusal(code));
-  });
-});
 
 describe('the coordinator', () => {
   it('makes logs with ids that were never used, also after a restart', async () => {

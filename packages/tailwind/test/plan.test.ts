@@ -13,6 +13,7 @@ function closed(segmentId: bigint, lengthBytes = 1000): InventoryEntry {
     incarnation: 1,
     epoch: 1,
     state: 'closed',
+    survivor: false,
     lengthBytes,
     checksum: 5,
     scan: null,
@@ -27,6 +28,7 @@ function open(segmentId: bigint, offset: number, names: string | null, epoch = 1
     incarnation: 1,
     epoch,
     state: 'open',
+    survivor: false,
     lengthBytes: 4096,
     checksum: 0,
     scan,
@@ -89,12 +91,40 @@ describe('a recovery’s plan', () => {
     });
   });
 
-  it('takes nothing shorter than a certificate of the head says', () => {
-    const names = digest(1n);
-    expect(plan({ 1: [open(1n, 900, names)], 2: [closed(1n, 950)], 3: [open(1n, 950, names)] })).toEqual({
-      headId: 1n,
-      segments: [{ segmentId: 1n, candidates: [2, 3], floorBytes: 950 }],
+  it('takes no segment for the head of which, or after which, one was closed', () => {
+    const next = open(2n, 100, digest(1n, 2n));
+    const closing = { 1: [open(1n, 900, digest(1n))], 2: [closed(1n, 950)], 3: [open(1n, 950, digest(1n))] };
+    expect(plan({ ...closing, 4: [next] })).toEqual({
+      headId: 2n,
+      segments: [
+        { segmentId: 1n, candidates: [2], floorBytes: 950 },
+        { segmentId: 2n, candidates: [4], floorBytes: 100 },
+      ],
     });
+    // The next one was durably open before: who does not see it has lost too much to know where the log ends.
+    expect(() => plan(closing)).toThrow(refusal());
+    // An open copy of the first one, of whatever origin, hides nothing that came later.
+    const later = {
+      1: [open(1n, 950, digest(1n))],
+      2: [closed(2n)],
+      3: [open(3n, 500, digest(1n, 2n, 3n)), closed(1n)],
+    };
+    expect(plan(later).headId).toBe(3n);
+  });
+
+  it('draws no conclusions from survivors: they are closed, or open, whatever the head is', () => {
+    const survivor = { ...closed(6n), survivor: true };
+    const unfinished = { ...open(7n, 300, null), survivor: true };
+    const before = { 1: [closed(1n), survivor], 2: [open(5n, 400, digest(1n, 5n)), unfinished] };
+    expect(plan(before)).toEqual({
+      headId: 5n,
+      segments: [
+        { segmentId: 1n, candidates: [1], floorBytes: 1000 },
+        { segmentId: 5n, candidates: [2], floorBytes: 400 },
+      ],
+    });
+    const after = { 1: [survivor], 2: [closed(5n)], 3: [open(8n, 100, digest(5n, 6n, 8n))] };
+    expect(plan(after).segments.map(({ segmentId }) => segmentId)).toEqual([5n, 6n, 8n]);
   });
 
   it('refuses when nothing tells where the log ends', () => {

@@ -1,10 +1,9 @@
-import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoordinatorClient, decodeObject, EntryType, type Log, Recovery } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
 import { segmentKey } from '../src/segment-key.js';
-import { temporaryDirectory } from './support/backups.js';
+import { filesIn, temporaryDirectory } from './support/backups.js';
 import {
   type ClusterMember,
   coordinatedLog,
@@ -134,17 +133,18 @@ describe('recovery', () => {
   it('finds everything after a power failure: buffers were dumped, and all processes are new', async () => {
     const before = await startCluster(4);
     const path = join(temporaryDirectory(), 'state');
-    await startCoordinator(before[1]!, {}, path);
+    const coordinator = await startCoordinator(before[1]!, {}, path);
     const log = await coordinatedLog(before[0]!, 1);
     await appendAll(log, 0, 250);
     await Promise.all(before.map(({ backup }) => backup.dump()));
     await Promise.all(before.map((member) => member.kill()));
+    await coordinator.close();
     const after = await startCluster(4, { directories: before.map(({ directory }) => directory) });
     await startCoordinator(after[1]!, {}, path);
     const recovery = await begin(after[2]!, log.id);
     expect(await replay(recovery)).toEqual(upTo(250));
     await recovery.finish([]);
-    for (const { directory } of after) expect(readdirSync(directory)).toEqual([]);
+    for (const { directory } of after) expect(filesIn(directory)).toEqual([]);
   });
 
   it('goes on after backups were replaced, and ignores what the lost ones had', async () => {

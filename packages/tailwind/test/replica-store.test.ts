@@ -1,10 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeReplicaHeader } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
+import { crc32 } from '../src/format/crc32.js';
+import { writeU32 } from '../src/format/layout.js';
 import { encodeReplicaHeader, type ReplicaRecord } from '../src/storage/replica-header.js';
 import { ReplicaStore } from '../src/storage/replica-store.js';
-import { CLUSTER, temporaryDirectory } from './support/backups.js';
+import { CLUSTER, filesIn, temporaryDirectory } from './support/backups.js';
 import { IDENTITY } from './support/segments.js';
 
 const RECORD: ReplicaRecord = {
@@ -16,12 +18,14 @@ const RECORD: ReplicaRecord = {
   floorBytes: 50,
   segmentBytes: 8192,
   committed: true,
+  survivor: false,
 };
 
 async function storeWithReplica() {
   const directory = temporaryDirectory();
   const { store } = await ReplicaStore.open(directory, CLUSTER);
   await store.write(RECORD, new Uint8Array(8192).fill(7));
+  await store.close();
   return { directory, store, path: store.pathOf(RECORD) };
 }
 
@@ -54,7 +58,7 @@ describe('a replica’s file', () => {
     expect(await ReplicaStore.open(directory, CLUSTER)).toMatchObject({ replicas: [RECORD], damaged: [] });
     await store.remove(RECORD);
     await store.remove(RECORD);
-    expect((await ReplicaStore.open(directory, CLUSTER)).replicas).toEqual([]);
+    expect(filesIn(directory)).toEqual([]);
   });
 
   it('is not there when writing it failed', async () => {
@@ -63,7 +67,7 @@ describe('a replica’s file', () => {
     await expect(store.write({ ...RECORD, segmentId: 4n }, new Uint8Array(100))).rejects.toMatchObject({
       code: 'EISDIR',
     });
-    expect(readdirSync(directory).filter((name) => name.endsWith('.replica'))).toHaveLength(1);
+    expect(filesIn(directory).filter((name) => name.endsWith('.replica'))).toHaveLength(1);
     expect(readFileSync(path)).toHaveLength(4196);
   });
 });
@@ -77,13 +81,14 @@ describe('a directory', () => {
       code: 'ERR_RDMC_REPLICA_FOREIGN_CLUSTER',
       message: expect.stringContaining(CLUSTER),
     });
-    expect(readdirSync(directory)).toHaveLength(2);
+    expect(filesIn(directory)).toHaveLength(2);
   });
 
   it('of another format version is refused', async () => {
     const { directory, path } = await storeWithReplica();
     const bytes = readFileSync(path);
     bytes[8] = 2;
+    writeU32(bytes, 4092, crc32(bytes, 0, 4092, 0));
     writeFileSync(path, bytes);
     await expect(ReplicaStore.open(directory, CLUSTER)).rejects.toMatchObject({
       code: 'ERR_RDMC_REPLICA_FOREIGN_VERSION',
@@ -95,11 +100,12 @@ describe('a directory', () => {
     writeFileSync(join(directory, 'x.replica.tmp'), 'half');
     writeFileSync(join(directory, 'notes.txt'), 'mine');
     await ReplicaStore.open(directory, CLUSTER);
-    expect(readdirSync(directory).sort()).toEqual(['000000000000004d-0000000000000003.replica', 'notes.txt']);
+    expect(filesIn(directory).sort()).toEqual(['000000000000004d-0000000000000003.replica', 'notes.txt']);
   });
 
   it.each([
     ['a flipped bit in the header', 'ERR_RDMC_REPLICA_DAMAGED', (path: string) => flip(path, 60)],
+    ['a flipped bit in the version', 'ERR_RDMC_REPLICA_DAMAGED', (path: string) => flip(path, 8)],
     ['a file that is too short', 'ERR_RDMC_REPLICA_DAMAGED', (path: string) => truncateSync(path, 4195)],
     ['a header that is cut off', 'ERR_RDMC_REPLICA_DAMAGED', (path: string) => truncateSync(path, 50)],
     [
@@ -125,7 +131,7 @@ describe('a directory', () => {
     const opened = await ReplicaStore.open(directory, CLUSTER);
     expect(opened.replicas).toEqual([other]);
     expect(opened.damaged).toMatchObject([{ code, path: expect.stringContaining(directory) }]);
-    expect(readdirSync(directory)).toHaveLength(2);
+    expect(filesIn(directory)).toHaveLength(2);
   });
 });
 

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { scanSegment } from '@rdmc/tailwind';
 import { afterAll, expect, it } from 'vitest';
+import { crc32 } from '../src/format/crc32.js';
+import { writeU32 } from '../src/format/layout.js';
 import { encodeReplicaHeader, type ReplicaRecord } from '../src/storage/replica-header.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
 
@@ -30,7 +32,7 @@ function run(...argv: string[]) {
 
 function record(changes: Partial<ReplicaRecord>): ReplicaRecord {
   const open = { epoch: 1, state: 'open', checksum: 0, lengthBytes: 300, floorBytes: 0 } as const;
-  return { ...IDENTITY, ...open, segmentBytes: 300, committed: true, ...changes };
+  return { ...IDENTITY, ...open, segmentBytes: 300, committed: true, survivor: false, ...changes };
 }
 
 it('prints the same as scanSegment for the bare bytes of a segment, with the entries', () => {
@@ -94,6 +96,7 @@ it('tells files that are no segment, of another version, or damaged by a code, w
   const header = encodeReplicaHeader(CLUSTER, record({}));
   const version = header.slice();
   version[8] = 2;
+  writeU32(version, 4092, crc32(version, 0, 4092, 0));
   const flipped = header.slice();
   flipped[40]! ^= 1;
   const refused = (path: string) => {

@@ -8,6 +8,8 @@ export interface OpenReplica extends SegmentIdentity {
   readonly segmentBytes: number;
   /** False: a replacement, which recovery does not see before it is committed. */
   readonly committed: boolean;
+  /** True for a segment of the cleaner's (default false). */
+  readonly survivor?: boolean;
 }
 
 /** Where the primary writes. */

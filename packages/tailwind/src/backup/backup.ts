@@ -19,10 +19,14 @@ import { ReplicaScanner } from './replica-scanner.js';
  */
 export class Backup {
   readonly #replicas = new Map<string, Replica>();
+  /** Not committed yet. One may stand beside the replica that it will replace, which stays until then. */
+  readonly #replacements = new Map<string, Replica>();
   readonly #fenced = new Set<bigint>();
   readonly #scanner: ReplicaScanner;
   readonly #flusher: Flusher;
   #ended: Promise<void> | undefined;
+  #dumped: Promise<void> | undefined;
+  #beforeRevoke: (key: string) => Promise<void> = async () => {};
 
   private constructor(
     private readonly pool: BufferPool,
@@ -50,7 +54,12 @@ export class Backup {
       checkBackupOptions(options);
     const { store, replicas, damaged } = await ReplicaStore.open(directory, clusterId);
     for (const file of damaged) logger?.warn?.(file, 'a replica cannot be used');
-    const pool = await BufferPool.create(protectionDomain, segmentBytes, buffers, logger);
+    const pool = await BufferPool.create(protectionDomain, segmentBytes, buffers, logger).catch(
+      async (error: unknown) => {
+        await store.close();
+        throw error;
+      },
+    );
     return new Backup(pool, store, logger, damaged, replicas);
   }
 
@@ -64,13 +73,19 @@ export class Backup {
     return { free, used, limit };
   }
 
+  /** Sets what ends other ways of writing to a replica's buffer: awaited before the buffer is read or given back. */
+  onRevoke(listener: (key: string) => Promise<void>): void {
+    this.#beforeRevoke = listener;
+  }
+
   /**
-   * Grants a zeroed buffer for a segment.
+   * Grants a zeroed buffer for a segment. A replacement (not committed) may be opened where there is a replica already,
+   * and takes the place of an earlier replacement that was given up.
    * @throws TailwindError ERR_RDMC_BACKUP_FULL, ERR_RDMC_REPLICA_EXISTS, ERR_RDMC_LOG_FENCED,
    *   ERR_RDMC_INVALID_OPTION for a segment larger than the buffers, ERR_RDMC_BACKUP_CLOSED
    */
   async openReplica(request: OpenReplica): Promise<Grant> {
-    this.#admit(request.logId);
+    this.admit(request.logId);
     const { segmentBytes } = request;
     if (segmentBytes > this.pool.bufferBytes) {
       throw new TailwindError(
@@ -78,18 +93,20 @@ export class Backup {
         `Segments of ${segmentBytes} bytes do not fit into buffers of ${this.pool.bufferBytes}`,
       );
     }
-    this.#checkAbsent(request);
+    await this.#makeWay(request);
     const buffer = await this.pool.take();
     try {
-      this.#admit(request.logId);
-      this.#checkAbsent(request);
+      this.admit(request.logId);
+      await this.#makeWay(request);
+      this.admit(request.logId);
     } catch (error) {
       await this.pool.giveBack(buffer);
       throw error;
     }
+    const { survivor = false } = request;
     const state = { state: 'open', checksum: 0, lengthBytes: segmentBytes, floorBytes: 0 } as const;
-    const replica = new Replica({ ...request, ...state }, buffer);
-    this.#replicas.set(replica.key, replica);
+    const replica = new Replica({ ...request, ...state, survivor }, buffer);
+    (request.committed ? this.#replicas : this.#replacements).set(replica.key, replica);
     return { address: buffer.address, rkey: buffer.rkey };
   }
 
@@ -99,7 +116,7 @@ export class Backup {
    * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE, ERR_RDMC_LOG_FENCED
    */
   closeReplica(ref: SegmentRef, certificate: Certificate): void {
-    this.#admit(ref.logId);
+    this.admit(ref.logId);
     const replica = this.#find(ref);
     const { lengthBytes, checksum } = certificate;
     if (!replica.isOpen) {
@@ -115,6 +132,11 @@ export class Backup {
     this.#flusher.flush(replica);
   }
 
+  /** Whether anything is here of a log. */
+  holdsLog(logId: bigint): boolean {
+    return this.#ofLog(logId).length > 0;
+  }
+
   /** Whether there is a replica that recovery would be told of. */
   holds(ref: SegmentRef): boolean {
     return this.#replicas.get(segmentKey(ref))?.record.committed ?? false;
@@ -126,28 +148,32 @@ export class Backup {
   }
 
   /**
-   * Makes a replacement visible to recovery. It must hold exactly what the primary says, which also becomes its
-   * floor: from now on a shorter one is corrupt.
+   * Makes a replacement visible to recovery, in the place of the replica that was here. It must hold exactly what the
+   * primary says, which also becomes its floor: from now on a shorter one is corrupt.
    * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE, ERR_RDMC_REPLICA_MISMATCH
    */
   async commitReplica(ref: SegmentRef, epoch: number, certificate: Certificate): Promise<void> {
-    this.#admit(ref.logId);
-    const replica = this.#find(ref);
-    if (!replica.isOpen) throw this.#wrongState(replica, 'is not open');
-    const { result } = await this.#scanner.scan(replica, certificate);
-    this.#admit(ref.logId);
-    if (result.status !== 'ok') {
-      throw new TailwindError(
-        'ERR_RDMC_REPLICA_MISMATCH',
-        `Replica ${replica.key} is not what its primary commits: ${result.reason} at ${result.offset}`,
-      );
-    }
+    const replica = await this.#checkReplacement(ref, certificate);
     replica.update({ epoch, committed: true, floorBytes: certificate.lengthBytes });
+    this.#putInPlace(replica);
+  }
+
+  /**
+   * Makes the copy of a closed replica one, in one step: recovery sees it closed, or not at all.
+   * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE, ERR_RDMC_REPLICA_MISMATCH
+   */
+  async restoreReplica(ref: SegmentRef, epoch: number, certificate: Certificate): Promise<void> {
+    this.admit(ref.logId);
+    this.#replacements.get(segmentKey(ref))?.buffer?.revoke();
+    const replica = await this.#checkReplacement(ref, certificate);
+    replica.update({ epoch, committed: true, state: 'closed', ...certificateOf(certificate) });
+    this.#putInPlace(replica);
+    this.#flusher.flush(replica);
   }
 
   /** Tells an open replica of a new epoch. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE */
   setEpoch(ref: SegmentRef, epoch: number): void {
-    this.#admit(ref.logId);
+    this.admit(ref.logId);
     const replica = this.#find(ref);
     if (!replica.isOpen || epoch < replica.record.epoch)
       throw this.#wrongState(replica, `has no epoch ${epoch}`);
@@ -159,15 +185,15 @@ export class Backup {
    * @throws TailwindError ERR_RDMC_LOG_FENCED: recovery may need it, and ends with `freeLog`
    */
   async freeReplica(ref: SegmentRef): Promise<void> {
-    this.#admit(ref.logId);
-    const replica = this.#replicas.get(segmentKey(ref));
-    if (replica) await this.#free(replica);
+    this.admit(ref.logId);
+    const key = segmentKey(ref);
+    const mine = this.#all().filter((replica) => replica.key === key);
+    await Promise.all(mine.map((replica) => this.#free(replica)));
   }
 
   /** Forgets all replicas of a log. */
   async freeLog(logId: bigint): Promise<void> {
-    const mine = [...this.#replicas.values()].filter(({ record }) => record.logId === logId);
-    await Promise.all(mine.map((replica) => this.#free(replica)));
+    await Promise.all(this.#ofLog(logId).map((replica) => this.#free(replica)));
   }
 
   /**
@@ -176,17 +202,13 @@ export class Backup {
    */
   fence(logId: bigint): void {
     this.#fenced.add(logId);
-    for (const { record, buffer } of this.#replicas.values()) {
-      if (record.logId === logId && record.state === 'open') buffer?.revoke();
-    }
+    for (const { record, buffer } of this.#ofLog(logId)) if (record.state === 'open') buffer?.revoke();
   }
 
   /** Fences a log and tells what is here of it; uncommitted replacements are not. */
   async inventory(logId: bigint): Promise<ReplicaReport[]> {
     this.fence(logId);
-    const mine = [...this.#replicas.values()].filter(
-      ({ record }) => record.logId === logId && record.committed,
-    );
+    const mine = this.#ofLog(logId).filter(({ record }) => record.committed);
     return Promise.all(
       mine.map(async (replica) => {
         if (!replica.isOpen) return { record: replica.record, scan: undefined, digest: undefined };
@@ -204,36 +226,56 @@ export class Backup {
 
   /**
    * For the end of power: takes every primary's access away and writes all buffers to files, open ones whole, to be
-   * scanned when they are needed. The backup is closed then. What cannot be written is in the error.
+   * scanned when they are needed. Replacements that were not committed are nothing yet. The backup is closed then. What
+   * cannot be written is in the error. Asked again, it is the same dump.
    * @throws AggregateError of the file system's errors
    */
-  async dump(): Promise<void> {
+  dump(): Promise<void> {
+    this.#dumped ??= this.#dump();
+    return this.#dumped;
+  }
+
+  /** Gives all memory back. What is not in a file is lost here; `dump` keeps it. Idempotent. */
+  async close(): Promise<void> {
+    // What is being written is written first.
+    await this.#dumped?.catch(() => {});
+    await this.#close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#ended ??= this.#stop();
+    await this.#ended;
+    const all = this.#all();
+    this.#replicas.clear();
+    this.#replacements.clear();
+    await Promise.all(
+      all.map(async ({ key, buffer }) => {
+        if (buffer) await this.#beforeRevoke(key);
+        await buffer?.close();
+      }),
+    );
+    await this.pool.close();
+    await this.store.close();
+  }
+
+  async #dump(): Promise<void> {
     const buffered = [...this.#replicas.values()].filter(({ buffer }) => buffer);
-    for (const { buffer } of buffered) buffer!.revoke();
+    for (const { buffer } of this.#all()) buffer?.revoke();
     this.#ended ??= this.#stop();
     await this.#flusher.stop();
+    await Promise.all(buffered.map(({ key }) => this.#beforeRevoke(key)));
     const results = await Promise.allSettled(
       buffered.map(async ({ record, buffer, freed }) => {
         if (buffer && !buffer.closed && !freed) await this.store.write(record, buffer.view());
       }),
     );
-    await this.close();
+    await this.#close();
     const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     if (errors.length > 0) throw new AggregateError(errors, `${errors.length} replicas were not written`);
-  }
-
-  /** Gives all memory back. What is not in a file is lost here; `dump` keeps it. Idempotent. */
-  async close(): Promise<void> {
-    this.#ended ??= this.#stop();
-    await this.#ended;
-    const buffers = [...this.#replicas.values()].flatMap(({ buffer }) => (buffer ? [buffer] : []));
-    this.#replicas.clear();
-    await Promise.all(buffers.map((buffer) => buffer.close()));
-    await this.pool.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #stop(): Promise<void> {
@@ -241,15 +283,72 @@ export class Backup {
   }
 
   async #free(replica: Replica): Promise<void> {
-    replica.freed = true;
-    this.#replicas.delete(replica.key);
-    if (replica.buffer && !replica.buffer.closed) replica.buffer.revoke();
-    await this.#flusher.free(replica).catch((error: unknown) => {
+    // A replacement has no file yet: one of its name is of the replica it was to replace.
+    const mayHaveFile = this.#replicas.get(replica.key) === replica;
+    this.#forget(replica);
+    await this.#beforeRevoke(replica.key);
+    const done = mayHaveFile ? this.#flusher.free(replica) : this.#flusher.release(replica);
+    await done.catch((error: unknown) => {
       this.logger?.warn?.({ replica: replica.key, reason: messageOf(error) }, 'a replica was not removed');
     });
   }
 
-  #admit(logId: bigint): void {
+  #forget(replica: Replica): void {
+    replica.freed = true;
+    replica.flushed.reject(this.#unknown(replica.key));
+    for (const map of [this.#replicas, this.#replacements]) {
+      if (map.get(replica.key) === replica) map.delete(replica.key);
+    }
+    if (replica.buffer && !replica.buffer.closed) replica.buffer.revoke();
+  }
+
+  /** @throws TailwindError ERR_RDMC_REPLICA_EXISTS */
+  async #makeWay(request: OpenReplica): Promise<void> {
+    const key = segmentKey(request);
+    if (request.committed && this.#all().some((replica) => replica.key === key)) {
+      throw new TailwindError('ERR_RDMC_REPLICA_EXISTS', `Replica ${key} is here already`);
+    }
+    const givenUp = this.#replacements.get(key);
+    if (givenUp) await this.#free(givenUp);
+  }
+
+  /** The replacement that is about to be committed, once its bytes were found to be what the primary says. */
+  async #checkReplacement(ref: SegmentRef, certificate: Certificate): Promise<Replica> {
+    this.admit(ref.logId);
+    const key = segmentKey(ref);
+    const replica = this.#replacements.get(key) ?? this.#find(ref);
+    if (replica.record.committed) throw this.#wrongState(replica, 'was committed before');
+    const { result } = await this.#scanner.scan(replica, certificate);
+    this.admit(ref.logId);
+    // It may have been given up, or the log recovered and freed, while it was scanned.
+    if (this.#replacements.get(key) !== replica) throw this.#unknown(key);
+    if (result.status === 'ok') return replica;
+    throw new TailwindError(
+      'ERR_RDMC_REPLICA_MISMATCH',
+      `Replica ${key} is not what its primary commits: ${result.reason} at ${result.offset}`,
+    );
+  }
+
+  #putInPlace(replica: Replica): void {
+    const before = this.#replicas.get(replica.key);
+    if (before) {
+      this.#forget(before);
+      void this.#flusher.release(before);
+    }
+    this.#replacements.delete(replica.key);
+    this.#replicas.set(replica.key, replica);
+  }
+
+  #all(): Replica[] {
+    return [...this.#replicas.values(), ...this.#replacements.values()];
+  }
+
+  #ofLog(logId: bigint): Replica[] {
+    return this.#all().filter(({ record }) => record.logId === logId);
+  }
+
+  /** @throws TailwindError ERR_RDMC_BACKUP_CLOSED; ERR_RDMC_LOG_FENCED where the log's primary may do nothing any more */
+  admit(logId: bigint): void {
     if (this.#ended) throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', 'This backup is closed');
     if (!this.#fenced.has(logId)) return;
     throw new TailwindError(
@@ -258,20 +357,22 @@ export class Backup {
     );
   }
 
-  #checkAbsent(ref: SegmentRef): void {
-    const key = segmentKey(ref);
-    if (!this.#replicas.has(key)) return;
-    throw new TailwindError('ERR_RDMC_REPLICA_EXISTS', `Replica ${key} is here already`);
-  }
-
   #find(ref: SegmentRef): Replica {
     const key = segmentKey(ref);
     const replica = this.#replicas.get(key);
     if (replica) return replica;
-    throw new TailwindError('ERR_RDMC_REPLICA_UNKNOWN', `There is no replica ${key} here`);
+    throw this.#unknown(key);
+  }
+
+  #unknown(key: string): TailwindError {
+    return new TailwindError('ERR_RDMC_REPLICA_UNKNOWN', `There is no replica ${key} here`);
   }
 
   #wrongState({ key }: Replica, how: string): TailwindError {
     return new TailwindError('ERR_RDMC_REPLICA_STATE', `Replica ${key} ${how}`);
   }
+}
+
+function certificateOf({ lengthBytes, checksum }: Certificate): Certificate {
+  return { lengthBytes, checksum };
 }

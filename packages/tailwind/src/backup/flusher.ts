@@ -32,6 +32,11 @@ export class Flusher {
     });
   }
 
+  /** Gives a replica's buffer back, whose file, if there is one, belongs to its successor. */
+  release(replica: Replica): Promise<void> {
+    return this.#then(() => this.#giveBack(replica));
+  }
+
   /** Writes nothing more; resolves when the write under way has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
@@ -58,7 +63,7 @@ export class Flusher {
       return;
     }
     await this.#giveBack(replica);
-    replica.flushed.resolve();
+    if (!replica.freed) replica.flushed.resolve();
   }
 
   async #retry(replica: Replica): Promise<void> {

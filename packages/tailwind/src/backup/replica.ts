@@ -11,6 +11,9 @@ import type { ReplicaRecord } from '../storage/replica-header.js';
  * open ── close{length, checksum} ──▶ closed, remote access revoked ── flushed ──▶ closed, in a file, no buffer
  *   └──────── dump ──▶ open, in a file, no buffer                                     (and freed, from any of them)
  * ```
+ *
+ * A replacement is open and not committed first. Then it is committed as it is, or, of a closed segment, committed and
+ * closed in one step: an open copy of a closed segment would look like the log's head.
  */
 export class Replica {
   readonly key: string;

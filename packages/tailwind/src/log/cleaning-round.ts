@@ -1,4 +1,4 @@
-import { EntryType, HEADER_BYTES } from '../format/layout.js';
+import { EntryType } from '../format/layout.js';
 import type { SegmentEntry } from '../format/scan.js';
 import type { LogCleaner } from './log-cleaner.js';
 import { Pace } from './pace.js';

@@ -5,7 +5,8 @@ import type { Replica } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
 
 /**
- * Makes a granted buffer a closed replica of a closed segment: all of its bytes in one write, then commit and close.
+ * Makes a granted buffer a closed replica of a closed segment: all of its bytes in one write, then commit and close in
+ * one request. In two, a recovery between them would take the open copy for the log's head.
  * @throws what the backup answers, or why it was lost
  */
 export async function copyClosed(
@@ -18,8 +19,7 @@ export async function copyClosed(
   const channel = link.number();
   try {
     if (certificate.lengthBytes > 0) await copy(link, channel, memory, replica, certificate.lengthBytes);
-    await replica.connection.commit(identity, epoch, certificate);
-    await replica.connection.close(identity, certificate);
+    await replica.connection.restore(identity, epoch, certificate);
     replica.state = 'closed';
   } finally {
     await link.endChannel(channel);

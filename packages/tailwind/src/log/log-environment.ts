@@ -1,6 +1,7 @@
 import type { WorkerLink } from '../worker-link.js';
 import type { Connections } from './connections.js';
 import type { CheckedLogOptions } from './log-options.js';
+import type { ReplicaDebts } from './replica-debts.js';
 
 /**
  * What a buffer is for: a new head, a survivor of cleaning, the replacement of a lost replica of an open segment
@@ -13,6 +14,7 @@ export interface LogEnvironment {
   readonly options: CheckedLogOptions;
   readonly link: WorkerLink;
   readonly connections: Connections;
+  readonly debts: ReplicaDebts;
   /** Aborted when the log ends, with the reason. */
   readonly ended: AbortSignal;
   /** Ends the log: it was fenced, or its worker died. */

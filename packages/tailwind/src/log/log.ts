@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
-import { invalidOption, TailwindError } from '../errors.js';
+import { codeOf, invalidOption, TailwindError } from '../errors.js';
 import type { SegmentEntry } from '../format/scan.js';
+import { askClaim } from '../rpc/backup-client.js';
 import { WorkerLink } from '../worker-link.js';
 import { Cleaner } from './cleaner.js';
 import { Connections } from './connections.js';
@@ -10,8 +13,11 @@ import { Heads } from './heads.js';
 import type { GrantPurpose, LogEnvironment } from './log-environment.js';
 import { type CheckedLogOptions, checkLogOptions, type LogOptions } from './log-options.js';
 import type { LogStats } from './log-stats.js';
+import { ReplicaDebts } from './replica-debts.js';
 import { SegmentTable } from './segment-table.js';
 import { type Append, isData, type LogEntry, Ticket } from './ticket.js';
+
+const FATAL_CLAIMS = ['ERR_RDMC_LOG_EXISTS', 'ERR_RDMC_LOG_FENCED'];
 
 /**
  * A log of this member, replicated to r backups: every append is one one-sided write to each (Tailwind, section 3.2),
@@ -28,13 +34,19 @@ export class Log {
   /** Why nothing can be acknowledged now. */
   #refusal: Error | undefined;
 
-  private constructor(private readonly options: CheckedLogOptions) {
+  private constructor(
+    private readonly options: CheckedLogOptions,
+    session: string,
+  ) {
     const { mesh, plane, cleaner } = options;
+    // Whatever waits listens to it: there may be as many as segments and backups.
+    setMaxListeners(0, this.#ended.signal);
     const link = WorkerLink.of(plane);
     this.#environment = {
       options,
       link,
-      connections: new Connections({ ...options, link }, options.backups, options.random),
+      connections: new Connections({ ...options, link, session }, options.backups, options.random),
+      debts: new ReplicaDebts({ options, ended: this.#ended.signal }),
       ended: this.#ended.signal,
       fail: (error) => this.#fail(error),
       refuse: (purpose, reason) => this.#refuse(purpose, reason),
@@ -52,8 +64,8 @@ export class Log {
 
   /**
    * Opens the log's first segment.
-   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS,
-   *   ERR_RDMC_LOG_FENCED
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS; MeshRemoteError
+   *   with ERR_RDMC_LOG_FENCED, or ERR_RDMC_LOG_EXISTS where a backup knows another log of this id
    */
   static async create(options: LogOptions): Promise<Log> {
     const checked = checkLogOptions(options);
@@ -63,7 +75,9 @@ export class Log {
         `${checked.replicas} replicas need as many other members; there are ${checked.backups.length}`,
       );
     }
-    const log = new Log(checked);
+    const session = randomBytes(16).toString('hex');
+    await claim(checked, session);
+    const log = new Log(checked, session);
     try {
       await log.#heads.begin();
       // Where the device promises no order, the CRC in every header still tells torn writes.
@@ -200,5 +214,15 @@ export class Log {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const segment of this.#segments.all()) segment.fail(error);
     this.#heads.queue.failAll(error);
+  }
+}
+
+/** Backups that are not there, or slow, hear of it when they are first used. */
+async function claim({ mesh, backups, logId }: CheckedLogOptions, session: string): Promise<void> {
+  const here = backups.filter((id) => mesh.peers.get(id)?.state === 'connected');
+  const answers = await Promise.allSettled(here.map((id) => askClaim(mesh, id, logId, session)));
+  for (const answer of answers) {
+    if (answer.status === 'rejected' && FATAL_CLAIMS.includes(codeOf(answer.reason) ?? ''))
+      throw answer.reason;
   }
 }

@@ -23,9 +23,15 @@ export class ReplicaGrants {
   /**
    * A buffer at some backup that has no replica of the segment yet; tries until there is one.
    * @param taken ids of the backups that have one
+   * @param onAbandoned hears of backups where a buffer may have been granted without this side knowing
    * @throws the reason for which the log ended meanwhile
    */
-  async grant(purpose: GrantPurpose, wanted: Wanted, taken: () => readonly number[]): Promise<Replica> {
+  async grant(
+    purpose: GrantPurpose,
+    wanted: Wanted,
+    taken: () => readonly number[],
+    onAbandoned: (member: number) => void,
+  ): Promise<Replica> {
     const { connections, options, ended } = this.environment;
     for (;;) {
       const tried = new Set(taken());
@@ -39,6 +45,7 @@ export class ReplicaGrants {
           return replica;
         } catch (error) {
           throwIfFenced(this.environment, error);
+          onAbandoned(member);
           reasons.push(`member ${member}: ${messageOf(error)}`);
         }
       }
@@ -51,7 +58,7 @@ export class ReplicaGrants {
     const { connections, options, link } = this.environment;
     const connection = await connections.to(member);
     const request = { ...wanted, segmentBytes: options.segmentBytes };
-    const { address, rkey, key } = await openAgain(connection, request);
+    const { address, rkey, key } = await connection.open(request);
     const setup = { target: link.number(), pair: connection.pair, address, rkey, key };
     return { connection, setup, caughtUp: new Deferred(), state: 'open' };
   }
@@ -63,20 +70,6 @@ export function throwIfFenced({ ended, fail }: LogEnvironment, error: unknown): 
   if (codeOf(error) !== 'ERR_RDMC_LOG_FENCED') return;
   fail(error as Error);
   throw error;
-}
-
-/** A replica that is there already is one that this log gave up: it makes room for its successor. */
-async function openAgain(
-  connection: BackupConnection,
-  request: OpenRequest,
-): ReturnType<BackupConnection['open']> {
-  try {
-    return await connection.open(request);
-  } catch (error) {
-    if (codeOf(error) !== 'ERR_RDMC_REPLICA_EXISTS') throw error;
-    await connection.free(request);
-    return connection.open(request);
-  }
 }
 
 function tooFew(replicas: number, backups: number, reasons: readonly string[]): TailwindError {

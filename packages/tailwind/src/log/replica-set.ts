@@ -24,6 +24,8 @@ export class ReplicaSet {
   /** The coordinator may learn of this segment's epochs: its predecessor is closed. */
   #isHead = false;
   #owesMinimum = false;
+  /** Backups that may have a replica that counts no more; freed once those that count are in place. */
+  readonly #stale = new Set<number>();
 
   constructor(
     private readonly environment: LogEnvironment,
@@ -63,6 +65,7 @@ export class ReplicaSet {
         caughtUp: (target) => this.#find(target)?.caughtUp.resolve(),
       },
     );
+    this.#freeStale();
   }
 
   /**
@@ -98,13 +101,14 @@ export class ReplicaSet {
   async free(): Promise<void> {
     this.#isFreed = true;
     await this.#replacing;
-    for (const { connection, state } of this.#replicas) {
-      if (state !== 'lost') connection.free(this.segment.identity).catch(() => {});
-    }
+    for (const member of this.members) this.#stale.add(member);
+    this.#replicas = [];
+    this.#freeStale();
   }
 
   /** A member is gone. Replaces its closed replica; open ones the worker reports as lost. */
   memberLost(member: number, certificate: Certificate | undefined): void {
+    if (this.#isFreed) return;
     for (const replica of this.#replicas.filter(({ connection }) => connection.member === member)) {
       this.environment.connections.suspect(replica.connection);
       if (replica.state === 'open') this.#lost(replica.setup.target, 'its backup is gone');
@@ -148,16 +152,17 @@ export class ReplicaSet {
     replica.state = 'lost';
     replica.caughtUp.reject(new Error(reason));
     this.environment.connections.suspect(replica.connection);
+    this.#stale.add(replica.connection.member);
     if (!this.#isOpen) {
       // Nothing was written yet: `open` finds another backup.
       this.#replicas = this.#replicas.filter((other) => other !== replica);
       return;
     }
     this.#waiting += 1;
-    void this.#inTurn(() => this.#replace(replica)).finally(() => {
+    void this.#inTurn(async () => {
+      await this.#replace(replica);
       this.#waiting -= 1;
-      const { ended, link } = this.environment;
-      if (this.#waiting === 0 && !ended.aborted) link.resume(this.#channel);
+      await this.#agree();
     });
   }
 
@@ -166,7 +171,6 @@ export class ReplicaSet {
     return this.#replacing;
   }
 
-  /** The order matters: replacement, its commit, the survivors' epoch, the coordinator's minimum, acknowledgements. */
   async #replace(lost: Replica): Promise<void> {
     const { link } = this.environment;
     const index = this.#replicas.indexOf(lost);
@@ -182,17 +186,30 @@ export class ReplicaSet {
       target = replacement.setup.target;
       if (await this.#catchUp(replacement, certificate)) break;
     }
-    await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));
-    if (this.#isHead) await this.#raiseMinimum();
-    else this.#owesMinimum = true;
-    this.#freeStale(lost);
   }
 
-  /** What a lost replica's backup still has is stale from now on. If it lives, it can use the buffer for others. */
-  #freeStale({ connection }: Replica): void {
-    const { mesh } = this.environment.options;
-    if (mesh.peers.get(connection.member)?.state !== 'connected') return;
-    if (!this.members.includes(connection.member)) connection.free(this.segment.identity).catch(() => {});
+  /**
+   * The order matters: all replacements, their commits, everybody's epoch, the coordinator's minimum, acknowledgements.
+   * Only once for all that were lost together: with the minimum raised after the first one of them, that one would be
+   * the only replica that counts until the others are replaced, although the lost ones' backups may live.
+   */
+  async #agree(): Promise<void> {
+    if (this.#waiting > 0) return;
+    await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));
+    if (this.#waiting > 0) return;
+    if (this.#isHead) await this.#raiseMinimum();
+    else this.#owesMinimum = true;
+    if (this.#waiting > 0) return;
+    this.environment.link.resume(this.#channel);
+    this.#freeStale();
+  }
+
+  /** What a lost replica's backup still has counts no more. If it lives, it can use the buffer for others. */
+  #freeStale(): void {
+    for (const member of this.#stale) {
+      this.environment.debts.settle(member, this.segment.identity, () => this.members.includes(member));
+    }
+    this.#stale.clear();
   }
 
   /** Asks until there is an answer: without one nothing may be acknowledged. */
@@ -221,6 +238,7 @@ export class ReplicaSet {
     } catch (error) {
       this.#throwIfFenced(error);
       replacement.state = 'lost';
+      this.#stale.add(replacement.connection.member);
       this.environment.connections.suspect(replacement.connection);
       return false;
     }
@@ -241,7 +259,11 @@ export class ReplicaSet {
     return this.#inTurn(async () => {
       const index = this.#replicas.indexOf(lost);
       if (index < 0) return;
-      while (!(await this.#copyClosed(index, certificate))) this.environment.ended.throwIfAborted();
+      this.#stale.add(lost.connection.member);
+      while (!this.#isFreed && !(await this.#copyClosed(index, certificate))) {
+        this.environment.ended.throwIfAborted();
+      }
+      if (this.#replicas.every(({ state }) => state !== 'lost')) this.#freeStale();
     });
   }
 
@@ -253,6 +275,7 @@ export class ReplicaSet {
       return true;
     } catch (error) {
       this.#throwIfFenced(error);
+      this.#stale.add(replacement.connection.member);
       this.environment.connections.suspect(replacement.connection);
       return false;
     }
@@ -263,8 +286,12 @@ export class ReplicaSet {
       ...this.segment.identity,
       epoch: this.#epoch,
       committed: purpose === 'open' || purpose === 'clean',
+      survivor: this.segment.role === 'survivor',
     };
-    return this.#grants.grant(purpose, request, () => this.members);
+    const onAbandoned = (member: number): void => {
+      this.#stale.add(member);
+    };
+    return this.#grants.grant(purpose, request, () => this.members, onAbandoned);
   }
 
   #failed(replica: Replica, error: unknown): void {

@@ -36,6 +36,8 @@ interface Located {
  *
  * - Open replicas below the coordinator's minimum are stale and do not count; closed ones always do.
  * - The head is the lowest-numbered open segment with a digest. Its digest names every segment of the log.
+ * - A head has no closed replica, and neither has any after it: the next one is durably open before one is closed. So
+ *   an open replica at or below a closed one is stale. (Survivors of cleaning are closed at any time, and say nothing.)
  * - Of every segment before the head a closed replica is needed. Of the head the longest is best: damage in one open
  *   replica must not lose what another one has.
  *
@@ -49,7 +51,12 @@ export function planRecovery(
   const located = inventories.flatMap(({ member, replicas }) =>
     replicas.map((replica) => ({ member, replica })),
   );
-  const open = located.filter(({ replica }) => isEligible(replica, minimum));
+  const lastClosed = located.reduce((last, { replica: { state, survivor, segmentId } }) => {
+    return state === 'closed' && !survivor && segmentId > last ? segmentId : last;
+  }, 0n);
+  const open = located.filter(
+    ({ replica }) => isEligible(replica, minimum) && replica.segmentId > lastClosed && !replica.survivor,
+  );
   const head = lowest(open.filter(({ replica }) => replica.digest !== null));
   if (!head) {
     throw new TailwindError(
@@ -85,7 +92,6 @@ function plan(segmentId: bigint, located: readonly Located[], open: readonly Loc
   const prefixes = open
     .filter(({ replica }) => replica.segmentId === segmentId)
     .sort((a, b) => b.replica.scan!.offset - a.replica.scan!.offset);
-  // A certificate says how long the segment was when it was closed: then nothing shorter will do.
   const certificate: Certificate | undefined = closed[0]?.replica;
   const floorBytes = certificate?.lengthBytes ?? prefixes[0]?.replica.scan?.offset ?? 0;
   const usable = prefixes.filter(({ replica }) => replica.scan!.offset >= floorBytes);

@@ -199,7 +199,7 @@ export class Recovery {
     let connection = this.#connections.get(member);
     if (!connection) {
       const { mesh, logId } = this.options;
-      const how = { mode: 'one-sided', retryTimeoutMs: DEFAULT_RETRY_TIMEOUT_MS } as const;
+      const how = { mode: 'one-sided', session: null, retryTimeoutMs: DEFAULT_RETRY_TIMEOUT_MS } as const;
       connection = BackupConnection.connect(member, { mesh, link: this.#link, logId, ...how });
       this.#connections.set(member, connection);
       connection.catch(() => this.#connections.delete(member));

@@ -1,6 +1,7 @@
 import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import type { z } from 'zod';
+import { CLAIM_TIMEOUT_MS } from '../constants.js';
 import type { Certificate } from '../format/scan.js';
 import type { ReplicationMode } from '../records.js';
 import type { SegmentRef } from '../segment-key.js';
@@ -18,6 +19,8 @@ export interface ConnectionOptions {
   readonly mesh: Mesh;
   readonly link: WorkerLink;
   readonly logId: bigint;
+  /** Of the log that writes; null where replicas are only read, by a recovery. */
+  readonly session: string | null;
   readonly mode: ReplicationMode;
   readonly retryTimeoutMs: number;
 }
@@ -28,6 +31,7 @@ export interface OpenRequest extends SegmentRef {
   readonly epoch: number;
   readonly segmentBytes: number;
   readonly committed: boolean;
+  readonly survivor: boolean;
 }
 
 /** A member's view of one backup, for one log: a queue pair for data, and requests for everything else. */
@@ -46,17 +50,19 @@ export class BackupConnection {
 
   /** @throws MeshError, MeshRemoteError, VerbsError */
   static async connect(member: number, options: ConnectionOptions): Promise<BackupConnection> {
-    const { mesh, link, logId, mode, retryTimeoutMs } = options;
+    const { mesh, link, logId, session, mode, retryTimeoutMs } = options;
     const pair = link.number();
     const own = await link.createPair({ pair, side: 'primary', mode });
+    let remotePair: number | undefined;
     try {
-      const request = { op: 'connect', logId: String(logId), mode, address: own };
-      const { pair: remotePair, address } = connectAnswer.parse(
-        await mesh.request(member, BACKUP_TOPIC, request),
-      );
+      const request = { op: 'connect', logId: String(logId), session, mode, address: own };
+      const answer = connectAnswer.parse(await mesh.request(member, BACKUP_TOPIC, request));
+      const { address } = answer;
+      remotePair = answer.pair;
       const transport = await link.connect(pair, address as QueuePairAddress, retryTimeoutMs);
       return new BackupConnection(member, pair, remotePair, transport, options);
     } catch (error) {
+      if (remotePair !== undefined) disconnect(mesh, member, remotePair);
       await link.drop(pair);
       throw error;
     }
@@ -83,12 +89,13 @@ export class BackupConnection {
     await this.#tell('commit', { ...refText(ref), epoch, lengthBytes, checksum });
   }
 
-  async setEpoch(ref: SegmentRef, epoch: number): Promise<void> {
-    await this.#tell('epoch', { ...refText(ref), epoch });
+  /** Commits and closes a copy of a closed replica, in one step. */
+  async restore(ref: SegmentRef, epoch: number, { lengthBytes, checksum }: Certificate): Promise<void> {
+    await this.#tell('restore', { ...refText(ref), epoch, lengthBytes, checksum });
   }
 
-  async free(ref: SegmentRef): Promise<void> {
-    await this.#tell('free', refText(ref));
+  async setEpoch(ref: SegmentRef, epoch: number): Promise<void> {
+    await this.#tell('epoch', { ...refText(ref), epoch });
   }
 
   /** Loads a replica's bytes into memory there, which `read` reaches until `unload`. */
@@ -102,7 +109,10 @@ export class BackupConnection {
 
   /** Ends the queue pair; what travels on it is lost. */
   drop(): Promise<void> {
-    this.#dropped ??= this.options.link.drop(this.pair);
+    if (!this.#dropped) {
+      disconnect(this.options.mesh, this.member, this.remotePair);
+      this.#dropped = this.options.link.drop(this.pair);
+    }
     return this.#dropped;
   }
 
@@ -123,6 +133,22 @@ export async function askInventory(mesh: Mesh, member: number, logId: bigint): P
 
 export async function askFreeLog(mesh: Mesh, member: number, logId: bigint): Promise<void> {
   await mesh.request(member, BACKUP_TOPIC, { op: 'free-log', logId: String(logId) });
+}
+
+/** Lets a backup forget a replica. */
+export async function askFree(mesh: Mesh, member: number, ref: SegmentRef): Promise<void> {
+  await mesh.request(member, BACKUP_TOPIC, { op: 'free', ...refText(ref) });
+}
+
+/** Binds a log's id to its writer at a backup. @throws MeshRemoteError with ERR_RDMC_LOG_EXISTS */
+export async function askClaim(mesh: Mesh, member: number, logId: bigint, session: string): Promise<void> {
+  const body = { op: 'claim', logId: String(logId), session };
+  await mesh.request(member, BACKUP_TOPIC, body, { timeoutMs: CLAIM_TIMEOUT_MS });
+}
+
+/** Where nobody is there to hear it, its end of the queue pair goes with it. */
+function disconnect(mesh: Mesh, member: number, pair: number): void {
+  mesh.request(member, BACKUP_TOPIC, { op: 'disconnect', pair }).catch(() => {});
 }
 
 function refText({ logId, segmentId }: SegmentRef) {

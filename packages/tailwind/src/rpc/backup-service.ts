@@ -1,25 +1,24 @@
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
-import type { MemoryRegion, QueuePairAddress } from '@rdmc/verbs';
+import type { QueuePairAddress } from '@rdmc/verbs';
 import type { Backup } from '../backup/backup.js';
 import type { ReplicaReport } from '../backup/backup-types.js';
-import { DEFAULT_RETRY_TIMEOUT_MS } from '../constants.js';
-import { TailwindError } from '../errors.js';
+import { DEFAULT_RETRY_TIMEOUT_MS, MAX_CONNECTIONS_PER_MEMBER } from '../constants.js';
+import { codeOf, TailwindError } from '../errors.js';
 import { segmentKey } from '../segment-key.js';
 import { WorkerLink } from '../worker-link.js';
+import { Loads } from './loads.js';
+import { LogClaims } from './log-claims.js';
 import { BACKUP_TOPIC, type BackupRequest, backupRequest } from './messages.js';
+import { Turns } from './turns.js';
 
 type Request<Op extends BackupRequest['op']> = Extract<BackupRequest, { op: Op }>;
+type SegmentRequest = Request<'open' | 'close' | 'commit' | 'restore' | 'epoch' | 'free'>;
 
 interface Connection {
   readonly pair: number;
   readonly member: number;
   readonly logId: bigint;
-}
-
-interface Load {
-  readonly member: number;
-  readonly region: MemoryRegion;
 }
 
 /** Lets the members of a mesh use a backup: answers their requests, and holds the queue pairs they write through. */
@@ -28,15 +27,20 @@ export class BackupService {
   readonly #connections = new Map<number, Connection>();
   /** In the RPC scheme, the key of each replica's buffer. */
   readonly #keys = new Map<string, number>();
-  readonly #loads = new Map<number, Load>();
+  readonly #loads: Loads;
+  readonly #claims = new LogClaims();
+  /** Requests for one segment have their effect in the order in which its primary sent them. */
+  readonly #turns = new Turns();
   readonly #unsubscribe: (() => void)[];
 
   constructor(
     private readonly mesh: Mesh,
-    private readonly plane: DataPlane,
+    plane: DataPlane,
     private readonly backup: Backup,
   ) {
     this.#link = WorkerLink.of(plane);
+    this.#loads = new Loads(plane.protectionDomain, backup);
+    backup.onRevoke((key) => this.#evict(key));
     this.#unsubscribe = [
       mesh.onRequest(BACKUP_TOPIC, (from, body) => this.#answer(from, body)),
       mesh.onFailure(({ member }) => void this.#forget(member)),
@@ -47,9 +51,7 @@ export class BackupService {
   /** Ends all connections. The backup stays as it is. */
   async close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    await Promise.all(
-      [...new Set(this.mesh.members.map(({ id }) => id))].map((member) => this.#forget(member)),
-    );
+    await Promise.all(this.mesh.members.map(({ id }) => this.#forget(id)));
   }
 
   #answer(from: number, body: unknown): unknown {
@@ -61,100 +63,135 @@ export class BackupService {
       );
     }
     switch (data.op) {
+      case 'claim':
+        return this.#claim(from, data.logId, data.session);
       case 'connect':
         return this.#connect(from, data);
-      case 'open':
-        return this.#open(data);
-      case 'close':
-        return this.#close(data);
-      case 'load':
-        return this.#load(from, data);
-      case 'unload':
-        return this.#unload(data.load);
+      case 'disconnect':
+        return this.#disconnect(from, data.pair);
       case 'inventory':
-        return this.#inventory(data.logId);
+        return this.#inventory(from, data.logId);
+      case 'load':
+      case 'unload':
+      case 'free-log':
+        return this.#ofRecovery(from, data);
+      case 'flushed':
+        this.#requireOwner(data.logId, from);
+        return this.backup.flushed(data).then(() => null);
       default:
-        return this.#simple(data);
+        this.#requireOwner(data.logId, from);
+        return this.#turns.run(segmentKey(data), () => this.#ofSegment(from, data));
     }
   }
 
-  async #simple(request: Request<'flushed' | 'commit' | 'epoch' | 'free' | 'free-log'>): Promise<null> {
+  async #ofSegment(from: number, request: SegmentRequest): Promise<unknown> {
     const { backup } = this;
-    if (request.op === 'flushed') await backup.flushed(request);
-    else if (request.op === 'commit') await backup.commitReplica(request, request.epoch, request);
+    if (request.op === 'open') return this.#open(from, request);
+    if (request.op === 'commit') await backup.commitReplica(request, request.epoch, request);
     else if (request.op === 'epoch') backup.setEpoch(request, request.epoch);
-    else if (request.op === 'free') {
+    else if (request.op === 'free') await backup.freeReplica(request);
+    else {
       await this.#evict(segmentKey(request));
-      await backup.freeReplica(request);
-    } else await backup.freeLog(request.logId);
+      if (request.op === 'close') backup.closeReplica(request, request);
+      else await backup.restoreReplica(request, request.epoch, request);
+    }
     return null;
   }
 
-  async #connect(member: number, { logId, mode, address }: Request<'connect'>) {
-    const pair = this.#link.number();
-    const own = await this.#link.createPair({ pair, side: 'backup', mode });
-    this.#connections.set(pair, { pair, member, logId });
-    // The other side connects at the same time, so nobody waits for this; if it fails, its first write does too.
-    this.#link
-      .connect(pair, address as QueuePairAddress, DEFAULT_RETRY_TIMEOUT_MS)
-      .catch(() => this.#drop(pair));
-    return { pair, address: own };
+  async #ofRecovery(from: number, request: Request<'load' | 'unload' | 'free-log'>): Promise<unknown> {
+    if (request.op === 'unload') return this.#loads.end(from, request.load).then(() => null);
+    this.#claims.requireRecoverer(request.logId, from);
+    if (request.op === 'load') return this.#loads.begin(from, request);
+    await this.backup.freeLog(request.logId);
+    this.#claims.forget(request.logId);
+    return null;
   }
 
-  async #open({ op: _, pair, ...request }: Request<'open'>) {
-    const grant = await this.backup.openReplica(request);
+  #claim(from: number, logId: bigint, session: string): null {
+    this.backup.admit(logId);
+    this.#claims.claim(logId, from, session, () => this.backup.holdsLog(logId));
+    return null;
+  }
+
+  #requireOwner(logId: bigint, from: number): void {
+    this.backup.admit(logId);
+    this.#claims.requireOwner(logId, from);
+  }
+
+  async #connect(member: number, { logId, session, mode, address }: Request<'connect'>) {
+    if (session === null) this.#claims.requireRecoverer(logId, member);
+    else this.#claim(member, logId, session);
+    const theirs = [...this.#connections.values()].filter((connection) => connection.member === member);
+    if (theirs.length >= MAX_CONNECTIONS_PER_MEMBER) {
+      throw new TailwindError(
+        'ERR_RDMC_BACKUP_FULL',
+        `Member ${member} has ${theirs.length} queue pairs to this backup, as many as it may`,
+      );
+    }
+    const pair = this.#link.number();
+    this.#connections.set(pair, { pair, member, logId });
+    try {
+      const own = await this.#link.createPair({ pair, side: 'backup', mode });
+      // The other side connects at the same time, so nobody waits for this; if it fails, its first write does too.
+      this.#link
+        .connect(pair, address as QueuePairAddress, DEFAULT_RETRY_TIMEOUT_MS)
+        .catch(() => this.#drop(pair));
+      return { pair, address: own };
+    } catch (error) {
+      this.#connections.delete(pair);
+      throw error;
+    }
+  }
+
+  async #disconnect(from: number, pair: number): Promise<null> {
+    if (this.#connections.get(pair)?.member === from) await this.#drop(pair);
+    return null;
+  }
+
+  async #open(from: number, { op: _, pair, ...request }: Request<'open'>) {
+    if (pair !== null && this.#connections.get(pair)?.member !== from) {
+      throw new TailwindError('ERR_RDMC_NOT_OWNER', `Member ${from} has no queue pair ${pair} here`);
+    }
+    const grant = await this.#openAgain(request);
     if (pair === null) return { ...grant, key: 0 };
     const key = this.#link.number();
+    await this.#evict(segmentKey(request));
     this.#keys.set(segmentKey(request), key);
     await this.#link.admit(pair, key, grant.address, request.segmentBytes);
     return { ...grant, key };
   }
 
-  async #close(request: Request<'close'>): Promise<null> {
-    await this.#evict(segmentKey(request));
-    this.backup.closeReplica(request, request);
-    return null;
+  /** A segment that is about to begin and is here already was opened by a request whose answer got lost. */
+  async #openAgain(request: Omit<Request<'open'>, 'op' | 'pair'>) {
+    try {
+      return await this.backup.openReplica(request);
+    } catch (error) {
+      if (codeOf(error) !== 'ERR_RDMC_REPLICA_EXISTS') throw error;
+      await this.backup.freeReplica(request);
+      return this.backup.openReplica(request);
+    }
   }
 
   /** Both ways of writing end before anything is scanned: the queue pairs, and the regions' keys. */
-  async #inventory(logId: bigint) {
+  async #inventory(from: number, logId: bigint) {
+    this.#claims.recoveredBy(logId, from);
     const mine = [...this.#connections.values()].filter((connection) => connection.logId === logId);
     this.backup.fence(logId);
     await Promise.all(mine.map(({ pair }) => this.#drop(pair)));
     return (await this.backup.inventory(logId)).map(inventoryEntry);
   }
 
-  async #load(member: number, request: Request<'load'>) {
-    const { result, shared } = await this.backup.load(request);
-    const { protectionDomain } = this.plane;
-    const region = await protectionDomain.allocate(Math.max(1, result.offset), { remoteRead: true });
-    region.view().set(new Uint8Array(shared, 0, result.offset));
-    const load = this.#link.number();
-    this.#loads.set(load, { member, region });
-    return { load, address: region.address, rkey: region.rkey, scan: result };
-  }
-
-  async #unload(number: number): Promise<null> {
-    const load = this.#loads.get(number);
-    this.#loads.delete(number);
-    await load?.region.close();
-    return null;
-  }
-
   async #evict(replica: string): Promise<void> {
     const key = this.#keys.get(replica);
     this.#keys.delete(replica);
-    if (key !== undefined) await this.#link.evict(key);
+    // A data plane that has ended copies nothing any more.
+    if (key !== undefined) await this.#link.evict(key).catch(() => {});
   }
 
   /** Of a member that is gone, connections and loads go; its replicas stay, for recovery. */
   async #forget(member: number): Promise<void> {
     const pairs = [...this.#connections.values()].filter((connection) => connection.member === member);
-    const loads = [...this.#loads].filter(([, load]) => load.member === member);
-    await Promise.all([
-      ...pairs.map(({ pair }) => this.#drop(pair)),
-      ...loads.map(([number]) => this.#unload(number)),
-    ]);
+    await Promise.all([...pairs.map(({ pair }) => this.#drop(pair)), this.#loads.endAll(member)]);
   }
 
   /** A data plane that has ended has taken its queue pairs with it. */
@@ -165,12 +202,13 @@ export class BackupService {
 }
 
 function inventoryEntry({ record, scan, digest }: ReplicaReport) {
-  const { segmentId, incarnation, epoch, state, lengthBytes, checksum } = record;
+  const { segmentId, incarnation, epoch, state, survivor, lengthBytes, checksum } = record;
   return {
     segmentId: String(segmentId),
     incarnation,
     epoch,
     state,
+    survivor,
     lengthBytes,
     checksum,
     scan: scan ?? null,

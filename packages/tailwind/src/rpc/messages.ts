@@ -18,11 +18,23 @@ export const u32 = z.number().int().min(0).max(0xffff_ffff);
 const bytes = z.number().int().min(0).max(MAX_SEGMENT_BYTES);
 const address = z.looseObject({ kind: z.string(), version: z.number(), queuePair: z.number() });
 const segment = { logId: u64, segmentId: u64 };
+/** A random number of the object that writes a log. */
+const session = z.string().regex(/^[0-9a-f]{32}$/);
 const certificate = { lengthBytes: bytes, checksum: u32 };
 
 export const backupRequest = z.discriminatedUnion('op', [
-  /** A queue pair for a log's appends, or for reading what is recovered. */
-  z.strictObject({ op: z.literal('connect'), logId: u64, mode: z.enum(['one-sided', 'rpc']), address }),
+  /** Binds a log to the member that asks and to its object: nobody else may write it here. */
+  z.strictObject({ op: z.literal('claim'), logId: u64, session }),
+  /** A queue pair for a log's appends, which claims it; or, without a session, for reading what is recovered. */
+  z.strictObject({
+    op: z.literal('connect'),
+    logId: u64,
+    session: session.nullable(),
+    mode: z.enum(['one-sided', 'rpc']),
+    address,
+  }),
+  /** Ends a queue pair, by the number that `connect` answered. */
+  z.strictObject({ op: z.literal('disconnect'), pair: z.number().int() }),
   z.strictObject({
     op: z.literal('open'),
     ...segment,
@@ -30,12 +42,15 @@ export const backupRequest = z.discriminatedUnion('op', [
     epoch: u32,
     segmentBytes: bytes,
     committed: z.boolean(),
+    survivor: z.boolean(),
     /** In the RPC scheme: the connection's number, as `connect` answered. */
     pair: z.number().int().nullable(),
   }),
   z.strictObject({ op: z.literal('close'), ...segment, ...certificate }),
   z.strictObject({ op: z.literal('flushed'), ...segment }),
   z.strictObject({ op: z.literal('commit'), ...segment, epoch: u32, ...certificate }),
+  /** Commits and closes a copy of a closed replica, in one step. */
+  z.strictObject({ op: z.literal('restore'), ...segment, epoch: u32, ...certificate }),
   z.strictObject({ op: z.literal('epoch'), ...segment, epoch: u32 }),
   z.strictObject({ op: z.literal('free'), ...segment }),
   z.strictObject({ op: z.literal('free-log'), logId: u64 }),
@@ -62,6 +77,7 @@ export const inventoryAnswer = z.array(
     incarnation: u32,
     epoch: u32,
     state: z.enum(['open', 'closed']),
+    survivor: z.boolean(),
     lengthBytes: bytes,
     checksum: u32,
     scan: scan.nullable(),

@@ -16,8 +16,9 @@
  *   72  u64      floor: open and shorter than this, it is corrupt
  *   80  u32      size of the segment in bytes
  *   84  u32      1 once recovery may use it; 0 for a replacement that was not committed
- *   88           zeros
- * 4092  u32      CRC-32 of the 4092 bytes before
+ *   88  u32      1 for a survivor of cleaning, which is never the log's head; else 0
+ *   92           zeros
+ * 4092  u32      CRC-32 of the 4092 bytes before; here in every version, so that a damaged header is told from a foreign one
  * ```
  */
 import { TailwindError } from '../errors.js';
@@ -49,6 +50,7 @@ const At = {
   FLOOR: 72,
   SEGMENT_BYTES: 80,
   COMMITTED: 84,
+  SURVIVOR: 88,
   CRC: 4092,
 } as const;
 
@@ -64,6 +66,8 @@ export interface ReplicaRecord extends SegmentIdentity {
   readonly segmentBytes: number;
   /** False for a replacement that recovery must not see yet. */
   readonly committed: boolean;
+  /** True for a segment of the cleaner's: recovery draws no conclusions from its number. */
+  readonly survivor: boolean;
 }
 
 export function encodeReplicaHeader(clusterId: string, record: ReplicaRecord): Uint8Array {
@@ -82,6 +86,7 @@ export function encodeReplicaHeader(clusterId: string, record: ReplicaRecord): U
   writeU64(bytes, At.FLOOR, BigInt(record.floorBytes));
   writeU32(bytes, At.SEGMENT_BYTES, record.segmentBytes);
   writeU32(bytes, At.COMMITTED, record.committed ? 1 : 0);
+  writeU32(bytes, At.SURVIVOR, record.survivor ? 1 : 0);
   writeU32(bytes, At.CRC, crc32(bytes, 0, At.CRC, 0));
   return bytes;
 }
@@ -105,14 +110,13 @@ export function decodeReplicaHeader(
   if (bytes.length < REPLICA_HEADER_BYTES) throw damaged(name, `only ${bytes.length} bytes long`);
   const isWhole = crc32(bytes, 0, At.CRC, 0) === readU32(bytes, At.CRC);
   const version = readU32(bytes, At.VERSION);
+  if (!isWhole) throw damaged(name, "its header's checksum does not match");
   if (version !== FORMAT_VERSION) {
-    // Another version may keep its checksum elsewhere.
     throw new TailwindError(
       'ERR_RDMC_REPLICA_FOREIGN_VERSION',
       `${name} has format version ${version}; this program reads version ${FORMAT_VERSION}`,
     );
   }
-  if (!isWhole) throw damaged(name, "its header's checksum does not match");
   const state = STATES[readU32(bytes, At.STATE)];
   const record = {
     logId: readU64(bytes, At.LOG),
@@ -124,6 +128,7 @@ export function decodeReplicaHeader(
     floorBytes: Number(readU64(bytes, At.FLOOR)),
     segmentBytes: readU32(bytes, At.SEGMENT_BYTES),
     committed: readU32(bytes, At.COMMITTED) === 1,
+    survivor: readU32(bytes, At.SURVIVOR) === 1,
   };
   if (state === undefined || record.lengthBytes > record.segmentBytes) {
     throw damaged(name, 'its header contradicts itself');

@@ -1,5 +1,7 @@
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectory, syncDirectory } from '../coordinator/file-store-directory.js';
+import { FileStoreLock } from '../coordinator/file-store-lock.js';
 import { messageOf, TailwindError } from '../errors.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
 import {
@@ -11,6 +13,9 @@ import {
 
 const SUFFIX = '.replica';
 const UNFINISHED = '.replica.tmp';
+const LOCK_NAME = 'backup';
+/** One such file says nothing about the others. */
+const UNUSABLE = ['ERR_RDMC_REPLICA_DAMAGED', 'ERR_RDMC_REPLICA_FOREIGN_FILE'];
 
 /** A file that looks like a replica and cannot be used. It is left where it is. */
 export interface DamagedFile {
@@ -27,34 +32,52 @@ export class ReplicaStore {
   private constructor(
     readonly directory: string,
     private readonly clusterId: string,
+    private readonly lock: FileStoreLock,
   ) {}
 
   /**
    * Opens a directory, makes it where there is none, removes what a crash left unfinished, and reads the headers.
    * @throws TailwindError ERR_RDMC_REPLICA_FOREIGN_CLUSTER, ERR_RDMC_REPLICA_FOREIGN_VERSION: this is no
-   *   directory for this program, and nothing in it is touched; errors of the file system
+   *   directory for this program, and nothing in it is touched; ERR_RDMC_STATE_LOCKED: another process uses it; errors of
+   *   the file system
    */
   static async open(
     directory: string,
     clusterId: string,
   ): Promise<{ store: ReplicaStore; replicas: ReplicaRecord[]; damaged: DamagedFile[] }> {
-    await mkdir(directory, { recursive: true });
-    const store = new ReplicaStore(directory, clusterId);
+    await makeDirectory(directory);
+    const lock = await FileStoreLock.take(join(directory, LOCK_NAME));
+    const store = new ReplicaStore(directory, clusterId, lock);
+    try {
+      return { store, ...(await store.#readAll()) };
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  /** Lets another process use the directory. */
+  async close(): Promise<void> {
+    await this.lock.release();
+  }
+
+  async #readAll(): Promise<{ replicas: ReplicaRecord[]; damaged: DamagedFile[] }> {
+    const { directory } = this;
     const names = await readdir(directory);
     const replicas: ReplicaRecord[] = [];
     const damaged: DamagedFile[] = [];
     for (const name of names.filter((entry) => entry.endsWith(SUFFIX)).sort()) {
       const path = join(directory, name);
       try {
-        replicas.push(await store.#readHeader(path, name));
+        replicas.push(await this.#readHeader(path, name));
       } catch (error) {
         const { code } = error as TailwindError;
-        if (code !== 'ERR_RDMC_REPLICA_DAMAGED' && code !== 'ERR_RDMC_REPLICA_FOREIGN_FILE') throw error;
+        if (!UNUSABLE.includes(code)) throw error;
         damaged.push({ path, code, message: messageOf(error) });
       }
     }
     for (const name of names.filter((entry) => entry.endsWith(UNFINISHED))) await rm(join(directory, name));
-    return { store, replicas, damaged };
+    return { replicas, damaged };
   }
 
   /** Where a replica's file is, or would be. */
@@ -88,13 +111,13 @@ export class ReplicaStore {
       await rm(unfinished, { force: true }).catch(() => {});
       throw error;
     }
-    await this.#syncDirectory();
+    await syncDirectory(this.directory);
   }
 
   /** Removes a replica's file; nothing happens where there is none. */
   async remove(ref: SegmentRef): Promise<void> {
     await rm(this.pathOf(ref), { force: true });
-    await this.#syncDirectory();
+    await syncDirectory(this.directory);
   }
 
   async #readHeader(path: string, name: string): Promise<ReplicaRecord> {
@@ -116,16 +139,6 @@ export class ReplicaStore {
       return record;
     } finally {
       await file.close();
-    }
-  }
-
-  /** A rename survives a crash of the machine only once the directory itself is on the disk. */
-  async #syncDirectory(): Promise<void> {
-    const handle = await open(this.directory, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
     }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Backup, type BackupOptions, type OpenReplica } from '@rdmc/tailwind';
@@ -13,6 +13,13 @@ export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'tailwind-backup-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
+}
+
+/** What is in a backup's directory beside its lock. */
+export function filesIn(directory: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => !name.startsWith('backup.lock.'))
+    .sort();
 }
 
 export interface BackupRig extends Pair {

@@ -1,0 +1,191 @@
+/*
+ * etcd version 3 through its JSON gateway, which every member of an etcd cluster serves on its client port.
+ * Why not a gRPC client: the well-known one brings a gRPC stack and a retry library for five kinds of request that
+ * happen a few times per failure, never per append. Bytes are base64 there, 64-bit numbers decimal strings.
+ */
+import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { codeOf, messageOf, TailwindError } from '../errors.js';
+import type { CheckedEtcdOptions } from './etcd-store-options.js';
+
+const RETRY_MS = 100;
+/** One of several endpoints may be silent; the others get their share of the time. */
+const MIN_ATTEMPT_MS = 200;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** Codes of gRPC. Worth another endpoint, or another moment: 4 deadline, 8 exhausted, 14 unavailable. */
+const TRANSIENT = new Set([4, 8, 14]);
+const UNAUTHENTICATED = 16;
+
+const failure = z.object({
+  code: z.number().int(),
+  message: z.string().optional(),
+  error: z.string().optional(),
+});
+
+export interface EtcdAnswer {
+  readonly body: unknown;
+  /** An attempt before the one that was answered may have been carried out as well. */
+  readonly repeated: boolean;
+}
+
+interface Attempt {
+  readonly endpoint: URL;
+  readonly path: string;
+  readonly body: string;
+  readonly timeoutMs: number;
+}
+
+/** What etcd says against a request. */
+class EtcdRefusal extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export class EtcdClient {
+  readonly #http = new HttpAgent({ keepAlive: true });
+  readonly #https: HttpsAgent;
+  readonly #closed = new AbortController();
+  #preferred = 0;
+  #token: string | undefined;
+
+  constructor(private readonly options: CheckedEtcdOptions) {
+    this.#https = new HttpsAgent({ keepAlive: true, ...options.tls });
+  }
+
+  /**
+   * Asks one endpoint after the other until one answers.
+   * @throws TailwindError ERR_RDMC_STATE_UNREACHABLE: nobody answered in time, and it may have been done or not;
+   *   ERR_RDMC_STATE_REFUSED
+   */
+  async call(path: string, body: object): Promise<EtcdAnswer> {
+    const { endpoints, timeoutMs } = this.options;
+    const deadline = performance.now() + timeoutMs;
+    const reasons = new Map<string, string>();
+    const attemptMs = Math.max(MIN_ATTEMPT_MS, timeoutMs / endpoints.length);
+    let repeated = false;
+    for (let tried = 1; ; tried += 1) {
+      const left = deadline - performance.now();
+      if (left <= 0) throw unreachable(path, timeoutMs, reasons);
+      const endpoint = endpoints[this.#preferred % endpoints.length]!;
+      try {
+        const timeout = Math.min(left, attemptMs);
+        return {
+          body: await this.#authorised({ endpoint, path, body: JSON.stringify(body), timeoutMs: timeout }),
+          repeated,
+        };
+      } catch (error) {
+        this.#throwIfFinal(path, endpoint, error);
+        reasons.set(endpoint.origin, messageOf(error));
+        // Whoever was not reached did nothing.
+        repeated ||= codeOf(error) !== 'ECONNREFUSED';
+        this.#preferred += 1;
+        if (tried % endpoints.length === 0) await delay(RETRY_MS);
+      }
+    }
+  }
+
+  close(): void {
+    this.#closed.abort(new TailwindError('ERR_RDMC_STATE_CLOSED', 'This store is closed'));
+    this.#http.destroy();
+    this.#https.destroy();
+  }
+
+  #throwIfFinal(path: string, endpoint: URL, error: unknown): void {
+    this.#closed.signal.throwIfAborted();
+    if (!(error instanceof EtcdRefusal) || TRANSIENT.has(error.code)) return;
+    throw new TailwindError(
+      'ERR_RDMC_STATE_REFUSED',
+      `etcd at ${endpoint.origin} refuses ${path}: ${error.message} (code ${error.code})`,
+      { cause: error },
+    );
+  }
+
+  /** Tokens expire, and change when users do: a refused one is fetched anew, once. */
+  async #authorised(attempt: Attempt): Promise<unknown> {
+    const { credentials } = this.options;
+    if (!credentials) return this.#send(attempt);
+    const known = this.#token;
+    this.#token ??= await this.#authenticate(attempt);
+    try {
+      return await this.#send(attempt, this.#token);
+    } catch (error) {
+      if (!(error instanceof EtcdRefusal) || error.code !== UNAUTHENTICATED || known === undefined)
+        throw error;
+      this.#token = await this.#authenticate(attempt);
+      return this.#send(attempt, this.#token);
+    }
+  }
+
+  async #authenticate({ endpoint, timeoutMs }: Attempt): Promise<string> {
+    const body = JSON.stringify(this.options.credentials);
+    const answer = await this.#send({ endpoint, path: '/v3/auth/authenticate', body, timeoutMs });
+    return z.object({ token: z.string() }).parse(answer).token;
+  }
+
+  #send({ endpoint, path, body, timeoutMs }: Attempt, token?: string): Promise<unknown> {
+    const isSecure = endpoint.protocol === 'https:';
+    const options: RequestOptions = {
+      method: 'POST',
+      agent: isSecure ? this.#https : this.#http,
+      headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: token }) },
+      signal: AbortSignal.any([this.#closed.signal, AbortSignal.timeout(Math.ceil(timeoutMs))]),
+    };
+    return new Promise((resolve, reject) => {
+      const request = (isSecure ? httpsRequest : httpRequest)(
+        new URL(path, endpoint),
+        options,
+        (response) => {
+          const pieces: Buffer[] = [];
+          let bytes = 0;
+          response.on('data', (piece: Buffer) => {
+            bytes += piece.length;
+            pieces.push(piece);
+            if (bytes > MAX_ANSWER_BYTES)
+              response.destroy(new Error(`an answer of more than ${MAX_ANSWER_BYTES} bytes`));
+          });
+          response.on('error', reject);
+          response.on('end', () => {
+            try {
+              resolve(decodeAnswer(response.statusCode ?? 0, Buffer.concat(pieces).toString()));
+            } catch (error) {
+              reject(error);
+            }
+          });
+        },
+      );
+      request.on('error', (error) =>
+        reject(
+          error.name === 'AbortError' ? new Error(`no answer within ${Math.ceil(timeoutMs)} ms`) : error,
+        ),
+      );
+      request.end(body);
+    });
+  }
+}
+
+function decodeAnswer(status: number, text: string): unknown {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new Error(`HTTP status ${status} with what is no JSON: is this an etcd (3.4 or newer)?`);
+  }
+  if (status === 200) return body;
+  const { success, data } = failure.safeParse(body);
+  if (!success) throw new Error(`HTTP status ${status}: is this an etcd (3.4 or newer)?`);
+  throw new EtcdRefusal(data.code, data.message ?? data.error ?? `HTTP status ${status}`);
+}
+
+function unreachable(path: string, timeoutMs: number, reasons: ReadonlyMap<string, string>): TailwindError {
+  const each = [...reasons].map(([endpoint, reason]) => `${endpoint}: ${reason}`).join('; ');
+  return new TailwindError(
+    'ERR_RDMC_STATE_UNREACHABLE',
+    `No etcd answered ${path} within ${timeoutMs} ms: ${each}. Whether it was carried out is not known`,
+  );
+}

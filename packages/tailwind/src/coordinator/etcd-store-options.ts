@@ -1,0 +1,97 @@
+import { invalidOption } from '../errors.js';
+import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+
+export interface EtcdStoreOptions {
+  /** Client addresses of the etcd cluster, such as `http://10.0.0.1:2379`; tried in turn. */
+  readonly endpoints: readonly string[];
+  /** Before every key (default `/rdmc/tailwind/`). One cluster of logs, one prefix. */
+  readonly prefix?: string;
+  /** For etcd's own authentication. Together or not at all. */
+  readonly user?: string;
+  readonly password?: string;
+  /** For `https:` endpoints: PEM, as `tls.connect` takes them. */
+  readonly tls?: {
+    readonly ca?: string | Buffer;
+    readonly cert?: string | Buffer;
+    readonly key?: string | Buffer;
+  };
+  /** How long one operation may take, all endpoints together (default 5000 ms). */
+  readonly timeoutMs?: number;
+  /** How long a coordinator that says nothing keeps its place (default 10 s; whole seconds, as etcd counts). */
+  readonly leadSeconds?: number;
+  /** How long `open` waits for another coordinator to go (default 0: not at all). `Infinity` for a standby. */
+  readonly waitMs?: number;
+  /** Written where others see who leads (default: host name and process id). */
+  readonly name?: string;
+  readonly logger?: Logger;
+}
+
+export interface CheckedEtcdOptions {
+  readonly endpoints: readonly URL[];
+  readonly prefix: string;
+  readonly credentials: { readonly name: string; readonly password: string } | undefined;
+  readonly tls: EtcdStoreOptions['tls'];
+  readonly timeoutMs: number;
+  readonly leadSeconds: number;
+  readonly waitMs: number;
+  readonly name: string | undefined;
+  readonly logger: Logger | undefined;
+}
+
+const KNOWN = [
+  'endpoints',
+  'prefix',
+  'user',
+  'password',
+  'tls',
+  'timeoutMs',
+  'leadSeconds',
+  'waitMs',
+  'name',
+  'logger',
+];
+const DEFAULT_PREFIX = '/rdmc/tailwind/';
+const DEFAULT_TIMEOUT_MS = 5_000;
+const MAX_TIMEOUT_MS = 600_000;
+const DEFAULT_LEAD_SECONDS = 10;
+/** Less is not worth the traffic, and etcd itself gives no lease below its own election timeout. */
+const MIN_LEAD_SECONDS = 2;
+const MAX_LEAD_SECONDS = 3600;
+
+/** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
+export function checkEtcdOptions(options: EtcdStoreOptions): CheckedEtcdOptions {
+  const where = 'EtcdStore.open';
+  onlyKnownOptions(where, options, KNOWN);
+  const { user, password, waitMs = 0, prefix = DEFAULT_PREFIX } = options;
+  if ((user === undefined) !== (password === undefined))
+    throw invalidOption(`${where}: user and password go together`);
+  if (waitMs !== Number.POSITIVE_INFINITY) integerOption(where, 'waitMs', waitMs, 0, Number.MAX_SAFE_INTEGER);
+  if (typeof prefix !== 'string' || prefix === '') throw invalidOption(`${where}: prefix must not be empty`);
+  return {
+    endpoints: checkEndpoints(where, options.endpoints),
+    prefix,
+    credentials: user === undefined ? undefined : { name: user, password: password! },
+    tls: options.tls,
+    timeoutMs: integerOption(where, 'timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
+    leadSeconds: integerOption(
+      where,
+      'leadSeconds',
+      options.leadSeconds ?? DEFAULT_LEAD_SECONDS,
+      MIN_LEAD_SECONDS,
+      MAX_LEAD_SECONDS,
+    ),
+    waitMs,
+    name: options.name,
+    logger: options.logger,
+  };
+}
+
+function checkEndpoints(where: string, endpoints: unknown): URL[] {
+  if (!Array.isArray(endpoints) || endpoints.length === 0)
+    throw invalidOption(`${where}: needs endpoints: a list of addresses such as http://127.0.0.1:2379`);
+  return endpoints.map((endpoint: unknown) => {
+    const url = typeof endpoint === 'string' && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+    if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+    throw invalidOption(`${where}: an endpoint is http://HOST:PORT or https://HOST:PORT, not ${endpoint}`);
+  });
+}

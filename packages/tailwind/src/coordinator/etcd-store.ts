@@ -1,0 +1,129 @@
+/*
+ * Keys in etcd, below the store's prefix:
+ *
+ *   lead        who may act, with a lease (etcd-store-lead.ts)
+ *   state/KEY   the value of KEY; its mod_revision is the value's revision
+ */
+import { TailwindError } from '../errors.js';
+import { EtcdClient } from './etcd-store-client.js';
+import { EtcdLead } from './etcd-store-lead.js';
+import {
+  type EtcdKeyValue,
+  hasModRevision,
+  readKey,
+  readPrefix,
+  type TransactionAnswer,
+  transactionAnswer,
+  writeKey,
+} from './etcd-store-messages.js';
+import { checkEtcdOptions, type EtcdStoreOptions } from './etcd-store-options.js';
+import type { StateStore, StoredValue } from './state-store.js';
+
+/**
+ * A coordinator's state in etcd (3.4 or newer). Opening it means to lead: of all processes that open the same prefix
+ * one may act, and one that was replaced gets ERR_RDMC_STATE_LOST for everything. All reads are linearizable.
+ */
+export class EtcdStore implements StateStore {
+  readonly #state: string;
+  #tail: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  private constructor(
+    private readonly client: EtcdClient,
+    private readonly lead: EtcdLead,
+    prefix: string,
+  ) {
+    this.#state = `${prefix}state/`;
+  }
+
+  /**
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_STATE_LOCKED: another coordinator
+   *   leads; ERR_RDMC_STATE_UNREACHABLE, ERR_RDMC_STATE_REFUSED
+   */
+  static async open(options: EtcdStoreOptions): Promise<EtcdStore> {
+    const checked = checkEtcdOptions(options);
+    const client = new EtcdClient(checked);
+    try {
+      return new EtcdStore(client, await EtcdLead.take(client, checked), checked.prefix);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+
+  /** Aborted when this process may not act any more. Found out by use, or within the lease's renewals. */
+  get lost(): AbortSignal {
+    return this.lead.lost;
+  }
+
+  async get(key: string): Promise<StoredValue | undefined> {
+    this.#assertOpen();
+    const [found] = await this.#read(readKey(this.#state + key));
+    return found && { value: found.value, revision: found.mod_revision };
+  }
+
+  async list(prefix: string): Promise<Map<string, StoredValue>> {
+    this.#assertOpen();
+    const found = await this.#read(readPrefix(this.#state + prefix));
+    return new Map(
+      found.map(({ key, value, mod_revision: revision }) => [
+        key.slice(this.#state.length),
+        { value, revision },
+      ]),
+    );
+  }
+
+  /** One after the other: only so is it known whose change it is when an answer got lost. */
+  async put(key: string, value: string, revision: number): Promise<number> {
+    this.#assertOpen();
+    const done = this.#tail.then(() => this.#put(key, value, revision));
+    this.#tail = done.catch(() => {});
+    return done;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#tail;
+    await this.lead.close();
+    this.client.close();
+  }
+
+  async #put(key: string, value: string, revision: number): Promise<number> {
+    const place = this.#state + key;
+    const { answer, repeated } = await this.#transact({
+      compare: [this.lead.condition, hasModRevision(place, revision)],
+      success: [writeKey(place, value)],
+      failure: [readKey(this.lead.key), readKey(place)],
+    });
+    if (answer.succeeded) return answer.header.revision;
+    const [leader, found] = answer.responses.map((response) => response.response_range?.kvs[0]);
+    if (leader?.create_revision !== this.lead.revision) throw this.lead.lose();
+    // Nobody else writes while this one leads: an attempt whose answer got lost was carried out.
+    if (repeated && found?.value === value && found.mod_revision > revision) return found.mod_revision;
+    throw new TailwindError(
+      'ERR_RDMC_STATE_CONFLICT',
+      `'${key}' has revision ${found?.mod_revision ?? 0}, not ${revision}: somebody else changed it`,
+    );
+  }
+
+  async #read(operation: object): Promise<EtcdKeyValue[]> {
+    const { answer } = await this.#transact({
+      compare: [this.lead.condition],
+      success: [operation],
+      failure: [],
+    });
+    if (!answer.succeeded) throw this.lead.lose();
+    return answer.responses[0]?.response_range?.kvs ?? [];
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new TailwindError('ERR_RDMC_STATE_CLOSED', 'This store is closed');
+  }
+
+  async #transact(request: object): Promise<{ answer: TransactionAnswer; repeated: boolean }> {
+    this.lead.lost.throwIfAborted();
+    const { body, repeated } = await this.client.call('/v3/kv/txn', request);
+    return { answer: transactionAnswer.parse(body), repeated };
+  }
+}

@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { FREE_ATTEMPTS, FREE_RETRY_MS } from '../constants.js';
+import { codeOf, messageOf } from '../errors.js';
+import { askFree } from '../rpc/backup-client.js';
+import type { SegmentRef } from '../segment-key.js';
+import type { LogEnvironment } from './log-environment.js';
+
+/** Has backups free replicas that are of no use any more, beside everything else; in vain where a backup is gone. */
+export class ReplicaDebts {
+  constructor(private readonly environment: Pick<LogEnvironment, 'options' | 'ended'>) {}
+
+  /** @param isWanted whether the backup has, or is about to have, a replica of the segment that counts */
+  settle(member: number, ref: SegmentRef, isWanted: () => boolean = () => false): void {
+    void this.#settle(member, ref, isWanted);
+  }
+
+  async #settle(member: number, ref: SegmentRef, isWanted: () => boolean): Promise<void> {
+    const { options, ended } = this.environment;
+    const { mesh, logger } = options;
+    for (let attempt = 1; attempt <= FREE_ATTEMPTS; attempt += 1) {
+      if (ended.aborted || isWanted() || mesh.peers.get(member)?.state !== 'connected') return;
+      try {
+        await askFree(mesh, member, ref);
+        return;
+      } catch (error) {
+        if (codeOf(error) === 'ERR_RDMC_LOG_FENCED') return;
+        const segmentId = String(ref.segmentId);
+        logger?.warn?.({ member, segmentId, reason: messageOf(error) }, 'a replica was not freed');
+      }
+      await delay(FREE_RETRY_MS, undefined, { signal: ended }).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import type { MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
+import type { Backup } from '../backup/backup.js';
+import { MAX_LOADS_PER_MEMBER } from '../constants.js';
+import { TailwindError } from '../errors.js';
+import type { SegmentRef } from '../segment-key.js';
+
+interface Load {
+  readonly member: number;
+  readonly region: MemoryRegion;
+}
+
+/** Replicas in memory that members may read, while a log is recovered. */
+export class Loads {
+  readonly #loads = new Map<number, Load>();
+  /** Per member, those under way included. */
+  readonly #counts = new Map<number, number>();
+  #last = 0;
+
+  constructor(
+    private readonly protectionDomain: ProtectionDomain,
+    private readonly backup: Backup,
+  ) {}
+
+  /** @throws TailwindError ERR_RDMC_BACKUP_FULL, ERR_RDMC_REPLICA_UNKNOWN; errors of the file system */
+  async begin(member: number, ref: SegmentRef) {
+    const count = this.#counts.get(member) ?? 0;
+    if (count >= MAX_LOADS_PER_MEMBER) {
+      throw new TailwindError(
+        'ERR_RDMC_BACKUP_FULL',
+        `Member ${member} has ${count} replicas loaded here, as many as it may`,
+      );
+    }
+    this.#counts.set(member, count + 1);
+    try {
+      return await this.#begin(member, ref);
+    } catch (error) {
+      this.#uncount(member);
+      throw error;
+    }
+  }
+
+  /** Of a load that is not there, or another member's, nothing happens. */
+  async end(member: number, number: number): Promise<void> {
+    const load = this.#loads.get(number);
+    if (load?.member !== member) return;
+    this.#loads.delete(number);
+    this.#uncount(member);
+    await load.region.close();
+  }
+
+  async endAll(member: number): Promise<void> {
+    const theirs = [...this.#loads].filter(([, load]) => load.member === member);
+    await Promise.all(theirs.map(([number]) => this.end(member, number)));
+  }
+
+  async #begin(member: number, ref: SegmentRef) {
+    const { result, shared } = await this.backup.load(ref);
+    const region = await this.protectionDomain.allocate(Math.max(1, result.offset), { remoteRead: true });
+    region.view().set(new Uint8Array(shared, 0, result.offset));
+    this.#last += 1;
+    this.#loads.set(this.#last, { member, region });
+    return { load: this.#last, address: region.address, rkey: region.rkey, scan: result };
+  }
+
+  #uncount(member: number): void {
+    const count = this.#counts.get(member)! - 1;
+    if (count > 0) this.#counts.set(member, count);
+    else this.#counts.delete(member);
+  }
+}

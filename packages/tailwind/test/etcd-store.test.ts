@@ -1,0 +1,217 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { Coordinator, CoordinatorClient, EtcdStore, type EtcdStoreOptions } from '@rdmc/tailwind';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startCluster } from './support/cluster.js';
+import { Etcd, LossyProxy, noEtcd, TLS_FILES } from './support/etcd.js';
+import { stateStoreContract } from './support/state-store-contract.js';
+
+function refusal(code: string) {
+  return expect.objectContaining({ code });
+}
+
+let etcd: Etcd;
+let places = 0;
+
+/** Options for a prefix that nobody used. */
+function fresh(options: Partial<EtcdStoreOptions> = {}): EtcdStoreOptions {
+  places += 1;
+  return { endpoints: [etcd.endpoint], prefix: `/test/${places}/`, ...options };
+}
+
+async function open(options: EtcdStoreOptions): Promise<EtcdStore> {
+  const store = await EtcdStore.open(options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** As if the leader had been silent for too long. */
+async function depose({ prefix }: EtcdStoreOptions): Promise<void> {
+  await etcd.ask('/v3/kv/deleterange', { key: Buffer.from(`${prefix}lead`).toString('base64') });
+}
+
+describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
+  beforeAll(async () => {
+    etcd = await Etcd.start();
+  });
+  afterAll(() => etcd.stop());
+
+  describe('as a state store', () => {
+    stateStoreContract(() => {
+      const options = fresh();
+      return { open: () => EtcdStore.open(options) };
+    });
+  });
+
+  describe('two coordinators at once', () => {
+    it('a leader that was replaced neither reads nor writes, and is told', async () => {
+      const options = fresh();
+      const first = await open(options);
+      const revision = await first.put('a', 'one', 0);
+      await depose(options);
+      const second = await open(options);
+      const lost = refusal('ERR_RDMC_STATE_LOST');
+      await expect(first.put('a', 'two', revision)).rejects.toEqual(lost);
+      expect(first.lost.aborted).toBe(true);
+      await expect(first.get('a')).rejects.toEqual(lost);
+      await expect(first.list('')).rejects.toEqual(lost);
+      expect(await second.get('a')).toEqual({ value: 'one', revision });
+      await second.put('a', 'three', revision);
+    });
+
+    it('a leader that reads first learns it as well', async () => {
+      const options = fresh();
+      const first = await open(options);
+      await depose(options);
+      await expect(first.get('a')).rejects.toEqual(refusal('ERR_RDMC_STATE_LOST'));
+      expect(first.lost.aborted).toBe(true);
+    });
+
+    it('a standby waits until the leader goes', async () => {
+      const options = fresh();
+      const first = await EtcdStore.open(options);
+      await first.put('a', 'one', 0);
+      let isOpen = false;
+      const standby = open({ ...options, waitMs: Number.POSITIVE_INFINITY }).then((store) => {
+        isOpen = true;
+        return store;
+      });
+      await expect(EtcdStore.open({ ...options, waitMs: 300 })).rejects.toEqual(
+        refusal('ERR_RDMC_STATE_LOCKED'),
+      );
+      expect(isOpen).toBe(false);
+      await first.close();
+      expect((await (await standby).get('a'))?.value).toBe('one');
+    });
+
+    it('keeps its place for longer than a lease while it lives', async () => {
+      const options = fresh({ leadSeconds: 2 });
+      const first = await open(options);
+      await expect(EtcdStore.open({ ...options, waitMs: 5000 })).rejects.toEqual(
+        refusal('ERR_RDMC_STATE_LOCKED'),
+      );
+      await first.put('a', 'one', 0);
+    });
+
+    it('a coordinator that was replaced gives no lease and raises no minimum', async () => {
+      const [member] = await startCluster(2);
+      const options = fresh();
+      const coordinator = await Coordinator.start({
+        mesh: member!.mesh,
+        store: await EtcdStore.open(options),
+      });
+      onTestFinished(() => coordinator.close());
+      const client = new CoordinatorClient(member!.mesh, 0);
+      const { logId } = await client.createLog();
+      const lease = await client.lease(logId);
+      lease.close();
+      await depose(options);
+      const successor = await open(options);
+      expect((await successor.list('log/')).size).toBe(1);
+      const lost = refusal('ERR_RDMC_STATE_LOST');
+      await expect(client.lease(logId)).rejects.toEqual(lost);
+      const ref = { logId, segmentId: 1n };
+      await expect(client.raiseMinimum(ref, { segmentId: 1n, epoch: 2 })).rejects.toEqual(lost);
+      await expect(client.beginRecovery(logId)).rejects.toEqual(lost);
+    });
+  });
+
+  describe('endpoints that fail', () => {
+    it('are passed by: one that refuses, one that is silent', async () => {
+      const silent = createServer(() => {});
+      silent.listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      onTestFinished(() => void silent.close());
+      const { port } = silent.address() as { port: number };
+      const endpoints = ['http://127.0.0.1:1', `http://127.0.0.1:${port}`, etcd.endpoint];
+      const store = await open(fresh({ endpoints, timeoutMs: 3000 }));
+      await store.put('a', 'one', 0);
+      expect((await store.get('a'))?.value).toBe('one');
+    });
+
+    it('all of them: a code, and what each did', async () => {
+      const opening = EtcdStore.open(fresh({ endpoints: ['http://127.0.0.1:1'], timeoutMs: 300 }));
+      await expect(opening).rejects.toEqual(refusal('ERR_RDMC_STATE_UNREACHABLE'));
+      await expect(opening).rejects.toThrow('ECONNREFUSED');
+    });
+
+    it('an answer that got lost: the change was made once, and its revision is known', async () => {
+      const proxy = await LossyProxy.start(etcd.endpoint);
+      onTestFinished(() => proxy.stop());
+      const options = fresh({ endpoints: [proxy.endpoint, etcd.endpoint], timeoutMs: 20_000 });
+      proxy.losesAnswers = true;
+      const store = await open(options);
+      const revision = await store.put('a', 'one', 0);
+      expect(proxy.lost).toBeGreaterThan(0);
+      expect(await store.get('a')).toEqual({ value: 'one', revision });
+      await expect(store.put('a', 'one', 0)).rejects.toEqual(refusal('ERR_RDMC_STATE_CONFLICT'));
+    });
+
+    it('something that is no etcd is named', async () => {
+      const proxy = await LossyProxy.start('http://127.0.0.1:1');
+      await proxy.stop();
+      const { createServer: createHttpServer } = await import('node:http');
+      const web = createHttpServer((_, answer) => answer.end('<html>'));
+      web.listen(0, '127.0.0.1');
+      await once(web, 'listening');
+      onTestFinished(() => void web.close());
+      const { port } = web.address() as { port: number };
+      const opening = EtcdStore.open(fresh({ endpoints: [`http://127.0.0.1:${port}`], timeoutMs: 300 }));
+      await expect(opening).rejects.toThrow('is this an etcd');
+    });
+  });
+
+  it('with user and password: admitted with the right ones, also after a token became invalid', async () => {
+    const own = await Etcd.start();
+    onTestFinished(() => own.stop());
+    await own.ask('/v3/auth/user/add', { name: 'root', password: 'secret' });
+    await own.ask('/v3/auth/role/add', { name: 'root' });
+    await own.ask('/v3/auth/user/grant', { user: 'root', role: 'root' });
+    await own.ask('/v3/auth/enable', {});
+    const options = { endpoints: [own.endpoint], timeoutMs: 3000 };
+    await expect(EtcdStore.open(options)).rejects.toEqual(refusal('ERR_RDMC_STATE_REFUSED'));
+    const wrong = EtcdStore.open({ ...options, user: 'root', password: 'wrong' });
+    await expect(wrong).rejects.toEqual(refusal('ERR_RDMC_STATE_REFUSED'));
+    const store = await open({ ...options, user: 'root', password: 'secret' });
+    const revision = await store.put('a', 'one', 0);
+    const admin = await own.ask('/v3/auth/authenticate', { name: 'root', password: 'secret' });
+    const { token } = admin as { token: string };
+    // Any change of users makes all tokens invalid.
+    await fetch(`${own.endpoint}/v3/auth/user/add`, {
+      method: 'POST',
+      headers: { authorization: token },
+      body: JSON.stringify({ name: 'other', password: 'x' }),
+    });
+    await store.put('a', 'two', revision);
+    expect((await store.get('a'))?.value).toBe('two');
+  });
+
+  it('over TLS with certificates on both sides, and not without', async () => {
+    const own = await Etcd.start({ tls: true });
+    onTestFinished(() => own.stop());
+    const ca = readFileSync(TLS_FILES.certificate);
+    const key = readFileSync(TLS_FILES.key);
+    const options = { endpoints: [own.endpoint], timeoutMs: 1000 };
+    await expect(EtcdStore.open(options)).rejects.toEqual(refusal('ERR_RDMC_STATE_UNREACHABLE'));
+    await expect(EtcdStore.open({ ...options, tls: { ca } })).rejects.toEqual(
+      refusal('ERR_RDMC_STATE_UNREACHABLE'),
+    );
+    const store = await open({ ...options, tls: { ca, cert: ca, key }, timeoutMs: 10_000 });
+    await store.put('a', 'one', 0);
+    expect((await store.get('a'))?.value).toBe('one');
+  });
+});
+
+describe('options of the etcd store', () => {
+  it.each([
+    ['no endpoints', { endpoints: [] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['no address', { endpoints: ['127.0.0.1:2379'] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a user without a password', { user: 'root' }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a lead of half a second', { leadSeconds: 0.5 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a misspelt option', { endpoint: 'http://127.0.0.1:1' }, 'ERR_RDMC_UNKNOWN_OPTION'],
+  ])('refuses %s', async (_, changes, code) => {
+    const options = { endpoints: ['http://127.0.0.1:1'], ...changes };
+    await expect(EtcdStore.open(options)).rejects.toEqual(refusal(code));
+  });
+});

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileStore } from '@rdmc/tailwind';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryDirectory } from './support/backups.js';
+import { stateStoreContract } from './support/state-store-contract.js';
+
+function refusal(code: string) {
+  return expect.objectContaining({ code });
+}
+
+describe('the file store as a state store', () => {
+  stateStoreContract(() => {
+    const path = join(temporaryDirectory(), 'deep', 'er', 'state');
+    return { open: () => FileStore.open(path) };
+  });
+});
+
+describe('the file store', () => {
+  it.each([
+    [
+      'another format',
+      'ERR_RDMC_STATE_FOREIGN_VERSION',
+      (text: string) => text.replace('"format":1', '"format":2'),
+    ],
+    ['a changed byte', 'ERR_RDMC_STATE_DAMAGED', (text: string) => text.replace('one', 'two')],
+    ['half a file', 'ERR_RDMC_STATE_DAMAGED', (text: string) => text.slice(0, text.length / 2)],
+    ['a file without its last byte', 'ERR_RDMC_STATE_DAMAGED', (text: string) => text.slice(0, -1)],
+    ['two files in one', 'ERR_RDMC_STATE_DAMAGED', (text: string) => text + text],
+    ['nothing', 'ERR_RDMC_STATE_DAMAGED', () => ''],
+  ])('refuses %s, leaves it as it is, and is not locked by that', async (_, code, change) => {
+    const path = join(temporaryDirectory(), 'state');
+    const store = await FileStore.open(path);
+    await store.put('a', 'one', 0);
+    await store.close();
+    const whole = readFileSync(path, 'utf8');
+    writeFileSync(path, change(whole));
+    await expect(FileStore.open(path)).rejects.toEqual(refusal(code));
+    expect(readFileSync(path, 'utf8')).toBe(change(whole));
+    writeFileSync(path, whole);
+    const again = await FileStore.open(path);
+    expect((await again.get('a'))?.value).toBe('one');
+    await again.close();
+  });
+
+  it('leaves nothing but its file when it is closed', async () => {
+    const directory = temporaryDirectory();
+    const store = await FileStore.open(join(directory, 'state'));
+    await store.put('a', 'one', 0);
+    await store.close();
+    expect(readdirSync(directory)).toEqual(['state']);
+  });
+
+  it('says so when a change cannot be written, keeps the state before, and goes on when it can', async () => {
+    const directory = temporaryDirectory();
+    const path = join(directory, 'state');
+    const store = await FileStore.open(path);
+    const first = await store.put('a', 'one', 0);
+    mkdirSync(`${path}.tmp`);
+    await expect(store.put('a', 'two', first)).rejects.toEqual(refusal('EISDIR'));
+    expect(await store.get('a')).toEqual({ value: 'one', revision: first });
+  });
+
+  it('is locked by another process that lives, and not by one that was killed', async () => {
+    const path = join(temporaryDirectory(), 'state');
+    const program = `import { FileStore } from '@rdmc/tailwind';
+      const store = await FileStore.open(process.argv[1]);
+      await store.put('a', 'one', 0);
+      console.log('open');
+      setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program, path], {
+      cwd: new URL('..', import.meta.url),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    const second = FileStore.open(path);
+    await expect(second).rejects.toEqual(refusal('ERR_RDMC_STATE_LOCKED'));
+    await expect(second).rejects.toThrow(String(child.pid));
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+    const store = await FileStore.open(path);
+    expect((await store.get('a'))?.value).toBe('one');
+    await store.close();
+  });
+
+  it('is not locked by what an earlier boot left, and is by what it cannot judge', async () => {
+    const directory = temporaryDirectory();
+    const path = join(directory, 'state');
+    const holder = { pid: process.pid, startedAt: '1', boot: 'an earlier one', pids: 'pid:[1]' };
+    writeFileSync(`${path}.lock.earlier`, JSON.stringify(holder));
+    await (await FileStore.open(path)).close();
+    expect(existsSync(`${path}.lock.earlier`)).toBe(false);
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    writeFileSync(`${path}.lock.elsewhere`, JSON.stringify({ ...holder, boot }));
+    await expect(FileStore.open(path)).rejects.toThrow(`${path}.lock.elsewhere`);
+    expect(readdirSync(directory).sort()).toEqual(['state.lock.elsewhere']);
+  });
+});
