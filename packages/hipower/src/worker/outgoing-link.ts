@@ -64,6 +64,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   #dismissed = false;
   readonly #maxPushes: number;
   #freedByRead = 0;
+  /** The last READ of P showed nothing new. */
+  #isFruitless = false;
   readonly #releasedCounter: number;
 
   constructor(
@@ -139,6 +141,11 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   /** More may be written now: where enough is under way, what else was posted would only be in the way of READs. */
   get hasRoom(): boolean {
     return this.#perRequest || this.#batchesUnderWay < MAX_BATCHES;
+  }
+
+  /** No slot is about to come back: all are here, or the last look showed no more. */
+  get isSettled(): boolean {
+    return this.#perRequest || this.#dismissed || this.#isFruitless || !this.machine.hasFull;
   }
 
   /** Slots to write again in this generation; empties the list. */
@@ -273,7 +280,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
       machine.collect();
     } else if (purpose === Purpose.READ) {
       machine.readReturned();
-      if (this.#freedByRead > 0) {
+      this.#isFruitless = this.#freedByRead === 0;
+      if (!this.#isFruitless) {
         this.#pace.found();
       } else {
         this.host.memory.counters[Counter.FRUITLESS_READS]! += 1;
