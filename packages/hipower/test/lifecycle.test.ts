@@ -305,7 +305,7 @@ describe.each(KINDS)('writing, %j', (kind) => {
       const [requester, responder] = await openPair(kind);
       await requester.write(Uint8Array.of(1));
       const got = consume(responder);
-      await Promise.all([requester.drain(), requester.end(), requester.drain().catch(() => {})]);
+      await Promise.all([requester.drain(), requester.end(), requester.drain()]);
       expect(await got).toEqual([[1]]);
     }
   });
