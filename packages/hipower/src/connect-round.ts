@@ -15,6 +15,8 @@ export class ConnectRound {
   constructor(
     readonly generation: number,
     members: readonly number[],
+    /** A member's answer was refused by the worker. */
+    private readonly onRefusal: (member: number, error: unknown) => void = () => {},
   ) {
     this.#accepts = new Map(members.map((id) => [id, new Deferred()]));
   }
@@ -42,6 +44,11 @@ export class ConnectRound {
   dismissed(member: number): void {
     this.#answered.add(member);
     this.#accepts.get(member)?.resolve(undefined);
+  }
+
+  /** The worker could do nothing with a member's answer. */
+  unusable(member: number, error: unknown): void {
+    if (!this.#failure) this.onRefusal(member, error);
   }
 
   /** Ends the round; the first reason counts. */

@@ -25,14 +25,13 @@ export const DEFAULT_SPIN_MS = 50;
 export const DEFAULT_MAX_IDLE_MS = 4;
 
 /**
- * Pushes under way per peer, where the device places WRITEs in their order: their snapshots lie staged until they
- * complete. Where it does not, an older snapshot could land on a newer one, so there it is one.
+ * Batches under way per peer: a READ of P waits for them, and on TCP the answer to a READ of R does. Also pushes, where
+ * the device places WRITEs in their order: their snapshots lie staged until they complete. Where it does not, an older
+ * snapshot could land on a newer one, so there it is one.
  */
 export const MAX_PUSHES = 8;
 /** Payload that is announced together, unless one slot holds more: it can be worked on while the next is under way. */
 export const BATCH_BYTES = 1 << 18;
-/** Batches under way per peer. A READ of P waits for them, and on TCP the answer to a READ of R does. */
-export const MAX_BATCHES = MAX_PUSHES;
 /** Requests of a queue pair beside one per slot: pushes, one read, the end flag, confirmations. */
 export const EXTRA_SEND_DEPTH = 32;
 

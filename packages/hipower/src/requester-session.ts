@@ -4,16 +4,18 @@ import { Deferred } from '@rdmc/common';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
-import { connectDeadline } from './connect-deadline.js';
 import { ConnectRound } from './connect-round.js';
-import { HIPOWER_PROTOCOL_VERSION, MAX_BARREN_RECONNECTS } from './constants.js';
+import { Connector } from './connector.js';
+import { MAX_BARREN_RECONNECTS } from './constants.js';
+import { Deferred } from './deferred.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
-import { HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
+import { HiPowerError, messageOf, type Progress } from './errors.js';
 import { PeerCounter } from './layout/channel-memory.js';
 import type { ViolationCode } from './machine/violation.js';
 import type { Trouble } from './records.js';
-import type { ClosedMessage, Parameters, WireMessage } from './wire-messages.js';
+import { RequesterErrors } from './requester-errors.js';
+import type { ClosedMessage, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
 const RETRY_PAUSE_MS = 20;
@@ -21,10 +23,6 @@ const VIOLATIONS: ReadonlySet<string> = new Set<ViolationCode>([
   'ERR_RDMC_HIPOWER_BITMAP',
   'ERR_RDMC_HIPOWER_PROTOCOL',
 ]);
-
-export function parametersOf({ slots, slotBytes, mode, confirmation }: CheckedChannelOptions): Parameters {
-  return { version: HIPOWER_PROTOCOL_VERSION, slots, slotBytes, mode, confirmation };
-}
 
 /** The connections of a requester, generation by generation, and what ends them. */
 export class RequesterSession implements Participant, WorkerEvents {
@@ -46,7 +44,8 @@ export class RequesterSession implements Participant, WorkerEvents {
   /** Why the last round of connecting was in vain. */
   #lastFailure: unknown;
   #releasedBefore = 0;
-  readonly #transports: string[] = [];
+  readonly #connector: Connector;
+  readonly #errors: RequesterErrors;
   error: HiPowerError | undefined;
   #closing: Promise<void> | undefined;
   /** The counters as they were when the memory was given back. */
@@ -61,6 +60,8 @@ export class RequesterSession implements Participant, WorkerEvents {
   ) {
     this.#number = environment.link.take(this);
     this.#signal = options.signal;
+    this.#connector = new Connector(environment, options, resources, this.#number, this.#session);
+    this.#errors = new RequesterErrors(options.channel, () => this.progress());
   }
 
   /** @throws HiPowerError; nothing is left then */
@@ -89,7 +90,7 @@ export class RequesterSession implements Participant, WorkerEvents {
   }
 
   get transports(): readonly string[] {
-    return this.#transports;
+    return this.#connector.transports;
   }
 
   get generation(): number {
@@ -114,7 +115,7 @@ export class RequesterSession implements Participant, WorkerEvents {
   reconnect(): void {
     if (this.#state !== 'running') return;
     this.#state = 'connecting';
-    this.#connect().catch((error: unknown) => this.#failWith(this.#asError(error)));
+    this.#connect().catch((error: unknown) => this.#failWith(this.#errors.of(error)));
   }
 
   counters(): ChannelCounters {
@@ -135,8 +136,9 @@ export class RequesterSession implements Participant, WorkerEvents {
     if (!this.options.peers.includes(from)) return;
     const current = message.generation === this.#generation;
     if (message.type === 'accept' && current) this.#round.accepted(from, message);
-    else if (message.type === 'refuse') this.#refused(from, message.code, message.field, message.reason);
-    else if (message.type === 'broken' && current) this.#broke(`member ${from} lost it: ${message.reason}`);
+    else if (message.type === 'refuse') {
+      this.#failWith(this.#errors.refused(from, message.code, message.field, message.reason));
+    } else if (message.type === 'broken' && current) this.#broke(`member ${from} lost it: ${message.reason}`);
     else if (message.type === 'finished') this.#finish(from);
     else if (message.type === 'closed') this.#peerClosed(from, message.complete, message.reason);
   }
@@ -148,7 +150,8 @@ export class RequesterSession implements Participant, WorkerEvents {
       this.#dismiss(member);
       return;
     }
-    this.#fail('ERR_RDMC_HIPOWER_PEER_LOST', `responder ${member} is lost: ${reason}`, member, reason);
+    const what = `responder ${member} is lost: ${reason}`;
+    this.#failWith(this.#errors.by(member, 'ERR_RDMC_HIPOWER_PEER_LOST', what, reason));
   }
 
   wake(): void {
@@ -162,13 +165,11 @@ export class RequesterSession implements Participant, WorkerEvents {
       if (generation === this.#generation) this.#broke(`${which} broke: ${reason}`);
       return;
     }
-    this.#fail(code as HiPowerErrorCode, `responder ${member} broke the protocol: ${reason}`, member, reason);
+    this.#brokeTheRules(member, code, reason);
   }
 
   workerDied(cause: Error): void {
-    this.#failWith(
-      new HiPowerError('ERR_RDMC_DATAPLANE_DIED', `Requester '${this.channel}': ${cause.message}`, { cause }),
-    );
+    this.#failWith(this.#errors.workerDied(cause));
   }
 
   /** Ends all connections and gives the memory back. Idempotent. */
@@ -179,7 +180,7 @@ export class RequesterSession implements Participant, WorkerEvents {
 
   async #close(complete: boolean, reason: string): Promise<void> {
     this.#state = 'closed';
-    this.#round.fail(this.error ?? this.#closedError());
+    this.#round.fail(this.error ?? this.#errors.closed());
     const { directory, link } = this.environment;
     await link.close(this.#number);
     for (const to of this.options.peers) {
@@ -208,95 +209,40 @@ export class RequesterSession implements Participant, WorkerEvents {
         if (error instanceof HiPowerError && error.code !== 'ERR_RDMC_HIPOWER_CONNECTION_LOST') throw error;
         this.#lastFailure = error;
         this.#barren += 1;
-        if (this.#barren > MAX_BARREN_RECONNECTS) throw this.#lostError(messageOf(error), error);
+        if (this.#barren > MAX_BARREN_RECONNECTS) throw this.#errors.lost(messageOf(error), error);
         await delay(RETRY_PAUSE_MS * this.#barren);
-        if (this.#closing) throw this.#closedError();
+        if (this.#closing) throw this.#errors.closed();
       }
     }
   }
 
-  /** One generation: a new queue pair for each responder, whose account says where to go on. */
   async #connectOnce(): Promise<void> {
-    const { peers } = this.options;
-    const members = peers.filter((id) => !this.#dismissed.has(id));
+    const members = this.options.peers.filter((id) => !this.#dismissed.has(id));
     this.#generation += 1;
-    const round = new ConnectRound(this.#generation, members);
-    this.#round = round;
-    const cancel = new AbortController();
-    try {
-      const all = Promise.all(members.map((member) => this.#connectTo(round, member)));
-      all.catch(() => {});
-      await Promise.race([all, round.failed, this.#failed.promise, this.#deadline(round, cancel.signal)]);
-      round.check();
-      await this.environment.link.start(this.#number);
-      // A connection may have broken since the worker started.
-      round.check();
-      this.#state = 'running';
-      this.#lastFailure = undefined;
-    } catch (error) {
-      round.fail(error);
-      throw error;
-    } finally {
-      cancel.abort();
-    }
-  }
-
-  async #connectTo(round: ConnectRound, member: number): Promise<void> {
-    const { link, directory } = this.environment;
-    const peer = this.options.peers.indexOf(member);
-    const { address } = await link.createPair(this.#number, peer, round.generation);
-    round.check();
-    directory.send(member, {
-      ...this.#header(),
-      type: 'offer',
-      parameters: parametersOf(this.options),
-      address,
-      remote: this.resources.remote(peer),
+    this.#round = new ConnectRound(this.#generation, members, (member, error) => this.#blame(member, error));
+    await this.#connector.connect(this.#round, members, {
+      failed: this.#failed.promise,
+      signal: this.#signal,
+      cause: this.#lastFailure,
     });
-    const accept = await round.acceptOf(member);
-    round.check();
-    if (!accept) return;
-    const { address: to, remote, account } = accept;
-    try {
-      this.#transports[peer] = await link.connect({
-        channel: this.#number,
-        peer,
-        address: to,
-        remote,
-        account,
-      });
-    } catch (error) {
-      this.#blame(member, error);
-      throw error;
-    }
+    this.#state = 'running';
+    this.#lastFailure = undefined;
   }
 
   /** An account that cannot be true is no reason to try again. */
   #blame(member: number, error: unknown): void {
     const { code } = error as { code?: string };
-    if (!VIOLATIONS.has(code!)) return;
-    const reason = messageOf(error);
-    const text = `responder ${member} broke the protocol: ${reason}`;
-    this.#fail(code as HiPowerErrorCode, text, member, reason);
+    if (VIOLATIONS.has(code!)) this.#brokeTheRules(member, code!, messageOf(error));
   }
 
-  #deadline(round: ConnectRound, cancelled: AbortSignal): Promise<never> {
-    const connecting = {
-      what: `Requester '${this.channel}'`,
-      counterpart: 'responder',
-      missing: () => round.missing,
-      cause: () => this.#lastFailure,
-    } as const;
-    return connectDeadline(
-      { timeoutMs: this.options.timeoutMs, signal: this.#signal },
-      connecting,
-      cancelled,
-    );
+  #brokeTheRules(member: number | undefined, code: string, reason: string): void {
+    const what = `responder ${member} broke the protocol: ${reason}`;
+    this.#failWith(this.#errors.by(member, code, what, reason));
   }
 
   #broke(reason: string): void {
     if (this.#state === 'connecting') {
-      this.#round.fail(this.#lostError(reason));
+      this.#round.fail(this.#errors.lost(reason));
       return;
     }
     if (this.#state !== 'running') return;
@@ -305,24 +251,10 @@ export class RequesterSession implements Participant, WorkerEvents {
     this.#barren = released === this.#releasedBefore ? this.#barren + 1 : 0;
     this.#releasedBefore = released;
     if (this.#barren > MAX_BARREN_RECONNECTS) {
-      this.#failWith(this.#lostError(reason));
+      this.#failWith(this.#errors.lost(reason));
       return;
     }
-    this.#connect().catch((error: unknown) => this.#failWith(this.#asError(error)));
-  }
-
-  #refused(from: number, code: string, field: string, reason: string): void {
-    this.#failWith(
-      new HiPowerError(
-        code as HiPowerErrorCode,
-        `Requester '${this.channel}': responder ${from}: ${reason}`,
-        {
-          memberId: from,
-          reason,
-          field,
-        },
-      ),
-    );
+    this.#connect().catch((error: unknown) => this.#failWith(this.#errors.of(error)));
   }
 
   #finish(from: number): void {
@@ -337,8 +269,8 @@ export class RequesterSession implements Participant, WorkerEvents {
       this.#dismiss(from);
       return;
     }
-    const text = `responder ${from} closed before the end: ${reason}`;
-    this.#fail('ERR_RDMC_HIPOWER_PEER_CLOSED', text, from, reason);
+    const what = `responder ${from} closed before the end: ${reason}`;
+    this.#failWith(this.#errors.by(from, 'ERR_RDMC_HIPOWER_PEER_CLOSED', what, reason));
   }
 
   /** It has taken everything, and all of it is known to be released. */
@@ -358,41 +290,6 @@ export class RequesterSession implements Participant, WorkerEvents {
 
   #farewell(complete: boolean, reason: string): ClosedMessage {
     return { ...this.#header(), type: 'closed', by: 'requester', complete, reason };
-  }
-
-  #closedError(): HiPowerError {
-    return new HiPowerError('ERR_RDMC_HIPOWER_CLOSED', `Requester '${this.channel}' is closed`);
-  }
-
-  #lostError(reason: string, cause?: unknown): HiPowerError {
-    return new HiPowerError(
-      'ERR_RDMC_HIPOWER_CONNECTION_LOST',
-      `Requester '${this.channel}': the connection broke again and again without a slot released: ${reason}`,
-      { reason, progress: this.progress(), ...(cause !== undefined && { cause }) },
-    );
-  }
-
-  #asError(cause: unknown): HiPowerError {
-    if (cause instanceof HiPowerError) return cause;
-    return new HiPowerError(
-      'ERR_RDMC_HIPOWER_CONNECTION_LOST',
-      `Requester '${this.channel}': ${messageOf(cause)}`,
-      {
-        cause,
-        progress: this.progress(),
-      },
-    );
-  }
-
-  #fail(code: HiPowerErrorCode, what: string, memberId: number | undefined, reason: string): void {
-    const progress = this.progress();
-    const account = progress.map(
-      ({ memberId: id, delivered, released }) =>
-        `of ${delivered} slots written to ${id}, ${released} are known to be consumed`,
-    );
-    const message = `Requester '${this.channel}': ${what}; ${account.join('; ')}`;
-    const who = memberId === undefined ? {} : { memberId };
-    this.#failWith(new HiPowerError(code, message, { ...who, reason, progress }));
   }
 
   #failWith(error: HiPowerError): void {

@@ -27,6 +27,8 @@ export class Requester {
   #ending: Promise<void> | undefined;
   /** Waits for all slots that are under way. */
   #draining = 0;
+  /** `end` has resolved, or is about to: everything that was written was released. */
+  #isComplete = false;
 
   private constructor(
     session: RequesterSession,
@@ -219,6 +221,7 @@ export class Requester {
       this.#session.kick();
       await this.#drained(undefined);
       await this.#until(() => this.#session.allFinished, undefined, 'Ending', undefined);
+      this.#isComplete = true;
     } finally {
       this.#goClosed();
       await this.#session.close(this.#session.error === undefined, this.#session.error?.message ?? '');
@@ -230,7 +233,7 @@ export class Requester {
   async #drained(signal: AbortSignal | undefined): Promise<void> {
     this.#draining += 1;
     try {
-      const isOver = (): boolean => this.#writes.isEmpty && this.#stock.allBack;
+      const isOver = (): boolean => this.#isComplete || (this.#writes.isEmpty && this.#stock.allBack);
       await this.#until(isOver, () => this.#stock.allOthers, 'Draining', signal);
     } finally {
       this.#draining -= 1;
@@ -253,7 +256,7 @@ export class Requester {
         this.#session.kick();
       }
       await this.#bell.wait(what, signal);
-      this.#assertUsable();
+      if (!this.#isComplete) this.#assertUsable();
     }
   }
 

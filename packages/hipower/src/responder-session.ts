@@ -8,8 +8,7 @@ import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
 import type { Trouble } from './records.js';
-import { parametersOf } from './requester-session.js';
-import type { OfferMessage, Parameters, WireMessage } from './wire-messages.js';
+import { type OfferMessage, type Parameters, parametersOf, type WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
 /** What is known of one requester. */

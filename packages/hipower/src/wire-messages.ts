@@ -1,5 +1,7 @@
 /** What nodes tell each other over the mesh about a channel. All on one topic; JSON. */
 import type { QueuePairAddress } from '@rdmc/verbs';
+import type { CheckedChannelOptions } from './channel-options.js';
+import { HIPOWER_PROTOCOL_VERSION } from './constants.js';
 import type { Account, Confirmation, Mode, RemoteMemory } from './records.js';
 
 export const TOPIC = 'rdmc.hipower';
@@ -11,6 +13,10 @@ export interface Parameters {
   readonly slotBytes: number;
   readonly mode: Mode;
   readonly confirmation: Confirmation;
+}
+
+export function parametersOf({ slots, slotBytes, mode, confirmation }: CheckedChannelOptions): Parameters {
+  return { version: HIPOWER_PROTOCOL_VERSION, slots, slotBytes, mode, confirmation };
 }
 
 interface Common {

@@ -1,6 +1,6 @@
 import type { ChannelOptions, HiPowerNode, Requester, Responder } from '@rdmc/hipower';
 import { attachRegion, type MemoryRegion } from '@rdmc/verbs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectDeadline } from '../src/connect-deadline.js';
 import { BOARD_STRIDE, boardBytes, writeEnd } from '../src/layout/board.js';
 import { BoardIndex, boardsRegionBytes, boardView } from '../src/layout/boards-region.js';
@@ -269,6 +269,22 @@ describe('use', () => {
     const error = await rejection(connectDeadline({ timeoutMs: 1, signal: undefined }, connecting, never));
     expect(error).toMatchObject({ code: 'ERR_RDMC_HIPOWER_TIMEOUT', missing: [3], cause });
     expect(error.message).toContain('no route');
+  });
+
+  it('closing while a connection is tried again and again leaves the worker alive', async () => {
+    for (let i = 0; i < 8; i += 1) {
+      const slots = 9 + i;
+      const [requester, responder] = await openPair({ slots, slotBytes: 1000 });
+      regionOfLength(nodes[1]!, slots * 1024).revoke();
+      await requester.write(Uint8Array.of(1));
+      await vi.waitFor(() => expect(requester.generation).toBeGreaterThan(2), 20_000);
+      await requester.close();
+      await responder.close();
+    }
+    const [requester, responder] = await openPair();
+    await requester.write(Uint8Array.of(7));
+    expect(await responder.readable()).toBe(true);
+    await Promise.all([requester.close(), responder.close()]);
   });
 
   it('a node that leaves fails its channels', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RequesterMachine } from '../src/machine/requester-machine.js';
 import { ResponderMachine } from '../src/machine/responder-machine.js';
+import { BroadcastModel, type BroadcastSetting } from './model/broadcast-model.js';
 import { ChannelModel, type Setting } from './model/channel-model.js';
 import { explore } from './model/explore.js';
 
@@ -42,6 +43,38 @@ describe('the protocol, in every interleaving', () => {
       expect(states).toBeGreaterThan(500);
     },
   );
+});
+
+describe('a broadcast to two, in every interleaving', () => {
+  const modes = ['pull', 'push', 'per-request'] as const;
+  const sizes = [
+    { messages: 2, losses: 0 },
+    { messages: 1, losses: 1 },
+  ];
+  const settings = modes.flatMap((mode) => sizes.map((size) => ({ slots: 1, mode, ...size })));
+  it.each(settings)(
+    '$mode, one slot, messages: $messages, losses: $losses, and responders that go one by one',
+    { timeout: 240_000 },
+    (setting) => {
+      const { states, unsafe, stuck } = explore(new BroadcastModel(setting));
+      expect(unsafe, unsafe?.trace.join(', ')).toBeUndefined();
+      expect(stuck).toBeUndefined();
+      expect(states).toBeGreaterThan(1000);
+    },
+  );
+
+  const wrong: [string, Partial<BroadcastSetting>, RegExp][] = [
+    [
+      'a slot is free when the first has released it',
+      { freesAtFirst: true },
+      /reads|torn|not its to write|does not match/,
+    ],
+    ['a responder goes with a message in hand', { dismissesEarly: true }, /in hand/],
+  ];
+  it.each(wrong)('%s: unsafe', { timeout: 240_000 }, (_name, more, reason) => {
+    const setting = { slots: 1, messages: 2, losses: 0, mode: 'push' as const, ...more };
+    expect(explore(new BroadcastModel(setting)).unsafe?.reason).toMatch(reason);
+  });
 });
 
 /** R toggles when the write is posted, and the responder reads the live words. */
@@ -120,7 +153,15 @@ describe('its wrong variants are seen', () => {
     ],
     [
       'an end that is believed before its board is whole',
-      { ...base, mode: 'push', losses: 0, tornEnd: true },
+      {
+        slots: 2,
+        messages: 2,
+        mode: 'push',
+        losses: 0,
+        announceAt: 'completion',
+        ordersWrites: false,
+        tornEnd: true,
+      },
       /before everything/,
     ],
     [

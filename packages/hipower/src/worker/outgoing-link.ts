@@ -1,13 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import {
-  Layout,
-  type MemoryRegion,
-  Opcode,
-  PostError,
-  type QueuePairAddress,
-  WorkRequestFlag,
-} from '@rdmc/verbs';
-import { EXTRA_SEND_DEPTH, MAX_BATCHES, MAX_PUSHES } from '../constants.js';
+import { type MemoryRegion, Opcode, PostError, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { EXTRA_SEND_DEPTH, MAX_PUSHES } from '../constants.js';
 import { BOARD_HEADER_WORDS, BOARD_STRIDE, BoardWord, boardBytes, writeEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
 import { type ChannelMemory, Counter, PeerCounter } from '../layout/channel-memory.js';
@@ -18,6 +11,7 @@ import type { Account, ChannelSetup, ConnectOrder, RemoteMemory } from '../recor
 import { ClosedError } from './closed-error.js';
 import { Connection, type ConnectionListener, fullCount, Purpose } from './connection.js';
 import type { IdlePace } from './idle-pace.js';
+import { Snapshots } from './snapshots.js';
 
 /** Immediate of a WRITE that carries the end flag instead of a slot (confirmation per work request). */
 export const END_IMMEDIATE = -1;
@@ -41,11 +35,10 @@ export interface OutgoingHost extends FreeSlots {
 export class OutgoingLink implements ConnectionListener, FreeSlots {
   readonly machine: RequesterMachine;
   readonly #own: BoardView;
-  readonly #ownAddress: number;
   readonly #landingAddress: number;
   readonly #boardBytes: number;
   readonly #pace: IdlePace;
-  readonly #staged: BoardView[] = [];
+  readonly #snapshots: Snapshots;
   readonly #pushes: boolean;
   readonly #perRequest: boolean;
   /** A push follows the writes it announces at once, and its completion speaks for theirs. */
@@ -56,7 +49,6 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   #pushesUnderWay = 0;
   /** Batches of writes whose completion, or whose push's, is not here. */
   #batchesUnderWay = 0;
-  #pushNumber = 0;
   /** Bits toggled that no push has carried. */
   #unpushed = false;
   #ended = false;
@@ -64,6 +56,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   #dismissed = false;
   readonly #maxPushes: number;
   #freedByRead = 0;
+  /** The last READ of P showed nothing new. */
+  #isFruitless = false;
   readonly #releasedCounter: number;
 
   constructor(
@@ -76,18 +70,13 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     const at = (index: number): number => offset + index * BOARD_STRIDE;
     this.#boardBytes = boardBytes(setup.slots);
     this.#own = boardView(view, at(BoardIndex.OWN), this.#boardBytes);
-    this.#ownAddress = boards.address + at(BoardIndex.OWN);
     this.#landingAddress = boards.address + at(BoardIndex.LANDING);
     const landing = boardView(view, at(BoardIndex.LANDING), this.#boardBytes);
     this.#perRequest = setup.confirmation === 'per-request';
     this.#pushes = !this.#perRequest && setup.mode === 'push';
     this.#pushesBehind = this.#pushes && !setup.pushAfterCompletion;
     this.#maxPushes = this.#pushesBehind ? MAX_PUSHES : 1;
-    if (this.#boardBytes > Layout.MAX_INLINE_BYTES) {
-      for (let i = 0; i < MAX_PUSHES; i += 1) {
-        this.#staged.push(boardView(view, at(BoardIndex.STAGED + i), this.#boardBytes));
-      }
-    }
+    this.#snapshots = new Snapshots(boards, offset, this.#own.bytes);
     this.machine = new RequesterMachine(
       {
         slots: setup.slots,
@@ -138,7 +127,12 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
 
   /** More may be written now: where enough is under way, what else was posted would only be in the way of READs. */
   get hasRoom(): boolean {
-    return this.#perRequest || this.#batchesUnderWay < MAX_BATCHES;
+    return this.#perRequest || this.#batchesUnderWay < MAX_PUSHES;
+  }
+
+  /** No slot is about to come back: all are here, or the last look showed no more. */
+  get isSettled(): boolean {
+    return this.#perRequest || this.#dismissed || this.#isFruitless || !this.machine.hasFull;
   }
 
   /** Slots to write again in this generation; empties the list. */
@@ -184,15 +178,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#pushesUnderWay += 1;
     if (this.#pushesBehind) this.#batchesUnderWay += 1;
     this.#begin(Opcode.WRITE, Purpose.PUSH, this.machine.postedCount, WorkRequestFlag.SIGNALED);
-    if (this.#staged.length === 0) {
-      submission.inline(this.#own.bytes);
-    } else {
-      const index = this.#pushNumber % MAX_PUSHES;
-      this.#staged[index]!.bytes.set(this.#own.bytes);
-      const address = this.#ownAddress + (BoardIndex.STAGED + index) * BOARD_STRIDE;
-      submission.sge(address, this.#boardBytes, this.host.boards.lkey);
-    }
-    this.#pushNumber += 1;
+    this.#snapshots.addTo(submission);
     submission.remote(this.#remote.boardsAddress + BOARD_STRIDE, this.#remote.boardsRkey);
     this.host.memory.counters[Counter.PUSHES]! += 1;
   }
@@ -273,7 +259,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
       machine.collect();
     } else if (purpose === Purpose.READ) {
       machine.readReturned();
-      if (this.#freedByRead > 0) {
+      this.#isFruitless = this.#freedByRead === 0;
+      if (!this.#isFruitless) {
         this.#pace.found();
       } else {
         this.host.memory.counters[Counter.FRUITLESS_READS]! += 1;

@@ -12,6 +12,8 @@ import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 
 /** Slots handed to the links in one go; their requests are one batch of the device, and announced together. */
 const BATCH = 128;
+/** Share of the slots for which a waiting application is woken at once. */
+const WAKE_SHARE = 0.25;
 /** In the place of a responder: it is not known which connection is concerned. */
 const NO_PEER = -1;
 
@@ -31,6 +33,8 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   readonly #pending: Int32Array;
   readonly #batch = new Int32Array(BATCH * 3);
   readonly #batchBytes: number;
+  /** Free slots at which a waiting application is woken at once. */
+  readonly #wakeAt: number;
   #sequence = 0;
   #generation = 0;
   #running = false;
@@ -55,6 +59,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#filled = this.memory.outwardReader();
     this.#free = this.memory.inwardWriter();
     this.#pending = new Int32Array(setup.slots);
+    this.#wakeAt = Math.ceil(setup.slots * WAKE_SHARE);
     // Confirmation per work request announces every slot by itself, however they are posted.
     this.#batchBytes = setup.confirmation === 'bitmap' ? BATCH_BYTES : Number.POSITIVE_INFINITY;
     this.#links = Array.from({ length: setup.peers }, (_, peer) => new OutgoingLink(this, peer));
@@ -160,7 +165,9 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   /** What is announced, and READs of P, go between the batches: behind all of them they would come too late. */
   #followUp(isOver: boolean): void {
     const free = this.setup.slots - this.#taken - this.#filled.size;
-    const wanted = this.#freeSlots() < Atomics.load(this.#words, ChannelWord.WAITING);
+    const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
+    // Also what `tell` waits for must be looked for, or nobody would ever be told.
+    const wanted = waiting > 0 && this.#freeSlots() < Math.max(waiting, this.#wakeAt);
     for (const link of this.#links) {
       if (isOver) link.end(this.#sequence);
       link.push();
@@ -236,13 +243,23 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     link.write(slot, offset, Math.max(FOOTER_BYTES, end - offset), isLast);
   }
 
-  /** Wakes the application if it waits and as many slots are free as it waits for. */
+  /**
+   * Wakes the application if it waits and as many slots are free as it waits for. Where few are, and the next READ
+   * may show more, that READ is waited for: to wake a thread costs more than to fill many slots.
+   */
   #tell(): void {
     const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
-    if (waiting === 0 || this.#freeSlots() < waiting) return;
+    const free = this.#freeSlots();
+    if (waiting === 0 || free < waiting) return;
+    if (free < this.#wakeAt && this.#running && !this.#isSettled()) return;
     Atomics.store(this.#words, ChannelWord.WAITING, 0);
     this.memory.counters[Counter.EVENTS]! += 1;
     this.port.wakeApplication();
+  }
+
+  #isSettled(): boolean {
+    for (const link of this.#links) if (link.isSettled) return true;
+    return false;
   }
 
   /** Those that the application may take. */

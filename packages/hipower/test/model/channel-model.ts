@@ -106,6 +106,8 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
   readonly #confirmations: Int32Array;
   /** Releases between two connections. */
   readonly #late: Int32Array;
+  /** The responder went, and the requester knows that it has everything. */
+  readonly #dismissed = this.#memory.take(1);
   /** P as far as it was confirmed. */
   readonly #confirmed = this.#memory.take(1);
 
@@ -146,7 +148,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#workMessage = take(slots);
     this.#releases = take(slots);
     this.#arrivals = take(slots + 2);
-    this.#confirmations = take(slots + 1);
+    this.#confirmations = take(2 * slots + 2);
     this.#late = take(slots + 1);
     const announceAt = setting.announceAt ?? (mode === 'pull' ? 'completion' : 'posting');
     const Requester = setting.requester ?? RequesterMachine;
@@ -182,6 +184,36 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     const { messages } = this.setting;
     const all = this.#consumed[0] === messages && this.#sent[0] === messages && !this.#free.includes(0);
     return all && this.#finished[0] === 1;
+  }
+
+  /** The responder has taken everything up to the end. */
+  get hasEnd(): boolean {
+    return this.#finished[0] === 1;
+  }
+
+  get hasReleasedAll(): boolean {
+    return this.#work.every((work) => work === Work.NONE);
+  }
+
+  get isDismissed(): boolean {
+    return this.#dismissed[0] === 1;
+  }
+
+  /** The requester goes on without the responder, which goes. @throws where the application there was at work */
+  dismiss(): void {
+    if (!this.hasReleasedAll) throw new Error('the responder was dismissed with a message in hand');
+    this.#dismissed[0] = 1;
+    this.#ops.fill(0);
+    this.#opCount[0] = 0;
+    for (const part of [this.#readsP, this.#readsR, this.#arrivals, this.#confirmations]) part.fill(0);
+    this.#requester.broke();
+    this.#requester.dismiss();
+  }
+
+  /** Writes the next message into the only slot, as if it were free. */
+  overwrite(): void {
+    this.#free[0] = 1;
+    this.#post();
   }
 
   steps(): string[] {

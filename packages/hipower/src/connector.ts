@@ -1,0 +1,90 @@
+import type { CheckedChannelOptions } from './channel-options.js';
+import type { ChannelResources } from './channel-resources.js';
+import { connectDeadline } from './connect-deadline.js';
+import type { ConnectRound } from './connect-round.js';
+import type { Environment } from './environment.js';
+import { parametersOf } from './wire-messages.js';
+
+/** How a round is ended from outside. */
+export interface RoundLimits {
+  /** Rejects when the session fails. */
+  readonly failed: Promise<never>;
+  readonly signal: AbortSignal | undefined;
+  /** Why the round before was in vain. */
+  readonly cause: unknown;
+}
+
+/** Connects a requester to its responders, round by round. */
+export class Connector {
+  /** Per responder. */
+  readonly transports: string[] = [];
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly options: CheckedChannelOptions,
+    private readonly resources: ChannelResources,
+    /** Of the channel, with the worker. */
+    private readonly number: number,
+    private readonly session: string,
+  ) {}
+
+  /**
+   * One generation: a new queue pair for each responder, whose account says where to go on; then the worker starts.
+   * @throws what ended the round; HiPowerError ERR_RDMC_HIPOWER_TIMEOUT, ERR_RDMC_ABORTED; what the worker says
+   */
+  async connect(round: ConnectRound, members: readonly number[], limits: RoundLimits): Promise<void> {
+    const cancel = new AbortController();
+    try {
+      const all = Promise.all(members.map((member) => this.#connectTo(round, member)));
+      all.catch(() => {});
+      await Promise.race([all, round.failed, limits.failed, this.#deadline(round, limits, cancel.signal)]);
+      round.check();
+      await this.environment.link.start(this.number);
+      // A connection may have broken since the worker started.
+      round.check();
+    } catch (error) {
+      round.fail(error);
+      throw error;
+    } finally {
+      cancel.abort();
+    }
+  }
+
+  async #connectTo(round: ConnectRound, member: number): Promise<void> {
+    const { link, directory } = this.environment;
+    const peer = this.options.peers.indexOf(member);
+    const { address } = await link.createPair(this.number, peer, round.generation);
+    round.check();
+    directory.send(member, {
+      type: 'offer',
+      channel: this.options.channel,
+      session: this.session,
+      generation: round.generation,
+      parameters: parametersOf(this.options),
+      address,
+      remote: this.resources.remote(peer),
+    });
+    const accept = await round.acceptOf(member);
+    round.check();
+    if (!accept) return;
+    const { remote, account } = accept;
+    const order = { channel: this.number, peer, address: accept.address, remote, account };
+    try {
+      this.transports[peer] = await link.connect(order);
+    } catch (error) {
+      round.unusable(member, error);
+      throw error;
+    }
+  }
+
+  #deadline(round: ConnectRound, { signal, cause }: RoundLimits, cancelled: AbortSignal): Promise<never> {
+    const { channel, timeoutMs } = this.options;
+    const connecting = {
+      what: `Requester '${channel}'`,
+      counterpart: 'responder',
+      missing: () => round.missing,
+      cause: () => cause,
+    } as const;
+    return connectDeadline({ timeoutMs, signal }, connecting, cancelled);
+  }
+}
