@@ -1,6 +1,7 @@
 // The tests on RDMA devices: RDMC_TEST_DEVICE=rxe0,rxe1,rxe2,rxe3 node --test-reporter=spec dist/device.js
-// With arguments only these parts: compliance, groups, hipower, loss-of-members, packet-loss.
+// With arguments only these parts: commands, compliance, groups, hipower, loss-of-members, packet-loss.
 import { describe } from 'node:test';
+import { commands } from './commands.js';
 import { compliance } from './compliance.js';
 import { groups } from './groups.js';
 import { hipower } from './hipower.js';
@@ -12,6 +13,7 @@ const PARTS: Readonly<Record<string, () => void>> = {
   hipower,
   'loss-of-members': lossOfMembers,
   'packet-loss': packetLoss,
+  commands,
   compliance,
 };
 

@@ -30,6 +30,8 @@ export interface DeviceFeatures {
   readonly namesShortReceives: boolean;
   /** Devices opened with different keys do not connect: ERR_RDMC_WRONG_KEY. */
   readonly admissionKey: boolean;
+  /** A completion queue armed for solicited completions is silent about others; without, everything may wake. */
+  readonly silentUnlessSolicited: boolean;
   /** `attachDevice` opens a device in another thread of its process. */
   readonly attachFromOtherThread: boolean;
 }
@@ -49,6 +51,7 @@ export const SOFT_SHM: DeviceFeatures = {
   fairQueuePairs: true,
   namesShortReceives: true,
   admissionKey: false,
+  silentUnlessSolicited: true,
   attachFromOtherThread: true,
 };
 
@@ -77,8 +80,13 @@ export const RDMA_DEVICE: DeviceFeatures = {
   fairQueuePairs: false,
   namesShortReceives: true,
   admissionKey: false,
+  silentUnlessSolicited: true,
   attachFromOtherThread: true,
 };
 
 /** Linux's soft-RoCE (rdma_rxe), as of Linux 6.1. */
-export const SOFT_ROCE: DeviceFeatures = { ...RDMA_DEVICE, namesShortReceives: false };
+export const SOFT_ROCE: DeviceFeatures = {
+  ...RDMA_DEVICE,
+  namesShortReceives: false,
+  silentUnlessSolicited: false,
+};

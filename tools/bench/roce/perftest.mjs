@@ -37,16 +37,24 @@ async function output(child) {
   return text;
 }
 
-/** Columns of the result's line, as numbers: bytes, iterations, and what the program measures. */
-export async function perftest(program, args, from = 1, to = 0) {
+/** The two sides of a program, the one that listens first. */
+async function start(program, args, from, to) {
   port += 1;
   const all = [...COMMON, '-p', String(port), ...args];
   const stdio = ['ignore', 'pipe', 'pipe'];
   const server = spawn(program, ['-d', `rxe${to}`, ...all], { stdio });
   const served = output(server);
+  // Whoever wants to know awaits it.
+  served.catch(() => {});
   await listening(port);
-  const client = output(spawn(program, ['-d', `rxe${from}`, ...all, `10.0.0.${to + 1}`], { stdio }));
-  const [text] = await Promise.all([client, served]);
+  const client = spawn(program, ['-d', `rxe${from}`, ...all, `10.0.0.${to + 1}`], { stdio });
+  return { server, client, served };
+}
+
+/** Columns of the result's line, as numbers: bytes, iterations, and what the program measures. */
+export async function perftest(program, args, from = 1, to = 0) {
+  const { client, served } = await start(program, args, from, to);
+  const [text] = await Promise.all([output(client), served]);
   const line = text.split('\n').find((each) => /^\s*\d+\s+\d+\s+[\d.]+\s/.test(each));
   if (!line) throw new Error(`${program} printed no result: ${text}`);
   return line.trim().split(/\s+/).map(Number);
@@ -55,6 +63,19 @@ export async function perftest(program, args, from = 1, to = 0) {
 /** Average of a bandwidth program, in MiB/s. */
 export async function perftestBandwidth(program, sizeBytes, count, from, to) {
   return (await perftest(program, ['-s', String(sizeBytes), '-n', String(count)], from, to))[3];
+}
+
+/** Begins to send and goes on until the returned function is called, which resolves when both sides have ended. */
+export async function perftestStream(program, sizeBytes, from, to) {
+  const sides = Object.values(await start(program, ['-s', String(sizeBytes), '-D', '600'], from, to)).slice(
+    0,
+    2,
+  );
+  const ends = sides.map((side) => once(side, 'exit'));
+  return async () => {
+    for (const side of sides) side.kill('SIGKILL');
+    await Promise.all(ends);
+  };
 }
 
 /** Median of half a round trip, in microseconds. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 export const ROUNDS = Number(process.env.RDMC_BENCH_ROUNDS ?? 5);
 export const MIB = 1 << 20;
 
@@ -19,4 +21,14 @@ export function report(title, unit, { ours, theirs }) {
   console.log(
     `${title}: ${a.toFixed(1)} against ${b.toFixed(1)} ${unit}, ${(a / b).toFixed(2)}   (${shown(ours)} | ${shown(theirs)})`,
   );
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** Seconds that the machine's processors were busy, the kernel's own work (rxe's) included. */
+export function busySeconds() {
+  const [, user, nice, system, , , irq, softirq] = readFileSync('/proc/stat', 'utf8')
+    .split(/\s+/)
+    .map(Number);
+  return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
 }

@@ -1,21 +1,10 @@
 // Hybrid, pure polling and pure interrupts compared: bandwidth and processor time (RDMC, DSN 2018, figure 11).
-import { readFileSync } from 'node:fs';
 import { Cluster } from '../multicast/cluster.mjs';
 import { ON_RXE } from './multicast.mjs';
-import { alternating, MIB, median } from './tools.mjs';
+import { alternating, busySeconds, MIB, median } from './tools.mjs';
 
 const SIZE = 4 * MIB;
 const WINDOWS = { 'hybrid (50 ms)': 50, polling: Number.POSITIVE_INFINITY, interrupts: 0 };
-const TICKS_PER_SECOND = 100;
-
-/** Seconds that the machine's processors were busy, the kernel's own work (rxe's) included. */
-function busySeconds() {
-  const [, user, nice, system, , , irq, softirq] = readFileSync('/proc/stat', 'utf8')
-    .split(/\s+/)
-    .map(Number);
-  return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
-}
-
 async function measure(windowMs) {
   const cluster = await Cluster.start(ON_RXE.devices.length, { ...ON_RXE, windowMs, allocateBytes: SIZE });
   await cluster.open({ id: 1, algorithm: 'binomial-pipeline', warm: true });

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { patient } from '../src/patience.js';
+import { deviceOf } from './devices.js';
+
+const MAIN = fileURLToPath(new URL('../../apps/rdmc/dist/main.js', import.meta.url));
+const LIMIT_MS = 60_000;
+const HOSTS = ['127.0.0.1', '127.0.0.2'];
+const FILE_BYTES = 3_000_001;
+
+interface Event {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** Runs the command to its end and resolves with its JSON lines; fails where it does. */
+async function rdmc(...args: readonly string[]): Promise<Event[]> {
+  const child = spawn(process.execPath, [MAIN, ...args, '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: patient(LIMIT_MS),
+  });
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (part: string) => {
+      text[name] += part;
+    });
+  }
+  const [code, signal] = await once(child, 'close');
+  assert.equal(code, 0, `rdmc ${args.join(' ')} ended with ${code ?? signal}: ${text.stderr}${text.stdout}`);
+  return text.stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Event);
+}
+
+/** In the place of ssh: every host is this machine, with a home of its own. */
+function shellOf(folder: string): string {
+  const path = join(folder, 'shell');
+  const script = `#!/bin/sh\ncd ${folder}/$1 && shift && exec sh -c "exec $*"\n`;
+  writeFileSync(path, script, { mode: 0o755 });
+  for (const host of HOSTS) mkdirSync(join(folder, host));
+  return path;
+}
+
+export function commands(): void {
+  describe('the rdmc command on an RDMA device', () => {
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'rdmc-commands-'));
+    });
+    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+    it('rdmc demo --device: verified at all members, with every algorithm', async () => {
+      const events = await rdmc('demo', '--members', '3', '--size', '1MiB', '--device', deviceOf(0));
+      assert.ok(events.length > 0);
+      assert.match(JSON.stringify(events), new RegExp(`"${deviceOf(0)}"`));
+    });
+
+    it('rdmc cast --device: the file is the same at every receiver', async () => {
+      const file = join(folder, 'file');
+      const content = randomBytes(FILE_BYTES);
+      writeFileSync(file, content);
+      const remote = [
+        '--ssh',
+        '--remote-shell',
+        shellOf(folder),
+        '--remote-command',
+        `${process.execPath} ${MAIN}`,
+      ];
+      const times = ['--stall-timeout', `${patient(30)}s`, '--connect-timeout', `${patient(30)}s`];
+      await rdmc('cast', file, '--to', HOSTS.join(), ...remote, ...times, '--device', deviceOf(0));
+      for (const host of HOSTS) {
+        assert.equal(Buffer.compare(readFileSync(join(folder, host, 'file')), content), 0, host);
+      }
+    });
+  });
+}
