@@ -7,7 +7,6 @@ import { ChannelResources } from './channel-resources.js';
 import { ConnectRound } from './connect-round.js';
 import { Connector } from './connector.js';
 import { MAX_BARREN_RECONNECTS } from './constants.js';
-import { Deferred } from '@rdmc/common';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError, messageOf, type Progress } from './errors.js';
