@@ -5,6 +5,10 @@ import { root, run, setUp, wantCommands } from './setup.mjs';
 
 setUp();
 if (!process.env.RDMC_TEST_ETCD) wantCommands('Tests of the etcd store', [['etcd', 'etcd-server']]);
+wantCommands('Tests of @rdmc/kv against Redis', [
+  ['redis-server', 'redis-server'],
+  ['redis-benchmark', 'redis-tools'],
+]);
 run('lint and format', 'npx', ['biome', 'check', '.']);
 run('types', 'npx', ['turbo', 'run', 'typecheck', '--output-logs=errors-only']);
 run('layers', 'npx', [

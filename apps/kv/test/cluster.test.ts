@@ -111,6 +111,26 @@ describe('a cluster that loses a server', () => {
     }
   });
 
+  it('recovers two that are lost at once, the second while the first is being recovered', async () => {
+    const cluster = await TestCluster.start(6);
+    try {
+      const client = await RawClient.connect(cluster.servers[5]!.port);
+      const keys = Array.from({ length: 600 }, (_, i) => `k${i}`);
+      expect(await client.command('MSET', ...keys.flatMap((key) => [key, `v${key}`]))).toBe('+OK\r\n');
+      const serving = cluster.serving();
+      // The leader of the first recovery is the first of those that are left.
+      await Promise.all([cluster.servers[0]!.close(), cluster.servers[1]!.close()]);
+      await serving;
+      expect(cluster.recoveries).toBe(2);
+      for (const key of keys) {
+        expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
+      }
+      expect(await client.command('DBSIZE')).toBe(':600\r\n');
+    } finally {
+      await cluster.close();
+    }
+  });
+
   it('recovers from files after all of it was ended', async () => {
     const first = await TestCluster.start(4);
     const client = await RawClient.connect(first.servers[0]!.port);

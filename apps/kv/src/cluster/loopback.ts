@@ -2,9 +2,9 @@ import { commands } from '../commands/table.js';
 import { RequestParser } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from '../server/executor.js';
-import { Chunk, type Sink } from '../server/sink.js';
+import type { Chunk, Sink } from '../server/sink.js';
 import { INTERNAL_SESSION } from './internal-session.js';
-import { errorReply, type Request } from './request.js';
+import type { Request } from './request.js';
 
 /** Runs requests that turn out to be for this server itself. */
 export class Loopback implements Sink {
@@ -43,7 +43,7 @@ export class Loopback implements Sink {
   refuse(which: (chunk: Chunk) => boolean, error: string): void {
     this.#waiting = this.#waiting.map(({ chunk, request }) => ({
       request,
-      chunk: which(chunk) ? new Chunk(errorReply(error), 0, 1, false, chunk.turn) : chunk,
+      chunk: which(chunk) ? chunk.failed(error, true) : chunk,
     }));
   }
 }

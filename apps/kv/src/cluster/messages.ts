@@ -12,6 +12,8 @@ export const Topic = {
   TABLE: 'kv.table',
   /** coordinator → one server: recover a log, and hand its keys to these */
   TAKEOVER: 'kv.takeover',
+  /** recovering server → coordinator: I am the only one who can end this recovery now; may I? */
+  PLAN: 'kv.plan',
   /** recovering server → others: that was all; answered when it is durable */
   IMPORTED: 'kv.imported',
   /** coordinator → others: forget what you got */
@@ -36,6 +38,7 @@ export const tableMessage = z.object({
 const share = z.object({ member, logId, ranges: z.array(z.tuple([slot, slot])) });
 export const takeoverMessage = z.object({ takeover, logId, shares: z.array(share) });
 export const takeoverAnswer = z.object({ entries: z.number(), milliseconds: z.number() });
+export const planMessage = z.object({ takeover });
 export const importedMessage = z.object({ takeover, frames: z.number().int() });
 export const abandonMessage = z.object({ takeover, ranges: z.array(z.tuple([slot, slot])) });
 

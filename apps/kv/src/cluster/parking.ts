@@ -25,11 +25,6 @@ export class Parking {
     this.#schedule();
   }
 
-  /** Whether a request of a slot waits: who comes later waits behind it. */
-  has(slot: number): boolean {
-    return this.#parked.some(({ request }) => request.slot === slot);
-  }
-
   /** Takes out, in order, what may go on. */
   release(isServed: (slot: number) => boolean): Request[] {
     const released = this.#parked.filter(({ request }) => isServed(request.slot));

@@ -42,6 +42,7 @@ export class PeerLink {
 
   send(request: Request, epoch: number): void {
     this.#outgoingEpoch = epoch;
+    request.epoch = epoch;
     this.#lastId = (this.#lastId + 1) >>> 0;
     this.#unanswered.set(this.#lastId, request);
     this.#outgoing.push(requestHeader(this.#lastId, request.version, request.bytes.length), request.bytes);

@@ -1,9 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
-import { codeOf, messageOf } from '../errors.js';
+import { codeOf, KvError, messageOf } from '../errors.js';
 import { SLOTS, TAKEOVER_RETRY_MS, TAKEOVER_TIMEOUT_MS } from '../limits.js';
-import { registerMessage, type Share, Topic, takeoverAnswer } from './messages.js';
+import {
+  planMessage,
+  registerMessage,
+  type Share,
+  type TakeoverMessage,
+  Topic,
+  takeoverAnswer,
+} from './messages.js';
 import { type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
 import { NOBODY, rangesOf } from './slot-table.js';
 
@@ -27,6 +34,9 @@ export class Placement {
   #initial: LogRange[] = [];
   #epoch = 0;
   #lastTakeover = 0;
+  #current: TakeoverMessage | undefined;
+  /** Attempts whose outcome is not known, by log. */
+  readonly #failed = new Map<string, TakeoverMessage[]>();
   #attempts = 0;
   #work: Promise<void> = Promise.resolve();
   #begun = false;
@@ -40,6 +50,7 @@ export class Placement {
     this.#state = new PlacementState(store);
     this.#unsubscribe = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
+      mesh.onRequest(Topic.PLAN, (_, body) => this.#plan(planMessage.parse(body).takeover)),
       mesh.onFailure(() => this.#lost()),
       mesh.onLeave(() => this.#lost()),
     ];
@@ -124,49 +135,70 @@ export class Placement {
     const shares: Share[] = shareOut(slots, back.length > 0 ? back : living)
       .filter(([, part]) => part.length > 0)
       .map(([[heir, member], part]) => ({ member, logId: heir, ranges: rangesOfSlots(part) }));
-    this.#lastTakeover += 1;
-    const takeover = this.#lastTakeover;
     try {
-      const planned = shares.flatMap((share) =>
-        share.ranges.map(([from, to]): LogRange => [from, to, share.logId]),
-      );
-      await this.#state.plan(logId, planned);
-      const [leader] = shares;
-      const answer = await this.#ask(leader!.member, { takeover, logId, shares });
+      const answer = await this.#attempt(shares[0]!.member, logId, shares);
       this.events.recovered?.({ logId, ...answer });
       return true;
     } catch (error) {
       this.events.failed?.({ logId, code: codeOf(error), reason: messageOf(error) });
-      return this.#giveUp(takeover, logId, shares);
+      return false;
     }
   }
 
-  async #ask(member: number, body: object) {
+  /** One server recovers a log for all that get a part of it. What fails may still end well, if only its answer was lost. */
+  async #attempt(leader: number, logId: string, shares: Share[]) {
+    this.#lastTakeover += 1;
+    const takeover = this.#lastTakeover;
+    this.#current = { takeover, logId, shares };
     const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: this.#ended.signal };
-    return takeoverAnswer.parse(await this.mesh.request(member, Topic.TAKEOVER, body, options));
+    try {
+      const answer = await this.mesh.request(leader, Topic.TAKEOVER, this.#current, options);
+      this.#failed.delete(logId);
+      return takeoverAnswer.parse(answer);
+    } catch (error) {
+      this.#failed.set(logId, [...(this.#failed.get(logId) ?? []), this.#current]);
+      throw error;
+    } finally {
+      this.#current = undefined;
+    }
   }
 
-  /** It may have ended well, and only the answer was lost: true then. Else nobody keeps what it got. */
-  async #giveUp(takeover: number, logId: string, shares: readonly Share[]): Promise<boolean> {
-    const logs = await this.coordinator.logs();
-    if (logs.find((record) => String(record.logId) === logId)?.state === 'recovered') return true;
+  /**
+   * The leader of the attempt under way has the log's recovery for itself: earlier attempts cannot end any more. Only now
+   * may what they brought to the heirs be dropped, and their plan be replaced; before, one of them might have been
+   * about to make it true.
+   */
+  async #plan(takeover: number): Promise<null> {
+    const current = this.#current;
+    if (current?.takeover !== takeover) {
+      throw new KvError('ERR_RDMC_KV_TAKEOVER_FAILED', `takeover ${takeover} is not under way`);
+    }
+    const { logId, shares } = current;
+    for (const failed of this.#failed.get(logId) ?? []) await this.#abandon(failed);
+    this.#failed.delete(logId);
+    const planned = shares.flatMap((share) =>
+      share.ranges.map(([from, to]): LogRange => [from, to, share.logId]),
+    );
+    await this.#state.plan(logId, planned);
+    return null;
+  }
+
+  /** @throws MeshError when an heir that is there does not answer: its leftovers must not be taken for more */
+  async #abandon({ takeover, shares }: TakeoverMessage): Promise<void> {
     const servers = new Set(this.#servers);
-    await Promise.allSettled(
+    await Promise.all(
       shares
         .filter(({ member }) => servers.has(member))
         .map(({ member, ranges }) => this.mesh.request(member, Topic.ABANDON, { takeover, ranges })),
     );
-    return false;
   }
 
   /** Logs of earlier runs that have no slots any more: their replicas are freed. */
   async #dropUnused(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<void> {
     for (const { logId, state } of logs) {
       if (state === 'recovered' || this.#logs.has(String(logId)) || living.size === 0) continue;
-      this.#lastTakeover += 1;
       const [member] = living.values();
-      const body = { takeover: this.#lastTakeover, logId: String(logId), shares: [] };
-      await this.#ask(member!, body).catch(() => {});
+      await this.#attempt(member!, String(logId), []).catch(() => {});
     }
   }
 }

@@ -10,6 +10,8 @@ export interface Request {
   readonly bytes: Buffer;
   /** Whether it may change something: then it is not sent a second time when its outcome is unknown. */
   readonly writes: boolean;
+  /** The slot table's epoch by which it was sent last. */
+  epoch?: number;
   /** The reply in RESP, which may be an error. */
   readonly done: (reply: Buffer) => void;
 }

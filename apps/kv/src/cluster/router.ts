@@ -68,6 +68,7 @@ export class Router implements LinkListener {
 
   refused(request: Request): void {
     if (request.slot < 0) request.done(errorReply(SLOT_UNAVAILABLE));
+    else if (request.epoch !== undefined && request.epoch < this.table.epoch) this.route(request);
     else this.#parking.park(request);
   }
 

@@ -6,7 +6,7 @@ import { KvError } from '../errors.js';
 import { SLOTS, TAKEOVER_FRAME_BYTES, TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import { slotOf } from '../store/slot.js';
 import type { Imports } from './imports.js';
-import { type TakeoverMessage, Topic } from './messages.js';
+import { COORDINATOR, type TakeoverMessage, Topic } from './messages.js';
 import { recordHeader, u32 } from './peer-frames.js';
 import type { Peers } from './peers.js';
 import { NOBODY } from './slot-table.js';
@@ -41,6 +41,8 @@ export async function takeOver(
   const started = performance.now();
   const backups = servers.filter((id) => id === mesh.id || mesh.peers.get(id)?.state === 'connected');
   await using recovery = await Recovery.begin({ mesh, plane, coordinator, logId: BigInt(logId), backups });
+  // From here on no earlier attempt can end any more, so what it left can go, and the plan can be this one.
+  await mesh.request(COORDINATOR, Topic.PLAN, { takeover });
   const heirs = new Int32Array(SLOTS).fill(NOBODY);
   for (const { member, ranges } of shares) for (const [from, to] of ranges) heirs.fill(member, from, to + 1);
   const parcels = new Map(shares.map(({ member }) => [member, { parts: [], bytes: 0, frames: 0 } as Parcel]));

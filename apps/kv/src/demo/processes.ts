@@ -23,9 +23,9 @@ export class MemberProcess {
   constructor(
     readonly name: string,
     args: readonly string[],
+    command = process.argv[1]!,
   ) {
-    // The command, beside this file or two folders above it.
-    this.#child = fork(process.argv[1]!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.#child = fork(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     this.#child.on('message', (event) => {
       this.#events.push(event as MemberEvent);
       this.#changed();
@@ -61,6 +61,10 @@ export class MemberProcess {
     return this.#events.length;
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   /** @returns when it has ended */
   async kill(signal: NodeJS.Signals): Promise<void> {
     if (this.gone !== undefined) return;
@@ -77,6 +81,8 @@ export interface LocalClusterOptions {
   readonly directory: string;
   /** More arguments of `kv server`. */
   readonly serverArguments?: readonly string[];
+  /** The program of the processes (default: this one). */
+  readonly command?: string;
 }
 
 /** A coordinator and servers, each a process, on loopback. */
@@ -93,15 +99,16 @@ export class LocalCluster {
     servers: count,
     directory,
     serverArguments = [],
+    command,
   }: LocalClusterOptions): Promise<LocalCluster> {
     const reserved = await reserveLoopbackPorts(count + 1);
     for (const { server } of reserved) server.close();
     const members = reserved.map(({ host, port }) => `${host}:${port}`).join(',');
     const common = ['--members', members, '--directory', join(directory, 'cluster')];
-    const coordinator = new MemberProcess('the coordinator', ['coordinator', ...common]);
+    const coordinator = new MemberProcess('the coordinator', ['coordinator', ...common], command);
     const servers = Array.from({ length: count }, (_, index) => {
       const own = ['--id', String(index + 1), '--port', '0', ...serverArguments];
-      return new MemberProcess(`server ${index + 1}`, ['server', ...common, ...own]);
+      return new MemberProcess(`server ${index + 1}`, ['server', ...common, ...own], command);
     });
     try {
       const ports = await Promise.all(servers.map((server) => server.until(({ ready }) => ready)));

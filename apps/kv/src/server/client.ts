@@ -1,6 +1,5 @@
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
-import { errorReply } from '../cluster/request.js';
 import type { Session } from '../commands/command.js';
 import { KvError } from '../errors.js';
 import { MAX_PENDING_INPUT_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
@@ -102,13 +101,12 @@ export class Client implements Sink, Session {
     return this.#queue.some(({ bytes }) => bytes !== undefined);
   }
 
-  refuse(which: (chunk: Chunk) => boolean, error: string): void {
+  refuse(which: (chunk: Chunk) => boolean, error: string, all: boolean): void {
     for (const [index, chunk] of this.#queue.entries()) {
       if (!chunk.bytes || !which(chunk)) continue;
-      const reply = errorReply(error);
-      const bytes = Buffer.concat(new Array<Buffer>(chunk.replies).fill(reply));
-      this.#queuedBytes += bytes.length - chunk.bytes.length;
-      this.#queue[index] = new Chunk(bytes, 0, chunk.replies, false, chunk.turn);
+      const failed = chunk.failed(error, all);
+      this.#queuedBytes += failed.bytes!.length - chunk.bytes.length;
+      this.#queue[index] = failed;
     }
   }
 

@@ -15,6 +15,8 @@ export interface ReadLease {
   readonly valid: boolean;
 }
 
+const NONE_WAITS: readonly number[] = [];
+
 /**
  * Runs commands on the store, and collects their replies in runs, one after the other: a run is one sink's. A turn is
  * what happens in one turn of the event loop: at its end all its writes become one append, and the replies leave that
@@ -33,6 +35,7 @@ export class Executor {
   #runSequence = 0;
   #runReads = false;
   #runReplies = 0;
+  #runWaiting: number[] = [];
   #turn = 0;
   #scheduled = false;
   readonly #touched = new Set<Sink>();
@@ -81,6 +84,7 @@ export class Executor {
       writer.error(error.message);
     }
     this.#runReplies += 1;
+    if (this.sequence > this.store.acknowledged) this.#runWaiting.push(before, writer.length);
     if (this.sequence > this.#runSequence) this.#runSequence = this.sequence;
     if (this.reads) this.#runReads = true;
   }
@@ -91,16 +95,20 @@ export class Executor {
     this.#runReplies += 1;
   }
 
-  /** Gives the run's replies, or its first bytes, to the sink. What comes is another run of the same sink. */
-  endRun(length = this.writer.length, replies = this.#runReplies): void {
+  /** Gives the run's replies to the sink. What comes is another run of the same sink. */
+  endRun(): void {
     const sink = this.#sink!;
-    if (length > 0) {
-      sink.take(new Chunk(this.writer.end(length), this.#runSequence, replies, this.#runReads, this.#turn));
+    if (this.writer.length > 0) {
+      const [sequence, replies, reads] = [this.#runSequence, this.#runReplies, this.#runReads];
+      const waiting = this.#runWaiting.length > 0 ? this.#runWaiting : NONE_WAITS;
+      const chunk = new Chunk(this.writer.end(), sequence, replies, reads, this.#turn, waiting);
+      sink.take(chunk);
       this.#touched.add(sink);
     }
     this.#runSequence = 0;
     this.#runReads = false;
     this.#runReplies = 0;
+    if (this.#runWaiting.length > 0) this.#runWaiting = [];
   }
 
   /** After a command, and with replies of others before it in the run: they leave apart from it. */
@@ -148,7 +156,7 @@ export class Executor {
       // A write of this turn proves by its acknowledgement that nobody else owned the keys when it was read.
       const isDoubtful = (chunk: Chunk): boolean =>
         chunk.turn === turn && chunk.reads && chunk.sequence < own;
-      this.#refuse(this.#touched, isDoubtful, LEASE_EXPIRED);
+      this.#refuse(this.#touched, isDoubtful, LEASE_EXPIRED, true);
     }
     this.#turn += 1;
     for (const action of this.onTurnEnd) action();
@@ -161,8 +169,8 @@ export class Executor {
   /** The log has ended: what waits for it has an unknown outcome. */
   logEnded(): void {
     const { acknowledged } = this.store;
-    this.#refuse(this.#waiting, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN);
-    this.#refuse(this.#touched, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN);
+    this.#refuse(this.#waiting, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN, false);
+    this.#refuse(this.#touched, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN, false);
     for (const sink of this.#waiting) sink.flush(acknowledged);
   }
 
@@ -202,13 +210,13 @@ export class Executor {
   /** Also where the run is still open: a command that commits in the middle sees it in `refusal`. */
   #refused(sequence: number, error: string): void {
     this.refusal = error;
-    this.#refuse(this.#touched, (chunk) => chunk.sequence === sequence, error);
+    this.#refuse(this.#touched, (chunk) => chunk.sequence === sequence, error, false);
     if (this.#runSequence !== sequence) return;
     this.writer.truncate(0);
     for (let i = 0; i < this.#runReplies; i += 1) this.writer.error(error);
   }
 
-  #refuse(sinks: Iterable<Sink>, which: (chunk: Chunk) => boolean, error: string): void {
-    for (const sink of sinks) sink.refuse(which, error);
+  #refuse(sinks: Iterable<Sink>, which: (chunk: Chunk) => boolean, error: string, all: boolean): void {
+    for (const sink of sinks) sink.refuse(which, error, all);
   }
 }

@@ -1,4 +1,4 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import type { RespVersion } from '../resp/writer.js';
 
 /** Replies made in one go, that may leave at one moment. */
@@ -13,7 +13,26 @@ export class Chunk {
     readonly reads: boolean,
     /** In which turn they were made. */
     readonly turn: number,
+    /** Where the replies lie that wait: offset and end of each; without it, all do. */
+    readonly waiting: readonly number[] | undefined = undefined,
   ) {}
+
+  /** The same with an error in place of each reply that waits, or of all. It may leave at once. */
+  failed(error: string, all: boolean): Chunk {
+    const reply = Buffer.from(`-${error}\r\n`);
+    const { bytes, replies, turn, waiting } = this;
+    const parts: Buffer[] = [];
+    if (all || !waiting) parts.push(...new Array<Buffer>(replies).fill(reply));
+    else {
+      let at = 0;
+      for (let i = 0; i < waiting.length; i += 2) {
+        parts.push(bytes!.subarray(at, waiting[i]), reply);
+        at = waiting[i + 1]!;
+      }
+      parts.push(bytes!.subarray(at));
+    }
+    return new Chunk(Buffer.concat(parts), 0, replies, false, turn);
+  }
 }
 
 /** Where replies go: a client, another server, or this server itself. */
@@ -22,6 +41,6 @@ export interface Sink {
   take(chunk: Chunk): void;
   /** Sends what may leave; whether something waits for the log. */
   flush(acknowledged: number): boolean;
-  /** Replaces replies that may not leave by errors. */
-  refuse(which: (chunk: Chunk) => boolean, error: string): void;
+  /** Replaces replies that may not leave by errors: in such chunks those that wait for the log, or all. */
+  refuse(which: (chunk: Chunk) => boolean, error: string, all: boolean): void;
 }

@@ -1,0 +1,38 @@
+/** Servers as processes that are stopped, not killed: needs the built dist. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { LocalCluster } from '../src/demo/processes.js';
+import { RawClient } from './support/raw-client.js';
+
+const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+it('a server that was stopped while others took its keys over serves none of them when it goes on', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'kv-fenced-'));
+  const cluster = await LocalCluster.start({ servers: 5, directory, command });
+  try {
+    const [first, last] = await Promise.all(
+      [cluster.ports[0]!, cluster.ports[4]!].map((port) => RawClient.connect(port)),
+    );
+    const keys = Array.from({ length: 100 }, (_, i) => `key:${i}`);
+    for (const key of keys) expect(await first!.command('SET', key, 'old')).toBe('+OK\r\n');
+    const victim = cluster.servers[4]!;
+    const seen = cluster.coordinator.eventCount;
+    victim.signal('SIGSTOP');
+    await cluster.coordinator.until(({ recovered }) => recovered, seen);
+    for (const key of keys) expect(await first!.command('SET', key, 'new')).toBe('+OK\r\n');
+    // Asked while it was stopped, answered when it goes on.
+    const before = last!.received.length;
+    for (const key of keys) last!.send(`GET ${key}\r\n`);
+    victim.signal('SIGCONT');
+    await last!.until(() => false);
+    expect(last!.received.slice(before)).not.toContain('old');
+    expect(await victim.until(({ ended }) => ended)).toMatch(/^ERR_RDMC_/);
+    for (const key of keys) expect(await first!.command('GET', key)).toBe('$3\r\nnew\r\n');
+  } finally {
+    await cluster.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}, 120_000);

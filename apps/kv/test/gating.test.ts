@@ -1,0 +1,145 @@
+/** What may be told when: against a log that acknowledges by hand. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { encodeCommand } from './support/encode.js';
+import { type ManualServer, startManualServer } from './support/manual-server.js';
+import { RawClient } from './support/raw-client.js';
+
+let manual: ManualServer;
+let a: RawClient;
+let b: RawClient;
+
+beforeEach(async () => {
+  manual = await startManualServer();
+  a = await RawClient.connect(manual.server.port);
+  b = await RawClient.connect(manual.server.port);
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  a.close();
+  b.close();
+  await manual.server.close();
+});
+
+function send(client: RawClient, ...words: string[]): void {
+  client.send(encodeCommand(words).toString('latin1'));
+}
+
+/** Another client's round trip: what could have been answered before it was. */
+async function roundTrip(): Promise<void> {
+  const other = await RawClient.connect(manual.server.port);
+  expect(await other.command('PING')).toBe('+PONG\r\n');
+  other.close();
+}
+
+it('neither the writer nor a reader is told before the log has acknowledged; others are not held up', async () => {
+  send(a, 'SET', 'k', '1');
+  await manual.log.made(1);
+  send(b, 'GET', 'k');
+  await roundTrip();
+  const other = await RawClient.connect(manual.server.port);
+  expect(await other.command('GET', 'other')).toBe('$-1\r\n');
+  other.close();
+  expect([a.received, b.received]).toEqual(['', '']);
+  manual.log.acknowledge();
+  expect(await a.until((text) => text !== '')).toBe('+OK\r\n');
+  expect(await b.until((text) => text !== '')).toBe('$1\r\n1\r\n');
+});
+
+it('a reader of a key whose removal is not acknowledged waits', async () => {
+  send(a, 'SET', 'k', '1');
+  await manual.log.made(1);
+  manual.log.acknowledge();
+  await a.until((text) => text === '+OK\r\n');
+  send(a, 'DEL', 'k');
+  await manual.log.made(2);
+  send(b, 'GET', 'k');
+  await roundTrip();
+  expect(b.received).toBe('');
+  manual.log.acknowledge();
+  expect(await b.until((text) => text !== '')).toBe('$-1\r\n');
+  expect(manual.store.keyspace.size).toBe(0);
+});
+
+it('replies of one client keep their order where some wait', async () => {
+  send(a, 'SET', 'k', '1');
+  send(a, 'PING');
+  send(a, 'GET', 'nothing');
+  await manual.log.made(1);
+  await roundTrip();
+  expect(a.received).toBe('');
+  manual.log.acknowledge();
+  expect(await a.until((text) => text.endsWith('-1\r\n'))).toBe('+OK\r\n+PONG\r\n$-1\r\n');
+});
+
+it('writes of one pipeline are one append', async () => {
+  const words = Array.from({ length: 100 }, (_, i) => ['SET', `k${i}`, 'v']);
+  a.send(Buffer.concat(words.map(encodeCommand)).toString('latin1'));
+  await manual.log.made(1);
+  expect(manual.log.appends.map(({ length }) => length)).toEqual([100]);
+  manual.log.acknowledge();
+  expect(await a.until((text) => text.length === 500)).toBe('+OK\r\n'.repeat(100));
+});
+
+it('a write that the log refuses did not happen, and its error is one that clients know', async () => {
+  send(a, 'SET', 'k', 'old');
+  await manual.log.made(1);
+  manual.log.acknowledge();
+  await a.until((text) => text === '+OK\r\n');
+  manual.log.refusal = Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' });
+  expect(await b.command('SET', 'k', 'new')).toBe('-OOM ERR_RDMC_LOG_FULL no room\r\n');
+  expect(await b.command('INCR', 'n')).toBe('-OOM ERR_RDMC_LOG_FULL no room\r\n');
+  expect(await b.command('GET', 'k')).toBe('$3\r\nold\r\n');
+  expect(await b.command('EXISTS', 'n')).toBe(':0\r\n');
+  manual.log.refusal = Object.assign(new Error('two of three'), { code: 'ERR_RDMC_TOO_FEW_BACKUPS' });
+  expect(await b.command('DEL', 'k')).toBe('-NOREPLICAS ERR_RDMC_TOO_FEW_BACKUPS two of three\r\n');
+});
+
+it('what was not acknowledged when the log ended has an unknown outcome', async () => {
+  send(a, 'SET', 'k', '1');
+  await manual.log.made(1);
+  send(b, 'GET', 'k');
+  await roundTrip();
+  manual.log.end(new Error('fenced'));
+  manual.executor.logEnded();
+  expect(await a.until((text) => text !== '')).toMatch(/^-UNKNOWN ERR_RDMC_KV_OUTCOME_UNKNOWN /);
+  expect(await b.until((text) => text !== '')).toMatch(/^-UNKNOWN /);
+});
+
+it('without a lease nothing is read, not even what was read just before it ended', async () => {
+  manual.lease.valid = false;
+  expect(await a.command('PING')).toBe('+PONG\r\n');
+  send(b, 'GET', 'k');
+  expect(await b.until((text) => text !== '')).toMatch(/^-CLUSTERDOWN ERR_RDMC_LEASE_EXPIRED /);
+  manual.lease.valid = true;
+  expect(await a.command('GET', 'k')).toBe('$-1\r\n');
+});
+
+it('a key that was found expired never comes back, whatever the clock does', async () => {
+  const now = Date.now();
+  vi.useFakeTimers({ toFake: ['Date'], now });
+  send(a, 'SET', 'k', '1', 'PX', '1000');
+  await manual.log.made(1);
+  manual.log.acknowledge();
+  await a.until((text) => text === '+OK\r\n');
+  vi.setSystemTime(now + 2000);
+  send(b, 'GET', 'k');
+  // Its removal is in the log before anybody is told of it.
+  await manual.log.made(2);
+  await roundTrip();
+  expect(b.received).toBe('');
+  manual.log.acknowledge();
+  expect(await b.until((text) => text !== '')).toBe('$-1\r\n');
+  vi.setSystemTime(now);
+  expect(await b.command('GET', 'k')).toBe('$-1\r\n');
+});
+
+it('the log is told once of every entry that is superseded', async () => {
+  for (const value of ['1', '2', '3']) {
+    send(a, 'SET', 'k', value);
+    send(a, 'SET', 'other', value);
+  }
+  await manual.log.made(1);
+  manual.log.acknowledge();
+  await a.until((text) => text === '+OK\r\n'.repeat(6));
+  expect([...manual.log.deadOffsets].sort()).toEqual([1, 2, 3, 4]);
+});

@@ -1,0 +1,88 @@
+import type { LogEntry } from '@rdmc/tailwind';
+import { Router } from '../../src/cluster/router.js';
+import { SlotTable } from '../../src/cluster/slot-table.js';
+import type { CommitLog, CommitTicket } from '../../src/log/commit-log.js';
+import { View } from '../../src/node/view.js';
+import { Executor } from '../../src/server/executor.js';
+import { RespServer } from '../../src/server/resp-server.js';
+import { Store } from '../../src/store/store.js';
+
+/** A log that acknowledges when it is told to. */
+export class ManualLog implements CommitLog {
+  readonly replicas = 3;
+  readonly maxAppendBytes = 2 * 1024 * 1024;
+  readonly usage = { bytes: 0, liveBytes: 0, segments: 0 };
+  readonly #ended = new AbortController();
+  /** Thrown by the next appends. */
+  refusal: Error | undefined;
+  readonly appends: (readonly LogEntry[])[] = [];
+  readonly deadOffsets: number[] = [];
+  #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  #changed: () => void = () => {};
+  #offset = 0;
+
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  append(entries: readonly LogEntry[]): CommitTicket {
+    if (this.refusal) throw this.refusal;
+    this.appends.push(entries);
+    const locations = entries.map(() => {
+      this.#offset += 1;
+      return { segmentId: 1n, offset: this.#offset };
+    });
+    const acknowledged = new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+    });
+    acknowledged.catch(() => {});
+    this.#changed();
+    return { locations, acknowledged };
+  }
+
+  dead({ offset }: { offset: number }): void {
+    this.deadOffsets.push(offset);
+  }
+
+  /** Resolves when so many appends were made. */
+  async made(count: number): Promise<void> {
+    while (this.appends.length < count) {
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+  }
+
+  acknowledge(): void {
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
+  }
+
+  end(error: Error): void {
+    this.#ended.abort(error);
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+}
+
+export interface ManualServer {
+  readonly log: ManualLog;
+  readonly lease: { valid: boolean };
+  readonly executor: Executor;
+  readonly store: Store;
+  readonly server: RespServer;
+}
+
+/** One server whose log and lease are in the test's hand. */
+export async function startManualServer(): Promise<ManualServer> {
+  const log = new ManualLog();
+  const store = new Store(log);
+  const lease = { valid: true };
+  const table = SlotTable.of(0);
+  const view = new View(0, table, undefined);
+  const executor = new Executor(store, lease, view);
+  const router = new Router(executor, 0, table, undefined, 1000);
+  const options = { host: '127.0.0.1', port: 0, maxClients: 100, password: undefined };
+  const server = new RespServer(executor, router, options);
+  view.server = server;
+  await server.listen();
+  return { log, lease, executor, store, server };
+}
