@@ -34,13 +34,14 @@ export class CertainRefusal extends Error {
 
 /**
  * A small key-value store over one log, in the plainest way: a write is in the index when it is appended, and answered
- * when it is acknowledged; a read is answered when all that it may have seen is acknowledged, under a valid lease.
+ * when it is acknowledged; a read is answered when what it saw is acknowledged, under a valid lease.
  */
 export class KeyValues {
   readonly index = new Map<string, Held>();
   #log: Log | undefined;
   #lease: Lease | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  /** The last write of a key; a read of it is answered after that, and reads of other keys do not wait. */
+  readonly #last = new Map<string, Promise<unknown>>();
   version = 0;
 
   get log(): Log | undefined {
@@ -74,7 +75,7 @@ export class KeyValues {
       await this.#append(log, [{ key, value: state }]).acknowledged;
       return result;
     }
-    await this.#last;
+    await this.#last.get(key);
     lease.assertValid();
     if (log.ended.aborted) throw log.ended.reason;
     return result;
@@ -120,9 +121,9 @@ export class KeyValues {
       if (location) log.dead(location);
       if (value === null) this.index.delete(key);
       else this.index.set(key, { value, version: this.version, place: { append, index } });
+      this.#last.set(key, append.acknowledged);
     }
-    this.#last = append.acknowledged;
-    this.#last.catch(() => {});
+    append.acknowledged.catch(() => {});
     return append;
   }
 

@@ -38,11 +38,12 @@ export interface Plan {
 const SILENCE_MS = 3000;
 
 /** Only who is stopped or cut off is noticed by silence; on a busy machine, short silences mean nothing. */
-function silence(scenario: Scenario, random: Chances): number {
-  if (scenario === 'stopped-primary') return random.pick([0, SILENCE_MS, SILENCE_MS, SILENCE_MS]);
+function silence(scenario: Scenario): number {
   // It must come back: packets that were lost are sent again only seconds later.
   if (scenario === 'cut-backup') return 4 * SILENCE_MS;
-  return NEEDS_LAB.includes(scenario) || scenario === 'stale-backup' ? SILENCE_MS : 0;
+  const isNoticed =
+    NEEDS_LAB.includes(scenario) || scenario === 'stale-backup' || scenario === 'stopped-primary';
+  return isNoticed ? SILENCE_MS : 0;
 }
 
 export interface Drawn {
@@ -67,7 +68,7 @@ export function draw(seed: number, among: readonly Scenario[]): Drawn {
     maxSegments: 60,
     cleans: random.pick([true, false]),
     leaseMs: random.pick([200, 500]),
-    silenceTimeoutMs: silence(scenario, random),
+    silenceTimeoutMs: silence(scenario),
   };
   const [before, after] = [random.integer(1, 250), random.integer(5, 60)];
   return { plan: { seed, scenario, shape, clients: random.integer(2, 6), before, after }, random };
