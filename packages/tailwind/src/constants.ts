@@ -60,11 +60,13 @@ export const SUSPECT_MS = 5_000;
 
 export const DEFAULT_LEASE_MS = 2_000;
 export const DEFAULT_LEASE_MARGIN_MS = 200;
-export const MAX_LEASE_MS = 600_000;
+/** A recovery waits for a lease's end within one request of the mesh, which waits 30 s for its answer. */
+export const MAX_LEASE_MS = 20_000;
+export const MAX_LEASE_MARGIN_MS = 5_000;
 /** How often a recovery that waits for a lease's end looks at the clock, which timers do not follow while suspended. */
 export const LEASE_POLL_MS = 20;
 /** A lease is renewed this many times before it would run out. */
 export const LEASE_RENEWALS = 4;
 
-/** Segments that a recovery has under way at once. */
-export const RECOVERY_PARALLELISM = 4;
+/** Segments that a recovery has under way at once, per backup that takes part. */
+export const RECOVERY_SEGMENTS_PER_BACKUP = 2;

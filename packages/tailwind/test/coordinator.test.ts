@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { bootClock, Coordinator, CoordinatorClient, FileStore, Lease } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from './support/backups.js';
-import { startCluster, startCoordinator } from './support/cluster.js';
+import { startCluster, startCoordinator, until } from './support/cluster.js';
 
 function refusal(code: string) {
   return expect.objectContaining({ code });
@@ -131,7 +131,12 @@ describe('leases', () => {
   it('recovery waits for the lease’s end and a margin, on the clock that counts suspended time', async () => {
     const members = await startCluster(2);
     let now = 5000;
-    await startCoordinator(members[0]!, { leaseMs: 1000, leaseMarginMs: 100, clock: () => now });
+    let looks = 0;
+    const clock = (): number => {
+      looks += 1;
+      return now;
+    };
+    await startCoordinator(members[0]!, { leaseMs: 1000, leaseMarginMs: 100, clock });
     const [first, second] = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
     const { logId } = await first!.createLog();
     now = 9000;
@@ -143,11 +148,35 @@ describe('leases', () => {
     while ((await first!.logs())[0]!.state === 'live');
     now = 10_099;
     expect(lease.valid).toBe(false);
+    const before = looks;
+    await until(() => looks > before + 2);
     await second!.logs();
     expect(begun).toBe(false);
     now = 10_100;
     await recovery;
     lease.close();
+  });
+
+  it('asked for by others, or of logs that do not exist, delay no recovery', async () => {
+    const members = await startCluster(3);
+    let now = 5000;
+    await startCoordinator(members[0]!, { leaseMs: 1000, leaseMarginMs: 0, clock: () => now });
+    const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
+    const { logId } = await clients[1]!.createLog();
+    now = 6000;
+    await expect(clients[2]!.lease(logId)).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    await expect(clients[2]!.lease(99n)).rejects.toEqual(refusal('ERR_RDMC_LOG_UNKNOWN'));
+    // The clock stands still: a lease that was noted would never run out.
+    await clients[2]!.beginRecovery(logId);
+  });
+
+  it.each([
+    ['leaseMs', 20_001],
+    ['leaseMarginMs', 5_001],
+  ])('a %s that no recovery could wait for is refused', async (name, value) => {
+    const [member] = await startCluster(2);
+    const started = startCoordinator(member!, { [name]: value });
+    await expect(started).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
   });
 
   it('the boot clock counts up in milliseconds', () => {

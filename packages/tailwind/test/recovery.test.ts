@@ -121,13 +121,26 @@ describe('recovery', () => {
     await log.append(object(300, 100)).acknowledged;
     await cluster[0]!.kill();
     // Closed segments are in files by now or soon; a flipped bit makes a replica unusable, not the log.
-    const { backup } = cluster[2]!;
-    const [closed] = (await backup.inventory(log.id)).filter(({ record }) => record.state === 'closed');
-    await backup.flushed(closed!.record);
-    await flipBit(cluster[2]!, closed!.record.segmentId, log.id);
+    let seen = 0;
+    for (const member of [cluster[1]!, cluster[2]!]) {
+      const { backup } = member;
+      for (const { record } of await backup.inventory(log.id)) {
+        if (record.state !== 'closed') continue;
+        await backup.flushed(record);
+        await flipBit(member, record.segmentId, log.id);
+      }
+      const load = backup.load.bind(backup);
+      backup.load = async (ref) => {
+        const answer = await load(ref);
+        if (answer.result.status === 'corrupt') seen += 1;
+        return answer;
+      };
+    }
     const recovery = await begin(cluster[3]!, log.id);
     expect(await replay(recovery)).toEqual(upTo(301));
     await recovery.close();
+    // Backups take turns, so one of the damaged ones was asked first for some segment.
+    expect(seen).toBeGreaterThan(0);
   });
 
   it('finds everything after a power failure: buffers were dumped, and all processes are new', async () => {
@@ -147,7 +160,7 @@ describe('recovery', () => {
     for (const { directory } of after) expect(filesIn(directory)).toEqual([]);
   });
 
-  it('goes on after backups were replaced, and ignores what the lost ones had', async () => {
+  it('goes on after backups were replaced', async () => {
     const { cluster, log } = await rig(6, 100, 2);
     const victim = log.backups.find((id) => id !== 1)!;
     await cluster[victim]!.kill();
@@ -157,6 +170,42 @@ describe('recovery', () => {
     const recovery = await begin(survivor, log.id);
     expect(await replay(recovery)).toEqual(upTo(300));
     await recovery.close();
+  });
+
+  it('ignores what lost replicas still hold, even if nothing else is left', async () => {
+    const cluster = await startCluster(7);
+    await startCoordinator(cluster[1]!);
+    const log = await coordinatedLog(cluster[0]!, 1, { replicas: 2, backups: [2, 3, 4, 5] });
+    await appendAll(log, 0, 20);
+    const stale = cluster[log.backups[0]!]!;
+    // It lives, out of the primary's reach, and keeps what it has.
+    stale.backup.freeReplica = async () => {};
+    const pairs = upTo(20);
+    await Promise.all(
+      pairs.map((pair) => cluster[0]!.mesh.request(stale.id, 'tailwind.backup', { op: 'disconnect', pair })),
+    );
+    await appendAll(log, 20, 40);
+    expect(log.backups).not.toContain(stale.id);
+    expect(stale.backup.holds({ logId: log.id, segmentId: 1n })).toBe(true);
+    await Promise.all([0, ...log.backups].map((id) => cluster[id]!.kill()));
+    await expect(begin(cluster[6]!, log.id)).rejects.toEqual(refusal('ERR_RDMC_LOG_INCOMPLETE'));
+  });
+
+  it('reads from all backups', async () => {
+    const { cluster, log } = await rig(4, 700);
+    await cluster[0]!.kill();
+    const loads = cluster.map(() => 0);
+    for (const { id, backup } of cluster.slice(1)) {
+      const load = backup.load.bind(backup);
+      backup.load = (ref) => {
+        loads[id]! += 1;
+        return load(ref);
+      };
+    }
+    const recovery = await begin(cluster[2]!, log.id);
+    expect(await replay(recovery)).toEqual(upTo(700));
+    await recovery.close();
+    for (const { id } of cluster.slice(1)) expect(loads[id]).toBeGreaterThan(0);
   });
 });
 

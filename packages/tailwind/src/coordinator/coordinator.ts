@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
 import { bootClock, type Clock } from '../clock.js';
-import { DEFAULT_LEASE_MARGIN_MS, DEFAULT_LEASE_MS, LEASE_POLL_MS, MAX_LEASE_MS } from '../constants.js';
+import {
+  DEFAULT_LEASE_MARGIN_MS,
+  DEFAULT_LEASE_MS,
+  LEASE_POLL_MS,
+  MAX_LEASE_MARGIN_MS,
+  MAX_LEASE_MS,
+} from '../constants.js';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
 import { encodeLogRecord, type LogRecord } from './log-record.js';
@@ -13,9 +19,9 @@ export interface CoordinatorOptions {
   readonly mesh: Mesh;
   /** Closed with the coordinator. */
   readonly store: StateStore;
-  /** How long a primary may serve reads without asking again (default 2000 ms). The same at all times of a cluster. */
+  /** How long a primary may serve reads without asking again (default 2000 ms, at most 20 s). The same at all times of a cluster. */
   readonly leaseMs?: number;
-  /** How much longer recovery waits, for clocks that do not run alike (default 200 ms). */
+  /** How much longer recovery waits, for clocks that do not run alike (default 200 ms, at most 5 s). */
   readonly leaseMarginMs?: number;
   /** Default: time since boot, suspended time included. */
   readonly clock?: Clock;
@@ -65,7 +71,7 @@ export class Coordinator {
       clock = bootClock,
     } = options;
     integerOption(where, 'leaseMs', leaseMs, 1, MAX_LEASE_MS);
-    integerOption(where, 'leaseMarginMs', leaseMarginMs, 0, MAX_LEASE_MS);
+    integerOption(where, 'leaseMarginMs', leaseMarginMs, 0, MAX_LEASE_MARGIN_MS);
     const registry = new LogRegistry(options.store);
     return new Coordinator(await registry.clusterId(), registry, options, leaseMs, leaseMarginMs, clock);
   }
@@ -114,12 +120,15 @@ export class Coordinator {
     const registry = this.#registry;
     if (request.op === 'create-log') return registry.createLog(from);
     if (request.op === 'raise') return registry.raiseMinimum(request.logId, from, request);
+    this.#leases.delete(request.logId);
     return registry.finishRecovery(request.logId, from, request.successors);
   }
 
   async #lease(from: number, logId: bigint) {
+    // Of what is refused nothing is noted, or anybody could fill this memory and delay recoveries.
+    requireLive(await this.#registry.log(logId), from);
     const expiresAt = this.clock() + this.leaseMs;
-    // Noted before the state is read: a recovery that begins meanwhile waits for this lease, given or not.
+    // Noted before the state is read again: a recovery that begins meanwhile waits for this lease, given or not.
     this.#leases.set(logId, Math.max(expiresAt, this.#leases.get(logId) ?? 0));
     requireLive(await this.#registry.log(logId), from);
     return { leaseMs: this.leaseMs };

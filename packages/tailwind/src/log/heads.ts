@@ -141,7 +141,7 @@ export class Heads {
   #full(): TailwindError {
     const { logId, maxSegments } = this.environment.options;
     const why = this.cleaner
-      ? 'and what is in them is live: remove something'
+      ? 'and cleaning would not free one: remove something'
       : 'and it has no cleaner; the last is full';
     return new TailwindError(
       'ERR_RDMC_LOG_FULL',

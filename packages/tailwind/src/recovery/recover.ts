@@ -1,9 +1,9 @@
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { DEFAULT_RETRY_TIMEOUT_MS, RECOVERY_PARALLELISM } from '../constants.js';
+import { DEFAULT_RETRY_TIMEOUT_MS, RECOVERY_SEGMENTS_PER_BACKUP } from '../constants.js';
 import type { CoordinatorClient } from '../coordinator/coordinator-client.js';
-import { messageOf } from '../errors.js';
+import { codeOf, messageOf } from '../errors.js';
 import { type SegmentEntry, segmentEntries } from '../format/scan.js';
 import { type Logger, onlyKnownOptions } from '../options.js';
 import { askFreeLog, askInventory, BackupConnection } from '../rpc/backup-client.js';
@@ -101,8 +101,9 @@ export class Recovery {
   async *segments(): AsyncGenerator<RecoveredSegment, void> {
     const waiting = [...this.plan.segments];
     const ahead: Promise<{ segment: PlannedSegment; region: MemoryRegion; lengthBytes: number }>[] = [];
+    const most = Math.max(1, this.backups.length) * RECOVERY_SEGMENTS_PER_BACKUP;
     const fill = (): void => {
-      while (ahead.length < RECOVERY_PARALLELISM && waiting.length > 0) {
+      while (ahead.length < most && waiting.length > 0) {
         const fetched = this.#fetch(waiting.shift()!);
         fetched.catch(() => {});
         ahead.push(fetched);
@@ -157,7 +158,7 @@ export class Recovery {
 
   async #fetch(segment: PlannedSegment) {
     const reasons: string[] = [];
-    for (const member of segment.candidates) {
+    for (const member of this.#inOrder(segment)) {
       try {
         return { segment, ...(await this.#read(member, segment)) };
       } catch (error) {
@@ -165,6 +166,13 @@ export class Recovery {
       }
     }
     throw incomplete(this.options.logId, [segment.segmentId], ` (${reasons.join('; ')})`);
+  }
+
+  /** Closed replicas are alike: their backups take turns. Of the head the longest comes first. */
+  #inOrder({ segmentId, candidates }: PlannedSegment): number[] {
+    if (segmentId === this.plan.headId) return [...candidates];
+    const first = Number(segmentId % BigInt(candidates.length));
+    return [...candidates.slice(first), ...candidates.slice(0, first)];
   }
 
   async #read(member: number, { segmentId, floorBytes }: PlannedSegment) {
@@ -188,11 +196,18 @@ export class Recovery {
       }
       return { region, lengthBytes: scan.offset };
     } catch (error) {
+      // What broke stays broken; the next segment gets a new connection.
+      if (codeOf(error) === 'ERR_RDMC_MEMBER_LOST') await this.#drop(member, connection);
       await region?.close();
       throw error;
     } finally {
       await connection.unload(load).catch(() => {});
     }
+  }
+
+  async #drop(member: number, connection: BackupConnection): Promise<void> {
+    this.#connections.delete(member);
+    await connection.drop().catch(() => {});
   }
 
   #connection(member: number): Promise<BackupConnection> {

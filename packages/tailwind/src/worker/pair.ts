@@ -8,6 +8,9 @@ import {
   statusName,
 } from '@rdmc/verbs';
 import { MAX_OUTSTANDING } from '../constants.js';
+import { BatchLedger } from './batch-ledger.js';
+
+const ledgers = new WeakMap<ProtocolContext['submission'], BatchLedger>();
 
 /**
  * A queue pair with one member. What kinds of requests travel on it is for the subclasses; this is what all have
@@ -15,6 +18,7 @@ import { MAX_OUTSTANDING } from '../constants.js';
  */
 export abstract class Pair {
   protected readonly queuePair: QueuePair;
+  readonly #ledger: BatchLedger;
   #posted = 0;
   #broken: string | undefined;
   #onDrained: (() => void) | undefined;
@@ -32,6 +36,8 @@ export abstract class Pair {
       receiveDepth: MAX_OUTSTANDING,
     });
     context.attach(this.queuePair.number, this);
+    this.#ledger = ledgers.get(context.submission) ?? new BatchLedger();
+    ledgers.set(context.submission, this.#ledger);
   }
 
   get address(): QueuePairAddress {
@@ -75,17 +81,26 @@ export abstract class Pair {
   /** A request was written to the submission queue. */
   protected posted(): void {
     this.#posted += 1;
+    this.#ledger.note(this.context.submission.pending - 1, this);
   }
 
-  /** Posts what was written. A refusal breaks this pair only; requests of other pairs in the batch went out. */
+  /** Posts what was written. A refusal breaks the pair whose request it was; those of others in the batch went out. */
   protected flush(): void {
     try {
       this.context.submission.flush();
     } catch (error) {
       if (!(error instanceof PostError)) throw error;
-      this.#posted = 0;
-      this.break(`the device refused a request: ${error.message}`);
+      const refused = this.#ledger.refused(error.index);
+      if (!refused) throw error;
+      refused.pair.refused(refused.requests, error.message);
     }
+  }
+
+  /** The device took so many requests of this pair not: no completions will come for them. */
+  refused(requests: number, reason: string): void {
+    this.#posted -= requests;
+    this.break(`the device refused a request: ${reason}`);
+    if (this.#posted === 0) this.#onDrained?.();
   }
 
   protected abstract succeeded(words: Uint32Array, base: number): void;

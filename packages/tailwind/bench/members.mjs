@@ -1,0 +1,59 @@
+// Members of a cluster for benchmarks, each in a process of its own; this process is one of them.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Backup, BackupService, startPlane } from '@rdmc/tailwind';
+
+export const CLUSTER = '00112233-4455-6677-8899-aabbccddeeff';
+
+/** Joins as a member with a backup. */
+export async function joinCluster({ id, members, directory, buffers, server }) {
+  const mesh = await Mesh.join({ id, members, silenceTimeoutMs: 0, ...(server && { server }) });
+  const plane = await startPlane(mesh);
+  const { protectionDomain } = plane;
+  const backup = await Backup.open({ protectionDomain, directory, clusterId: CLUSTER, buffers });
+  const service = new BackupService(mesh, plane, backup);
+  return { mesh, plane, backup, service };
+}
+
+/** Members 0 to n − 1: `own` here, the others run `program` with BENCH_MEMBER set and say when they are ready. */
+export async function startMembers(program, n, own, buffers = 16) {
+  const reserved = await reserveLoopbackPorts(n);
+  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const root = mkdtempSync(join(tmpdir(), 'tailwind-bench-'));
+  const children = new Map();
+  const ready = [];
+  for (const { id } of members) {
+    if (id === own) continue;
+    reserved[id].server.close();
+    const setup = { id, members, directory: join(root, String(id)), buffers };
+    const child = fork(program, process.argv.slice(2), {
+      env: { ...process.env, BENCH_MEMBER: JSON.stringify(setup) },
+    });
+    children.set(id, child);
+    ready.push(once(child, 'message'));
+  }
+  const directory = join(root, String(own));
+  const here = await joinCluster({ id: own, members, directory, buffers, server: reserved[own].server });
+  await Promise.all(ready);
+  const end = async () => {
+    for (const child of children.values()) if (child.connected) child.disconnect();
+    await here.service.close();
+    await here.backup.close();
+    await here.plane.close();
+    await here.mesh.close();
+    rmSync(root, { recursive: true });
+  };
+  return { ...here, children, end };
+}
+
+/** The other processes' side: a backup until the parent goes. */
+export async function runMember() {
+  const member = await joinCluster(JSON.parse(process.env.BENCH_MEMBER));
+  process.on('disconnect', () => process.exit());
+  process.send({ ready: true });
+  return member;
+}

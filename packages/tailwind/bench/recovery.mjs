@@ -1,0 +1,86 @@
+// Recovery of a log that one-sided writes replicated, and of one that messages did: `node bench/recovery.mjs
+// [--objects 1000000]`. A primary, a coordinator that recovers, and two more backups, a process each; the primary is
+// killed with -9. Values of 100 bytes, keys of 30. The time is from the question to an index of all objects.
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import {
+  Coordinator,
+  CoordinatorClient,
+  decodeObject,
+  EntryType,
+  encodeObject,
+  FileStore,
+  Log,
+  Recovery,
+} from '@rdmc/tailwind';
+import { runMember, startMembers } from './members.mjs';
+
+const PROGRAM = new URL(import.meta.url);
+const BATCH = 1000;
+
+async function load({ mesh, plane }, { mode, objects }) {
+  const authority = new CoordinatorClient(mesh, 1);
+  const { logId, incarnation } = await authority.createLog();
+  const log = await Log.create({ mesh, plane, authority, logId, incarnation, mode });
+  const value = new Uint8Array(100).fill(2);
+  for (let number = 0; number < objects; number += BATCH) {
+    const appends = [];
+    for (let k = number; k < Math.min(objects, number + BATCH); k += 1) {
+      const key = Buffer.from(String(k).padStart(30, 'k'));
+      appends.push(
+        log.append({ type: EntryType.OBJECT, parts: encodeObject(k + 1, key, value) }).acknowledged,
+      );
+    }
+    await Promise.all(appends);
+  }
+  process.send({ logId: String(logId), bytes: log.stats().appendedBytes });
+}
+
+async function measure(mode, objects) {
+  const { mesh, plane, children, end } = await startMembers(PROGRAM, 4, 1, 32);
+  const store = await FileStore.open(join(tmpdir(), `tailwind-bench-${process.pid}-${mode}`));
+  const coordinator = await Coordinator.start({ mesh, store, leaseMs: 50, leaseMarginMs: 10 });
+  const primary = children.get(0);
+  primary.send({ mode, objects });
+  const [{ logId, bytes }] = await once(primary, 'message');
+  const exited = once(primary, 'exit');
+  primary.kill('SIGKILL');
+  await exited;
+  while (mesh.peers.get(0).state === 'connected') await new Promise((resolve) => setImmediate(resolve));
+  const started = performance.now();
+  const client = new CoordinatorClient(mesh, 1);
+  const recovery = await Recovery.begin({ mesh, plane, coordinator: client, logId: BigInt(logId) });
+  const begun = performance.now();
+  const index = new Map();
+  let read = 0;
+  for await (const segment of recovery.segments()) {
+    read += segment.bytes.length;
+    for (const { type, payload } of segment.entries()) {
+      if (type !== EntryType.OBJECT) continue;
+      const { version, key } = decodeObject(payload);
+      const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
+      if (version > (index.get(text) ?? 0)) index.set(text, version);
+    }
+  }
+  const done = performance.now();
+  if (index.size !== objects) throw new Error(`${index.size} objects instead of ${objects}`);
+  await recovery.close();
+  await coordinator.close();
+  await end();
+  const seconds = (done - started) / 1000;
+  console.log(
+    `${mode.padEnd(9)}  ${objects} objects in ${seconds.toFixed(2)} s: fenced and planned ${((begun - started) / 1000).toFixed(2)} s, ` +
+      `scanned, read and indexed ${((done - begun) / 1000).toFixed(2)} s; ${(read / seconds / 1e9).toFixed(3)} GB/s; ` +
+      `${(read / objects).toFixed(1)} bytes per object of 130, ${(bytes / objects).toFixed(1)} of them its entry`,
+  );
+}
+
+if (process.env.BENCH_MEMBER) {
+  const member = await runMember();
+  process.on('message', (order) => load(member, order));
+} else {
+  const { values } = parseArgs({ options: { objects: { type: 'string', default: '1000000' } } });
+  for (const mode of ['rpc', 'one-sided']) await measure(mode, Number(values.objects));
+}

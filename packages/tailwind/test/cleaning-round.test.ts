@@ -1,0 +1,87 @@
+import { EntryType, encodeObject, encodeTombstone, type LogCleaner } from '@rdmc/tailwind';
+import { expect, it } from 'vitest';
+import { type Kept, measure } from '../src/log/cleaning-round.js';
+import { KeyFilter } from '../src/log/key-filter.js';
+import type { Segment } from '../src/log/segment.js';
+import { chooseSegments } from '../src/log/segment-choice.js';
+import { SegmentContents } from '../src/log/segment-contents.js';
+
+const NOTHING_LIVES: LogCleaner = { isLive: () => false, moved: () => {} };
+
+function entry(key: string, version: number, deletes?: bigint) {
+  const bytes = Buffer.from(key);
+  if (deletes === undefined)
+    return { type: EntryType.OBJECT, parts: encodeObject(version, bytes, Buffer.from('v')) };
+  return { type: EntryType.TOMBSTONE, parts: encodeTombstone(version, deletes, bytes) };
+}
+
+/** What the cleaner looks at of a closed segment. */
+function segment(id: bigint, ...entries: ReturnType<typeof entry>[]): Segment {
+  const contents = new SegmentContents(new Uint8Array(8192), { logId: 1n, segmentId: id, incarnation: 1 });
+  for (const one of entries) {
+    const bytes = one.parts.reduce((sum, part) => sum + part.length, 0);
+    contents.place([one], bytes);
+  }
+  return { id, contents } as Segment;
+}
+
+async function kept(
+  segments: Segment[],
+  others: Segment[] = [],
+  { queued = [], cleaner = NOTHING_LIVES }: { queued?: string[]; cleaner?: LogCleaner } = {},
+): Promise<number[]> {
+  const rest = new Map(others.map((other) => [other.id, other]));
+  const found: Kept[] = await measure(segments, rest, new Set(queued), cleaner, new AbortController().signal);
+  return found.map(({ offsets }) => offsets.length);
+}
+
+it('drops what is dead, and keeps the newest object of a key that an append waits for', async () => {
+  const segments = [segment(1n, entry('a', 1), entry('b', 2)), segment(2n, entry('a', 3))];
+  expect(await kept(segments)).toEqual([0, 0]);
+  expect(await kept(segments, [], { queued: ['a'] })).toEqual([0, 1]);
+  expect(segments.map(({ contents }) => contents.liveBytes > 0)).toEqual([false, true]);
+});
+
+it('keeps a tombstone while any older object of its key may be left, and of one key only the newest', async () => {
+  const tombstones = segment(5n, entry('a', 7, 2n), entry('b', 8, 2n), entry('a', 9, 4n));
+  // The segment that held the object is gone: only an older version in another one counts.
+  expect(await kept([tombstones], [segment(3n, entry('c', 1))])).toEqual([0]);
+  expect(await kept([tombstones], [segment(3n, entry('a', 1))])).toEqual([1]);
+  expect(await kept([tombstones], [segment(3n, entry('a', 1), entry('b', 2))])).toEqual([2]);
+  // It is still in the log: no need to look at keys.
+  expect(await kept([tombstones], [segment(2n, entry('c', 1))])).toEqual([1]);
+  // Cleaned together with what it deletes.
+  expect(await kept([tombstones, segment(2n, entry('b', 6))])).toEqual([0, 0]);
+});
+
+it('drops a tombstone whose key holds a newer object, unless that one waits for its segment', async () => {
+  const tombstones = segment(5n, entry('a', 7, 2n));
+  const others = [segment(3n, entry('a', 1))];
+  const cleaner = { ...NOTHING_LIVES, needsTombstone: () => false };
+  expect(await kept([tombstones], others, { cleaner })).toEqual([0]);
+  expect(await kept([tombstones], others, { cleaner, queued: ['a'] })).toEqual([1]);
+});
+
+it('a filter holds all of its keys, and few others', () => {
+  const filter = new KeyFilter(1000, 5);
+  const key = (number: number): Uint8Array => Buffer.from(`key ${number}`);
+  for (let number = 0; number < 1000; number += 1) filter.add(key(number));
+  let wrong = 0;
+  for (let number = 0; number < 11_000; number += 1) {
+    if (number < 1000) expect(filter.mayHold(key(number))).toBe(true);
+    else if (filter.mayHold(key(number))) wrong += 1;
+  }
+  expect(wrong).toBeLessThan(100);
+});
+
+it('chooses by benefit and cost, and nothing that wins no segment', () => {
+  const old = { liveBytes: 800, ageMs: 100_000, name: 'old' };
+  const young = { liveBytes: 500, ageMs: 10, name: 'young' };
+  const empty = { liveBytes: 0, ageMs: 1, name: 'empty' };
+  const names = (chosen: { name: string }[]) => chosen.map(({ name }) => name).sort();
+  expect(names(chooseSegments([old, young, empty], 1000, 0))).toEqual(['empty']);
+  // There is room for one of them: the old one, although it is fuller.
+  expect(names(chooseSegments([young, old, { ...old, liveBytes: 150 }], 1000, 1))).toEqual(['old', 'old']);
+  expect(chooseSegments([old, { ...old, liveBytes: 900 }], 1000, 2)).toEqual([]);
+  expect(chooseSegments([], 1000, 2)).toEqual([]);
+});
