@@ -24,6 +24,18 @@ function send(client: RawClient, ...words: string[]): void {
   client.send(encodeCommand(words).toString('latin1'));
 }
 
+/** A write that the log takes. */
+async function put(key: string, value: string): Promise<string> {
+  const client = await RawClient.connect(manual.server.port);
+  const before = manual.log.appends.length;
+  send(client, 'SET', key, value);
+  await manual.log.made(before + 1);
+  manual.log.acknowledge();
+  const reply = await client.until((text) => text !== '');
+  client.close();
+  return reply;
+}
+
 /** Another client's round trip: what could have been answered before it was. */
 async function roundTrip(): Promise<void> {
   const other = await RawClient.connect(manual.server.port);
@@ -92,6 +104,23 @@ it('a write that the log refuses did not happen, and its error is one that clien
   expect(await b.command('EXISTS', 'n')).toBe(':0\r\n');
   manual.log.refusal = Object.assign(new Error('two of three'), { code: 'ERR_RDMC_TOO_FEW_BACKUPS' });
   expect(await b.command('DEL', 'k')).toBe('-NOREPLICAS ERR_RDMC_TOO_FEW_BACKUPS two of three\r\n');
+});
+
+it('appends that waited for room and got none did not happen, nor what was built on them', async () => {
+  expect(await put('n', '1')).toBe('+OK\r\n');
+  send(a, 'INCR', 'n');
+  await manual.log.made(2);
+  send(a, 'INCR', 'n');
+  send(a, 'SET', 'other', 'x');
+  await manual.log.made(3);
+  send(b, 'GET', 'n');
+  await roundTrip();
+  manual.log.refuseAll(Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' }));
+  const oom = '-OOM ERR_RDMC_LOG_FULL no room\r\n';
+  expect(await a.until((text) => text.endsWith(oom.repeat(3)))).toBe(oom.repeat(3));
+  expect(await b.until((text) => text !== '')).toBe(oom);
+  expect(await b.command('MGET', 'n', 'other')).toBe('*2\r\n$1\r\n1\r\n$-1\r\n');
+  expect(await put('n', '5')).toBe('+OK\r\n');
 });
 
 it('what was not acknowledged when the log ended has an unknown outcome', async () => {

@@ -31,6 +31,12 @@ interface ServerFlags extends MemberFlags {
   readonly maxClients: number;
 }
 
+interface CoordinatorFlags extends MemberFlags {
+  readonly etcd?: string[];
+  readonly etcdPrefix?: string;
+  readonly etcdCaFile?: string;
+}
+
 function memberOptions(command: Command): Command {
   return command
     .option(
@@ -74,9 +80,16 @@ export function addMemberCommands(program: Command, tell: Tell): void {
     .option('--device <name>', 'RDMA device (default: what there is)')
     .option('--max-clients <n>', 'connections of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
     .action((flags: ServerFlags) => startServer(flags, tell));
-  memberOptions(program.command('coordinator').description('who has which keys: one per cluster')).action(
-    (flags: MemberFlags) => startCoordinator(flags, tell),
-  );
+  memberOptions(program.command('coordinator').description('who has which keys: one per cluster'))
+    .option('--etcd <urls>', 'endpoints of etcd, with commas, to keep the state there', (text) =>
+      text.split(','),
+    )
+    .option('--etcd-prefix <prefix>', 'before every key in etcd: one per cluster')
+    .option(
+      '--etcd-ca-file <path>',
+      'for https endpoints (RDMC_ETCD_USER and RDMC_ETCD_PASSWORD for its users)',
+    )
+    .action((flags: CoordinatorFlags) => startCoordinator(flags, tell));
 }
 
 function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
@@ -98,7 +111,7 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   );
 }
 
-function startCoordinator(flags: MemberFlags, tell: Tell): Promise<void> {
+function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {
   if (!flags.members) throw needsMembers('a coordinator needs --members');
   return runCoordinator(
     { ...common(flags, flags.members), directory: join(flags.directory, 'coordinator') },

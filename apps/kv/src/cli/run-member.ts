@@ -1,7 +1,7 @@
 import { dumpOnSignals } from '@rdmc/tailwind';
 import { codeOf, messageOf } from '../errors.js';
-import type { MemberOptions, ServerOptions } from '../node/cluster-options.js';
-import { KvCoordinator } from '../node/coordinator-process.js';
+import type { ServerOptions } from '../node/cluster-options.js';
+import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-process.js';
 import { KvServer } from '../node/kv-server.js';
 import { Standalone, type StandaloneOptions } from '../node/standalone.js';
 
@@ -39,7 +39,7 @@ export async function runServer(options: ServerOptions, tell: Tell): Promise<voi
   });
 }
 
-export async function runCoordinator(options: MemberOptions, tell: Tell): Promise<void> {
+export async function runCoordinator(options: CoordinatorOptions, tell: Tell): Promise<void> {
   const coordinator = await KvCoordinator.start(options, {
     serving: (epoch) => tell(`all slots are served (epoch ${epoch})`, { serving: epoch }),
     recovered: (event) =>
@@ -51,8 +51,13 @@ export async function runCoordinator(options: MemberOptions, tell: Tell): Promis
   });
   tell('coordinator: all members are there', { ready: 0 });
   const stop = (): void => {
-    coordinator.close().finally(() => process.exit(0));
+    coordinator.close().finally(() => process.exit(process.exitCode ?? 0));
   };
+  coordinator.lost?.addEventListener('abort', () => {
+    tell('coordinator: another one has taken over the state', { ended: 'ERR_RDMC_STATE_LOST' });
+    process.exitCode = EXIT_AGAIN;
+    stop();
+  });
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 }

@@ -7,6 +7,8 @@ import type { Store } from '../store/store.js';
 
 /** Answers the log's cleaner out of the store's index. */
 export class StoreCleaner implements LogCleaner {
+  /** What is not acknowledged supersedes nothing, so neither does what has no place yet. */
+  readonly followsPlacement = true;
   store: Store | undefined;
   /** The log's own; set with the store. */
   dead: (location: EntryLocation) => void = () => {};

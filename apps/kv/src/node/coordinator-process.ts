@@ -1,34 +1,63 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
-import { Coordinator, FileStore } from '@rdmc/tailwind';
+import { Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
 import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
 
-/** The coordinator of a cluster: who has which log and which slots, in a file. It sees no command and no value. */
+export interface CoordinatorOptions extends MemberOptions {
+  /** How long a server may answer reads without asking again (default 2 s). */
+  readonly leaseMs?: number | undefined;
+  /** etcd's endpoints, to keep the state there and not in a file of the directory. */
+  readonly etcd?: readonly string[] | undefined;
+  /** Before every key in etcd: one per cluster. */
+  readonly etcdPrefix?: string | undefined;
+  /** PEM file of the authority that etcd's certificates are of, for https endpoints. */
+  readonly etcdCaFile?: string | undefined;
+}
+
+async function openStore(options: CoordinatorOptions): Promise<StateStore & { readonly lost?: AbortSignal }> {
+  const { directory, etcd, etcdPrefix: prefix, etcdCaFile } = options;
+  if (!etcd) return FileStore.open(join(directory, 'state'));
+  const [user, password] = [process.env.RDMC_ETCD_USER, process.env.RDMC_ETCD_PASSWORD];
+  return EtcdStore.open({
+    endpoints: etcd,
+    ...(prefix !== undefined && { prefix }),
+    ...(user !== undefined && password !== undefined && { user, password }),
+    ...(etcdCaFile !== undefined && { tls: { ca: readFileSync(etcdCaFile) } }),
+  });
+}
+
+/** The coordinator of a cluster: who has which log and which slots, in a file or in etcd. It sees no command and no value. */
 export class KvCoordinator {
   private constructor(
     private readonly mesh: Mesh,
     private readonly coordinator: Coordinator,
     private readonly placement: Placement,
+    /** Aborted when another coordinator has taken over the state: this one may not act any more. */
+    readonly lost: AbortSignal | undefined,
   ) {}
 
   /** Resolves when all members are there. @throws MeshError, TailwindError */
-  static async start(
-    options: MemberOptions & { readonly leaseMs?: number | undefined },
-    events: PlacementEvents = {},
-  ): Promise<KvCoordinator> {
-    const { members, key, directory, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs } = options;
-    const store = await FileStore.open(join(directory, 'state'));
-    const mesh = await Mesh.join({
-      id: COORDINATOR,
-      members,
-      timeoutMs: joinTimeoutMs,
-      ...(key !== undefined && { key }),
-      ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
-    });
-    const coordinator = await Coordinator.start({ mesh, store, ...(leaseMs !== undefined && { leaseMs }) });
-    return new KvCoordinator(mesh, coordinator, new Placement(mesh, coordinator, store, events));
+  static async start(options: CoordinatorOptions, events: PlacementEvents = {}): Promise<KvCoordinator> {
+    const store = await openStore(options);
+    try {
+      const { members, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs } = options;
+      const mesh = await Mesh.join({
+        id: COORDINATOR,
+        members,
+        timeoutMs: joinTimeoutMs,
+        ...(key !== undefined && { key }),
+        ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
+      });
+      const coordinator = await Coordinator.start({ mesh, store, ...(leaseMs !== undefined && { leaseMs }) });
+      const placement = new Placement(mesh, coordinator, store, events);
+      return new KvCoordinator(mesh, coordinator, placement, store.lost);
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

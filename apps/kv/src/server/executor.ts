@@ -210,7 +210,10 @@ export class Executor {
   /** Also where the run is still open: a command that commits in the middle sees it in `refusal`. */
   #refused(sequence: number, error: string): void {
     this.refusal = error;
-    this.#refuse(this.#touched, (chunk) => chunk.sequence === sequence, error, false);
+    const isOfIt = (chunk: Chunk): boolean => chunk.sequence === sequence;
+    this.#refuse(this.#waiting, isOfIt, error, false);
+    this.#refuse(this.#touched, isOfIt, error, false);
+    for (const sink of this.#waiting) this.touch(sink);
     if (this.#runSequence !== sequence) return;
     this.writer.truncate(0);
     for (let i = 0; i < this.#runReplies; i += 1) this.writer.error(error);

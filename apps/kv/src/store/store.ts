@@ -15,6 +15,12 @@ interface Change {
   readonly after: Entry;
 }
 
+interface Append {
+  readonly sequence: number;
+  readonly changes: readonly Change[];
+  readonly entries: readonly LogEntry[];
+}
+
 /** What happens to the writes of a turn. */
 export interface StoreListener {
   /** Everything up to this sequence number may be told. */
@@ -37,6 +43,8 @@ export class Store {
   #lastVersion = 0;
   #changes: Change[] = [];
   #entries: LogEntry[] = [];
+  /** Appends that are not acknowledged, in order. */
+  #outstanding: Append[] = [];
   #bytes = 0;
   #waiting: { sequence: number; resolve: () => void; reject: (reason: unknown) => void }[] = [];
   listener: StoreListener = { acknowledged() {}, refused() {} };
@@ -118,32 +126,53 @@ export class Store {
   /** Sends the turn's writes to the log. What the log refuses did not happen; its error is returned. */
   commit(): unknown {
     if (this.#changes.length === 0) return undefined;
-    const [changes, entries, sequence] = [this.#changes, this.#entries, this.sequence];
+    const append = this.#takeAppend();
+    let ticket: CommitTicket;
+    try {
+      ticket = this.log.append(append.entries);
+    } catch (error) {
+      this.#undo(append, error);
+      return error;
+    }
+    this.#outstanding.push(append);
+    const placed = ticket.locations !== undefined;
+    if (placed) this.#place(append.changes, ticket.locations);
+    if (!ticket.acknowledged) this.#settle(append);
+    else {
+      ticket.acknowledged.then(
+        () => {
+          if (!placed) this.#place(append.changes, ticket.locations ?? []);
+          this.#settle(append);
+        },
+        (error: unknown) => this.#refused(append, error),
+      );
+    }
+    return undefined;
+  }
+
+  #takeAppend(): Append {
+    const append = { sequence: this.sequence, changes: this.#changes, entries: this.#entries };
     this.#changes = [];
     this.#entries = [];
     this.#bytes = 0;
     this.sequence += 1;
-    try {
-      const ticket = this.log.append(entries);
-      const placed = ticket.locations !== undefined;
-      if (placed) this.#place(changes, ticket.locations);
-      if (!ticket.acknowledged) this.#settle(changes, sequence);
-      else {
-        ticket.acknowledged.then(
-          () => {
-            if (!placed) this.#place(changes, ticket.locations ?? []);
-            this.#settle(changes, sequence);
-          },
-          // The log has ended, which it says itself.
-          () => {},
-        );
-      }
-    } catch (error) {
-      this.#undo(changes);
-      this.listener.refused(sequence, codeOf(error), messageOf(error));
-      return error;
-    }
-    return undefined;
+    return append;
+  }
+
+  /**
+   * An append that waited for room got none: it did not happen, nor did any that waits behind it, nor may what the turn
+   * has built on them. Where the log has ended it may have happened, and whoever sees that end says so.
+   */
+  #refused({ sequence }: Append, error: unknown): void {
+    if (this.log.ended.aborted) return;
+    const refused = this.#outstanding.filter((append) => append.sequence >= sequence);
+    if (refused.length === 0) return;
+    this.#outstanding = this.#outstanding.filter((append) => append.sequence < sequence);
+    if (this.#changes.length > 0) refused.push(this.#takeAppend());
+    for (const append of refused.reverse()) this.#undo(append, error);
+    const waiting = this.#waiting.filter((waiter) => waiter.sequence >= sequence);
+    this.#waiting = this.#waiting.filter((waiter) => waiter.sequence < sequence);
+    for (const { reject } of waiting) reject(error);
   }
 
   #change(slot: number, key: string, after: Entry): Entry {
@@ -173,7 +202,8 @@ export class Store {
     if (entry.location && entry.value !== undefined) this.log.dead(entry.location);
   }
 
-  #settle(changes: readonly Change[], sequence: number): void {
+  #settle({ changes, sequence }: Append): void {
+    this.#outstanding.shift();
     this.acknowledged = sequence;
     for (const { slot, key, after } of changes) {
       if (after.value === undefined && this.keyspace.get(slot, key) === after)
@@ -186,12 +216,13 @@ export class Store {
     for (const { resolve } of over) resolve();
   }
 
-  #undo(changes: readonly Change[]): void {
+  #undo({ changes, sequence }: Append, error: unknown): void {
     for (let i = changes.length - 1; i >= 0; i -= 1) {
       const { slot, key, before } = changes[i]!;
       const isSettled = !before || (before.value === undefined && before.sequence <= this.acknowledged);
       if (isSettled) this.keyspace.delete(slot, key);
       else this.keyspace.set(slot, key, before);
     }
+    this.listener.refused(sequence, codeOf(error), messageOf(error));
   }
 }

@@ -57,6 +57,11 @@ export class ManualLog implements CommitLog {
     for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
+  /** As when a full log gives up what waits for room. */
+  refuseAll(error: Error): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+
   end(error: Error): void {
     this.#ended.abort(error);
     for (const { reject } of this.#waiting.splice(0)) reject(error);
