@@ -1,4 +1,4 @@
-import { Deferred } from './deferred.js';
+import { Deferred } from '@rdmc/common';
 import type { AcceptMessage } from './wire-messages.js';
 
 /**

@@ -1,4 +1,4 @@
-import { Deferred } from '../deferred.js';
+import { Deferred } from '@rdmc/common';
 import type { EntryTypeNumber } from '../format/layout.js';
 
 /** One entry of an append: its payload is the parts one after the other. */
