@@ -36,9 +36,9 @@ void IbvDevice::breakOff(IbvQueuePair& qp) {
   ibv_qp* mine;
   {
     std::lock_guard guard(qp.posting);
-    mine = qp.qp;
+    mine = qp.qp ? qp.qp : qp.lost;
   }
-  if (!mine || removed_) return;
+  if (!mine) return;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
   library_->modify_qp(mine, &attributes, IBV_QP_STATE);

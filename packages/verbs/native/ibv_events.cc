@@ -130,10 +130,11 @@ void IbvDevice::abandon(const std::string& why) {
 
 void IbvDevice::flushEverything() {
   for (const auto& each : allQueuePairs()) {
-    toError(*each);
+    each->state = kError;
     each->sendCq->absorb();
     each->receiveCq->absorb();
     takeAway(*each);
+    breakOff(*each);  // what the device flushes now is told here
     std::lock_guard guard(each->posting);
     flushHere(*each, kFatal);
   }
