@@ -22,6 +22,7 @@ run('layers', 'npx', [
   'test-e2e',
 ]);
 run('unused code and dependencies', 'npx', ['knip']);
+run('changesets', 'node', ['tools/tasks/changesets.mjs']);
 for (const name of readdirSync(join(root, 'packages'))) {
   run(`package @rdmc/${name}`, 'npx', ['publint', '--strict', join('packages', name)]);
   run(`types of @rdmc/${name}`, 'npx', ['attw', '--pack', join('packages', name), '--profile', 'esm-only']);

@@ -1,4 +1,7 @@
+import { codeOf, messageOf } from '@rdmc/common';
 import { ExitCode } from './exit-codes.js';
+
+export { codeOf, messageOf };
 
 export interface CliErrorDetails {
   readonly exitCode?: ExitCode;
@@ -27,16 +30,6 @@ export class CliError extends Error {
 /** @param advice what to do, as for {@link CliErrorDetails.advice} */
 export function usageError(message: string, advice?: string): CliError {
   return new CliError('ERR_RDMC_USAGE', message, { exitCode: ExitCode.USAGE, ...(advice && { advice }) });
-}
-
-/** The stable code of an error of any layer, or `undefined`. */
-export function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' ? code : undefined;
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 const OPTION_CODES =

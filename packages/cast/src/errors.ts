@@ -1,4 +1,7 @@
+import { codeOf, messageOf } from '@rdmc/common';
 import type { CastSummary } from './cast-summary.js';
+
+export { codeOf, messageOf };
 
 /** Every code a {@link CastError} can carry. They are stable; messages are not. */
 export type CastErrorCode =
@@ -67,17 +70,6 @@ export function invalidOption(message: string): CastError {
 
 export function protocolError(message: string, cause?: unknown): CastError {
   return new CastError('ERR_RDMC_CAST_PROTOCOL', message, { cause });
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** The `code` of any thrown thing, where it is text. */
-export function codeOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
-  const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' ? code : undefined;
 }
 
 /** Errors of layers below keep their codes; those without one of ours get `fallback`. */

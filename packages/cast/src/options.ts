@@ -1,17 +1,10 @@
+import { optionChecks } from '@rdmc/common';
 import { MAX_PORT } from './constants.js';
 import { CastError, invalidOption } from './errors.js';
 import type { PortRange } from './ports.js';
 
-/** @throws CastError ERR_RDMC_UNKNOWN_OPTION */
-export function onlyKnownOptions(where: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null)
-    throw invalidOption(`${where}: needed an options object`);
-  for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue;
-    const message = `${where}: there is no option '${name}'; there are ${known.join(', ')}`;
-    throw new CastError('ERR_RDMC_UNKNOWN_OPTION', message);
-  }
-}
+/** They throw CastError. */
+export const { onlyKnownOptions } = optionChecks((code, message) => new CastError(code, message));
 
 export function integerOption(name: string, value: unknown, least: number, most: number): number {
   if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { optionChecks } from '@rdmc/common';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import {
   DEFAULT_RING_BYTES,
@@ -67,19 +68,10 @@ const KNOWN = [
   'logger',
 ];
 
+const { onlyKnownOptions } = optionChecks((code, message) => new DataPlaneError(code, message));
+
 function invalid(message: string): DataPlaneError {
   return new DataPlaneError('ERR_RDMC_INVALID_OPTION', `DataPlane.start: ${message}`);
-}
-
-function onlyKnown(where: string, options: object, known: readonly string[]): void {
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) {
-      throw new DataPlaneError(
-        'ERR_RDMC_UNKNOWN_OPTION',
-        `${where}: unknown option '${name}'; known are ${known.join(', ')}`,
-      );
-    }
-  }
 }
 
 function windowOf(value: unknown = DEFAULT_WINDOW_MS): number {
@@ -126,7 +118,7 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
   }
   const names = new Set<string>();
   return protocols.map((protocol: ProtocolModule) => {
-    onlyKnown('DataPlane.start: protocols', protocol, ['name', 'module', 'data']);
+    onlyKnownOptions('DataPlane.start: protocols', protocol, ['name', 'module', 'data']);
     const { name, module, data } = protocol;
     if (typeof name !== 'string' || name === '') throw invalid('every protocol needs a name');
     if (names.has(name)) throw invalid(`there are two protocols of the name '${name}'`);
@@ -137,8 +129,7 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
 
 /** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
 export function checkOptions(options: DataPlaneOptions): CheckedOptions {
-  if (typeof options !== 'object' || options === null) throw invalid('needs an object of options');
-  onlyKnown('DataPlane.start', options, KNOWN);
+  onlyKnownOptions('DataPlane.start', options, KNOWN);
   return {
     device: options.device ?? {},
     windowMs: windowOf(options.windowMs),

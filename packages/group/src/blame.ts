@@ -1,6 +1,6 @@
+import { Deferred } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { BLAME_TIMEOUT_MS } from './constants.js';
-import { Deferred } from './deferred.js';
 import { BLAME_TOPIC, parseVerdict, type Verdict } from './wire-messages.js';
 
 /**

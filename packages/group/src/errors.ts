@@ -1,3 +1,5 @@
+export { messageOf } from '@rdmc/common';
+
 /** Every code a {@link GroupError} of this package can carry. They are stable; messages are not. */
 export type GroupErrorCode =
   | 'ERR_RDMC_INVALID_OPTION'
@@ -71,8 +73,4 @@ export function abortedError(what: string, signal: AbortSignal, settled?: Promis
     cause: signal.reason,
     ...(settled && { settled }),
   });
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

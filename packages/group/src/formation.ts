@@ -1,7 +1,7 @@
+import { Deferred } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
-import { Deferred } from './deferred.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { abortedError, GroupError, type GroupErrorCode, messageOf } from './errors.js';
 import { groupMemoryBytes } from './group-memory.js';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { Deferred } from '@rdmc/common';
 import type { MeshFailure } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { Blame } from './blame.js';
 import { CloseBarrier } from './close-barrier.js';
-import { Deferred } from './deferred.js';
 import type { Participant } from './directory.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';

@@ -1,36 +1,7 @@
-import { GroupError, invalidOption } from './errors.js';
+import { optionChecks } from '@rdmc/common';
+import { GroupError } from './errors.js';
 
-/** A misspelt option must not pass silently. @throws GroupError ERR_RDMC_UNKNOWN_OPTION */
-export function onlyKnownOptions(where: string, options: object, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null)
-    throw invalidOption(`${where}: needs an object of options`);
-  for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue;
-    throw new GroupError(
-      'ERR_RDMC_UNKNOWN_OPTION',
-      `${where}: unknown option '${name}'; known are ${known.join(', ')}`,
-    );
-  }
-}
-
-/** @throws GroupError ERR_RDMC_INVALID_OPTION */
-export function integerOption(
-  where: string,
-  name: string,
-  value: unknown,
-  least: number,
-  most: number,
-): number {
-  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
-    throw invalidOption(
-      `${where}: ${name} must be a whole number from ${least} to ${most}, not ${String(value)}`,
-    );
-  }
-  return value as number;
-}
-
-/** @throws GroupError ERR_RDMC_INVALID_OPTION */
-export function signalOption(where: string, signal: unknown): AbortSignal | undefined {
-  if (signal === undefined || signal instanceof AbortSignal) return signal;
-  throw invalidOption(`${where}: signal must be an AbortSignal`);
-}
+/** They throw GroupError. */
+export const { integerOption, onlyKnownOptions, signalOption } = optionChecks(
+  (code, message) => new GroupError(code, message),
+);

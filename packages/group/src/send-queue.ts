@@ -1,6 +1,6 @@
+import { Deferred } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { SENDS_IN_WORKER } from './constants.js';
-import { Deferred } from './deferred.js';
 import { abortedError } from './errors.js';
 
 /** A part of a region, checked. */

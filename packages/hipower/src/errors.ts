@@ -1,3 +1,5 @@
+export { messageOf } from '@rdmc/common';
+
 /** Every code a {@link HiPowerError} can carry. They are stable; messages are not. */
 export type HiPowerErrorCode =
   | 'ERR_RDMC_INVALID_OPTION'
@@ -70,8 +72,4 @@ export class HiPowerError extends Error {
 
 export function invalidOption(message: string): HiPowerError {
   return new HiPowerError('ERR_RDMC_INVALID_OPTION', message);
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

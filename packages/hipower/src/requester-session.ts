@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Deferred } from '@rdmc/common';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { connectDeadline } from './connect-deadline.js';
 import { HIPOWER_PROTOCOL_VERSION, MAX_BARREN_RECONNECTS } from './constants.js';
-import { Deferred } from './deferred.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';

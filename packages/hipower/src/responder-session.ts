@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Deferred } from '@rdmc/common';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { connectDeadline } from './connect-deadline.js';
-import { Deferred } from './deferred.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';

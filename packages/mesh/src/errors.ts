@@ -1,3 +1,5 @@
+export { codeOf, messageOf } from '@rdmc/common';
+
 import type { Member } from './members.js';
 
 /** Every code a {@link MeshError} can carry. They are stable; messages are not. */
@@ -87,15 +89,4 @@ export function invalidOption(message: string): MeshError {
 
 export function invalidArgument(message: string): MeshError {
   return new MeshError('ERR_RDMC_MESH_INVALID_ARGUMENT', message);
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** The `code` of any thrown thing, where it is text. */
-export function codeOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
-  const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' ? code : undefined;
 }

@@ -1,3 +1,5 @@
+export { codeOf, messageOf } from '@rdmc/common';
+
 /** Every code a {@link TailwindError} can carry. They are stable; messages are not. */
 export type TailwindErrorCode =
   | 'ERR_RDMC_INVALID_OPTION'
@@ -57,14 +59,4 @@ export class TailwindError extends Error {
 
 export function invalidOption(message: string): TailwindError {
   return new TailwindError('ERR_RDMC_INVALID_OPTION', message);
-}
-
-/** The `code` of anything thrown, here or at another member. */
-export function codeOf(error: unknown): string | undefined {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : undefined;
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import { Deferred } from '@rdmc/common';
 import { Backup, scanSegment } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
-import { Deferred } from '../src/deferred.js';
 import { type BackupRig, CLUSTER, filesIn, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
 import { until } from './support/cluster.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';

@@ -1,5 +1,5 @@
+import { Deferred } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { Deferred } from '../deferred.js';
 import type { Certificate } from '../format/scan.js';
 import { segmentKey } from '../segment-key.js';
 import type { ReplicaRecord } from '../storage/replica-header.js';

@@ -1,4 +1,4 @@
-import { crc32 } from './crc32.js';
+import { Crc32 } from './crc32.js';
 import { seedCrc } from './identity.js';
 import {
   CHECKSUM_PAYLOAD_BYTES,
@@ -111,6 +111,7 @@ function checkCertificate(found: ScanResult, certificate: Certificate, available
 }
 
 function walk(bytes: Uint8Array, limit: number, seed: number): ScanResult {
+  const crc32 = new Crc32(bytes);
   let position = 0;
   let crc = seed;
   let offset = 0;
@@ -122,7 +123,7 @@ function walk(bytes: Uint8Array, limit: number, seed: number): ScanResult {
     if (reason !== undefined) break;
     const dataStart = position + HEADER_BYTES;
     const dataEnd = dataStart + readU32(bytes, position + 4);
-    crc = crc32(bytes, position, dataStart, crc);
+    crc = crc32.of(position, dataStart, crc);
     if (bytes[position] === EntryType.CHECKSUM) {
       reason = checksumProblem(bytes, dataStart, dataEnd, crc);
       if (reason !== undefined) break;
@@ -132,7 +133,7 @@ function walk(bytes: Uint8Array, limit: number, seed: number): ScanResult {
       }
       groupIsEmpty = true;
     } else {
-      if (crc32(bytes, dataStart, dataEnd, 0) !== readU32(bytes, position + 8)) reason = 'data-crc';
+      if (crc32.of(dataStart, dataEnd, 0) !== readU32(bytes, position + 8)) reason = 'data-crc';
       groupIsEmpty = false;
     }
     position = dataEnd;

@@ -1,5 +1,5 @@
 import { TailwindError } from '../errors.js';
-import { crc32 } from './crc32.js';
+import { Crc32 } from './crc32.js';
 import { seedCrc } from './identity.js';
 import {
   CHECKSUM_ENTRY_BYTES,
@@ -22,6 +22,7 @@ export interface SealedGroup {
  * beginning; bytes behind `sealedBytes` may change until the next `seal`, those before it never do.
  */
 export class SegmentWriter {
+  readonly #crc32: Crc32;
   #position = 0;
   #sealed = 0;
   #crc: number;
@@ -32,6 +33,7 @@ export class SegmentWriter {
     private readonly bytes: Uint8Array,
     identity: SegmentIdentity,
   ) {
+    this.#crc32 = new Crc32(bytes);
     this.#crc = seedCrc(identity);
   }
 
@@ -80,7 +82,7 @@ export class SegmentWriter {
       this.bytes.set(part, end);
       end += part.length;
     }
-    this.#header(offset, type, lengthBytes, crc32(this.bytes, offset + HEADER_BYTES, end, 0));
+    this.#header(offset, type, lengthBytes, this.#crc32.of(offset + HEADER_BYTES, end, 0));
     this.#position = end;
     return offset;
   }
@@ -102,7 +104,7 @@ export class SegmentWriter {
     writeU32(bytes, at, type);
     writeU32(bytes, at + 4, lengthBytes);
     writeU32(bytes, at + 8, dataCrc);
-    this.#crc = crc32(bytes, at, at + HEADER_BYTES, this.#crc);
+    this.#crc = this.#crc32.of(at, at + HEADER_BYTES, this.#crc);
   }
 }
 

@@ -1,4 +1,4 @@
-import { Deferred } from '../deferred.js';
+import { Deferred } from '@rdmc/common';
 import type { Certificate } from '../format/scan.js';
 import type { WorkerLink } from '../worker-link.js';
 import type { Replica } from './replica-grants.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Deferred } from '@rdmc/common';
 import { BACKUP_RETRY_MS } from '../constants.js';
-import { Deferred } from '../deferred.js';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import type { TargetSetup } from '../records.js';
 import type { BackupConnection, OpenRequest } from '../rpc/backup-client.js';

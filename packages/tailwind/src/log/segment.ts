@@ -1,5 +1,5 @@
+import { Deferred } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { Deferred } from '../deferred.js';
 import { EntryType, type SegmentIdentity } from '../format/layout.js';
 import { encodeDigest, encodeSegmentHeader } from '../format/payloads.js';
 import type { Certificate } from '../format/scan.js';

@@ -1,5 +1,5 @@
+import { Deferred } from '@rdmc/common';
 import { ENTRY_HOLD_BYTES } from '../constants.js';
-import { Deferred } from '../deferred.js';
 import { EntryType, type EntryTypeNumber, HEADER_BYTES } from '../format/layout.js';
 import type { EntryLocation } from './entry-location.js';
 

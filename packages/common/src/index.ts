@@ -1,0 +1,3 @@
+export { Deferred } from './deferred.js';
+export { type OptionChecks, type OptionErrorCode, optionChecks } from './option-checks.js';
+export { codeOf, messageOf } from './thrown.js';
