@@ -45,7 +45,13 @@ export class Heads {
    *   memory; then it is nowhere
    */
   append(ticket: Ticket): void {
-    if (this.queue.length === 0 && this.#place(ticket)) return;
+    if (this.queue.length === 0) {
+      if (this.#place(ticket)) return;
+      if (this.#rotate(ticket) && this.#place(ticket)) {
+        this.advance();
+        return;
+      }
+    }
     if (this.#noNext) throw this.#noNext;
     const { maxQueuedBytes } = this.environment.options;
     if (this.queue.heldBytes + ticket.heldBytes > maxQueuedBytes) throw this.#backpressure();

@@ -21,7 +21,7 @@ export interface PlannedSegment {
 export interface RecoveryPlan {
   /** The segment that was being written. */
   readonly headId: bigint;
-  /** In the log's order. */
+  /** By ascending id. */
   readonly segments: readonly PlannedSegment[];
 }
 

@@ -38,7 +38,7 @@ export interface RecoveredSegment {
 
 /**
  * Recovers a log whose primary is dead, at the member that takes it over: declares it dead, fences it at every
- * backup before anything is read there, finds out which segments it has, and gives them in order. Backups scan in
+ * backup before anything is read there, finds out which segments it has, and gives them one by one. Backups scan in
  * parallel; their bytes come by one-sided reads.
  *
  * The new owner replays every segment into a log of its own, awaits its acknowledgements, and calls `finish`; only then
@@ -89,13 +89,14 @@ export class Recovery {
     );
   }
 
-  /** Ids of all segments, in order; the last ones may hold nothing. */
+  /** Ids of all segments, ascending; the last ones may hold nothing. */
   get segmentIds(): bigint[] {
     return this.plan.segments.map(({ segmentId }) => segmentId);
   }
 
   /**
-   * The segments in the log's order; several are fetched ahead. One consumer; again after an error.
+   * The segments by ascending id; several are fetched ahead. That is the order of the appends, except for what cleaning
+   * moved: of a key the highest version counts. One consumer; again after an error.
    * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE when no replica of a segment turns out to be whole
    */
   async *segments(): AsyncGenerator<RecoveredSegment, void> {
