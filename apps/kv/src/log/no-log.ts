@@ -8,7 +8,7 @@ const MAX_APPEND_BYTES = 2 * 1024 * 1024;
 export class NoLog implements CommitLog {
   readonly replicas = 0;
   readonly maxAppendBytes = MAX_APPEND_BYTES;
-  readonly ended = new AbortController().signal;
+  readonly ended: AbortSignal = new AbortController().signal;
   readonly usage = { bytes: 0, liveBytes: 0, segments: 0 };
 
   append(_entries: readonly LogEntry[]): CommitTicket {
