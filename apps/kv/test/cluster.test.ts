@@ -73,6 +73,12 @@ describe('a cluster of four', () => {
     );
   });
 
+  it('refuses cursors that are none', async () => {
+    for (const cursor of ['16384', '-1', 'x', '99999999999999999999']) {
+      expect(await clients[0]!.command('SCAN', cursor)).toBe('-ERR invalid cursor\r\n');
+    }
+  });
+
   it('tells of slots, nodes and replicas', async () => {
     const [a] = clients as [RawClient];
     expect(await a.command('WAIT', '3', '100')).toBe(':3\r\n');

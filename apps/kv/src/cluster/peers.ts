@@ -111,11 +111,14 @@ function receive(socket: Socket, listener: PeerListener): void {
           if (!wait) continue;
           isWaiting = true;
           socket.pause();
-          void wait.then(() => {
-            isWaiting = false;
-            socket.resume();
-            drain();
-          });
+          wait.then(
+            () => {
+              isWaiting = false;
+              socket.resume();
+              drain();
+            },
+            (error: unknown) => socket.destroy(error as Error),
+          );
           return;
         }
       }

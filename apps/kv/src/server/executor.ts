@@ -59,6 +59,8 @@ export class Executor {
   /** A sink's run begins. */
   begin(sink: Sink): void {
     this.#sink = sink;
+    // Of a run that was broken off nothing is left.
+    this.#resetRun();
     this.writer.version = sink.version;
     this.writer.begin();
     this.schedule();
@@ -105,6 +107,10 @@ export class Executor {
       sink.take(chunk);
       this.#touched.add(sink);
     }
+    this.#resetRun();
+  }
+
+  #resetRun(): void {
     this.#runSequence = 0;
     this.#runReads = false;
     this.#runReplies = 0;
