@@ -1,40 +1,39 @@
 import { HiPowerError } from './errors.js';
 
-/** Wakes all who wait, now or with an error. */
+/** Wakes all who wait, now or with an error. A wait without a signal makes nothing but its promise. */
 export class Bell {
-  #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+  #waiting: (() => void)[] = [];
+  readonly #add = (resolve: () => void): void => void this.#waiting.push(resolve);
 
   /** Resolves at the next `ring`. @throws HiPowerError ERR_RDMC_ABORTED */
   wait(what: string, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#waiting = this.#waiting.filter((one) => one !== entry);
-        reject(
-          new HiPowerError('ERR_RDMC_ABORTED', `${what} was aborted by its signal`, {
-            cause: signal!.reason,
-          }),
-        );
-      };
-      const settle = (action: () => void) => (): void => {
-        signal?.removeEventListener('abort', onAbort);
-        action();
-      };
-      const entry = {
-        resolve: settle(resolve),
-        reject: (error: unknown) => settle(() => reject(error))(),
-      };
-      if (signal?.aborted) {
-        onAbort();
-        return;
-      }
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(entry);
-    });
+    return signal ? this.#waitUnless(signal, what) : new Promise(this.#add);
   }
 
   ring(): void {
+    if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { resolve } of waiting) resolve();
+    for (const resolve of waiting) resolve();
+  }
+
+  #waitUnless(signal: AbortSignal, what: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#waiting = this.#waiting.filter((one) => one !== onRing);
+        const cause = signal.reason;
+        reject(new HiPowerError('ERR_RDMC_ABORTED', `${what} was aborted by its signal`, { cause }));
+      };
+      const onRing = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      if (signal.aborted) {
+        onAbort();
+        return;
+      }
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(onRing);
+    });
   }
 }

@@ -27,6 +27,7 @@ export class Requester {
   #ending: Promise<void> | undefined;
   /** Waits for all slots that are under way. */
   #draining = 0;
+  readonly #isRoomy = (): boolean => this.#stock.room > 0;
   /** `end` has resolved, or is about to: everything that was written was released. */
   #isComplete = false;
 
@@ -178,10 +179,10 @@ export class Requester {
   }
 
   /** Resolves when a slot is free. @throws HiPowerError ERR_RDMC_ABORTED; what ended the channel */
-  async hasRoom(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    const signal = signalOption('hasRoom', options.signal);
+  async hasRoom(options?: { readonly signal?: AbortSignal }): Promise<void> {
+    const signal = signalOption('hasRoom', options?.signal);
     this.#assertUsable();
-    await this.#until(() => this.#stock.room > 0, ONE, 'Waiting for room', signal);
+    if (this.#stock.room === 0) await this.#until(this.#isRoomy, ONE, 'Waiting for room', signal);
   }
 
   /** Resolves when every responder has released everything that was written. @throws as `hasRoom` */

@@ -46,21 +46,29 @@ describe('the protocol, in every interleaving', () => {
 });
 
 describe('a broadcast to two, in every interleaving', () => {
-  const modes = ['pull', 'push', 'per-request'] as const;
-  const sizes = [
-    { messages: 2, losses: 0 },
-    { messages: 1, losses: 1 },
-  ];
-  const settings = modes.flatMap((mode) => sizes.map((size) => ({ slots: 1, mode, ...size })));
-  it.each(settings)(
-    '$mode, one slot, messages: $messages, losses: $losses, and responders that go one by one',
+  const check = (mode: Setting['mode'], messages: number, losses: number): void => {
+    const model = new BroadcastModel({ slots: 1, mode, messages, losses });
+    const { states, unsafe, stuck } = explore(model);
+    expect(unsafe, unsafe?.trace.join(', ')).toBeUndefined();
+    expect(stuck).toBeUndefined();
+    expect(states).toBeGreaterThan(1000);
+  };
+  const what = 'one slot, and responders that go one by one';
+
+  it.each(['pull', 'push', 'per-request'] as const)(
+    `%s, two messages, ${what}`,
     { timeout: 240_000 },
-    (setting) => {
-      const { states, unsafe, stuck } = explore(new BroadcastModel(setting));
-      expect(unsafe, unsafe?.trace.join(', ')).toBeUndefined();
-      expect(stuck).toBeUndefined();
-      expect(states).toBeGreaterThan(1000);
+    (mode) => {
+      check(mode, 2, 0);
     },
+  );
+  it(`per-request, a message, a loss, ${what}`, { timeout: 240_000 }, () => check('per-request', 1, 1));
+
+  // Half a minute each, and several on a busy machine.
+  it.skipIf(!process.env.RDMC_TEST_LONG).each(['pull', 'push'] as const)(
+    `%s, a message, a loss, ${what}: needs RDMC_TEST_LONG=1`,
+    { timeout: 900_000 },
+    (mode) => check(mode, 1, 1),
   );
 
   const wrong: [string, Partial<BroadcastSetting>, RegExp][] = [
