@@ -28,7 +28,7 @@ export class Cluster {
    * on the soft device, or on the RDMA devices whose names are given. */
   static async start(
     n,
-    { windowMs = 50, transport = 'shm', allocateBytes = 0, devices, silenceTimeoutMs } = {},
+    { windowMs = 50, transport = 'shm', allocateBytes = 0, devices, silenceTimeoutMs, timeoutMs } = {},
   ) {
     const cluster = new Cluster();
     const ports = await freePorts(n);
@@ -42,7 +42,7 @@ export class Cluster {
     const device = (id) => (devices ? { device: devices[id] } : { device: 'soft', transport });
     await cluster.#all((id) => ({
       action: 'join',
-      ...{ id, members, windowMs, silenceTimeoutMs, device: device(id), allocateBytes },
+      ...{ id, members, windowMs, silenceTimeoutMs, timeoutMs, device: device(id), allocateBytes },
     }));
     return cluster;
   }

@@ -42,9 +42,9 @@ async function receive() {
 }
 
 const actions = {
-  async join({ id, members, windowMs, silenceTimeoutMs, device, allocateBytes }) {
+  async join({ id, members, windowMs, silenceTimeoutMs, timeoutMs, device, allocateBytes }) {
     isRoot = id === 0;
-    node = await RdmcNode.join({ id, members, windowMs, silenceTimeoutMs, device });
+    node = await RdmcNode.join({ id, members, windowMs, silenceTimeoutMs, timeoutMs, device });
     if (allocateBytes) {
       region = await node.allocate(allocateBytes);
       if (isRoot) fill(region.view());

@@ -6,8 +6,8 @@ import { perftestStream } from './perftest.mjs';
 import { alternating, busySeconds, MIB, median, report } from './tools.mjs';
 
 const DEVICES = ['rxe0', 'rxe1', 'rxe2', 'rxe3'];
-/** Members that wait for a processor are not dead: nobody watches for silence. */
-export const ON_RXE = { devices: DEVICES, silenceTimeoutMs: 0 };
+/** Members that wait for a processor are not dead: nobody watches for silence, and all have time to come. */
+export const ON_RXE = { devices: DEVICES, silenceTimeoutMs: 0, timeoutMs: 180_000 };
 const SIZE = 16 * MIB;
 const PAIRS = [
   [0, 1],
