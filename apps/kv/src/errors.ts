@@ -1,3 +1,7 @@
+import { codeOf as codeOfThrown } from '@rdmc/common';
+
+export { messageOf } from '@rdmc/common';
+
 /** Every code a {@link KvError} can carry. They are stable; messages are not. */
 export type KvErrorCode =
   | 'ERR_RDMC_KV_INVALID_OPTION'
@@ -21,12 +25,7 @@ export class KvError extends Error {
   }
 }
 
-/** The `code` of anything thrown, here or at another member. */
+/** The code of anything thrown, here or at another member. */
 export function codeOf(error: unknown): string {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : 'ERR_RDMC_KV_UNKNOWN';
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return codeOfThrown(error) ?? 'ERR_RDMC_KV_UNKNOWN';
 }
