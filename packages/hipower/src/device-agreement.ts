@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import type { MeshAttributes, MeshPeer } from '@rdmc/mesh';
-import { chooseDevice, type OpenDeviceOptions } from '@rdmc/verbs';
+import type { DeviceChoice, OpenDeviceOptions } from '@rdmc/verbs';
 import { HiPowerError } from './errors.js';
 
 /** The device every member can use; others are used only where all have the same kind. */
 const COMMON_DEVICE = 'soft';
 
-/** What this member announces about its device. */
-export function deviceFacts(options: OpenDeviceOptions): MeshAttributes {
-  const insists = options.device !== undefined && options.device !== 'auto';
+/** What this member announces about its device: its kind, for names such as 'mlx5_0' may differ from host to host. */
+export function deviceFacts(options: OpenDeviceOptions, choice: DeviceChoice): MeshAttributes {
+  const network = choice.linkLayer === 'infiniband' ? 'infiniband' : 'roce';
   return {
-    'rdmc.device': chooseDevice(options.device).device,
-    'rdmc.insists': insists,
+    'rdmc.device': choice.kind === 'soft' ? 'soft' : network,
+    'rdmc.insists': choice.isAskedFor,
     'rdmc.transport': options.transport ?? 'auto',
     'rdmc.host': bootId(),
   };

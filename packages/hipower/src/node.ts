@@ -2,7 +2,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { isIP } from 'node:net';
 import { type Counters, DataPlane, type ProtocolModule } from '@rdmc/dataplane';
 import { Mesh, type MeshOptions } from '@rdmc/mesh';
-import type { Device, OpenDeviceOptions } from '@rdmc/verbs';
+import { chooseDevice, type Device, type DeviceChoice, type OpenDeviceOptions } from '@rdmc/verbs';
 import {
   type ChannelOptions,
   type CheckedChannelOptions,
@@ -96,12 +96,14 @@ export class HiPowerNode {
     onlyKnownOptions('HiPowerNode.join', options, KNOWN);
     const { device, windowMs, ...meshOptions } = options;
     const wanted = typeof device === 'string' ? { device } : (device ?? {});
-    const attributes = deviceFacts(wanted);
+    // Chosen once: devices may come and go while the members gather.
+    const choice = chooseDevice(wanted);
+    const attributes = deviceFacts(wanted, choice);
     const mesh = await Mesh.join({ ...meshOptions, attributes });
     try {
       const kind = agreeOnDevice(mesh.id, attributes, mesh.peers.values());
       const plane = await DataPlane.start({
-        device: openOptions(wanted, kind, mesh),
+        device: openOptions(wanted, choice, kind, mesh),
         protocols: [hiPowerProtocol()],
         ...(windowMs !== undefined && { windowMs }),
         ...(options.signal && { signal: options.signal }),
@@ -222,7 +224,14 @@ export class HiPowerNode {
 }
 
 /** The device listens where this member does, and admits whom the mesh admits. */
-function openOptions(wanted: OpenDeviceOptions, kind: string, mesh: Mesh): OpenDeviceOptions {
+function openOptions(
+  wanted: OpenDeviceOptions,
+  choice: DeviceChoice,
+  kind: string,
+  mesh: Mesh,
+): OpenDeviceOptions {
+  // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
+  if (kind !== 'soft') return { ...wanted, choice };
   const own = mesh.members.find((member) => member.id === mesh.id)!;
   const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
   const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
