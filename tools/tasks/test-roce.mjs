@@ -17,10 +17,11 @@ if (lacking.length > 0 && process.getuid?.() !== 0) {
 }
 needCommands('Building for RDMA devices', IBVERBS);
 setUp();
-const { prepare } = await import('../roce-vm/dist/index.js');
+const { prepare, RoceVmError } = await import('../roce-vm/dist/index.js');
 try {
   prepare(console.log);
 } catch (error) {
+  if (!(error instanceof RoceVmError)) throw error;
   leaveOut(`no machine for it here: ${error.message}`);
 }
 

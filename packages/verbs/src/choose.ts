@@ -72,16 +72,27 @@ function portProblem(port: SurveyedPort): string | undefined {
     : `port ${port.number} has no RoCE v2 address`;
 }
 
+/** An address that was asked for needs no search for one. */
+function wishProblem(port: SurveyedPort, wish: DeviceWish): string | undefined {
+  return wish.gidIndex === undefined ? portProblem(port) : downProblem(port);
+}
+
+/** Why no device of this transport can be used, whoever asks for it. */
+function transportProblem({ transport }: SurveyedDevice): string | undefined {
+  if (transport === 'infiniband') return undefined;
+  return transport === 'iwarp'
+    ? 'iWARP connections need a connection manager, which is not used here'
+    : 'it has no reliable connections as InfiniBand and RoCE have them';
+}
+
 /** Why `auto` passes a device by; undefined where it can be used. */
 export function deviceProblem(device: SurveyedDevice, wish: DeviceWish = {}): string | undefined {
   if (device.error) return `${device.file}: ${device.error}`;
-  if (device.transport === 'iwarp')
-    return 'iWARP connections need a connection manager, which is not used here';
-  if (device.transport !== 'infiniband')
-    return 'it has no reliable connections as InfiniBand and RoCE have them';
+  const foreign = transportProblem(device);
+  if (foreign) return foreign;
   const ports = device.ports.filter(({ number }) => wish.port === undefined || number === wish.port);
   if (ports.length === 0) return `it has no port ${wish.port}`;
-  const problems = ports.map((port) => (wish.gidIndex === undefined ? portProblem(port) : downProblem(port)));
+  const problems = ports.map((port) => wishProblem(port, wish));
   return problems.includes(undefined) ? undefined : problems.join(', ');
 }
 
@@ -91,7 +102,7 @@ function downProblem({ state, number }: SurveyedPort): string | undefined {
 
 /** Port and address of a device, as far as they were not asked for. */
 function settle(device: SurveyedDevice, wish: DeviceWish, why: string): DeviceChoice {
-  const usable = device.ports.find((port) => !portProblem(port));
+  const usable = device.ports.find((port) => !wishProblem(port, wish));
   const port =
     wish.port === undefined ? (usable ?? device.ports[0]) : device.ports.find((p) => p.number === wish.port);
   const number = port?.number ?? wish.port ?? 1;
@@ -137,6 +148,8 @@ function anyDevice(survey: DeviceSurvey, wish: DeviceWish): DeviceChoice | strin
 
 function named(name: string, survey: DeviceSurvey, wish: DeviceWish, origin: string): DeviceChoice {
   const found = survey.devices.find((device) => device.name === name);
+  const foreign = found && !found.error && transportProblem(found);
+  if (foreign) throw new VerbsError(NOT_USABLE, `${name}: ${foreign}`);
   if (found) return settle(found, wish, origin);
   if (survey.problem)
     throw new VerbsError(survey.problem.code, `Device '${name}': ${survey.problem.message}`);

@@ -111,6 +111,27 @@ describe('wishes', () => {
     expect(chooseDevice('soft', environment, survey)).toMatchObject({ device: 'soft' });
   });
 
+  it('takes the port that is up where only the GID index was asked for', () => {
+    const ports = [port({ state: 'down' }), port({ number: 2, gids: [LINK_LOCAL_V1] })];
+    const wish = { device: 'mlx5_0', gidIndex: 0 };
+    for (const asked of [wish, { gidIndex: 0 }]) {
+      expect(chooseDevice(asked, NOTHING, machine(device('mlx5_0', { ports })))).toMatchObject({
+        port: 2,
+        gidIndex: 0,
+      });
+    }
+  });
+
+  it('a device of a transport that cannot be used is refused by its name, too', () => {
+    const survey = machine(device('siw0', { transport: 'iwarp' }));
+    expect(() => chooseDevice('siw0', NOTHING, survey)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_RDMC_NO_DEVICE',
+        message: expect.stringContaining('siw0: iWARP'),
+      }),
+    );
+  });
+
   it('options for port and GID index precede RDMC_PORT and RDMC_GID_INDEX', () => {
     const environment = readEnvironment({ RDMC_PORT: '2', RDMC_GID_INDEX: '0' });
     const survey = machine(device('mlx5_0', { ports: [port(), port({ number: 2 })] }));
