@@ -29,7 +29,7 @@ Exit code: that of COMMAND; ${EXIT_TIMEOUT} at the time limit; ${EXIT_OWN_FAILUR
 
 It needs a Debian-like Linux on x86-64 and, the first time, the network: packages are installed when it runs as
 root, and named in one line otherwise. The kernel is kept in $XDG_CACHE_HOME/roce-vm (~/.cache/roce-vm).
-No KVM is used: a few seconds to start, and everything in there is ten times slower.
+No KVM is used: about ten seconds to start, up to a minute on a busy machine, and everything in there is ten times slower.
 
 Examples:
   roce-vm run -- ibv_devinfo
