@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { BLAME_TIMEOUT_MS } from './constants.js';
@@ -11,16 +12,32 @@ export class Blame {
   readonly #verdict = new Deferred<Verdict>();
   #settled = false;
   #suspect: number | undefined;
+  /** Until then it is not clear whether anybody else is to blame at all. */
+  #clear: Promise<unknown> | undefined;
 
   constructor(
     private readonly mesh: Mesh,
     private readonly group: number,
   ) {}
 
-  /** Asks the suspect; its silence, or its ignorance, means that it is the culprit itself. */
-  async investigate(suspect: number, nonce: string, code: string, reason: string): Promise<Verdict> {
+  /**
+   * Asks the suspect; its silence, or its ignorance, means that it is the culprit itself. News that come within
+   * `waitMs` make the question needless.
+   */
+  async investigate(
+    suspect: number,
+    nonce: string,
+    code: string,
+    reason: string,
+    waitMs = 0,
+  ): Promise<Verdict> {
     this.#suspect = suspect;
     const own: Verdict = { culprit: suspect, code, reason };
+    if (waitMs > 0) {
+      this.#clear = Promise.race([delay(waitMs, undefined, { ref: false }), this.#verdict.promise]);
+      await this.#clear;
+      if (this.#settled) return this.#verdict.promise;
+    }
     try {
       const answer = await this.mesh.request(
         suspect,
@@ -40,9 +57,10 @@ export class Blame {
   }
 
   /** What to answer a member that asks. While another one is under suspicion, that is awaited. */
-  answer(asker: number): Promise<Verdict | null> {
+  async answer(asker: number): Promise<Verdict | null> {
+    await this.#clear;
     const isOpen = this.#suspect === undefined || this.#suspect === asker;
-    if (isOpen && !this.#settled) return Promise.resolve(null);
+    if (isOpen && !this.#settled) return null;
     return this.#verdict.promise;
   }
 }

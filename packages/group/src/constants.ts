@@ -44,6 +44,8 @@ export const MAX_RETRY_TIMEOUT_MS = 600_000;
 export const DEFAULT_GROUP_TIMEOUT_MS = 30_000;
 /** How long a member with which a queue pair broke is asked for what it knows before it is blamed itself. */
 export const BLAME_TIMEOUT_MS = 1_000;
+/** How long the news of a removed device may come after what it flushed. */
+export const DEVICE_NEWS_MS = 250;
 /** Creations of others that may wait for this member to join in, per peer. */
 export const MAX_WAITING_CREATIONS = 4096;
 export const DEFAULT_PROGRESS_INTERVAL_MS = 100;

@@ -4,6 +4,7 @@ import type { MeshFailure } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { Blame } from './blame.js';
 import { CloseBarrier } from './close-barrier.js';
+import { DEVICE_NEWS_MS } from './constants.js';
 import type { Participant } from './directory.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
@@ -13,7 +14,7 @@ import { Inbox } from './inbox.js';
 import { IncomingDesk } from './incoming-desk.js';
 import { MemberVoice } from './member-voice.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
-import type { Trouble } from './records.js';
+import { DEVICE_REMOVED, type Trouble } from './records.js';
 import { RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
 import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
@@ -198,7 +199,7 @@ export class GroupSession implements Participant, WorkerEvents {
     }
     const member = this.options.members[this.#neighbourhood.neighbours[pair]!]!;
     if (kind === 'protocol') this.#fail({ culprit: member, code, reason }, true);
-    else void this.#investigate(member, code, reason);
+    else void this.#investigate(member, code, reason, kind === 'flushed');
   }
 
   memberLost(member: number, reason: string): void {
@@ -226,8 +227,17 @@ export class GroupSession implements Participant, WorkerEvents {
     return this.#barrier.ownPartDone && this.#barrier.hasStored(member);
   }
 
-  async #investigate(suspect: number, code: string, reason: string): Promise<void> {
-    const verdict = await this.#blame.investigate(suspect, this.#voice.nonceOf(suspect), code, reason);
+  /** The device of this member is gone: that is nobody else's doing. */
+  deviceRemoved(): void {
+    const { code, reason } = DEVICE_REMOVED;
+    if (this.#state === 'forming') this.#early.push(() => this.deviceRemoved());
+    if (this.#state === 'open' && !this.#barrier.ownPartDone) this.#failedHere(code, reason);
+  }
+
+  async #investigate(suspect: number, code: string, reason: string, isFlushed: boolean): Promise<void> {
+    // A device that goes flushes before it says so.
+    const wait = isFlushed ? DEVICE_NEWS_MS : 0;
+    const verdict = await this.#blame.investigate(suspect, this.#voice.nonceOf(suspect), code, reason, wait);
     // Meanwhile the news may have come by itself, or the group have ended well.
     if (this.#state === 'open' && !this.#barrier.ownPartDone) this.#fail(verdict, true);
   }

@@ -6,6 +6,7 @@ import {
   chooseDevice,
   type Device,
   type DeviceChoice,
+  type DeviceEventListener,
   type MemoryRegion,
   type OpenDeviceOptions,
   type ProtectionDomain,
@@ -33,6 +34,7 @@ export class RdmcNode {
   readonly #link: WorkerLink;
   readonly #sessions = new Set<GroupSession>();
   readonly #allocated = new WeakSet<MemoryRegion>();
+  readonly #deviceEvents: DeviceEventListener;
   #closing: Promise<void> | undefined;
   #death: Error | undefined;
 
@@ -46,6 +48,10 @@ export class RdmcNode {
     this.#slots = slots;
     this.#directory = new GroupDirectory(mesh);
     this.#link = new WorkerLink(plane);
+    const { device } = plane;
+    this.#deviceEvents = device.onEvent(({ type }) => {
+      if (type === 'deviceRemoved') for (const session of this.#sessions) session.deviceRemoved();
+    });
     plane.onDeath((error) => {
       this.#death = error;
       for (const session of this.#sessions) session.workerDied(error);
@@ -169,6 +175,7 @@ export class RdmcNode {
   async #close(): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.leave()));
     this.#directory.close();
+    this.#deviceEvents.close();
     const results = await Promise.allSettled([this.mesh.close(), this.plane.close()]);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) this.logger?.warn?.({ reason: messageOf(failed.reason) }, 'node closed with an error');

@@ -51,11 +51,15 @@ export interface PairAddress {
 }
 
 /** Why a group's worker side stopped. */
+/** What a member says whose own RDMA device is gone. */
+export const DEVICE_REMOVED = { code: 'ERR_RDMC_DEVICE_REMOVED', reason: 'its RDMA device is gone' } as const;
+
 export interface Trouble {
   readonly group: number;
   /** The neighbour it happened with; −1: this member itself. */
   readonly pair: number;
-  readonly kind: 'queue-pair' | 'protocol' | 'post' | 'device';
+  /** `flushed`: a queue pair is in the error state, and does not say whose doing that is. */
+  readonly kind: 'queue-pair' | 'flushed' | 'protocol' | 'post' | 'device';
   readonly code: string;
   readonly reason: string;
 }

@@ -57,4 +57,21 @@ describe('Blame', () => {
     blame.settle(DEAD);
     expect(await blame.answer(4)).toEqual(DEAD);
   });
+
+  it('asks nobody where the news comes while it waits, and answers with it', async () => {
+    let asked = 0;
+    const blame = new Blame(
+      meshThat(async () => {
+        asked += 1;
+        return null;
+      }),
+      1,
+    );
+    const verdict = blame.investigate(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'flushed', 60_000);
+    const answer = blame.answer(4);
+    blame.settle(DEAD);
+    expect(await verdict).toEqual(DEAD);
+    expect(await answer).toEqual(DEAD);
+    expect(asked).toBe(0);
+  });
 });

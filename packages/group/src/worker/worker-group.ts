@@ -3,6 +3,7 @@ import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
 import { HEADER_BYTES } from '../constants.js';
 import { buffersOffset } from '../group-memory.js';
 import {
+  DEVICE_REMOVED,
   Event,
   encodeJson,
   encodeNumbers,
@@ -13,8 +14,6 @@ import {
 import { GroupMachine } from './machine.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
-
-const REMOVED = 'ERR_RDMC_DEVICE_REMOVED';
 
 /** A group in the worker: its machine's port to the queue pairs, and the completions' way to the machine. */
 export class WorkerGroup implements GroupPort, PairListener {
@@ -94,7 +93,7 @@ export class WorkerGroup implements GroupPort, PairListener {
     } catch (error) {
       if (!(error instanceof PostError)) throw error;
       this.#miscounted = true;
-      this.#stop(-1, error.code === REMOVED ? 'device' : 'post', error.code, error.message);
+      this.#stop(-1, error.code === DEVICE_REMOVED.code ? 'device' : 'post', error.code, error.message);
     }
   }
 
@@ -181,8 +180,9 @@ export class WorkerGroup implements GroupPort, PairListener {
   failed(pair: number, purpose: number, status: string): void {
     if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
     // Not the neighbour's doing: the device of this member is gone.
-    if (status === 'FATAL') this.#stop(-1, 'device', REMOVED, 'its RDMA device is gone');
-    this.#stop(pair, 'queue-pair', 'ERR_RDMC_MEMBER_LOST', `its queue pair failed with ${status}`);
+    if (status === 'FATAL') this.#stop(-1, 'device', DEVICE_REMOVED.code, DEVICE_REMOVED.reason);
+    const kind = status === 'WORK_REQUEST_FLUSHED' ? 'flushed' : 'queue-pair';
+    this.#stop(pair, kind, 'ERR_RDMC_MEMBER_LOST', `its queue pair failed with ${status}`);
   }
 
   /** Nothing may be posted to a queue pair once it is closed, so what this turn posted goes first. */
