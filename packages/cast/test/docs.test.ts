@@ -36,6 +36,8 @@ describe('README', () => {
     expect([...declared].filter((code) => !sources.some((source) => source.includes(`'${code}'`)))).toEqual([
       // Made by helpers of errors.ts.
       'ERR_RDMC_INVALID_OPTION',
+      // Made by the common checks of options.
+      'ERR_RDMC_UNKNOWN_OPTION',
     ]);
   });
 });
