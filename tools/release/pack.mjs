@@ -69,7 +69,7 @@ function packPlatform(verbs, staging, out) {
 }
 
 /** @rdmc/verbs with its optional platform packages named. */
-function packVerbs(verbs, staging, out) {
+function packVerbs(verbs, ours, staging, out) {
   const folder = join(staging, 'verbs');
   cpSync(verbs, folder, {
     recursive: true,
@@ -80,7 +80,7 @@ function packVerbs(verbs, staging, out) {
     ARCHITECTURES.map((arch) => [platformName(arch), manifest.version]),
   );
   writeManifest(folder, manifest);
-  return { tarball: npmPack(folder, out), dependencies: [platformName(process.arch)] };
+  return { tarball: npmPack(folder, out), dependencies: [...ours, platformName(process.arch)] };
 }
 
 export function packAll(out) {
@@ -97,7 +97,7 @@ export function packAll(out) {
         const ours = Object.keys(manifest.dependencies ?? {}).filter((each) => each.startsWith('@rdmc/'));
         if (manifest.name === '@rdmc/verbs') {
           packed[platformName(process.arch)] = packPlatform(folder, staging, out);
-          packed[manifest.name] = packVerbs(folder, staging, out);
+          packed[manifest.name] = packVerbs(folder, ours, staging, out);
         } else {
           packed[manifest.name] = { tarball: npmPack(folder, out), dependencies: ours };
         }
