@@ -71,14 +71,16 @@ export class ReceiverLink {
   async open(dialling: Dialling, invitation: Invitation): Promise<void> {
     try {
       this.#channel = await dial(this.target, dialling);
-      // Whatever the other end does not say in time is not waited for.
-      const timeout = AbortSignal.any([dialling.signal, AbortSignal.timeout(dialling.timeoutMs)]);
-      const onTimeout = (): void => this.#channel!.destroy(this.#silent(dialling.timeoutMs));
-      timeout.addEventListener('abort', onTimeout);
+      // Whatever the other end does not say in time is not waited for. A timer, because a time-out behind
+      // AbortSignal.any may be collected on Node 20 before it fires.
+      const giveUp = (): void => this.#channel!.destroy(this.#silent(dialling.timeoutMs));
+      const timer = setTimeout(giveUp, dialling.timeoutMs);
+      dialling.signal.addEventListener('abort', giveUp);
       try {
         await this.#introduce(invitation);
       } finally {
-        timeout.removeEventListener('abort', onTimeout);
+        clearTimeout(timer);
+        dialling.signal.removeEventListener('abort', giveUp);
       }
     } catch (error) {
       this.fail(asLinkError(error, this.name, 'ERR_RDMC_CAST_UNREACHABLE'));
