@@ -1,10 +1,10 @@
+import { type Chances, chances } from '@rdmc/chaos';
 import { algorithms } from '@rdmc/group';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cluster, endClusters, over } from '../src/cluster.js';
 import { now } from '../src/member-process.js';
 import type { Closed } from '../src/member-types.js';
 import { expectLost, expectOrderedAndExact, NEWS_WITHIN_MS, transferAmong } from '../src/proof.js';
-import { type Chances, chances } from '../src/random.js';
 import { startStream } from '../src/stream.js';
 
 const RUNS = 20;

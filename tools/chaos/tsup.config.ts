@@ -1,10 +1,11 @@
 import { defineConfig } from 'tsup';
 
-// main: the command. member: one process of the cluster that is tested.
+// main: the command. member: one process of the cluster that is tested. random: choices by seed, for others too.
 export default defineConfig({
-  entry: { main: 'src/main.ts', member: 'src/member/main.ts' },
+  entry: { main: 'src/main.ts', member: 'src/member/main.ts', random: 'src/random.ts' },
   format: ['esm'],
   target: 'node20',
+  dts: { entry: { random: 'src/random.ts' } },
   clean: true,
   sourcemap: true,
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { MeshAttributes, MeshPeer } from '@rdmc/mesh';
-import type { DeviceChoice, OpenDeviceOptions } from '@rdmc/verbs';
+import { type DeviceChoice, networkOf, type OpenDeviceOptions } from '@rdmc/verbs';
 import { GroupError } from './errors.js';
 
 /** The device every member can use; others are used only where all have the same kind. */
@@ -23,10 +23,8 @@ export function deviceOptions(device: OpenDeviceOptions | string | undefined): O
 }
 
 export function ownFacts(options: OpenDeviceOptions, choice: DeviceChoice): DeviceFacts {
-  const network = choice.linkLayer === 'infiniband' ? 'infiniband' : 'roce';
-  const device = choice.kind === 'soft' ? 'soft' : network;
   const { transport = 'auto' } = options;
-  return { device, insists: choice.isAskedFor, transport, host: bootId() };
+  return { device: networkOf(choice), insists: choice.isAskedFor, transport, host: bootId() };
 }
 
 export function attributesOf({ device, insists, transport, host }: DeviceFacts): MeshAttributes {

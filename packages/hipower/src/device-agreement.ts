@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { MeshAttributes, MeshPeer } from '@rdmc/mesh';
-import type { DeviceChoice, OpenDeviceOptions } from '@rdmc/verbs';
+import { type DeviceChoice, networkOf, type OpenDeviceOptions } from '@rdmc/verbs';
 import { HiPowerError } from './errors.js';
 
 /** The device every member can use; others are used only where all have the same kind. */
@@ -8,9 +8,8 @@ const COMMON_DEVICE = 'soft';
 
 /** What this member announces about its device: its kind, for names such as 'mlx5_0' may differ from host to host. */
 export function deviceFacts(options: OpenDeviceOptions, choice: DeviceChoice): MeshAttributes {
-  const network = choice.linkLayer === 'infiniband' ? 'infiniband' : 'roce';
   return {
-    'rdmc.device': choice.kind === 'soft' ? 'soft' : network,
+    'rdmc.device': networkOf(choice),
     'rdmc.insists': choice.isAskedFor,
     'rdmc.transport': options.transport ?? 'auto',
     'rdmc.host': bootId(),

@@ -46,16 +46,20 @@ async function overwrite(store: KeyStore, rounds: number, keys: number, expected
   }
 }
 
+/** Objects that are never overwritten: only cleaning moves them. */
+const COLD = 100;
+
 describe('cleaning', () => {
   it('keeps space bounded under overwrites, here and at the backups, and loses nothing', async () => {
     const { cluster, store } = await rig();
     const expected = new Map<string, string>();
-    for (let number = 0; number < 100; number += 1) {
+    for (let number = 0; number < COLD; number += 1) {
       await store.set(`cold ${number}`, value(number));
       expected.set(`cold ${number}`, value(number));
     }
     let most = 0;
-    for (let times = 0; times < 15; times += 1) {
+    // How often what is cold is moved depends on when the cleaner has its turn: so it gets its turns.
+    for (let times = 0; times < 15 || (store.moves <= COLD && times < 150); times += 1) {
       await overwrite(store, 10, 60, expected);
       most = Math.max(most, store.log.stats().segments);
     }
@@ -63,8 +67,7 @@ describe('cleaning', () => {
     expect(stats.appendedBytes).toBeGreaterThan(4 * MAX_SEGMENTS * SEGMENT);
     expect(most).toBeLessThanOrEqual(MAX_SEGMENTS);
     expect(stats.cleanedSegments).toBeGreaterThan(3 * MAX_SEGMENTS);
-    // How many depends on when the cleaner has its turn (100 were seen); that live ones are moved does not.
-    expect(store.moves).toBeGreaterThan(0);
+    expect(store.moves).toBeGreaterThan(COLD);
     expect(stats.movedBytes).toBeGreaterThan(0);
     for (const [key, text] of expected) expect(store.get(key)).toBe(text);
     const { id } = store.log;

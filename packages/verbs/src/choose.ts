@@ -23,6 +23,12 @@ export interface DeviceChoice {
   readonly isAskedFor: boolean;
 }
 
+/** The kind of device: two of one kind reach each other, whatever their hosts call them. */
+export function networkOf({ kind, linkLayer }: DeviceChoice): 'soft' | 'roce' | 'infiniband' {
+  if (kind === 'soft') return 'soft';
+  return linkLayer === 'infiniband' ? 'infiniband' : 'roce';
+}
+
 /** What may be asked for; everything else is found out. */
 export interface DeviceWish {
   /** `auto`, `soft`, `ibverbs` (any RDMA device), or a device's name. */

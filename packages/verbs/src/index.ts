@@ -1,4 +1,11 @@
-export { chooseDevice, chooseGid, type DeviceChoice, type DeviceWish, deviceProblem } from './choose.js';
+export {
+  chooseDevice,
+  chooseGid,
+  type DeviceChoice,
+  type DeviceWish,
+  deviceProblem,
+  networkOf,
+} from './choose.js';
 export { CompletionChannel } from './completion-channel.js';
 export { CompletionQueue, statusName } from './completion-queue.js';
 export * from './constants.js';
