@@ -1,5 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { isIP } from 'node:net';
+import { anySignal } from '@rdmc/common';
 import { type Counters, DataPlane, type ProtocolModule } from '@rdmc/dataplane';
 import { Mesh, type MeshOptions } from '@rdmc/mesh';
 import { chooseDevice, type Device, type DeviceChoice, type OpenDeviceOptions } from '@rdmc/verbs';
@@ -186,9 +187,7 @@ export class HiPowerNode {
       this.#facts(),
     );
     const { channel } = checked;
-    const signal = checked.signal
-      ? AbortSignal.any([checked.signal, this.#closed.signal])
-      : this.#closed.signal;
+    const signal = checked.signal ? anySignal(checked.signal, this.#closed.signal) : this.#closed.signal;
     const opening = createChannel.tracePromise(() => open({ ...checked, signal }), { role, channel });
     this.#opening.add(opening);
     try {
