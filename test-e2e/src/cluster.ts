@@ -4,8 +4,9 @@ import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
 import { MemberProcess } from './member-process.js';
 import { patient } from './patience.js';
 
-const JOIN_DEADLINE_MS = 40_000;
-const EXIT_DEADLINE_MS = 10_000;
+/** For what hangs only. */
+const JOIN_DEADLINE_MS = 120_000;
+const EXIT_DEADLINE_MS = 60_000;
 /** In a child, the socket it inherits: 0 to 2 are the standard streams, 3 the channel to its parent. */
 const INHERITED_FD = 4;
 

@@ -8,6 +8,8 @@ import { patient } from './patience.js';
 const script = fileURLToPath(new URL('../src/member.mjs', import.meta.url));
 const KEPT_STDERR_CHARACTERS = 4000;
 const SHOWN_EVENTS = 6;
+/** For what hangs only: tests also run on machines that are busy with other things. */
+const DEADLINE_MS = 120_000;
 
 /** A call that a member answered with an error; its fields are those of the error over there. */
 export class CallError extends Error implements RemoteError {
@@ -87,7 +89,7 @@ export class MemberProcess {
   }
 
   /** @throws CallError with what the member threw; Error at the deadline, or when the process ends first */
-  call<T = unknown>(op: string, args: object = {}, deadlineMs = 30_000): Promise<T> {
+  call<T = unknown>(op: string, args: object = {}, deadlineMs = DEADLINE_MS): Promise<T> {
     this.#calls += 1;
     const call = this.#calls;
     const answer = new Promise<unknown>((resolve, reject) => {
@@ -103,7 +105,7 @@ export class MemberProcess {
   event<E extends MemberEvent['event']>(
     name: E,
     test: (event: Extract<MemberEvent, { event: E }>) => boolean = () => true,
-    deadlineMs = 30_000,
+    deadlineMs = DEADLINE_MS,
   ): Promise<Extract<MemberEvent, { event: E }>> {
     type Found = Extract<MemberEvent, { event: E }>;
     let look = (): void => {};

@@ -39,7 +39,7 @@ export async function startStream(cluster: Cluster, options: StreamOptions): Pro
     keep: 2,
     ...options.options,
   });
-  const sends = root!.call<Outcome[]>('send', { group, seed, variants, sizeBytes, count }, 60_000);
+  const sends = root!.call<Outcome[]>('send', { group, seed, variants, sizeBytes, count }, 240_000);
   // Whoever wants to know awaits it; a test that fails earlier does not.
   sends.catch(() => {});
   const least = arrived * sizeBytes;

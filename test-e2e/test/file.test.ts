@@ -32,7 +32,7 @@ describe('a real file to seven receivers, by the binomial pipeline', () => {
     const cluster = await Cluster.start(ids.length);
     await cluster.createGroup(GROUP, ids, { algorithm: 'binomial-pipeline', blockSizeBytes, keep: 1 });
     const before = await system(cluster);
-    await cluster.at(0).call('sendFile', { group: GROUP, path: file }, 60_000);
+    await cluster.at(0).call('sendFile', { group: GROUP, path: file });
     const closed = await cluster.all((member) => member.call<Closed>('close', { group: GROUP }));
     const sha256 = await sha256OfFile();
     const blocks = Math.ceil(fileBytes / blockSizeBytes);

@@ -40,9 +40,7 @@ describe('many groups in the same processes', () => {
     const size = { sizeBytes: 300_001, count: 20 };
     const sends = await Promise.all(
       plans.map((plan) =>
-        cluster
-          .at(plan.ids[0]!)
-          .call<Outcome[]>('send', { group: plan.id, ...content(plan), ...size }, 60_000),
+        cluster.at(plan.ids[0]!).call<Outcome[]>('send', { group: plan.id, ...content(plan), ...size }),
       ),
     );
     for (const outcomes of sends) {
@@ -71,13 +69,13 @@ describe('many groups in the same processes', () => {
     }
     const root = cluster.at(0);
     const stream = { ...content, sizeBytes: 8 * MIB, count: 48 };
-    const sends = sizes.map((_, group) => root.call<Outcome[]>('send', { group, ...stream }, 60_000));
+    const sends = sizes.map((_, group) => root.call<Outcome[]>('send', { group, ...stream }));
     // Whichever is first at two thirds of its bytes: the other is not far behind.
     const least = 32 * stream.sizeBytes;
     const receiver = cluster.at(2);
     const winner = await Promise.race(
       sizes.map(async (_, group) => {
-        await receiver.call<Reached>('reached', { group, field: 'bytesReceived', least }, 60_000);
+        await receiver.call<Reached>('reached', { group, field: 'bytesReceived', least });
         return group;
       }),
     );

@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     fileParallelism: false,
-    testTimeout: 240_000,
+    testTimeout: 600_000,
     hookTimeout: 240_000,
   },
 });

@@ -11,7 +11,7 @@ let port: number;
 beforeAll(async () => {
   cluster = await TestCluster.start(4);
   port = cluster.servers[0]!.port;
-}, 60_000);
+});
 afterAll(() => cluster?.close());
 
 it('ioredis', async () => {
@@ -87,5 +87,4 @@ it.skipIf(!hasTools)(
       expect(lines.filter((line) => /^"(SET|GET|INCR|MSET)/.test(line)).length, lines.join('\n')).toBe(4);
     }
   },
-  60_000,
 );

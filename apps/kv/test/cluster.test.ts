@@ -9,7 +9,7 @@ describe('a cluster of four', () => {
   beforeAll(async () => {
     cluster = await TestCluster.start(4);
     clients = await Promise.all(cluster.servers.map(({ port }) => RawClient.connect(port)));
-  }, 60_000);
+  });
   afterAll(() => cluster?.close());
 
   it('takes any command at any server', async () => {

@@ -9,7 +9,7 @@ it('kv demo: a server killed with -9 under load loses nothing that was acknowled
   const args = [command, 'demo', '--keys', '3000', '--json'];
   const { stdout, stderr, status } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
-    timeout: 110_000,
+    timeout: 170_000,
   });
   expect(stderr).toBe('');
   expect(status).toBe(0);
@@ -17,4 +17,4 @@ it('kv demo: a server killed with -9 under load loses nothing that was acknowled
   expect(result.acknowledged).toBeGreaterThanOrEqual(3000);
   expect(result.duringTheKill + result.unknown).toBe(2000);
   expect(result.entries).toBeGreaterThan(0);
-}, 120_000);
+});

@@ -35,4 +35,4 @@ it('a server that was stopped while others took its keys over serves none of the
     await cluster.stop();
     rmSync(directory, { recursive: true, force: true });
   }
-}, 120_000);
+});

@@ -36,7 +36,7 @@ describe('rdmc-paramserver, built', () => {
   );
 
   it('says what is wrong with its options, and with a device that does not exist', {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     const failed = (args: string[]) =>
       run('node', [MAIN, ...args]).then(

@@ -84,8 +84,11 @@ export class WorkerLoop {
   readonly #slice = (): void => {
     const started = performance.now();
     const goesOn = this.#spin(started);
-    this.parts.counters[Counter.pollingMicroseconds]! += (performance.now() - started) * 1000;
+    const { counters } = this.parts;
+    counters[Counter.pollingMicroseconds]! += (performance.now() - started) * 1000;
     if (goesOn) setImmediate(this.#slice);
+    // Counted last: whoever reads it in another thread, and sees the worker asleep, sees all that was counted before.
+    else if (this.#asleep) counters[Counter.sleeps]! += 1;
   };
 
   /** Turns until the slice is over (true) or until there is nothing to spin for (false). */
@@ -165,14 +168,13 @@ export class WorkerLoop {
   #sleep(): boolean {
     this.parts.armChannel();
     if (this.#turn() || this.parts.outbox.blocked || this.#stopped) return this.#stopped;
-    const { words, counters } = this.parts;
+    const { words } = this.parts;
     Atomics.store(words, ControlWord.WORKER_SLEEPING, 1);
     if (!this.parts.commands.empty) {
       Atomics.store(words, ControlWord.WORKER_SLEEPING, 0);
       return false;
     }
     this.#asleep = true;
-    counters[Counter.sleeps]! += 1;
     return true;
   }
 
@@ -189,7 +191,6 @@ export class WorkerLoop {
       return false;
     }
     this.#asleep = true;
-    counters[Counter.sleeps]! += 1;
     return true;
   }
 

@@ -136,6 +136,22 @@ describe('going to sleep', () => {
     expect(counters[Counter.sleeps]).toBe(2);
   });
 
+  it('is counted after everything else, so that who sees it in another thread sees the rest', async () => {
+    const written: (string | symbol)[] = [];
+    const counters = new Proxy(new Float64Array(Object.keys(Counter).length), {
+      get: (values, name) => Reflect.get(values, name),
+      set: (values, name, value) => {
+        written.push(name);
+        return Reflect.set(values, name, value);
+      },
+    });
+    const { loop, untilAsleep } = setUp(0, { counters });
+    loop.start();
+    await untilAsleep();
+    expect(written.at(-1)).toBe(String(Counter.sleeps));
+    expect(written.filter((name) => name === String(Counter.sleeps))).toHaveLength(1);
+  });
+
   it('keeps polling with a window of Infinity and lets the event loop live', async () => {
     const { loop, log, counters, asleep } = setUp(Number.POSITIVE_INFINITY);
     loop.start();

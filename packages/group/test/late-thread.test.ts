@@ -31,4 +31,4 @@ it('takes blocks that come before the application hears that its group is formed
   await left;
   await region.close();
   await node.close();
-}, 60_000);
+});

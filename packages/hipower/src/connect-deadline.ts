@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { anySignal } from '@rdmc/common';
 import { HiPowerError, messageOf } from './errors.js';
 
 /** Whose connecting has a deadline. */
@@ -21,7 +22,7 @@ export async function connectDeadline(
   connecting: Connecting,
   cancelled: AbortSignal,
 ): Promise<never> {
-  const signals = signal ? AbortSignal.any([cancelled, signal]) : cancelled;
+  const signals = signal ? anySignal(cancelled, signal) : cancelled;
   await delay(timeoutMs, undefined, { signal: signals }).catch(() => {});
   if (cancelled.aborted) return new Promise(() => {});
   const { what, counterpart } = connecting;

@@ -1,4 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel';
+import { anySignal } from '@rdmc/common';
 import type { Counters, DataPlane, ProtocolModule } from '@rdmc/dataplane';
 import { joinMember, type MemberOptions } from '@rdmc/member';
 import type { Mesh } from '@rdmc/mesh';
@@ -142,9 +143,7 @@ export class HiPowerNode {
       this.#facts(),
     );
     const { channel } = checked;
-    const signal = checked.signal
-      ? AbortSignal.any([checked.signal, this.#closed.signal])
-      : this.#closed.signal;
+    const signal = checked.signal ? anySignal(checked.signal, this.#closed.signal) : this.#closed.signal;
     const opening = createChannel.tracePromise(() => open({ ...checked, signal }), { role, channel });
     this.#opening.add(opening);
     try {

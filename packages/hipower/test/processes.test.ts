@@ -55,7 +55,7 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expect(numbers).toEqual(numbers.map((_, index) => index));
   }
 
-  it('a stream from process to process', { timeout: 60_000 }, async () => {
+  it('a stream from process to process', async () => {
     const [requester, responder] = await start({ messages: 2000 }, {});
     expect(await requester.heard('done')).toMatchObject({ generation: 1 });
     await responder.heard('done');
@@ -64,9 +64,7 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expectOnceEach(consumed());
   });
 
-  it('kill -9 of the responder: the requester says who died and what was consumed', {
-    timeout: 60_000,
-  }, async () => {
+  it('kill -9 of the responder: the requester says who died and what was consumed', async () => {
     const [requester, responder] = await start({ messages: MANY }, { reportAt: 300 });
     await responder.heard('reached');
     await responder.kill();
@@ -82,9 +80,7 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expect(progress!.delivered).toBeGreaterThanOrEqual(2 * consumed().length);
   });
 
-  it('kill -9 of the responder with the last messages in hand, after it took the end: the same', {
-    timeout: 60_000,
-  }, async () => {
+  it('kill -9 of the responder with the last messages in hand, after it took the end: the same', async () => {
     const [requester, responder] = await start({ messages: 100 }, { holdFrom: 97 });
     await responder.heard('ended');
     await responder.kill();
@@ -97,9 +93,7 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expectOnceEach(consumed());
   });
 
-  it('kill -9 of the requester: the responder consumes what came, and says who died', {
-    timeout: 60_000,
-  }, async () => {
+  it('kill -9 of the requester: the responder consumes what came, and says who died', async () => {
     const [requester, responder] = await start({ messages: MANY, reportAt: 300 }, {});
     await requester.heard('reached');
     await requester.kill();

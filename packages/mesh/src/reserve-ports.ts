@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
-import { invalidArgument } from './errors.js';
+import { codeOf, invalidArgument } from './errors.js';
 import { integer } from './options.js';
+import { SettledPorts } from './settled-ports.js';
 
 /** A loopback port nobody else can take as long as `server` listens. */
 export interface ReservedPort {
@@ -11,12 +12,18 @@ export interface ReservedPort {
   readonly server: Server;
 }
 
+/** Of ports that turn out to be in use, before one is taken from wherever the system likes. */
+const MOST_ATTEMPTS = 200;
+
+const ports = SettledPorts.ofThisMachine();
+
 /**
  * Finds free ports on loopback for tests and demonstrations. A list of members needs its ports
  * before any member starts, and a port that was only looked up can be taken meanwhile; so the
  * servers stay open, and in one process there is no race at all. For other processes close them
- * first: another program could then take a port, which the member's ERR_RDMC_MESH_LISTEN_FAILED
- * would say. Callers that come before the mesh owns a server are turned away and dial again.
+ * first: the system gives these ports to nobody who asks for any port (see `SettledPorts`), so only a program
+ * that wants the very same one could take it, which the member's ERR_RDMC_MESH_LISTEN_FAILED would
+ * say. Callers that come before the mesh owns a server are turned away and dial again.
  */
 export async function reserveLoopbackPorts(
   count: number,
@@ -30,8 +37,15 @@ export async function reserveLoopbackPorts(
 
 async function reserve(host: string): Promise<ReservedPort> {
   const server = createServer((socket) => socket.on('error', () => {}).destroy());
-  server.listen({ host, port: 0 });
-  await once(server, 'listening');
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      server.listen({ host, port: attempt < MOST_ATTEMPTS ? ports.next() : 0 });
+      await once(server, 'listening');
+      break;
+    } catch (error) {
+      if (codeOf(error) !== 'EADDRINUSE' || attempt >= MOST_ATTEMPTS) throw error;
+    }
+  }
   const address = server.address();
   if (address === null || typeof address === 'string') throw invalidArgument(`no port on ${host}`);
   return { host, port: address.port, server };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { anySignal } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
 import { type Checksum, newChecksum } from '../checksum.js';
@@ -112,7 +113,7 @@ export class Gathering {
       ports: meshPorts,
       ...{ key, device, transport, logger },
       timeoutMs: connectTimeoutMs,
-      signal: AbortSignal.any([this.signal, lost.signal]),
+      signal: anySignal(this.signal, lost.signal),
     });
     return { links, node, blockSizeBytes, address: describeOwn(own, port), checksum: this.#checksum };
   }
