@@ -2,7 +2,13 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { isIP } from 'node:net';
 import { type Counters, DataPlane, type ProtocolModule } from '@rdmc/dataplane';
 import { Mesh, type MeshOptions } from '@rdmc/mesh';
-import { chooseDevice, type Device, type DeviceChoice, type OpenDeviceOptions } from '@rdmc/verbs';
+import {
+  chooseDevice,
+  type Device,
+  type DeviceChoice,
+  type DeviceEventListener,
+  type OpenDeviceOptions,
+} from '@rdmc/verbs';
 import {
   type ChannelOptions,
   type CheckedChannelOptions,
@@ -10,6 +16,7 @@ import {
   type NodeFacts,
 } from './channel-options.js';
 import { onlyKnownOptions } from './check-options.js';
+import { RDMA_RETRY_PAUSE_MS, RETRY_PAUSE_MS } from './constants.js';
 import { agreeOnDevice, deviceFacts } from './device-agreement.js';
 import { Directory } from './directory.js';
 import type { Environment } from './environment.js';
@@ -70,6 +77,7 @@ export class HiPowerNode {
   /** Creations under way. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
+  readonly #deviceEvents: DeviceEventListener;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -84,7 +92,12 @@ export class HiPowerNode {
       directory: Directory.of(mesh),
       link: WorkerLink.of(plane),
       protectionDomain: plane.protectionDomain,
+      retryPauseMs: plane.device.kind === 'soft' ? RETRY_PAUSE_MS : RDMA_RETRY_PAUSE_MS,
     };
+    const { link } = this.#environment;
+    this.#deviceEvents = plane.device.onEvent(({ type }) => {
+      if (type === 'deviceRemoved') link.deviceRemoved();
+    });
   }
 
   /**
@@ -168,6 +181,7 @@ export class HiPowerNode {
     await Promise.allSettled(this.#opening);
     await Promise.all([...this.#ends].map((end) => end.close()));
     this.#environment.directory.close();
+    this.#deviceEvents.close();
     if (this.isOwner) await Promise.allSettled([this.mesh.close(), this.plane.close()]);
   }
 
