@@ -10,7 +10,7 @@ import {
 } from '@rdmc/hipower';
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import { patient } from '../src/patience.js';
-import { deviceOf } from './devices.js';
+import { deviceOf, EXPENDABLE, losePackets, losePacketsNoMore, lostPackets, WHY_NOT } from './devices.js';
 import { RETRY_MS } from './members.js';
 
 const NODES = 4;
@@ -18,6 +18,7 @@ const MESSAGES = 120;
 const SLOT_BYTES = 256;
 /** Empty, around a slot, fragments, and nearly everything the slots hold. */
 const SIZES = [0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, 5 * SLOT_BYTES, 15 * SLOT_BYTES];
+const SHARE = '2%';
 const KINDS: readonly Partial<ChannelOptions>[] = [
   { mode: 'push' },
   { mode: 'pull' },
@@ -120,5 +121,16 @@ export function hipower(): void {
       it(`a new connection in the middle loses and doubles nothing, ${name}`, () =>
         run(kind, [3], [0], true));
     }
+
+    const title = `${SHARE} of all packets lost: everything is delivered once, in order, in all modes`;
+    it(EXPENDABLE ? title : `${title} [${WHY_NOT}]`, { skip: !EXPENDABLE }, async () => {
+      losePackets(SHARE);
+      try {
+        for (const kind of KINDS) await run({ ...kind, maxIdleMs: 5 }, [1], [0, 2, 3]);
+        assert.ok(lostPackets() > 0, 'packets were lost');
+      } finally {
+        losePacketsNoMore();
+      }
+    });
   });
 }

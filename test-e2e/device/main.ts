@@ -1,16 +1,21 @@
 // The tests on RDMA devices: RDMC_TEST_DEVICE=rxe0,rxe1,rxe2,rxe3 node --test-reporter=spec dist/device.js
-// With arguments only these parts: commands, compliance, groups, hipower, loss-of-members, packet-loss.
+// With arguments only these parts: commands, compliance, groups, hipower, hipower-losses, loss-of-members,
+// packet-loss, paramserver.
 import { describe } from 'node:test';
 import { commands } from './commands.js';
 import { compliance } from './compliance.js';
 import { groups } from './groups.js';
 import { hipower } from './hipower.js';
+import { hipowerLosses } from './hipower-losses.js';
 import { lossOfMembers } from './loss-of-members.js';
 import { packetLoss } from './packet-loss.js';
+import { paramserver } from './paramserver.js';
 
 const PARTS: Readonly<Record<string, () => void>> = {
   groups,
   hipower,
+  'hipower-losses': hipowerLosses,
+  paramserver,
   'loss-of-members': lossOfMembers,
   'packet-loss': packetLoss,
   commands,

@@ -1,6 +1,11 @@
 #!/usr/bin/env node
 import { createProgram } from './program.js';
 
+// `rdmc-paramserver | head` ends like any other tool whose reader has gone; its members end with it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(141);
+});
 try {
   await createProgram((line) => process.stdout.write(`${line}\n`)).parseAsync();
 } catch (error) {

@@ -30,7 +30,7 @@ let part: Part;
 async function join(place: Place, server: NetServer): Promise<void> {
   const { id, members, device, settings } = place;
   node = await HiPowerNode.join({ id, members, device, server });
-  const tensors = resnet152();
+  const tensors = resnet152().slice(0, settings.tensors);
   const blocks = blocksOf(tensors, settings.blockBytes);
   const values = tensors.reduce((sum, { length }) => sum + length, 0);
   part =

@@ -6,12 +6,15 @@ import { run } from './run.js';
 import { type Place, PROTOCOLS, type Protocol } from './settings.js';
 import { type IterationResult, median } from './summary.js';
 
+const TENSORS = resnet152().length;
+
 interface Flags {
   readonly protocol: Protocol | 'all';
   readonly workers: number;
   readonly iterations: number;
   readonly block: number;
   readonly slots: number;
+  readonly tensors: number;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
   readonly json: boolean;
@@ -33,6 +36,12 @@ export function createProgram(write: (line: string) => void): Command {
     .option('-i, --iterations <n>', 'iterations; the first one warms up', wholeNumber(1, 10_000), 4)
     .option('--block <bytes>', 'largest message, a multiple of 8', wholeNumber(8, 1 << 26), 65_536)
     .option('--slots <n>', 'messages under way per connection', wholeNumber(1, 8192), 128)
+    .option(
+      '--tensors <n>',
+      'only the first tensors of the network, for slow machines',
+      wholeNumber(1, TENSORS),
+      TENSORS,
+    )
     .option('--device <name>', 'RDMA device, as for openDevice', 'auto')
     .addOption(
       new Option('--transport <name>', 'of the soft device').choices(['auto', 'shm', 'tcp']).default('auto'),
@@ -42,22 +51,24 @@ export function createProgram(write: (line: string) => void): Command {
 }
 
 async function runAll(flags: Flags, write: (line: string) => void): Promise<void> {
-  const { workers, iterations, slots } = flags;
+  const { workers, iterations, slots, tensors: count } = flags;
   const blockBytes = flags.block - (flags.block % 8);
   const device: Place['device'] = {
     device: flags.device,
     ...(flags.transport !== 'auto' && { transport: flags.transport }),
   };
-  const tensors = resnet152();
+  const tensors = resnet152().slice(0, count);
   const values = tensors.reduce((sum, { length }) => sum + length, 0);
   const blocks = blocksOf(tensors, blockBytes).length;
   if (!flags.json) {
-    write(`ResNet-152: ${tensors.length} tensors, ${values} values, ${((values * 4) / 1e6).toFixed(2)} MB;`);
+    write(
+      `ResNet-152: ${tensors.length} of ${TENSORS} tensors, ${values} values, ${((values * 4) / 1e6).toFixed(2)} MB;`,
+    );
     write(`${blocks} blocks of at most ${blockBytes} bytes; ${workers} workers, ${slots} slots a connection`);
   }
   for (const protocol of flags.protocol === 'all' ? PROTOCOLS : [flags.protocol]) {
     const view = new ProgressView(workers, flags.json ? () => {} : write);
-    const settings = { protocol, workers, iterations, blockBytes, slots };
+    const settings = { protocol, workers, iterations, blockBytes, slots, tensors: count };
     let results: IterationResult[];
     try {
       results = await run(settings, device, {

@@ -23,7 +23,7 @@ export async function run(
   device: Place['device'],
   events: RunEvents,
 ): Promise<IterationResult[]> {
-  const tensors = resnet152();
+  const tensors = resnet152().slice(0, settings.tensors);
   const blocks = blocksOf(tensors, settings.blockBytes).length;
   const values = tensors.reduce((sum, { length }) => sum + length, 0);
   const processes = Array.from({ length: settings.workers + 1 }, (_, id) => {

@@ -12,6 +12,8 @@ export interface Settings {
   readonly iterations: number;
   readonly blockBytes: number;
   readonly slots: number;
+  /** So many of the network's tensors, from the first layer on. */
+  readonly tensors: number;
 }
 
 /** Where a process belongs: 0 is the server, 1 to `workers` are workers. */

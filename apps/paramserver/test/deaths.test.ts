@@ -9,7 +9,14 @@ import { run } from '../dist/index.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const DEVICE = process.env.RDMC_TEST_DEVICE ?? 'soft';
-const SETTINGS = { protocol: 'push', workers: 1, iterations: 3, blockBytes: 1 << 20, slots: 8 } as const;
+const SETTINGS = {
+  protocol: 'push',
+  workers: 1,
+  iterations: 3,
+  blockBytes: 1 << 20,
+  slots: 8,
+  tensors: 467,
+} as const;
 
 /** The members of a run that a process has started. */
 function membersOf(pid: number): number[] {

@@ -6,6 +6,7 @@ export type HiPowerErrorCode =
   | 'ERR_RDMC_UNKNOWN_OPTION'
   | 'ERR_RDMC_UNKNOWN_MEMBER'
   | 'ERR_RDMC_DATAPLANE_DIED'
+  | 'ERR_RDMC_DEVICE_REMOVED'
   | 'ERR_RDMC_HIPOWER_NODE_CLOSED'
   | 'ERR_RDMC_HIPOWER_CHANNEL_EXISTS'
   | 'ERR_RDMC_HIPOWER_TIMEOUT'
@@ -26,6 +27,9 @@ export type HiPowerErrorCode =
   | 'ERR_RDMC_HIPOWER_INCOMPLETE'
   | 'ERR_RDMC_HIPOWER_PROTOCOL'
   | 'ERR_RDMC_ABORTED';
+
+/** Why a side whose device was taken away stops; its peers are told the same. */
+export const DEVICE_REMOVED = 'its RDMA device is gone';
 
 /** What one side knows of one peer's messages at the moment of an error. Counts of whole slots since the start. */
 export interface Progress {

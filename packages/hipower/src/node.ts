@@ -3,13 +3,14 @@ import { anySignal } from '@rdmc/common';
 import type { Counters, DataPlane, ProtocolModule } from '@rdmc/dataplane';
 import { joinMember, type MemberOptions } from '@rdmc/member';
 import type { Mesh } from '@rdmc/mesh';
-import type { Device } from '@rdmc/verbs';
+import type { Device, DeviceEventListener } from '@rdmc/verbs';
 import {
   type ChannelOptions,
   type CheckedChannelOptions,
   checkChannelOptions,
   type NodeFacts,
 } from './channel-options.js';
+import { RDMA_RETRY_PAUSE_MS, RETRY_PAUSE_MS } from './constants.js';
 import { Directory } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError } from './errors.js';
@@ -45,6 +46,7 @@ export class HiPowerNode {
   /** Creations under way. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
+  readonly #deviceEvents: DeviceEventListener;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -59,7 +61,12 @@ export class HiPowerNode {
       directory: Directory.of(mesh),
       link: WorkerLink.of(plane),
       protectionDomain: plane.protectionDomain,
+      retryPauseMs: plane.device.kind === 'soft' ? RETRY_PAUSE_MS : RDMA_RETRY_PAUSE_MS,
     };
+    const { link } = this.#environment;
+    this.#deviceEvents = plane.device.onEvent(({ type }) => {
+      if (type === 'deviceRemoved') link.deviceRemoved();
+    });
   }
 
   /**
@@ -125,6 +132,7 @@ export class HiPowerNode {
     await Promise.allSettled(this.#opening);
     await Promise.all([...this.#ends].map((end) => end.close()));
     this.#environment.directory.close();
+    this.#deviceEvents.close();
     if (this.isOwner) await Promise.allSettled([this.mesh.close(), this.plane.close()]);
   }
 

@@ -1,4 +1,4 @@
-import { HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
+import { DEVICE_REMOVED, HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
 
 /** What ends the requester of a channel, in words that name it and say how far it had come. */
 export class RequesterErrors {
@@ -14,6 +14,15 @@ export class RequesterErrors {
   workerDied(cause: Error): HiPowerError {
     return new HiPowerError('ERR_RDMC_DATAPLANE_DIED', `Requester '${this.channel}': ${cause.message}`, {
       cause,
+    });
+  }
+
+  /** Of this side. */
+  deviceRemoved(): HiPowerError {
+    const message = `Requester '${this.channel}': ${DEVICE_REMOVED}`;
+    return new HiPowerError('ERR_RDMC_DEVICE_REMOVED', message, {
+      reason: DEVICE_REMOVED,
+      progress: this.progress(),
     });
   }
 

@@ -9,7 +9,7 @@ import { Connector } from './connector.js';
 import { MAX_BARREN_RECONNECTS } from './constants.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
-import { HiPowerError, messageOf, type Progress } from './errors.js';
+import { DEVICE_REMOVED, HiPowerError, messageOf, type Progress } from './errors.js';
 import { PeerCounter } from './layout/channel-memory.js';
 import type { ViolationCode } from './machine/violation.js';
 import type { Trouble } from './records.js';
@@ -17,7 +17,6 @@ import { RequesterErrors } from './requester-errors.js';
 import type { ClosedMessage, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
-const RETRY_PAUSE_MS = 20;
 const VIOLATIONS: ReadonlySet<string> = new Set<ViolationCode>([
   'ERR_RDMC_HIPOWER_BITMAP',
   'ERR_RDMC_HIPOWER_PROTOCOL',
@@ -171,6 +170,12 @@ export class RequesterSession implements Participant, WorkerEvents {
     this.#failWith(this.#errors.workerDied(cause));
   }
 
+  deviceRemoved(): void {
+    if (this.error || this.#state === 'closed') return;
+    this.#failWith(this.#errors.deviceRemoved());
+    this.#tellAll(false, DEVICE_REMOVED);
+  }
+
   /** Ends all connections and gives the memory back. Idempotent. */
   close(complete: boolean, reason: string): Promise<void> {
     this.#closing ??= this.#close(complete, reason);
@@ -182,9 +187,7 @@ export class RequesterSession implements Participant, WorkerEvents {
     this.#round.fail(this.error ?? this.#errors.closed());
     const { directory, link } = this.environment;
     await link.close(this.#number);
-    for (const to of this.options.peers) {
-      if (!this.#dismissed.has(to)) directory.send(to, this.#farewell(complete, reason));
-    }
+    this.#tellAll(complete, reason);
     directory.unregister(this);
     this.#finalCounters = this.counters();
     await this.resources.close();
@@ -209,7 +212,7 @@ export class RequesterSession implements Participant, WorkerEvents {
         this.#lastFailure = error;
         this.#barren += 1;
         if (this.#barren > MAX_BARREN_RECONNECTS) throw this.#errors.lost(messageOf(error), error);
-        await delay(RETRY_PAUSE_MS * this.#barren);
+        await delay(this.environment.retryPauseMs * this.#barren);
         if (this.#closing) throw this.#errors.closed();
       }
     }
@@ -285,6 +288,13 @@ export class RequesterSession implements Participant, WorkerEvents {
     this.environment.link.dismiss(this.#number, this.options.peers.indexOf(member));
     this.environment.directory.send(member, this.#farewell(true, 'it has everything'));
     this.onNews();
+  }
+
+  /** All but those who have everything hear that this side is over. */
+  #tellAll(complete: boolean, reason: string): void {
+    for (const to of this.options.peers) {
+      if (!this.#dismissed.has(to)) this.environment.directory.send(to, this.#farewell(complete, reason));
+    }
   }
 
   #farewell(complete: boolean, reason: string): ClosedMessage {

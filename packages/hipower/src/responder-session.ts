@@ -6,7 +6,7 @@ import { ChannelResources } from './channel-resources.js';
 import { connectDeadline } from './connect-deadline.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
-import { HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
+import { DEVICE_REMOVED, HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
 import type { Trouble } from './records.js';
 import { type OfferMessage, type Parameters, parametersOf, type WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
@@ -149,6 +149,19 @@ export class ResponderSession implements Participant, WorkerEvents {
     this.#failWith(
       new HiPowerError('ERR_RDMC_DATAPLANE_DIED', `Responder '${this.channel}': ${cause.message}`, { cause }),
     );
+  }
+
+  /** Where all have ended nothing is missing: closing tells them so. */
+  deviceRemoved(): void {
+    if (this.error || this.#closed || this.#sources.every(({ isFinished }) => isFinished)) return;
+    const message = `Responder '${this.channel}': ${DEVICE_REMOVED}`;
+    const progress = this.host?.progress() ?? [];
+    this.#failWith(
+      new HiPowerError('ERR_RDMC_DEVICE_REMOVED', message, { reason: DEVICE_REMOVED, progress }),
+    );
+    for (const source of this.#sources) {
+      if (source.session !== undefined && !source.isGone) this.#sayClosed(source, false, DEVICE_REMOVED);
+    }
   }
 
   /**

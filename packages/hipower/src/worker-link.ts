@@ -18,6 +18,8 @@ export interface WorkerEvents {
   wake(): void;
   trouble(trouble: Trouble): void;
   workerDied(error: Error): void;
+  /** The RDMA device of this node is gone. */
+  deviceRemoved(): void;
 }
 
 const links = new WeakMap<DataPlane, WorkerLink>();
@@ -41,6 +43,10 @@ export class WorkerLink {
     plane.onDeath((error) => {
       for (const events of this.#channels) events?.workerDied(error);
     });
+  }
+
+  deviceRemoved(): void {
+    for (const events of this.#channels) events?.deviceRemoved();
   }
 
   /** A number for a new channel. @throws HiPowerError ERR_RDMC_HIPOWER_BUSY */

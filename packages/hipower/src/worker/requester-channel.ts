@@ -40,6 +40,8 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   #running = false;
   /** A connection of the generation that is being made broke before the start. */
   #brokenEarly: { readonly peer: number; readonly reason: string } | undefined;
+  /** A responder of that generation broke the rules before the start. */
+  #violatedEarly: { readonly peer: number; readonly violation: Violation } | undefined;
   /** Slots that were taken from the application and are not free again. */
   #taken = 0;
 
@@ -67,7 +69,10 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
 
   createPair(peer: number, generation: number): PairAnswer {
     this.#running = false;
-    if (this.#generation !== generation) this.#brokenEarly = undefined;
+    if (this.#generation !== generation) {
+      this.#brokenEarly = undefined;
+      this.#violatedEarly = undefined;
+    }
     this.#generation = generation;
     return { address: this.#links[peer]!.createPair(generation), account: null };
   }
@@ -79,7 +84,9 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   /** Writes again what was lost, then goes on. */
   start(): void {
     this.#running = true;
-    if (this.#brokenEarly) this.broke(this.#brokenEarly.peer, this.#generation, this.#brokenEarly.reason);
+    if (this.#violatedEarly) this.violated(this.#violatedEarly.peer, this.#violatedEarly.violation);
+    else if (this.#brokenEarly)
+      this.broke(this.#brokenEarly.peer, this.#generation, this.#brokenEarly.reason);
     else this.#guard(this.#writeAgain);
     this.wake();
   }
@@ -137,7 +144,10 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   }
 
   violated(peer: number, violation: Violation): void {
-    if (!this.#running) return;
+    if (!this.#running) {
+      this.#violatedEarly ??= { peer, violation };
+      return;
+    }
     this.#running = false;
     this.port.trouble(peer, this.#generation, 'violation', violation.code, violation.message);
   }

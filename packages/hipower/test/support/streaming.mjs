@@ -1,15 +1,19 @@
-// Two nodes in one process pass small messages by the calls that copy and allocate nothing.
-// Arguments: mode, confirmation, messages.
+// Two nodes in one process pass small messages. Arguments: mode, confirmation, messages; transport of the soft device
+// ('auto'); calls ('slots': those that copy and allocate nothing, or 'messages': write and for await).
 import { setFlagsFromString } from 'node:v8';
 import { HiPowerNode } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 
 // Every collection of every thread is printed. Not on the command line: a worker takes no such options.
 setFlagsFromString('--trace-gc');
-const [mode, confirmation, count] = [process.argv[2], process.argv[3], Number(process.argv[4])];
+const [mode, confirmation, messages, transport = 'auto', calls = 'slots'] = process.argv.slice(2);
+const count = Number(messages);
 const reserved = await reserveLoopbackPorts(2);
 const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-const device = process.env.RDMC_TEST_DEVICE ?? 'soft';
+const device = {
+  device: process.env.RDMC_TEST_DEVICE ?? 'soft',
+  ...(transport !== 'auto' && { transport }),
+};
 const [a, b] = await Promise.all(
   reserved.map(({ server }, id) => HiPowerNode.join({ id, members, server, device })),
 );
@@ -51,14 +55,39 @@ async function consume(messages) {
   }
 }
 
-await Promise.all([produce(200_000), consume(200_000)]);
+/** Copies, and makes a promise per message. */
+async function writeAll(number) {
+  const message = new Uint8Array(64);
+  for (let sent = 0; sent < number; sent += 1) {
+    message[0] = sent;
+    await requester.write(message);
+  }
+}
+
+/** Makes a message, and a promise, per message. */
+const iterator = responder[Symbol.asyncIterator]();
+async function iterate(number) {
+  for (let received = 0; received < number; received += 1) {
+    const { value: message } = await iterator.next();
+    if (message.bytes[0] !== (received & 255)) throw new Error('wrong message');
+    message.release();
+  }
+}
+
+const [send, receive] = calls === 'slots' ? [produce, consume] : [writeAll, iterate];
+await Promise.all([send(200_000), receive(200_000)]);
 console.log('WARM');
-await Promise.all([produce(count), consume(count)]);
+await Promise.all([send(count), receive(count)]);
 console.log('DONE');
 await Promise.all([requester.end(), consumeEnd()]);
 await Promise.all([a.close(), b.close()]);
 
 async function consumeEnd() {
+  if (calls === 'messages') {
+    if (!(await iterator.next()).done) throw new Error('too many messages');
+    await responder.close();
+    return;
+  }
   while (await responder.readable()) if (responder.take() >= 0) throw new Error('too many messages');
   await responder.close();
 }
