@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
 import { codeOf, invalidOption, TailwindError } from '../errors.js';
 import type { SegmentEntry } from '../format/scan.js';
-import { askClaim } from '../rpc/backup-client.js';
+import { askAbandon, askClaim } from '../rpc/backup-client.js';
 import { WorkerLink } from '../worker-link.js';
 import { Cleaner } from './cleaner.js';
 import { Connections } from './connections.js';
@@ -63,7 +63,7 @@ export class Log {
   }
 
   /**
-   * Opens the log's first segment.
+   * Opens the log's first segment. Where that fails, backups free what they had opened for it.
    * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS; MeshRemoteError
    *   with ERR_RDMC_LOG_FENCED, or ERR_RDMC_LOG_EXISTS where a backup knows another log of this id
    */
@@ -76,7 +76,16 @@ export class Log {
       );
     }
     const session = randomBytes(16).toString('hex');
-    await claim(checked, session);
+    try {
+      await claim(checked, session);
+      return await Log.#begin(checked, session);
+    } catch (error) {
+      await abandon(checked, session);
+      throw error;
+    }
+  }
+
+  static async #begin(checked: CheckedLogOptions, session: string): Promise<Log> {
     const log = new Log(checked, session);
     try {
       await log.#heads.begin();
@@ -226,4 +235,10 @@ async function claim({ mesh, backups, logId }: CheckedLogOptions, session: strin
     if (answer.status === 'rejected' && FATAL_CLAIMS.includes(codeOf(answer.reason) ?? ''))
       throw answer.reason;
   }
+}
+
+/** Backups that do not hear it keep what they have until their coordinator says that the log is none. */
+async function abandon({ mesh, backups, logId }: CheckedLogOptions, session: string): Promise<void> {
+  const here = backups.filter((id) => mesh.peers.get(id)?.state === 'connected');
+  await Promise.allSettled(here.map((id) => askAbandon(mesh, id, logId, session)));
 }

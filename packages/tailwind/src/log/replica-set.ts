@@ -116,6 +116,12 @@ export class ReplicaSet {
     this.#freeStale();
   }
 
+  /** The log has ended: the worker need not know the segment any more. */
+  async forget(): Promise<void> {
+    // A data plane that has ended forgot everything.
+    await this.environment.link.endChannel(this.#channel).catch(() => {});
+  }
+
   /** A member is gone. Replaces its closed replica; open ones the worker reports as lost. */
   memberLost(member: number, certificate: Certificate | undefined): void {
     if (this.#isFreed) return;
