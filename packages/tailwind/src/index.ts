@@ -4,7 +4,7 @@ export type { Grant, OpenReplica, ReplicaReport } from './backup/backup-types.js
 export { dumpOnSignals } from './backup/dump-on-signal.js';
 export { bootClock, type Clock } from './clock.js';
 export { Coordinator, type CoordinatorOptions } from './coordinator/coordinator.js';
-export { CoordinatorClient } from './coordinator/coordinator-client.js';
+export { CoordinatorClient, type RecoveryAttempt } from './coordinator/coordinator-client.js';
 export { EtcdStore } from './coordinator/etcd-store.js';
 export type { EtcdStoreOptions } from './coordinator/etcd-store-options.js';
 export { FileStore } from './coordinator/file-store.js';
@@ -55,6 +55,7 @@ export {
 export { type RecoveredSegment, Recovery, type RecoveryOptions } from './recovery/recover.js';
 export { BackupService } from './rpc/backup-service.js';
 export type { InventoryEntry } from './rpc/messages.js';
+export type { BackupServiceOptions } from './rpc/sweeper.js';
 export type { SegmentRef } from './segment-key.js';
 export { decodeReplicaHeader, type ReplicaRecord } from './storage/replica-header.js';
 export type { DamagedFile } from './storage/replica-store.js';

@@ -31,13 +31,16 @@ async function kept(
   { queued = [], cleaner = NOTHING_LIVES }: { queued?: string[]; cleaner?: LogCleaner } = {},
 ): Promise<number[]> {
   const rest = new Map(others.map((other) => [other.id, other]));
-  const found: Kept[] = await measure(segments, rest, new Set(queued), cleaner, new AbortController().signal);
+  const what = { segments, others: rest, staying: [...rest.values()] };
+  const found: Kept[] = await measure(what, new Set(queued), cleaner, new AbortController().signal);
   return found.map(({ offsets }) => offsets.length);
 }
 
 it('drops what is dead, and keeps the newest object of a key that an append waits for', async () => {
   const segments = [segment(1n, entry('a', 1), entry('b', 2)), segment(2n, entry('a', 3))];
   expect(await kept(segments)).toEqual([0, 0]);
+  // Another closed segment that stays has a newer one.
+  expect(await kept([segments[0]!], [segments[1]!], { queued: ['a'] })).toEqual([0]);
   expect(await kept(segments, [], { queued: ['a'] })).toEqual([0, 1]);
   expect(segments.map(({ contents }) => contents.liveBytes > 0)).toEqual([false, true]);
 });

@@ -66,16 +66,49 @@ describe('the coordinator', () => {
   it('lets one member recover a log, another one when that is gone, and nobody twice', async () => {
     const { clients, members } = await rig();
     const log = await clients[0]!.createLog();
-    await clients[1]!.beginRecovery(log.logId);
-    await clients[1]!.beginRecovery(log.logId);
+    const first = await clients[1]!.beginRecovery(log.logId);
+    const last = await clients[1]!.beginRecovery(log.logId);
     await expect(clients[2]!.beginRecovery(log.logId)).rejects.toEqual(refusal('ERR_RDMC_RECOVERY_RUNNING'));
-    await expect(clients[2]!.finishRecovery(log.logId, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    await expect(clients[2]!.finishRecovery(last, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    // Of two attempts of one member as well, only the last one counts.
+    await expect(clients[1]!.finishRecovery(first, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
     await members[1]!.kill();
-    await clients[2]!.beginRecovery(log.logId);
-    await clients[2]!.finishRecovery(log.logId, [5n, 6n]);
+    const attempt = await clients[2]!.beginRecovery(log.logId);
+    await clients[2]!.finishRecovery(attempt, [5n, 6n]);
+    await clients[2]!.finishRecovery(attempt, [5n, 6n]);
+    await expect(clients[2]!.finishRecovery(attempt, [7n])).rejects.toEqual(refusal('ERR_RDMC_LOG_STATE'));
     const [record] = await clients[0]!.logs();
     expect(record).toMatchObject({ state: 'recovered', recoverer: 2, successors: [5n, 6n] });
     await expect(clients[0]!.beginRecovery(log.logId)).rejects.toEqual(refusal('ERR_RDMC_LOG_STATE'));
+  });
+
+  it('lets another member recover what was given up, by the attempt that has it', async () => {
+    const { clients } = await rig();
+    const { logId } = await clients[0]!.createLog();
+    const first = await clients[1]!.beginRecovery(logId);
+    const second = await clients[1]!.beginRecovery(logId);
+    await clients[1]!.giveUpRecovery(first);
+    await clients[0]!.giveUpRecovery(second);
+    await expect(clients[2]!.beginRecovery(logId)).rejects.toEqual(refusal('ERR_RDMC_RECOVERY_RUNNING'));
+    await clients[1]!.giveUpRecovery(second);
+    const third = await clients[2]!.beginRecovery(logId);
+    await expect(clients[1]!.finishRecovery(second, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    await clients[2]!.finishRecovery(third, []);
+    await clients[2]!.giveUpRecovery(third);
+    expect((await clients[0]!.log(logId)).state).toBe('recovered');
+  });
+
+  it('takes back a log that holds nothing, from its owner only', async () => {
+    const { clients } = await rig();
+    const { logId } = await clients[1]!.createLog();
+    await expect(clients[2]!.abandonLog(logId)).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    await clients[1]!.abandonLog(logId);
+    await clients[1]!.abandonLog(logId);
+    expect((await clients[0]!.log(logId)).state).toBe('recovered');
+    await expect(clients[2]!.beginRecovery(logId)).rejects.toEqual(refusal('ERR_RDMC_LOG_STATE'));
+    const dead = await clients[1]!.createLog();
+    await clients[2]!.beginRecovery(dead.logId);
+    await expect(clients[1]!.abandonLog(dead.logId)).rejects.toEqual(refusal('ERR_RDMC_LOG_FENCED'));
   });
 
   it('declares the logs of a lost member dead', async () => {
@@ -153,6 +186,34 @@ describe('leases', () => {
     await second!.logs();
     expect(begun).toBe(false);
     now = 10_100;
+    await recovery;
+    lease.close();
+  });
+
+  it('are not forgotten when an attempt that is not the last one wants to finish', async () => {
+    const members = await startCluster(3);
+    let now = 5000;
+    let looks = 0;
+    const clock = (): number => {
+      looks += 1;
+      return now;
+    };
+    await startCoordinator(members[0]!, { leaseMs: 1000, leaseMarginMs: 0, clock });
+    const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
+    const { logId } = await clients[1]!.createLog();
+    now = 9000;
+    const lease = await clients[1]!.lease(logId, () => now);
+    const stranger = clients[2]!.finishRecovery({ logId, attempt: 1 }, []);
+    await expect(stranger).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    let begun = false;
+    const recovery = clients[2]!.beginRecovery(logId).then(() => {
+      begun = true;
+    });
+    while ((await clients[0]!.log(logId)).state === 'live');
+    const before = looks;
+    await until(() => begun || looks > before + 2);
+    expect(begun).toBe(false);
+    now = 10_000;
     await recovery;
     lease.close();
   });

@@ -85,6 +85,22 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       expect((await (await standby).get('a'))?.value).toBe('one');
     });
 
+    it('a standby whose lease ran out takes another one', async () => {
+      const leases = async (): Promise<string[]> => {
+        const { leases: all } = (await etcd.ask('/v3/lease/leases', {})) as { leases?: { ID: string }[] };
+        return (all ?? []).map(({ ID }) => ID);
+      };
+      const options = fresh();
+      const first = await EtcdStore.open(options);
+      const before = await leases();
+      const standby = open({ ...options, waitMs: Number.POSITIVE_INFINITY });
+      let own: string[] = [];
+      while (own.length === 0) own = (await leases()).filter((id) => !before.includes(id));
+      for (const ID of own) await etcd.ask('/v3/lease/revoke', { ID });
+      await first.close();
+      expect((await standby).lost.aborted).toBe(false);
+    });
+
     it('keeps its place for longer than a lease while it lives', async () => {
       const options = fresh({ leadSeconds: 2 });
       const first = await open(options);

@@ -97,7 +97,7 @@ describe('a recovery’s plan', () => {
     expect(plan({ ...closing, 4: [next] })).toEqual({
       headId: 2n,
       segments: [
-        { segmentId: 1n, candidates: [2], floorBytes: 950 },
+        { segmentId: 1n, candidates: [2, 3], floorBytes: 950 },
         { segmentId: 2n, candidates: [4], floorBytes: 100 },
       ],
     });
@@ -110,6 +110,19 @@ describe('a recovery’s plan', () => {
       3: [open(3n, 500, digest(1n, 2n, 3n)), closed(1n)],
     };
     expect(plan(later).headId).toBe(3n);
+  });
+
+  it('takes an open replica of a closed segment when it ends exactly at the certificate, and no other', () => {
+    const [whole, other] = [open(1n, 950, digest(1n)), open(1n, 950, digest(1n))];
+    const foreign = { ...other, scan: { ...other.scan!, checksum: 6 } };
+    const found = plan({
+      1: [whole, open(2n, 100, digest(1n, 2n))],
+      2: [closed(1n, 950)],
+      3: [foreign],
+      4: [open(1n, 940, digest(1n))],
+      5: [open(1n, 960, digest(1n))],
+    });
+    expect(found.segments[0]).toEqual({ segmentId: 1n, candidates: [2, 1], floorBytes: 950 });
   });
 
   it('draws no conclusions from survivors: they are closed, or open, whatever the head is', () => {

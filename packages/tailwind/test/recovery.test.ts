@@ -1,6 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoordinatorClient, decodeObject, EntryType, type Log, Recovery } from '@rdmc/tailwind';
+import {
+  BackupService,
+  CoordinatorClient,
+  decodeObject,
+  EntryType,
+  type Log,
+  Recovery,
+  TailwindError,
+} from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
 import { segmentKey } from '../src/segment-key.js';
 import { filesIn, temporaryDirectory } from './support/backups.js';
@@ -95,7 +103,8 @@ describe('recovery', () => {
     const attempt = begin(survivor, log.id);
     await expect(attempt).rejects.toEqual(refusal('ERR_RDMC_LOG_INCOMPLETE'));
     const [record] = await new CoordinatorClient(survivor.mesh, 1).logs();
-    expect(record!.state).toBe('recovering');
+    // Nobody has it now: any other member may try.
+    expect(record).toMatchObject({ state: 'recovering', recoverer: null });
   });
 
   it('fences a primary that lives: what it acknowledged is there, and it acknowledges nothing more', async () => {
@@ -191,6 +200,54 @@ describe('recovery', () => {
     await expect(begin(cluster[6]!, log.id)).rejects.toEqual(refusal('ERR_RDMC_LOG_INCOMPLETE'));
   });
 
+  it('waits where a backup has no room for another load: nothing is missing', async () => {
+    const { cluster, log } = await rig(4, 300, 2);
+    await cluster[0]!.kill();
+    let refusals = 0;
+    for (const { backup } of cluster.slice(1)) {
+      const load = backup.load.bind(backup);
+      backup.load = async (ref) => {
+        refusals += 1;
+        if (refusals <= 12) throw new TailwindError('ERR_RDMC_BACKUP_FULL', 'as many as it may');
+        return load(ref);
+      };
+    }
+    const recovery = await begin(cluster[2]!, log.id);
+    expect(await replay(recovery)).toEqual(upTo(300));
+    await recovery.close();
+    expect(refusals).toBeGreaterThan(12);
+  });
+
+  it('frees what a backup has that did not hear of its end, and nothing of logs that live', async () => {
+    const { cluster, log } = await rig(5, 300);
+    const other = await coordinatedLog(cluster[4]!, 1, { replicas: 3 });
+    await appendAll(other, 0, 10);
+    const deaf = cluster[log.backups.find((id) => id > 1)!]!;
+    const freeLog = deaf.backup.freeLog.bind(deaf.backup);
+    deaf.backup.freeLog = async () => {
+      throw new Error('it is not here');
+    };
+    await cluster[0]!.kill();
+    const recovery = await begin(cluster[1]!, log.id);
+    await recovery.finish([]);
+    deaf.backup.freeLog = freeLog;
+    expect(deaf.backup.holdsLog(log.id)).toBe(true);
+    const hadOther = deaf.backup.holdsLog(other.id);
+    // A service of its own, without requests: the member's own one has no coordinator.
+    const service = new BackupService(
+      { onRequest: none, onFailure: none, onLeave: none, members: [] } as never,
+      deaf.plane,
+      deaf.backup,
+      {
+        coordinator: new CoordinatorClient(deaf.mesh, 1),
+      },
+    );
+    await service.freeRecovered();
+    await service.close();
+    expect(deaf.backup.holdsLog(log.id)).toBe(false);
+    expect(deaf.backup.holdsLog(other.id)).toBe(hadOther);
+  });
+
   it('reads from all backups', async () => {
     const { cluster, log } = await rig(4, 700);
     await cluster[0]!.kill();
@@ -208,6 +265,10 @@ describe('recovery', () => {
     for (const { id } of cluster.slice(1)) expect(loads[id]).toBeGreaterThan(0);
   });
 });
+
+function none(): () => void {
+  return () => {};
+}
 
 async function flipBit({ directory }: ClusterMember, segmentId: bigint, logId: bigint): Promise<void> {
   const path = `${directory}/${segmentKey({ logId, segmentId })}.replica`;

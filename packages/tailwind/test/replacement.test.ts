@@ -1,4 +1,4 @@
-import { CoordinatorClient, type Log, Recovery } from '@rdmc/tailwind';
+import { CoordinatorClient, type Log, Recovery, TailwindError } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
 import { BackupConnection } from '../src/rpc/backup-client.js';
 import { WorkerLink } from '../src/worker-link.js';
@@ -150,6 +150,22 @@ describe('whose log it is', () => {
 });
 
 describe('what is given up', () => {
+  it('what a log had opened that could not be created is freed, and its id can be had by another one', async () => {
+    const members = await startCluster(4);
+    const { backup } = members[3]!;
+    const open = backup.openReplica.bind(backup);
+    const othersAreOpen = until(() => [1, 2].every((id) => members[id]!.backup.holds(FIRST)));
+    backup.openReplica = async () => {
+      await othersAreOpen;
+      throw new TailwindError('ERR_RDMC_BACKUP_FULL', 'no buffer');
+    };
+    await expect(createLog(members[0]!)).rejects.toEqual(refusal('ERR_RDMC_TOO_FEW_BACKUPS'));
+    for (const id of [1, 2, 3]) expect(members[id]!.backup.buffers.used).toBe(0);
+    backup.openReplica = open;
+    const { log } = await createLog(members[3]!);
+    await append(log, 0, 10);
+  });
+
   it('a buffer that was granted without an answer is freed', async () => {
     const members = await startCluster(4);
     const { backup } = members[2]!;

@@ -1,6 +1,6 @@
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
-import { type CoordinatorClient, Log } from '@rdmc/tailwind';
+import { type CoordinatorClient, Log, type LogOptions } from '@rdmc/tailwind';
 import { DEFAULT_REPLICAS } from '../limits.js';
 import { StoreCleaner } from '../log/store-cleaner.js';
 import { TailwindLog } from '../log/tailwind-log.js';
@@ -14,6 +14,16 @@ export interface OpenLog {
   readonly lease: ReadLease;
   readonly ended: AbortSignal;
   close(): Promise<void>;
+}
+
+/** Nobody need recover a log that could not be created. */
+async function createLog(options: LogOptions, coordinator: CoordinatorClient): Promise<Log> {
+  try {
+    return await Log.create(options);
+  } catch (error) {
+    await coordinator.abandonLog(options.logId).catch(() => {});
+    throw error;
+  }
 }
 
 /** A new log, to which the store writes from now on. Without replicas it has a name only. */
@@ -32,7 +42,7 @@ export async function openLog(
   }
   const cleaner = new StoreCleaner();
   const backups = servers.filter((id) => id !== mesh.id);
-  const log = await Log.create({
+  const logOptions = {
     mesh,
     plane,
     authority: coordinator,
@@ -44,7 +54,8 @@ export async function openLog(
     ...(mode && { mode }),
     ...(segmentBytes !== undefined && { segmentBytes }),
     ...(maxSegments !== undefined && { maxSegments }),
-  });
+  };
+  const log = await createLog(logOptions, coordinator);
   cleaner.store = store;
   cleaner.dead = (location) => log.dead(location);
   store.attach(new TailwindLog(log, replicas));

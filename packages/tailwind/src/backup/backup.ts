@@ -137,6 +137,11 @@ export class Backup {
     return this.#ofLog(logId).length > 0;
   }
 
+  /** Ids of the logs of which anything is here. */
+  get logIds(): bigint[] {
+    return [...new Set(this.#all().map(({ record }) => record.logId))];
+  }
+
   /** Whether there is a replica that recovery would be told of. */
   holds(ref: SegmentRef): boolean {
     return this.#replicas.get(segmentKey(ref))?.record.committed ?? false;

@@ -7,6 +7,9 @@ import { Lease } from './lease.js';
 import { type LogRecord, logRecord } from './log-record.js';
 import { COORDINATOR_TOPIC, clusterAnswer, leaseAnswer } from './messages.js';
 
+/** What `beginRecovery` answered, or the part of it that names the attempt. */
+export type RecoveryAttempt = Pick<LogRecord, 'logId' | 'attempt'>;
+
 /** A member's view of the coordinator, which may be itself. */
 export class CoordinatorClient implements LogAuthority {
   /** @param member the coordinator's id */
@@ -22,6 +25,19 @@ export class CoordinatorClient implements LogAuthority {
   /** A log of this member, with an id that was never used. */
   async createLog(): Promise<LogRecord> {
     return logRecord.parse(await this.#ask({ op: 'create-log' }));
+  }
+
+  /**
+   * Says that a log which was created holds nothing and will not be written: `Log.create` failed. Nobody need recover it.
+   * @throws MeshRemoteError with ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_FENCED
+   */
+  async abandonLog(logId: bigint): Promise<void> {
+    await this.#ask({ op: 'abandon-log', logId: String(logId) });
+  }
+
+  /** @throws MeshRemoteError with ERR_RDMC_LOG_UNKNOWN */
+  async log(logId: bigint): Promise<LogRecord> {
+    return logRecord.parse(await this.#ask({ op: 'log', logId: String(logId) }));
   }
 
   async logs(): Promise<LogRecord[]> {
@@ -51,8 +67,18 @@ export class CoordinatorClient implements LogAuthority {
     return logRecord.parse(await this.#ask({ op: 'begin-recovery', logId: String(logId) }));
   }
 
-  async finishRecovery(logId: bigint, successors: readonly bigint[]): Promise<void> {
-    await this.#ask({ op: 'finish-recovery', logId: String(logId), successors: successors.map(String) });
+  /** Lets another member recover the log. Of an attempt that is not the last one, nothing happens. */
+  async giveUpRecovery({ logId, attempt }: RecoveryAttempt): Promise<void> {
+    await this.#ask({ op: 'give-up-recovery', logId: String(logId), attempt });
+  }
+
+  /**
+   * Again with the same successors is harmless.
+   * @throws MeshRemoteError with ERR_RDMC_NOT_OWNER for another attempt than the last one, ERR_RDMC_LOG_STATE
+   */
+  async finishRecovery({ logId, attempt }: RecoveryAttempt, successors: readonly bigint[]): Promise<void> {
+    const body = { logId: String(logId), attempt, successors: successors.map(String) };
+    await this.#ask({ op: 'finish-recovery', ...body });
   }
 
   #ask(body: object): Promise<unknown> {

@@ -30,6 +30,11 @@ export interface CoordinatorOptions {
 
 const KNOWN = ['mesh', 'store', 'leaseMs', 'leaseMarginMs', 'clock', 'logger'];
 
+type Change = Extract<
+  CoordinatorRequest,
+  { op: 'create-log' | 'abandon-log' | 'raise' | 'give-up-recovery' | 'finish-recovery' }
+>;
+
 /**
  * Decides who owns which log: creates them, declares them dead, and from then on refuses their primaries both the
  * replacement of backups and leases. Declares the logs of members dead that the mesh has lost. Does nothing while
@@ -104,6 +109,8 @@ export class Coordinator {
         return { clusterId: this.clusterId };
       case 'logs':
         return (await this.#registry.logs()).map(plain);
+      case 'log':
+        return plain(await this.#registry.log(data.logId));
       case 'lease':
         return this.#lease(from, data.logId);
       case 'begin-recovery':
@@ -113,15 +120,18 @@ export class Coordinator {
     }
   }
 
-  #change(
-    from: number,
-    request: Extract<CoordinatorRequest, { op: 'create-log' | 'raise' | 'finish-recovery' }>,
-  ): Promise<LogRecord> {
+  async #change(from: number, request: Change): Promise<LogRecord> {
     const registry = this.#registry;
     if (request.op === 'create-log') return registry.createLog(from);
-    if (request.op === 'raise') return registry.raiseMinimum(request.logId, from, request);
-    this.#leases.delete(request.logId);
-    return registry.finishRecovery(request.logId, from, request.successors);
+    const { op, logId } = request;
+    if (op === 'raise') return registry.raiseMinimum(logId, from, request);
+    if (op === 'give-up-recovery') return registry.giveUpRecovery(logId, from, request.attempt);
+    const log = await (op === 'abandon-log'
+      ? registry.abandonLog(logId, from)
+      : registry.finishRecovery(logId, from, request));
+    // Only now: while the log is not recovered, the next attempt waits for this lease.
+    this.#leases.delete(logId);
+    return log;
   }
 
   async #lease(from: number, logId: bigint) {

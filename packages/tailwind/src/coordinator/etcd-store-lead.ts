@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf, TailwindError } from '../errors.js';
+import { codeOf, messageOf, TailwindError } from '../errors.js';
 import type { EtcdClient } from './etcd-store-client.js';
 import {
   hasCreateRevision,
@@ -41,25 +41,23 @@ export class EtcdLead {
 
   /** @throws TailwindError ERR_RDMC_STATE_LOCKED, and what the client throws */
   static async take(client: EtcdClient, options: CheckedEtcdOptions): Promise<EtcdLead> {
-    const grant = await client.call('/v3/lease/grant', { TTL: String(options.leadSeconds), ID: '0' });
-    const { ID: lease } = leaseGrantAnswer.parse(grant.body);
-    const key = leadKey(options.prefix);
     const name = `${options.name ?? `${hostname()}:${process.pid}`} ${randomUUID()}`;
     const deadline = performance.now() + options.waitMs;
+    let lease = await grantLease(client, options);
+    const attempt = async () => {
+      // A standby that was suspended, or cut off for a while, has none any more.
+      if (!(await keepAlive(client, lease))) lease = await grantLease(client, options);
+      return takeKey(client, options, lease, name);
+    };
     try {
       for (;;) {
-        const request = {
-          compare: [hasCreateRevision(key, 0)],
-          success: [writeKey(key, name, lease)],
-          failure: [readKey(key)],
-        };
-        const answer = transactionAnswer.parse((await client.call('/v3/kv/txn', request)).body);
-        if (answer.succeeded) return new EtcdLead(client, options, lease, answer.header.revision);
-        const [holder] = answer.responses[0]?.response_range?.kvs ?? [];
-        // An attempt whose answer got lost made it.
-        if (holder?.value === name) return new EtcdLead(client, options, lease, holder.create_revision);
-        if (performance.now() >= deadline) throw locked(options, holder?.value);
-        await client.call('/v3/lease/keepalive', { ID: lease });
+        const taken = await attempt().catch((error: unknown) => {
+          if (codeOf(error) !== 'ERR_RDMC_STATE_UNREACHABLE' || performance.now() >= deadline) throw error;
+          options.logger?.warn?.({ reason: messageOf(error) }, 'etcd does not answer a standby');
+          return { holder: undefined };
+        });
+        if ('revision' in taken) return new EtcdLead(client, options, lease, taken.revision);
+        if (performance.now() >= deadline) throw locked(options, taken.holder);
         await delay(POLL_MS);
       }
     } catch (error) {
@@ -109,14 +107,45 @@ export class EtcdLead {
 
   async #renew(): Promise<void> {
     try {
-      const { body } = await this.client.call('/v3/lease/keepalive', { ID: this.lease });
-      if (keepAliveAnswer.parse(body).result.TTL === 0) this.lose();
+      if (!(await keepAlive(this.client, this.lease))) this.lose();
     } catch (error) {
       if (!this.#closed)
         this.options.logger?.warn?.({ reason: messageOf(error) }, 'etcd does not renew the lead');
     }
     this.#schedule();
   }
+}
+
+/** Makes the key, or says who has it. */
+async function takeKey(
+  client: EtcdClient,
+  options: CheckedEtcdOptions,
+  lease: string,
+  name: string,
+): Promise<{ revision: number } | { holder: string | undefined }> {
+  const key = leadKey(options.prefix);
+  const request = {
+    compare: [hasCreateRevision(key, 0)],
+    success: [writeKey(key, name, lease)],
+    failure: [readKey(key)],
+  };
+  const answer = transactionAnswer.parse((await client.call('/v3/kv/txn', request)).body);
+  if (answer.succeeded) return { revision: answer.header.revision };
+  const [holder] = answer.responses[0]?.response_range?.kvs ?? [];
+  // An attempt whose answer got lost made it.
+  if (holder?.value === name) return { revision: holder.create_revision };
+  return { holder: holder?.value };
+}
+
+async function grantLease(client: EtcdClient, { leadSeconds }: CheckedEtcdOptions): Promise<string> {
+  const { body } = await client.call('/v3/lease/grant', { TTL: String(leadSeconds), ID: '0' });
+  return leaseGrantAnswer.parse(body).ID;
+}
+
+/** False: it has run out. */
+async function keepAlive(client: EtcdClient, lease: string): Promise<boolean> {
+  const { body } = await client.call('/v3/lease/keepalive', { ID: lease });
+  return keepAliveAnswer.parse(body).result.TTL > 0;
 }
 
 function leadKey(prefix: string): string {

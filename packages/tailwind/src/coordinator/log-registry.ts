@@ -26,11 +26,21 @@ export class LogRegistry {
       owner,
       state: 'live',
       recoverer: null,
+      attempt: 0,
       minimum: { segmentId: 0n, epoch: 0 },
       successors: [],
     };
     await this.store.put(keyOf(logId), encodeLogRecord(record), 0);
     return record;
+  }
+
+  /** Nothing is in it and nobody will write it: that is as good as recovered. Again is harmless. */
+  abandonLog(logId: bigint, from: number): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => {
+      if (log.owner === from && log.state === 'recovered' && log.attempt === 0) return log;
+      requireLive(log, from);
+      return { ...log, state: 'recovered' };
+    });
   }
 
   async logs(): Promise<LogRecord[]> {
@@ -58,7 +68,8 @@ export class LogRegistry {
   }
 
   /**
-   * Declares a log dead and gives its recovery to a member. `isGone` tells whether the one that had it cannot go on.
+   * Declares a log dead and gives its recovery to a member, as a new attempt: earlier ones, its own included, cannot
+   * finish any more. `isGone` tells whether the one that had it cannot go on.
    * @throws TailwindError ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE
    */
   beginRecovery(logId: bigint, recoverer: number, isGone: (member: number) => boolean): Promise<LogRecord> {
@@ -70,22 +81,37 @@ export class LogRegistry {
       if (other !== null && other !== recoverer && !isGone(other)) {
         throw new TailwindError('ERR_RDMC_RECOVERY_RUNNING', `Member ${other} is recovering log ${logId}`);
       }
-      return { ...log, state: 'recovering', recoverer };
+      return { ...log, state: 'recovering', recoverer, attempt: log.attempt + 1 };
     });
   }
 
-  /** @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE */
-  finishRecovery(logId: bigint, from: number, successors: readonly bigint[]): Promise<LogRecord> {
+  /** Nobody recovers it now. Of an attempt that is not the last one, or has finished, nothing happens. */
+  giveUpRecovery(logId: bigint, from: number, attempt: number): Promise<LogRecord> {
     return this.#changeLog(logId, (log) => {
-      if (log.recoverer !== from) {
+      const isTheirs = log.state === 'recovering' && log.recoverer === from && log.attempt === attempt;
+      return isTheirs ? { ...log, recoverer: null } : log;
+    });
+  }
+
+  /**
+   * Again with the same successors is harmless: an answer may have got lost.
+   * @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE
+   */
+  finishRecovery(
+    logId: bigint,
+    from: number,
+    { attempt, successors }: { attempt: number; successors: readonly bigint[] },
+  ): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => {
+      if (log.recoverer !== from || log.attempt !== attempt) {
         throw new TailwindError(
           'ERR_RDMC_NOT_OWNER',
-          `Member ${from} is not the one that recovers log ${logId}`,
+          `Attempt ${attempt} of member ${from} is not the one that recovers log ${logId}`,
         );
       }
-      if (log.state === 'live')
-        throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} is not being recovered`);
-      return { ...log, state: 'recovered', successors: [...successors] };
+      if (log.state === 'recovering') return { ...log, state: 'recovered', successors: [...successors] };
+      if (log.state === 'recovered' && String(log.successors) === String(successors)) return log;
+      throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} is ${log.state}, with other successors`);
     });
   }
 

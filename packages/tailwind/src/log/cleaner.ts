@@ -121,7 +121,7 @@ export class Cleaner {
       this.#surveyedAt = performance.now();
       chosen = this.#choose();
     }
-    const kept = this.#worthIt(await this.#measure(chosen));
+    const kept = await this.#settle(chosen);
     this.#fruitless = kept.length === 0 ? this.#signature() : undefined;
     if (kept.length === 0) return;
     const writer = new SurvivorWriter(this.table, this.application, ended);
@@ -133,7 +133,25 @@ export class Cleaner {
     for (const { flushed } of survivors) flushed.then(() => this.heads.advance()).catch(() => {});
   }
 
-  #measure(segments: readonly Segment[]): Promise<Kept[]> {
+  /**
+   * What is kept of those that it is worth to clean. A tombstone is dropped for good when all objects that it hides are
+   * in segments of this round, so a round that loses a segment is measured again.
+   */
+  async #settle(chosen: readonly Segment[]): Promise<Kept[]> {
+    let kept = await this.#measure(chosen);
+    for (;;) {
+      const worth = this.#worthIt(kept);
+      if (worth.length === kept.length || worth.length === 0) return worth;
+      const segments = worth.map(({ segment }) => segment);
+      kept = await this.#measure(
+        segments,
+        chosen.filter((segment) => !segments.includes(segment)),
+      );
+    }
+  }
+
+  /** @param staying some of the others: the newest object of a key that waits may be there */
+  #measure(segments: readonly Segment[], staying: readonly Segment[] = []): Promise<Kept[]> {
     const mine = new Set(segments);
     const others = new Map<bigint, Segment>();
     for (const segment of this.table.all()) {
@@ -141,7 +159,8 @@ export class Cleaner {
         others.set(segment.id, segment);
     }
     const { ended } = this.environment;
-    const run = (queued: ReadonlySet<string>) => measure(segments, others, queued, this.application, ended);
+    const run = (queued: ReadonlySet<string>) =>
+      measure({ segments, others, staying }, queued, this.application, ended);
     return this.application.followsPlacement ? run(new Set()) : this.heads.queue.withKeys(run);
   }
 

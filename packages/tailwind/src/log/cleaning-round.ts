@@ -13,14 +13,22 @@ export interface Kept {
   readonly offsets: number[];
 }
 
+/** What a measurement looks at. */
+interface Measured {
+  readonly segments: readonly Segment[];
+  /** All other closed ones. */
+  readonly others: ReadonlyMap<bigint, Segment>;
+  /** Those of the others whose objects stand for keys that wait. */
+  readonly staying: readonly Segment[];
+}
+
 /**
  * Asks for every entry of some segments whether it is live. What it says is dead can be dropped once a digest leaves
  * these segments out: what superseded an entry lies in an older head than that digest's, or waits in the queue, and
  * then the newest entry of its key is kept, since the append that waits may be lost while this one was acknowledged.
  */
 export async function measure(
-  segments: readonly Segment[],
-  others: ReadonlyMap<bigint, Segment>,
+  { segments, others, staying }: Measured,
   queued: ReadonlySet<string>,
   cleaner: LogCleaner,
   ended: AbortSignal,
@@ -29,6 +37,12 @@ export async function measure(
   const rule = new TombstoneRule(others, cleaner);
   if (await showTombstones(segments, rule, pace)) await makeFilters(others, pace);
   const waiting = new WaitingKeys(queued);
+  for (const segment of staying) {
+    for (const entry of segment.contents.data()) {
+      if (queued.size > 0 && entry.type === EntryType.OBJECT) waiting.note(segment, entry, true);
+      if (pace.isDue) await pace.yield();
+    }
+  }
   const kept: Kept[] = [];
   for (const segment of segments) {
     const offsets: number[] = [];

@@ -1,16 +1,18 @@
 import { Deferred } from '@rdmc/common';
 import type { Certificate } from '../format/scan.js';
 import type { WorkerLink } from '../worker-link.js';
+import type { LogEnvironment } from './log-environment.js';
 import type { Replica } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
+import { untilEnded } from './until-ended.js';
 
 /**
  * Makes a granted buffer a closed replica of a closed segment: all of its bytes in one write, then commit and close in
  * one request. In two, a recovery between them would take the open copy for the log's head.
- * @throws what the backup answers, or why it was lost
+ * @throws what the backup answers, why it was lost, or why the log ended
  */
 export async function copyClosed(
-  link: WorkerLink,
+  { link, ended }: Pick<LogEnvironment, 'link' | 'ended'>,
   { identity, memory }: ReplicatedSegment,
   epoch: number,
   replica: Replica,
@@ -18,7 +20,8 @@ export async function copyClosed(
 ): Promise<void> {
   const channel = link.number();
   try {
-    if (certificate.lengthBytes > 0) await copy(link, channel, memory, replica, certificate.lengthBytes);
+    if (certificate.lengthBytes > 0)
+      await untilEnded(copy(link, channel, memory, replica, certificate.lengthBytes), ended);
     await replica.connection.restore(identity, epoch, certificate);
     replica.state = 'closed';
   } finally {

@@ -91,13 +91,10 @@ export class Heads {
     this.#head = next;
     this.#next = undefined;
     before.close();
-    before.closed.then(
-      async () => {
-        await next.becomeHead();
-        this.cleaner?.becameHead(next);
-      },
-      () => {},
-    );
+    before.closed
+      .then(() => next.becomeHead())
+      .then(() => this.cleaner?.becameHead(next))
+      .catch((error: unknown) => this.environment.fail(error as Error));
     before.flushed.then(
       () => this.advance(),
       () => {},

@@ -9,6 +9,9 @@ import type { ReplicaDebts } from './replica-debts.js';
  */
 export type GrantPurpose = 'open' | 'clean' | 'replace' | 'restore';
 
+/** What a log may have to wait for: a buffer, or the coordinator's word after a replacement. */
+export type Need = GrantPurpose | 'raise';
+
 /** What the parts of a log share. */
 export interface LogEnvironment {
   readonly options: CheckedLogOptions;
@@ -19,6 +22,6 @@ export interface LogEnvironment {
   readonly ended: AbortSignal;
   /** Ends the log: it was fenced, or its worker died. */
   fail(error: Error): void;
-  /** Backups are too few for this purpose, or enough again (undefined). */
-  refuse(purpose: GrantPurpose, reason: Error | undefined): void;
+  /** There is none now, or there is again (undefined). */
+  refuse(need: Need, reason: Error | undefined): void;
 }

@@ -4,13 +4,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
 import { codeOf, invalidOption, TailwindError } from '../errors.js';
 import type { SegmentEntry } from '../format/scan.js';
-import { askClaim } from '../rpc/backup-client.js';
+import { askAbandon, askClaim } from '../rpc/backup-client.js';
 import { WorkerLink } from '../worker-link.js';
 import { Cleaner } from './cleaner.js';
 import { Connections } from './connections.js';
 import type { EntryLocation } from './entry-location.js';
 import { Heads } from './heads.js';
-import type { GrantPurpose, LogEnvironment } from './log-environment.js';
+import type { LogEnvironment, Need } from './log-environment.js';
 import { type CheckedLogOptions, checkLogOptions, type LogOptions } from './log-options.js';
 import type { LogStats } from './log-stats.js';
 import { ReplicaDebts } from './replica-debts.js';
@@ -31,8 +31,8 @@ export class Log {
   readonly #cleaner: Cleaner | undefined;
   readonly #unsubscribe: (() => void)[];
   #appendedBytes = 0;
-  /** Why nothing can be acknowledged now. */
-  #refusal: Error | undefined;
+  /** Why nothing can be acknowledged now: backups are too few, or the coordinator is silent. */
+  readonly #refusals = new Map<Need, Error>();
 
   private constructor(
     private readonly options: CheckedLogOptions,
@@ -49,7 +49,7 @@ export class Log {
       debts: new ReplicaDebts({ options, ended: this.#ended.signal }),
       ended: this.#ended.signal,
       fail: (error) => this.#fail(error),
-      refuse: (purpose, reason) => this.#refuse(purpose, reason),
+      refuse: (need, reason) => this.#refuse(need, reason),
     };
     this.#segments = new SegmentTable(this.#environment);
     this.#heads = new Heads(this.#environment, this.#segments);
@@ -63,7 +63,7 @@ export class Log {
   }
 
   /**
-   * Opens the log's first segment.
+   * Opens the log's first segment. Where that fails, backups free what they had opened for it.
    * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS; MeshRemoteError
    *   with ERR_RDMC_LOG_FENCED, or ERR_RDMC_LOG_EXISTS where a backup knows another log of this id
    */
@@ -76,7 +76,16 @@ export class Log {
       );
     }
     const session = randomBytes(16).toString('hex');
-    await claim(checked, session);
+    try {
+      await claim(checked, session);
+      return await Log.#begin(checked, session);
+    } catch (error) {
+      await abandon(checked, session);
+      throw error;
+    }
+  }
+
+  static async #begin(checked: CheckedLogOptions, session: string): Promise<Log> {
     const log = new Log(checked, session);
     try {
       await log.#heads.begin();
@@ -120,7 +129,7 @@ export class Log {
    * Appends entries as one: after a failure all of them are there, or none. Their parts must not change before the
    * append is acknowledged. Appends are acknowledged in the order of the calls.
    * @throws TailwindError ERR_RDMC_LOG_CLOSED, ERR_RDMC_LOG_FENCED, ERR_RDMC_ENTRY_TOO_LARGE, ERR_RDMC_LOG_FULL,
-   *   ERR_RDMC_TOO_FEW_BACKUPS, ERR_RDMC_LOG_BACKPRESSURE; then nothing was appended
+   *   ERR_RDMC_TOO_FEW_BACKUPS, ERR_RDMC_COORDINATOR_SILENT, ERR_RDMC_LOG_BACKPRESSURE; then nothing was appended
    */
   append(...entries: readonly LogEntry[]): Append {
     this.#ended.signal.throwIfAborted();
@@ -191,13 +200,14 @@ export class Log {
         `An append of ${bytes} bytes is over the limit of ${this.maxAppendBytes} (a quarter of a segment)`,
       );
     }
-    if (this.#refusal) throw this.#refusal;
+    for (const reason of this.#refusals.values()) throw reason;
   }
 
   /** Before the first segment is open nobody waits for better times. */
-  #refuse(purpose: GrantPurpose, reason: Error | undefined): void {
-    if (purpose === 'replace') this.#refusal = reason;
-    if (purpose === 'open') this.#heads.refuse(reason);
+  #refuse(need: Need, reason: Error | undefined): void {
+    if (need === 'open') this.#heads.refuse(reason);
+    else if (!reason) this.#refusals.delete(need);
+    else if (need === 'replace' || need === 'raise') this.#refusals.set(need, reason);
     if (reason && !this.#heads.head) this.#fail(reason);
   }
 
@@ -225,4 +235,10 @@ async function claim({ mesh, backups, logId }: CheckedLogOptions, session: strin
     if (answer.status === 'rejected' && FATAL_CLAIMS.includes(codeOf(answer.reason) ?? ''))
       throw answer.reason;
   }
+}
+
+/** Backups that do not hear it keep what they have until their coordinator says that the log is none. */
+async function abandon({ mesh, backups, logId }: CheckedLogOptions, session: string): Promise<void> {
+  const here = backups.filter((id) => mesh.peers.get(id)?.state === 'connected');
+  await Promise.allSettled(here.map((id) => askAbandon(mesh, id, logId, session)));
 }

@@ -16,42 +16,49 @@ export interface Replica {
 
 type Wanted = Omit<OpenRequest, 'segmentBytes'>;
 
+/** What a search for a buffer depends on, and tells. */
+export interface GrantWatch {
+  /** Ids of the backups that have a replica of the segment, or are asked for one. */
+  taken(): Iterable<number>;
+  /** A backup is asked: it may have a buffer for the segment from now on. */
+  asked(member: number): void;
+  /** Nothing comes of it; a buffer may have been granted without this side knowing. */
+  abandoned(member: number): void;
+  /** False: the segment is gone, nobody waits for the buffer. */
+  isWanted(): boolean;
+}
+
 /** Finds buffers for replicas at backups. */
 export class ReplicaGrants {
   constructor(private readonly environment: LogEnvironment) {}
 
   /**
-   * A buffer at some backup that has no replica of the segment yet; tries until there is one.
-   * @param taken ids of the backups that have one
-   * @param onAbandoned hears of backups where a buffer may have been granted without this side knowing
+   * A buffer at some backup that has no replica of the segment yet; tries until there is one, or nobody wants it
+   * (undefined). Several may run at once.
    * @throws the reason for which the log ended meanwhile
    */
-  async grant(
-    purpose: GrantPurpose,
-    wanted: Wanted,
-    taken: () => readonly number[],
-    onAbandoned: (member: number) => void,
-  ): Promise<Replica> {
+  async grant(purpose: GrantPurpose, wanted: Wanted, watch: GrantWatch): Promise<Replica | undefined> {
     const { connections, options, ended } = this.environment;
-    for (;;) {
-      const tried = new Set(taken());
+    while (watch.isWanted()) {
+      const tried = new Set<number>();
       const reasons: string[] = [];
-      for (let member = connections.pick(tried); member !== undefined; member = connections.pick(tried)) {
+      const pick = (): number | undefined => connections.pick(new Set([...tried, ...watch.taken()]));
+      for (let member = pick(); member !== undefined; member = pick()) {
         ended.throwIfAborted();
         tried.add(member);
+        watch.asked(member);
         try {
-          const replica = await this.#openAt(member, wanted);
-          this.environment.refuse(purpose, undefined);
-          return replica;
+          return await this.#openAt(member, wanted);
         } catch (error) {
+          watch.abandoned(member);
           throwIfFenced(this.environment, error);
-          onAbandoned(member);
           reasons.push(`member ${member}: ${messageOf(error)}`);
         }
       }
       this.environment.refuse(purpose, tooFew(options.replicas, options.backups.length, reasons));
       await delay(BACKUP_RETRY_MS, undefined, { signal: ended });
     }
+    return undefined;
   }
 
   async #openAt(member: number, wanted: Wanted): Promise<Replica> {

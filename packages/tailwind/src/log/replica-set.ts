@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BACKUP_RETRY_MS } from '../constants.js';
-import { codeOf, messageOf } from '../errors.js';
+import { codeOf, messageOf, TailwindError } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import { copyClosed } from './closed-copy.js';
 import type { GrantPurpose, LogEnvironment } from './log-environment.js';
-import { type Replica, ReplicaGrants, throwIfFenced } from './replica-grants.js';
+import { type GrantWatch, type Replica, ReplicaGrants, throwIfFenced } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
+import { untilEnded } from './until-ended.js';
+
+/** The coordinator's answers that no second question will change. */
+const FINAL_REFUSALS = ['ERR_RDMC_NOT_OWNER', 'ERR_RDMC_LOG_UNKNOWN'];
 
 /**
  * The r replicas of one segment: opens them, closes them, and replaces those that are lost (rules of RAMCloud's
@@ -24,6 +28,8 @@ export class ReplicaSet {
   /** The coordinator may learn of this segment's epochs: its predecessor is closed. */
   #isHead = false;
   #owesMinimum = false;
+  /** Backups that are asked for a buffer, or whose buffer is about to become one of the replicas. */
+  readonly #asked = new Set<number>();
   /** Backups that may have a replica that counts no more; freed once those that count are in place. */
   readonly #stale = new Set<number>();
 
@@ -45,13 +51,15 @@ export class ReplicaSet {
     return this.#replicas.filter(({ state }) => state !== 'lost').map(({ connection }) => connection.member);
   }
 
-  /** Grants r buffers; appends may be posted when it resolves. Waits while backups are too few. */
+  /** Grants r buffers, all at once; appends may be posted when it resolves. Waits while backups are too few. */
   async open(): Promise<void> {
     const { options, link } = this.environment;
+    const purpose = this.segment.role === 'head' ? 'open' : 'clean';
     while (this.#replicas.length < options.replicas) {
-      const replica = await this.#grant(this.segment.role === 'head' ? 'open' : 'clean');
-      this.#replicas.push(replica);
+      const missing = options.replicas - this.#replicas.length;
+      await Promise.all(Array.from({ length: missing }, () => this.#openOne(purpose)));
     }
+    this.environment.refuse(purpose, undefined);
     this.#isOpen = true;
     await link.openChannel(
       {
@@ -71,13 +79,15 @@ export class ReplicaSet {
   /**
    * The predecessor is durably closed; resolves when appends may be acknowledged. Replacements before this moment
    * could not raise the coordinator's minimum, which would have declared the predecessor's open replicas stale.
+   * @throws the reason for which the log ended meanwhile
    */
-  becomeHead(): Promise<void> {
-    return this.#inTurn(async () => {
+  async becomeHead(): Promise<void> {
+    await this.#inTurn(async () => {
       this.#isHead = true;
       if (this.#owesMinimum) await this.#raiseMinimum();
       this.#owesMinimum = false;
     });
+    this.environment.ended.throwIfAborted();
   }
 
   /** All replicas have everything: closes them, and those that take the place of any that is lost meanwhile. */
@@ -104,6 +114,12 @@ export class ReplicaSet {
     for (const member of this.members) this.#stale.add(member);
     this.#replicas = [];
     this.#freeStale();
+  }
+
+  /** The log has ended: the worker need not know the segment any more. */
+  async forget(): Promise<void> {
+    // A data plane that has ended forgot everything.
+    await this.environment.link.endChannel(this.#channel).catch(() => {});
   }
 
   /** A member is gone. Replaces its closed replica; open ones the worker reports as lost. */
@@ -180,7 +196,9 @@ export class ReplicaSet {
       // Again for each attempt: one that failed may have been committed without this side hearing of it.
       this.#epoch += 1;
       const replacement = await this.#grant('replace');
-      this.#replicas[index] = replacement;
+      if (!replacement) return;
+      this.environment.refuse('replace', undefined);
+      this.#put(index, replacement);
       const certificate = this.segment.posted;
       link.replace({ channel: this.#channel, lost: target, target: replacement.setup });
       target = replacement.setup.target;
@@ -207,22 +225,25 @@ export class ReplicaSet {
   /** What a lost replica's backup still has counts no more. If it lives, it can use the buffer for others. */
   #freeStale(): void {
     for (const member of this.#stale) {
-      this.environment.debts.settle(member, this.segment.identity, () => this.members.includes(member));
+      this.environment.debts.settle(member, this.segment.identity, () => this.#isWantedAt(member));
     }
     this.#stale.clear();
   }
 
-  /** Asks until there is an answer: without one nothing may be acknowledged. */
+  /** Asks until there is an answer: without one nothing may be acknowledged, and new appends are refused. */
   async #raiseMinimum(): Promise<void> {
-    const { options, ended } = this.environment;
+    const { options, ended, refuse } = this.environment;
     const { identity } = this.segment;
     const minimum = { segmentId: identity.segmentId, epoch: this.#epoch };
     for (;;) {
       try {
         await options.authority.raiseMinimum(identity, minimum);
+        refuse('raise', undefined);
         return;
       } catch (error) {
         this.#throwIfFenced(error);
+        if (FINAL_REFUSALS.includes(codeOf(error) ?? '')) throw error;
+        refuse('raise', silent(error));
         options.logger?.warn?.({ reason: messageOf(error) }, 'the coordinator does not answer');
         await delay(BACKUP_RETRY_MS, undefined, { signal: ended });
       }
@@ -232,7 +253,7 @@ export class ReplicaSet {
   /** False when the replacement is lost as well. */
   async #catchUp(replacement: Replica, certificate: Certificate): Promise<boolean> {
     try {
-      await replacement.caughtUp.promise;
+      await untilEnded(replacement.caughtUp.promise, this.environment.ended);
       await replacement.connection.commit(this.segment.identity, this.#epoch, certificate);
       return true;
     } catch (error) {
@@ -269,29 +290,55 @@ export class ReplicaSet {
 
   async #copyClosed(index: number, certificate: Certificate): Promise<boolean> {
     const replacement = await this.#grant('restore');
+    this.environment.refuse('restore', undefined);
+    if (!replacement) return true;
     try {
-      await copyClosed(this.environment.link, this.segment, this.#epoch, replacement, certificate);
-      this.#replicas[index] = replacement;
+      await copyClosed(this.environment, this.segment, this.#epoch, replacement, certificate);
+      this.#put(index, replacement);
       return true;
     } catch (error) {
+      this.#abandon(replacement.connection.member);
       this.#throwIfFenced(error);
-      this.#stale.add(replacement.connection.member);
       this.environment.connections.suspect(replacement.connection);
       return false;
     }
   }
 
-  #grant(purpose: GrantPurpose): Promise<Replica> {
+  async #openOne(purpose: GrantPurpose): Promise<void> {
+    const replica = await this.#grant(purpose);
+    if (replica) this.#put(this.#replicas.length, replica);
+  }
+
+  /** What was granted is one of the replicas now. */
+  #put(index: number, replica: Replica): void {
+    this.#replicas[index] = replica;
+    this.#asked.delete(replica.connection.member);
+  }
+
+  #abandon(member: number): void {
+    this.#asked.delete(member);
+    this.#stale.add(member);
+  }
+
+  /** Whether a backup has, or may be about to have, a replica that counts. */
+  #isWantedAt(member: number): boolean {
+    return this.#asked.has(member) || this.members.includes(member);
+  }
+
+  #grant(purpose: GrantPurpose): Promise<Replica | undefined> {
     const request = {
       ...this.segment.identity,
       epoch: this.#epoch,
       committed: purpose === 'open' || purpose === 'clean',
       survivor: this.segment.role === 'survivor',
     };
-    const onAbandoned = (member: number): void => {
-      this.#stale.add(member);
+    const watch: GrantWatch = {
+      taken: () => [...this.members, ...this.#asked],
+      asked: (member) => this.#asked.add(member),
+      abandoned: (member) => this.#abandon(member),
+      isWanted: () => !this.#isFreed,
     };
-    return this.#grants.grant(purpose, request, () => this.members, onAbandoned);
+    return this.#grants.grant(purpose, request, watch);
   }
 
   #failed(replica: Replica, error: unknown): void {
@@ -310,4 +357,13 @@ export class ReplicaSet {
   #find(target: number): Replica | undefined {
     return this.#replicas.find(({ setup }) => setup.target === target);
   }
+}
+
+function silent(cause: unknown): TailwindError {
+  return new TailwindError(
+    'ERR_RDMC_COORDINATOR_SILENT',
+    'A backup was replaced, and the coordinator does not answer: until it does nothing can be acknowledged ' +
+      `(${messageOf(cause)})`,
+    { cause },
+  );
 }

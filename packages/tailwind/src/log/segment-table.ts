@@ -92,6 +92,7 @@ export class SegmentTable {
   /** After the log's end: gives all memory back. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#freeing);
+    await Promise.all([...this.#segments.values()].map(({ replicas }) => replicas.forget()));
     await Promise.all([...this.#segments.values()].map(({ region }) => region.close()));
     this.#segments.clear();
   }

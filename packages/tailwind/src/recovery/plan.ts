@@ -38,8 +38,9 @@ interface Located {
  * - The head is the lowest-numbered open segment with a digest. Its digest names every segment of the log.
  * - A head has no closed replica, and neither has any after it: the next one is durably open before one is closed. So
  *   an open replica at or below a closed one is stale. (Survivors of cleaning are closed at any time, and say nothing.)
- * - Of every segment before the head a closed replica is needed. Of the head the longest is best: damage in one open
- *   replica must not lose what another one has.
+ * - Of every segment before the head a closed replica is needed: it says where the segment ends. An open one that ends
+ *   exactly there is as good, should the closed one turn out to be damaged.
+ * - Of the head the longest is best: damage in one open replica must not lose what another one has.
  *
  * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE, with the missing segments
  */
@@ -68,7 +69,9 @@ export function planRecovery(
   }
   const headId = head.replica.segmentId;
   const ids = decodeDigest(Buffer.from(head.replica.digest!, 'base64'));
-  const segments = ids.map((segmentId) => plan(segmentId, located, segmentId === headId ? open : []));
+  const segments = ids.map((segmentId) =>
+    segmentId === headId ? planHead(segmentId, open) : planClosed(segmentId, located),
+  );
   const missing = segments
     .filter(({ candidates }) => candidates.length === 0)
     .map(({ segmentId }) => segmentId);
@@ -85,17 +88,31 @@ export function incomplete(logId: bigint, missing: readonly bigint[], why = ''):
   );
 }
 
-function plan(segmentId: bigint, located: readonly Located[], open: readonly Located[]): PlannedSegment {
-  const closed = located.filter(
-    ({ replica }) => replica.segmentId === segmentId && replica.state === 'closed',
-  );
+function planHead(segmentId: bigint, open: readonly Located[]): PlannedSegment {
   const prefixes = open
     .filter(({ replica }) => replica.segmentId === segmentId)
     .sort((a, b) => b.replica.scan!.offset - a.replica.scan!.offset);
+  const floorBytes = prefixes[0]!.replica.scan!.offset;
+  const longest = prefixes.filter(({ replica }) => replica.scan!.offset === floorBytes);
+  return { segmentId, candidates: longest.map(({ member }) => member), floorBytes };
+}
+
+/** The epoch of an open replica does not matter: the certificate tells that it is whole. */
+function planClosed(segmentId: bigint, located: readonly Located[]): PlannedSegment {
+  const all = located.filter(({ replica }) => replica.segmentId === segmentId);
+  const closed = all.filter(({ replica }) => replica.state === 'closed');
   const certificate: Certificate | undefined = closed[0]?.replica;
-  const floorBytes = certificate?.lengthBytes ?? prefixes[0]?.replica.scan?.offset ?? 0;
-  const usable = prefixes.filter(({ replica }) => replica.scan!.offset >= floorBytes);
-  return { segmentId, candidates: [...closed, ...usable].map(({ member }) => member), floorBytes };
+  if (!certificate) return { segmentId, candidates: [], floorBytes: 0 };
+  const { lengthBytes, checksum } = certificate;
+  const whole = all.filter(
+    ({ replica: { state, scan } }) =>
+      state === 'open' && scan?.status === 'ok' && scan.offset === lengthBytes && scan.checksum === checksum,
+  );
+  return {
+    segmentId,
+    candidates: [...closed, ...whole].map(({ member }) => member),
+    floorBytes: lengthBytes,
+  };
 }
 
 function isEligible({ state, scan, segmentId, epoch }: InventoryEntry, minimum: Minimum): boolean {

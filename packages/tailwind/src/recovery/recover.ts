@@ -1,12 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { DEFAULT_RETRY_TIMEOUT_MS, RECOVERY_SEGMENTS_PER_BACKUP } from '../constants.js';
-import type { CoordinatorClient } from '../coordinator/coordinator-client.js';
+import { BACKUP_RETRY_MS, DEFAULT_RETRY_TIMEOUT_MS, RECOVERY_SEGMENTS_PER_BACKUP } from '../constants.js';
+import type { CoordinatorClient, RecoveryAttempt } from '../coordinator/coordinator-client.js';
+import type { LogRecord } from '../coordinator/log-record.js';
 import { codeOf, messageOf } from '../errors.js';
 import { type SegmentEntry, segmentEntries } from '../format/scan.js';
 import { type Logger, onlyKnownOptions } from '../options.js';
 import { askFreeLog, askInventory, BackupConnection } from '../rpc/backup-client.js';
+import type { SegmentRef } from '../segment-key.js';
 import { WorkerLink } from '../worker-link.js';
 import {
   type BackupInventory,
@@ -47,9 +50,11 @@ export interface RecoveredSegment {
 export class Recovery {
   readonly #link: WorkerLink;
   readonly #connections = new Map<number, Promise<BackupConnection>>();
+  #isFinished = false;
 
   private constructor(
     private readonly options: RecoveryOptions,
+    private readonly attempt: RecoveryAttempt,
     private readonly plan: RecoveryPlan,
     /** Members that were asked; `finish` lets them free what they have. */
     private readonly backups: readonly number[],
@@ -64,8 +69,18 @@ export class Recovery {
    */
   static async begin(options: RecoveryOptions): Promise<Recovery> {
     onlyKnownOptions('Recovery.begin', options, KNOWN);
-    const { mesh, coordinator, logId, logger } = options;
+    const { coordinator, logId } = options;
     const log = await coordinator.beginRecovery(logId);
+    try {
+      return await Recovery.#plan(options, log);
+    } catch (error) {
+      await giveUp(options, log);
+      throw error;
+    }
+  }
+
+  static async #plan(options: RecoveryOptions, log: LogRecord): Promise<Recovery> {
+    const { mesh, logId, logger } = options;
     const backups = options.backups ?? mesh.members.map(({ id }) => id);
     // The owner is no backup of its own log, and may be stopped rather than dead: it would not answer.
     const members = backups.filter((id) => id !== log.owner && (id === mesh.id || isThere(mesh, id)));
@@ -84,6 +99,7 @@ export class Recovery {
     const plan = planRecovery(logId, inventories, log.minimum);
     return new Recovery(
       options,
+      log,
       plan,
       inventories.map(({ member }) => member),
     );
@@ -132,7 +148,8 @@ export class Recovery {
    */
   async finish(successors: readonly bigint[]): Promise<void> {
     const { mesh, coordinator, logId, logger } = this.options;
-    await coordinator.finishRecovery(logId, successors);
+    await coordinator.finishRecovery(this.attempt, successors);
+    this.#isFinished = true;
     const freed = await Promise.allSettled(this.backups.map((member) => askFreeLog(mesh, member, logId)));
     freed.forEach((result, index) => {
       if (result.status === 'fulfilled') return;
@@ -144,8 +161,10 @@ export class Recovery {
     await this.close();
   }
 
-  /** Gives connections back. Without `finish` the log stays as it is, for another attempt. */
+  /** Gives connections back. Without `finish` the log stays as it is, for another attempt, of whatever member. */
   async close(): Promise<void> {
+    if (!this.#isFinished) await giveUp(this.options, this.attempt);
+    this.#isFinished = true;
     const connections = await Promise.allSettled(this.#connections.values());
     this.#connections.clear();
     await Promise.all(
@@ -179,7 +198,7 @@ export class Recovery {
   async #read(member: number, { segmentId, floorBytes }: PlannedSegment) {
     const { plane, logId } = this.options;
     const connection = await this.#connection(member);
-    const { load, address, rkey, scan } = await connection.load({ logId, segmentId });
+    const { load, address, rkey, scan } = await loadWhenThereIsRoom(connection, { logId, segmentId });
     let region: MemoryRegion | undefined;
     try {
       if (scan.status !== 'ok') throw new Error(`its replica is corrupt at ${scan.offset}: ${scan.reason}`);
@@ -222,6 +241,28 @@ export class Recovery {
     }
     return connection;
   }
+}
+
+/** Another recovery of this member may use all that the backup gives to one. That says nothing about the replica. */
+async function loadWhenThereIsRoom(connection: BackupConnection, ref: SegmentRef) {
+  for (;;) {
+    try {
+      return await connection.load(ref);
+    } catch (error) {
+      if (codeOf(error) !== 'ERR_RDMC_BACKUP_FULL') throw error;
+      await delay(BACKUP_RETRY_MS);
+    }
+  }
+}
+
+/** A coordinator that does not hear it lets others try once this member is gone. */
+async function giveUp({ coordinator, logger }: RecoveryOptions, attempt: RecoveryAttempt): Promise<void> {
+  await coordinator.giveUpRecovery(attempt).catch((error: unknown) => {
+    logger?.warn?.(
+      { reason: messageOf(error) },
+      'the coordinator does not hear that a recovery was given up',
+    );
+  });
 }
 
 function isThere(mesh: Mesh, member: number): boolean {

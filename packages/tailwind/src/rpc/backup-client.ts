@@ -146,6 +146,12 @@ export async function askClaim(mesh: Mesh, member: number, logId: bigint, sessio
   await mesh.request(member, BACKUP_TOPIC, body, { timeoutMs: CLAIM_TIMEOUT_MS });
 }
 
+/** Takes a claim back, with all that was opened under it. @throws MeshRemoteError with ERR_RDMC_NOT_OWNER */
+export async function askAbandon(mesh: Mesh, member: number, logId: bigint, session: string): Promise<void> {
+  const body = { op: 'abandon', logId: String(logId), session };
+  await mesh.request(member, BACKUP_TOPIC, body, { timeoutMs: CLAIM_TIMEOUT_MS });
+}
+
 /** Where nobody is there to hear it, its end of the queue pair goes with it. */
 function disconnect(mesh: Mesh, member: number, pair: number): void {
   mesh.request(member, BACKUP_TOPIC, { op: 'disconnect', pair }).catch(() => {});

@@ -5,11 +5,13 @@ import type { Backup } from '../backup/backup.js';
 import type { ReplicaReport } from '../backup/backup-types.js';
 import { DEFAULT_RETRY_TIMEOUT_MS, MAX_CONNECTIONS_PER_MEMBER } from '../constants.js';
 import { codeOf, TailwindError } from '../errors.js';
+import { onlyKnownOptions } from '../options.js';
 import { segmentKey } from '../segment-key.js';
 import { WorkerLink } from '../worker-link.js';
 import { Loads } from './loads.js';
 import { LogClaims } from './log-claims.js';
 import { BACKUP_TOPIC, type BackupRequest, backupRequest } from './messages.js';
+import { type BackupServiceOptions, Sweeper } from './sweeper.js';
 import { Turns } from './turns.js';
 
 type Request<Op extends BackupRequest['op']> = Extract<BackupRequest, { op: Op }>;
@@ -31,13 +33,17 @@ export class BackupService {
   readonly #claims = new LogClaims();
   /** Requests for one segment have their effect in the order in which its primary sent them. */
   readonly #turns = new Turns();
+  readonly #sweeper: Sweeper;
   readonly #unsubscribe: (() => void)[];
 
   constructor(
     private readonly mesh: Mesh,
     plane: DataPlane,
     private readonly backup: Backup,
+    options: BackupServiceOptions = {},
   ) {
+    onlyKnownOptions('BackupService', options, ['coordinator', 'logger']);
+    this.#sweeper = new Sweeper(backup, options, (logId) => this.#forgetLog(logId));
     this.#link = WorkerLink.of(plane);
     this.#loads = new Loads(plane.protectionDomain, backup);
     backup.onRevoke((key) => this.#evict(key));
@@ -48,9 +54,18 @@ export class BackupService {
     ];
   }
 
+  /**
+   * Frees replicas of logs that were recovered while this backup did not hear of it. Done by itself from time to time
+   * where the service has a coordinator. @throws MeshError, MeshRemoteError
+   */
+  freeRecovered(): Promise<void> {
+    return this.#sweeper.sweep();
+  }
+
   /** Ends all connections. The backup stays as it is. */
   async close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#sweeper.close();
     await Promise.all(this.mesh.members.map(({ id }) => this.#forget(id)));
   }
 
@@ -65,6 +80,8 @@ export class BackupService {
     switch (data.op) {
       case 'claim':
         return this.#claim(from, data.logId, data.session);
+      case 'abandon':
+        return this.#abandon(from, data.logId, data.session);
       case 'connect':
         return this.#connect(from, data);
       case 'disconnect':
@@ -102,14 +119,31 @@ export class BackupService {
     if (request.op === 'unload') return this.#loads.end(from, request.load).then(() => null);
     this.#claims.requireRecoverer(request.logId, from);
     if (request.op === 'load') return this.#loads.begin(from, request);
-    await this.backup.freeLog(request.logId);
-    this.#claims.forget(request.logId);
+    await this.#forgetLog(request.logId);
     return null;
+  }
+
+  /** Others own what was in it. It stays fenced here. */
+  async #forgetLog(logId: bigint): Promise<void> {
+    this.backup.fence(logId);
+    await this.#dropPairs(logId);
+    await this.backup.freeLog(logId);
+    this.#claims.forget(logId);
   }
 
   #claim(from: number, logId: bigint, session: string): null {
     this.backup.admit(logId);
     this.#claims.claim(logId, from, session, () => this.backup.holdsLog(logId));
+    return null;
+  }
+
+  /** An open that is under way finds itself without a claim. */
+  async #abandon(from: number, logId: bigint, session: string): Promise<null> {
+    this.backup.admit(logId);
+    this.#claims.requireOwner(logId, from, session);
+    this.#claims.forget(logId);
+    await this.#dropPairs(logId);
+    await this.backup.freeLog(logId);
     return null;
   }
 
@@ -153,6 +187,12 @@ export class BackupService {
       throw new TailwindError('ERR_RDMC_NOT_OWNER', `Member ${from} has no queue pair ${pair} here`);
     }
     const grant = await this.#openAgain(request);
+    try {
+      this.#claims.requireOwner(request.logId, from);
+    } catch (error) {
+      await this.backup.freeReplica(request);
+      throw error;
+    }
     if (pair === null) return { ...grant, key: 0 };
     const key = this.#link.number();
     await this.#evict(segmentKey(request));
@@ -175,10 +215,14 @@ export class BackupService {
   /** Both ways of writing end before anything is scanned: the queue pairs, and the regions' keys. */
   async #inventory(from: number, logId: bigint) {
     this.#claims.recoveredBy(logId, from);
-    const mine = [...this.#connections.values()].filter((connection) => connection.logId === logId);
     this.backup.fence(logId);
-    await Promise.all(mine.map(({ pair }) => this.#drop(pair)));
+    await this.#dropPairs(logId);
     return (await this.backup.inventory(logId)).map(inventoryEntry);
+  }
+
+  async #dropPairs(logId: bigint): Promise<void> {
+    const mine = [...this.#connections.values()].filter((connection) => connection.logId === logId);
+    await Promise.all(mine.map(({ pair }) => this.#drop(pair)));
   }
 
   async #evict(replica: string): Promise<void> {

@@ -14,6 +14,8 @@ export class Loads {
   readonly #loads = new Map<number, Load>();
   /** Per member, those under way included. */
   readonly #counts = new Map<number, number>();
+  /** Loads under way. */
+  readonly #under = new Set<{ readonly member: number; isGone: boolean }>();
   #last = 0;
 
   constructor(
@@ -48,18 +50,30 @@ export class Loads {
     await load.region.close();
   }
 
+  /** Those under way end as soon as they are there. */
   async endAll(member: number): Promise<void> {
+    for (const begun of this.#under) if (begun.member === member) begun.isGone = true;
     const theirs = [...this.#loads].filter(([, load]) => load.member === member);
     await Promise.all(theirs.map(([number]) => this.end(member, number)));
   }
 
   async #begin(member: number, ref: SegmentRef) {
-    const { result, shared } = await this.backup.load(ref);
-    const region = await this.protectionDomain.allocate(Math.max(1, result.offset), { remoteRead: true });
-    region.view().set(new Uint8Array(shared, 0, result.offset));
-    this.#last += 1;
-    this.#loads.set(this.#last, { member, region });
-    return { load: this.#last, address: region.address, rkey: region.rkey, scan: result };
+    const begun = { member, isGone: false };
+    this.#under.add(begun);
+    try {
+      const { result, shared } = await this.backup.load(ref);
+      const region = await this.protectionDomain.allocate(Math.max(1, result.offset), { remoteRead: true });
+      if (begun.isGone) {
+        await region.close();
+        throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', `Member ${member} went before its load was there`);
+      }
+      region.view().set(new Uint8Array(shared, 0, result.offset));
+      this.#last += 1;
+      this.#loads.set(this.#last, { member, region });
+      return { load: this.#last, address: region.address, rkey: region.rkey, scan: result };
+    } finally {
+      this.#under.delete(begun);
+    }
   }
 
   #uncount(member: number): void {

@@ -27,9 +27,10 @@ export class LogClaims {
     );
   }
 
-  /** @throws TailwindError ERR_RDMC_NOT_OWNER */
-  requireOwner(logId: bigint, member: number): void {
-    if (this.#owners.get(logId)?.member === member) return;
+  /** @param session where one is given, it must be the owner's @throws TailwindError ERR_RDMC_NOT_OWNER */
+  requireOwner(logId: bigint, member: number, session?: string): void {
+    const owner = this.#owners.get(logId);
+    if (owner?.member === member && owner.session === (session ?? owner.session)) return;
     throw new TailwindError(
       'ERR_RDMC_NOT_OWNER',
       `Log ${logId} is not one that member ${member} writes here`,

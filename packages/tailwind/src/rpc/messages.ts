@@ -25,6 +25,8 @@ const certificate = { lengthBytes: bytes, checksum: u32 };
 export const backupRequest = z.discriminatedUnion('op', [
   /** Binds a log to the member that asks and to its object: nobody else may write it here. */
   z.strictObject({ op: z.literal('claim'), logId: u64, session }),
+  /** The log could not be created: nothing in it counts. Frees what is here of it, and its id's claim. */
+  z.strictObject({ op: z.literal('abandon'), logId: u64, session }),
   /** A queue pair for a log's appends, which claims it; or, without a session, for reading what is recovered. */
   z.strictObject({
     op: z.literal('connect'),

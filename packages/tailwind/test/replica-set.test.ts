@@ -1,0 +1,160 @@
+import { TailwindError } from '@rdmc/tailwind';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Connections } from '../src/log/connections.js';
+import type { GrantPurpose, LogEnvironment } from '../src/log/log-environment.js';
+import { checkLogOptions } from '../src/log/log-options.js';
+import { ReplicaSet } from '../src/log/replica-set.js';
+import { WorkerLink } from '../src/worker-link.js';
+import { type ClusterMember, SEGMENT, startCluster, TestAuthority, until } from './support/cluster.js';
+
+const IDENTITY = { logId: 7n, segmentId: 1n, incarnation: 1 };
+const EMPTY = { lengthBytes: 0, checksum: 0 };
+
+function refusal(code: string) {
+  return expect.objectContaining({ code });
+}
+
+/** The replicas of a segment without its log: what the log would be told is written down. */
+async function rig(members: readonly ClusterMember[], backups: readonly number[], replicas: number) {
+  const { mesh, plane } = members[0]!;
+  const authority = new TestAuthority();
+  const how = { replicas, segmentBytes: SEGMENT, random: () => 0, backups: [...backups] };
+  const options = checkLogOptions({ mesh, plane, authority, logId: 7n, incarnation: 1, ...how });
+  const ended = new AbortController();
+  const link = WorkerLink.of(plane);
+  const debts: { member: number; isWanted: () => boolean }[] = [];
+  const refusals = new Map<GrantPurpose, Error | undefined>();
+  const connections = new Connections({ ...options, link, session: '0'.repeat(32) }, backups, options.random);
+  const environment = {
+    options,
+    link,
+    connections,
+    debts: {
+      settle: (member: number, _: unknown, isWanted: () => boolean) => debts.push({ member, isWanted }),
+    },
+    ended: ended.signal,
+    fail: (error: Error) => ended.abort(error),
+    refuse: (purpose: GrantPurpose, reason: Error | undefined) => refusals.set(purpose, reason),
+  } as unknown as LogEnvironment;
+  const region = await plane.protectionDomain.allocate(SEGMENT);
+  const memory = { address: region.address, lkey: region.lkey };
+  const segment = { identity: IDENTITY, role: 'head', memory, posted: EMPTY } as const;
+  const set = new ReplicaSet(environment, segment, () => {});
+  onTestFinished(async () => {
+    ended.abort(new Error('the test is over'));
+    await connections.close();
+    await region.close();
+  });
+  return { set, ended, debts, refusals, authority, link };
+}
+
+describe('a closed replica', () => {
+  it('that is being restored at a backup is no debt of that backup, from the request for its buffer on', async () => {
+    const members = await startCluster(3);
+    const { set, debts } = await rig(members, [1, 2], 1);
+    await set.open();
+    expect(set.members).toEqual([1]);
+    await set.close(EMPTY);
+    set.memberLost(1, EMPTY);
+    await until(() => debts.length > 0);
+    expect(debts.map(({ member, isWanted }) => [member, isWanted()])).toEqual([[1, false]]);
+    const seen: [string, boolean][] = [];
+    const { backup } = members[1]!;
+    const [open, restore] = [backup.openReplica.bind(backup), backup.restoreReplica.bind(backup)];
+    backup.openReplica = async (request) => {
+      seen.push(['open', debts[0]!.isWanted()]);
+      return open(request);
+    };
+    backup.restoreReplica = async (...request) => {
+      await restore(...request);
+      seen.push(['restored', debts[0]!.isWanted()]);
+    };
+    set.memberLost(2, EMPTY);
+    await until(() => debts.length > 1);
+    expect(set.members).toEqual([1]);
+    expect(seen).toEqual([
+      ['open', true],
+      ['restored', true],
+    ]);
+  });
+
+  it('is sought no longer when its segment is freed', async () => {
+    const members = await startCluster(2);
+    const { set, refusals, debts } = await rig(members, [1], 1);
+    await set.open();
+    await set.close(EMPTY);
+    const { backup } = members[1]!;
+    backup.openReplica = async () => {
+      throw new TailwindError('ERR_RDMC_BACKUP_FULL', 'no buffer');
+    };
+    set.memberLost(1, EMPTY);
+    await until(() => refusals.get('restore') !== undefined);
+    await set.free();
+    expect(debts.map(({ member }) => member)).toEqual([1]);
+    expect(refusals.get('restore')).toBeUndefined();
+  });
+});
+
+describe('the end of a log', () => {
+  it('ends a copy that no worker will finish', async () => {
+    const members = await startCluster(3);
+    const { set, ended, link } = await rig(members, [1, 2], 1);
+    await set.open();
+    await set.close({ lengthBytes: 100, checksum: 1 });
+    let isCopying = false;
+    link.append = () => {
+      isCopying = true;
+    };
+    set.memberLost(1, { lengthBytes: 100, checksum: 1 });
+    await until(() => isCopying);
+    ended.abort(new Error('the data plane died'));
+    await set.free();
+  });
+
+  it('ends the wait for a replacement that will not catch up', async () => {
+    const members = await startCluster(3);
+    const { set, ended, link } = await rig(members, [1, 2], 1);
+    await set.open();
+    let isReplacing = false;
+    link.replace = () => {
+      isReplacing = true;
+    };
+    set.memberLost(1, undefined);
+    await until(() => isReplacing);
+    ended.abort(new Error('the data plane died'));
+    await set.free();
+  });
+});
+
+describe('the coordinator’s minimum', () => {
+  it('that is refused for good ends the log, and nobody becomes its head', async () => {
+    const members = await startCluster(3);
+    const { set, ended, authority, refusals } = await rig(members, [1, 2], 1);
+    authority.onRaise = async () => {
+      throw new TailwindError('ERR_RDMC_NOT_OWNER', 'another one’s log');
+    };
+    await set.open();
+    set.memberLost(1, undefined);
+    await until(() => set.members.includes(2));
+    await expect(set.becomeHead()).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    expect(ended.signal.reason).toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    expect(refusals.get('raise')).toBeUndefined();
+  });
+
+  it('that nobody answers for is a refusal, until somebody does', async () => {
+    const members = await startCluster(3);
+    const { set, authority, refusals } = await rig(members, [1, 2], 1);
+    let isSilent = true;
+    authority.onRaise = async () => {
+      if (isSilent) throw new Error('no answer');
+    };
+    await set.open();
+    await set.becomeHead();
+    set.memberLost(1, undefined);
+    await until(() => refusals.get('raise') !== undefined);
+    expect(refusals.get('raise')).toEqual(refusal('ERR_RDMC_COORDINATOR_SILENT'));
+    isSilent = false;
+    await until(() => authority.raised.length > 0);
+    await until(() => refusals.get('raise') === undefined);
+  });
+});
