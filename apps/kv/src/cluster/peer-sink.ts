@@ -44,10 +44,10 @@ export class PeerSink implements Sink {
     this.#chunks.push(chunk);
   }
 
-  flush(acknowledged: number): boolean {
-    const ready = this.#chunks.filter(({ sequence }) => sequence <= acknowledged);
+  flush(acknowledged: number, turn: number): boolean {
+    const ready = this.#chunks.filter((chunk) => chunk.isReady(acknowledged, turn));
     if (ready.length > 0) {
-      this.#chunks = this.#chunks.filter(({ sequence }) => sequence > acknowledged);
+      this.#chunks = this.#chunks.filter((chunk) => !chunk.isReady(acknowledged, turn));
       for (const frame of framesOf(ready)) this.socket.write(frame);
     }
     return this.#chunks.length > 0;

@@ -84,11 +84,11 @@ export class Client implements Sink, Session {
     this.#queuedBytes += chunk.bytes!.length;
   }
 
-  flush(acknowledged: number): boolean {
+  flush(acknowledged: number, turn: number): boolean {
     if (this.socket.destroyed) return false;
     const queue = this.#queue;
     let ready = 0;
-    while (ready < queue.length && queue[ready]!.bytes && queue[ready]!.sequence <= acknowledged) ready += 1;
+    while (ready < queue.length && queue[ready]!.isReady(acknowledged, turn)) ready += 1;
     if (ready === 1) this.#write(queue[0]!.bytes!);
     else if (ready > 1) {
       this.socket.cork();

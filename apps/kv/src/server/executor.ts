@@ -36,7 +36,8 @@ export class Executor {
   #runReads = false;
   #runReplies = 0;
   #runWaiting: number[] = [];
-  #turn = 0;
+  /** From 1 up; replies that come from elsewhere are of turn 0. */
+  #turn = 1;
   #scheduled = false;
   readonly #touched = new Set<Sink>();
   /** Sinks with replies that wait for the log. */
@@ -169,15 +170,14 @@ export class Executor {
     const { acknowledged } = this.store;
     const sinks = [...this.#touched];
     this.#touched.clear();
-    for (const sink of sinks) if (sink.flush(acknowledged)) this.#waiting.add(sink);
+    for (const sink of sinks) if (sink.flush(acknowledged, this.#turn)) this.#waiting.add(sink);
   }
 
   /** The log has ended: what waits for it has an unknown outcome. */
   logEnded(): void {
     const { acknowledged } = this.store;
-    this.#refuse(this.#waiting, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN, false);
-    this.#refuse(this.#touched, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN, false);
-    for (const sink of this.#waiting) sink.flush(acknowledged);
+    this.#refuseWaiting((chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN);
+    for (const sink of this.#waiting) sink.flush(acknowledged, this.#turn);
   }
 
   // What commands use.
@@ -207,22 +207,30 @@ export class Executor {
     this.sequence = this.store.remove(slot, key).sequence;
   }
 
+  /** What this turn has read stays: the lease is looked at when the turn ends. */
   #acknowledged(sequence: number): void {
     for (const sink of this.#waiting) {
-      if (!sink.flush(sequence)) this.#waiting.delete(sink);
+      if (!sink.flush(sequence, this.#turn)) this.#waiting.delete(sink);
     }
   }
 
   /** Also where the run is still open: a command that commits in the middle sees it in `refusal`. */
   #refused(sequence: number, error: string): void {
     this.refusal = error;
-    const isOfIt = (chunk: Chunk): boolean => chunk.sequence === sequence;
-    this.#refuse(this.#waiting, isOfIt, error, false);
-    this.#refuse(this.#touched, isOfIt, error, false);
+    this.#refuseWaiting((chunk) => chunk.sequence === sequence, error);
     for (const sink of this.#waiting) this.touch(sink);
     if (this.#runSequence !== sequence) return;
     this.writer.truncate(0);
     for (let i = 0; i < this.#runReplies; i += 1) this.writer.error(error);
+  }
+
+  /** What else was read for such replies would have been proved by the acknowledgement that does not come. */
+  #refuseWaiting(which: (chunk: Chunk) => boolean, error: string): void {
+    const { valid } = this.lease;
+    for (const sinks of [this.#waiting, this.#touched]) {
+      if (!valid) this.#refuse(sinks, (chunk) => which(chunk) && chunk.reads, error, true);
+      this.#refuse(sinks, which, error, false);
+    }
   }
 
   #refuse(sinks: Iterable<Sink>, which: (chunk: Chunk) => boolean, error: string, all: boolean): void {
