@@ -46,6 +46,17 @@ export const TAKEOVER_WINDOW_BYTES = 8 * 1024 * 1024;
 /** A frame between servers: closed beyond the first, impossible beyond the second. */
 export const FULL_FRAME_BYTES = 24 * 1024 * 1024;
 export const MAX_PEER_FRAME_BYTES = 64 * 1024 * 1024;
+/** A run of replies to another server is cut beyond this … */
+export const PEER_RUN_BYTES = 1024 * 1024;
+/** … and from here on nothing more is run for it until it has read its replies. */
+export const PEER_WINDOW_BYTES = 4 * 1024 * 1024;
+/** Pieces of memory in one frame between servers. */
+export const MAX_FRAME_PARTS = 8192;
+/** Bytes of commands that may wait for the answers of one other server. */
+export const MAX_LINK_BYTES = 256 * 1024 * 1024;
+/** The wait before a connection between servers that broke is made again, and how long a stranger may take to say who it is. */
+export const PEER_REDIAL_MS = 100;
+export const PEER_HELLO_MS = 10_000;
 /** How long a takeover may take before it is tried again, and the wait before that. */
 export const TAKEOVER_TIMEOUT_MS = 600_000;
 export const TAKEOVER_RETRY_MS = 500;
