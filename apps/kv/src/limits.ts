@@ -12,6 +12,15 @@ export const MAX_ARGUMENTS = 128 * 1024;
 /** All arguments of one command together. */
 export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
 
+/** Of a connection, by CLIENT SETNAME. */
+export const MAX_NAME_BYTES = 256;
+/** Of KEYS and SCAN; longer ones match nothing that is worth the time. */
+export const MAX_PATTERN_BYTES = 1024;
+/** Steps of matching that one command may take: some tenths of a second … */
+export const MAX_MATCH_STEPS = 50_000_000;
+/** … and after so many of them other clients have a turn. */
+export const MATCH_STEPS_PER_TURN = 1_000_000;
+
 export const DEFAULT_MAX_CLIENTS = 10_000;
 /** Bytes of unfinished commands of all clients together; who needs more is disconnected. */
 export const MAX_PENDING_INPUT_BYTES = 256 * 1024 * 1024;
@@ -20,7 +29,9 @@ export const PAUSE_OUTPUT_BYTES = 1024 * 1024;
 /** … and beyond this it is disconnected: one reply can be large. */
 export const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 /** Commands of one client that wait for other servers; then its input is not read. */
-export const PAUSE_UNANSWERED = 4096;
+export const PAUSE_UNANSWERED = 1024;
+/** Bytes of one client's commands that wait for other servers, likewise. */
+export const PAUSE_FORWARDED_BYTES = 4 * 1024 * 1024;
 
 /** Replies of one turn share memory in slabs of this size. */
 export const SLAB_BYTES = 64 * 1024;

@@ -107,6 +107,33 @@ it('a write that the log refuses did not happen, and its error is one that clien
   expect(await b.command('DEL', 'k')).toBe('-NOREPLICAS ERR_RDMC_TOO_FEW_BACKUPS two of three\r\n');
 });
 
+it('a FLUSHDB that the log refuses in the middle says so, as often as it is asked for', async () => {
+  const names = ['x', 'y', 'z'].map((name) => name.repeat(600_000));
+  for (const name of names) expect(await put(name, '1')).toBe('+OK\r\n');
+  manual.log.refusal = Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' });
+  for (let i = 0; i < 2; i += 1) {
+    expect(await b.command('FLUSHDB')).toMatch(/^-OOM ERR_RDMC_LOG_FULL no room/);
+  }
+  expect(await b.command('DBSIZE')).toBe(':3\r\n');
+});
+
+it('what takes long is not all done before others have a turn', async () => {
+  expect(await put('a'.repeat(500_000), '1')).toBe('+OK\r\n');
+  const ran: string[] = [];
+  const { executor } = manual;
+  const run = executor.run.bind(executor);
+  vi.spyOn(executor, 'run').mockImplementation((command, args, session) => {
+    ran.push(command.name);
+    run(command, args, session);
+  });
+  a.send(Buffer.concat(Array(5).fill(encodeCommand(['KEYS', '*aaab']))).toString());
+  b.send('PING\r\n');
+  expect(await a.until((text) => text.length >= 20)).toBe('*0\r\n'.repeat(5));
+  await b.until((text) => text !== '');
+  expect(ran.filter((name) => name === 'keys').length).toBe(5);
+  expect(ran.indexOf('ping')).toBeLessThan(ran.lastIndexOf('keys'));
+});
+
 it('appends that waited for room and got none did not happen, nor what was built on them', async () => {
   expect(await put('n', '1')).toBe('+OK\r\n');
   send(a, 'INCR', 'n');

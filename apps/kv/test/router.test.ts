@@ -4,6 +4,7 @@ import type { Peers } from '../src/cluster/peers.js';
 import type { Request } from '../src/cluster/request.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import { slotOf } from '../src/store/slot.js';
+import { encodeCommand } from './support/encode.js';
 import { type ManualServer, startManualServer } from './support/manual-server.js';
 import { RawClient } from './support/raw-client.js';
 
@@ -101,6 +102,36 @@ it('what waited for a connection goes on when there is one again', async () => {
   manual.router.linked();
   (await link.next()).done(Buffer.from('+value\r\n'));
   expect(await client.until((text) => text !== '')).toBe('+value\r\n');
+});
+
+it('what one client has others do is bounded in bytes, and goes on when they have done it', async () => {
+  const value = 'v'.repeat(1024 * 1024);
+  for (let i = 0; i < 12; i += 1) client.send(encodeCommand(['SET', 'a', value]).toString());
+  const link = links.get(2)!;
+  const sent: Request[] = [];
+  for (let i = 0; i < 4; i += 1) sent.push(await link.next());
+  const other = await RawClient.connect(manual.server.port);
+  for (let i = 0; i < 20; i += 1) expect(await other.command('PING')).toBe('+PONG\r\n');
+  other.close();
+  expect(link.sent.length).toBe(0);
+  for (const request of sent) request.done(Buffer.from('+OK\r\n'));
+  for (let i = 4; i < 12; i += 1) (await link.next()).done(Buffer.from('+OK\r\n'));
+  expect(await client.until((text) => text.length >= 60)).toBe('+OK\r\n'.repeat(12));
+});
+
+it('a client that does not read what others answer is disconnected', async () => {
+  client.socket.pause();
+  for (let i = 0; i < 300; i += 1) client.send('GET a\r\n');
+  const large = Buffer.from(bulk('v'.repeat(1024 * 1024)));
+  const link = links.get(2)!;
+  const sent: Request[] = [];
+  for (let i = 0; i < 300; i += 1) sent.push(await link.next());
+  for (const request of sent) request.done(large);
+  const other = await RawClient.connect(manual.server.port);
+  while ((await other.command('INFO', 'clients')).includes('connected_clients:2')) {
+    expect(await other.command('PING')).toBe('+PONG\r\n');
+  }
+  other.close();
 });
 
 it('where too much waits for a server, more is refused', async () => {

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { encodeFrame } from '@rdmc/mesh';
 import type { Command } from '../commands/command.js';
 import { commands } from '../commands/table.js';
@@ -80,6 +81,10 @@ export class PeerSink implements Sink {
       } else if (executor.writer.length > PEER_RUN_BYTES) {
         executor.endRun();
         executor.begin(this);
+      }
+      if (executor.isTired) {
+        executor.endRun();
+        return turn().then(() => this.#go(requests));
       }
       if (this.#mustWait()) {
         executor.endRun();

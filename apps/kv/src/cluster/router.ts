@@ -131,10 +131,11 @@ export class Router implements LinkListener {
   #forward(client: Client, command: Command): void {
     const { executor } = this;
     executor.endRun();
-    const chunk = client.expect();
+    const { length } = client.parser.command;
+    const chunk = client.expect(length);
     const { version } = client;
     const writes = command.flags.includes('write');
-    const done = (reply: Buffer): void => client.answer(chunk, reply);
+    const done = (reply: Buffer): void => client.answer(chunk, reply, length);
     const { arguments: args } = client.parser;
     if (command.route !== 'keys') {
       const slot = slotOfCommand(command, args);
@@ -153,12 +154,13 @@ export class Router implements LinkListener {
       return;
     }
     executor.endRun();
-    const chunk = client.expect();
+    const { length } = client.parser.command;
+    const chunk = client.expect(length);
     const { members } = table;
     const gathering = new Gathering(
       members.map(() => ({ positions: [] })),
       command.merge!,
-      (reply) => client.answer(chunk, reply),
+      (reply) => client.answer(chunk, reply, length),
     );
     const bytes = Buffer.from(client.parser.command);
     const writes = command.flags.includes('write');

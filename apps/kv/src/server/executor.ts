@@ -1,6 +1,6 @@
 import type { Command, Session } from '../commands/command.js';
 import type { NodeView } from '../commands/node-view.js';
-import { MAX_BATCH_BYTES } from '../limits.js';
+import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, LEASE_EXPIRED, OUTCOME_UNKNOWN, replyOf } from '../resp/command-error.js';
 import { ReplyWriter } from '../resp/writer.js';
@@ -29,8 +29,10 @@ export class Executor {
   /** Of the command under way: the append that its reply waits for, and whether it read. */
   sequence = 0;
   reads = false;
+  /** Steps that commands of this turn took, where they can be many. */
+  effort = 0;
   /** Why the log refused the last append that it refused. */
-  refusal: string | undefined;
+  #refusal: string | undefined;
   #sink: Sink | undefined;
   #runSequence = 0;
   #runReads = false;
@@ -65,6 +67,11 @@ export class Executor {
     this.writer.version = sink.version;
     this.writer.begin();
     this.schedule();
+  }
+
+  /** Whether others should have a turn first. */
+  get isTired(): boolean {
+    return this.effort >= MATCH_STEPS_PER_TURN;
   }
 
   /** Whether the turn has as many writes as one append takes. */
@@ -155,6 +162,7 @@ export class Executor {
   /** Ends the turn: no run may be open. */
   end(): void {
     this.#scheduled = false;
+    this.effort = 0;
     const own = this.store.sequence;
     this.store.commit();
     // The lease is looked at after everything was read, and before anything leaves.
@@ -207,6 +215,14 @@ export class Executor {
     this.sequence = this.store.remove(slot, key).sequence;
   }
 
+  /** Appends in the middle of a command. Why the log refused it: then the reply waits for what it has taken before. */
+  commitNow(): string | undefined {
+    this.#refusal = undefined;
+    this.store.commit();
+    if (this.#refusal !== undefined) this.sequence = this.store.committed;
+    return this.#refusal;
+  }
+
   /** What this turn has read stays: the lease is looked at when the turn ends. */
   #acknowledged(sequence: number): void {
     for (const sink of this.#waiting) {
@@ -214,9 +230,9 @@ export class Executor {
     }
   }
 
-  /** Also where the run is still open: a command that commits in the middle sees it in `refusal`. */
+  /** Also where the run is still open: see `commitNow`. */
   #refused(sequence: number, error: string): void {
-    this.refusal = error;
+    this.#refusal = error;
     this.#refuseWaiting((chunk) => chunk.sequence === sequence, error);
     for (const sink of this.#waiting) this.touch(sink);
     if (this.#runSequence !== sequence) return;
