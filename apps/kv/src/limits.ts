@@ -12,6 +12,15 @@ export const MAX_ARGUMENTS = 128 * 1024;
 /** All arguments of one command together. */
 export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
 
+/** Of a connection, by CLIENT SETNAME. */
+export const MAX_NAME_BYTES = 256;
+/** Of KEYS and SCAN; longer ones match nothing that is worth the time. */
+export const MAX_PATTERN_BYTES = 1024;
+/** Steps of matching that one command may take: some tenths of a second … */
+export const MAX_MATCH_STEPS = 50_000_000;
+/** … and after so many of them other clients have a turn. */
+export const MATCH_STEPS_PER_TURN = 1_000_000;
+
 export const DEFAULT_MAX_CLIENTS = 10_000;
 /** Bytes of unfinished commands of all clients together; who needs more is disconnected. */
 export const MAX_PENDING_INPUT_BYTES = 256 * 1024 * 1024;
@@ -20,7 +29,9 @@ export const PAUSE_OUTPUT_BYTES = 1024 * 1024;
 /** … and beyond this it is disconnected: one reply can be large. */
 export const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 /** Commands of one client that wait for other servers; then its input is not read. */
-export const PAUSE_UNANSWERED = 4096;
+export const PAUSE_UNANSWERED = 1024;
+/** Bytes of one client's commands that wait for other servers, likewise. */
+export const PAUSE_FORWARDED_BYTES = 4 * 1024 * 1024;
 
 /** Replies of one turn share memory in slabs of this size. */
 export const SLAB_BYTES = 64 * 1024;
@@ -46,6 +57,17 @@ export const TAKEOVER_WINDOW_BYTES = 8 * 1024 * 1024;
 /** A frame between servers: closed beyond the first, impossible beyond the second. */
 export const FULL_FRAME_BYTES = 24 * 1024 * 1024;
 export const MAX_PEER_FRAME_BYTES = 64 * 1024 * 1024;
+/** A run of replies to another server is cut beyond this … */
+export const PEER_RUN_BYTES = 1024 * 1024;
+/** … and from here on nothing more is run for it until it has read its replies. */
+export const PEER_WINDOW_BYTES = 4 * 1024 * 1024;
+/** Pieces of memory in one frame between servers. */
+export const MAX_FRAME_PARTS = 8192;
+/** Bytes of commands that may wait for the answers of one other server. */
+export const MAX_LINK_BYTES = 256 * 1024 * 1024;
+/** The wait before a connection between servers that broke is made again, and how long a stranger may take to say who it is. */
+export const PEER_REDIAL_MS = 100;
+export const PEER_HELLO_MS = 10_000;
 /** How long a takeover may take before it is tried again, and the wait before that. */
 export const TAKEOVER_TIMEOUT_MS = 600_000;
 export const TAKEOVER_RETRY_MS = 500;

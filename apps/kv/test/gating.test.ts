@@ -15,6 +15,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
   a.close();
   b.close();
   await manual.server.close();
@@ -106,6 +107,33 @@ it('a write that the log refuses did not happen, and its error is one that clien
   expect(await b.command('DEL', 'k')).toBe('-NOREPLICAS ERR_RDMC_TOO_FEW_BACKUPS two of three\r\n');
 });
 
+it('a FLUSHDB that the log refuses in the middle says so, as often as it is asked for', async () => {
+  const names = ['x', 'y', 'z'].map((name) => name.repeat(600_000));
+  for (const name of names) expect(await put(name, '1')).toBe('+OK\r\n');
+  manual.log.refusal = Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' });
+  for (let i = 0; i < 2; i += 1) {
+    expect(await b.command('FLUSHDB')).toMatch(/^-OOM ERR_RDMC_LOG_FULL no room/);
+  }
+  expect(await b.command('DBSIZE')).toBe(':3\r\n');
+});
+
+it('what takes long is not all done before others have a turn', async () => {
+  expect(await put('a'.repeat(500_000), '1')).toBe('+OK\r\n');
+  const ran: string[] = [];
+  const { executor } = manual;
+  const run = executor.run.bind(executor);
+  vi.spyOn(executor, 'run').mockImplementation((command, args, session) => {
+    ran.push(command.name);
+    run(command, args, session);
+  });
+  a.send(Buffer.concat(Array(5).fill(encodeCommand(['KEYS', '*aaab']))).toString());
+  b.send('PING\r\n');
+  expect(await a.until((text) => text.length >= 20)).toBe('*0\r\n'.repeat(5));
+  await b.until((text) => text !== '');
+  expect(ran.filter((name) => name === 'keys').length).toBe(5);
+  expect(ran.indexOf('ping')).toBeLessThan(ran.lastIndexOf('keys'));
+});
+
 it('appends that waited for room and got none did not happen, nor what was built on them', async () => {
   expect(await put('n', '1')).toBe('+OK\r\n');
   send(a, 'INCR', 'n');
@@ -141,6 +169,52 @@ it('without a lease nothing is read, not even what was read just before it ended
   expect(await b.until((text) => text !== '')).toMatch(/^-CLUSTERDOWN ERR_RDMC_LEASE_EXPIRED /);
   manual.lease.valid = true;
   expect(await a.command('GET', 'k')).toBe('$-1\r\n');
+});
+
+/** Acknowledges what waits when a command has run, before its turn has ended. */
+function acknowledgeAfter(name: string): void {
+  const { executor, log } = manual;
+  const run = executor.run.bind(executor);
+  vi.spyOn(executor, 'run').mockImplementation((command, args, session) => {
+    run(command, args, session);
+    if (command.name !== name) return;
+    manual.lease.valid = false;
+    // Runs when the client's input was taken, and before the event loop comes to the turn's end.
+    queueMicrotask(() => log.acknowledge());
+  });
+}
+
+it('an acknowledgement does not let a read out whose turn has not looked at the lease yet', async () => {
+  expect(await put('old', '1')).toBe('+OK\r\n');
+  send(a, 'SET', 'k', '1');
+  await manual.log.made(2);
+  acknowledgeAfter('get');
+  send(a, 'GET', 'old');
+  expect(await a.until((text) => text.split('\r\n').length > 2)).toMatch(
+    /^\+OK\r\n-CLUSTERDOWN ERR_RDMC_LEASE_EXPIRED .*\r\n$/,
+  );
+});
+
+it('a read beside a write that the log refuses needs the lease', async () => {
+  expect(await put('old', '1')).toBe('+OK\r\n');
+  manual.lease.valid = false;
+  send(a, 'SET', 'k', '2');
+  await manual.log.made(2);
+  a.send('GET old\r\nSET k 3\r\n');
+  await manual.log.made(3);
+  manual.log.refuseAll(Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' }));
+  const oom = '-OOM ERR_RDMC_LOG_FULL no room\r\n';
+  expect(await a.until((text) => text.length >= oom.length * 3)).toBe(oom.repeat(3));
+});
+
+it('a read beside a write whose outcome is not known needs the lease', async () => {
+  expect(await put('old', '1')).toBe('+OK\r\n');
+  manual.lease.valid = false;
+  a.send('GET old\r\nSET k 3\r\n');
+  await manual.log.made(2);
+  manual.log.end(new Error('fenced'));
+  manual.executor.logEnded();
+  expect(await a.until((text) => text.split('\r\n').length > 2)).toMatch(/^-UNKNOWN .*\r\n-UNKNOWN .*\r\n$/);
 });
 
 it('a key that was found expired never comes back, whatever the clock does', async () => {

@@ -70,6 +70,24 @@ describe('RequestParser', () => {
     ]);
   });
 
+  it('passes over a long argument without copying what it keeps again and again', () => {
+    const kept = Array.from({ length: 8 }, () => 'v'.repeat(1024 * 1024));
+    const parser = new RequestParser();
+    parser.feed(encodeCommand(['MSET', ...kept, 'end']).subarray(0, -'$3\r\nend\r\n'.length));
+    expect(parser.next()).toBe(false);
+    parser.feed(Buffer.from(`$${64 * 1024 * 1024}\r\n`));
+    expect(parser.next()).toBe(false);
+    const memory = parser.arguments.buffer;
+    for (let i = 0; i < 1024; i += 1) {
+      parser.feed(Buffer.alloc(64 * 1024));
+      expect(parser.next()).toBe(false);
+      expect(parser.arguments.buffer).toBe(memory);
+    }
+    parser.feed(Buffer.from('\r\n'));
+    expect([parser.next(), parser.arguments.count, parser.arguments.oversized]).toEqual([true, 10, true]);
+    expect(parser.arguments.length(8)).toBe(1024 * 1024);
+  });
+
   it.each([
     ['*-1x\r\n', 'invalid multibulk length'],
     ['*999999999\r\n', 'invalid multibulk length'],

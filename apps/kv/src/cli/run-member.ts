@@ -47,7 +47,7 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
         recovered: event,
       }),
     failed: (event) =>
-      tell(`log ${event.logId} is not recovered yet: ${event.code}: ${event.reason}`, { failed: event }),
+      tell(`${failedText(event.logId)} yet: ${event.code}: ${event.reason}`, { failed: event }),
   });
   tell('coordinator: all members are there', { ready: 0 });
   const stop = (): void => {
@@ -60,4 +60,8 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
   });
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+}
+
+function failedText(logId: string | undefined): string {
+  return logId === undefined ? 'slots cannot be given out' : `log ${logId} is not recovered`;
 }

@@ -7,9 +7,6 @@ import { slotOf } from '../store/slot.js';
 import type { Store } from '../store/store.js';
 import { recordsIn } from './peer-frames.js';
 
-/** Appends of imported keys on their way at once. */
-const WINDOW = 4;
-
 /** What arrived of one takeover: of every key the latest, removals too. */
 interface Import {
   frames: number;
@@ -20,12 +17,16 @@ interface Import {
 /** Keys of a dead server's log, which this server makes its own. They are served only when the slot table says so. */
 export class Imports {
   readonly #imports = new Map<number, Import>();
+  /** Given up: what still comes of them is not kept. */
+  readonly #abandoned = new Set<number>();
 
   constructor(private readonly store: Store) {}
 
   /** A frame of entries, in the log's order or any other. @throws KvError, TailwindError for what is none */
   take(frame: Buffer): void {
-    const found = this.#of(frame.readUInt32LE(0));
+    const takeover = frame.readUInt32LE(0);
+    if (this.#abandoned.has(takeover)) return;
+    const found = this.#of(takeover);
     for (const { type, payload } of recordsIn(frame)) {
       const record = decodeRecord(type, payload);
       if (!record) continue;
@@ -43,48 +44,49 @@ export class Imports {
    * @throws why the log cannot take it; then the takeover has failed
    */
   async finish(takeover: number, frames: number, signal: AbortSignal): Promise<number> {
+    if (this.#abandoned.has(takeover)) throw abandoned(takeover);
     const found = this.#of(takeover);
     while (found.frames < frames) {
       await new Promise<void>((resolve, reject) => {
         found.changed = resolve;
         signal.addEventListener('abort', () => reject(signal.reason), { once: true });
       });
-      if (!this.#imports.has(takeover)) throw abandoned(takeover);
+      this.#check(takeover);
     }
-    let last = 0;
     let count = 0;
     for (const [key, { slot, version, value, expiresAt }] of found.latest) {
       this.store.raiseVersion(version);
       if (value === undefined) continue;
-      this.store.adopt(slot, key, value, expiresAt, version);
+      // A version of this log's own: an attempt that was given up may have left a removal of the key here, which is
+      // newer than the dead log's version and would win when this log is recovered.
+      this.store.put(slot, key, value, expiresAt);
       count += 1;
-      last = this.store.sequence;
       if (this.store.batchBytes < TAKEOVER_FRAME_BYTES) continue;
-      this.#commit();
-      await this.store.whenAcknowledged(last - WINDOW);
+      await this.#commit();
       await turn();
-      if (!this.#imports.has(takeover)) throw abandoned(takeover);
+      this.#check(takeover);
     }
-    this.#commit();
-    await this.store.whenAcknowledged(last);
+    await this.#commit();
+    this.#check(takeover);
     this.#imports.delete(takeover);
     return count;
   }
 
-  /** The takeover failed: another one begins anew, perhaps elsewhere. */
+  /** The takeover failed: another one begins anew, perhaps elsewhere. Resolves when nothing of it is left, durably. */
   async abandon(takeover: number, ranges: readonly (readonly [number, number])[]): Promise<void> {
     const found = this.#imports.get(takeover);
     this.#imports.delete(takeover);
+    this.#abandoned.add(takeover);
     found?.changed();
     for (const [from, to] of ranges) {
       for (let slot = from; slot <= to; slot += 1) {
-        for (const [key] of [...this.store.keyspace.entries(slot)]) this.store.remove(slot, key);
-        if (this.store.batchBytes >= TAKEOVER_FRAME_BYTES) this.#commit();
+        for (const [key] of [...this.store.keyspace.entries(slot)]) {
+          this.store.remove(slot, key);
+          if (this.store.batchBytes >= TAKEOVER_FRAME_BYTES) await this.#commit();
+        }
       }
     }
-    const last = this.store.sequence;
-    this.#commit();
-    await this.store.whenAcknowledged(last === this.store.sequence ? last - 1 : last);
+    await this.#commit();
   }
 
   #of(takeover: number): Import {
@@ -96,9 +98,17 @@ export class Imports {
     return found;
   }
 
-  #commit(): void {
+  #check(takeover: number): void {
+    if (!this.#imports.has(takeover)) throw abandoned(takeover);
+  }
+
+  /** Every append is waited for: the log may refuse one that waits for room, and take a later one. */
+  async #commit(): Promise<void> {
+    if (this.store.batchBytes === 0) return;
+    const { sequence } = this.store;
     const error = this.store.commit();
     if (error) throw error;
+    await this.store.whenAcknowledged(sequence);
   }
 }
 

@@ -31,11 +31,11 @@ export class Loopback implements Sink {
     this.#waiting.push({ chunk, request: this.#current! });
   }
 
-  flush(acknowledged: number): boolean {
+  flush(acknowledged: number, turn: number): boolean {
     const all = this.#waiting;
-    this.#waiting = all.filter(({ chunk }) => chunk.sequence > acknowledged);
+    this.#waiting = all.filter(({ chunk }) => !chunk.isReady(acknowledged, turn));
     for (const { chunk, request } of all) {
-      if (chunk.sequence <= acknowledged) request.done(chunk.bytes!);
+      if (chunk.isReady(acknowledged, turn)) request.done(chunk.bytes!);
     }
     return this.#waiting.length > 0;
   }

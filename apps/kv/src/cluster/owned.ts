@@ -1,13 +1,12 @@
 import type { Command } from '../commands/command.js';
-import { SLOTS } from '../limits.js';
+import { slotOfCursor } from '../commands/scan.js';
 import type { Arguments } from '../resp/arguments.js';
 import { slotOf } from '../store/slot.js';
 
 /** The first slot that a command concerns; −1: none. */
 export function slotOfCommand(command: Command, args: Arguments): number {
   if (command.route === 'scan') {
-    const cursor = args.integer(1) ?? -1;
-    return cursor < SLOTS ? Math.max(-1, cursor) : -1;
+    return slotOfCursor(args.integer(1)) ?? -1;
   }
   if (command.step === 0) return -1;
   return slotOf(args.buffer, args.starts[1]!, args.ends[1]!);

@@ -2,14 +2,9 @@ import { MAX_PARKED_BYTES } from '../limits.js';
 import { SLOT_UNAVAILABLE } from '../resp/command-error.js';
 import { errorReply, type Request } from './request.js';
 
-interface Parked {
-  readonly request: Request;
-  readonly deadline: number;
-}
-
 /** Requests for slots that nobody serves. They wait in order, for a bounded time and in bounded memory. */
 export class Parking {
-  #parked: Parked[] = [];
+  #parked: Request[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -21,16 +16,17 @@ export class Parking {
       return;
     }
     this.#bytes += request.bytes.length;
-    this.#parked.push({ request, deadline: performance.now() + this.waitMs });
+    request.deadline ??= performance.now() + this.waitMs;
+    this.#parked.push(request);
     this.#schedule();
   }
 
   /** Takes out, in order, what may go on. */
   release(isServed: (slot: number) => boolean): Request[] {
-    const released = this.#parked.filter(({ request }) => isServed(request.slot));
-    this.#parked = this.#parked.filter(({ request }) => !isServed(request.slot));
+    const released = this.#parked.filter(({ slot }) => isServed(slot));
+    this.#parked = this.#parked.filter(({ slot }) => !isServed(slot));
     this.#recount();
-    return released.map(({ request }) => request);
+    return released;
   }
 
   close(): void {
@@ -47,19 +43,19 @@ export class Parking {
         this.#expire(performance.now());
         this.#schedule();
       },
-      Math.max(1, first.deadline - performance.now()),
+      Math.max(1, first.deadline! - performance.now()),
     );
     this.#timer.unref();
   }
 
   #expire(now: number): void {
-    const over = this.#parked.filter(({ deadline }) => deadline <= now);
-    this.#parked = this.#parked.filter(({ deadline }) => deadline > now);
+    const over = this.#parked.filter(({ deadline }) => deadline! <= now);
+    this.#parked = this.#parked.filter(({ deadline }) => deadline! > now);
     this.#recount();
-    for (const { request } of over) request.done(errorReply(SLOT_UNAVAILABLE));
+    for (const request of over) request.done(errorReply(SLOT_UNAVAILABLE));
   }
 
   #recount(): void {
-    this.#bytes = this.#parked.reduce((sum, { request }) => sum + request.bytes.length, 0);
+    this.#bytes = this.#parked.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 }

@@ -38,6 +38,7 @@ export function requestHeader(id: number, version: RespVersion, length: number):
 }
 
 export function* requestsIn(payload: Buffer): Generator<{ id: number; version: RespVersion; bytes: Buffer }> {
+  if (payload.length < 4) throw malformed();
   for (let at = 4; at < payload.length; ) {
     if (payload.length - at < REQUEST_HEADER_BYTES) throw malformed();
     const [id, version, length] = [payload.readUInt32LE(at), payload[at + 4]!, payload.readUInt32LE(at + 5)];

@@ -1,9 +1,15 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { encodeFrame, FrameReader } from '@rdmc/mesh';
 import { KvError } from '../errors.js';
-import { FULL_FRAME_BYTES, MAX_PEER_FRAME_BYTES, TAKEOVER_WINDOW_BYTES } from '../limits.js';
+import {
+  FULL_FRAME_BYTES,
+  MAX_FRAME_PARTS,
+  MAX_LINK_BYTES,
+  MAX_PEER_FRAME_BYTES,
+  TAKEOVER_WINDOW_BYTES,
+} from '../limits.js';
 import { PeerFrame, repliesIn, requestHeader, u32 } from './peer-frames.js';
 import type { Request } from './request.js';
 
@@ -13,12 +19,15 @@ export interface LinkListener {
   refused(request: Request): void;
   /** The connection ended before the reply was here. */
   lost(requests: readonly Request[]): void;
+  /** A connection that had ended was made again. */
+  linked(): void;
 }
 
 /** The connection on which this server asks another one. What is asked in one turn is one frame. */
 export class PeerLink {
   readonly #reader = new FrameReader(MAX_PEER_FRAME_BYTES);
   readonly #unanswered = new Map<number, Request>();
+  #unansweredBytes = 0;
   #outgoing: Buffer[] = [];
   #outgoingBytes = 0;
   #outgoingEpoch = 0;
@@ -47,7 +56,13 @@ export class PeerLink {
     this.#unanswered.set(this.#lastId, request);
     this.#outgoing.push(requestHeader(this.#lastId, request.version, request.bytes.length), request.bytes);
     this.#outgoingBytes += request.bytes.length;
-    if (this.#outgoingBytes > FULL_FRAME_BYTES) this.flush();
+    this.#unansweredBytes += request.bytes.length;
+    if (this.#outgoingBytes > FULL_FRAME_BYTES || this.#outgoing.length >= MAX_FRAME_PARTS) this.flush();
+  }
+
+  /** As much waits for the other server as may. */
+  get isFull(): boolean {
+    return this.#unansweredBytes > MAX_LINK_BYTES;
   }
 
   /** Sends what was asked in this turn. */
@@ -62,7 +77,7 @@ export class PeerLink {
   /** Sends entries of a dead server's log; resolves when there is room for more. @throws KvError */
   async sendRecords(takeover: number, records: readonly Buffer[]): Promise<void> {
     if (this.socket.destroyed) throw this.#gone();
-    this.socket.write(encodeFrame(PeerFrame.RECORDS, u32(takeover), ...records));
+    this.socket.write(encodeFrame(PeerFrame.RECORDS, u32(takeover), Buffer.concat(records)));
     while (this.socket.writableLength > TAKEOVER_WINDOW_BYTES) {
       await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close')]);
       if (this.socket.destroyed) throw this.#gone();
@@ -89,6 +104,7 @@ export class PeerLink {
       const request = this.#unanswered.get(id);
       if (!request) continue;
       this.#unanswered.delete(id);
+      this.#unansweredBytes -= request.bytes.length;
       if (reply) request.done(reply);
       else this.listener.refused(request);
     }
@@ -97,6 +113,7 @@ export class PeerLink {
   #end(): void {
     const lost = [...this.#unanswered.values()];
     this.#unanswered.clear();
+    this.#unansweredBytes = 0;
     this.#outgoing = [];
     this.listener.lost(lost);
   }

@@ -1,54 +1,57 @@
 import { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { encodeFrame } from '@rdmc/mesh';
+import type { Command } from '../commands/command.js';
 import { commands } from '../commands/table.js';
-import { FULL_FRAME_BYTES } from '../limits.js';
+import { KvError } from '../errors.js';
+import { FULL_FRAME_BYTES, MAX_FRAME_PARTS, PEER_RUN_BYTES, PEER_WINDOW_BYTES } from '../limits.js';
 import { RequestParser } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from '../server/executor.js';
+import { refusalOf } from '../server/refusals.js';
 import { Chunk, type Sink } from '../server/sink.js';
 import { INTERNAL_SESSION } from './internal-session.js';
 import { ownsAll } from './owned.js';
 import { NOT_OWNER, PeerFrame, repliesIn, requestsIn, u32 } from './peer-frames.js';
 import { errorReply } from './request.js';
 
-/** Runs what another server asks, and answers in any order: what waits for the log holds nothing else up. */
+/**
+ * Runs what another server asks, and answers in any order: what waits for the log holds nothing else up. As long as the
+ * other one does not read its replies nothing more is run for it.
+ */
 export class PeerSink implements Sink {
   version: RespVersion = 2;
   readonly #parser = new RequestParser();
   #chunks: Chunk[] = [];
+  #queuedBytes = 0;
+  #resume: (() => void) | undefined;
 
   constructor(
     private readonly socket: Socket,
     private readonly executor: Executor,
     private readonly isOwn: (slot: number) => boolean,
-  ) {}
+  ) {
+    socket.on('drain', () => this.#look());
+  }
 
-  /** The requests of one frame. @throws KvError for what no server sends */
-  run(payload: Buffer): void {
-    const { executor } = this;
-    executor.begin(this);
-    for (const { id, version, bytes } of requestsIn(payload)) {
-      this.version = version;
-      this.#runOne(id, bytes);
-      if (executor.isFull) {
-        executor.endRun();
-        executor.end();
-        executor.begin(this);
-      }
-    }
-    executor.endRun();
+  /** The requests of one frame; resolves when all were run. @throws KvError for what no server sends */
+  run(payload: Buffer): Promise<void> | undefined {
+    return this.#go(requestsIn(payload));
   }
 
   take(chunk: Chunk): void {
     this.#chunks.push(chunk);
+    this.#queuedBytes += chunk.bytes!.length;
   }
 
-  flush(acknowledged: number): boolean {
-    const ready = this.#chunks.filter(({ sequence }) => sequence <= acknowledged);
+  flush(acknowledged: number, turn: number): boolean {
+    const ready = this.#chunks.filter((chunk) => chunk.isReady(acknowledged, turn));
     if (ready.length > 0) {
-      this.#chunks = this.#chunks.filter(({ sequence }) => sequence > acknowledged);
+      this.#chunks = this.#chunks.filter((chunk) => !chunk.isReady(acknowledged, turn));
+      for (const { bytes } of ready) this.#queuedBytes -= bytes!.length;
       for (const frame of framesOf(ready)) this.socket.write(frame);
+      this.#look();
     }
     return this.#chunks.length > 0;
   }
@@ -58,8 +61,57 @@ export class PeerSink implements Sink {
     this.#chunks = this.#chunks.map((chunk) => {
       if (!which(chunk)) return chunk;
       const parts = [...repliesIn(chunk.bytes!)].flatMap(({ id }) => [u32(id), u32(reply.length), reply]);
-      return new Chunk(Buffer.concat(parts), 0, chunk.replies, false, chunk.turn);
+      const bytes = Buffer.concat(parts);
+      this.#queuedBytes += bytes.length - chunk.bytes!.length;
+      return new Chunk(bytes, 0, chunk.replies, false, chunk.turn);
     });
+  }
+
+  #go(requests: ReturnType<typeof requestsIn>): Promise<void> | undefined {
+    const { executor } = this;
+    executor.begin(this);
+    for (let next = requests.next(); !next.done; next = requests.next()) {
+      const { id, version, bytes } = next.value;
+      this.version = version;
+      this.#runOne(id, bytes);
+      if (executor.isFull) {
+        executor.endRun();
+        executor.end();
+        executor.begin(this);
+      } else if (executor.writer.length > PEER_RUN_BYTES) {
+        executor.endRun();
+        executor.begin(this);
+      }
+      if (executor.isTired) {
+        executor.endRun();
+        return turn().then(() => this.#go(requests));
+      }
+      if (this.#mustWait()) {
+        executor.endRun();
+        return this.#room().then(() => this.#go(requests));
+      }
+    }
+    executor.endRun();
+    return undefined;
+  }
+
+  #mustWait(): boolean {
+    const unsent = this.#queuedBytes + this.executor.writer.length;
+    return unsent + this.socket.writableLength > PEER_WINDOW_BYTES;
+  }
+
+  #room(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+  }
+
+  /** Replies have left, or were read. */
+  #look(): void {
+    if (!this.#resume || this.#queuedBytes + this.socket.writableLength > PEER_WINDOW_BYTES) return;
+    const resume = this.#resume;
+    this.#resume = undefined;
+    resume();
   }
 
   #runOne(id: number, bytes: Buffer): void {
@@ -67,9 +119,8 @@ export class PeerSink implements Sink {
     const { writer } = executor;
     const before = executor.runState;
     const at = writer.length;
-    this.#parser.feed(bytes);
-    const command = this.#parser.next() ? commands.find(this.#parser.arguments) : undefined;
-    if (!command || !ownsAll(command, this.#parser.arguments, this.isOwn)) {
+    const command = this.#commandIn(bytes);
+    if (!ownsAll(command, this.#parser.arguments, this.isOwn)) {
       writer.frame(id, NOT_OWNER);
       return;
     }
@@ -85,6 +136,19 @@ export class PeerSink implements Sink {
     const waited = before.sequence > executor.store.acknowledged;
     if (waits !== waited) executor.splitRun(at, before);
   }
+
+  /** One whole command, in the parser. Servers send on only what they found right. */
+  #commandIn(bytes: Buffer): Command {
+    const parser = this.#parser;
+    parser.feed(bytes);
+    const isWhole = parser.next() && parser.command.length === bytes.length;
+    const command = isWhole ? commands.find(parser.arguments) : undefined;
+    const isSent = command && command.route !== 'here';
+    if (!isSent || refusalOf(command, parser.arguments, true) !== undefined) {
+      throw new KvError('ERR_RDMC_KV_PROTOCOL', 'another server sent what is no command to send on');
+    }
+    return command;
+  }
 }
 
 function framesOf(chunks: readonly Chunk[]): Buffer[] {
@@ -92,7 +156,8 @@ function framesOf(chunks: readonly Chunk[]): Buffer[] {
   let parts: Buffer[] = [];
   let length = 0;
   for (const { bytes } of chunks) {
-    if (length > 0 && length + bytes!.length > FULL_FRAME_BYTES) {
+    const isFull = length + bytes!.length > FULL_FRAME_BYTES || parts.length === MAX_FRAME_PARTS;
+    if (length > 0 && isFull) {
       frames.push(encodeFrame(PeerFrame.REPLIES, ...parts));
       parts = [];
       length = 0;

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
 import { KvError } from '../errors.js';
-import { MAX_PEER_FRAME_BYTES } from '../limits.js';
+import { MAX_PEER_FRAME_BYTES, PEER_HELLO_MS, PEER_REDIAL_MS } from '../limits.js';
 import { PEER_PURPOSE, PeerFrame } from './peer-frames.js';
 import { type LinkListener, PeerLink } from './peer-link.js';
 
@@ -18,6 +19,9 @@ export class Peers {
   readonly #links = new Map<number, PeerLink>();
   readonly #accepted = new Set<Socket>();
   readonly #sockets: KeyedSockets;
+  readonly #closed = new AbortController();
+  /** Members that do not come back. */
+  readonly #dropped = new Set<number>();
   /** Came before this server was ready for them. */
   #early: Socket[] | undefined = [];
 
@@ -41,7 +45,7 @@ export class Peers {
     return (this.server.address() as { port: number }).port;
   }
 
-  /** @throws MeshError when another server cannot be reached */
+  /** Connects to all; what breaks later is made again. @throws MeshError when another server cannot be reached */
   async start(
     mesh: Mesh,
     servers: readonly number[],
@@ -51,14 +55,7 @@ export class Peers {
     this.server.on('connection', (raw) => void this.#accept(raw, listener));
     for (const raw of this.#early ?? []) void this.#accept(raw, listener);
     this.#early = undefined;
-    await Promise.all(
-      servers.map(async (member) => {
-        const { host } = mesh.members.find(({ id }) => id === member)!;
-        const port = Number(mesh.peers.get(member)?.attributes.kvPeerPort);
-        const socket = await this.#sockets.connect({ host, port });
-        this.#links.set(member, new PeerLink(member, socket, mesh.id, links));
-      }),
-    );
+    await Promise.all(servers.map((member) => this.#dial(mesh, member, links)));
   }
 
   link(member: number): PeerLink | undefined {
@@ -70,24 +67,57 @@ export class Peers {
     for (const link of this.#links.values()) link.flush();
   }
 
+  /** The member is gone for good. */
   drop(member: number): void {
+    this.#dropped.add(member);
     this.#links.get(member)?.close();
   }
 
   close(): void {
+    this.#closed.abort();
     this.server.close();
     for (const link of this.#links.values()) link.close();
     for (const socket of [...this.#accepted, ...(this.#early ?? [])]) socket.destroy();
   }
 
+  async #dial(mesh: Mesh, member: number, links: LinkListener): Promise<void> {
+    const { host } = mesh.members.find(({ id }) => id === member)!;
+    const port = Number(mesh.peers.get(member)?.attributes.kvPeerPort);
+    const socket = await this.#sockets.connect({ host, port }, { signal: this.#closed.signal });
+    this.#links.set(member, new PeerLink(member, socket, mesh.id, links));
+    // Behind the link's own listener: by now it has said what it lost.
+    socket.on('close', () => void this.#redial(mesh, member, links));
+    if (socket.closed) throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `member ${member} hung up`);
+    if (this.#isOver(member)) this.#links.get(member)!.close();
+  }
+
+  /** As long as the mesh has the member, its connection can be had again. */
+  async #redial(mesh: Mesh, member: number, links: LinkListener): Promise<void> {
+    while (!this.#isOver(member)) {
+      try {
+        await this.#dial(mesh, member, links);
+        links.linked();
+        return;
+      } catch {
+        await delay(PEER_REDIAL_MS);
+      }
+    }
+  }
+
+  #isOver(member: number): boolean {
+    return this.#closed.signal.aborted || this.#dropped.has(member);
+  }
+
   async #accept(raw: Socket, listener: PeerListener): Promise<void> {
+    const strange = setTimeout(() => raw.destroy(), PEER_HELLO_MS);
+    raw.once('close', () => clearTimeout(strange));
     try {
       const socket = await this.#sockets.accept(raw);
       this.#accepted.add(socket);
       socket.on('close', () => this.#accepted.delete(socket));
       socket.on('error', () => socket.destroy());
       socket.setNoDelay(true);
-      receive(socket, listener);
+      receive(socket, listener, () => clearTimeout(strange));
     } catch {
       raw.destroy();
     }
@@ -95,7 +125,7 @@ export class Peers {
 }
 
 /** Frames are done in order; while one waits, the socket is not read. */
-function receive(socket: Socket, listener: PeerListener): void {
+function receive(socket: Socket, listener: PeerListener, onHello: () => void): void {
   const reader = new FrameReader(MAX_PEER_FRAME_BYTES);
   const run = listener.serve(socket);
   let isKnown = false;
@@ -103,8 +133,10 @@ function receive(socket: Socket, listener: PeerListener): void {
   const drain = (): void => {
     try {
       for (let frame = isWaiting ? undefined : reader.next(); frame; frame = reader.next()) {
-        if (frame.type === PeerFrame.HELLO) isKnown = true;
-        else if (!isKnown) throw new KvError('ERR_RDMC_KV_PROTOCOL', 'a peer did not introduce itself');
+        if (frame.type === PeerFrame.HELLO) {
+          isKnown = true;
+          onHello();
+        } else if (!isKnown) throw new KvError('ERR_RDMC_KV_PROTOCOL', 'a peer did not introduce itself');
         else if (frame.type === PeerFrame.RECORDS) listener.records(frame.payload);
         else if (frame.type === PeerFrame.REQUESTS) {
           const wait = run(frame.payload);
@@ -120,7 +152,7 @@ function receive(socket: Socket, listener: PeerListener): void {
             (error: unknown) => socket.destroy(error as Error),
           );
           return;
-        }
+        } else throw new KvError('ERR_RDMC_KV_PROTOCOL', `frames of type ${frame.type} are none of ours`);
       }
     } catch (error) {
       socket.destroy(error as Error);

@@ -17,7 +17,8 @@ import { NOBODY, rangesOf } from './slot-table.js';
 export interface PlacementEvents {
   /** A server's log is recovered, and its slots are served again. */
   recovered?(event: { logId: string; entries: number; milliseconds: number }): void;
-  failed?(event: { logId: string; code: string; reason: string }): void;
+  /** Without a log: slots cannot be given out at all now. It is tried again. */
+  failed?(event: { logId: string | undefined; code: string; reason: string }): void;
   serving?(epoch: number): void;
 }
 
@@ -38,6 +39,7 @@ export class Placement {
   /** Attempts whose outcome is not known, by log. */
   readonly #failed = new Map<string, TakeoverMessage[]>();
   #attempts = 0;
+  readonly #tries = new Map<string, number>();
   #work: Promise<void> = Promise.resolve();
   #begun = false;
 
@@ -91,7 +93,22 @@ export class Placement {
   }
 
   #enqueue(): void {
-    this.#work = this.#work.then(() => this.#settle()).catch(() => {});
+    this.#work = this.#work.then(() => this.#settleSurely());
+  }
+
+  /** The state's store may be out of reach for a while: no slot may stay without a server for that. */
+  async #settleSurely(): Promise<void> {
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      try {
+        await this.#settle();
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.events.failed?.({ logId: undefined, code: codeOf(error), reason: messageOf(error) });
+        await delay(TAKEOVER_RETRY_MS, undefined, { signal }).catch(() => {});
+      }
+    }
   }
 
   /** Until every slot has a server that is there. */
@@ -136,7 +153,11 @@ export class Placement {
       .filter(([, part]) => part.length > 0)
       .map(([[heir, member], part]) => ({ member, logId: heir, ranges: rangesOfSlots(part) }));
     try {
-      const answer = await this.#attempt(shares[0]!.member, logId, shares);
+      // In turn: what one of them cannot do, another may.
+      const tries = this.#tries.get(logId) ?? 0;
+      this.#tries.set(logId, tries + 1);
+      const leader = shares[tries % shares.length]!.member;
+      const answer = await this.#attempt(leader, logId, shares);
       this.events.recovered?.({ logId, ...answer });
       return true;
     } catch (error) {
@@ -197,7 +218,8 @@ export class Placement {
   async #dropUnused(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<void> {
     for (const { logId, state } of logs) {
       if (state === 'recovered' || this.#logs.has(String(logId)) || living.size === 0) continue;
-      const [member] = living.values();
+      const members = [...living.values()];
+      const member = members[this.#attempts % members.length];
       await this.#attempt(member!, String(logId), []).catch(() => {});
     }
   }

@@ -1,6 +1,7 @@
 import type { Command } from '../commands/command.js';
 import { commands } from '../commands/table.js';
-import { OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
+import { LINK_FULL, OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
+import { RequestParser } from '../resp/parser.js';
 import type { Client } from '../server/client.js';
 import type { Executor } from '../server/executor.js';
 import { refusalOf } from '../server/refusals.js';
@@ -10,7 +11,7 @@ import { Parking } from './parking.js';
 import type { LinkListener } from './peer-link.js';
 import type { Peers } from './peers.js';
 import { errorReply, type Request } from './request.js';
-import { Gathering } from './scatter.js';
+import { Gathering, type Part } from './scatter.js';
 import { NOBODY, type SlotTable } from './slot-table.js';
 import { splitByOwner } from './split.js';
 
@@ -21,6 +22,7 @@ import { splitByOwner } from './split.js';
 export class Router implements LinkListener {
   readonly #loopback: Loopback;
   readonly #parking: Parking;
+  readonly #parser = new RequestParser();
 
   constructor(
     private readonly executor: Executor,
@@ -51,8 +53,11 @@ export class Router implements LinkListener {
   /** The coordinator has said whose slots are whose. */
   updateTable(update: () => void): void {
     update();
-    const released = this.#parking.release((slot) => this.table.owner(slot) !== NOBODY);
-    for (const request of released) this.route(request);
+    this.#release();
+  }
+
+  linked(): void {
+    this.#release();
   }
 
   /** Sends a request to the server of its slot. No run may be open. */
@@ -60,6 +65,7 @@ export class Router implements LinkListener {
     const owner = this.table.owner(request.slot);
     const link = owner === this.self ? undefined : this.peers?.link(owner);
     if (owner === this.self) this.#loopback.run(request);
+    else if (link?.isFull) request.done(errorReply(LINK_FULL));
     else if (link) {
       link.send(request, this.table.epoch);
       this.executor.schedule();
@@ -68,7 +74,7 @@ export class Router implements LinkListener {
 
   refused(request: Request): void {
     if (request.slot < 0) request.done(errorReply(SLOT_UNAVAILABLE));
-    else if (request.epoch !== undefined && request.epoch < this.table.epoch) this.route(request);
+    else if (request.epoch !== undefined && request.epoch < this.table.epoch) this.#routeAgain(request);
     else this.#parking.park(request);
   }
 
@@ -84,23 +90,59 @@ export class Router implements LinkListener {
     this.#parking.close();
   }
 
+  /** What can go on now. */
+  #release(): void {
+    const isServed = (slot: number): boolean => {
+      const owner = this.table.owner(slot);
+      return owner !== NOBODY && (owner === this.self || this.peers?.link(owner) !== undefined);
+    };
+    for (const request of this.#parking.release(isServed)) this.#routeAgain(request);
+  }
+
+  /** Slots have changed hands: keys that were at one server may be at several now. */
+  #routeAgain(request: Request): void {
+    const { command, bytes } = request;
+    if (!command) {
+      this.route(request);
+      return;
+    }
+    this.#parser.feed(bytes);
+    this.#parser.next();
+    const parts = splitByOwner(command, this.#parser.arguments, (slot) => this.table.owner(slot));
+    if (parts.length > 1) this.#routeParts(parts, command, request);
+    else this.route(request);
+  }
+
+  #routeParts(
+    parts: readonly Part[],
+    command: Command,
+    request: Pick<Request, 'version' | 'writes' | 'deadline' | 'done'>,
+  ): void {
+    const { version, writes, deadline } = request;
+    const gathering = new Gathering(parts, command.merge!, request.done);
+    for (const [index, { slot, bytes }] of parts.entries()) {
+      const done = (reply: Buffer): void => gathering.take(index, reply);
+      const part: Request = { slot, version, writes, bytes, command, done };
+      if (deadline !== undefined) part.deadline = deadline;
+      this.route(part);
+    }
+  }
+
   #forward(client: Client, command: Command): void {
     const { executor } = this;
     executor.endRun();
-    const chunk = client.expect();
+    const { length } = client.parser.command;
+    const chunk = client.expect(length);
     const { version } = client;
     const writes = command.flags.includes('write');
-    const done = (reply: Buffer): void => client.answer(chunk, reply);
+    const done = (reply: Buffer): void => client.answer(chunk, reply, length);
     const { arguments: args } = client.parser;
     if (command.route !== 'keys') {
       const slot = slotOfCommand(command, args);
       this.route({ slot, version, writes, bytes: Buffer.from(client.parser.command), done });
     } else {
       const parts = splitByOwner(command, args, (slot) => this.table.owner(slot));
-      const gathering = new Gathering(parts, command.merge!, done);
-      for (const [index, { slot, bytes }] of parts.entries()) {
-        this.route({ slot, version, writes, bytes, done: (reply) => gathering.take(index, reply) });
-      }
+      this.#routeParts(parts, command, { version, writes, done });
     }
     executor.begin(client);
   }
@@ -112,12 +154,13 @@ export class Router implements LinkListener {
       return;
     }
     executor.endRun();
-    const chunk = client.expect();
+    const { length } = client.parser.command;
+    const chunk = client.expect(length);
     const { members } = table;
     const gathering = new Gathering(
       members.map(() => ({ positions: [] })),
       command.merge!,
-      (reply) => client.answer(chunk, reply),
+      (reply) => client.answer(chunk, reply, length),
     );
     const bytes = Buffer.from(client.parser.command);
     const writes = command.flags.includes('write');

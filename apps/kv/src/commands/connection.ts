@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { MAX_NAME_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER, SYNTAX } from '../resp/command-error.js';
 import type { Executor } from '../server/executor.js';
@@ -32,7 +33,7 @@ function hello(x: Executor, args: Arguments, session: Session): void {
       checkPassword(x, session, args.string(at + 1), args.string(at + 2));
       at += 2;
     } else if (word === 'SETNAME' && at + 1 < args.count) {
-      session.name = args.string(at + 1);
+      setName(session, args, at + 1);
       at += 1;
     } else throw new CommandError(`ERR Syntax error in HELLO option '${args.string(at)}'`);
   }
@@ -42,6 +43,16 @@ function hello(x: Executor, args: Arguments, session: Session): void {
     );
   session.version = version;
   tellServer(x, session);
+}
+
+/** A name is kept as long as its connection, and told to everybody. */
+function setName(session: Session, args: Arguments, index: number): void {
+  if (args.length(index) > MAX_NAME_BYTES)
+    throw new CommandError(`ERR Client names cannot be longer than ${MAX_NAME_BYTES} bytes.`);
+  const name = args.string(index);
+  if (/[^!-~]/.test(name))
+    throw new CommandError('ERR Client names cannot contain spaces, newlines or special characters.');
+  session.name = name;
 }
 
 function tellServer({ writer, node }: Executor, session: Session): void {
@@ -112,9 +123,7 @@ function client(x: Executor, args: Arguments, session: Session): void {
   if (word === 'ID') x.writer.integer(session.id);
   else if (word === 'GETNAME') x.writer.bulkOrMissing(session.name === '' ? undefined : session.name);
   else if (word === 'SETNAME' && args.count === 3) {
-    if (/[^!-~]/.test(args.string(2)))
-      throw new CommandError('ERR Client names cannot contain spaces, newlines or special characters.');
-    session.name = args.string(2);
+    setName(session, args, 2);
     x.writer.ok();
   } else if (['SETINFO', 'NO-EVICT', 'NO-TOUCH'].includes(word)) x.writer.ok();
   else if (word === 'LIST') x.writer.bulk(`${x.node.clientList().join('\n')}\n`);

@@ -1,12 +1,14 @@
 /**
  * Redis's patterns: `*`, `?`, `[abc]`, `[^a-z]`, `\` before a character that means itself. Looks back to the last star
- * only, so the time is at most the product of both lengths.
+ * only, so the time is at most the product of both lengths; `effort` is told how much of it went.
  */
-export function globMatches(pattern: string, text: string): boolean {
+export function globMatches(pattern: string, text: string, effort?: { spend(steps: number): void }): boolean {
   let [p, t] = [0, 0];
   let [star, mark] = [-1, 0];
+  effort?.spend(1);
   while (t < text.length) {
     if (pattern[p] === '*') {
+      if (p === pattern.length - 1) return true;
       star = p;
       mark = t;
       p += 1;
@@ -14,9 +16,11 @@ export function globMatches(pattern: string, text: string): boolean {
     }
     const next = p < pattern.length ? matchOne(pattern, p, text[t]!) : -1;
     if (next >= 0) {
+      effort?.spend(next - p);
       p = next;
       t += 1;
     } else if (star >= 0) {
+      effort?.spend(pattern[p] === '[' ? pattern.length - p : 1);
       p = star + 1;
       mark += 1;
       t = mark;

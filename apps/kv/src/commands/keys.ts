@@ -73,7 +73,7 @@ function timeLeft(unitMs: number, absolute: boolean) {
     const entry = x.find(args, 1);
     if (!entry) x.writer.integer(-2);
     else if (entry.expiresAt === NO_EXPIRY) x.writer.integer(-1);
-    else if (absolute) x.writer.integer(Math.floor(entry.expiresAt / unitMs));
+    else if (absolute) x.writer.integer(Math.floor((entry.expiresAt + unitMs / 2) / unitMs));
     else x.writer.integer(Math.floor((entry.expiresAt - x.nowMs + unitMs / 2) / unitMs));
   };
 }

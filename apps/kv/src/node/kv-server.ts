@@ -211,8 +211,7 @@ export class KvServer {
         return (payload) => {
           const epoch = payload.readUInt32LE(0);
           const wait = this.#gate.reached(epoch);
-          if (!wait) sink.run(payload);
-          return wait?.then(() => sink.run(payload));
+          return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
         };
       },
       records: (payload) => this.#imports.take(payload),

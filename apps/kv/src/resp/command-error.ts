@@ -36,3 +36,7 @@ export const SLOT_UNAVAILABLE = replyOf(
   'ERR_RDMC_KV_SLOT_UNAVAILABLE',
   'no server has this key now; its recovery did not end in time',
 );
+export const LINK_FULL = replyOf(
+  'ERR_RDMC_LOG_BACKPRESSURE',
+  'too much waits for the server of this key; nothing was done',
+);

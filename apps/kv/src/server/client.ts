@@ -2,11 +2,12 @@ import type { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
 import type { Session } from '../commands/command.js';
 import { KvError } from '../errors.js';
-import { MAX_PENDING_INPUT_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
+import { MAX_OUTPUT_BYTES, PAUSE_FORWARDED_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
 import { RequestParser } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from './executor.js';
 import { Chunk, type Sink } from './sink.js';
+import type { UnfinishedCommands } from './unfinished-commands.js';
 
 /** What a client needs of the server. */
 export interface ClientHost {
@@ -14,8 +15,7 @@ export interface ClientHost {
   /** Runs the command in the client's parser, or sends it on. */
   dispatch(client: Client): void;
   closed(client: Client): void;
-  /** Bytes of unfinished commands of all clients. */
-  pendingInputBytes: number;
+  readonly unfinished: UnfinishedCommands;
 }
 
 /**
@@ -30,7 +30,7 @@ export class Client implements Sink, Session {
   #queue: Chunk[] = [];
   #queuedBytes = 0;
   #unanswered = 0;
-  #accounted = 0;
+  #forwardedBytes = 0;
   #stopped = false;
   /** Commands are in the parser that were not looked at. */
   #held = false;
@@ -64,18 +64,22 @@ export class Client implements Sink, Session {
     this.socket.destroy();
   }
 
-  /** The place of a reply that comes from elsewhere: give it with `answer`. */
-  expect(): Chunk {
+  /** The place of a reply to a command of so many bytes that comes from elsewhere: give it with `answer`. */
+  expect(bytes: number): Chunk {
     const chunk = new Chunk(undefined, 0, 1, false, 0);
     this.#queue.push(chunk);
     this.#unanswered += 1;
+    this.#forwardedBytes += bytes;
     return chunk;
   }
 
-  answer(chunk: Chunk, reply: Buffer): void {
+  /** Where replies of other servers are many and large, and the client does not read them, it is disconnected. */
+  answer(chunk: Chunk, reply: Buffer, bytes: number): void {
     chunk.bytes = reply;
     this.#unanswered -= 1;
+    this.#forwardedBytes -= bytes;
     this.#queuedBytes += reply.length;
+    if (this.#queuedBytes + this.socket.writableLength > MAX_OUTPUT_BYTES) this.socket.destroy();
     if (!this.socket.destroyed) this.host.executor.touch(this);
   }
 
@@ -84,11 +88,11 @@ export class Client implements Sink, Session {
     this.#queuedBytes += chunk.bytes!.length;
   }
 
-  flush(acknowledged: number): boolean {
+  flush(acknowledged: number, turn: number): boolean {
     if (this.socket.destroyed) return false;
     const queue = this.#queue;
     let ready = 0;
-    while (ready < queue.length && queue[ready]!.bytes && queue[ready]!.sequence <= acknowledged) ready += 1;
+    while (ready < queue.length && queue[ready]!.isReady(acknowledged, turn)) ready += 1;
     if (ready === 1) this.#write(queue[0]!.bytes!);
     else if (ready > 1) {
       this.socket.cork();
@@ -118,12 +122,14 @@ export class Client implements Sink, Session {
   #process(): void {
     const { executor } = this.host;
     executor.begin(this);
+    let taken = 0;
     try {
       this.#held = false;
       while (!this.#stopped && this.parser.next()) {
+        taken += 1;
         this.host.dispatch(this);
         if (executor.isFull) this.#nextTurn();
-        if (this.#mustWait(executor.writer.length)) {
+        if (executor.isTired || this.#mustWait(executor.writer.length)) {
           this.#held = true;
           break;
         }
@@ -134,7 +140,7 @@ export class Client implements Sink, Session {
       this.quit();
     }
     executor.endRun();
-    this.#account();
+    this.#account(taken > 0);
     if (this.#held || this.#mustWait(0)) this.socket.pause();
     else if (this.socket.isPaused()) this.socket.resume();
   }
@@ -148,7 +154,8 @@ export class Client implements Sink, Session {
 
   #mustWait(unsentBytes: number): boolean {
     const bytes = this.#queuedBytes + this.socket.writableLength + unsentBytes;
-    return bytes > PAUSE_OUTPUT_BYTES || this.#unanswered >= PAUSE_UNANSWERED;
+    if (bytes > PAUSE_OUTPUT_BYTES || this.#unanswered >= PAUSE_UNANSWERED) return true;
+    return this.#forwardedBytes > PAUSE_FORWARDED_BYTES;
   }
 
   #resume(): void {
@@ -162,20 +169,16 @@ export class Client implements Sink, Session {
     if (this.#held && !this.socket.destroyed && !this.#mustWait(0)) this.#process();
   }
 
-  /** All clients' unfinished commands together are bounded. */
-  #account(): void {
-    const { host } = this;
-    host.pendingInputBytes += this.parser.pendingBytes - this.#accounted;
-    this.#accounted = this.parser.pendingBytes;
-    if (this.#accounted === 0 || host.pendingInputBytes <= MAX_PENDING_INPUT_BYTES) return;
-    this.socket.destroy();
+  #account(hasBegunAnew: boolean): void {
+    const { unfinished } = this.host;
+    if (hasBegunAnew) unfinished.set(this, 0);
+    unfinished.set(this, this.parser.pendingBytes);
   }
 
   #closed(): void {
     this.#stopped = true;
     this.#queue = [];
-    this.host.pendingInputBytes -= this.#accounted;
-    this.#accounted = 0;
+    this.host.unfinished.set(this, 0);
     this.host.executor.forget(this);
     this.host.closed(this);
   }

@@ -1,6 +1,6 @@
 import type { Command, Session } from '../commands/command.js';
 import type { NodeView } from '../commands/node-view.js';
-import { MAX_BATCH_BYTES } from '../limits.js';
+import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, LEASE_EXPIRED, OUTCOME_UNKNOWN, replyOf } from '../resp/command-error.js';
 import { ReplyWriter } from '../resp/writer.js';
@@ -29,14 +29,17 @@ export class Executor {
   /** Of the command under way: the append that its reply waits for, and whether it read. */
   sequence = 0;
   reads = false;
+  /** Steps that commands of this turn took, where they can be many. */
+  effort = 0;
   /** Why the log refused the last append that it refused. */
-  refusal: string | undefined;
+  #refusal: string | undefined;
   #sink: Sink | undefined;
   #runSequence = 0;
   #runReads = false;
   #runReplies = 0;
   #runWaiting: number[] = [];
-  #turn = 0;
+  /** From 1 up; replies that come from elsewhere are of turn 0. */
+  #turn = 1;
   #scheduled = false;
   readonly #touched = new Set<Sink>();
   /** Sinks with replies that wait for the log. */
@@ -64,6 +67,11 @@ export class Executor {
     this.writer.version = sink.version;
     this.writer.begin();
     this.schedule();
+  }
+
+  /** Whether others should have a turn first. */
+  get isTired(): boolean {
+    return this.effort >= MATCH_STEPS_PER_TURN;
   }
 
   /** Whether the turn has as many writes as one append takes. */
@@ -154,6 +162,7 @@ export class Executor {
   /** Ends the turn: no run may be open. */
   end(): void {
     this.#scheduled = false;
+    this.effort = 0;
     const own = this.store.sequence;
     this.store.commit();
     // The lease is looked at after everything was read, and before anything leaves.
@@ -169,15 +178,14 @@ export class Executor {
     const { acknowledged } = this.store;
     const sinks = [...this.#touched];
     this.#touched.clear();
-    for (const sink of sinks) if (sink.flush(acknowledged)) this.#waiting.add(sink);
+    for (const sink of sinks) if (sink.flush(acknowledged, this.#turn)) this.#waiting.add(sink);
   }
 
   /** The log has ended: what waits for it has an unknown outcome. */
   logEnded(): void {
     const { acknowledged } = this.store;
-    this.#refuse(this.#waiting, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN, false);
-    this.#refuse(this.#touched, (chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN, false);
-    for (const sink of this.#waiting) sink.flush(acknowledged);
+    this.#refuseWaiting((chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN);
+    for (const sink of this.#waiting) sink.flush(acknowledged, this.#turn);
   }
 
   // What commands use.
@@ -207,22 +215,38 @@ export class Executor {
     this.sequence = this.store.remove(slot, key).sequence;
   }
 
+  /** Appends in the middle of a command. Why the log refused it: then the reply waits for what it has taken before. */
+  commitNow(): string | undefined {
+    this.#refusal = undefined;
+    this.store.commit();
+    if (this.#refusal !== undefined) this.sequence = this.store.committed;
+    return this.#refusal;
+  }
+
+  /** What this turn has read stays: the lease is looked at when the turn ends. */
   #acknowledged(sequence: number): void {
     for (const sink of this.#waiting) {
-      if (!sink.flush(sequence)) this.#waiting.delete(sink);
+      if (!sink.flush(sequence, this.#turn)) this.#waiting.delete(sink);
     }
   }
 
-  /** Also where the run is still open: a command that commits in the middle sees it in `refusal`. */
+  /** Also where the run is still open: see `commitNow`. */
   #refused(sequence: number, error: string): void {
-    this.refusal = error;
-    const isOfIt = (chunk: Chunk): boolean => chunk.sequence === sequence;
-    this.#refuse(this.#waiting, isOfIt, error, false);
-    this.#refuse(this.#touched, isOfIt, error, false);
+    this.#refusal = error;
+    this.#refuseWaiting((chunk) => chunk.sequence === sequence, error);
     for (const sink of this.#waiting) this.touch(sink);
     if (this.#runSequence !== sequence) return;
     this.writer.truncate(0);
     for (let i = 0; i < this.#runReplies; i += 1) this.writer.error(error);
+  }
+
+  /** What else was read for such replies would have been proved by the acknowledgement that does not come. */
+  #refuseWaiting(which: (chunk: Chunk) => boolean, error: string): void {
+    const { valid } = this.lease;
+    for (const sinks of [this.#waiting, this.#touched]) {
+      if (!valid) this.#refuse(sinks, (chunk) => which(chunk) && chunk.reads, error, true);
+      this.#refuse(sinks, which, error, false);
+    }
   }
 
   #refuse(sinks: Iterable<Sink>, which: (chunk: Chunk) => boolean, error: string, all: boolean): void {

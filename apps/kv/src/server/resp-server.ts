@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:net';
 import type { Router } from '../cluster/router.js';
 import { Client, type ClientHost } from './client.js';
 import type { Executor } from './executor.js';
+import { UnfinishedCommands } from './unfinished-commands.js';
 
 export interface RespServerOptions {
   readonly host: string;
@@ -16,7 +17,7 @@ export interface RespServerOptions {
 export class RespServer implements ClientHost {
   readonly #clients = new Set<Client>();
   readonly #server: Server;
-  pendingInputBytes = 0;
+  readonly unfinished = new UnfinishedCommands();
   #lastId = 0;
 
   constructor(

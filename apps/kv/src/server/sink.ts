@@ -17,12 +17,21 @@ export class Chunk {
     readonly waiting: readonly number[] | undefined = undefined,
   ) {}
 
-  /** The same with an error in place of each reply that waits, or of all. It may leave at once. */
+  /**
+   * Whether it may leave: the log has acknowledged what it waits for, and the turn that made it has ended, in which the
+   * lease was looked at.
+   */
+  isReady(acknowledged: number, turn: number): boolean {
+    return this.bytes !== undefined && this.sequence <= acknowledged && this.turn < turn;
+  }
+
+  /** The same with an error in place of each reply that waits, or of all. It waits for the log no more. */
   failed(error: string, all: boolean): Chunk {
     const reply = Buffer.from(`-${error}\r\n`);
     const { bytes, replies, turn, waiting } = this;
     const parts: Buffer[] = [];
-    if (all || !waiting) parts.push(...new Array<Buffer>(replies).fill(reply));
+    const everything = all || !waiting;
+    if (everything) for (let i = 0; i < replies; i += 1) parts.push(reply);
     else {
       let at = 0;
       for (let i = 0; i < waiting.length; i += 2) {
@@ -31,7 +40,7 @@ export class Chunk {
       }
       parts.push(bytes!.subarray(at));
     }
-    return new Chunk(Buffer.concat(parts), 0, replies, false, turn);
+    return new Chunk(Buffer.concat(parts), 0, replies, this.reads && !everything, turn);
   }
 }
 
@@ -39,8 +48,8 @@ export class Chunk {
 export interface Sink {
   readonly version: RespVersion;
   take(chunk: Chunk): void;
-  /** Sends what may leave; whether something waits for the log. */
-  flush(acknowledged: number): boolean;
+  /** Sends what may leave of what was made before a turn; whether something waits for the log. */
+  flush(acknowledged: number, turn: number): boolean;
   /** Replaces replies that may not leave by errors: in such chunks those that wait for the log, or all. */
   refuse(which: (chunk: Chunk) => boolean, error: string, all: boolean): void;
 }

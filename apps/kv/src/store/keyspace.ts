@@ -1,12 +1,29 @@
 import { SLOTS } from '../limits.js';
 import { type Entry, NO_EXPIRY } from './entry.js';
 
+/** Slots whose order is remembered for scans. */
+const ORDERED_SLOTS = 4;
+
+export interface HashedKey {
+  readonly key: string;
+  /** From 1 to 2^32 − 1. */
+  readonly hash: number;
+}
+
+/** FNV-1a. 0 stands for the beginning. */
+function hashOf(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
+  return hash >>> 0 || 1;
+}
+
 /** Keys and what they hold, by hash slot. Removed keys are in it too, for a while. */
 export class Keyspace {
   readonly #slots: (Map<string, Entry> | undefined)[] = new Array(SLOTS).fill(undefined);
   readonly #live = new Int32Array(SLOTS);
   /** Keys with an expiry, of all slots, in the order in which they got it. */
   readonly expiring = new Map<string, number>();
+  readonly #ordered = new Map<number, readonly HashedKey[]>();
   #size = 0;
 
   /** Keys that hold something, expired ones included until they are found. */
@@ -46,6 +63,25 @@ export class Keyspace {
 
   *entries(slot: number): Generator<[string, Entry], void> {
     for (const pair of this.#slots[slot] ?? []) if (pair[1].value !== undefined) yield pair;
+  }
+
+  /**
+   * The keys of a slot in the order of their hashes, as they were when this was last asked for with `fresh`, or anew where
+   * that is forgotten. Sorting takes long, and a scan asks for the same slot again and again.
+   */
+  byHash(slot: number, fresh: boolean): readonly HashedKey[] {
+    const known = this.#ordered.get(slot);
+    if (known && !fresh) return known;
+    const keys = [...this.entries(slot)].map(([key]) => ({ key, hash: hashOf(key) }));
+    keys.sort((a, b) => a.hash - b.hash);
+    this.#ordered.delete(slot);
+    this.#ordered.set(slot, keys);
+    if (this.#ordered.size > ORDERED_SLOTS) this.#ordered.delete(this.#ordered.keys().next().value!);
+    return keys;
+  }
+
+  forgetOrder(slot: number): void {
+    this.#ordered.delete(slot);
   }
 
   #count(slot: number, key: string, before: Entry | undefined, after: Entry | undefined): void {

@@ -71,6 +71,11 @@ export class Store {
     });
   }
 
+  /** The number of the last append that the log has taken. */
+  get committed(): number {
+    return this.#outstanding.at(-1)?.sequence ?? this.acknowledged;
+  }
+
   get replicas(): number {
     return this.log.replicas;
   }
@@ -110,17 +115,6 @@ export class Store {
   remove(slot: number, key: string): Entry {
     this.#lastVersion += 1;
     return this.#change(slot, key, new Entry(undefined, this.#lastVersion, NO_EXPIRY, this.sequence));
-  }
-
-  /** An object as another log had it, its version included. */
-  adopt(slot: number, key: string, value: string, expiresAt: number, version: number): void {
-    this.raiseVersion(version);
-    this.#change(slot, key, new Entry(value, version, expiresAt, this.sequence));
-  }
-
-  /** Whether so many bytes more, in so many entries, still make one append with what the turn has. */
-  fits(bytes: number, entries: number): boolean {
-    return this.#bytes + bytes + entries * ENTRY_OVERHEAD_BYTES <= this.log.maxAppendBytes;
   }
 
   /** Sends the turn's writes to the log. What the log refuses did not happen; its error is returned. */

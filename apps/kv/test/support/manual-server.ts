@@ -1,4 +1,5 @@
 import type { LogEntry } from '@rdmc/tailwind';
+import type { Peers } from '../../src/cluster/peers.js';
 import { Router } from '../../src/cluster/router.js';
 import { SlotTable } from '../../src/cluster/slot-table.js';
 import type { CommitLog, CommitTicket } from '../../src/log/commit-log.js';
@@ -74,20 +75,20 @@ export interface ManualServer {
   readonly executor: Executor;
   readonly store: Store;
   readonly server: RespServer;
+  readonly router: Router;
 }
 
-/** One server whose log and lease are in the test's hand. */
-export async function startManualServer(): Promise<ManualServer> {
+/** One server whose log and lease are in the test's hand; member 0, alone where no others are given. */
+export async function startManualServer(peers?: Peers, table = SlotTable.of(0)): Promise<ManualServer> {
   const log = new ManualLog();
   const store = new Store(log);
   const lease = { valid: true };
-  const table = SlotTable.of(0);
   const view = new View(0, table, undefined);
   const executor = new Executor(store, lease, view);
-  const router = new Router(executor, 0, table, undefined, 1000);
+  const router = new Router(executor, 0, table, peers, 30_000);
   const options = { host: '127.0.0.1', port: 0, maxClients: 100, password: undefined };
   const server = new RespServer(executor, router, options);
   view.server = server;
   await server.listen();
-  return { log, lease, executor, store, server };
+  return { log, lease, executor, store, server, router };
 }

@@ -1,0 +1,44 @@
+import { MAX_MATCH_STEPS, MAX_PATTERN_BYTES } from '../limits.js';
+import { CommandError } from '../resp/command-error.js';
+import type { Executor } from '../server/executor.js';
+import { globMatches } from './glob.js';
+
+/**
+ * Finds keys by a pattern. A pattern and keys can be made so that matching takes very long, and nobody else is served
+ * meanwhile: so the effort of one command is bounded.
+ */
+export class Search {
+  readonly #found: string[] = [];
+  #steps = 0;
+
+  /** @throws CommandError for a pattern that is too long */
+  constructor(
+    private readonly x: Executor,
+    private readonly pattern: string,
+  ) {
+    if (pattern.length > MAX_PATTERN_BYTES)
+      throw new CommandError(`ERR a pattern is over ${MAX_PATTERN_BYTES} bytes`);
+  }
+
+  /** @throws CommandError when matching has taken too long */
+  spend(steps: number): void {
+    this.#steps += steps;
+    this.x.effort += steps;
+    if (this.#steps > MAX_MATCH_STEPS)
+      throw new CommandError('ERR too many keys for this pattern at once: use SCAN, or a simpler pattern');
+  }
+
+  /** The keys of a slot that match and have not expired. */
+  slot(slot: number): void {
+    for (const [key] of this.x.store.keyspace.entries(slot)) this.key(slot, key);
+  }
+
+  key(slot: number, key: string): void {
+    if (globMatches(this.pattern, key, this) && this.x.look(slot, key)) this.#found.push(key);
+  }
+
+  tell(): void {
+    this.x.writer.array(this.#found.length);
+    for (const key of this.#found) this.x.writer.bulk(key);
+  }
+}

@@ -1,0 +1,130 @@
+/** What a server takes over of a dead one, against a log that acknowledges by hand. */
+import { beforeEach, expect, it } from 'vitest';
+import { Imports } from '../src/cluster/imports.js';
+import { recordHeader, u32 } from '../src/cluster/peer-frames.js';
+import { decodeRecord, encodeKeyObject, encodeKeyRemoval, type KeyRecord } from '../src/store/record.js';
+import { slotOf } from '../src/store/slot.js';
+import { Store } from '../src/store/store.js';
+import { ManualLog } from './support/manual-server.js';
+
+const NEVER = new AbortController().signal;
+const full = (): Error => Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' });
+
+let log: ManualLog;
+let store: Store;
+let imports: Imports;
+
+beforeEach(() => {
+  log = new ManualLog();
+  store = new Store(log);
+  store.attach(log);
+  imports = new Imports(store);
+});
+
+/** A frame of a dead server's entries. */
+function frame(takeover: number, records: readonly KeyRecord[]): Buffer {
+  const parts = records.flatMap((record) => {
+    const { value } = record;
+    const entry =
+      value === undefined
+        ? encodeKeyRemoval(record.key, record.version, 0n)
+        : encodeKeyObject({ ...record, value });
+    const payload = Buffer.concat(entry.parts);
+    return [recordHeader(entry.type, payload.length), payload];
+  });
+  return Buffer.concat([u32(takeover), ...parts]);
+}
+
+function record(key: string, version: number, value: string | undefined): KeyRecord {
+  return { key, version, value, expiresAt: 0 };
+}
+
+function slot(key: string): number {
+  const bytes = Buffer.from(key);
+  return slotOf(bytes, 0, bytes.length);
+}
+
+/** What a recovery of this server's log would find: of every key the entry with the highest version. */
+function recovered(): Map<string, string | undefined> {
+  const latest = new Map<string, KeyRecord>();
+  for (const { type, parts } of log.appends.flat()) {
+    const found = decodeRecord(type, Buffer.concat(parts))!;
+    const known = latest.get(found.key);
+    if (!known || known.version < found.version) latest.set(found.key, found);
+  }
+  return new Map([...latest].map(([key, { value }]) => [key, value]));
+}
+
+/** Acknowledges whatever comes until it has ended. */
+async function through<T>(work: Promise<T>): Promise<T> {
+  let done = false;
+  const ended = work.finally(() => {
+    done = true;
+  });
+  ended.catch(() => {});
+  for (let seen = 0; !done; ) {
+    await Promise.race([log.made(seen + 1), ended.catch(() => {})]);
+    seen = log.appends.length;
+    log.acknowledge();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return ended;
+}
+
+it('keys of a takeover that was given up and tried again are there at the recovery after it', async () => {
+  imports.take(frame(1, [record('k', 5, 'old'), record('gone', 6, 'x')]));
+  await through(imports.finish(1, 1, NEVER));
+  await through(imports.abandon(1, [[0, 16_383]]));
+  expect(store.keyspace.size).toBe(0);
+  imports.take(frame(2, [record('k', 5, 'old'), record('gone', 6, 'x'), record('gone', 7, undefined)]));
+  expect(await through(imports.finish(2, 1, NEVER))).toBe(1);
+  expect(recovered()).toEqual(
+    new Map([
+      ['k', 'old'],
+      ['gone', undefined],
+    ]),
+  );
+});
+
+it('what comes of a takeover after it was given up is not kept', async () => {
+  imports.take(frame(1, [record('k', 5, 'old')]));
+  await through(imports.abandon(1, [[0, 16_383]]));
+  imports.take(frame(1, [record('k', 5, 'old')]));
+  await expect(imports.finish(1, 1, NEVER)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+  expect(log.appends).toEqual([]);
+});
+
+const value = 'v'.repeat(100_000);
+const many = Array.from({ length: 30 }, (_, i) => record(`k${i}`, i + 1, value));
+
+it('a takeover of which the log refused any part has failed', async () => {
+  imports.take(frame(1, many));
+  const finished = imports.finish(1, 1, NEVER);
+  finished.catch(() => {});
+  await log.made(1);
+  log.refuseAll(full());
+  await expect(through(finished)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FULL' });
+});
+
+it('what is given up goes in many appends, and is gone only when the log has taken each', async () => {
+  const tagged = many.map((one) => ({ ...one, key: `{t}${one.key}${'x'.repeat(60_000)}` }));
+  imports.take(frame(1, tagged));
+  await through(imports.finish(1, 1, NEVER));
+  const before = log.appends.length;
+  await through(imports.abandon(1, [[slot('{t}'), slot('{t}')]]));
+  const removals = log.appends.slice(before);
+  expect(removals.flat().length).toBe(many.length);
+  for (const entries of removals) {
+    const bytes = entries.flatMap(({ parts }) => parts).reduce((sum, { length }) => sum + length, 0);
+    expect(bytes).toBeLessThan(log.maxAppendBytes / 2);
+  }
+
+  imports.take(frame(2, tagged));
+  await through(imports.finish(2, 1, NEVER));
+  const made = log.appends.length;
+  const abandoned = imports.abandon(2, [[0, 16_383]]);
+  abandoned.catch(() => {});
+  await log.made(made + 1);
+  log.refuseAll(full());
+  await expect(through(abandoned)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FULL' });
+});

@@ -1,0 +1,128 @@
+/** Servers that ask each other: what is large, what breaks, and what no server sends. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { encodeFrame } from '@rdmc/mesh';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
+import { encodeCommand } from './support/encode.js';
+import { PeerPair } from './support/peer-pair.js';
+
+const MIB = 1024 * 1024;
+const LARGE = 'v'.repeat(MIB);
+const HELLO = encodeFrame(PeerFrame.HELLO, u32(1));
+let pair: PeerPair;
+
+beforeEach(async () => {
+  pair = await PeerPair.start();
+});
+afterEach(() => pair.close());
+
+function requests(...commands: Buffer[]): Buffer {
+  const parts = commands.flatMap((bytes, id) => [requestHeader(id, 2, bytes.length), bytes]);
+  return encodeFrame(PeerFrame.REQUESTS, u32(1), Buffer.concat(parts));
+}
+
+it('answers more in one turn than a frame may hold', async () => {
+  expect(await pair.ask([['SET', 'large', LARGE]])).toEqual(['+OK\r\n']);
+  const replies = await pair.ask(Array.from({ length: 80 }, () => ['GET', 'large']));
+  expect(replies.every(({ length }) => length === MIB + '$1048576\r\n\r\n'.length)).toBe(true);
+  expect(pair.lostRequests).toBe(0);
+});
+
+it('takes more commands in one turn than a call may have arguments', async () => {
+  const replies = await pair.ask(Array.from({ length: 80_000 }, (_, i) => ['GET', `k${i}`]));
+  expect(new Set(replies)).toEqual(new Set(['$-1\r\n']));
+}, 60_000);
+
+it('runs no more for a server that does not read its replies, and goes on when it does', async () => {
+  await pair.ask([['SET', 'large', LARGE]]);
+  const before = pair.runs;
+  const slow = await pair.stranger();
+  const gets = Array.from({ length: 100 }, () => encodeCommand(['GET', 'large']));
+  slow.socket.write(Buffer.concat([HELLO, requests(...gets)]));
+  while (pair.runs === before) await turn();
+  for (let i = 0; i < 100; i += 1) await turn();
+  expect(pair.runs - before).toBeLessThan(50);
+  expect(await pair.ask([['GET', 'nothing']])).toEqual(['$-1\r\n']);
+  slow.read();
+  await slow.until(100);
+  expect(slow.replies).toBe(100);
+});
+
+it('makes a connection again that broke, and says what was lost with it', async () => {
+  expect(await pair.ask([['SET', 'k', '1']])).toEqual(['+OK\r\n']);
+  const again = pair.linkedAgain();
+  for (const socket of pair.accepted) socket.destroy();
+  await again;
+  expect(await pair.ask([['GET', 'k']])).toEqual(['$1\r\n1\r\n']);
+});
+
+it('does not dial a member again that is gone', async () => {
+  const closed = new Promise<void>((resolve) => {
+    pair.lost = () => resolve();
+  });
+  pair.asking.drop(2);
+  await closed;
+  await turn();
+  expect(pair.asking.link(2)).toBeUndefined();
+  expect(pair.accepted.length).toBe(1);
+});
+
+const half = encodeCommand(['SET', 'k', 'v']).subarray(0, 20);
+const bad: [string, Buffer][] = [
+  ['requests without an introduction', requests(encodeCommand(['SET', 'k', 'v']))],
+  ['a frame of 4 GiB', Buffer.concat([HELLO, u32(0xffff_ffff)])],
+  ['a frame of a type that is none', Buffer.concat([HELLO, encodeFrame(77, u32(1))])],
+  ['requests without an epoch', Buffer.concat([HELLO, encodeFrame(PeerFrame.REQUESTS)])],
+  ['a request that ends early', Buffer.concat([HELLO, encodeFrame(PeerFrame.REQUESTS, u32(1), u32(7))])],
+  [
+    'a length beyond its frame',
+    Buffer.concat([HELLO, encodeFrame(PeerFrame.REQUESTS, u32(1), requestHeader(1, 2, 99))]),
+  ],
+  ['half a command', Buffer.concat([HELLO, requests(half)])],
+  [
+    'two commands in one request',
+    Buffer.concat([
+      HELLO,
+      requests(Buffer.concat([encodeCommand(['GET', 'k']), encodeCommand(['GET', 'k'])])),
+    ]),
+  ],
+  ['a command that is none', Buffer.concat([HELLO, requests(encodeCommand(['NOSUCH', 'k']))])],
+  ['a command without its arguments', Buffer.concat([HELLO, requests(encodeCommand(['SET', 'k']))])],
+  ['a command of a connection', Buffer.concat([HELLO, requests(encodeCommand(['CLIENT', 'SETNAME', 'x']))])],
+  ['no RESP', Buffer.concat([HELLO, requests(Buffer.from('*1\r\n!'))])],
+  ['records without a takeover', Buffer.concat([HELLO, encodeFrame(PeerFrame.RECORDS, Buffer.of(1))])],
+];
+
+describe('what no server sends ends the connection, and hurts nobody else', () => {
+  it.each(bad)('%s', async (_, bytes) => {
+    const stranger = await pair.stranger();
+    stranger.read();
+    stranger.socket.write(bytes);
+    await stranger.until(Number.POSITIVE_INFINITY);
+    expect(stranger.replies).toBe(0);
+    expect(await pair.ask([['GET', 'k']])).toEqual(['$-1\r\n']);
+    expect(pair.lostRequests).toBe(0);
+  });
+});
+
+describe('with a cluster key', () => {
+  const key = 'a cluster key of some length';
+  let keyed: PeerPair;
+  beforeEach(async () => {
+    keyed = await PeerPair.start(key);
+  });
+  afterEach(() => keyed.close());
+
+  it('servers talk, and whoever has no key is not heard', async () => {
+    expect(await keyed.ask([['SET', 'k', 'mine']])).toEqual(['+OK\r\n']);
+    const stranger = await keyed.stranger();
+    stranger.read();
+    stranger.socket.write(Buffer.concat([HELLO, requests(encodeCommand(['SET', 'k', 'theirs']))]));
+    await stranger.until(1);
+    expect(stranger.replies).toBe(0);
+    await expect(keyed.stranger('another key of some length')).rejects.toMatchObject({
+      code: 'ERR_RDMC_MESH_WRONG_KEY',
+    });
+    expect(await keyed.ask([['GET', 'k']])).toEqual(['$4\r\nmine\r\n']);
+  });
+});

@@ -1,0 +1,114 @@
+/** What the coordinator does where its store, or a server, does not do as asked. */
+import type { Mesh } from '@rdmc/mesh';
+import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
+import { expect, it } from 'vitest';
+import { Topic } from '../src/cluster/messages.js';
+import { Placement, type PlacementEvents } from '../src/cluster/placement.js';
+
+/** A mesh with these servers, on which the test is every other member. */
+class FakeMesh {
+  readonly peers = new Map<number, { id: number; state: string }>();
+  readonly #handlers = new Map<string, (from: number, body: unknown) => unknown>();
+  #failed: () => void = () => {};
+  /** Who was asked to take a log over. */
+  readonly leaders: number[] = [];
+  takeover: (leader: number) => Promise<unknown> = async () => ({ entries: 0, milliseconds: 0 });
+
+  constructor(ids: readonly number[]) {
+    for (const id of ids) this.peers.set(id, { id, state: 'connected' });
+  }
+  onRequest(topic: string, handler: (from: number, body: unknown) => unknown): () => void {
+    this.#handlers.set(topic, handler);
+    return () => {};
+  }
+  onFailure(failed: () => void): () => void {
+    this.#failed = failed;
+    return () => {};
+  }
+  onLeave(): () => void {
+    return () => {};
+  }
+  broadcast(): void {}
+  async request(member: number, topic: string): Promise<unknown> {
+    if (topic !== Topic.TAKEOVER) return null;
+    this.leaders.push(member);
+    return this.takeover(member);
+  }
+  register(id: number): void {
+    this.#handlers.get(Topic.REGISTER)!(id, { logId: String(id) });
+  }
+  lose(id: number): void {
+    this.peers.set(id, { id, state: 'failed' });
+    this.#failed();
+  }
+}
+
+class FakeStore {
+  readonly values = new Map<string, { value: string; revision: number }>();
+  failures = 0;
+  async get(key: string) {
+    if (this.failures > 0) {
+      this.failures -= 1;
+      throw Object.assign(new Error('out of reach'), { code: 'ERR_RDMC_STATE_UNREACHABLE' });
+    }
+    return this.values.get(key);
+  }
+  async put(key: string, value: string, revision: number) {
+    this.values.set(key, { value, revision: revision + 1 });
+    return revision + 1;
+  }
+  async list(prefix: string) {
+    return new Map([...this.values].filter(([key]) => key.startsWith(prefix)));
+  }
+}
+
+const record = (id: number, state: string): LogRecord =>
+  ({ logId: BigInt(id), owner: id, state }) as unknown as LogRecord;
+
+function start(mesh: FakeMesh, store: FakeStore, records: LogRecord[], events: PlacementEvents): Placement {
+  const coordinator = { logs: async () => records } as unknown as Coordinator;
+  return new Placement(mesh as unknown as Mesh, coordinator, store as unknown as StateStore, events);
+}
+
+it('slots are given out when the store that was out of reach is there again', async () => {
+  const mesh = new FakeMesh([1, 2]);
+  const store = new FakeStore();
+  store.failures = 2;
+  const failed: (string | undefined)[] = [];
+  const records = [record(1, 'open'), record(2, 'open')];
+  let placement!: Placement;
+  await new Promise<void>((serving) => {
+    placement = start(mesh, store, records, {
+      serving: () => serving(),
+      failed: ({ code, logId }) => failed.push(`${code} of ${logId}`),
+    });
+    mesh.register(1);
+    mesh.register(2);
+  });
+  expect(failed).toEqual(Array(2).fill('ERR_RDMC_STATE_UNREACHABLE of undefined'));
+  await placement.close();
+});
+
+it('a log that one server cannot recover is given to another one', async () => {
+  const mesh = new FakeMesh([1, 2, 3, 4]);
+  const store = new FakeStore();
+  const records = [1, 2, 3, 4].map((id) => record(id, 'open'));
+  let placement!: Placement;
+  let recovered!: Promise<unknown>;
+  await new Promise<void>((serving) => {
+    recovered = new Promise((resolve) => {
+      placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
+    });
+    for (const id of [1, 2, 3, 4]) mesh.register(id);
+  });
+  mesh.takeover = async (leader) => {
+    if (leader !== 4) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
+    records[0] = record(1, 'recovered');
+    store.values.set('kv/takeover/1', { value: '[[0,16383,"4"]]', revision: 1 });
+    return { entries: 0, milliseconds: 0 };
+  };
+  mesh.lose(1);
+  await recovered;
+  expect(mesh.leaders).toEqual([2, 3, 4]);
+  await placement.close();
+});

@@ -1,0 +1,141 @@
+/** Where commands go when slots change hands meanwhile: with links that are in the test's hand. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Peers } from '../src/cluster/peers.js';
+import type { Request } from '../src/cluster/request.js';
+import { SlotTable } from '../src/cluster/slot-table.js';
+import { slotOf } from '../src/store/slot.js';
+import { encodeCommand } from './support/encode.js';
+import { type ManualServer, startManualServer } from './support/manual-server.js';
+import { RawClient } from './support/raw-client.js';
+
+class FakeLink {
+  readonly isOpen = true;
+  isFull = false;
+  readonly sent: Request[] = [];
+  changed: () => void = () => {};
+  send(request: Request, epoch: number): void {
+    request.epoch = epoch;
+    this.sent.push(request);
+    this.changed();
+  }
+  async next(): Promise<Request> {
+    while (this.sent.length === 0) {
+      await new Promise<void>((resolve) => {
+        this.changed = resolve;
+      });
+    }
+    return this.sent.shift()!;
+  }
+}
+
+const slot = (key: string): number => slotOf(Buffer.from(key), 0, key.length);
+const words = ({ bytes }: Request): string[] =>
+  bytes
+    .toString()
+    .split('\r\n')
+    .filter((_, index) => index > 0 && index % 2 === 0);
+const bulk = (value: string): string => `$${value.length}\r\n${value}\r\n`;
+
+let links: Map<number, FakeLink>;
+let table: SlotTable;
+let manual: ManualServer;
+let client: RawClient;
+
+beforeEach(async () => {
+  links = new Map([2, 3].map((member) => [member, new FakeLink()]));
+  const peers = { link: (member: number) => links.get(member), flush() {} } as unknown as Peers;
+  table = new SlotTable();
+  assign(1, { a: 2, b: 2, c: 2 });
+  manual = await startManualServer(peers, table);
+  client = await RawClient.connect(manual.server.port);
+});
+afterEach(async () => {
+  client.close();
+  manual.router.close();
+  await manual.server.close();
+});
+
+function assign(epoch: number, owners: Record<string, number>): void {
+  const ranges = Object.entries(owners).map(([key, member]) => ({ from: slot(key), to: slot(key), member }));
+  table.update(epoch, ranges);
+}
+
+it('a command with many keys is split again where its keys come to lie at several servers', async () => {
+  client.send('MGET a b c\r\n');
+  const first = await links.get(2)!.next();
+  expect(words(first)).toEqual(['MGET', 'a', 'b', 'c']);
+  manual.router.updateTable(() => assign(2, { a: 2, b: 0, c: 3 }));
+  manual.router.refused(first);
+  const [toTwo, toThree] = await Promise.all([links.get(2)!.next(), links.get(3)!.next()]);
+  expect([words(toTwo), words(toThree)]).toEqual([
+    ['MGET', 'a'],
+    ['MGET', 'c'],
+  ]);
+  toThree.done(Buffer.from(`*1\r\n${bulk('of c')}`));
+  toTwo.done(Buffer.from(`*1\r\n${bulk('of a')}`));
+  const expected = `*3\r\n${bulk('of a')}$-1\r\n${bulk('of c')}`;
+  expect(await client.until((text) => text.length >= expected.length)).toBe(expected);
+});
+
+it('no key of another server is written here because the first one is ours by now', async () => {
+  client.send('MSET a 1 b 2\r\n');
+  const first = await links.get(2)!.next();
+  manual.router.updateTable(() => assign(2, { a: 0, b: 3 }));
+  manual.router.refused(first);
+  const toThree = await links.get(3)!.next();
+  expect(words(toThree)).toEqual(['MSET', 'b', '2']);
+  toThree.done(Buffer.from('+OK\r\n'));
+  await manual.log.made(1);
+  expect(manual.store.keyspace.get(slot('b'), 'b')).toBeUndefined();
+  manual.log.acknowledge();
+  expect(await client.until((text) => text !== '')).toBe('+OK\r\n');
+});
+
+it('what waited for a connection goes on when there is one again', async () => {
+  const link = links.get(2)!;
+  links.delete(2);
+  client.send('GET a\r\n');
+  const other = await RawClient.connect(manual.server.port);
+  expect(await other.command('PING')).toBe('+PONG\r\n');
+  other.close();
+  links.set(2, link);
+  manual.router.linked();
+  (await link.next()).done(Buffer.from('+value\r\n'));
+  expect(await client.until((text) => text !== '')).toBe('+value\r\n');
+});
+
+it('what one client has others do is bounded in bytes, and goes on when they have done it', async () => {
+  const value = 'v'.repeat(1024 * 1024);
+  for (let i = 0; i < 12; i += 1) client.send(encodeCommand(['SET', 'a', value]).toString());
+  const link = links.get(2)!;
+  const sent: Request[] = [];
+  for (let i = 0; i < 4; i += 1) sent.push(await link.next());
+  const other = await RawClient.connect(manual.server.port);
+  for (let i = 0; i < 20; i += 1) expect(await other.command('PING')).toBe('+PONG\r\n');
+  other.close();
+  expect(link.sent.length).toBe(0);
+  for (const request of sent) request.done(Buffer.from('+OK\r\n'));
+  for (let i = 4; i < 12; i += 1) (await link.next()).done(Buffer.from('+OK\r\n'));
+  expect(await client.until((text) => text.length >= 60)).toBe('+OK\r\n'.repeat(12));
+});
+
+it('a client that does not read what others answer is disconnected', async () => {
+  client.socket.pause();
+  for (let i = 0; i < 300; i += 1) client.send('GET a\r\n');
+  const large = Buffer.from(bulk('v'.repeat(1024 * 1024)));
+  const link = links.get(2)!;
+  const sent: Request[] = [];
+  for (let i = 0; i < 300; i += 1) sent.push(await link.next());
+  for (const request of sent) request.done(large);
+  const other = await RawClient.connect(manual.server.port);
+  while ((await other.command('INFO', 'clients')).includes('connected_clients:2')) {
+    expect(await other.command('PING')).toBe('+PONG\r\n');
+  }
+  other.close();
+});
+
+it('where too much waits for a server, more is refused', async () => {
+  links.get(2)!.isFull = true;
+  client.send('SET a 1\r\n');
+  expect(await client.until((text) => text !== '')).toMatch(/^-TRYAGAIN ERR_RDMC_LOG_BACKPRESSURE /);
+});
