@@ -15,7 +15,13 @@ const may = {
     'packages/dataplane',
     'packages/mesh',
   ],
-  'packages/tailwind': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
+  'packages/tailwind': [
+    'packages/common',
+    'packages/member',
+    'packages/verbs',
+    'packages/dataplane',
+    'packages/mesh',
+  ],
   'packages/cast': [
     'packages/common',
     'packages/schedule',
@@ -40,7 +46,13 @@ const may = {
     'tools/netlab',
     'apps/kv',
   ],
-  'apps/kv': ['packages/common', 'packages/dataplane', 'packages/mesh', 'packages/tailwind'],
+  'apps/kv': [
+    'packages/common',
+    'packages/member',
+    'packages/dataplane',
+    'packages/mesh',
+    'packages/tailwind',
+  ],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/common',

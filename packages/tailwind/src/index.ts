@@ -44,7 +44,7 @@ export type { LogOptions } from './log/log-options.js';
 export type { LogStats } from './log/log-stats.js';
 export type { Append, AppendLocation, LogEntry } from './log/ticket.js';
 export type { Logger } from './options.js';
-export { startPlane, tailwindProtocol } from './plane.js';
+export { type PlaneOptions, startPlane, tailwindProtocol } from './plane.js';
 export type { ReplicationMode } from './records.js';
 export {
   type BackupInventory,

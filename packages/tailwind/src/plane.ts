@@ -1,11 +1,14 @@
-import { isIP } from 'node:net';
 import { DataPlane, type DataPlaneOptions, type ProtocolModule } from '@rdmc/dataplane';
+import { MemberDevice } from '@rdmc/member';
 import type { Mesh } from '@rdmc/mesh';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import { PROTOCOL_NAME } from './records.js';
 
-/** What the mesh's key is used for: to admit the devices of its members. */
-const DEVICE_SECRET = 'rdmc device';
+/** Options of a data plane for logs and backups. */
+export interface PlaneOptions extends Omit<DataPlaneOptions, 'protocols' | 'device'> {
+  /** As for `openDevice`; or a device whose `attributes` were announced when the mesh was joined: all members agree on one kind then. */
+  readonly device?: OpenDeviceOptions | string | MemberDevice;
+}
 
 /** The part of this package that runs in a data plane's worker. */
 export function tailwindProtocol(): ProtocolModule {
@@ -15,15 +18,10 @@ export function tailwindProtocol(): ProtocolModule {
 /**
  * Starts a data plane for logs and backups: its device listens where this member of the mesh does, and admits
  * whom the mesh admits.
- * @throws as `DataPlane.start`
+ * @throws as `DataPlane.start`; MemberError ERR_RDMC_DEVICE_MISMATCH
  */
-export function startPlane(
-  mesh: Mesh,
-  options: Omit<DataPlaneOptions, 'protocols' | 'device'> & { readonly device?: OpenDeviceOptions } = {},
-): Promise<DataPlane> {
-  const own = mesh.members.find((member) => member.id === mesh.id)!;
-  const key = options.device?.key ?? mesh.secret(DEVICE_SECRET);
-  const listen = options.device?.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
-  const device = { ...options.device, ...(key && { key }), ...(listen && { listen }) };
-  return DataPlane.start({ ...options, device, protocols: [tailwindProtocol()] });
+export async function startPlane(mesh: Mesh, options: PlaneOptions = {}): Promise<DataPlane> {
+  const { device, ...others } = options;
+  const own = device instanceof MemberDevice ? device : MemberDevice.choose(device);
+  return DataPlane.start({ ...others, device: own.agree(mesh), protocols: [tailwindProtocol()] });
 }

@@ -1,4 +1,5 @@
 import type { DataPlane } from '@rdmc/dataplane';
+import { MemberDevice } from '@rdmc/member';
 import { Mesh } from '@rdmc/mesh';
 import { Backup, BackupService, CoordinatorClient, startPlane } from '@rdmc/tailwind';
 import { Imports } from '../cluster/imports.js';
@@ -45,6 +46,7 @@ export class KvServer {
   #router!: Router;
   #server!: RespServer;
   #peers!: Peers;
+  #device!: MemberDevice;
   #mesh!: Mesh;
   #plane!: DataPlane;
 
@@ -144,12 +146,18 @@ export class KvServer {
       silenceTimeoutMs,
     } = this.options;
     const own = members.find((member) => member.id === id)!;
+    this.#device = MemberDevice.choose(this.options.device);
     const announce = this.options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
     this.#mesh = await Mesh.join({
       id,
       members,
       timeoutMs: joinTimeoutMs,
-      attributes: { kvPeerPort: this.#peers.port, kvPort: this.#server.port, kvHost: announce },
+      attributes: {
+        kvPeerPort: this.#peers.port,
+        kvPort: this.#server.port,
+        kvHost: announce,
+        ...this.#device.attributes,
+      },
       ...(key !== undefined && { key }),
       ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
     });
@@ -178,10 +186,10 @@ export class KvServer {
   }
 
   async #startBackup(): Promise<void> {
-    const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, device, replicas, windowMs } = this.options;
+    const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas, windowMs } = this.options;
     const mesh = this.#mesh;
     this.#plane = await startPlane(mesh, {
-      ...(device !== undefined && { device: { device } }),
+      device: this.#device,
       ...(windowMs !== undefined && { windowMs }),
     });
     const plane = this.#plane;
