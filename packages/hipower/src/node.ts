@@ -108,6 +108,8 @@ export class HiPowerNode {
         ...(windowMs !== undefined && { windowMs }),
         ...(options.signal && { signal: options.signal }),
       });
+      const { device: name, reason } = plane.device.choice;
+      options.logger?.info?.({ id: mesh.id, device: name, reason }, 'node joined');
       return new HiPowerNode(mesh, plane, true);
     } catch (error) {
       await mesh.close();
@@ -210,8 +212,7 @@ export class HiPowerNode {
       id: this.id,
       isMember: (id) => this.mesh.peers.has(id),
       maxReceiveDepth: this.device.attributes.maxReceiveDepth,
-      // Promised by the soft device over either transport; of others it is not assumed.
-      ordersWrites: this.device.kind === 'soft',
+      ordersWrites: this.device.attributes.ordersWrites,
     };
   }
 
@@ -235,5 +236,12 @@ function openOptions(
   const own = mesh.members.find((member) => member.id === mesh.id)!;
   const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
   const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
-  return { ...wanted, device: kind, ...(key && { key }), ...(listen && { listen }) };
+  return { ...wanted, choice: softChoice(choice), ...(key && { key }), ...(listen && { listen }) };
+}
+
+/** Why it is the soft device: this member has no other, or not all members have one of the same kind. */
+function softChoice(own: DeviceChoice): DeviceChoice {
+  if (own.kind === 'soft') return own;
+  const reason = `not all members have a device as this one has: ${own.device}, ${own.reason}`;
+  return { device: 'soft', kind: 'soft', reason, isAskedFor: false };
 }
