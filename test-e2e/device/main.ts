@@ -1,6 +1,7 @@
 // The tests on RDMA devices: RDMC_TEST_DEVICE=rxe0,rxe1,rxe2,rxe3 node --test-reporter=spec dist/device.js
-// With arguments only these parts: commands, compliance, groups, hipower, loss-of-members, packet-loss.
+// With arguments only these parts: bad-input, commands, compliance, groups, hipower, loss-of-members, packet-loss.
 import { describe } from 'node:test';
+import { badInput } from './bad-input.js';
 import { commands } from './commands.js';
 import { compliance } from './compliance.js';
 import { groups } from './groups.js';
@@ -13,6 +14,7 @@ const PARTS: Readonly<Record<string, () => void>> = {
   hipower,
   'loss-of-members': lossOfMembers,
   'packet-loss': packetLoss,
+  'bad-input': badInput,
   commands,
   compliance,
 };

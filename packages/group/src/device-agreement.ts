@@ -77,3 +77,10 @@ function bootId(): string {
     return 'unknown';
   }
 }
+
+/** Why it is the soft device: this member has no other, or not all members have one of the same kind. */
+export function softChoice(own: DeviceChoice): DeviceChoice {
+  if (own.kind === 'soft') return own;
+  const reason = `not all members have a device as this one has: ${own.device}, ${own.reason}`;
+  return { device: 'soft', kind: 'soft', reason, isAskedFor: false };
+}

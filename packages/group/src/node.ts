@@ -11,7 +11,7 @@ import {
   type OpenDeviceOptions,
   type ProtectionDomain,
 } from '@rdmc/verbs';
-import { agreeOnDevice, attributesOf, deviceOptions, ownFacts } from './device-agreement.js';
+import { agreeOnDevice, attributesOf, deviceOptions, ownFacts, softChoice } from './device-agreement.js';
 import { GroupDirectory } from './directory.js';
 import type { GroupEnvironment } from './environment.js';
 import { abortedError, GroupError, messageOf } from './errors.js';
@@ -80,7 +80,8 @@ export class RdmcNode {
         ...(windowMs !== undefined && { windowMs }),
         ...(options.signal && { signal: options.signal }),
       });
-      options.logger?.info?.({ id: mesh.id, device: kind }, 'node joined');
+      const { device: name, reason } = plane.device.choice;
+      options.logger?.info?.({ id: mesh.id, device: name, reason }, 'node joined');
       return new RdmcNode(mesh, plane, slots, options.logger);
     } catch (error) {
       await mesh.close();
@@ -223,5 +224,5 @@ function openOptions(
   const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
   // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
   if (kind !== 'soft') return { ...wanted, choice };
-  return { ...wanted, device: kind, ...(key && { key }), ...(listen && { listen }) };
+  return { ...wanted, choice: softChoice(choice), ...(key && { key }), ...(listen && { listen }) };
 }

@@ -1,6 +1,12 @@
 import type { MeshPeer } from '@rdmc/mesh';
 import { describe, expect, it } from 'vitest';
-import { agreeOnDevice, attributesOf, type DeviceFacts, ownFacts } from '../src/device-agreement.js';
+import {
+  agreeOnDevice,
+  attributesOf,
+  type DeviceFacts,
+  ownFacts,
+  softChoice,
+} from '../src/device-agreement.js';
 
 const facts = (device: string, insists = false): DeviceFacts => {
   return { device, insists, transport: 'auto', host: 'one' };
@@ -32,6 +38,17 @@ describe('the device of a group', () => {
       expect(ownFacts({}, choice)).toMatchObject({ device: 'roce', insists: isAskedFor });
     },
   );
+
+  it('says why it is the soft one', () => {
+    const soft = { device: 'soft', kind: 'soft', reason: 'asked for', isAskedFor: true } as const;
+    expect(softChoice(soft)).toBe(soft);
+    const rdma = { device: 'mlx5_0', kind: 'ibverbs', reason: 'the RDMA device of this machine' } as const;
+    expect(softChoice({ ...rdma, isAskedFor: false })).toMatchObject({
+      device: 'soft',
+      kind: 'soft',
+      reason: 'not all members have a device as this one has: mlx5_0, the RDMA device of this machine',
+    });
+  });
 
   it('is refused where a member insists on what not all have', () => {
     expect(() => agreeOnDevice(0, facts('roce', true), peers(facts('soft')))).toThrow(

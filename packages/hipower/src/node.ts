@@ -10,7 +10,7 @@ import {
   type NodeFacts,
 } from './channel-options.js';
 import { onlyKnownOptions } from './check-options.js';
-import { agreeOnDevice, deviceFacts } from './device-agreement.js';
+import { agreeOnDevice, deviceFacts, softChoice } from './device-agreement.js';
 import { Directory } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError } from './errors.js';
@@ -237,11 +237,4 @@ function openOptions(
   const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
   const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
   return { ...wanted, choice: softChoice(choice), ...(key && { key }), ...(listen && { listen }) };
-}
-
-/** Why it is the soft device: this member has no other, or not all members have one of the same kind. */
-function softChoice(own: DeviceChoice): DeviceChoice {
-  if (own.kind === 'soft') return own;
-  const reason = `not all members have a device as this one has: ${own.device}, ${own.reason}`;
-  return { device: 'soft', kind: 'soft', reason, isAskedFor: false };
 }
