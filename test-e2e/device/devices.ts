@@ -53,6 +53,10 @@ export function setLink(index: number, state: 'up' | 'down'): void {
   run(`ip link set e${index} ${state}`);
 }
 
+export function setMtu(index: number, bytes: number): void {
+  run(`ip link set e${index} mtu ${bytes}`);
+}
+
 /** Resolves when the device is gone: after its last user has closed it. */
 export async function removeDevice(index: number): Promise<void> {
   await promisify(execFile)('rdma', ['link', 'del', `rxe${index}`]);

@@ -1,7 +1,8 @@
 // The tests on RDMA devices: RDMC_TEST_DEVICE=rxe0,rxe1,rxe2,rxe3 node --test-reporter=spec dist/device.js
-// With arguments only these parts: commands, compliance, groups, hipower, hipower-losses, loss-of-members,
+// With arguments only these parts: bad-input, commands, compliance, groups, hipower, hipower-losses, loss-of-members,
 // packet-loss, paramserver.
 import { describe } from 'node:test';
+import { badInput } from './bad-input.js';
 import { commands } from './commands.js';
 import { compliance } from './compliance.js';
 import { groups } from './groups.js';
@@ -18,6 +19,7 @@ const PARTS: Readonly<Record<string, () => void>> = {
   paramserver,
   'loss-of-members': lossOfMembers,
   'packet-loss': packetLoss,
+  'bad-input': badInput,
   commands,
   compliance,
 };

@@ -12,6 +12,11 @@ describe('a cluster of four', () => {
   });
   afterAll(() => cluster?.close());
 
+  it('says which device each server took, and why', () => {
+    const taken = { device: expect.any(String), reason: expect.stringMatching(/./) };
+    for (const { device } of cluster.servers) expect(device).toMatchObject(taken);
+  });
+
   it('takes any command at any server', async () => {
     for (let i = 0; i < 40; i += 1) {
       expect(await clients[i % 4]!.command('SET', `key:${i}`, `value ${i}`)).toBe('+OK\r\n');

@@ -7,7 +7,7 @@ import { fillGradients } from './gradients.js';
 import { hashOf } from './reference.js';
 import { resnet152 } from './resnet152.js';
 import { Server } from './server.js';
-import { type IterationReport, type Place, SERVER } from './settings.js';
+import { type IterationReport, type JoinReport, type Place, SERVER } from './settings.js';
 import { usageNow, usageSince } from './usage.js';
 import { Worker } from './worker.js';
 
@@ -27,7 +27,7 @@ interface Part {
 let node: HiPowerNode;
 let part: Part;
 
-async function join(place: Place, server: NetServer): Promise<void> {
+async function join(place: Place, server: NetServer): Promise<JoinReport> {
   const { id, members, device, settings } = place;
   node = await HiPowerNode.join({ id, members, device, server });
   const tensors = resnet152().slice(0, settings.tensors);
@@ -37,6 +37,8 @@ async function join(place: Place, server: NetServer): Promise<void> {
     id === SERVER
       ? serverPart(await Server.open(node, settings, blocks))
       : workerPart(await Worker.open(node, settings, blocks), id - 1, values);
+  const { device: name, reason } = node.device.choice;
+  return { device: name, reason };
 }
 
 function serverPart(server: Server): Part {

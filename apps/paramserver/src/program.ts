@@ -3,7 +3,7 @@ import { blocksOf } from './blocks.js';
 import { ProgressView } from './progress-view.js';
 import { resnet152 } from './resnet152.js';
 import { run } from './run.js';
-import { type Place, PROTOCOLS, type Protocol } from './settings.js';
+import { type JoinReport, type Place, PROTOCOLS, type Protocol, SERVER } from './settings.js';
 import { type IterationResult, median } from './summary.js';
 
 const TENSORS = resnet152().length;
@@ -70,18 +70,34 @@ async function runAll(flags: Flags, write: (line: string) => void): Promise<void
     const view = new ProgressView(workers, flags.json ? () => {} : write);
     const settings = { protocol, workers, iterations, blockBytes, slots, tensors: count };
     let results: IterationResult[];
+    let devices: readonly JoinReport[] = [];
     try {
       results = await run(settings, device, {
         progress: (id, done, all) => view.progress(id, done, all),
+        joined: (reports) => {
+          devices = reports;
+          view.line(devicesOf(reports));
+        },
         iteration: (result) => view.line(`${protocol}, iteration ${result.iteration}: ${describe(result)}`),
       });
     } finally {
       view.stop();
     }
     const measured = results.length > 1 ? results.slice(1) : results;
-    if (flags.json) write(JSON.stringify({ settings, device, blocks, iterations: results }));
+    if (flags.json) write(JSON.stringify({ settings, device, devices, blocks, iterations: results }));
     else for (const line of summaryLines(protocol, measured)) write(line);
   }
+}
+
+/** One line where all processes took the same device for the same reason. */
+function devicesOf(reports: readonly JoinReport[]): string {
+  const names = new Map<string, string[]>();
+  for (const [id, { device, reason }] of reports.entries()) {
+    const line = `device ${device}: ${reason}`;
+    const who = id === SERVER ? 'server' : `worker ${id}`;
+    names.set(line, [...(names.get(line) ?? []), who]);
+  }
+  return [...names].map(([line, who]) => (names.size === 1 ? line : `${who.join(', ')}: ${line}`)).join('\n');
 }
 
 function describe(result: IterationResult): string {

@@ -4,7 +4,7 @@ import { ParamServerError } from './errors.js';
 import { MemberProcess } from './member-process.js';
 import { hashOf, referenceSum } from './reference.js';
 import { resnet152 } from './resnet152.js';
-import { type IterationReport, type Place, SERVER, type Settings } from './settings.js';
+import { type IterationReport, type JoinReport, type Place, SERVER, type Settings } from './settings.js';
 import { type IterationResult, iterationResult } from './summary.js';
 
 /** What a caller sees while a run goes on. */
@@ -12,6 +12,8 @@ export interface RunEvents {
   /** Blocks of the present iteration that a process has: sums sent (the server, 0) or received (workers). */
   progress(id: number, blocks: number, ofBlocks: number): void;
   iteration(result: IterationResult): void;
+  /** All processes have opened their devices; by id. */
+  joined(reports: readonly JoinReport[]): void;
 }
 
 /**
@@ -31,7 +33,7 @@ export async function run(
     return new MemberProcess(name, (done) => events.progress(id, done, blocks));
   });
   try {
-    await join(processes, settings, device);
+    events.joined(await join(processes, settings, device));
     const results: IterationResult[] = [];
     for (let iteration = 0; iteration < settings.iterations; iteration += 1) {
       await all(processes, 'prepare', iteration);
@@ -52,15 +54,15 @@ async function join(
   processes: readonly MemberProcess[],
   settings: Settings,
   device: Place['device'],
-): Promise<void> {
+): Promise<JoinReport[]> {
   const reserved = await reserveLoopbackPorts(processes.length);
   const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  await Promise.all(
+  return Promise.all(
     processes.map(async (member, id) => {
       const { server } = reserved[id]!;
       const joined = member.order('join', { id, members, device, settings } satisfies Place, server);
       server.close();
-      await joined;
+      return (await joined) as JoinReport;
     }),
   );
 }

@@ -24,6 +24,12 @@ export interface Place {
   readonly settings: Settings;
 }
 
+/** The device a process opened, and why that one. */
+export interface JoinReport {
+  readonly device: string;
+  readonly reason: string;
+}
+
 /** What a process says of one iteration. Times are milliseconds since the epoch, of one machine's clock. */
 export interface IterationReport {
   readonly startedAt: number;

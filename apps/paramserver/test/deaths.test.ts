@@ -43,6 +43,7 @@ describe('a run', () => {
       { device: DEVICE },
       {
         progress: () => {},
+        joined: () => {},
         iteration: () => {
           for (const pid of membersOf(process.pid).slice(-1)) process.kill(pid, 'SIGKILL');
         },

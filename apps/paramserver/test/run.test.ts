@@ -24,7 +24,9 @@ describe('rdmc-paramserver, built', () => {
         '--json',
       ];
       const { stdout } = await run('node', [MAIN, ...args]);
-      const { blocks, iterations } = JSON.parse(stdout);
+      const { blocks, devices, iterations } = JSON.parse(stdout);
+      const why = { device: expect.any(String), reason: expect.stringMatching(/./) };
+      expect(devices).toEqual([why, why, why]);
       expect(blocks).toBe(3979);
       expect(iterations.length).toBe(2);
       for (const result of iterations) {

@@ -173,8 +173,7 @@ export class HiPowerNode {
       id: this.id,
       isMember: (id) => this.mesh.peers.has(id),
       maxReceiveDepth: this.device.attributes.maxReceiveDepth,
-      // Promised by the soft device over either transport; of others it is not assumed.
-      ordersWrites: this.device.kind === 'soft',
+      ordersWrites: this.device.attributes.ordersWrites,
     };
   }
 

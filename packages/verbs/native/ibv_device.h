@@ -44,6 +44,7 @@ struct IbvLimits {
   uint32_t maxSge, maxInlineBytes, maxRegions, maxSharedReceiveDepth;
   uint64_t maxMessageBytes;
   bool atomics;
+  bool ordersWrites;  // ibv_query_qp_data_in_order of WRITEs
 };
 
 struct IbvCounters {

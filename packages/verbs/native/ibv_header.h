@@ -2,10 +2,10 @@
 // time. Posting and polling are inline functions of that header which call the provider directly, and the layouts
 // they use belong to a stable ABI whose owner is that header: a copy of it here could be wrong without anybody
 // noticing. So an addon built without the header has no ibverbs device, and says so (ERR_RDMC_IBVERBS_NOT_BUILT).
-// Prebuilt addons are built with it.
+// Prebuilt addons are built with it. RDMC_WITHOUT_IBVERBS leaves it out where it is there.
 #pragma once
 
-#if __has_include(<infiniband/verbs.h>)
+#if __has_include(<infiniband/verbs.h>) && !defined(RDMC_WITHOUT_IBVERBS)
 #define RDMC_WITH_IBVERBS 1
 #include <infiniband/verbs.h>
 #else

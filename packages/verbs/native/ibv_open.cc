@@ -118,6 +118,7 @@ DeviceDescription IbvDevice::describe() const {
   out.abilities = {{"registeredMemoryIsRemote", true},
                    {"sharedReceiveQueues", limits_.maxSharedReceiveDepth > 0},
                    {"atomics", limits_.atomics},
+                   {"ordersWrites", limits_.ordersWrites},
                    {"dmabuf", library_->reg_dmabuf_mr != nullptr}};
   out.details = {{"library", library_->path},
                  {"port", std::to_string(options_.port)},

@@ -41,9 +41,12 @@ class Probe {
     error_ = errno;
     if (!qp) return false;
     cap = initial.cap;
+    const auto inOrder = library_.query_qp_data_in_order;
+    ordersWrites_ = inOrder && inOrder(qp, IBV_WR_RDMA_WRITE, 0) == 1;
     library_.destroy_qp(qp);
     return true;
   }
+  bool ordersWrites() const { return ordersWrites_; }
   int error() const { return error_; }
 
  private:
@@ -51,6 +54,7 @@ class Probe {
   ibv_pd* pd_;
   ibv_cq* cq_;
   int error_ = 0;
+  bool ordersWrites_ = false;
 };
 
 }  // namespace
@@ -148,6 +152,7 @@ void IbvDevice::probeQueues() {
                   options_.device + " makes no reliable-connection queue pair: " + std::strerror(probe.error()),
                   probe.error(), "ibv_create_qp");
   }
+  limits_.ordersWrites = probe.ordersWrites();
   const uint32_t most = std::min(uint32_t(attributes_.max_qp_wr), limits_.maxCompletionQueueDepth);
   const auto deepest = [&](uint32_t ibv_qp_cap::* depth) {
     for (uint32_t wanted = most; wanted > 1; wanted /= 2) {

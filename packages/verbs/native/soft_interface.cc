@@ -50,6 +50,7 @@ DeviceDescription SoftDevice::describe() const {
   out.abilities = {{"registeredMemoryIsRemote", !sharedMemory()},
                    {"sharedReceiveQueues", false},
                    {"atomics", true},
+                   {"ordersWrites", true},
                    {"dmabuf", false}};
   return out;
 }

@@ -20,6 +20,12 @@ export interface DeviceAttributes {
   readonly maxRegions: number;
   /** WRITE places bytes in increasing address order, in aligned units of this many bytes; 0: no promise. */
   readonly writeOrderUnitBytes: number;
+  /**
+   * Who sees a WRITE's bytes sees those of all earlier WRITEs of the same queue pair. An RDMA device promises it where
+   * `queryDataInOrder` does (asked of one queue pair when the device is opened). Without: wait for the earlier
+   * WRITE's completion, or announce both by a message.
+   */
+  readonly ordersWrites: boolean;
   /** Memory from `register` may be the target of other processes. */
   readonly registeredMemoryIsRemote: boolean;
   readonly sharedReceiveQueues: boolean;

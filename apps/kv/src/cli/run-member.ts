@@ -23,6 +23,8 @@ export async function runServer(options: ServerOptions, tell: Tell): Promise<voi
   // What ctrl-C ends is ended as planned too.
   process.on('SIGINT', () => process.kill(process.pid, 'SIGTERM'));
   if (server.backup) dumpOnSignals(server.backup);
+  const { device, reason } = server.device;
+  tell(`server ${options.id}: device ${device}: ${reason}`, { device, reason });
   tell(`server ${options.id}: clients at port ${server.port}`, { ready: server.port });
   server.ended.addEventListener('abort', () => {
     const reason: unknown = server.ended.reason;

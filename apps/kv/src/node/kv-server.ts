@@ -86,6 +86,11 @@ export class KvServer {
     return this.#ended.signal;
   }
 
+  /** The device that logs are replicated over, and why it is that one. */
+  get device(): DataPlane['device']['choice'] {
+    return this.#plane.device.choice;
+  }
+
   get backup(): Backup | undefined {
     return this.#backup;
   }

@@ -9,7 +9,8 @@
 //   FAKE_IBVERBS_GIDS         type/address, separated by commas (default: link-local v1 and v2, 10.0.0.1 v2)
 //   FAKE_IBVERBS_TRANSPORT    ib (default), iwarp
 //   FAKE_IBVERBS_MTU          active MTU in bytes (default 4096)
-//   FAKE_IBVERBS_LIMITS       name=number, separated by commas: qp_wr, cqe, sge, inline, msg, atomics, resize;
+//   FAKE_IBVERBS_LIMITS       name=number, separated by commas: qp_wr, cqe, sge, inline, msg, atomics, resize,
+//                             order (0: WRITEs may be placed in any order);
 //                             queue (bytes a send or a receive queue may have); late=0 (receives are refused in the
 //                             error state); dereg=1 (memory is kept while its queue pairs work), dereg=2 (always)
 //   FAKE_IBVERBS_RXE          1: as rdma_rxe, whose failed sends are not solicited and whose queue pairs do not tell

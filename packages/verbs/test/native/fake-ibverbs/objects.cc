@@ -241,7 +241,7 @@ int ibv_query_qp(ibv_qp* base, ibv_qp_attr* out, int, ibv_qp_init_attr* initial)
   return 0;
 }
 
-int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) { return 1; }
+int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) { return int(limit("order", 1)); }
 
 int ibv_destroy_qp(ibv_qp* base) {
   std::lock_guard guard(world().mutex);

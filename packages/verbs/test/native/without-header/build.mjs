@@ -1,0 +1,56 @@
+// The package as it is where its addon was built without <infiniband/verbs.h>: the objects of the addon beside the
+// sources, but those that ask for the header compiled anew. Prints the folder. Ends with 2 where those objects, or a
+// compiler, are missing (a prebuilt addon).
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MISSING = 2;
+const packageFolder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const native = join(packageFolder, 'native');
+const built = join(native, 'build', 'Release', 'obj.target', 'rdmc_verbs');
+const compiler = process.env.CXX ?? 'g++';
+
+if (!existsSync(built) || spawnSync(compiler, ['--version']).status !== 0) {
+  console.error('an addon built here and a C++ compiler are needed');
+  process.exit(MISSING);
+}
+
+function run(args) {
+  const { status } = spawnSync(compiler, args, { stdio: ['ignore', 2, 2] });
+  if (status !== 0) process.exit(1);
+}
+
+/** What these compile to without the header; everything else that mentions libibverbs compiles to nothing. */
+const ASKS = ['binding_ibverbs', 'ibv_survey'];
+// Below the package, where its imports are found.
+const folder = mkdtempSync(join(native, 'build', 'without-header-'));
+const release = join(folder, 'native', 'build', 'Release');
+mkdirSync(release, { recursive: true });
+mkdirSync(join(folder, 'dist'));
+for (const name of readdirSync(join(packageFolder, 'dist'))) {
+  copyFileSync(join(packageFolder, 'dist', name), join(folder, 'dist', name));
+}
+copyFileSync(join(packageFolder, 'package.json'), join(folder, 'package.json'));
+
+const nodeHeaders = join(dirname(process.execPath), '..', 'include', 'node');
+const includes = [
+  `-I${nodeHeaders}`,
+  `-I${dirname(createRequire(import.meta.url).resolve('node-addon-api/napi.h'))}`,
+];
+const defines = ['-DNAPI_VERSION=9', '-DNODE_ADDON_API_DISABLE_DEPRECATED', '-DRDMC_WITHOUT_IBVERBS'];
+for (const name of ASKS) {
+  const files = ['-c', join(native, `${name}.cc`), '-o', join(folder, `${name}.o`)];
+  run(['-std=gnu++20', '-fPIC', '-fvisibility=hidden', ...defines, ...includes, ...files]);
+}
+// Only of sources that are still there: a build leaves the objects of deleted ones behind.
+const others = readdirSync(built)
+  .filter((name) => existsSync(join(native, name.replace(/\.o$/, '.cc'))))
+  .filter((name) => !name.startsWith('ibv_') && !ASKS.includes(name.replace(/\.o$/, '')))
+  .map((name) => join(built, name));
+const own = ASKS.map((name) => join(folder, `${name}.o`));
+const addon = join(release, 'rdmc_verbs.node');
+run(['-shared', '-pthread', ...own, ...others, '-o', addon]);
+console.log(folder);
