@@ -67,18 +67,23 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
 
   if (!group.isRoot) void receive();
 
-  return {
-    /** Sends `count` messages at once: message i has the content of seed + i modulo `variants`. */
-    async send({ seed, sizeBytes, count = 1, variants = 1 }) {
-      const contents = [];
-      for (let variant = 0; variant < variants; variant += 1)
-        contents.push(await regionOf(seed + variant, sizeBytes));
+  /** What begins to send `count` messages at once: message i has the content of seed + i modulo `variants`. */
+  async function prepare({ seed, sizeBytes, count = 1, variants = 1 }) {
+    const contents = [];
+    for (let variant = 0; variant < variants; variant += 1)
+      contents.push(await regionOf(seed + variant, sizeBytes));
+    return () => {
       raise('sending', { group: group.id });
       const sends = Array.from({ length: count }, (_, i) =>
         settled(group.send(contents[i % variants], { lengthBytes: sizeBytes })),
       );
       return Promise.all(sends);
-    },
+    };
+  }
+
+  return {
+    prepare,
+    send: async (what) => (await prepare(what))(),
     async sendFile(path) {
       const file = await open(path);
       const { size } = await file.stat();

@@ -20,7 +20,11 @@ interface Stamped {
 /** What members tell without being asked. */
 export type MemberEvent = Stamped &
   (
-    | { readonly event: 'ready' }
+    | {
+        readonly event: 'ready';
+        /** Threads that Node has before anything of ours runs. */
+        readonly threads: readonly string[];
+      }
     | { readonly event: 'sending'; readonly group: number }
     | {
         readonly event: 'message';

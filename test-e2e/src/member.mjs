@@ -32,6 +32,11 @@ const operations = {
     return { members: created.members, isRoot: created.isRoot };
   },
   send: ({ group: id, ...what }) => group(id).send(what),
+  /** In several groups, all begun in the same turn of the loop. */
+  async sendAll({ sends }) {
+    const begins = await Promise.all(sends.map(({ group: id, ...what }) => group(id).prepare(what)));
+    return Promise.all(begins.map((begin) => begin()));
+  },
   sendFile: ({ group: id, path }) => group(id).sendFile(path),
   progress: ({ group: id }) => group(id).progress(),
   reached: ({ group: id, field, least }) => group(id).reached(field, least),
@@ -89,4 +94,4 @@ process.on('disconnect', () => {
   // Its parent is gone, and nobody would end it.
   if (!leaving) process.exit(1);
 });
-raise('ready', {});
+raise('ready', { threads: Object.keys(proc.threadTicks()) });

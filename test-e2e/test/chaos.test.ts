@@ -2,19 +2,18 @@ import { type Chances, chances } from '@rdmc/chaos';
 import { algorithms } from '@rdmc/group';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cluster, endClusters, over } from '../src/cluster.js';
-import { now } from '../src/member-process.js';
 import type { Closed } from '../src/member-types.js';
-import { expectLost, expectOrderedAndExact, NEWS_WITHIN_MS, transferAmong } from '../src/proof.js';
+import { expectLost, expectOrderedAndExact, NEWS_BY_CONNECTIONS, transferAmong } from '../src/proof.js';
 import { startStream } from '../src/stream.js';
 
-const RUNS = 20;
+const RUNS = Number(process.env.RDMC_CHAOS_RUNS ?? 20);
 const GROUP = 1;
 const KIB = 1024;
 
 afterEach(endClusters);
 
-/** The seed of all runs: printed with each, and given back by RDMC_TEST_SEED. */
-const firstSeed = Number(process.env.RDMC_TEST_SEED ?? Date.now() % 1_000_000);
+/** The seed of the first run. The same ones guard every change; RDMC_TEST_SEED and RDMC_CHAOS_RUNS look for new trouble. */
+const firstSeed = Number(process.env.RDMC_TEST_SEED ?? 1);
 
 /** What one seed means. Drawn before anything runs, so that nothing of the run changes it. */
 function draw(random: Chances) {
@@ -47,18 +46,18 @@ describe('a random member dies at a random point of a random transfer', () => {
   it.each(seeds)('RDMC_TEST_SEED=%i', async (seed) => {
     const { n, ids, lost, signal, transport, count, ...plan } = draw(chances(seed));
     const told = JSON.stringify({ ids, lost, signal, transport, count, ...plan });
-    const cluster = await Cluster.start(n, { node: over(transport) });
-    const stream = await startStream(cluster, { group: GROUP, ids, seed, variants: 3, count, ...plan });
-    const lostAt = now();
+    const cluster = await Cluster.start(n, { node: { ...NEWS_BY_CONNECTIONS.node, ...over(transport) } });
+    const options = { ...plan.options, ...NEWS_BY_CONNECTIONS.group };
+    const content = { seed, variants: 3 };
+    const stream = await startStream(cluster, { group: GROUP, ids, count, ...plan, ...content, options });
     cluster.at(lost).signal(signal);
     const survivors = cluster.except(lost);
     const closes = await cluster.all((member) => member.call<Closed>('close', { group: GROUP }), survivors);
     for (const { error } of closes) expectLost(error, lost);
     const root = ids[0]!;
     for (const member of survivors.filter(({ id }) => id !== root)) {
-      const { error, at } = await member.event('end', ({ group }) => group === GROUP);
+      const { error } = await member.event('end', ({ group }) => group === GROUP);
       expectLost(error, lost);
-      expect(at - lostAt, told).toBeLessThan(NEWS_WITHIN_MS);
       expect(expectOrderedAndExact(member, GROUP), told).toBeLessThanOrEqual(count);
     }
     if (lost !== root) {

@@ -1,9 +1,9 @@
 import type { Algorithm, GroupProgress } from '@rdmc/group';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cluster, endClusters, over } from '../src/cluster.js';
-import { type CallError, type MemberProcess, now } from '../src/member-process.js';
+import type { CallError, MemberProcess } from '../src/member-process.js';
 import type { Closed, Outcome } from '../src/member-types.js';
-import { expectLost, expectOrderedAndExact, NEWS_WITHIN_MS, transferAmong } from '../src/proof.js';
+import { expectLost, expectOrderedAndExact, NEWS_BY_CONNECTIONS, transferAmong } from '../src/proof.js';
 import { type Stream, startStream } from '../src/stream.js';
 
 const GROUP = 1;
@@ -14,38 +14,36 @@ const COUNT = 400;
 afterEach(endClusters);
 
 async function streaming(algorithm: Algorithm, transport: 'shm' | 'tcp' = 'shm'): Promise<Stream> {
-  const cluster = await Cluster.start(MEMBERS.length, { node: over(transport) });
+  const { node, group } = NEWS_BY_CONNECTIONS;
+  const cluster = await Cluster.start(MEMBERS.length, { node: { ...node, ...over(transport) } });
   const size = { sizeBytes: 16 * 1024 * 1024, count: COUNT };
-  return startStream(cluster, { group: GROUP, ids: MEMBERS, ...CONTENT, ...size, options: { algorithm } });
+  const options = { algorithm, ...group };
+  return startStream(cluster, { group: GROUP, ids: MEMBERS, ...CONTENT, ...size, options });
 }
 
-/** What every survivor of a stream must have: the news, in time, by every way it can come. */
-async function expectNews({ cluster, sends }: Stream, lost: number, lostAt: number): Promise<void> {
+/** What every survivor of a stream must have: the news, by every way it can come. */
+async function expectNews({ cluster, sends }: Stream, lost: number): Promise<void> {
   const survivors = cluster.except(lost);
   const receivers = survivors.filter(({ id }) => id !== 0);
   for (const receiver of receivers) {
-    const { error, at } = await receiver.event('end', ({ group }) => group === GROUP);
+    const { error } = await receiver.event('end', ({ group }) => group === GROUP);
     expectLost(error, lost);
-    expect(at - lostAt, `milliseconds until member ${receiver.id} knew`).toBeLessThan(NEWS_WITHIN_MS);
     const delivered = expectOrderedAndExact(receiver, GROUP);
     expect(delivered).toBeGreaterThan(0);
     expect(delivered).toBeLessThan(COUNT);
   }
-  if (lost !== 0) await expectSendsFail(await sends, lost, lostAt);
+  if (lost !== 0) expectSendsFail(await sends, lost);
   for (const survivor of survivors) {
     const { error } = await survivor.call<Closed>('close', { group: GROUP });
     expectLost(error, lost);
   }
 }
 
-async function expectSendsFail(outcomes: Outcome[], lost: number, lostAt: number): Promise<void> {
+function expectSendsFail(outcomes: Outcome[], lost: number): void {
   const failed = outcomes.filter(({ error }) => error !== null);
   expect(outcomes.length - failed.length, 'sends that ended well before').toBeGreaterThan(0);
   expect(failed.length, 'sends that were pending').toBeGreaterThan(0);
-  for (const { error, at } of failed) {
-    expectLost(error, lost);
-    expect(at - lostAt, 'milliseconds until the root knew').toBeLessThan(NEWS_WITHIN_MS);
-  }
+  for (const { error } of failed) expectLost(error, lost);
 }
 
 async function expectKeptUnchanged(members: MemberProcess[]): Promise<void> {
@@ -67,7 +65,7 @@ describe.each<[string, Algorithm, number, 'shm' | 'tcp']>([
 ])(
   'kill -9 of %s in the middle of a transfer (%s, member %i, over %s)',
   (role, algorithm, lost, transport) => {
-    it('every survivor names it within 2 s, keeps what it has, and goes on with the others', async () => {
+    it('every survivor names it, keeps what it has, and goes on with the others', async () => {
       const stream = await streaming(algorithm, transport);
       const { cluster } = stream;
       const { blocksSent, blocksReceived } = await cluster
@@ -75,8 +73,8 @@ describe.each<[string, Algorithm, number, 'shm' | 'tcp']>([
         .call<GroupProgress>('progress', { group: GROUP });
       expect(blocksReceived > 0, 'it receives').toBe(role !== 'the root');
       expect(blocksSent > 0, 'it sends').toBe(role !== 'a leaf');
-      const lostAt = cluster.at(lost).signal('SIGKILL');
-      await expectNews(stream, lost, lostAt);
+      cluster.at(lost).signal('SIGKILL');
+      await expectNews(stream, lost);
       const survivors = cluster.except(lost);
       await transferAmong(cluster, survivors.map(({ id }) => id).reverse(), GROUP + 1);
       await expectKeptUnchanged(survivors.filter(({ id }) => id !== 0));
@@ -87,8 +85,9 @@ describe.each<[string, Algorithm, number, 'shm' | 'tcp']>([
 
 describe('what is pending when a member is killed', () => {
   it('a creation that waits for another member, and a close, reject as well', async () => {
-    const cluster = await Cluster.start(4);
-    await cluster.createGroup(GROUP, [0, 1, 2, 3]);
+    const { node, group } = NEWS_BY_CONNECTIONS;
+    const cluster = await Cluster.start(4, { node });
+    await cluster.createGroup(GROUP, [0, 1, 2, 3], group);
     const closing = cluster.all(
       (member) => member.call<Closed>('close', { group: GROUP }),
       cluster.except(0, 3),
@@ -96,32 +95,27 @@ describe('what is pending when a member is killed', () => {
     // Nobody else joins in, so the creations wait; the answer to a later call says that they have begun.
     const creating = cluster.all(
       (member) =>
-        member.call('createGroup', { id: 9, members: [0, 1, 2, 3] }).catch((error: CallError) => error),
+        member
+          .call('createGroup', { id: 9, members: [0, 1, 2, 3], timeoutMs: 600_000 })
+          .catch((error: CallError) => error),
       cluster.except(2, 3),
     );
     await cluster.all((member) => member.call('counters'));
-    const lostAt = cluster.at(3).signal('SIGKILL');
-    for (const { error, at } of await closing) {
-      expectLost(error, 3);
-      expect(at - lostAt).toBeLessThan(NEWS_WITHIN_MS);
-    }
-    for (const error of (await creating) as CallError[]) {
-      expectLost(error, 3);
-      expect(error.at - lostAt).toBeLessThan(NEWS_WITHIN_MS);
-    }
+    cluster.at(3).signal('SIGKILL');
+    for (const { error } of await closing) expectLost(error, 3);
+    for (const error of (await creating) as CallError[]) expectLost(error, 3);
     await transferAmong(cluster, [2, 0, 1], 9);
     await cluster.leave();
   });
 
   it('two members at once: every survivor names one of them', async () => {
     const { cluster, sends } = await streaming('binomial-pipeline');
-    const lostAt = cluster.at(1).signal('SIGKILL');
+    cluster.at(1).signal('SIGKILL');
     cluster.at(3).signal('SIGKILL');
     for (const survivor of [cluster.at(2), cluster.at(4)]) {
-      const { error, at } = await survivor.event('end', ({ group }) => group === GROUP);
+      const { error } = await survivor.event('end', ({ group }) => group === GROUP);
       expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST' });
       expect([1, 3]).toContain(error!.memberId);
-      expect(at - lostAt).toBeLessThan(NEWS_WITHIN_MS);
       expectOrderedAndExact(survivor, GROUP);
     }
     await sends;
@@ -140,12 +134,11 @@ describe('ends of a process that nobody announced, in the middle of a transfer',
     ['an exception nobody catches', asked('throwUncaught', {}), { code: 1, signal: null }],
     ['SIGINT', (member) => void member.signal('SIGINT'), { code: null, signal: 'SIGINT' }],
     ['SIGTERM', (member) => void member.signal('SIGTERM'), { code: null, signal: 'SIGTERM' }],
-  ])('%s of a relay: it ends so, and the others know within 2 s', async (_how, endIt, how) => {
+  ])('%s of a relay: it ends so, and the others know', async (_how, endIt, how) => {
     const stream = await streaming('binomial-pipeline');
     const relay = stream.cluster.at(2);
-    const lostAt = now();
     endIt(relay);
-    await expectNews(stream, 2, lostAt);
+    await expectNews(stream, 2);
     expect(await relay.exited).toEqual(how);
     await transferAmong(stream.cluster, [3, 0, 1, 4], GROUP + 1);
     await stream.cluster.leave();

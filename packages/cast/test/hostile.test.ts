@@ -95,7 +95,7 @@ const invitation: Invitation = {
   castId: '00000000-0000-4000-8000-000000000000',
   senderName: 'fake',
   ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
-  ...{ messageBytes: 65_536, connectTimeoutMs: 1_000, stallTimeoutMs: 2_000 },
+  ...{ messageBytes: 65_536, connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
   ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
 };
 const group = { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' as const };
@@ -194,7 +194,7 @@ describe('a sender that does not keep to the protocol', () => {
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
     channel.send({ type: 'call', version: 1, software: 'test' });
-    channel.send(invitation);
+    channel.send({ ...invitation, connectTimeoutMs: 1_000, stallTimeoutMs: 2_000 });
     expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
   });
 

@@ -41,7 +41,7 @@ describe('creating groups', () => {
     ['racks', { racks: [0, 0, 1] }, {}],
     ['receiveWindow', { receiveWindow: 3 }, {}],
   ])('names %s and both values where members disagree', async (field, one, other) => {
-    const base = { id: 2, members: [0, 1, 2], timeoutMs: 20_000 };
+    const base = { id: 2, members: [0, 1, 2], timeoutMs: 120_000 };
     const errors = await Promise.all(
       nodes.map((node, id) => rejection(node.createGroup({ ...base, ...(id === 1 ? one : other) }))),
     );
@@ -58,8 +58,8 @@ describe('creating groups', () => {
   it('names who is missing, to everybody, and leaves nothing behind', async () => {
     const options = { id: 3, members: [0, 1, 2] };
     const [first, second] = await Promise.all([
-      rejection(nodes[0]!.createGroup({ ...options, timeoutMs: 1000 })),
-      rejection(nodes[1]!.createGroup({ ...options, timeoutMs: 20_000 })),
+      rejection(nodes[0]!.createGroup({ ...options, timeoutMs: 3_000 })),
+      rejection(nodes[1]!.createGroup({ ...options, timeoutMs: 120_000 })),
     ]);
     expect(first).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2] });
     expect(second).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2], memberId: 0 });

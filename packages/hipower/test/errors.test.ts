@@ -12,6 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => stopCluster(nodes));
 
+/** For what hangs. */
+const LIMIT_MS = 120_000;
+
 let channelNumber = 0;
 async function openPair(more: Partial<ChannelOptions> = {}): Promise<[Requester, Responder]> {
   channelNumber += 1;
@@ -277,7 +280,7 @@ describe('use', () => {
       const [requester, responder] = await openPair({ slots, slotBytes: 1000 });
       regionOfLength(nodes[1]!, slots * 1024).revoke();
       await requester.write(Uint8Array.of(1));
-      await vi.waitFor(() => expect(requester.generation).toBeGreaterThan(2), 20_000);
+      await vi.waitFor(() => expect(requester.generation).toBeGreaterThan(2), LIMIT_MS);
       await requester.close();
       await responder.close();
     }

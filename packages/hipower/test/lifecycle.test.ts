@@ -17,10 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => stopCluster(nodes));
 
+/** For what hangs. */
+const LIMIT_MS = 120_000;
+
 let channelNumber = 0;
 function named(more: Partial<ChannelOptions> = {}): ChannelOptions {
   channelNumber += 1;
-  return { channel: `life ${channelNumber}`, slots: 4, slotBytes: 64, timeoutMs: 5000, ...more };
+  return { channel: `life ${channelNumber}`, slots: 4, slotBytes: 64, timeoutMs: 60_000, ...more };
 }
 
 async function openPair(more: Partial<ChannelOptions> = {}): Promise<[Requester, Responder]> {
@@ -323,7 +326,7 @@ describe.each(['pull', 'push'] as const)('what waiting costs, %s', (mode) => {
     for (const message of messages.slice(1)) {
       message.release();
       const { reads } = requester.counters();
-      await vi.waitFor(() => expect(requester.counters().reads).toBeGreaterThan(reads + 5), 20_000);
+      await vi.waitFor(() => expect(requester.counters().reads).toBeGreaterThan(reads + 5), LIMIT_MS);
     }
     expect(requester.counters().events - before.events).toBeLessThanOrEqual(1);
     messages[0]!.release();

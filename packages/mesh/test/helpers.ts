@@ -38,7 +38,7 @@ export async function place(count: number, host: '127.0.0.1' | '::1' = '127.0.0.
   const join = (id: number, options: Partial<MeshOptions> = {}, protocolVersion?: number): Joining => {
     let core: Core | undefined;
     const mesh = joinMesh(
-      { id, members, server: reserved[id]!.server, timeoutMs: 10_000, ...options },
+      { id, members, server: reserved[id]!.server, timeoutMs: 60_000, ...options },
       {
         ...(protocolVersion === undefined ? {} : { protocolVersion }),
         observe: (created) => {

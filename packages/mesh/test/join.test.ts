@@ -37,7 +37,7 @@ describe('join', () => {
     const reserved = await reserveLoopbackPorts(2);
     await Promise.all(reserved.map(({ server }) => new Promise((resolve) => server.close(resolve))));
     const members = reserved.map(({ port }, id) => ({ id, host: 'localhost', port }));
-    const meshes = await Promise.all(members.map(({ id }) => Mesh.join({ id, members, timeoutMs: 10_000 })));
+    const meshes = await Promise.all(members.map(({ id }) => Mesh.join({ id, members, timeoutMs: 60_000 })));
     await assertWhole(meshes);
     await Promise.all(meshes.map((mesh) => mesh.close()));
   });
@@ -96,7 +96,7 @@ describe('join', () => {
     // Member 1 waits longer: when it gave up at the same moment, member 2 would rightly name it too.
     const abort = new AbortController();
     const patient = where.join(1, { signal: abort.signal });
-    const { mesh, core } = where.join(2, { timeoutMs: 300 });
+    const { mesh, core } = where.join(2, { timeoutMs: 2_000 });
     await until(() => core.links.has(1));
     const error = await rejection(mesh);
     expect(error.code).toBe('ERR_RDMC_MESH_TIMEOUT');
@@ -187,10 +187,12 @@ describe('join', () => {
   it('says when another member listens where one was expected', async () => {
     const where = await place(3);
     // Members 0 and 1 have each other's sockets.
-    const swapped = where.join(0, { server: where.reserved[1]!.server, timeoutMs: 500 });
+    const abort = new AbortController();
+    const swapped = where.join(0, { server: where.reserved[1]!.server, signal: abort.signal });
     const error = await rejection(where.join(2).mesh);
     expect(error.code).toBe('ERR_RDMC_MESH_WRONG_MEMBER');
     expect(error.message).toContain('member 0 listens where member 1 was expected');
+    abort.abort();
     await rejection(swapped.mesh);
   });
 

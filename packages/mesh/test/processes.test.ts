@@ -9,6 +9,8 @@ import { failureOf, KEY, leaveOf, type Place, place, until } from './helpers.js'
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/mesh` comes first.
 const fixture = fileURLToPath(new URL('fixtures/member.mjs', import.meta.url));
 const children: ChildProcess[] = [];
+/** For who does not come at all. */
+const JOIN_MS = 120_000;
 
 afterEach(async () => {
   for (const child of children.splice(0)) {
@@ -24,7 +26,7 @@ afterEach(async () => {
 function spawnMember(where: Place, id: number, options: Partial<MeshOptions> = {}): ChildProcess {
   const server: Server = where.reserved[id]!.server;
   const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
-  const all = { id, members: where.members, server: { fd: 4 }, timeoutMs: 20_000, ...options };
+  const all = { id, members: where.members, server: { fd: 4 }, timeoutMs: JOIN_MS, ...options };
   const child = fork(fixture, [JSON.stringify(all)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc', fd] });
   server.close();
   children.push(child);
@@ -40,37 +42,40 @@ function told(child: ChildProcess, member: number): Promise<MeshFailure> {
 }
 
 describe('members in processes of their own', () => {
-  it.each([undefined, KEY])('kill -9: every survivor learns within 2 s and names it, key %s', async (key) => {
-    const where = await place(4);
-    const processes = [1, 2, 3].map((id) => spawnMember(where, id, { key }));
-    const mesh = await where.join(0, { key, timeoutMs: 20_000 }).mesh;
-    // An answer means that this member's join has resolved as well.
-    await Promise.all([1, 2, 3].map((id) => mesh.request(id, 'failed', null)));
-    const news = [failureOf(mesh, 2), told(processes[0]!, 2), told(processes[2]!, 2)];
-    const start = performance.now();
-    processes[1]!.kill('SIGKILL');
-    const failures = await Promise.all(news);
-    expect(performance.now() - start).toBeLessThan(2_000);
-    for (const failure of failures) {
-      expect(failure).toMatchObject({ member: 2, code: 'ERR_RDMC_MESH_MEMBER_LOST' });
-    }
-    expect(await mesh.request(1, 'failed', null)).toMatchObject([{ member: 2 }]);
-    expect(await mesh.request(3, 'failed', null)).toMatchObject([{ member: 2 }]);
-  });
+  it.each([undefined, KEY])(
+    'kill -9: every survivor learns by the end of its connection, and names it, key %s',
+    async (key) => {
+      const where = await place(4);
+      // Nobody counts as silent: no time-out can bring the news.
+      const options = { key, silenceTimeoutMs: 0 };
+      const processes = [1, 2, 3].map((id) => spawnMember(where, id, options));
+      const mesh = await where.join(0, { ...options, timeoutMs: JOIN_MS }).mesh;
+      // An answer means that this member's join has resolved as well.
+      await Promise.all([1, 2, 3].map((id) => mesh.request(id, 'failed', null)));
+      const news = [failureOf(mesh, 2), told(processes[0]!, 2), told(processes[2]!, 2)];
+      processes[1]!.kill('SIGKILL');
+      const failures = await Promise.all(news);
+      for (const failure of failures) {
+        expect(failure).toMatchObject({ member: 2, code: 'ERR_RDMC_MESH_MEMBER_LOST' });
+      }
+      expect(await mesh.request(1, 'failed', null)).toMatchObject([{ member: 2 }]);
+      expect(await mesh.request(3, 'failed', null)).toMatchObject([{ member: 2 }]);
+    },
+  );
 
   it('SIGSTOP shorter than the others wait is no failure, and the stopped one blames nobody', async () => {
     const where = await place(2);
-    // It would call silent after 150 ms what it itself could not hear while it was stopped.
-    const child = spawnMember(where, 1, { heartbeatMs: 50, silenceTimeoutMs: 150 });
+    // It would call silent after 1.5 s what it itself could not hear while it was stopped.
+    const child = spawnMember(where, 1, { heartbeatMs: 50, silenceTimeoutMs: 1_500 });
     const { mesh: joining, core } = where.join(0, {
       heartbeatMs: 20,
-      silenceTimeoutMs: 15_000,
-      timeoutMs: 20_000,
+      silenceTimeoutMs: 60_000,
+      timeoutMs: JOIN_MS,
     });
     const mesh = await joining;
     await mesh.request(1, 'failed', null);
     child.kill('SIGSTOP');
-    await until(() => core.links.get(1)!.silentMs > 600);
+    await until(() => core.links.get(1)!.silentMs > 3_000);
     child.kill('SIGCONT');
     expect(await mesh.request(1, 'failed', null)).toEqual([]);
     await until(() => core.links.get(1)!.silentMs === 0);
@@ -79,8 +84,9 @@ describe('members in processes of their own', () => {
 
   it('SIGSTOP longer than that is a failure, and the stopped one learns it when it goes on', async () => {
     const where = await place(3);
-    const child = spawnMember(where, 2, { heartbeatMs: 50, silenceTimeoutMs: 5_000 });
-    const options = { heartbeatMs: 50, silenceTimeoutMs: 400, timeoutMs: 20_000 };
+    const child = spawnMember(where, 2, { heartbeatMs: 50, silenceTimeoutMs: 60_000 });
+    // More than a busy machine keeps a process that runs from its processor.
+    const options = { heartbeatMs: 50, silenceTimeoutMs: 3_000, timeoutMs: JOIN_MS };
     const [zero, one] = await Promise.all([0, 1].map((id) => where.join(id, options).mesh));
     await Promise.all([zero!, one!].map((mesh) => mesh.request(2, 'failed', null)));
     const evicted = [told(child, 0), told(child, 1)];
@@ -95,7 +101,7 @@ describe('members in processes of their own', () => {
   it('a process that closes its mesh exits by itself, and has left', async () => {
     const where = await place(2);
     const child = spawnMember(where, 1);
-    const mesh = await where.join(0, { timeoutMs: 20_000 }).mesh;
+    const mesh = await where.join(0, { timeoutMs: JOIN_MS }).mesh;
     const exited = once(child, 'exit');
     mesh.send(1, 'leave', null);
     await leaveOf(mesh, 1);

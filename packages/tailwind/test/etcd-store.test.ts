@@ -102,9 +102,9 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     });
 
     it('keeps its place for longer than a lease while it lives', async () => {
-      const options = fresh({ leadSeconds: 2 });
+      const options = fresh({ leadSeconds: 5 });
       const first = await open(options);
-      await expect(EtcdStore.open({ ...options, waitMs: 5000 })).rejects.toEqual(
+      await expect(EtcdStore.open({ ...options, waitMs: 11_000 })).rejects.toEqual(
         refusal('ERR_RDMC_STATE_LOCKED'),
       );
       await first.put('a', 'one', 0);
@@ -141,13 +141,13 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       onTestFinished(() => void silent.close());
       const { port } = silent.address() as { port: number };
       const endpoints = ['http://127.0.0.1:1', `http://127.0.0.1:${port}`, etcd.endpoint];
-      const store = await open(fresh({ endpoints, timeoutMs: 3000 }));
+      const store = await open(fresh({ endpoints, timeoutMs: 9000 }));
       await store.put('a', 'one', 0);
       expect((await store.get('a'))?.value).toBe('one');
     });
 
     it('all of them: a code, and what each did', async () => {
-      const opening = EtcdStore.open(fresh({ endpoints: ['http://127.0.0.1:1'], timeoutMs: 300 }));
+      const opening = EtcdStore.open(fresh({ endpoints: ['http://127.0.0.1:1'], timeoutMs: 2000 }));
       await expect(opening).rejects.toEqual(refusal('ERR_RDMC_STATE_UNREACHABLE'));
       await expect(opening).rejects.toThrow('ECONNREFUSED');
     });
@@ -155,7 +155,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     it('an answer that got lost: the change was made once, and its revision is known', async () => {
       const proxy = await LossyProxy.start(etcd.endpoint);
       onTestFinished(() => proxy.stop());
-      const options = fresh({ endpoints: [proxy.endpoint, etcd.endpoint], timeoutMs: 20_000 });
+      const options = fresh({ endpoints: [proxy.endpoint, etcd.endpoint], timeoutMs: 120_000 });
       proxy.losesAnswers = true;
       const store = await open(options);
       const revision = await store.put('a', 'one', 0);
@@ -173,7 +173,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       await once(web, 'listening');
       onTestFinished(() => void web.close());
       const { port } = web.address() as { port: number };
-      const opening = EtcdStore.open(fresh({ endpoints: [`http://127.0.0.1:${port}`], timeoutMs: 300 }));
+      const opening = EtcdStore.open(fresh({ endpoints: [`http://127.0.0.1:${port}`], timeoutMs: 2000 }));
       await expect(opening).rejects.toThrow('is this an etcd');
     });
   });
@@ -185,7 +185,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     await own.ask('/v3/auth/role/add', { name: 'root' });
     await own.ask('/v3/auth/user/grant', { user: 'root', role: 'root' });
     await own.ask('/v3/auth/enable', {});
-    const options = { endpoints: [own.endpoint], timeoutMs: 3000 };
+    const options = { endpoints: [own.endpoint], timeoutMs: 60_000 };
     await expect(EtcdStore.open(options)).rejects.toEqual(refusal('ERR_RDMC_STATE_REFUSED'));
     const wrong = EtcdStore.open({ ...options, user: 'root', password: 'wrong' });
     await expect(wrong).rejects.toEqual(refusal('ERR_RDMC_STATE_REFUSED'));
@@ -213,7 +213,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     await expect(EtcdStore.open({ ...options, tls: { ca } })).rejects.toEqual(
       refusal('ERR_RDMC_STATE_UNREACHABLE'),
     );
-    const store = await open({ ...options, tls: { ca, cert: ca, key }, timeoutMs: 10_000 });
+    const store = await open({ ...options, tls: { ca, cert: ca, key }, timeoutMs: 60_000 });
     await store.put('a', 'one', 0);
     expect((await store.get('a'))?.value).toBe('one');
   });

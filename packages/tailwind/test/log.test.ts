@@ -99,11 +99,13 @@ describe.each<ReplicationMode>(['one-sided', 'rpc'])('replication, %s', (mode) =
     const killed = members[victim!]!.kill();
     await appendAll(log, 250, 500);
     await killed;
-    expect(log.backups).not.toContain(victim);
+    // Its memory may have taken all of these before its thread ended.
+    await until(() => !log.backups.includes(victim!));
+    await appendAll(log, 500, 550);
     expect(authority.raised.length).toBeGreaterThan(0);
     const survivors = members.filter(({ id }) => id !== victim);
     await untilReplicated(survivors, log, 2);
-    expectComplete(await replicasOf(survivors, log), 2, 500);
+    expectComplete(await replicasOf(survivors, log), 2, 550);
   });
 });
 
@@ -249,11 +251,14 @@ describe('loss of backups', () => {
     await members[victims[0]!]!.kill();
     await appendAll(log, 100, 300);
     await killed;
-    expect(log.backups.filter((id) => victims.includes(id))).toEqual([]);
+    expect(victims).toHaveLength(2);
+    // The memory of the second one may have taken all of these before its thread ended.
+    await until(() => !log.backups.some((id) => victims.includes(id)));
+    await appendAll(log, 300, 350);
     expect(authority.raised.length).toBeGreaterThan(0);
     const survivors = members.filter(({ id }) => !victims.includes(id));
     await untilReplicated(survivors, log, 3);
-    expectComplete(await replicasOf(survivors, log), 3, 300);
+    expectComplete(await replicasOf(survivors, log), 3, 350);
   });
 
   it('ends when the coordinator refuses: the log was declared dead', async () => {

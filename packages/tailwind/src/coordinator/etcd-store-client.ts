@@ -81,7 +81,9 @@ export class EtcdClient {
         };
       } catch (error) {
         this.#throwIfFinal(path, endpoint, error);
-        reasons.set(endpoint.origin, messageOf(error));
+        // What is left in the end may be too short for any answer, which says nothing of the endpoint.
+        if (left >= MIN_ATTEMPT_MS || !reasons.has(endpoint.origin))
+          reasons.set(endpoint.origin, messageOf(error));
         // Whoever was not reached did nothing.
         repeated ||= codeOf(error) !== 'ECONNREFUSED';
         this.#preferred += 1;

@@ -9,7 +9,8 @@ import {
   type WorkCompletion,
 } from '../../src/index.js';
 
-const LIMIT_MS = 20_000;
+/** For what hangs. */
+const LIMIT_MS = 120_000;
 
 /** Waits until something is there. */
 export async function until<T>(what: string, look: () => T | undefined): Promise<T> {
