@@ -9,8 +9,8 @@ let responder;
 let received = { promise: undefined, messages: 0 };
 
 const actions = {
-  async join({ id, members, device, server }) {
-    node = await HiPowerNode.join({ id, members, server, device });
+  async join({ id, members, device, options, server }) {
+    node = await HiPowerNode.join({ id, members, device, ...options, ...(server && { server }) });
   },
   /** `to` or `from` says which end. */
   async open({ options }) {

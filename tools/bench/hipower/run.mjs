@@ -10,12 +10,16 @@ if (!cases[name]) {
   process.exit(2);
 }
 const kind = process.env.RDMC_BENCH_DEVICE ?? 'soft';
-const device = kind === 'soft' ? { device: 'soft', transport } : { device: kind };
-const crew = await Crew.start(['gather', 'broadcast', 'load'].includes(name) ? 3 : 2, device);
+const lab = process.env.RDMC_BENCH_LAB;
+const devices =
+  kind === 'soft'
+    ? [{ device: 'soft', transport: lab ? 'tcp' : transport }]
+    : kind.split(',').map((device) => ({ device }));
+const count = ['gather', 'broadcast', 'load'].includes(name) ? 3 : 2;
+const crew = await (lab ? Crew.startInLab(count, devices, lab) : Crew.start(count, devices));
 try {
-  console.log(
-    `# ${name}, device ${kind}${kind === 'soft' ? ` over ${transport}` : ''}, ${rounds} rounds, medians`,
-  );
+  const way = lab ? ` over TCP between hosts, links of ${lab}` : kind === 'soft' ? ` over ${transport}` : '';
+  console.log(`# ${name}, device ${kind}${way}, ${rounds} rounds, medians`);
   await cases[name](crew, Number(rounds));
 } finally {
   await crew.stop();

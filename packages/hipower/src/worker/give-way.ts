@@ -5,8 +5,8 @@ import { yieldProcessor } from '@rdmc/verbs';
 const CONTESTED_YIELD_NS = 20_000;
 /** For so long after that the processor counts as contested. */
 const CONTESTED_MS = 50;
-/** Without work for so long: there is no stream of small messages, whose gaps are shorter than a nap. */
-const NAP_AFTER_MS = 1;
+/** Without work for so long: there is no stream of small messages, whose gaps are shorter. A pause of a millisecond is slept through. */
+const NAP_AFTER_MS = 0.2;
 /** Length of a nap: short beside what fills a pool of large messages, long beside a look. Longer pauses belong to timers. */
 const NAP_MS = 0.1;
 const NAP_WORD = new Int32Array(new SharedArrayBuffer(4));
@@ -25,11 +25,11 @@ export class GiveWay {
     this.#idleSince = 0;
   }
 
-  /** There was none. */
-  giveWay(): void {
+  /** There was none. `atOnce`: a nap needs no wait, where it has its reason. */
+  giveWay(atOnce: boolean): void {
     const now = performance.now();
     if (this.#idleSince === 0) this.#idleSince = now;
-    if (now < this.#contestedUntil && now - this.#idleSince > NAP_AFTER_MS) {
+    if (now < this.#contestedUntil && (atOnce || now - this.#idleSince > NAP_AFTER_MS)) {
       Atomics.wait(NAP_WORD, 0, 0, NAP_MS);
     } else if (yieldProcessor() > CONTESTED_YIELD_NS) {
       this.#contestedUntil = now + CONTESTED_MS;

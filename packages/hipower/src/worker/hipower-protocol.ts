@@ -24,6 +24,8 @@ export class HiPowerProtocol implements Protocol {
   /** Since the last turn, something happened to a channel; a channel asked for a look and nothing else. */
   #hasWork = false;
   #hasLook = false;
+  /** Of all that asked for a look. */
+  #areBulky = true;
 
   constructor(private readonly context: ProtocolContext) {}
 
@@ -87,8 +89,9 @@ export class HiPowerProtocol implements Protocol {
       this.#giveWay.worked();
     } else if (this.#hasLook) {
       this.context.submission.flush();
-      this.#giveWay.giveWay();
+      this.#giveWay.giveWay(this.#areBulky);
     }
+    this.#areBulky = true;
     this.#hasLook = false;
     this.#hasWork = false;
   }
@@ -100,6 +103,7 @@ export class HiPowerProtocol implements Protocol {
 
   #lookAgain(channel: WorkerChannel): void {
     this.#hasLook = true;
+    this.#areBulky &&= channel.isBulky;
     this.#list(channel);
     this.context.wake();
   }

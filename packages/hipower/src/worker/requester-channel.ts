@@ -20,6 +20,7 @@ const NO_PEER = -1;
 /** The worker's side of a requester: slots that the application filled go to every responder. */
 export class RequesterChannel implements WorkerChannel, OutgoingHost {
   touched = false;
+  isBulky = false;
   readonly memory: ChannelMemory;
   readonly pool: MemoryRegion;
   readonly boards: MemoryRegion;
@@ -193,10 +194,12 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   /** Link by link, so that each queue pair's requests lie together. */
   #takeBatch(): number {
     let count = 0;
-    for (let bytes = 0; count < BATCH && bytes < this.#batchBytes && this.#filled.next(); count += 1) {
+    let bytes = 0;
+    for (; count < BATCH && bytes < this.#batchBytes && this.#filled.next(); count += 1) {
       bytes += this.#filled.b;
       this.#number(count);
     }
+    if (count > 0) this.isBulky = bytes >= BATCH_BYTES;
     for (const link of this.#links) {
       for (let i = 0; i < count; i += 1) link.announce(this.#batch[i * 3]!, this.#batch[i * 3 + 2]!);
     }

@@ -1,5 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
+import { BATCH_BYTES } from '../constants.js';
 import { ChannelMemory, ChannelWord, Counter, END_OF_PEER, PeerCounter } from '../layout/channel-memory.js';
 import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
 import type { Violation } from '../machine/violation.js';
@@ -11,6 +12,9 @@ import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 /** The worker's side of a responder: what its requesters wrote, in the order of each, for the application. */
 export class ResponderChannel implements WorkerChannel, IncomingHost {
   touched = false;
+  isBulky = false;
+  /** Delivered since the last turn. */
+  #bytes = 0;
   readonly memory: ChannelMemory;
   readonly pool: MemoryRegion;
   readonly boards: MemoryRegion;
@@ -60,6 +64,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     if (this.#perRequest) this.#confirm();
     const wanted = this.#wantsMore();
     for (let peer = 0; peer < this.#links.length; peer += 1) this.#look(peer, wanted);
+    this.#weigh();
     this.#tell();
   }
 
@@ -91,6 +96,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     const { counters } = this.memory;
     counters[Counter.SLOTS]! += 1;
     counters[Counter.BYTES]! += lengthBytes;
+    this.#bytes += lengthBytes;
     counters[this.memory.peerCounter(peer, PeerCounter.SLOTS)]! += 1;
     this.#arrived.push(peer, slot, lengthBytes, remainingBytes);
   }
@@ -143,6 +149,11 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
         this.#links[this.#released.a]!.failed(`the device refused a request: ${error.message}`);
       }
     }
+  }
+
+  #weigh(): void {
+    if (this.#bytes > 0) this.isBulky = this.#bytes >= BATCH_BYTES;
+    this.#bytes = 0;
   }
 
   /** Wakes the application if it waits and there is something to read. */

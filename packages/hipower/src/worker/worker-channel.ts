@@ -4,6 +4,8 @@ import type { ConnectOrder, PairAnswer, Trouble } from '../records.js';
 export interface WorkerChannel {
   /** On the list of those to advance. */
   touched: boolean;
+  /** What it waits for comes, or goes, in batches of BATCH_BYTES: a nap is short beside what the pool still holds. */
+  readonly isBulky: boolean;
   createPair(peer: number, generation: number): PairAnswer;
   connect(order: ConnectOrder): Promise<string>;
   start(): void;
