@@ -1,5 +1,5 @@
 // One-sided appends against the RPC scheme, side by side: `node bench/append.mjs [--seconds 2] [--rounds 3]
-// [--replicas 3] [--depths 1,8,64] [--modes rpc,one-sided]`. The schemes take turns within every round, the first one
+// [--replicas 3] [--window 4] [--depths 1,8,64] [--modes rpc,one-sided]`. The schemes take turns within every round, the first one
 // being another in every other round; every figure is the median of the rounds, with the least and the most.
 // A primary and its backups, each a process of its own, over shared memory. Values of 100 bytes, keys of 30.
 // Per scheme and number of appends under way: appends per second, latency, and processor time of all backups together.
@@ -86,6 +86,7 @@ async function main() {
       rounds: { type: 'string', default: '3' },
       replicas: { type: 'string', default: '3' },
       depths: { type: 'string', default: '1,8,64' },
+      window: { type: 'string', default: '4' },
       modes: { type: 'string', default: 'rpc,one-sided' },
     },
   });
@@ -118,7 +119,7 @@ async function main() {
     for (let round = 0; round < rounds; round += 1) {
       for (const mode of round % 2 === 0 ? modes : [...modes].reverse()) {
         logId += 1n;
-        const options = { segmentBytes: 8 * MIB, replicas, mode };
+        const options = { segmentBytes: 8 * MIB, replicas, mode, window: Number(values.window) };
         const log = await Log.create({ mesh, plane, authority, logId, incarnation: 1, ...options });
         await measure(log, depth, 0.3);
         const before = await cpuSeconds(children);
