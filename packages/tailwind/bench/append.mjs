@@ -1,4 +1,6 @@
-// One-sided appends against the RPC scheme, side by side: `node bench/append.mjs [--seconds 3] [--replicas 3]`.
+// One-sided appends against the RPC scheme, side by side: `node bench/append.mjs [--seconds 2] [--rounds 3]
+// [--replicas 3] [--window 4] [--depths 1,8,64] [--modes rpc,one-sided]`. The schemes take turns within every round, the first one
+// being another in every other round; every figure is the median of the rounds, with the least and the most.
 // A primary and its backups, each a process of its own, over shared memory. Values of 100 bytes, keys of 30.
 // Per scheme and number of appends under way: appends per second, latency, and processor time of all backups together.
 // Segments that are full are closed, zeroed and flushed meanwhile, in both schemes alike: that is in the numbers.
@@ -60,11 +62,37 @@ async function measure(log, depth, seconds) {
   };
 }
 
+function middle(results, what) {
+  const sorted = results.map((result) => result[what]).sort((a, b) => a - b);
+  return sorted[sorted.length >> 1];
+}
+
+function line(depth, mode, results) {
+  const figure = (what, digits = 0) => {
+    const all = results.map((result) => result[what]);
+    const [least, most] = [Math.min(...all), Math.max(...all)].map((value) => value.toFixed(digits));
+    return `${middle(results, what).toFixed(digits)} (${least} to ${most})`;
+  };
+  return (
+    `${String(depth).padStart(3)} under way  ${mode.padEnd(9)}  ${figure('rate')}/s  p50 ${figure('p50')}  ` +
+    `p99 ${figure('p99')}  CPU: backups ${figure('backups', 2)}, primary ${figure('primary', 2)}`
+  );
+}
+
 async function main() {
   const { values } = parseArgs({
-    options: { seconds: { type: 'string', default: '3' }, replicas: { type: 'string', default: '3' } },
+    options: {
+      seconds: { type: 'string', default: '2' },
+      rounds: { type: 'string', default: '3' },
+      replicas: { type: 'string', default: '3' },
+      depths: { type: 'string', default: '1,8,64' },
+      window: { type: 'string', default: '4' },
+      modes: { type: 'string', default: 'rpc,one-sided' },
+    },
   });
-  const [seconds, replicas] = [Number(values.seconds), Number(values.replicas)];
+  const [seconds, replicas, rounds] = [values.seconds, values.replicas, values.rounds].map(Number);
+  const depths = values.depths.split(',').map(Number);
+  const modes = values.modes.split(',');
   const reserved = await reserveLoopbackPorts(replicas + 1);
   const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
   const root = mkdtempSync(join(tmpdir(), 'tailwind-bench-'));
@@ -81,29 +109,40 @@ async function main() {
   const plane = await startPlane(mesh);
   await ready;
   const authority = { raiseMinimum: async () => {} };
-  console.log(`${replicas} backups, ${seconds} s each; latencies in µs; CPU of all backups in µs per append`);
+  console.log(
+    `${replicas} backups, ${seconds} s each, ${rounds} rounds; latencies in µs; CPU in µs per append, of all backups and ` +
+      'of the primary',
+  );
   let logId = 0n;
-  for (const depth of [1, 16, 64]) {
-    for (const mode of ['rpc', 'one-sided']) {
-      logId += 1n;
-      const options = { segmentBytes: 8 * MIB, replicas, mode };
-      const log = await Log.create({ mesh, plane, authority, logId, incarnation: 1, ...options });
-      await measure(log, depth, 0.3);
-      const before = await cpuSeconds(children);
-      const { rate, p50, p99 } = await measure(log, depth, seconds);
-      const cpu = ((await cpuSeconds(children)) - before) * 1e6;
-      console.log(
-        `${String(depth).padStart(3)} under way  ${mode.padEnd(9)}  ${rate.toFixed(0).padStart(7)}/s` +
-          `  p50 ${p50.toFixed(0).padStart(6)}  p99 ${p99.toFixed(0).padStart(6)}` +
-          `  backups' CPU ${(cpu / (rate * seconds)).toFixed(2)}`,
-      );
-      for (const segmentId of log.segmentIds) {
-        for (const member of log.backups) {
-          const request = { op: 'free', logId: String(logId), segmentId: String(segmentId) };
-          await mesh.request(member, 'tailwind.backup', request);
+  for (const depth of depths) {
+    const found = new Map(modes.map((mode) => [mode, []]));
+    for (let round = 0; round < rounds; round += 1) {
+      for (const mode of round % 2 === 0 ? modes : [...modes].reverse()) {
+        logId += 1n;
+        const options = { segmentBytes: 8 * MIB, replicas, mode, window: Number(values.window) };
+        const log = await Log.create({ mesh, plane, authority, logId, incarnation: 1, ...options });
+        await measure(log, depth, 0.3);
+        const before = await cpuSeconds(children);
+        const own = process.cpuUsage();
+        const { rate, p50, p99 } = await measure(log, depth, seconds);
+        const { user, system } = process.cpuUsage(own);
+        const cpu = ((await cpuSeconds(children)) - before) * 1e6;
+        const appends = rate * seconds;
+        found.get(mode).push({ rate, p50, p99, backups: cpu / appends, primary: (user + system) / appends });
+        for (const segmentId of log.segmentIds) {
+          for (const member of log.backups) {
+            const request = { op: 'free', logId: String(logId), segmentId: String(segmentId) };
+            await mesh.request(member, 'tailwind.backup', request);
+          }
         }
+        await log.close();
       }
-      await log.close();
+    }
+    for (const [mode, results] of found) console.log(line(depth, mode, results));
+    if (found.has('rpc') && found.has('one-sided')) {
+      const [before, now] = [found.get('rpc'), found.get('one-sided')];
+      const ratio = (what) => (middle(now, what) / middle(before, what)).toFixed(2);
+      console.log(`    one-sided to rpc: appends ${ratio('rate')}, p50 ${ratio('p50')}, p99 ${ratio('p99')}`);
     }
   }
   for (const child of children) child.disconnect();

@@ -78,6 +78,49 @@ describe('cleaning', () => {
     expect(await recover(cluster[2]!, id)).toEqual(expected);
   });
 
+  it('frees nothing that is in files before what is live of it is in files again', async () => {
+    const { cluster, store } = await rig();
+    const expected = new Map<string, string>();
+    const survivors = new Set<bigint>();
+    const disk = { works: false };
+    const waiting: (() => void)[] = [];
+    for (const { backup } of cluster) {
+      const [open, flushed] = [backup.openReplica.bind(backup), backup.flushed.bind(backup)];
+      backup.openReplica = async (request) => {
+        if (request.survivor) survivors.add(request.segmentId);
+        return open(request);
+      };
+      backup.flushed = async (ref) => {
+        if (survivors.has(ref.segmentId) && !disk.works)
+          await new Promise<void>((resolve) => waiting.push(resolve));
+        return flushed(ref);
+      };
+    }
+    const write = async (key: string): Promise<bigint> => {
+      await store.set(key, value(0));
+      expected.set(key, value(0));
+      return store.index.get(key)!.segmentId;
+    };
+    // Two segments with some live objects each, which fit into one; all else comes for nothing.
+    for (let number = 0; number < 20; number += 1) await write(`cold ${number}`);
+    while ((await write('junk')) < 2n);
+    for (let number = 20; number < 40; number += 1) await write(`cold ${number}`);
+    const cold = new Set(
+      Array.from({ length: 40 }, (_, number) => store.index.get(`cold ${number}`)!.segmentId),
+    );
+    while (waiting.length === 0) await write('junk');
+    // Until the head that names the survivor is written, and with that all before it are closed.
+    const [survivor] = survivors;
+    while ((await write('junk')) < survivor! + 2n);
+    expect(store.log.segmentIds).toEqual(expect.arrayContaining([...cold]));
+    disk.works = true;
+    for (const resume of waiting) resume();
+    while (store.log.segmentIds.some((id) => cold.has(id))) await write('junk');
+    const { id } = store.log;
+    await cluster[0]!.kill();
+    expect(await recover(cluster[2]!, id)).toEqual(expected);
+  });
+
   it('lets tombstones expire, and no deleted object comes back', async () => {
     const { cluster, store } = await rig();
     const expected = new Map<string, string>();

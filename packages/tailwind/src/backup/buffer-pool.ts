@@ -1,6 +1,7 @@
 import type { MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import { messageOf, TailwindError } from '../errors.js';
 import type { Logger } from '../options.js';
+import { zero } from '../zero.js';
 
 /**
  * Registered buffers that are zero and that peers may write, at most `limit` at once, those in use included
@@ -99,7 +100,7 @@ export class BufferPool {
 
   async #make(): Promise<MemoryRegion> {
     const buffer = await this.protectionDomain.allocate(this.bufferBytes, { remoteWrite: true });
-    buffer.view().fill(0);
+    await zero(buffer.view());
     return buffer;
   }
 }

@@ -11,7 +11,7 @@ import { SurvivorWriter } from './survivor-writer.js';
 /** Segments whose live entries are in survivors, durably. */
 interface Round {
   readonly cleaned: readonly Segment[];
-  readonly survivors: readonly Segment[];
+  readonly writer: SurvivorWriter;
   /** The head whose digest names the survivors and not the cleaned ones. */
   carrier: Segment | undefined;
 }
@@ -21,8 +21,11 @@ interface Round {
  *
  * ```
  * measure ─▶ copy ─▶ survivors durably closed ─▶ index points there ─▶ the next head's digest names the survivors, not
- * the cleaned, durably ─▶ the head before it durably closed ─▶ cleaned segments freed, at the backups and here
+ * the cleaned, durably ─▶ the head before it durably closed, and the survivors in files ─▶ cleaned segments freed, at the
+ * backups and here
  * ```
+ *
+ * The files come into it because of what was promised: what was `flushed` must not lie in buffers only, again.
  *
  * A recovery finds the head before, with a digest that names the old segments, or the next one, with the survivors:
  * both are whole. (RAMCloud, Log-structured Memory, FAST 2014.)
@@ -77,17 +80,24 @@ export class Cleaner {
   adopt(head: Segment): void {
     for (const round of this.#rounds.filter(({ carrier }) => !carrier)) {
       round.carrier = head;
-      this.table.swap(round.cleaned, round.survivors);
+      this.table.swap(round.cleaned, round.writer.survivors);
     }
   }
 
-  /** All heads before it are durably closed: no recovery goes by an older digest. */
+  /** All heads before it are durably closed: no recovery goes by an older digest. Once the survivors are in files, frees. */
   becameHead(head: Segment): void {
-    const done = this.#rounds.filter(({ carrier }) => carrier === head);
-    this.#rounds = this.#rounds.filter(({ carrier }) => carrier !== head);
-    for (const { cleaned } of done) {
-      for (const segment of cleaned) void this.#free(segment);
+    for (const round of this.#rounds) {
+      if (round.carrier === head)
+        this.#end(round).catch((error: unknown) => this.environment.fail(error as Error));
     }
+  }
+
+  async #end(round: Round): Promise<void> {
+    const { survivors } = round.writer;
+    await Promise.all(survivors.map(({ flushed }) => flushed));
+    await round.writer.announceAgain();
+    this.#rounds = this.#rounds.filter((other) => other !== round);
+    for (const segment of round.cleaned) void this.#free(segment);
   }
 
   /** How many survivors one round may have. */
@@ -128,9 +138,8 @@ export class Cleaner {
     await writer.write(kept);
     await writer.announce();
     this.movedBytes += writer.movedBytes;
-    const { survivors } = writer;
-    this.#rounds.push({ cleaned: kept.map(({ segment }) => segment), survivors, carrier: undefined });
-    for (const { flushed } of survivors) flushed.then(() => this.heads.advance()).catch(() => {});
+    this.#rounds.push({ cleaned: kept.map(({ segment }) => segment), writer, carrier: undefined });
+    for (const { flushed } of writer.survivors) flushed.then(() => this.heads.advance()).catch(() => {});
   }
 
   /**

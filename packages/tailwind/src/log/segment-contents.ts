@@ -63,6 +63,11 @@ export class SegmentContents {
     if (entry) this.#liveBytes -= entry.payload.length + HEADER_BYTES;
   }
 
+  /** It was said to be dead, and is live. */
+  undead(offset: number): void {
+    this.#liveBytes += this.lengthAt(offset);
+  }
+
   /** The keys of its objects; made when first asked for, of a segment that takes no more appends. */
   get keys(): KeyFilter {
     if (!this.#keys) {

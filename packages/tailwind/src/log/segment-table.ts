@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { BACKUP_RETRY_MS } from '../constants.js';
+import { zero } from '../zero.js';
 import type { LogEnvironment } from './log-environment.js';
 import { Segment, type SegmentRole } from './segment.js';
 
@@ -103,7 +104,7 @@ export class SegmentTable {
     for (;;) {
       try {
         const region = await options.plane.protectionDomain.allocate(options.segmentBytes);
-        region.view().fill(0);
+        await zero(region.view());
         return region;
       } catch (error) {
         ended.throwIfAborted();

@@ -16,6 +16,8 @@ interface Run {
 export class SurvivorWriter {
   readonly survivors: Segment[] = [];
   readonly #runs: Run[] = [];
+  /** What was called dead when it was to be announced. */
+  #dead: Run[] = [];
   readonly #pace: Pace;
   movedBytes = 0;
 
@@ -44,20 +46,41 @@ export class SurvivorWriter {
     await Promise.all(this.survivors.map(({ closed }) => closed));
   }
 
-  /** What died meanwhile is not announced. Tombstones are the log's own affair. */
+  /** What died meanwhile is not announced now. Tombstones are the log's own affair. */
   async announce(): Promise<void> {
     for (const { from, to, offsets } of this.#runs) {
       for (let at = 0; at < offsets.length; at += 2) {
-        this.#announce(from, offsets[at]!, to, offsets[at + 1]!);
+        const [before, after] = [offsets[at]!, offsets[at + 1]!];
+        if (!this.#announce(from, before, to, after)) {
+          to.contents.dead(after);
+          note(this.#dead, from, before, to, after);
+        }
         if (this.#pace.isDue) await this.#pace.yield();
       }
     }
   }
 
-  #announce(from: Segment, before: number, to: Segment, after: number): void {
+  /**
+   * To be called before the cleaned segments go: an object that an append superseded which waited for room, and then
+   * failed, is live again.
+   */
+  async announceAgain(): Promise<void> {
+    for (const { from, to, offsets } of this.#dead) {
+      for (let at = 0; at < offsets.length; at += 2) {
+        const [before, after] = [offsets[at]!, offsets[at + 1]!];
+        if (this.#announce(from, before, to, after)) to.contents.undead(after);
+        if (this.#pace.isDue) await this.#pace.yield();
+      }
+    }
+    this.#dead = [];
+  }
+
+  /** False: the application has no use for it. */
+  #announce(from: Segment, before: number, to: Segment, after: number): boolean {
     const old = { segmentId: from.id, offset: before };
-    if (!this.cleaner.isLive(from.contents.at(before)!, old)) to.contents.dead(after);
-    else this.cleaner.moved(to.contents.at(after)!, old, { segmentId: to.id, offset: after });
+    if (!this.cleaner.isLive(from.contents.at(before)!, old)) return false;
+    this.cleaner.moved(to.contents.at(after)!, old, { segmentId: to.id, offset: after });
+    return true;
   }
 
   /** False when there is no room. */
@@ -67,17 +90,8 @@ export class SurvivorWriter {
     const after = to?.contents.placeCopy(entry);
     if (!to || after === undefined) return false;
     this.movedBytes += from.contents.lengthAt(before);
-    if (entry.type === EntryType.OBJECT) this.#note(from, before, to, after);
+    if (entry.type === EntryType.OBJECT) note(this.#runs, from, before, to, after);
     return true;
-  }
-
-  #note(from: Segment, before: number, to: Segment, after: number): void {
-    let run = this.#runs.at(-1);
-    if (run?.from !== from || run.to !== to) {
-      run = { from, to, offsets: [] };
-      this.#runs.push(run);
-    }
-    run.offsets.push(before, after);
   }
 
   async #open(writtenAt: number): Promise<void> {
@@ -87,4 +101,13 @@ export class SurvivorWriter {
     await survivor.openSurvivor();
     this.survivors.push(survivor);
   }
+}
+
+function note(runs: Run[], from: Segment, before: number, to: Segment, after: number): void {
+  let run = runs.at(-1);
+  if (run?.from !== from || run.to !== to) {
+    run = { from, to, offsets: [] };
+    runs.push(run);
+  }
+  run.offsets.push(before, after);
 }
