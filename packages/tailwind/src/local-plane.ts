@@ -1,5 +1,6 @@
 import { type CompletionHandler, type DataPlane, type ProtocolContext, ProtocolError } from '@rdmc/dataplane';
 import { CompletionWord, Layout } from '@rdmc/verbs';
+import { TailwindError } from './errors.js';
 import { PROTOCOL_NAME } from './records.js';
 import { TailwindProtocol } from './worker/tailwind-protocol.js';
 
@@ -34,7 +35,7 @@ export class LocalPlane implements LinkPlane {
 
   /** @param onFailure an error that nothing answers for: nothing can be relied on any more */
   constructor(
-    plane: DataPlane,
+    private readonly plane: DataPlane,
     private readonly onFailure: (error: Error) => void,
   ) {
     const { device, protectionDomain } = plane;
@@ -47,6 +48,7 @@ export class LocalPlane implements LinkPlane {
       this.#turn();
     });
     this.#channel.ref(false);
+    plane.onDeath((error) => this.#end(error));
     this.#protocol = new TailwindProtocol({
       name: PROTOCOL_NAME,
       data: undefined,
@@ -59,6 +61,7 @@ export class LocalPlane implements LinkPlane {
   }
 
   command(_protocol: string, kind: number, payload: Uint8Array = new Uint8Array()): Promise<Uint8Array> {
+    if (this.#isGone) return Promise.reject(gone());
     this.#lastRequest += 1;
     const request = this.#lastRequest;
     return new Promise((resolve, reject) => {
@@ -70,6 +73,7 @@ export class LocalPlane implements LinkPlane {
 
   /** What is posted until the microtasks run goes out with one doorbell. */
   post(_protocol: string, kind: number, payload: Uint8Array = new Uint8Array()): boolean {
+    if (this.#isGone) throw gone();
     this.#protocol.onCommand(kind, 0, payload);
     this.#schedule();
     return true;
@@ -84,11 +88,22 @@ export class LocalPlane implements LinkPlane {
 
   /** Resolves when the device has let go of all memory. */
   async close(): Promise<void> {
-    if (this.#closed) return;
+    if (this.#isGone) return;
     await this.#protocol.stop();
-    this.#closed = true;
+    this.#end(gone());
     await this.#completions.close();
     await this.#channel.close();
+  }
+
+  /** With the data plane its device went, and every queue pair on it. */
+  get #isGone(): boolean {
+    return this.#closed || this.plane.closed;
+  }
+
+  #end(error: Error): void {
+    this.#closed = true;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
   }
 
   #callbacks(): Pick<ProtocolContext, 'attach' | 'detach' | 'reply' | 'fail' | 'emit' | 'counter' | 'wake'> {
@@ -119,7 +134,7 @@ export class LocalPlane implements LinkPlane {
   }
 
   #turn(): void {
-    if (this.#closed) return;
+    if (this.#isGone) return;
     try {
       while (this.#step()) {}
       if (this.#armed || this.#protocol.isIdle) return;
@@ -144,4 +159,8 @@ export class LocalPlane implements LinkPlane {
     this.#protocol.onTurn();
     return posted || count > 0;
   }
+}
+
+function gone(): TailwindError {
+  return new TailwindError('ERR_RDMC_LOG_CLOSED', 'The data plane of this log is closed');
 }

@@ -5,7 +5,7 @@ import type { Arguments } from '../resp/arguments.js';
 import { CommandError, LEASE_EXPIRED, OUTCOME_UNKNOWN, replyOf } from '../resp/command-error.js';
 import { ReplyWriter } from '../resp/writer.js';
 import type { Entry } from '../store/entry.js';
-import { slotOf } from '../store/slot.js';
+import { slotOfKey } from '../store/slot.js';
 import type { Store } from '../store/store.js';
 
 import { Chunk, type Sink } from './sink.js';
@@ -196,7 +196,7 @@ export class Executor {
   // What commands use.
 
   slot(args: Arguments, index: number): number {
-    return slotOf(args.buffer, args.starts[index]!, args.ends[index]!);
+    return slotOfKey(args, index);
   }
 
   /** What a key holds; the reply waits for what is not acknowledged of it. */
