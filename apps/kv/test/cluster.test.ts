@@ -150,7 +150,7 @@ describe('a cluster that loses a server', () => {
     expect(await client.command('SET', 'short', 'x', 'PX', '4000000000')).toBe('+OK\r\n');
     expect(await client.command('DEL', 'k0')).toBe(':1\r\n');
     await first.dump();
-    const second = await TestCluster.start(4, {}, first.directory);
+    const second = await TestCluster.start(4, {}, { directory: first.directory });
     try {
       const again = await RawClient.connect(second.servers[3]!.port);
       expect(await again.command('DBSIZE')).toBe(':200\r\n');

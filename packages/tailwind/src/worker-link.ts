@@ -1,5 +1,6 @@
 import type { DataPlane } from '@rdmc/dataplane';
 import type { QueuePairAddress } from '@rdmc/verbs';
+import type { LinkPlane } from './local-plane.js';
 import {
   type ChannelSetup,
   Command,
@@ -29,7 +30,8 @@ export class WorkerLink {
   readonly #listeners = new Map<number, ChannelListener>();
   #lastNumber = 0;
 
-  private constructor(private readonly plane: DataPlane) {
+  /** Of a data plane there is one: see `of`. */
+  constructor(private readonly plane: LinkPlane) {
     plane.onEvent(PROTOCOL_NAME, (kind, payload) => this.#take(kind, payload));
   }
 

@@ -1,7 +1,7 @@
 import type { Command } from '../commands/command.js';
 import { slotOfCursor } from '../commands/scan.js';
 import type { Arguments } from '../resp/arguments.js';
-import { slotOf } from '../store/slot.js';
+import { slotOfKey } from '../store/slot.js';
 
 /** The first slot that a command concerns; −1: none. */
 export function slotOfCommand(command: Command, args: Arguments): number {
@@ -9,7 +9,7 @@ export function slotOfCommand(command: Command, args: Arguments): number {
     return slotOfCursor(args.integer(1)) ?? -1;
   }
   if (command.step === 0) return -1;
-  return slotOf(args.buffer, args.starts[1]!, args.ends[1]!);
+  return slotOfKey(args, 1);
 }
 
 /** Whether all slots that a command concerns are this server's. */
@@ -19,7 +19,7 @@ export function ownsAll(command: Command, args: Arguments, isOwn: (slot: number)
     return slot < 0 || isOwn(slot);
   }
   for (let i = 1; i < args.count; i += command.step) {
-    if (!isOwn(slotOf(args.buffer, args.starts[i]!, args.ends[i]!))) return false;
+    if (!isOwn(slotOfKey(args, i))) return false;
   }
   return true;
 }

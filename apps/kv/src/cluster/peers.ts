@@ -109,7 +109,7 @@ export class Peers {
   }
 
   async #accept(raw: Socket, listener: PeerListener): Promise<void> {
-    const strange = setTimeout(() => raw.destroy(), PEER_HELLO_MS);
+    const strange = setTimeout(() => raw.destroy(), PEER_HELLO_MS).unref();
     raw.once('close', () => clearTimeout(strange));
     try {
       const socket = await this.#sockets.accept(raw);

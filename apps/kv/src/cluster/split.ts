@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { Command } from '../commands/command.js';
 import type { Arguments } from '../resp/arguments.js';
-import { slotOf } from '../store/slot.js';
+import { slotOfKey } from '../store/slot.js';
 import type { Part } from './scatter.js';
 
 /**
@@ -11,7 +11,7 @@ import type { Part } from './scatter.js';
 export function splitByOwner(command: Command, args: Arguments, owner: (slot: number) => number): Part[] {
   const groups = new Map<number, { slot: number; positions: number[] }>();
   for (let i = 1, position = 0; i < args.count; i += command.step, position += 1) {
-    const slot = slotOf(args.buffer, args.starts[i]!, args.ends[i]!);
+    const slot = slotOfKey(args, i);
     const member = owner(slot);
     const group = member >= 0 ? member : -1 - slot;
     const found = groups.get(group);

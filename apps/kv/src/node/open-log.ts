@@ -52,6 +52,8 @@ export async function openLog(
     replicas,
     cleaner,
     ...(mode && { mode }),
+    // Over shared memory an append is acknowledged before this turn of the event loop has ended.
+    ...(mode !== 'rpc' && { thread: 'application' }),
     ...(segmentBytes !== undefined && { segmentBytes }),
     ...(maxSegments !== undefined && { maxSegments }),
   };

@@ -14,6 +14,8 @@ export class Arguments {
   count = 0;
   starts = new Int32Array(64);
   ends = new Int32Array(64);
+  /** The hash slot of the first key, once somebody has asked for it; −1 before. */
+  firstSlot = -1;
   /** Some argument was over the limit: it was passed over, and the command must be refused. */
   oversized = false;
 

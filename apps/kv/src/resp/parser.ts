@@ -100,6 +100,7 @@ export class RequestParser {
       const { arguments: args } = this;
       args.count = 0;
       args.oversized = false;
+      args.firstSlot = -1;
       args.buffer = this.#buffer;
       if (this.#buffer[this.#position] !== STAR) {
         const line = this.#line(MAX_INLINE_BYTES, 'too big inline request');

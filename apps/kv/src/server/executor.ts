@@ -5,7 +5,7 @@ import type { Arguments } from '../resp/arguments.js';
 import { CommandError, LEASE_EXPIRED, OUTCOME_UNKNOWN, replyOf } from '../resp/command-error.js';
 import { ReplyWriter } from '../resp/writer.js';
 import type { Entry } from '../store/entry.js';
-import { slotOf } from '../store/slot.js';
+import { slotOfKey } from '../store/slot.js';
 import type { Store } from '../store/store.js';
 
 import { Chunk, type Sink } from './sink.js';
@@ -40,6 +40,8 @@ export class Executor {
   #runWaiting: number[] = [];
   /** From 1 up; replies that come from elsewhere are of turn 0. */
   #turn = 1;
+  /** Something was read in this turn. */
+  #turnReads = false;
   #scheduled = false;
   readonly #touched = new Set<Sink>();
   /** Sinks with replies that wait for the log. */
@@ -109,6 +111,7 @@ export class Executor {
   endRun(): void {
     const sink = this.#sink!;
     if (this.writer.length > 0) {
+      if (this.#runReads) this.#turnReads = true;
       const [sequence, replies, reads] = [this.#runSequence, this.#runReplies, this.#runReads];
       const waiting = this.#runWaiting.length > 0 ? this.#runWaiting : NONE_WAITS;
       const chunk = new Chunk(this.writer.end(), sequence, replies, reads, this.#turn, waiting);
@@ -129,6 +132,7 @@ export class Executor {
   splitRun(length: number, before: { sequence: number; reads: boolean; replies: number }): void {
     if (length > 0) {
       const bytes = this.writer.end(length);
+      if (before.reads) this.#turnReads = true;
       this.#sink!.take(new Chunk(bytes, before.sequence, before.replies, before.reads, this.#turn));
       this.#touched.add(this.#sink!);
     }
@@ -165,8 +169,8 @@ export class Executor {
     this.effort = 0;
     const own = this.store.sequence;
     this.store.commit();
-    // The lease is looked at after everything was read, and before anything leaves.
-    if (!this.lease.valid) {
+    // The lease is looked at after everything was read, and before anything leaves; it takes some microseconds.
+    if (this.#turnReads && !this.lease.valid) {
       const turn = this.#turn;
       // A write of this turn proves by its acknowledgement that nobody else owned the keys when it was read.
       const isDoubtful = (chunk: Chunk): boolean =>
@@ -174,6 +178,7 @@ export class Executor {
       this.#refuse(this.#touched, isDoubtful, LEASE_EXPIRED, true);
     }
     this.#turn += 1;
+    this.#turnReads = false;
     for (const action of this.onTurnEnd) action();
     const { acknowledged } = this.store;
     const sinks = [...this.#touched];
@@ -191,7 +196,7 @@ export class Executor {
   // What commands use.
 
   slot(args: Arguments, index: number): number {
-    return slotOf(args.buffer, args.starts[index]!, args.ends[index]!);
+    return slotOfKey(args, index);
   }
 
   /** What a key holds; the reply waits for what is not acknowledged of it. */

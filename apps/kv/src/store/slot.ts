@@ -1,4 +1,5 @@
 import { SLOTS } from '../limits.js';
+import type { Arguments } from '../resp/arguments.js';
 
 const [OPEN, CLOSE] = [123, 125] as const;
 
@@ -25,4 +26,11 @@ export function slotOf(bytes: Uint8Array, start: number, end: number): number {
   let crc = 0;
   for (let at = from; at < to; at += 1) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ bytes[at]!]!;
   return crc & (SLOTS - 1);
+}
+
+/** The slot of a command's key; that of the first one is remembered, for it is asked for at every step of its way. */
+export function slotOfKey(args: Arguments, index: number): number {
+  if (index !== 1) return slotOf(args.buffer, args.starts[index]!, args.ends[index]!);
+  if (args.firstSlot < 0) args.firstSlot = slotOf(args.buffer, args.starts[1]!, args.ends[1]!);
+  return args.firstSlot;
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
-import { KvCoordinator, KvServer, type ServerOptions } from '../../src/index.js';
+import { type CoordinatorOptions, KvCoordinator, KvServer, type ServerOptions } from '../../src/index.js';
 
 const MIB = 1024 * 1024;
 
@@ -20,7 +20,10 @@ export class TestCluster {
   static async start(
     count: number,
     options: Partial<ServerOptions> = {},
-    directory = mkdtempSync(join(tmpdir(), 'kv-test-')),
+    {
+      directory = mkdtempSync(join(tmpdir(), 'kv-test-')),
+      coordinator: more,
+    }: { directory?: string; coordinator?: Partial<CoordinatorOptions> } = {},
   ): Promise<TestCluster> {
     const cluster = new TestCluster(directory);
     const reserved = await reserveLoopbackPorts(count + 1);
@@ -29,7 +32,7 @@ export class TestCluster {
     const serving = cluster.serving();
     const common = { members, silenceTimeoutMs: 0 };
     const coordinator = KvCoordinator.start(
-      { ...common, directory: join(directory, 'coordinator') },
+      { ...common, ...more, directory: join(directory, 'coordinator') },
       {
         serving: () => cluster.#serving(),
         recovered: () => {

@@ -40,6 +40,11 @@ export interface LogOptions {
   readonly cleaner?: LogCleaner;
   /** 'one-sided' (default), or 'rpc': the scheme it is compared with, in which the backups' processors copy. */
   readonly mode?: ReplicationMode;
+  /**
+   * Who posts an append's writes: the data plane's worker (default), or the application's thread at once, which saves the
+   * way to the worker and back. For mode 'one-sided' only.
+   */
+  readonly thread?: 'worker' | 'application';
   /** Appends on their way at once (default 4); what comes meanwhile goes out as one. */
   readonly window?: number;
   /** Memory that appends may hold while they wait for room, by estimate (default 64 MiB). */
@@ -68,6 +73,7 @@ const KNOWN = [
   'maxSegments',
   'cleaner',
   'mode',
+  'thread',
   'window',
   'maxQueuedBytes',
   'retryTimeoutMs',
@@ -82,6 +88,12 @@ export function checkLogOptions(options: LogOptions): CheckedLogOptions {
   const { mesh, mode = 'one-sided' } = options;
   if (mode !== 'one-sided' && mode !== 'rpc') {
     throw invalidOption(`${where}: mode must be 'one-sided' or 'rpc', not '${String(mode)}'`);
+  }
+  const { thread = 'worker' } = options;
+  if (thread !== 'worker' && (thread !== 'application' || mode !== 'one-sided')) {
+    throw invalidOption(
+      `${where}: thread must be 'worker' or, in mode 'one-sided', 'application', not '${String(thread)}'`,
+    );
   }
   const backups = options.backups ?? [...mesh.peers.keys()];
   const stranger = backups.find((id) => !mesh.peers.has(id));
@@ -109,6 +121,7 @@ export function checkLogOptions(options: LogOptions): CheckedLogOptions {
     maxSegments: number('maxSegments', DEFAULT_MAX_SEGMENTS, cleaner ? MIN_CLEANED_SEGMENTS : 2, namable),
     cleaner,
     mode,
+    thread,
     window: number('window', DEFAULT_WINDOW, 1, MAX_OUTSTANDING),
     maxQueuedBytes: number('maxQueuedBytes', DEFAULT_MAX_QUEUED_BYTES, 0, most),
     retryTimeoutMs: number('retryTimeoutMs', DEFAULT_RETRY_TIMEOUT_MS, 1, 600_000),

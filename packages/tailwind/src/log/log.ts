@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
 import { codeOf, invalidOption, TailwindError } from '../errors.js';
 import type { SegmentEntry } from '../format/scan.js';
+import { LocalPlane } from '../local-plane.js';
 import { askAbandon, askClaim } from '../rpc/backup-client.js';
 import { WorkerLink } from '../worker-link.js';
 import { Cleaner } from './cleaner.js';
@@ -27,6 +28,8 @@ export class Log {
   readonly #environment: LogEnvironment;
   readonly #ended = new AbortController();
   readonly #segments: SegmentTable;
+  /** Where this thread posts the writes itself. */
+  readonly #local: LocalPlane | undefined;
   readonly #heads: Heads;
   readonly #cleaner: Cleaner | undefined;
   readonly #unsubscribe: (() => void)[];
@@ -41,7 +44,8 @@ export class Log {
     const { mesh, plane, cleaner } = options;
     // Whatever waits listens to it: there may be as many as segments and backups.
     setMaxListeners(0, this.#ended.signal);
-    const link = WorkerLink.of(plane);
+    if (options.thread === 'application') this.#local = new LocalPlane(plane, (error) => this.#fail(error));
+    const link = this.#local ? new WorkerLink(this.#local) : WorkerLink.of(plane);
     this.#environment = {
       options,
       link,
@@ -179,6 +183,7 @@ export class Log {
     // What still holds a region ends in this turn: its queue pairs are gone.
     await turn();
     await this.#segments.close();
+    await this.#local?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -40,6 +40,11 @@ export abstract class Pair {
     ledgers.set(context.submission, this.#ledger);
   }
 
+  /** Requests are on their way. */
+  get isBusy(): boolean {
+    return this.#posted > 0;
+  }
+
   get address(): QueuePairAddress {
     return this.queuePair.address;
   }

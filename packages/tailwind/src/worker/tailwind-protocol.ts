@@ -23,6 +23,8 @@ export class TailwindProtocol implements Protocol, ChannelEvents {
   readonly #pairs = new Map<number, Pair>();
   readonly #channels = new Map<number, Channel>();
   readonly #buffers = new Map<number, AdmittedBuffer>();
+  /** Pairs that are going, whose last requests come back yet. */
+  #dropping = 0;
   /** Acknowledgements of this turn: one event each, however many appends they cover. */
   readonly #acknowledged = new Map<number, number>();
 
@@ -55,6 +57,12 @@ export class TailwindProtocol implements Protocol, ChannelEvents {
         if (this.#changeTables(kind, payload)) this.context.reply(request);
         else this.context.fail(request, 'ERR_RDMC_UNKNOWN_COMMAND', `There is no tailwind command ${kind}`);
     }
+  }
+
+  /** Whether no request is on its way. */
+  get isIdle(): boolean {
+    for (const pair of this.#pairs.values()) if (pair.isBusy) return false;
+    return this.#dropping === 0;
   }
 
   onTurn(): void {
@@ -145,7 +153,12 @@ export class TailwindProtocol implements Protocol, ChannelEvents {
         if (target.setup.pair === number) target.fail(reason);
       }
     }
-    await dropped;
+    this.#dropping += 1;
+    try {
+      await dropped;
+    } finally {
+      this.#dropping -= 1;
+    }
   }
 
   #answer(request: number, result: Promise<Uint8Array | undefined>): void {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
 import { Backup, BackupService, Coordinator, dumpOnSignals, FileStore, startPlane } from '@rdmc/tailwind';
+import { FailedFlushes } from './failed-flushes.js';
 import { CertainRefusal } from './key-values.js';
 import type { Answer, Refusal, Request, Setup } from './messages.js';
 import { Server } from './server.js';
@@ -35,10 +36,15 @@ async function beServer(): Promise<void> {
   const plane = await startPlane(mesh, { windowMs: 0, device });
   const { directory, clusterId, segmentBytes, buffers } = setup;
   const place = { directory, clusterId, segmentBytes, buffers };
-  const backup = await Backup.open({ protectionDomain: plane.protectionDomain, ...place });
+  const failedFlushes = new FailedFlushes();
+  const backup = await Backup.open({
+    protectionDomain: plane.protectionDomain,
+    logger: failedFlushes,
+    ...place,
+  });
   dumpOnSignals(backup);
   new BackupService(mesh, plane, backup);
-  const server = new Server(setup, mesh, plane);
+  const server = new Server(setup, mesh, plane, failedFlushes);
   process.on('message', (request: Request) => {
     server.answer(request.ask).then(
       (result) => say({ id: request.id, result: result ?? null }),

@@ -34,6 +34,8 @@ export type Ask =
   /** Several keys in one append. */
   | { readonly do: 'apply-together'; readonly keys: readonly string[]; readonly values: readonly string[] }
   | { readonly do: 'backups' }
+  /** How often this member's backup could not write a replica to its disk. */
+  | { readonly do: 'failed-flushes' }
   /** The device kills the process after so many more bytes of one-sided writes. */
   | { readonly do: 'tear'; readonly afterBytes: number };
 

@@ -10,6 +10,7 @@ import {
   type SegmentEntry,
 } from '@rdmc/tailwind';
 import { tearWrites } from '@rdmc/verbs';
+import type { FailedFlushes } from './failed-flushes.js';
 import { KeyValues } from './key-values.js';
 import type { Ask, Setup } from './messages.js';
 
@@ -22,6 +23,7 @@ export class Server {
     private readonly setup: Setup,
     private readonly mesh: Mesh,
     private readonly plane: DataPlane,
+    private readonly failedFlushes: FailedFlushes,
   ) {
     this.#authority = new CoordinatorClient(mesh, setup.coordinator);
   }
@@ -38,6 +40,8 @@ export class Server {
         return this.#values.applyTogether(ask.keys, ask.values);
       case 'backups':
         return this.#values.log?.backups ?? [];
+      case 'failed-flushes':
+        return this.failedFlushes.count;
       case 'tear':
         return tearWrites(this.plane.device, { afterBytes: ask.afterBytes, kill: true });
     }

@@ -4,12 +4,14 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Violation } from '../checker/check.js';
+import type { MemberProcess } from '../cluster/member-process.js';
 import { flipBitOf } from '../cluster/memory.js';
 import { fillDisk } from '../cluster/small-disk.js';
 import type { Run } from './run.js';
 
 const REPLICA_HEADER_BYTES = 4096;
 const LONGEST_TORN_BYTES = 4000;
+const ASK_MS = 10_000;
 /** Much less than the silence after which the others give a member up. */
 const LONGEST_CUT_MS = 1500;
 
@@ -89,12 +91,17 @@ export async function damagedFile(run: Run): Promise<Violation[]> {
   return run.judge();
 }
 
-/** A backup whose disk is full refuses new buffers in the end, and takes part again when there is room. */
+/**
+ * A backup whose disk is full refuses new buffers in the end, and takes part again when there is room. Writes go on until
+ * one of them has met its full disk.
+ */
 export async function fullDisk(run: Run): Promise<Violation[]> {
   const victims = run.random.shuffled(run.others).slice(0, run.plan.shape.replicas - 1);
   const free = await Promise.all(victims.map(({ directory }) => fillDisk(directory)));
   run.note(`the disks of servers ${victims.map(({ id }) => id).join(', ')} are full`);
   await run.clients.more(run.random.integer(50, 300));
+  while ((await failedFlushes(victims)) === 0) await run.clients.more(20);
+  run.note('a flush has met the full disk');
   if (run.random.pick([true, false])) {
     for (const make of free) await make();
     run.note('there is room again');
@@ -103,6 +110,14 @@ export async function fullDisk(run: Run): Promise<Violation[]> {
   await run.kill(run.primary);
   await run.takeOver();
   return run.judge();
+}
+
+async function failedFlushes(members: readonly MemberProcess[]): Promise<number> {
+  const outcomes = await Promise.all(members.map((each) => each.ask({ do: 'failed-flushes' }, ASK_MS)));
+  return outcomes.reduce(
+    (sum, outcome) => sum + (outcome.kind === 'answered' ? Number(outcome.result) : 0),
+    0,
+  );
 }
 
 /** The primary is alive and reached by clients, and by nobody else. */

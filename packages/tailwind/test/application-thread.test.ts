@@ -1,0 +1,70 @@
+/** A log whose writes the application's thread posts itself. */
+import { CoordinatorClient, decodeObject, EntryType, type Log, Recovery } from '@rdmc/tailwind';
+import { expect, it } from 'vitest';
+import {
+  type ClusterMember,
+  coordinatedLog,
+  createLog,
+  object,
+  startCluster,
+  startCoordinator,
+} from './support/cluster.js';
+
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, number) => number);
+}
+
+async function append(log: Log, from: number, to: number): Promise<void> {
+  await Promise.all(upTo(to - from).map((number) => log.append(object(from + number)).acknowledged));
+}
+
+async function recovered({ mesh, plane }: ClusterMember, logId: bigint): Promise<number[]> {
+  const coordinator = new CoordinatorClient(mesh, 1);
+  await using recovery = await Recovery.begin({ mesh, plane, coordinator, logId });
+  const versions: number[] = [];
+  for await (const segment of recovery.segments()) {
+    for (const { type, payload } of segment.entries()) {
+      if (type === EntryType.OBJECT) versions.push(decodeObject(payload).version);
+    }
+  }
+  return versions;
+}
+
+it.each(['shm', 'tcp'] as const)(
+  'over %s nothing that was acknowledged is lost with a backup and then the primary',
+  async (transport) => {
+    const members = await startCluster(6, { transport });
+    await startCoordinator(members[1]!);
+    const log = await coordinatedLog(members[0]!, 1, { replicas: 3, thread: 'application' });
+    await append(log, 0, 300);
+    const victim = log.backups.find((id) => id !== 1)!;
+    await members[victim]!.kill();
+    await append(log, 300, 600);
+    expect(log.backups).not.toContain(victim);
+    await members[0]!.kill();
+    await expect(log.append(object(600)).acknowledged).rejects.toMatchObject({
+      code: expect.stringMatching(/^ERR_RDMC_/),
+    });
+    const reader = members.find(({ id }) => id > 1 && id !== victim)!;
+    expect(await recovered(reader, log.id)).toEqual(upTo(600));
+  },
+  60_000,
+);
+
+it('over shared memory an append is acknowledged without another turn of the event loop', async () => {
+  const members = await startCluster(4, { transport: 'shm' });
+  const { log } = await createLog(members[0]!, { replicas: 3, thread: 'application' });
+  await append(log, 0, 10);
+  let turned = false;
+  setImmediate(() => {
+    turned = true;
+  });
+  await log.append(object(10)).acknowledged;
+  expect(turned).toBe(false);
+});
+
+it('is for one-sided writes', async () => {
+  const members = await startCluster(2);
+  const options = { replicas: 1, mode: 'rpc', thread: 'application' } as const;
+  await expect(createLog(members[0]!, options)).rejects.toMatchObject({ code: 'ERR_RDMC_INVALID_OPTION' });
+});
