@@ -38,10 +38,8 @@ export const EXTRA_SEND_DEPTH = 32;
 export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
 export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
 export const MAX_TIMEOUT_MS = 600_000;
-/** Before a connection that could not be made is tried again; longer with every try. */
-export const RETRY_PAUSE_MS = 20;
-/** The same on an RDMA device: what broke may be its removal, whose news comes a little after what it flushed. */
-export const RDMA_RETRY_PAUSE_MS = 250;
+/** Before a connection that could not be made is tried again; longer with every try. The news of a removed device comes after what it flushed. */
+export const RETRY_PAUSE_MS = 250;
 /** New connections in a row without a message between them before the channel fails. */
 export const MAX_BARREN_RECONNECTS = 4;
 /** How long a responder that has everything waits for its requesters to learn it. */

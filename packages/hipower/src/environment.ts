@@ -9,6 +9,4 @@ export interface Environment {
   readonly directory: Directory;
   readonly link: WorkerLink;
   readonly protectionDomain: ProtectionDomain;
-  /** Before a connection that could not be made is tried again, in milliseconds. */
-  readonly retryPauseMs: number;
 }

@@ -10,7 +10,6 @@ import {
   checkChannelOptions,
   type NodeFacts,
 } from './channel-options.js';
-import { RDMA_RETRY_PAUSE_MS, RETRY_PAUSE_MS } from './constants.js';
 import { Directory } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError } from './errors.js';
@@ -61,7 +60,6 @@ export class HiPowerNode {
       directory: Directory.of(mesh),
       link: WorkerLink.of(plane),
       protectionDomain: plane.protectionDomain,
-      retryPauseMs: plane.device.kind === 'soft' ? RETRY_PAUSE_MS : RDMA_RETRY_PAUSE_MS,
     };
     const { link } = this.#environment;
     this.#deviceEvents = plane.device.onEvent(({ type }) => {

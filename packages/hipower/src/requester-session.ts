@@ -6,7 +6,7 @@ import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { ConnectRound } from './connect-round.js';
 import { Connector } from './connector.js';
-import { MAX_BARREN_RECONNECTS } from './constants.js';
+import { MAX_BARREN_RECONNECTS, RETRY_PAUSE_MS } from './constants.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import { DEVICE_REMOVED, HiPowerError, messageOf, type Progress } from './errors.js';
@@ -212,7 +212,7 @@ export class RequesterSession implements Participant, WorkerEvents {
         this.#lastFailure = error;
         this.#barren += 1;
         if (this.#barren > MAX_BARREN_RECONNECTS) throw this.#errors.lost(messageOf(error), error);
-        await delay(this.environment.retryPauseMs * this.#barren);
+        await delay(RETRY_PAUSE_MS * this.#barren);
         if (this.#closing) throw this.#errors.closed();
       }
     }
