@@ -3,8 +3,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run, setUp, wantCommands } from './setup.mjs';
 
-// These tests are of the soft device: what RDMA devices this machine has is not to matter. `npm run test:device` is theirs.
-process.env.RDMC_IBVERBS_LIBRARY ??= '/no-devices-in-npm-test/libibverbs.so.1';
 setUp();
 if (!process.env.RDMC_TEST_ETCD) wantCommands('Tests of the etcd store', [['etcd', 'etcd-server']]);
 wantCommands('Tests of @rdmc/kv against Redis', [

@@ -12,13 +12,10 @@ import { KIB, MIB } from './constants.js';
  * - Over a network a block costs a member mostly its link's time. What a block costs beside its bytes is worth c
  *   bytes of the link, so a message of S bytes in blocks of B takes S + c S/B + (l - 1) B, which is least at
  *   B = sqrt(c S / (l - 1)).
- * - On RDMA devices the same holds with a larger c: bytes cost the processor next to nothing, a block still costs it
- *   some microseconds, and the link carries more in that time (4 µs at 100 Gb/s: 48 KiB).
  *
  *   n = 8             size     64 KiB   1 MiB    4 MiB    16 MiB   64 MiB   256 MiB  1 GiB
  *   shared memory     block    256 KiB  256 KiB  256 KiB  512 KiB  2 MiB    2 MiB    2 MiB
  *   network           block    64 KiB   64 KiB   64 KiB   64 KiB   128 KiB  256 KiB  512 KiB
- *   RDMA device       block    64 KiB   128 KiB  256 KiB  512 KiB  1 MiB    1 MiB    1 MiB
  */
 interface Policy {
   readonly leastBytes: number;
@@ -29,31 +26,17 @@ interface Policy {
 
 const SHARED_MEMORY_BLOCKS_PER_STEP = 12;
 const NETWORK_BLOCK_COST_BYTES = 768;
-const RDMA_BLOCK_COST_BYTES = 48 * KIB;
 
 const SHARED_MEMORY: Policy = {
   leastBytes: 256 * KIB,
   mostBytes: 2 * MIB,
   bestBytes: (sizeBytes, steps) => sizeBytes / (SHARED_MEMORY_BLOCKS_PER_STEP * steps),
 };
-/** For links whose blocks cost as much as that many bytes more. */
-function ofLink(blockCostBytes: number): Policy {
-  return {
-    leastBytes: 64 * KIB,
-    mostBytes: 1 * MIB,
-    bestBytes: (sizeBytes, steps) => Math.sqrt((blockCostBytes * sizeBytes) / Math.max(1, steps - 1)),
-  };
-}
-const NETWORK = ofLink(NETWORK_BLOCK_COST_BYTES);
-const RDMA = ofLink(RDMA_BLOCK_COST_BYTES);
-
-/** By what carries all of a group's blocks; a group of several takes what suits the slowest. */
-const POLICIES: Readonly<Record<string, Policy>> = { shm: SHARED_MEMORY, roce: RDMA, infiniband: RDMA };
-
-function policyFor(transports: readonly string[]): Policy {
-  const [first = 'shm', ...others] = transports;
-  return (others.every((name) => name === first) && POLICIES[first]) || NETWORK;
-}
+const NETWORK: Policy = {
+  leastBytes: 64 * KIB,
+  mostBytes: 1 * MIB,
+  bestBytes: (sizeBytes, steps) => Math.sqrt((NETWORK_BLOCK_COST_BYTES * sizeBytes) / Math.max(1, steps - 1)),
+};
 
 export const LEAST_AUTO_BLOCK_BYTES = Math.min(SHARED_MEMORY.leastBytes, NETWORK.leastBytes);
 /** Also the size of the first-block buffers of a group whose block size is automatic. */
@@ -68,7 +51,7 @@ export function automaticBlockSize(
   nodes: number,
   transports: readonly string[] = ['shm'],
 ): number {
-  const policy = policyFor(transports);
+  const policy = transports.every((name) => name === 'shm') ? SHARED_MEMORY : NETWORK;
   if (sizeBytes <= policy.leastBytes) return policy.leastBytes;
   const startUpSteps = Math.max(1, Math.ceil(Math.log2(nodes)));
   const powerOfTwo = 2 ** Math.round(Math.log2(policy.bestBytes(sizeBytes, startUpSteps)));

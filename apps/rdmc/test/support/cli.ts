@@ -28,8 +28,6 @@ const SHOWN = 2000;
 const CLEAN = {
   NO_COLOR: undefined,
   RDMC_DEVICE: undefined,
-  // Whatever RDMA devices this machine has, the command finds none.
-  RDMC_IBVERBS_LIBRARY: '/nowhere/libibverbs.so.1',
   RDMC_KEY: undefined,
   SLURM_JOB_NODELIST: undefined,
 };
