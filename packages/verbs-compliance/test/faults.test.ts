@@ -2,8 +2,8 @@
 import type { ChapterName, ComplianceSpec, PlacementName, TestRunner } from '@rdmc/verbs-compliance';
 import { describe, expect, it } from 'vitest';
 
-// A hidden completion is waited for; read by the suite when it is loaded.
-process.env.RDMC_TEST_LIMIT_MS = '600';
+// A hidden completion is waited for; read by the suite when it is loaded. What is sound does not come near it.
+process.env.RDMC_TEST_LIMIT_MS = '5000';
 const { defineComplianceSuite, SOFT_SHM } = await import('@rdmc/verbs-compliance');
 
 type Body = () => Promise<void>;
@@ -54,13 +54,13 @@ const FAULTS: readonly [string, ChapterName, RegExp, PlacementName?][] = [
 ];
 
 describe('a device that', () => {
-  it.each(FAULTS)('%s fails in chapter %s', { timeout: 60_000 }, async (fault, chapter, title, placement) => {
+  it.each(FAULTS)('%s fails in chapter %s', async (fault, chapter, title, placement) => {
     const { failed, ran } = await run(specWith(fault, chapter, placement));
     expect(failed.join('\n')).toMatch(title);
     expect(failed.length).toBeLessThan(ran);
   });
 
-  it('has no fault fails in none of these', { timeout: 60_000 }, async () => {
+  it('has no fault fails in none of these', async () => {
     for (const chapter of ['requests', 'signalling', 'receiver not ready'] as const) {
       expect((await run(specWith('none', chapter))).failed).toEqual([]);
     }

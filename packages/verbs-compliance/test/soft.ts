@@ -8,17 +8,23 @@ import {
 } from '@rdmc/verbs-compliance';
 import * as vitest from 'vitest';
 
+/** This device notices the end of a process as an event, with no time-out set; so the limit is for what hangs. */
+const peerDeathLimitMs = 45_000;
+
 /** Runs the suite on the soft device over shared memory. */
 export function softOverShm(placement: PlacementName): void {
   const device: DeviceSource = { options: { device: 'soft', transport: 'shm' } };
-  defineComplianceSuite({ name: 'soft/shm', features: SOFT_SHM, placement, device }, vitest);
+  defineComplianceSuite(
+    { name: 'soft/shm', features: SOFT_SHM, placement, device, peerDeathLimitMs },
+    vitest,
+  );
 }
 
 /** Runs the suite on the soft device over TCP. */
 export function softOverTcp(placement: PlacementName, host = '127.0.0.1'): void {
   const name = host.includes(':') ? 'soft/tcp over IPv6' : 'soft/tcp';
   const device: DeviceSource = { options: { device: 'soft', transport: 'tcp', listen: { host } } };
-  defineComplianceSuite({ name, features: SOFT_TCP, placement, device }, vitest);
+  defineComplianceSuite({ name, features: SOFT_TCP, placement, device, peerDeathLimitMs }, vitest);
 }
 
 /** Whether this machine has the IPv6 loopback address. */

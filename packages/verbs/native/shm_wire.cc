@@ -265,7 +265,8 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
     const Sge& to = slot.sge[entry];
     length = std::min<uint64_t>(length, to.length - skip);
     const Step resolved = resolve(qp, to.lkey, to.address() + skip, length, kLocalWrite, window);
-    if (resolved == Step::kFailed) return fail(kRemoteOperationError, true);
+    // A key that its owner gave up is the receiver's mistake; a peer that is gone is nobody's.
+    if (resolved == Step::kFailed && failure_ == kRemoteAccessError) return fail(kRemoteOperationError, true);
     if (resolved != Step::kCopied) return resolved;
   }
   if (!enter(window.regionIndex)) return peerNotConnected(qp);

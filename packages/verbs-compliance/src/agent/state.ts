@@ -54,7 +54,7 @@ export type Kind = keyof Kinds;
 
 /** Users before what they use. */
 const CLOSING_ORDER: readonly Kind[] = ['qp', 'region', 'cq', 'channel', 'pd', 'device'];
-const CLOSE_LIMIT_MS = 5_000;
+const CLOSE_LIMIT_MS = 20_000;
 
 /** Everything one agent has open, by number: numbers travel, objects do not. */
 export class AgentState {

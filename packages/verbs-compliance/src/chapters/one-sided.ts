@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { connected } from '../rig/peer.js';
 import { remoteByte } from '../rig/remote-byte.js';
 import type { SuiteContext } from '../suite.js';
+import { LIMIT_MS } from '../wait.js';
 
 const SIZE = 8 * 1_048_576;
-const BLOCK_LIMIT_MS = 20_000;
 const RELEASE = 0x5a;
 
 export function oneSided({ test }: SuiteContext): void {
@@ -14,7 +14,7 @@ export function oneSided({ test }: SuiteContext): void {
     const [mine, theirs, flags] = await Promise.all([a.region(SIZE), b.region(SIZE), b.region(64)]);
     await Promise.all([mine.fill(50), theirs.fill(1), flags.write(new Uint8Array(64))]);
     await far.receive({ id: 5 });
-    const blocked = { region: flags.handle, offset: 0, releaseValue: RELEASE, limitMs: BLOCK_LIMIT_MS };
+    const blocked = { region: flags.handle, offset: 0, releaseValue: RELEASE, limitMs: LIMIT_MS };
     const releasedInTime = b.call('blockUntilWritten', blocked);
     await remoteByte(near, flags, 0, 1);
 

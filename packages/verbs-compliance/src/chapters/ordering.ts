@@ -5,7 +5,7 @@ import { range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
 import { remoteByte } from '../rig/remote-byte.js';
 import type { SuiteContext } from '../suite.js';
-import { LONG_MS } from '../wait.js';
+import { LIMIT_MS, LONG_MS } from '../wait.js';
 
 const MIB = 1_048_576;
 
@@ -135,7 +135,7 @@ export function ordering({ test }: SuiteContext): void {
     await to.write(new Uint8Array(MIB));
     const begun = await b.region(8);
     await begun.setWord(0n);
-    const scan = { region: to.handle, unitBytes, rounds, begun: begun.handle, limitMs: 30_000 };
+    const scan = { region: to.handle, unitBytes, rounds, begun: begun.handle, limitMs: 2 * LIMIT_MS };
     const watching = b.call('watchOrder', scan);
     await remoteByte(near, begun, 0, 1);
     const loop = { qp: near.qp, cq: near.cq, region: from.handle, remote: to.remote() };

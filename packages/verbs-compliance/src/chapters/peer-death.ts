@@ -6,6 +6,8 @@ import { connected, type Peer } from '../rig/peer.js';
 import type { SuiteContext } from '../suite.js';
 
 const SIZE = 1_048_576;
+/** Longer than any test: what is to be noticed as an event is noticed by no time-out. */
+const NEVER_MS = 600_000;
 
 async function kill(peer: Peer): Promise<void> {
   await peer.link.stop();
@@ -18,10 +20,11 @@ async function statuses(end: End, count: number, limitMs: number): Promise<Statu
 
 export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteContext): void {
   const needs = ['secondProcess', 'retryExceededOnPeerDeath'] as const;
+  const options = { connect: spec.features.flushOnPeerDeath ? { retryTimeoutMs: NEVER_MS } : {} };
 
   test('a SEND that waits ends with RETRY_EXCEEDED, the rest is flushed', { needs }, async (a) => {
     const victim = await startPeer();
-    const [near] = await connected(a, victim);
+    const [near] = await connected(a, victim, options);
     await near.post(...range(3).map((id) => ({ id, opcode: 'SEND' }) as const));
     await kill(victim);
     assert.deepEqual(await statuses(near, 3, peerDeathLimitMs), [
@@ -35,7 +38,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
   const flush = ['secondProcess', 'flushOnPeerDeath'] as const;
   test('posted receives are flushed in order, though nothing is sent', { needs: flush }, async (a) => {
     const victim = await startPeer();
-    const [near] = await connected(a, victim);
+    const [near] = await connected(a, victim, options);
     await near.receive(...range(8).map((id) => ({ id })));
     await kill(victim);
     const flushed = range(8).map((id) => [id, 'WORK_REQUEST_FLUSHED'] as const);
@@ -46,7 +49,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
   for (const opcode of ['WRITE', 'READ', 'SEND'] as const) {
     test(`no ${opcode} posted after the death succeeds`, { needs }, async (a) => {
       const victim = await startPeer();
-      const [near, far] = await connected(a, victim);
+      const [near, far] = await connected(a, victim, options);
       const [mine, theirs] = await Promise.all([a.region(SIZE), victim.region(SIZE)]);
       await far.receive(...range(4).map((id) => ({ id, sges: [theirs.sge()] })));
       await near.run({ opcode: 'WRITE', sges: [mine.sge()], remote: theirs.remote() });
@@ -59,7 +62,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
 
   test('killed while WRITEs run: successes, then failures, never a success again', { needs }, async (a) => {
     const victim = await startPeer();
-    const [near] = await connected(a, victim);
+    const [near] = await connected(a, victim, options);
     const size = Math.min(64 * SIZE, a.attributes.maxMessageBytes);
     const [mine, theirs] = await Promise.all([a.region(size), victim.region(size)]);
     const count = 32;
@@ -79,7 +82,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
 
   test('the death of one peer leaves connections to others alone', { needs }, async (a, b) => {
     const victim = await startPeer();
-    const [lost] = await connected(a, victim);
+    const [lost] = await connected(a, victim, options);
     const [near, far] = await connected(a, b);
     await lost.post({ id: 1, opcode: 'SEND' });
     await kill(victim);
@@ -91,7 +94,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
 
   test('a successor of a dead peer can be connected to', { needs }, async (a) => {
     const victim = await startPeer();
-    await connected(a, victim);
+    await connected(a, victim, options);
     await kill(victim);
     const successor = await startPeer();
     const [near, far] = await connected(a, successor);
@@ -126,7 +129,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
 
   test('a worker that is terminated takes its device with it', { needs: ['secondThread'] }, async (a) => {
     const victim = await startPeer();
-    const [near] = await connected(a, victim);
+    const [near] = await connected(a, victim, options);
     await near.post({ id: 1, opcode: 'SEND' });
     await victim.link.stop();
     await near.ends([[1, 'RETRY_EXCEEDED']]);
