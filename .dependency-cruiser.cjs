@@ -6,8 +6,10 @@ const may = {
   'packages/mesh': ['packages/common'],
   'packages/verbs-compliance': ['packages/verbs'],
   'packages/dataplane': ['packages/common', 'packages/verbs'],
+  'packages/member': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'packages/group': [
     'packages/common',
+    'packages/member',
     'packages/schedule',
     'packages/verbs',
     'packages/dataplane',
@@ -21,7 +23,13 @@ const may = {
     'packages/mesh',
     'packages/group',
   ],
-  'packages/hipower': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
+  'packages/hipower': [
+    'packages/common',
+    'packages/member',
+    'packages/verbs',
+    'packages/dataplane',
+    'packages/mesh',
+  ],
   'tools/netlab': [],
   'tools/roce-vm': [],
   'tools/chaos': [

@@ -74,13 +74,14 @@ export class DataPlane {
   /**
    * Starts the worker, opens the device in it and starts the protocols, in the order given.
    * @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION;
-   *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is what the device or a protocol threw; the signal's reason
+   *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is what the device or a protocol threw; the signal's reason;
+   *   what the promise of a device rejected with
    */
   static async start(options: DataPlaneOptions): Promise<DataPlane> {
     const checked = checkOptions(options);
     options.signal?.throwIfAborted();
     const thread = new WorkerThread(checked);
-    const ready = await thread.ready(options.signal);
+    const ready = await readyWith(thread, options);
     const plane = new DataPlane(thread, ready, checked.protocols, options.logger);
     options.logger?.debug({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
     return plane;
@@ -244,5 +245,20 @@ export class DataPlane {
     if (wanted === this.#keepsAlive) return;
     this.#keepsAlive = wanted;
     this.#watcher.ref(wanted);
+  }
+}
+
+/** The worker's news once it has its device. The worker is gone when this rejects. */
+async function readyWith(
+  thread: WorkerThread,
+  { device = {}, signal }: DataPlaneOptions,
+): Promise<ReadyMessage> {
+  const opened = Promise.resolve(device).then((options) => thread.open(options));
+  try {
+    const [ready] = await Promise.all([thread.ready(signal), opened]);
+    return ready;
+  } catch (error) {
+    await thread.terminate();
+    throw error;
   }
 }

@@ -28,8 +28,11 @@ export interface ProtocolModule {
 }
 
 export interface DataPlaneOptions {
-  /** Which device, as for `openDevice` of @rdmc/verbs. */
-  readonly device?: OpenDeviceOptions;
+  /**
+   * Which device, as for `openDevice` of @rdmc/verbs; or a promise of it: the worker starts and loads its protocols meanwhile.
+   * A rejection is what `start` rejects with.
+   */
+  readonly device?: OpenDeviceOptions | Promise<OpenDeviceOptions>;
   /**
    * How long the worker polls after the last work before it sleeps, in milliseconds (default 50, as in the
    * paper). 0: interrupts only. Infinity: polls for ever, and takes a processor for itself.
@@ -49,7 +52,6 @@ export interface DataPlaneOptions {
 }
 
 export interface CheckedOptions {
-  readonly device: OpenDeviceOptions;
   readonly windowMs: number;
   readonly completionQueueDepth: number | undefined;
   readonly protocols: readonly { readonly name: string; readonly module: string; readonly data: unknown }[];
@@ -131,7 +133,6 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
 export function checkOptions(options: DataPlaneOptions): CheckedOptions {
   onlyKnownOptions('DataPlane.start', options, KNOWN);
   return {
-    device: options.device ?? {},
     windowMs: windowOf(options.windowMs),
     completionQueueDepth: depthOf(options.completionQueueDepth),
     protocols: protocolsOf(options.protocols),

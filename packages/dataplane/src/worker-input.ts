@@ -1,6 +1,6 @@
-import type { DeviceChoice, OpenDeviceOptions } from '@rdmc/verbs';
+import type { DeviceChoice } from '@rdmc/verbs';
 
-/** What the application's thread hands the worker at its start. */
+/** What the application's thread hands the worker at its start; the options of the device follow as a message of their own. */
 export interface WorkerInput {
   readonly control: SharedArrayBuffer;
   readonly commandRing: SharedArrayBuffer;
@@ -9,7 +9,6 @@ export interface WorkerInput {
   readonly workerEventFd: number;
   /** Wakes the application. */
   readonly applicationEventFd: number;
-  readonly device: OpenDeviceOptions;
   readonly windowMs: number;
   readonly completionQueueDepth: number | undefined;
   readonly protocols: readonly { readonly name: string; readonly module: string; readonly data: unknown }[];

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { EventFd } from '@rdmc/verbs';
+import { EventFd, type OpenDeviceOptions } from '@rdmc/verbs';
 import { createControl } from './control.js';
 import { DataPlaneError, describe } from './errors.js';
 import type { CheckedOptions } from './options.js';
@@ -15,6 +15,11 @@ export interface WorkerExit {
 /** In words, for messages. */
 export function describeExit(exit: WorkerExit): string {
   return exit.error === undefined ? `it exited with code ${exit.code}` : describe(exit.error);
+}
+
+function notToBeHanded(error: unknown): DataPlaneError {
+  const message = `DataPlane.start: the options cannot be handed to a worker thread: ${describe(error)}`;
+  return new DataPlaneError('ERR_RDMC_INVALID_OPTION', message, { cause: error });
 }
 
 /** `--input-type` and `--eval` concern the program the application was given, not the worker's file. */
@@ -40,13 +45,18 @@ export class WorkerThread {
       this.#worker = this.#launch(options);
     } catch (error) {
       this.#closeEventFds();
-      throw new DataPlaneError(
-        'ERR_RDMC_INVALID_OPTION',
-        `DataPlane.start: the options cannot be handed to a worker thread: ${describe(error)}`,
-        { cause: error },
-      );
+      throw notToBeHanded(error);
     }
     this.exited = this.#watchExit();
+  }
+
+  /** Lets the worker open the device. @throws DataPlaneError ERR_RDMC_INVALID_OPTION */
+  open(device: OpenDeviceOptions): void {
+    try {
+      this.#worker.postMessage(device);
+    } catch (error) {
+      throw notToBeHanded(error);
+    }
   }
 
   /** Waits until all protocols have started. @throws DataPlaneError ERR_RDMC_DATAPLANE_START_FAILED, or the signal's reason */
@@ -90,7 +100,6 @@ export class WorkerThread {
       eventRing: this.eventRing,
       workerEventFd: this.workerEventFd.fd,
       applicationEventFd: this.applicationEventFd.fd,
-      device: options.device,
       windowMs: options.windowMs,
       completionQueueDepth: options.completionQueueDepth,
       protocols: options.protocols,

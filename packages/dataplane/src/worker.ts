@@ -5,6 +5,7 @@ import {
   type Device,
   eventfdSignaller,
   FdWatcher,
+  type OpenDeviceOptions,
   openDevice,
   yieldProcessor,
 } from '@rdmc/verbs';
@@ -39,10 +40,21 @@ function createQueue(device: Device, channel: CompletionChannel, depth: number |
   });
 }
 
+/** The options of the device: the application's one message, which may come much later than the worker's start. */
+function deviceOptions(): Promise<OpenDeviceOptions> {
+  return new Promise((resolve) => parentPort!.once('message', resolve));
+}
+
 async function main(input: WorkerInput): Promise<void> {
   const words = new Int32Array(input.control);
   const counters = new CounterBlock(input.control);
-  const device = await openDevice(input.device);
+  const wanted = deviceOptions();
+  const protocols = await Promise.all(
+    input.protocols.map(async ({ name, module, data }) => {
+      return { name, data, factory: await factoryOf(name, module) };
+    }),
+  );
+  const device = await openDevice(await wanted);
   const protectionDomain = device.allocateProtectionDomain();
   const channel = device.createCompletionChannel();
   const completionQueue = createQueue(device, channel, input.completionQueueDepth);
@@ -90,9 +102,7 @@ async function main(input: WorkerInput): Promise<void> {
   host.bind(loop);
   channel.onEvent(loop.wakeUp);
   new FdWatcher(input.workerEventFd, loop.wakeUp);
-  for (const { name, module, data } of input.protocols) {
-    await host.add(name, data, await factoryOf(name, module));
-  }
+  for (const { name, data, factory } of protocols) await host.add(name, data, factory);
   loop.start();
   const ready: ReadyMessage = {
     device: device.handle,

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { DataPlane, DataPlaneError } from '@rdmc/dataplane';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Kind } from './fixtures/echo.mjs';
 import { ECHO, startEcho, until } from './planes.js';
 
@@ -60,6 +61,27 @@ describe('start', () => {
       code: 'ERR_RDMC_DATAPLANE_START_FAILED',
       cause: { code: 'ERR_RDMC_UNKNOWN_DEVICE' },
     });
+  });
+
+  it('loads the protocols while the device is not known yet', async () => {
+    const name = 'a protocol was loaded';
+    const loaded = new BroadcastChannel(name);
+    onTestFinished(() => loaded.close());
+    const heard = once(loaded, 'message');
+    const module = `data:text/javascript,const c=new BroadcastChannel('${name}');c.postMessage(1);c.close();export default()=>({onCommand(){}})`;
+    const device = heard.then(() => ({ device: 'soft' }));
+    const plane = await DataPlane.start({ device, protocols: [{ name: 'a', module }] });
+    expect(plane.device.kind).toBe('soft');
+    await plane.close();
+  });
+
+  it('ends with what the promise of a device rejects with, or with what cannot be handed over', async () => {
+    const device = Promise.reject(new Error('no agreement'));
+    await expect(DataPlane.start({ device, protocols })).rejects.toThrow('no agreement');
+    const strange = { device: () => 'soft' } as never;
+    await expect(DataPlane.start({ device: strange, protocols })).rejects.toEqual(
+      withCode('ERR_RDMC_INVALID_OPTION'),
+    );
   });
 
   it('ends with an abort, before and during', async () => {

@@ -1,31 +1,26 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import { isIP } from 'node:net';
-import { type Counters, DataPlane } from '@rdmc/dataplane';
-import { type Member, Mesh } from '@rdmc/mesh';
-import {
-  chooseDevice,
-  type Device,
-  type DeviceChoice,
-  type DeviceEventListener,
-  type MemoryRegion,
-  type OpenDeviceOptions,
-  type ProtectionDomain,
-} from '@rdmc/verbs';
-import { agreeOnDevice, attributesOf, deviceOptions, ownFacts } from './device-agreement.js';
+import type { Counters, DataPlane } from '@rdmc/dataplane';
+import { joinMember, type MemberOptions } from '@rdmc/member';
+import type { Member, Mesh, MeshLogger } from '@rdmc/mesh';
+import type { Device, DeviceEventListener, MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import { GroupDirectory } from './directory.js';
 import type { GroupEnvironment } from './environment.js';
 import { abortedError, GroupError, messageOf } from './errors.js';
 import { Group } from './group.js';
 import { checkGroupOptions, type GroupOptions } from './group-options.js';
 import { GroupSession } from './group-session.js';
-import { type NodeLogger, type NodeOptions, splitNodeOptions } from './node-options.js';
 import { integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { PROTOCOL_NAME } from './records.js';
 import { GroupSlots } from './slots.js';
 import { WorkerLink } from './worker-link.js';
 
 const createChannel = tracingChannel('@rdmc/group:create');
-const DEVICE_SECRET = 'rdmc device';
+
+/** A pino logger fits. */
+export type NodeLogger = MeshLogger;
+
+/** What `RdmcNode.join` takes: the options of a mesh, and those of the device and its worker. */
+export type NodeOptions = MemberOptions;
 
 /** One member of a cluster: its mesh, its device with the worker that drives it, and its groups. */
 export class RdmcNode {
@@ -61,31 +56,14 @@ export class RdmcNode {
   /**
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
    *
-   * @throws GroupError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_DEVICE_MISMATCH; MeshError as `Mesh.join`; VerbsError
+   * @throws MemberError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_DEVICE_MISMATCH; MeshError as `Mesh.join`; VerbsError
    *   ERR_RDMC_UNKNOWN_DEVICE; DataPlaneError as `DataPlane.start`. Nothing is left open then
    */
   static async join(options: NodeOptions): Promise<RdmcNode> {
-    const { mesh: meshOptions, device, windowMs } = splitNodeOptions(options);
-    const wanted = deviceOptions(device);
-    // Chosen once: devices may come and go while the members gather.
-    const choice = chooseDevice(wanted);
-    const facts = ownFacts(wanted, choice);
-    const mesh = await Mesh.join({ ...meshOptions, attributes: attributesOf(facts) });
-    try {
-      const kind = agreeOnDevice(mesh.id, facts, mesh.peers.values());
-      const slots = new GroupSlots();
-      const plane = await DataPlane.start({
-        device: openOptions(wanted, choice, kind, mesh),
-        protocols: [{ name: PROTOCOL_NAME, module: workerModule(), data: slots.table }],
-        ...(windowMs !== undefined && { windowMs }),
-        ...(options.signal && { signal: options.signal }),
-      });
-      options.logger?.info?.({ id: mesh.id, device: kind }, 'node joined');
-      return new RdmcNode(mesh, plane, slots, options.logger);
-    } catch (error) {
-      await mesh.close();
-      throw error;
-    }
+    const slots = new GroupSlots();
+    const protocols = [{ name: PROTOCOL_NAME, module: workerModule(), data: slots.table }];
+    const { mesh, plane } = await joinMember('RdmcNode.join', options, protocols);
+    return new RdmcNode(mesh, plane, slots, options.logger);
   }
 
   /** This member's id. */
@@ -209,19 +187,4 @@ export class RdmcNode {
 /** Where the worker's code lies: beside this file when built. */
 function workerModule(): URL {
   return new URL('./worker.js', import.meta.url);
-}
-
-/** The device listens where this member does, and admits whom the mesh admits. */
-function openOptions(
-  wanted: OpenDeviceOptions,
-  choice: DeviceChoice,
-  kind: string,
-  mesh: Mesh,
-): OpenDeviceOptions {
-  const own = mesh.members.find((member) => member.id === mesh.id)!;
-  const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
-  const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
-  // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
-  if (kind !== 'soft') return { ...wanted, choice };
-  return { ...wanted, device: kind, ...(key && { key }), ...(listen && { listen }) };
 }

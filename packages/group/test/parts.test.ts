@@ -5,7 +5,6 @@ import { automaticBlockSize, LEAST_AUTO_BLOCK_BYTES, MOST_AUTO_BLOCK_BYTES } fro
 import { blockCount, blockLength } from '../src/blocks.js';
 import { CloseBarrier } from '../src/close-barrier.js';
 import { CONTROL_SEND_DEPTH, CONTROL_SIGNAL_EVERY, HEADER_WORDS } from '../src/constants.js';
-import { agreeOnDevice, attributesOf, type DeviceFacts } from '../src/device-agreement.js';
 import { parseMessage, parseVerdict } from '../src/wire-messages.js';
 import { Announcements } from '../src/worker/announcements.js';
 import { createCounters } from '../src/worker/counters.js';
@@ -170,31 +169,6 @@ describe('close barrier', () => {
     expect(barrier.storesNow(2)).toBe(false);
     expect(barrier.ownPartDone).toBe(true);
     expect(barrier.complete).toBe(true);
-  });
-});
-
-describe('agreement on a device', () => {
-  const facts: DeviceFacts = { device: 'soft', insists: false, transport: 'auto', host: 'a' };
-  const agree = (own: Partial<DeviceFacts>, theirs: Partial<DeviceFacts>): string => {
-    const attributes = attributesOf({ ...facts, ...theirs });
-    const peer = { id: 2, attributes, address: { host: 'h', port: 1 }, state: 'connected' as const };
-    return agreeOnDevice(1, { ...facts, ...own }, [peer]);
-  };
-  const mismatch = expect.objectContaining({ code: 'ERR_RDMC_DEVICE_MISMATCH' });
-
-  it('takes what all have, and soft where they differ', () => {
-    expect(agree({}, {})).toBe('soft');
-    expect(agree({ device: 'ibverbs' }, { device: 'ibverbs' })).toBe('ibverbs');
-    expect(agree({ device: 'ibverbs' }, {})).toBe('soft');
-    expect(agree({}, { device: 'ibverbs' })).toBe('soft');
-    expect(agree({ host: 'b' }, {})).toBe('soft');
-  });
-
-  it('refuses what cannot work', () => {
-    expect(() => agree({ device: 'ibverbs', insists: true }, {})).toThrow(mismatch);
-    expect(() => agree({}, { device: 'ibverbs', insists: true })).toThrow(mismatch);
-    expect(() => agree({ transport: 'tcp' }, {})).toThrow(mismatch);
-    expect(() => agree({ transport: 'shm' }, { transport: 'shm', host: 'b' })).toThrow(mismatch);
   });
 });
 

@@ -1,16 +1,14 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import { isIP } from 'node:net';
-import { type Counters, DataPlane, type ProtocolModule } from '@rdmc/dataplane';
-import { Mesh, type MeshOptions } from '@rdmc/mesh';
-import { chooseDevice, type Device, type DeviceChoice, type OpenDeviceOptions } from '@rdmc/verbs';
+import type { Counters, DataPlane, ProtocolModule } from '@rdmc/dataplane';
+import { joinMember, type MemberOptions } from '@rdmc/member';
+import type { Mesh } from '@rdmc/mesh';
+import type { Device } from '@rdmc/verbs';
 import {
   type ChannelOptions,
   type CheckedChannelOptions,
   checkChannelOptions,
   type NodeFacts,
 } from './channel-options.js';
-import { onlyKnownOptions } from './check-options.js';
-import { agreeOnDevice, deviceFacts } from './device-agreement.js';
 import { Directory } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError } from './errors.js';
@@ -20,15 +18,9 @@ import { Responder } from './responder.js';
 import { WorkerLink } from './worker-link.js';
 
 const createChannel = tracingChannel('@rdmc/hipower:create');
-const DEVICE_SECRET = 'rdmc device';
 
 /** What `HiPowerNode.join` takes: the options of a mesh, and those of the device and its worker. */
-export interface HiPowerNodeOptions extends Omit<MeshOptions, 'attributes'> {
-  /** Which device: 'auto' (default), 'soft', or all options of `openDevice`. */
-  readonly device?: OpenDeviceOptions | string;
-  /** How long the worker polls after work before it sleeps, in milliseconds (default 50). */
-  readonly windowMs?: number;
-}
+export type HiPowerNodeOptions = MemberOptions;
 
 export interface RequesterOptions extends ChannelOptions {
   /** The responder; or several, for a broadcast. */
@@ -39,24 +31,6 @@ export interface ResponderOptions extends ChannelOptions {
   /** The requester; or several, to gather. */
   readonly from: number | readonly number[];
 }
-
-const KNOWN = [
-  'id',
-  'members',
-  'key',
-  'timeoutMs',
-  'heartbeatMs',
-  'silenceTimeoutMs',
-  'insecureListenBeyondLoopback',
-  'listenHost',
-  'server',
-  'maxFrameBytes',
-  'maxBufferedBytes',
-  'signal',
-  'logger',
-  'device',
-  'windowMs',
-];
 
 /** The protocol, for a data plane of one's own: `DataPlane.start({ protocols: [hiPowerProtocol()] })`. */
 export function hiPowerProtocol(): ProtocolModule {
@@ -89,30 +63,12 @@ export class HiPowerNode {
 
   /**
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
-   * @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_DEVICE_MISMATCH; MeshError as `Mesh.join`; VerbsError
+   * @throws MemberError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_DEVICE_MISMATCH; MeshError as `Mesh.join`; VerbsError
    *   ERR_RDMC_UNKNOWN_DEVICE; DataPlaneError as `DataPlane.start`. Nothing is left open then
    */
   static async join(options: HiPowerNodeOptions): Promise<HiPowerNode> {
-    onlyKnownOptions('HiPowerNode.join', options, KNOWN);
-    const { device, windowMs, ...meshOptions } = options;
-    const wanted = typeof device === 'string' ? { device } : (device ?? {});
-    // Chosen once: devices may come and go while the members gather.
-    const choice = chooseDevice(wanted);
-    const attributes = deviceFacts(wanted, choice);
-    const mesh = await Mesh.join({ ...meshOptions, attributes });
-    try {
-      const kind = agreeOnDevice(mesh.id, attributes, mesh.peers.values());
-      const plane = await DataPlane.start({
-        device: openOptions(wanted, choice, kind, mesh),
-        protocols: [hiPowerProtocol()],
-        ...(windowMs !== undefined && { windowMs }),
-        ...(options.signal && { signal: options.signal }),
-      });
-      return new HiPowerNode(mesh, plane, true);
-    } catch (error) {
-      await mesh.close();
-      throw error;
-    }
+    const { mesh, plane } = await joinMember('HiPowerNode.join', options, [hiPowerProtocol()]);
+    return new HiPowerNode(mesh, plane, true);
   }
 
   /** Channels over a mesh and a data plane that exist, and stay open when the node closes. The plane must run `hiPowerProtocol()`. */
@@ -221,19 +177,4 @@ export class HiPowerNode {
       cause,
     });
   }
-}
-
-/** The device listens where this member does, and admits whom the mesh admits. */
-function openOptions(
-  wanted: OpenDeviceOptions,
-  choice: DeviceChoice,
-  kind: string,
-  mesh: Mesh,
-): OpenDeviceOptions {
-  // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
-  if (kind !== 'soft') return { ...wanted, choice };
-  const own = mesh.members.find((member) => member.id === mesh.id)!;
-  const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
-  const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
-  return { ...wanted, device: kind, ...(key && { key }), ...(listen && { listen }) };
 }

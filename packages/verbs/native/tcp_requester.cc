@@ -50,6 +50,7 @@ bool TcpRequester::breakOff(Status status) {
 }
 
 bool TcpRequester::turn() {
+  if (answersDone_) return false;
   bool more = false;
   return receive(more) && send(more) && more;
 }
@@ -93,10 +94,23 @@ bool TcpRequester::fill(size_t& budget) {
   } else {
     moved = input_.fill(fd(), nullptr, 0, placed, emptied);
   }
-  if (moved == TcpMoved::kEnd) return breakOff(kRetryExceeded);
+  if (moved == TcpMoved::kEnd) return answersEnded();
   if (moved == TcpMoved::kNothing || (emptied && !hungUp)) readable = false;
   budget -= std::min(budget, std::max<size_t>(placed, 1024));
   return true;
+}
+
+// The peer is going. What it wrote before may still lie in the other connection: it is placed before the queue pair fails.
+bool TcpRequester::answersEnded() {
+  if (!wire_->responder) return breakOff(kRetryExceeded);
+  answersDone_ = true;
+  {
+    std::lock_guard guard(qp_->sendLock);
+    wire_->window.full = true;  // whoever posts keeps away from the socket
+  }
+  leaveNs_ = tcpNowNs() + kTcpLingerMs * kMs;
+  updateDeadline();
+  return false;
 }
 
 bool TcpRequester::handle(const TcpResponse& response) {
@@ -204,6 +218,10 @@ void TcpRequester::receiverReady() {
 }
 
 void TcpRequester::peerLeft() {
+  if (answersDone_) {
+    breakOff(kRetryExceeded);
+    return;
+  }
   leaveNs_ = tcpNowNs() + kTcpGraceMs * kMs;
   updateDeadline();
 }

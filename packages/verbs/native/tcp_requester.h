@@ -13,12 +13,13 @@ class TcpRequester : public TcpConnection {
   void expire(int64_t nowNs) override;
   // The queue pair failed: ends at once.
   void leave();
-  // The peer sends no more requests: it is going. What it answered before is still read.
+  // The peer sends no more requests, and all it sent is placed: it is going. What it answered before is still read.
   void peerLeft();
 
  private:
   bool receive(bool& more);
   bool fill(size_t& budget);
+  bool answersEnded();
   bool handle(const TcpResponse& response);
   bool apply(const TcpResponse& response);
   bool send(bool& more);
@@ -33,6 +34,7 @@ class TcpRequester : public TcpConnection {
   const uint32_t retryTimeoutMs_;
   TcpInput input_;
   TcpSink sink_;
+  bool answersDone_ = false;  // no more answers
   int64_t admissionNs_ = 0, leaveNs_ = 0, notReadyNs_ = 0;  // deadlines
 };
 

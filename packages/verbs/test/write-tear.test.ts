@@ -87,23 +87,28 @@ describe.each(TRANSPORTS)('torn writes over %s', (transport) => {
     }
   });
 
+  // More than once: over TCP it was seen to lose the end when the kernel told of the writer's two connections in the wrong order.
   it.each([0, 1, 64 * 1024, 64 * 1024 + 1, 300_001, LARGE_BYTES - 1])(
-    'cuts a large one after %i bytes',
+    'cuts a large one after %i bytes, every time',
     async (afterBytes) => {
-      const [from, to] = [await side(transport), await side(transport)];
-      const source = await from.pd.allocate(LARGE_BYTES);
-      source.view().fill(7);
-      const memory = await to.pd.allocate(LARGE_BYTES, { remoteWrite: true });
-      memory.view().fill(0);
-      const pair = await connected(from, to);
-      tearWrites(from.device, { afterBytes });
-      const remote = { address: memory.address, rkey: memory.rkey };
-      pair.source.postSend({ id: 1, opcode: 'WRITE', sges: [source.sge(0, LARGE_BYTES)], remote });
-      await completions(from, 1);
-      await pair.source.close();
-      await gone(to, pair.target, await to.pd.allocate(8));
-      expect(placed(memory)).toBe(afterBytes);
+      for (let times = 0; times < 10; times += 1) {
+        const [from, to] = [await side(transport), await side(transport)];
+        const source = await from.pd.allocate(LARGE_BYTES);
+        source.view().fill(7);
+        const memory = await to.pd.allocate(LARGE_BYTES, { remoteWrite: true });
+        memory.view().fill(0);
+        const pair = await connected(from, to);
+        tearWrites(from.device, { afterBytes });
+        const remote = { address: memory.address, rkey: memory.rkey };
+        pair.source.postSend({ id: 1, opcode: 'WRITE', sges: [source.sge(0, LARGE_BYTES)], remote });
+        await completions(from, 1);
+        await pair.source.close();
+        await gone(to, pair.target, await to.pd.allocate(8));
+        expect(placed(memory)).toBe(afterBytes);
+        await Promise.all([from.device.close(), to.device.close()]);
+      }
     },
+    60_000,
   );
 
   it('counts over all queue pairs; what is posted later reaches nobody, what was posted before is done', async () => {

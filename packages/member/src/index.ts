@@ -1,0 +1,3 @@
+export { MemberError, type MemberErrorCode, type MemberErrorDetails } from './errors.js';
+export { type JoinedMember, joinMember, type MemberOptions } from './join-member.js';
+export { MemberDevice } from './member-device.js';
