@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Backup as SourceBackup } from '../src/backup/backup.js';
 import { Loads } from '../src/rpc/loads.js';
 import { opening, startBackup } from './support/backups.js';
 import { IDENTITY } from './support/segments.js';
@@ -6,7 +7,7 @@ import { IDENTITY } from './support/segments.js';
 it('a load whose member goes before it is there is given back', async () => {
   const { backup, protectionDomain } = await startBackup();
   await backup.openReplica(opening());
-  const loads = new Loads(protectionDomain, backup);
+  const loads = new Loads(protectionDomain, backup as unknown as SourceBackup);
   const allocate = protectionDomain.allocate.bind(protectionDomain);
   const regions: { closed: boolean }[] = [];
   protectionDomain.allocate = async (...request) => {

@@ -88,13 +88,25 @@ describe('when all connections break at once', () => {
     const members = await startCluster(4);
     await startCoordinator(members[1]!);
     const log = await coordinatedLog(members[0]!, 1, { replicas: 2, backups: [2, 3] });
-    await append(log, 0, 300);
-    const { mesh } = members[0]!;
-    const done = until(() => log.backups.length === 2);
-    await breakPairs(members[0]!, [2, 3]);
-    await append(log, 300, 400);
-    await done;
-    expect(mesh.peers.get(2)!.state).toBe('connected');
+    const first = { logId: log.id, segmentId: 1n };
+    const kept: boolean[] = [];
+    for (const { backup } of members.slice(2)) {
+      const [flushed, restore] = [backup.flushed.bind(backup), backup.restoreReplica.bind(backup)];
+      let isForgotten = false;
+      backup.flushed = async (ref) => {
+        if (ref.segmentId !== 1n || isForgotten) return flushed(ref);
+        isForgotten = true;
+        throw new TailwindError('ERR_RDMC_REPLICA_UNKNOWN', 'as if it were not here');
+      };
+      backup.restoreReplica = async (...request) => {
+        kept.push(backup.holds(first));
+        await restore(...request);
+        kept.push(backup.holds(first));
+      };
+    }
+    await append(log, 0, 400);
+    await until(() => kept.length === 4);
+    expect(kept).toEqual([true, true, true, true]);
     await members[0]!.kill();
     const coordinator = new CoordinatorClient(members[1]!.mesh, 1);
     const { mesh: own, plane } = members[1]!;
@@ -176,13 +188,14 @@ describe('what is given up', () => {
       refused += 1;
       throw new Error('the answer got lost');
     };
-    const { log } = await createLog(members[0]!, { replicas: 2 });
+    // The second of those that are left, always: so this backup is among the first that are asked.
+    const { log } = await createLog(members[0]!, { replicas: 2, random: () => 0.5 });
     await append(log, 0, 300);
     expect(log.backups).not.toContain(2);
-    if (refused > 0)
-      await until(
-        () => !log.segmentIds.slice(0, -2).some((segmentId) => backup.holds({ ...FIRST, segmentId })),
-      );
+    expect(refused).toBeGreaterThan(0);
+    await until(
+      () => !log.segmentIds.slice(0, -2).some((segmentId) => backup.holds({ ...FIRST, segmentId })),
+    );
   });
 
   it('a connection that was ended is no burden to its backup, and there are not more than a few', async () => {

@@ -1,7 +1,7 @@
 import { TailwindError } from '@rdmc/tailwind';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Connections } from '../src/log/connections.js';
-import type { GrantPurpose, LogEnvironment } from '../src/log/log-environment.js';
+import type { LogEnvironment, Need } from '../src/log/log-environment.js';
 import { checkLogOptions } from '../src/log/log-options.js';
 import { ReplicaSet } from '../src/log/replica-set.js';
 import { WorkerLink } from '../src/worker-link.js';
@@ -23,7 +23,7 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
   const ended = new AbortController();
   const link = WorkerLink.of(plane);
   const debts: { member: number; isWanted: () => boolean }[] = [];
-  const refusals = new Map<GrantPurpose, Error | undefined>();
+  const refusals = new Map<Need, Error | undefined>();
   const connections = new Connections({ ...options, link, session: '0'.repeat(32) }, backups, options.random);
   const environment = {
     options,
@@ -34,7 +34,7 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
     },
     ended: ended.signal,
     fail: (error: Error) => ended.abort(error),
-    refuse: (purpose: GrantPurpose, reason: Error | undefined) => refusals.set(purpose, reason),
+    refuse: (need: Need, reason: Error | undefined) => refusals.set(need, reason),
   } as unknown as LogEnvironment;
   const region = await plane.protectionDomain.allocate(SEGMENT);
   const memory = { address: region.address, lkey: region.lkey };

@@ -200,7 +200,8 @@ export class KvServer {
     const plane = this.#plane;
     this.#closers.push(() => plane.close());
     if (replicas === 0) return;
-    const clusterId = await new CoordinatorClient(mesh, COORDINATOR).clusterId();
+    const coordinator = new CoordinatorClient(mesh, COORDINATOR);
+    const clusterId = await coordinator.clusterId();
     this.#backup = await Backup.open({
       protectionDomain: plane.protectionDomain,
       directory,
@@ -208,7 +209,7 @@ export class KvServer {
       buffers,
       ...(segmentBytes !== undefined && { segmentBytes }),
     });
-    const service = new BackupService(mesh, plane, this.#backup);
+    const service = new BackupService(mesh, plane, this.#backup, { coordinator });
     this.#closers.push(async () => {
       await service.close();
       await this.#backup!.close();

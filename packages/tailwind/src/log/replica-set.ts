@@ -1,15 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { BACKUP_RETRY_MS } from '../constants.js';
-import { codeOf, messageOf, TailwindError } from '../errors.js';
+import { codeOf, messageOf } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import { copyClosed } from './closed-copy.js';
 import type { GrantPurpose, LogEnvironment } from './log-environment.js';
+import { raiseMinimum } from './raise-minimum.js';
 import { type GrantWatch, type Replica, ReplicaGrants, throwIfFenced } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
 import { untilEnded } from './until-ended.js';
-
-/** The coordinator's answers that no second question will change. */
-const FINAL_REFUSALS = ['ERR_RDMC_NOT_OWNER', 'ERR_RDMC_LOG_UNKNOWN'];
 
 /**
  * The r replicas of one segment: opens them, closes them, and replaces those that are lost (rules of RAMCloud's
@@ -84,7 +80,7 @@ export class ReplicaSet {
   async becomeHead(): Promise<void> {
     await this.#inTurn(async () => {
       this.#isHead = true;
-      if (this.#owesMinimum) await this.#raiseMinimum();
+      if (this.#owesMinimum) await this.#raise();
       this.#owesMinimum = false;
     });
     this.environment.ended.throwIfAborted();
@@ -215,11 +211,15 @@ export class ReplicaSet {
     if (this.#waiting > 0) return;
     await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));
     if (this.#waiting > 0) return;
-    if (this.#isHead) await this.#raiseMinimum();
+    if (this.#isHead) await this.#raise();
     else this.#owesMinimum = true;
     if (this.#waiting > 0) return;
     this.environment.link.resume(this.#channel);
     this.#freeStale();
+  }
+
+  #raise(): Promise<void> {
+    return raiseMinimum(this.environment, this.segment.identity, this.#epoch);
   }
 
   /** What a lost replica's backup still has counts no more. If it lives, it can use the buffer for others. */
@@ -228,26 +228,6 @@ export class ReplicaSet {
       this.environment.debts.settle(member, this.segment.identity, () => this.#isWantedAt(member));
     }
     this.#stale.clear();
-  }
-
-  /** Asks until there is an answer: without one nothing may be acknowledged, and new appends are refused. */
-  async #raiseMinimum(): Promise<void> {
-    const { options, ended, refuse } = this.environment;
-    const { identity } = this.segment;
-    const minimum = { segmentId: identity.segmentId, epoch: this.#epoch };
-    for (;;) {
-      try {
-        await options.authority.raiseMinimum(identity, minimum);
-        refuse('raise', undefined);
-        return;
-      } catch (error) {
-        this.#throwIfFenced(error);
-        if (FINAL_REFUSALS.includes(codeOf(error) ?? '')) throw error;
-        refuse('raise', silent(error));
-        options.logger?.warn?.({ reason: messageOf(error) }, 'the coordinator does not answer');
-        await delay(BACKUP_RETRY_MS, undefined, { signal: ended });
-      }
-    }
   }
 
   /** False when the replacement is lost as well. */
@@ -357,13 +337,4 @@ export class ReplicaSet {
   #find(target: number): Replica | undefined {
     return this.#replicas.find(({ setup }) => setup.target === target);
   }
-}
-
-function silent(cause: unknown): TailwindError {
-  return new TailwindError(
-    'ERR_RDMC_COORDINATOR_SILENT',
-    'A backup was replaced, and the coordinator does not answer: until it does nothing can be acknowledged ' +
-      `(${messageOf(cause)})`,
-    { cause },
-  );
 }

@@ -249,7 +249,7 @@ async function loadWhenThereIsRoom(connection: BackupConnection, ref: SegmentRef
     try {
       return await connection.load(ref);
     } catch (error) {
-      if (codeOf(error) !== 'ERR_RDMC_BACKUP_FULL') throw error;
+      if (codeOf(error) !== 'ERR_RDMC_BACKUP_FULL' || connection.dropped) throw error;
       await delay(BACKUP_RETRY_MS);
     }
   }
