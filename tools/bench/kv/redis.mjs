@@ -1,4 +1,4 @@
-// The key-value store beside Redis, in one run: node tools/bench/kv/redis.mjs [--seconds 3] [--rounds 2]
+// The key-value store beside Redis, in one run: node tools/bench/kv/redis.mjs [--seconds 3] [--rounds 2] [--cases 1x1,30x1]
 // Redis (Debian's redis-server) as one primary with three replicas, in memory, SET then WAIT 3; ours as a cluster of four
 // servers with three backups of every write, one of which has all keys and serves the same clients the same commands;
 // both unreplicated too. Redis's WAIT is weaker: after a failover what was acknowledged may be gone, and it may answer with fewer replicas.
@@ -17,16 +17,15 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '2' },
+    cases: { type: 'string', default: '1x1,30x1,50x1,1x16,1x100' },
     'window-ms': { type: 'string', default: '50' },
   },
 });
-const CASES = [
-  { clients: 1, batch: 1 },
-  { clients: 30, batch: 1 },
-  { clients: 50, batch: 1 },
-  { clients: 1, batch: 16 },
-  { clients: 1, batch: 100 },
-];
+/** clients x batch, with commas. */
+const CASES = values.cases.split(',').map((text) => {
+  const [clients, batch] = text.split('x').map(Number);
+  return { clients, batch };
+});
 const children = [];
 const directory = mkdtempSync(join(tmpdir(), 'kv-redis-'));
 
