@@ -4,11 +4,10 @@ import { ON_RXE } from './multicast.mjs';
 import { alternating, busySeconds, MIB, median } from './tools.mjs';
 
 const SIZE = 4 * MIB;
-const BLOCK = MIB / 2;
 const WINDOWS = { 'hybrid (50 ms)': 50, polling: Number.POSITIVE_INFINITY, interrupts: 0 };
 async function measure(windowMs) {
   const cluster = await Cluster.start(ON_RXE.devices.length, { ...ON_RXE, windowMs, allocateBytes: SIZE });
-  await cluster.open({ id: 1, algorithm: 'binomial-pipeline', blockSizeBytes: BLOCK, warm: true });
+  await cluster.open({ id: 1, algorithm: 'binomial-pipeline', warm: true });
   await cluster.multicast(SIZE);
   const before = busySeconds();
   const ms = [];
