@@ -78,17 +78,34 @@ describe('cleaning', () => {
     expect(await recover(cluster[2]!, id)).toEqual(expected);
   });
 
-  it('frees nothing that is in files before what is live of it is in files again', async () => {
+  it('frees segments after their survivors are closed, named, behind closed heads, and in files', async () => {
     const { cluster, store } = await rig();
     const expected = new Map<string, string>();
     const survivors = new Set<bigint>();
     const disk = { works: false };
     const waiting: (() => void)[] = [];
+    const [opened, closed, freed] = [
+      new Map<bigint, number>(),
+      new Map<bigint, number>(),
+      new Map<bigint, boolean>(),
+    ];
+    const count = (where: Map<bigint, number>, id: bigint) => where.set(id, (where.get(id) ?? 0) + 1);
     for (const { backup } of cluster) {
       const [open, flushed] = [backup.openReplica.bind(backup), backup.flushed.bind(backup)];
+      const [close, free] = [backup.closeReplica.bind(backup), backup.freeReplica.bind(backup)];
       backup.openReplica = async (request) => {
         if (request.survivor) survivors.add(request.segmentId);
-        return open(request);
+        const grant = await open(request);
+        count(opened, request.segmentId);
+        return grant;
+      };
+      backup.closeReplica = (ref, certificate) => {
+        close(ref, certificate);
+        count(closed, ref.segmentId);
+      };
+      backup.freeReplica = async (ref) => {
+        freed.set(ref.segmentId, isInOrder());
+        await free(ref);
       };
       backup.flushed = async (ref) => {
         if (survivors.has(ref.segmentId) && !disk.works)
@@ -96,6 +113,14 @@ describe('cleaning', () => {
         return flushed(ref);
       };
     }
+    /** Whether the survivor is closed everywhere, a head after it is open, and all heads before that are closed. */
+    const isInOrder = (): boolean => {
+      const [survivor] = survivors;
+      const heads = [...opened.keys()].filter((id) => !survivors.has(id)).sort((a, b) => (a < b ? -1 : 1));
+      const carrier = heads.find((id) => id > (survivor ?? 0n));
+      if (closed.get(survivor!) !== 2 || carrier === undefined || opened.get(carrier) !== 2) return false;
+      return heads.filter((id) => id < carrier).every((id) => closed.get(id) === 2);
+    };
     const write = async (key: string): Promise<bigint> => {
       await store.set(key, value(0));
       expected.set(key, value(0));
@@ -116,6 +141,8 @@ describe('cleaning', () => {
     disk.works = true;
     for (const resume of waiting) resume();
     while (store.log.segmentIds.some((id) => cold.has(id))) await write('junk');
+    while ([...cold].some((id) => !freed.has(id))) await write('junk');
+    expect([...cold].map((id) => freed.get(id))).toEqual([...cold].map(() => true));
     const { id } = store.log;
     await cluster[0]!.kill();
     expect(await recover(cluster[2]!, id)).toEqual(expected);
