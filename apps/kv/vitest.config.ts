@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], pool: 'forks', testTimeout: 30_000 },
+  test: { include: ['test/**/*.test.ts'], pool: 'forks', testTimeout: 120_000 },
 });
