@@ -16,8 +16,8 @@ export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
 export const MAX_NAME_BYTES = 256;
 /** Of KEYS and SCAN; longer ones match nothing that is worth the time. */
 export const MAX_PATTERN_BYTES = 1024;
-/** Steps of matching that one command may take: some tenths of a second … */
-export const MAX_MATCH_STEPS = 50_000_000;
+/** Steps of matching that one command may take: about a second … */
+export const MAX_MATCH_STEPS = 10_000_000;
 /** … and after so many of them other clients have a turn. */
 export const MATCH_STEPS_PER_TURN = 1_000_000;
 

@@ -118,7 +118,7 @@ it('a FLUSHDB that the log refuses in the middle says so, as often as it is aske
 });
 
 it('what takes long is not all done before others have a turn', async () => {
-  expect(await put('a'.repeat(500_000), '1')).toBe('+OK\r\n');
+  expect(await put('a'.repeat(300_000), '1')).toBe('+OK\r\n');
   const ran: string[] = [];
   const { executor } = manual;
   const run = executor.run.bind(executor);
@@ -132,7 +132,7 @@ it('what takes long is not all done before others have a turn', async () => {
   await b.until((text) => text !== '');
   expect(ran.filter((name) => name === 'keys').length).toBe(5);
   expect(ran.indexOf('ping')).toBeLessThan(ran.lastIndexOf('keys'));
-});
+}, 120_000);
 
 it('appends that waited for room and got none did not happen, nor what was built on them', async () => {
   expect(await put('n', '1')).toBe('+OK\r\n');

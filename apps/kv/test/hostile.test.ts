@@ -80,7 +80,7 @@ it('a client that does not read its replies is not read either, and memory stays
   for (const start = await handled(); (await handled()) < start + 20; ) {
     most = Math.max(most, process.memoryUsage().arrayBuffers);
   }
-  for (let i = 0; i < 50; i += 1) {
+  for (let i = 0; i < 20; i += 1) {
     await expectOthersUnhurt();
     most = Math.max(most, process.memoryUsage().arrayBuffers);
   }
@@ -99,7 +99,7 @@ it('a client that does not read its replies is not read either, and memory stays
   await done;
   expect(bytes).toBe(all);
   slow.close();
-});
+}, 400_000);
 
 it('more clients than the limit are told so', async () => {
   const limited = await Standalone.start({ port: 0, maxClients: 5 });
@@ -144,7 +144,7 @@ it('a pattern that takes too long is refused', async () => {
   expect(await good.command('KEYS', `*${'a'.repeat(1000)}b`)).toMatch(/^-ERR too many keys for this /);
   expect(await good.command('KEYS', 'goo*')).toBe('*1\r\n$4\r\ngood\r\n');
   expect(await good.command('DEL', 'a'.repeat(1024 * 1024))).toBe(':1\r\n');
-});
+}, 180_000);
 
 it('a slot with many keys is scanned in parts, and nothing that stays is missed', async () => {
   const names = Array.from({ length: 5000 }, (_, i) => `{t}${i}`);
@@ -161,4 +161,4 @@ it('a slot with many keys is scanned in parts, and nothing that stays is missed'
     await good.command('DEL', `{t}${4999 - call}`);
   }
   for (const name of names.slice(0, 2500)) expect(found).toContain(name);
-}, 60_000);
+}, 180_000);
