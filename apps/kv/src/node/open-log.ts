@@ -53,7 +53,7 @@ export async function openLog(
     cleaner,
     ...(mode && { mode }),
     // Over shared memory an append is acknowledged before this turn of the event loop has ended.
-    ...(mode !== 'rpc' && { thread: 'application' }),
+    ...(mode !== 'rpc' && { thread: 'application' as const }),
     ...(segmentBytes !== undefined && { segmentBytes }),
     ...(maxSegments !== undefined && { maxSegments }),
   };
