@@ -1,6 +1,6 @@
 import { optionChecks } from '@rdmc/common';
 import { DataPlane, type ProtocolModule } from '@rdmc/dataplane';
-import { Mesh, type MeshOptions } from '@rdmc/mesh';
+import { Mesh, type MeshOptions, meshOptionNames } from '@rdmc/mesh';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import { MemberError } from './errors.js';
 import { MemberDevice } from './member-device.js';
@@ -20,23 +20,7 @@ export interface JoinedMember {
   readonly plane: DataPlane;
 }
 
-const KNOWN = [
-  'id',
-  'members',
-  'key',
-  'timeoutMs',
-  'heartbeatMs',
-  'silenceTimeoutMs',
-  'insecureListenBeyondLoopback',
-  'listenHost',
-  'server',
-  'maxFrameBytes',
-  'maxBufferedBytes',
-  'signal',
-  'logger',
-  'device',
-  'windowMs',
-];
+const KNOWN = [...meshOptionNames.filter((name) => name !== 'attributes'), 'device', 'windowMs'];
 
 const { onlyKnownOptions, signalOption } = optionChecks((code, message) => new MemberError(code, message));
 

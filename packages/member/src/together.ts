@@ -1,3 +1,4 @@
+import { anySignal } from '@rdmc/common';
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 
@@ -16,20 +17,15 @@ export async function together(
   begin: (ended: AbortSignal) => Beginnings,
 ): Promise<{ mesh: Mesh; plane: DataPlane }> {
   const ended = new AbortController();
-  const onAbort = (): void => ended.abort(signal!.reason);
-  if (signal?.aborted) onAbort();
-  // By hand: a signal that AbortSignal.any makes of a time-out may be collected before it fires (Node 20).
-  signal?.addEventListener('abort', onAbort, { once: true });
   let cause: unknown;
   const failed = (error: unknown): void => {
     cause ??= error;
     ended.abort(error);
   };
-  const { mesh, plane } = begin(ended.signal);
+  const { mesh, plane } = begin(signal ? anySignal(signal, ended.signal) : ended.signal);
   mesh.catch(failed);
   plane.catch(failed);
   const [joined, started] = await Promise.allSettled([mesh, plane]);
-  signal?.removeEventListener('abort', onAbort);
   if (joined.status === 'fulfilled' && started.status === 'fulfilled') {
     return { mesh: joined.value, plane: started.value };
   }

@@ -11,6 +11,6 @@ export { KeyedSockets, type KeyedSocketsOptions } from './keyed-sockets.js';
 export { describeAddress, isLoopbackHost, type Member } from './members.js';
 export { Mesh, type MeshPeer } from './mesh.js';
 export type { MessageListener, RequestHandler } from './messaging.js';
-export type { MeshAttributes, MeshLogger, MeshOptions } from './options.js';
+export { type MeshAttributes, type MeshLogger, type MeshOptions, meshOptionNames } from './options.js';
 export type { RequestOptions } from './requests.js';
 export { type ReservedPort, reserveLoopbackPorts } from './reserve-ports.js';

@@ -78,7 +78,8 @@ export interface ResolvedOptions {
   readonly logger: MeshLogger;
 }
 
-const KNOWN_OPTIONS = new Set<keyof MeshOptions>([
+/** Every option of `Mesh.join`; for those whose own options contain them. */
+export const meshOptionNames: readonly (keyof MeshOptions)[] = [
   'id',
   'members',
   'key',
@@ -93,10 +94,10 @@ const KNOWN_OPTIONS = new Set<keyof MeshOptions>([
   'maxBufferedBytes',
   'signal',
   'logger',
-]);
+];
 
 export function resolveOptions(options: MeshOptions): ResolvedOptions {
-  refuseUnknown(options, KNOWN_OPTIONS, 'Mesh.join');
+  refuseUnknown(options, new Set(meshOptionNames), 'Mesh.join');
   const members = validateMembers(options.members);
   const self = findSelf(options.id, members);
   const key = options.key === undefined ? undefined : new ClusterKey(options.key);
