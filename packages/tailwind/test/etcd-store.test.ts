@@ -31,6 +31,11 @@ async function depose({ prefix }: EtcdStoreOptions): Promise<void> {
   await etcd.ask('/v3/kv/deleterange', { key: Buffer.from(`${prefix}lead`).toString('base64') });
 }
 
+async function leases(): Promise<string[]> {
+  const { leases: all } = (await etcd.ask('/v3/lease/leases', {})) as { leases?: { ID: string }[] };
+  return (all ?? []).map(({ ID }) => ID);
+}
+
 describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
   beforeAll(async () => {
     etcd = await Etcd.start();
@@ -86,10 +91,6 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     });
 
     it('a standby whose lease ran out takes another one', async () => {
-      const leases = async (): Promise<string[]> => {
-        const { leases: all } = (await etcd.ask('/v3/lease/leases', {})) as { leases?: { ID: string }[] };
-        return (all ?? []).map(({ ID }) => ID);
-      };
       const options = fresh();
       const first = await EtcdStore.open(options);
       const before = await leases();
@@ -99,6 +100,21 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       for (const ID of own) await etcd.ask('/v3/lease/revoke', { ID });
       await first.close();
       expect((await standby).lost.aborted).toBe(false);
+    });
+
+    it('a lease that runs out just before the key is made is replaced', async () => {
+      const proxy = await LossyProxy.start(etcd.endpoint);
+      onTestFinished(() => proxy.stop());
+      const before = await leases();
+      const revoked: string[] = [];
+      proxy.before = async (path) => {
+        if (path !== '/v3/kv/txn' || revoked.length > 0) return;
+        revoked.push(...(await leases()).filter((id) => !before.includes(id)));
+        for (const ID of revoked) await etcd.ask('/v3/lease/revoke', { ID });
+      };
+      const store = await open(fresh({ endpoints: [proxy.endpoint] }));
+      expect(revoked).toHaveLength(1);
+      await store.put('a', 'one', 0);
     });
 
     it('keeps its place for longer than a lease while it lives', async () => {

@@ -16,6 +16,7 @@ const MIN_ATTEMPT_MS = 200;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Codes of gRPC. Worth another endpoint, or another moment: 4 deadline, 8 exhausted, 14 unavailable. */
 const TRANSIENT = new Set([4, 8, 14]);
+const NOT_FOUND = 5;
 const UNAUTHENTICATED = 16;
 
 const failure = z.object({
@@ -45,6 +46,11 @@ class EtcdRefusal extends Error {
   ) {
     super(message);
   }
+}
+
+/** Whether etcd refused a request because what it names, as a lease that ran out, is not there. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof EtcdRefusal && error.cause.code === NOT_FOUND;
 }
 
 export class EtcdClient {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
-import type { EtcdClient } from './etcd-store-client.js';
+import { type EtcdClient, isNotFound } from './etcd-store-client.js';
 import {
   hasCreateRevision,
   keepAliveAnswer,
@@ -47,7 +47,12 @@ export class EtcdLead {
     const attempt = async () => {
       // A standby that was suspended, or cut off for a while, has none any more.
       if (!(await keepAlive(client, lease))) lease = await grantLease(client, options);
-      return takeKey(client, options, lease, name);
+      return takeKey(client, options, lease, name).catch(async (error: unknown) => {
+        if (!isNotFound(error)) throw error;
+        // It ran out between the two.
+        lease = await grantLease(client, options);
+        return takeKey(client, options, lease, name);
+      });
     };
     try {
       for (;;) {

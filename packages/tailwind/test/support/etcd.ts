@@ -92,10 +92,11 @@ export class Etcd {
   }
 }
 
-/** Forwards to an etcd; `losesAnswers` carries requests out and says nothing. */
+/** Forwards to an etcd; `losesAnswers` carries requests out and says nothing, `before` goes ahead of each. */
 export class LossyProxy {
   losesAnswers = false;
   lost = 0;
+  before: (path: string) => Promise<void> = async () => {};
 
   private constructor(
     readonly endpoint: string,
@@ -108,7 +109,8 @@ export class LossyProxy {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const proxy = new LossyProxy(`http://127.0.0.1:${port}`, server);
-    server.on('request', (incoming, outgoing) => {
+    server.on('request', async (incoming, outgoing) => {
+      await proxy.before(incoming.url!);
       const onward = request(new URL(incoming.url!, to), { method: 'POST' }, (answer) => {
         if (!proxy.losesAnswers) {
           outgoing.writeHead(answer.statusCode!);
