@@ -47,6 +47,7 @@ machines('a machine (needs the packages, or root and RDMC_TEST_ROCE_VM=1)', () =
     const script = [
       'echo out; echo err >/dev/stderr',
       'cat /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/rxe1/ports/1/gids/1',
+      'cat /sys/class/net/e1/queues/rx-0/rps_cpus /sys/class/net/p1/queues/rx-0/rps_cpus',
       'echo "$A|$1"; head -c 3000000 /dev/zero | tr "\\0" x; echo',
       `echo kept >${shared}/file; echo lost >${tmpdir()}/roce-vm-lost`,
       'exit 7',
@@ -61,8 +62,9 @@ machines('a machine (needs the packages, or root and RDMC_TEST_ROCE_VM=1)', () =
       const lines = done.stdout.split('\n');
       expect(lines.slice(0, 3)).toEqual(['out', '4: ACTIVE', '4: ACTIVE']);
       expect(lines[3]).toMatch(/ffff:0a00:0002$/);
-      expect(lines[4]).toBe("it's $HOME|two  words");
-      expect(lines[5]).toHaveLength(3_000_000);
+      expect(lines.slice(4, 6)).toEqual(['3', '3']);
+      expect(lines[6]).toBe("it's $HOME|two  words");
+      expect(lines[7]).toHaveLength(3_000_000);
       expect(readFileSync(join(shared, 'file'), 'utf8')).toBe('kept\n');
       expect(existsSync(join(tmpdir(), 'roce-vm-lost'))).toBe(false);
     } finally {
