@@ -116,7 +116,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#pending[slot]! -= 1;
     if (this.#pending[slot] !== 0) return;
     this.#taken -= 1;
-    this.#free.push(slot, 0, 0, 0);
+    this.#free.append(slot, 0, 0, 0);
   }
 
   createPace(): IdlePace {
@@ -261,6 +261,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
    * may show more, that READ is waited for: to wake a thread costs more than to fill many slots.
    */
   #tell(): void {
+    this.#free.publish();
     const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
     const free = this.#freeSlots();
     if (waiting === 0 || free < waiting) return;
