@@ -45,7 +45,8 @@ it.each(['shm', 'tcp'] as const)(
     await append(log, 300, 600);
     expect(log.backups).not.toContain(victim);
     await members[0]!.kill();
-    await expect(log.append(object(600)).acknowledged).rejects.toMatchObject({
+    const last = async () => log.append(object(600)).acknowledged;
+    await expect(last()).rejects.toMatchObject({
       code: expect.stringMatching(/^ERR_RDMC_/),
     });
     const reader = members.find(({ id }) => id > 1 && id !== victim)!;
