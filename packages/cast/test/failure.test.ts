@@ -190,6 +190,7 @@ describe('an abort', () => {
     expect((await rejection(cast.finished)).code).toBe('ERR_RDMC_ABORTED');
     for (const end of await Promise.all(ends))
       expect(end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_ABORTED' });
+    for (const { directory } of receivers) expect(temporaries(directory)).toEqual([]);
     await castFile(join(from, 'root'), { to }).finished;
     for (const { directory } of receivers) {
       expectSameTree(directory, from);
@@ -247,6 +248,7 @@ describe('an abort', () => {
     });
     expect((await exited)[1]).toBe('SIGKILL');
     expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
+    expect(temporaries(directory)).toEqual([]);
     await castFile(join(from, 'root'), { to: [to] }).finished;
     expectSameTree(directory, from);
     expect(temporaries(directory)).toEqual([]);
