@@ -28,6 +28,9 @@ export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
 export const RPC_DATA_BYTES = 64 * 1024;
 export const RPC_WINDOW = 32;
 
+/** A log whose application's thread posts its writes leaves the event loop its turn after so long. */
+export const LOCAL_PLANE_TURN_MS = 1;
+
 export const DEFAULT_REPLICAS = 3;
 export const MAX_REPLICAS = 16;
 /** Appends of one log on their way at once; what comes meanwhile goes into one group. */
@@ -53,8 +56,9 @@ export const CLAIM_TIMEOUT_MS = 5_000;
 /** A replica that is no use any more: how often its backup is asked to free it, and how long apart. */
 export const FREE_ATTEMPTS = 20;
 export const FREE_RETRY_MS = 500;
-/** How often a backup asks the coordinator which of the logs that it has replicas of were recovered. */
+/** How often a backup asks the coordinator which of the logs that it keeps anything of were recovered. */
 export const SWEEP_INTERVAL_MS = 30_000;
+export const MAX_SWEEP_INTERVAL_MS = 3_600_000;
 /** How long a log waits before it asks backups again that had no buffer, or were too few. */
 export const BACKUP_RETRY_MS = 50;
 /** A backup that failed a request is asked again after others, for this long. */

@@ -54,8 +54,8 @@ export {
 } from './recovery/plan.js';
 export { type RecoveredSegment, Recovery, type RecoveryOptions } from './recovery/recover.js';
 export { BackupService } from './rpc/backup-service.js';
+export type { BackupServiceOptions } from './rpc/backup-service-options.js';
 export type { InventoryEntry } from './rpc/messages.js';
-export type { BackupServiceOptions } from './rpc/sweeper.js';
 export type { SegmentRef } from './segment-key.js';
 export { decodeReplicaHeader, type ReplicaRecord } from './storage/replica-header.js';
 export type { DamagedFile } from './storage/replica-store.js';

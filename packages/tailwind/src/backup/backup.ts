@@ -202,12 +202,25 @@ export class Backup {
   }
 
   /**
-   * Ends the access of a log's primary for good: once this returns, no byte of its replicas changes, and it can
-   * open, close and commit none here (rule: fence before answering a recovery's question). Again is harmless.
+   * Ends the access of a log's primary: once this returns, no byte of its replicas changes, and it can open, close and
+   * commit none here (rule: fence before answering a recovery's question), until `unfence`. Again is harmless.
    */
   fence(logId: bigint): void {
     this.#fenced.add(logId);
     for (const { record, buffer } of this.#ofLog(logId)) if (record.state === 'open') buffer?.revoke();
+  }
+
+  /** Logs that are fenced here. */
+  get fencedLogs(): bigint[] {
+    return [...this.#fenced];
+  }
+
+  /**
+   * Forgets that a log is fenced. Only where its primary can claim it no more, here or anywhere: the coordinator has
+   * recorded its recovery, and is asked before every claim. While anything is here of the log, it stays fenced.
+   */
+  unfence(logId: bigint): void {
+    if (!this.holdsLog(logId)) this.#fenced.delete(logId);
   }
 
   /** Fences a log and tells what is here of it; uncommitted replacements are not. */

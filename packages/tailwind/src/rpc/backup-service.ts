@@ -3,34 +3,25 @@ import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import type { Backup } from '../backup/backup.js';
 import type { ReplicaReport } from '../backup/backup-types.js';
-import { DEFAULT_RETRY_TIMEOUT_MS, MAX_CONNECTIONS_PER_MEMBER } from '../constants.js';
 import { codeOf, TailwindError } from '../errors.js';
-import { onlyKnownOptions } from '../options.js';
 import { segmentKey } from '../segment-key.js';
 import { WorkerLink } from '../worker-link.js';
+import { type BackupServiceOptions, checkServiceOptions } from './backup-service-options.js';
 import { Loads } from './loads.js';
 import { LogClaims } from './log-claims.js';
+import { MemberPairs } from './member-pairs.js';
 import { BACKUP_TOPIC, type BackupRequest, backupRequest } from './messages.js';
-import { type BackupServiceOptions, Sweeper } from './sweeper.js';
+import { Sweeper } from './sweeper.js';
 import { Turns } from './turns.js';
 
 type Request<Op extends BackupRequest['op']> = Extract<BackupRequest, { op: Op }>;
 type SegmentRequest = Request<'open' | 'close' | 'commit' | 'restore' | 'epoch' | 'free'>;
 
-interface Connection {
-  readonly pair: number;
-  readonly member: number;
-  readonly logId: bigint;
-}
-
 /** Lets the members of a mesh use a backup: answers their requests, and holds the queue pairs they write through. */
 export class BackupService {
-  readonly #link: WorkerLink;
-  readonly #connections = new Map<number, Connection>();
-  /** In the RPC scheme, the key of each replica's buffer. */
-  readonly #keys = new Map<string, number>();
+  readonly #pairs: MemberPairs;
   readonly #loads: Loads;
-  readonly #claims = new LogClaims();
+  readonly #claims: LogClaims;
   /** Requests for one segment have their effect in the order in which its primary sent them. */
   readonly #turns = new Turns();
   readonly #sweeper: Sweeper;
@@ -42,11 +33,18 @@ export class BackupService {
     private readonly backup: Backup,
     options: BackupServiceOptions = {},
   ) {
-    onlyKnownOptions('BackupService', options, ['coordinator', 'logger']);
-    this.#sweeper = new Sweeper(backup, options, (logId) => this.#forgetLog(logId));
-    this.#link = WorkerLink.of(plane);
+    const { coordinator, intervalMs, logger } = checkServiceOptions(options);
+    this.#claims = new LogClaims(backup, coordinator);
+    this.#sweeper = new Sweeper({
+      coordinator,
+      intervalMs,
+      logger,
+      logs: () => new Set([...backup.logIds, ...backup.fencedLogs, ...this.#claims.logIds]),
+      forget: (logId) => this.#forgetRecovered(logId),
+    });
+    this.#pairs = new MemberPairs(WorkerLink.of(plane));
     this.#loads = new Loads(plane.protectionDomain, backup);
-    backup.onRevoke((key) => this.#evict(key));
+    backup.onRevoke((key) => this.#pairs.evict(key));
     this.#unsubscribe = [
       mesh.onRequest(BACKUP_TOPIC, (from, body) => this.#answer(from, body)),
       mesh.onFailure(({ member }) => void this.#forget(member)),
@@ -55,8 +53,9 @@ export class BackupService {
   }
 
   /**
-   * Frees replicas of logs that were recovered while this backup did not hear of it. Done by itself from time to time
-   * where the service has a coordinator. @throws MeshError, MeshRemoteError
+   * Frees replicas of logs that were recovered while this backup did not hear of it, and forgets that it had fenced them:
+   * from then on the coordinator refuses who wrote them. Done by itself from time to time where the service has a
+   * coordinator; without one, nothing happens. @throws MeshError, MeshRemoteError
    */
   freeRecovered(): Promise<void> {
     return this.#sweeper.sweep();
@@ -79,7 +78,7 @@ export class BackupService {
     }
     switch (data.op) {
       case 'claim':
-        return this.#claim(from, data.logId, data.session);
+        return this.#claims.claim(data.logId, from, data.session).then(() => null);
       case 'abandon':
         return this.#abandon(from, data.logId, data.session);
       case 'connect':
@@ -108,7 +107,7 @@ export class BackupService {
     else if (request.op === 'epoch') backup.setEpoch(request, request.epoch);
     else if (request.op === 'free') await backup.freeReplica(request);
     else {
-      await this.#evict(segmentKey(request));
+      await this.#pairs.evict(segmentKey(request));
       if (request.op === 'close') backup.closeReplica(request, request);
       else await backup.restoreReplica(request, request.epoch, request);
     }
@@ -126,15 +125,15 @@ export class BackupService {
   /** Others own what was in it. It stays fenced here. */
   async #forgetLog(logId: bigint): Promise<void> {
     this.backup.fence(logId);
-    await this.#dropPairs(logId);
+    await this.#pairs.dropLog(logId);
     await this.backup.freeLog(logId);
     this.#claims.forget(logId);
   }
 
-  #claim(from: number, logId: bigint, session: string): null {
-    this.backup.admit(logId);
-    this.#claims.claim(logId, from, session, () => this.backup.holdsLog(logId));
-    return null;
+  /** What is under way in its primary's name finds itself without a claim, and the coordinator gives no other. */
+  async #forgetRecovered(logId: bigint): Promise<void> {
+    await this.#forgetLog(logId);
+    if (!this.#claims.isAsked(logId)) this.backup.unfence(logId);
   }
 
   /** An open that is under way finds itself without a claim. */
@@ -142,7 +141,7 @@ export class BackupService {
     this.backup.admit(logId);
     this.#claims.requireOwner(logId, from, session);
     this.#claims.forget(logId);
-    await this.#dropPairs(logId);
+    await this.#pairs.dropLog(logId);
     await this.backup.freeLog(logId);
     return null;
   }
@@ -154,36 +153,27 @@ export class BackupService {
 
   async #connect(member: number, { logId, session, mode, address }: Request<'connect'>) {
     if (session === null) this.#claims.requireRecoverer(logId, member);
-    else this.#claim(member, logId, session);
-    const theirs = [...this.#connections.values()].filter((connection) => connection.member === member);
-    if (theirs.length >= MAX_CONNECTIONS_PER_MEMBER) {
-      throw new TailwindError(
-        'ERR_RDMC_BACKUP_FULL',
-        `Member ${member} has ${theirs.length} queue pairs to this backup, as many as it may`,
-      );
+    else await this.#claims.claim(logId, member, session);
+    if (member !== this.mesh.id && this.mesh.peers.get(member)?.state !== 'connected') {
+      throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', `Member ${member} went before it was connected`);
     }
-    const pair = this.#link.number();
-    this.#connections.set(pair, { pair, member, logId });
+    const made = await this.#pairs.create(member, logId, mode, address as QueuePairAddress);
     try {
-      const own = await this.#link.createPair({ pair, side: 'backup', mode });
-      // The other side connects at the same time, so nobody waits for this; if it fails, its first write does too.
-      this.#link
-        .connect(pair, address as QueuePairAddress, DEFAULT_RETRY_TIMEOUT_MS)
-        .catch(() => this.#drop(pair));
-      return { pair, address: own };
+      if (session !== null) this.#requireOwner(logId, member);
+      return made;
     } catch (error) {
-      this.#connections.delete(pair);
+      await this.#pairs.drop(made.pair);
       throw error;
     }
   }
 
   async #disconnect(from: number, pair: number): Promise<null> {
-    if (this.#connections.get(pair)?.member === from) await this.#drop(pair);
+    if (this.#pairs.isOf(from, pair)) await this.#pairs.drop(pair);
     return null;
   }
 
   async #open(from: number, { op: _, pair, ...request }: Request<'open'>) {
-    if (pair !== null && this.#connections.get(pair)?.member !== from) {
+    if (pair !== null && !this.#pairs.isOf(from, pair)) {
       throw new TailwindError('ERR_RDMC_NOT_OWNER', `Member ${from} has no queue pair ${pair} here`);
     }
     const grant = await this.#openAgain(request);
@@ -194,10 +184,7 @@ export class BackupService {
       throw error;
     }
     if (pair === null) return { ...grant, key: 0 };
-    const key = this.#link.number();
-    await this.#evict(segmentKey(request));
-    this.#keys.set(segmentKey(request), key);
-    await this.#link.admit(pair, key, grant.address, request.segmentBytes);
+    const key = await this.#pairs.admit(pair, segmentKey(request), grant.address, request.segmentBytes);
     return { ...grant, key };
   }
 
@@ -216,32 +203,13 @@ export class BackupService {
   async #inventory(from: number, logId: bigint) {
     this.#claims.recoveredBy(logId, from);
     this.backup.fence(logId);
-    await this.#dropPairs(logId);
+    await this.#pairs.dropLog(logId);
     return (await this.backup.inventory(logId)).map(inventoryEntry);
-  }
-
-  async #dropPairs(logId: bigint): Promise<void> {
-    const mine = [...this.#connections.values()].filter((connection) => connection.logId === logId);
-    await Promise.all(mine.map(({ pair }) => this.#drop(pair)));
-  }
-
-  async #evict(replica: string): Promise<void> {
-    const key = this.#keys.get(replica);
-    this.#keys.delete(replica);
-    // A data plane that has ended copies nothing any more.
-    if (key !== undefined) await this.#link.evict(key).catch(() => {});
   }
 
   /** Of a member that is gone, connections and loads go; its replicas stay, for recovery. */
   async #forget(member: number): Promise<void> {
-    const pairs = [...this.#connections.values()].filter((connection) => connection.member === member);
-    await Promise.all([...pairs.map(({ pair }) => this.#drop(pair)), this.#loads.endAll(member)]);
-  }
-
-  /** A data plane that has ended has taken its queue pairs with it. */
-  async #drop(pair: number): Promise<void> {
-    this.#connections.delete(pair);
-    await this.#link.drop(pair).catch(() => {});
+    await Promise.all([this.#pairs.dropMember(member), this.#loads.endAll(member)]);
   }
 }
 

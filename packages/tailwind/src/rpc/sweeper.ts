@@ -1,25 +1,23 @@
-import type { Backup } from '../backup/backup.js';
-import { SWEEP_INTERVAL_MS } from '../constants.js';
 import type { CoordinatorClient } from '../coordinator/coordinator-client.js';
 import { codeOf, messageOf } from '../errors.js';
 import type { Logger } from '../options.js';
 
-export interface BackupServiceOptions {
-  /** Asked which logs live, so that replicas of recovered ones do not stay where `finish` did not reach. */
-  readonly coordinator?: CoordinatorClient;
-  readonly logger?: Logger;
+export interface SweeperOptions {
+  readonly coordinator: CoordinatorClient | undefined;
+  readonly intervalMs: number;
+  readonly logger: Logger | undefined;
+  /** The logs of which anything is kept here: replicas, or only that they are fenced, or whose they are. */
+  readonly logs: () => Iterable<bigint>;
+  /** Nothing need be kept of this one any more: others own what was in it. */
+  readonly forget: (logId: bigint) => Promise<void>;
 }
 
-/** Asks the coordinator about the logs of which a backup has replicas, and has those freed that were recovered. */
+/** Asks the coordinator about the logs that a backup keeps anything of, and has those forgotten that were recovered. */
 export class Sweeper {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(
-    private readonly backup: Backup,
-    private readonly options: BackupServiceOptions,
-    private readonly free: (logId: bigint) => Promise<void>,
-  ) {
+  constructor(private readonly options: SweeperOptions) {
     if (options.coordinator) this.#schedule();
   }
 
@@ -30,16 +28,16 @@ export class Sweeper {
 
   /** Of a log that the coordinator does not know, everything stays. @throws MeshError, MeshRemoteError */
   async sweep(): Promise<void> {
-    const { coordinator } = this.options;
+    const { coordinator, logs, forget } = this.options;
     if (!coordinator) return;
-    for (const logId of this.backup.logIds) {
-      if (await isRecovered(coordinator, logId)) await this.free(logId);
+    for (const logId of logs()) {
+      if (await isRecovered(coordinator, logId)) await forget(logId);
     }
   }
 
   #schedule(): void {
     if (this.#closed) return;
-    this.#timer = setTimeout(() => void this.#sweepAgain(), SWEEP_INTERVAL_MS).unref();
+    this.#timer = setTimeout(() => void this.#sweepAgain(), this.options.intervalMs).unref();
   }
 
   async #sweepAgain(): Promise<void> {

@@ -29,6 +29,7 @@ export interface ClusterMember {
   readonly mesh: Mesh;
   readonly plane: DataPlane;
   readonly backup: Backup;
+  readonly service: BackupService;
   readonly directory: string;
   /** Ends the member as if its process had died. */
   kill(): Promise<void>;
@@ -41,6 +42,8 @@ export interface ClusterOptions {
   readonly directories?: readonly string[];
   /** How the soft device reaches others (default: its own choice). */
   readonly transport?: 'shm' | 'tcp';
+  /** The member that the backups ask about logs (default: they ask nobody). */
+  readonly coordinator?: number;
 }
 
 /** Members 0 to n − 1 in this process, each with a mesh, a data plane and a backup; gone at the end of the test. */
@@ -63,7 +66,9 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
         segmentBytes: options.segmentBytes ?? SEGMENT,
         buffers: options.buffers ?? 16,
       });
-      const service = new BackupService(mesh, plane, backup);
+      const { coordinator } = options;
+      const asked = coordinator !== undefined && { coordinator: new CoordinatorClient(mesh, coordinator) };
+      const service = new BackupService(mesh, plane, backup, { ...asked });
       let ended: Promise<void> | undefined;
       const end = async (): Promise<void> => {
         await service.close();
@@ -80,7 +85,7 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
         await plane.terminate();
         await stop();
       };
-      return { id, mesh, plane, backup, directory, kill };
+      return { id, mesh, plane, backup, service, directory, kill };
     }),
   );
 }

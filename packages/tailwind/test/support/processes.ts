@@ -111,5 +111,5 @@ export async function startProcesses(n: number): Promise<ProcessCluster> {
   };
   onTestFinished(kill);
   await Promise.all([...processes.values()].map((member) => member.until(({ ready }) => ready)));
-  return { own: { id: 1, mesh, plane, backup, directory, kill }, processes };
+  return { own: { id: 1, mesh, plane, backup, service, directory, kill }, processes };
 }

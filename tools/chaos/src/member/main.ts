@@ -1,11 +1,22 @@
 // One member of the cluster that is tested, as a process: the coordinator, or a server.
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
-import { Backup, BackupService, Coordinator, dumpOnSignals, FileStore, startPlane } from '@rdmc/tailwind';
+import {
+  Backup,
+  BackupService,
+  Coordinator,
+  CoordinatorClient,
+  dumpOnSignals,
+  FileStore,
+  startPlane,
+} from '@rdmc/tailwind';
 import { FailedFlushes } from './failed-flushes.js';
 import { CertainRefusal } from './key-values.js';
 import type { Answer, Refusal, Request, Setup } from './messages.js';
 import { Server } from './server.js';
+
+/** So often that runs of some seconds see backups free and forget what was recovered. */
+const SWEEP_INTERVAL_MS = 100;
 
 const setup = JSON.parse(process.argv[2]!) as Setup;
 const { id, members, silenceTimeoutMs, isOpenNetwork } = setup;
@@ -43,7 +54,8 @@ async function beServer(): Promise<void> {
     ...place,
   });
   dumpOnSignals(backup);
-  new BackupService(mesh, plane, backup);
+  const coordinator = new CoordinatorClient(mesh, setup.coordinator);
+  new BackupService(mesh, plane, backup, { coordinator, sweepIntervalMs: SWEEP_INTERVAL_MS });
   const server = new Server(setup, mesh, plane, failedFlushes);
   process.on('message', (request: Request) => {
     server.answer(request.ask).then(

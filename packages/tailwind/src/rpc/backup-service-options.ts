@@ -1,0 +1,25 @@
+import { MAX_SWEEP_INTERVAL_MS, SWEEP_INTERVAL_MS } from '../constants.js';
+import type { CoordinatorClient } from '../coordinator/coordinator-client.js';
+import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+
+export interface BackupServiceOptions {
+  /**
+   * Asked which logs live: before a member is let write one here, and from time to time, so that nothing stays of those
+   * that were recovered.
+   */
+  readonly coordinator?: CoordinatorClient;
+  /** How often, in milliseconds (default 30,000; 10 to 3,600,000). */
+  readonly sweepIntervalMs?: number;
+  readonly logger?: Logger;
+}
+
+const KNOWN = ['coordinator', 'sweepIntervalMs', 'logger'];
+
+/** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
+export function checkServiceOptions(options: BackupServiceOptions) {
+  const where = 'BackupService';
+  onlyKnownOptions(where, options, KNOWN);
+  const { coordinator, sweepIntervalMs = SWEEP_INTERVAL_MS, logger } = options;
+  integerOption(where, 'sweepIntervalMs', sweepIntervalMs, 10, MAX_SWEEP_INTERVAL_MS);
+  return { coordinator, intervalMs: sweepIntervalMs, logger };
+}
