@@ -13,7 +13,8 @@ const SIZES = (process.env.RDMC_BENCH_SIZES ?? '64,256,512,1024,4096,16384,65536
 const SMALL = (process.env.RDMC_BENCH_SIZES ?? '64,512,1024,4096').split(',').map(Number);
 const DURATION_MS = Number(process.env.RDMC_BENCH_MS ?? 1000);
 const POOL_BYTES = 64 << 20;
-const slotsFor = (sizeBytes) => Math.max(4, Math.min(256, POOL_BYTES / sizeBytes));
+const SLOTS = Number(process.env.RDMC_BENCH_SLOTS ?? 256);
+const slotsFor = (sizeBytes) => Math.max(4, Math.min(SLOTS, POOL_BYTES / sizeBytes));
 
 export async function one(crew, rounds) {
   await throughput(crew, rounds, SIZES, [0], [1]);
