@@ -15,9 +15,18 @@ function system(cluster: Cluster): Promise<SystemFacts> {
   return cluster.at(0).call<SystemFacts>('system');
 }
 
-/** Nothing of the strangers stays: neither their connections nor what they sent. */
+/** For what stays. */
+const GONE_WITHIN_MS = 60_000;
+
+/**
+ * Nothing of the strangers stays: neither their connections nor what they sent. The end of a connection is seen at the
+ * other side before it is closed at this one, and the device closes its own in a thread of its own.
+ */
 async function expectNothingLeft(cluster: Cluster, before: SystemFacts): Promise<void> {
-  const after = await system(cluster);
+  const deadline = performance.now() + GONE_WITHIN_MS;
+  let after = await system(cluster);
+  while (after.descriptors > before.descriptors && performance.now() < deadline)
+    after = await system(cluster);
   expect(after.descriptors, 'descriptors').toBeLessThanOrEqual(before.descriptors);
   expect(after.memory.Private_Dirty! - before.memory.Private_Dirty!, 'bytes of its own').toBeLessThan(
     64 * MIB,

@@ -1,15 +1,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FailureDesk, reportedFailure, silentEnd } from '../src/crew/failure.js';
 import { CliError } from '../src/errors.js';
 import { ExitCode } from '../src/exit-codes.js';
 import { storeRegion } from '../src/member/received-file.js';
 
-async function firstFailure(...errors: readonly unknown[]): Promise<CliError> {
+/** What comes of reports that come one after the other, in so many milliseconds each. */
+async function firstFailure(errors: readonly unknown[], intervalMs = 0): Promise<CliError> {
   const desk = new FailureDesk();
-  for (const error of errors) desk.report(error);
+  for (const error of errors) {
+    desk.report(error);
+    await vi.advanceTimersByTimeAsync(intervalMs);
+  }
+  await vi.advanceTimersByTimeAsync(60_000);
   return (await desk.failure.catch((error: unknown) => error)) as CliError;
 }
 
@@ -17,14 +22,17 @@ const lost = reportedFailure('member 3 (pid 30)', 'ERR_RDMC_MEMBER_LOST', 'membe
 const killed = silentEnd('member 2 (pid 20)', { exitCode: null, signal: 'SIGKILL', stderr: '' });
 
 describe('the first failure', () => {
-  it('is the cause, also when its consequence is heard of first', async () => {
-    const failure = await firstFailure(lost, killed);
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([0, 3000])('is the cause, also when its consequence is heard of %i ms before', async (ms) => {
+    const failure = await firstFailure([lost, killed], ms);
     expect(failure.message).toBe('member 2 (pid 20) was killed by SIGKILL');
     expect(failure.exitCode).toBe(ExitCode.MEMBER_LOST);
   });
 
   it('is the consequence when nothing else is heard of', async () => {
-    const failure = await firstFailure(lost);
+    const failure = await firstFailure([lost]);
     expect(failure).toBeInstanceOf(CliError);
     expect(failure).toMatchObject({
       code: 'ERR_RDMC_MEMBER_LOST',
@@ -35,7 +43,7 @@ describe('the first failure', () => {
 
   it('stays the first', async () => {
     const other = silentEnd('member 1 (pid 10)', { exitCode: 1, signal: null, stderr: 'out of luck' });
-    expect((await firstFailure(other, killed)).message).toBe(
+    expect((await firstFailure([other, killed])).message).toBe(
       'member 1 (pid 10) ended with exit code 1: out of luck',
     );
   });
@@ -46,7 +54,7 @@ describe('the first failure', () => {
       'ENOSPC',
       'cannot write /tmp/x: no space left on device',
     );
-    expect(await firstFailure(lost, full)).toMatchObject({
+    expect(await firstFailure([lost, full])).toMatchObject({
       code: 'ENOSPC',
       message: 'member 2 (pid 20): cannot write /tmp/x: no space left on device',
       exitCode: ExitCode.NO_SPACE,

@@ -13,7 +13,7 @@ import {
   castFiles,
   receiveFiles,
 } from '@rdmc/cast';
-import { encodeFrame } from '@rdmc/mesh';
+import { encodeFrame, reserveLoopbackPorts } from '@rdmc/mesh';
 import { afterEach, describe, expect, it } from 'vitest';
 import { outcome, ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
 import { expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
@@ -115,7 +115,10 @@ describe('a receiver that dies in the middle of a cast', () => {
 
   it('with a retry: gets everything from another cast, when it is there again', async () => {
     const from = sourceTree();
-    const receivers = await Promise.all([0, 1].map(() => ReceiverProcess.start()));
+    // At ports that the system gives to nobody else: the second one is used again.
+    const reserved = await reserveLoopbackPorts(2);
+    for (const { server } of reserved) server.close();
+    const receivers = await Promise.all(reserved.map(({ port }) => ReceiverProcess.start({ port })));
     const to = receivers.map(({ address }) => address);
     const cast = castFile(join(from, 'root'), { to, retries: 1, stallTimeoutMs: 600_000, ...slow });
     await until(cast, someReceived(1));
@@ -187,6 +190,7 @@ describe('an abort', () => {
     expect((await rejection(cast.finished)).code).toBe('ERR_RDMC_ABORTED');
     for (const end of await Promise.all(ends))
       expect(end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_ABORTED' });
+    for (const { directory } of receivers) expect(temporaries(directory)).toEqual([]);
     await castFile(join(from, 'root'), { to }).finished;
     for (const { directory } of receivers) {
       expectSameTree(directory, from);
@@ -244,6 +248,7 @@ describe('an abort', () => {
     });
     expect((await exited)[1]).toBe('SIGKILL');
     expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
+    expect(temporaries(directory)).toEqual([]);
     await castFile(join(from, 'root'), { to: [to] }).finished;
     expectSameTree(directory, from);
     expect(temporaries(directory)).toEqual([]);
@@ -442,9 +447,8 @@ describe('what does not fit is named', () => {
 
   it('a receiver that is not there, beside one that is', async () => {
     const from = sourceTree(1000);
-    const [gone] = await startReceivers(1);
+    const [gone, receiver] = await startReceivers(2);
     await gone!.receiver.close();
-    const [receiver] = await startReceivers(1);
     const to = [gone!.to, receiver!.to];
     const summary = await castFile(join(from, 'root'), { to }).finished;
     expect(summary.receivers).toMatchObject([

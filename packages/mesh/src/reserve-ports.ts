@@ -66,6 +66,7 @@ async function mark(host: string, port: number): Promise<void> {
     await once(socket, 'listening');
   } catch (error) {
     socket.close();
-    throw error;
+    // Where there is no UDP, ports are as good as they were without a mark.
+    if (codeOf(error) === 'EADDRINUSE') throw error;
   }
 }

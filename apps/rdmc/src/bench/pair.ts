@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { QueuePairAddress } from '@rdmc/verbs';
+import { afterCauseGrace } from '../cause-grace.js';
 import { CliError, exitCodeOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { Endpoint } from './endpoint.js';
@@ -18,6 +19,7 @@ interface Waiting {
 export class Pair {
   readonly #waiting = new Set<Waiting>();
   #failure: CliError | undefined;
+  #onFailure: () => void = () => {};
   #closing = false;
   #remote = { address: 0, rkey: 0 };
 
@@ -44,8 +46,9 @@ export class Pair {
       await pair.#connect();
       return pair;
     } catch (error) {
+      const cause = await pair.causeOf(error);
       await pair.close();
-      throw error;
+      throw cause;
     }
   }
 
@@ -109,6 +112,23 @@ export class Pair {
     this.#failure ??= error;
     for (const { reject } of this.#waiting) reject(this.#failure);
     this.#waiting.clear();
+    this.#onFailure();
+  }
+
+  /** What an error of this side comes of: it sees a broken connection before it hears how the other process ended. */
+  causeOf(error: unknown): Promise<unknown> {
+    return new Promise((resolve) => {
+      const give = (): void => resolve(this.#failure ?? error);
+      if (this.#failure) {
+        give();
+        return;
+      }
+      const release = afterCauseGrace(give);
+      this.#onFailure = () => {
+        release();
+        give();
+      };
+    });
   }
 
   /** @throws what went wrong, if anything has */

@@ -1,9 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from '../bench/endpoint.js';
 import type { Pair } from '../bench/pair.js';
+import { isConsequence } from '../errors.js';
 import { interruptible } from '../interrupt.js';
-
-const CAUSE_GRACE_MS = 200;
 
 /** Runs `work` with two connected processes, and ends the other one whatever happens. */
 export function withPair<Result>(
@@ -16,10 +14,7 @@ export function withPair<Result>(
     try {
       return await work(pair, pair.endpoint.queuePair.transport === 'tcp' ? 'tcp' : 'shm');
     } catch (error) {
-      // The measuring loop sees a broken connection before the event loop hears how the other process ended.
-      await delay(CAUSE_GRACE_MS);
-      pair.check();
-      throw error;
+      throw isConsequence(error) ? await pair.causeOf(error) : error;
     } finally {
       await pair.close();
     }

@@ -27,7 +27,7 @@ export interface GroupPlan {
 }
 
 /** How long members may take to leave when all is well. */
-const LEAVE_TIMEOUT_MS = 5000;
+const LEAVE_TIMEOUT_MS = 30_000;
 
 /**
  * A root in this process and receivers in processes of their own. Every wait ends when one of them fails, with an
@@ -133,6 +133,7 @@ export class Crew {
   /** Ends whatever still runs. Resolves when it is gone. */
   async dismiss(): Promise<void> {
     this.#leaving = true;
+    this.#desk.close();
     this.#end.abort();
     for (const receiver of this.receivers) receiver.kill();
     await Promise.all(this.receivers.map(({ ended }) => ended));

@@ -1,9 +1,7 @@
+import { afterCauseGrace } from '../cause-grace.js';
 import { CliError, codeOf, exitCodeOf, isConsequence, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Ending } from './member-process.js';
-
-/** How long after a consequence its cause is waited for: the cause's own report may be on its way. */
-const CAUSE_GRACE_MS = 500;
 
 const RESTART = 'all others were stopped and their files removed; run it again';
 
@@ -45,10 +43,12 @@ export function silentEnd(who: string, { exitCode, signal, stderr }: Ending): Cl
   });
 }
 
-/** What went wrong first. A consequence is held back for a moment, and gives way to its cause. */
+/** What went wrong first. A consequence is held back for a while, and gives way to its cause. */
 export class FailureDesk {
   #reject: (error: unknown) => void = () => {};
-  #holding = false;
+  /** Set while a consequence is held back. */
+  #release: (() => void) | undefined;
+  #closed = false;
   /** Rejects with the cause; pending as long as all is well. */
   readonly failure: Promise<never>;
 
@@ -60,14 +60,22 @@ export class FailureDesk {
   }
 
   report(error: unknown): void {
-    if (error instanceof CliError || !isConsequence(error)) this.#reject(error);
-    else if (!this.#holding) this.#holdBack(codeOf(error)!, error);
+    if (this.#closed) return;
+    if (error instanceof CliError || !isConsequence(error)) {
+      this.#reject(error);
+      this.close();
+    } else if (!this.#release) this.#holdBack(codeOf(error)!, error);
+  }
+
+  /** Nothing more is of interest. */
+  close(): void {
+    this.#closed = true;
+    this.#release?.();
   }
 
   #holdBack(code: string, cause: unknown): void {
-    this.#holding = true;
     const exitCode = exitCodeOf(cause);
     const asItIs = new CliError(code, messageOf(cause), { exitCode, advice: RESTART, cause });
-    setTimeout(() => this.#reject(asItIs), CAUSE_GRACE_MS);
+    this.#release = afterCauseGrace(() => this.#reject(asItIs));
   }
 }

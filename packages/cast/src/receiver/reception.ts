@@ -39,6 +39,8 @@ export class Reception {
   #routed = false;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
+  /** Told when nothing is left behind. */
+  #failed: WithoutOrigin<ReceiverEvent> | undefined;
 
   constructor(
     private readonly channel: Channel,
@@ -86,7 +88,7 @@ export class Reception {
     } catch (error) {
       this.#failure = asCastError(error, this.channel.peer);
       const { code, message } = this.#failure;
-      this.#event({ type: 'failed', files: 0, bytes: 0, code, message });
+      this.#failed = { type: 'failed', files: 0, bytes: 0, code, message };
       this.channel.send({ type: 'refused', code, message });
       return false;
     }
@@ -221,7 +223,7 @@ export class Reception {
     const { code, message } = error;
     this.channel.send({ type: 'failed', code, message });
     const { storedFiles, storedBytes } = this.writer;
-    this.#event({ type: 'failed', files: storedFiles, bytes: storedBytes, code, message });
+    this.#failed = { type: 'failed', files: storedFiles, bytes: storedBytes, code, message };
     this.#over.abort(error);
     this.#groupOver.abort();
     void this.channel.end();
@@ -236,8 +238,12 @@ export class Reception {
     this.#groupOver.abort();
     // Where all is stored and said, the sender need not wait for threads to end.
     if (this.#outcome) void this.channel.end();
-    await this.#grouping;
-    await this.writer.end();
+    try {
+      await this.#grouping;
+      await this.writer.end();
+    } finally {
+      if (this.#failed) this.#event(this.#failed);
+    }
     await this.#node?.close();
     await this.channel.end();
   }

@@ -96,7 +96,7 @@ export async function startProcesses(n: number): Promise<ProcessCluster> {
     members,
     server: reserved[1]!.server,
     silenceTimeoutMs: 0,
-    timeoutMs: 90_000,
+    timeoutMs: 120_000,
   });
   const plane = await startPlane(mesh, { windowMs: 0 });
   const directory = temporaryDirectory();
