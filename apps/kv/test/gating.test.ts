@@ -1,5 +1,6 @@
 /** What may be told when: against a log that acknowledges by hand. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FLUSH_STEP_KEYS } from '../src/limits.js';
 import { encodeCommand } from './support/encode.js';
 import { type ManualServer, startManualServer } from './support/manual-server.js';
 import { RawClient } from './support/raw-client.js';
@@ -115,6 +116,47 @@ it('a FLUSHDB that the log refuses in the middle says so, as often as it is aske
     expect(await b.command('FLUSHDB')).toMatch(/^-OOM ERR_RDMC_LOG_FULL no room/);
   }
   expect(await b.command('DBSIZE')).toBe(':3\r\n');
+});
+
+describe('FLUSHDB of many keys', () => {
+  beforeEach(async () => {
+    const keys = Array.from({ length: 2 * FLUSH_STEP_KEYS + 1 }, (_, i) => [`key${i}`, 'x']).flat();
+    a.send(encodeCommand(['MSET', ...keys]).toString());
+    await manual.log.made(1);
+    manual.log.acknowledge();
+    await a.until((text) => text === '+OK\r\n');
+  });
+
+  it('is done in steps: others have turns between them, and what its client sent behind it waits', async () => {
+    a.send('FLUSHDB\r\nSET key0 new\r\nGET key0\r\n');
+    for (const appends of [2, 3, 4]) {
+      await manual.log.made(appends);
+      expect(await b.command('PING')).toBe('+PONG\r\n');
+      expect(manual.log.appends.length).toBe(appends);
+      manual.log.acknowledge();
+    }
+    expect(manual.log.appends.slice(1).map(({ length }) => length)).toEqual([
+      FLUSH_STEP_KEYS,
+      FLUSH_STEP_KEYS,
+      1,
+    ]);
+    await manual.log.made(5);
+    expect(await a.until((text) => text.length >= 10)).toBe('+OK\r\n+OK\r\n');
+    manual.log.acknowledge();
+    const all = '+OK\r\n+OK\r\n+OK\r\n$3\r\nnew\r\n';
+    expect(await a.until((text) => text.length >= all.length)).toBe(all);
+    expect(await b.command('DBSIZE')).toBe(':1\r\n');
+  });
+
+  it('says that a part was done where a later step is refused', async () => {
+    a.send('FLUSHDB\r\n');
+    await manual.log.made(2);
+    manual.log.refusal = Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' });
+    manual.log.acknowledge();
+    const reply = await a.until((text) => text.length > 5 && text.endsWith('\r\n'));
+    expect(reply).toBe('+OK\r\n-OOM ERR_RDMC_LOG_FULL no room (a part of the keys was removed)\r\n');
+    expect(await b.command('DBSIZE')).toBe(`:${FLUSH_STEP_KEYS + 1}\r\n`);
+  });
 });
 
 it('what takes long is not all done before others have a turn', async () => {

@@ -19,6 +19,12 @@ afterAll(async () => {
 const name = redis
   ? 'answers like redis-server'
   : 'answers like redis-server (left out: apt-get install redis-server)';
+/** What is left of a time is told in whole seconds, and each may have been asked any part of the script's time later. */
+function isSameTime([name]: readonly string[], theirs: string, own: string, seconds: number): boolean {
+  const [left, right] = [theirs, own].map((reply) => Number(/^:(\d+)\r\n$/.exec(reply)?.[1]));
+  return name === 'TTL' && Math.abs(left! - right!) <= Math.round(seconds);
+}
+
 describe.skipIf(!redis)(name, () => {
   for (const version of ['2', '3']) {
     it.each(Object.entries(SCRIPTS))(`RESP${version}: %s`, async (_, script) => {
@@ -27,10 +33,13 @@ describe.skipIf(!redis)(name, () => {
         await client.command('HELLO', version);
         await client.command('FLUSHDB');
       }
+      const started = performance.now();
       for (const line of script) {
         const words = typeof line === 'string' ? line.split(' ') : line;
         const [theirs, own] = await Promise.all(clients.map((client) => client.command(...words)));
-        expect(own, words.join(' ').slice(0, 100)).toBe(theirs);
+        const seconds = (performance.now() - started) / 1000;
+        if (!isSameTime(words, theirs!, own!, seconds))
+          expect(own, words.join(' ').slice(0, 100)).toBe(theirs);
       }
       for (const client of clients) client.close();
     });

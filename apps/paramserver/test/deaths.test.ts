@@ -21,14 +21,19 @@ const SETTINGS = {
 /** The members of a run that a process has started. */
 function membersOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`)
-    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' '))
+    .flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(' '))
     .map(Number)
     .filter((child) => child > 0 && commandOf(child).includes('member.js'));
 }
 
 function commandOf(pid: number): string {
+  return read(`/proc/${pid}/cmdline`);
+}
+
+/** Nothing, where the process or thread has ended since its directory was listed. */
+function read(path: string): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
     return '';
   }

@@ -8,6 +8,8 @@ import { outcomeOf } from '../src/cast/outcome.js';
 import { planCourse } from '../src/cast/plan.js';
 import { Reporter } from '../src/cast/reporter.js';
 import { describeLack, describeSuccess } from '../src/cast/summary.js';
+import { receiveEvent } from '../src/receive/events.js';
+import { ReceiveReporter } from '../src/receive/reporter.js';
 import { bar } from '../src/ui/bar.js';
 import { createPalette, visibleWidth } from '../src/ui/palette.js';
 import { RateMeter } from '../src/ui/rate-meter.js';
@@ -312,6 +314,14 @@ describe('what is told of a cast', () => {
     expect(terminal.notes).toEqual(['b: hello']);
   });
 
+  it('names the device and why on stderr also without --verbose', () => {
+    const terminal = keepingTerminal();
+    const reporter = new Reporter(terminal, { json: false, quiet: false, verbose: false });
+    for (const one of course) reporter.progress(one);
+    expect(terminal.notes).toEqual(['  device soft (asked for), transport TCP (asked for)']);
+    expect(terminal.lines).toEqual(['  a complete', '  b failed: E m', '  b complete']);
+  });
+
   it('is nothing with --quiet but what went wrong', () => {
     const terminal = keepingTerminal();
     const reporter = new Reporter(terminal, { json: false, quiet: true, verbose: false });
@@ -321,6 +331,36 @@ describe('what is told of a cast', () => {
     reporter.finished(outcomeOf(summaryOf([complete('a'), failed('b', 'E')]), [], nameOf));
     expect(terminal.lines).toEqual([]);
     expect(terminal.notes[1]).toBe('  b:7411  E: why');
+  });
+});
+
+describe('what a receiver tells of its device', () => {
+  const event = {
+    type: 'route',
+    ...{ castId: 'c', from: 'hos\u001bt (10.0.0.1)', files: 1, bytes: 2 },
+    ...{ device: 'ibverbs mlx5_0', reason: 'its port is active', gid: 'index 3' },
+    ...{ transports: ['roce'], transportReason: 'what the port of the device speaks' },
+  } as const;
+  const outputs = { json: false, quiet: false, verbose: false };
+
+  it('is a line on stderr', () => {
+    const terminal = keepingTerminal();
+    new ReceiveReporter(terminal, outputs).happened(event);
+    expect(terminal.lines).toEqual([]);
+    expect(terminal.notes).toHaveLength(1);
+    expect(terminal.notes[0]).not.toContain('\u001b');
+    expect(terminal.notes[0]).toMatch(
+      / \(10\.0\.0\.1\): device ibverbs mlx5_0 \(its port is active\), transport RoCE \(what the port of the device speaks\)$/,
+    );
+  });
+
+  it('is an event with --json, and nothing with --quiet', () => {
+    const [json, quiet] = [keepingTerminal(), keepingTerminal()];
+    new ReceiveReporter(json, { ...outputs, json: true }).happened(event);
+    new ReceiveReporter(quiet, { ...outputs, quiet: true }).happened(event);
+    const { type, ...facts } = event;
+    expect(json.documents.map((one) => receiveEvent.parse(one))).toEqual([{ event: type, ...facts }]);
+    expect([...json.notes, ...quiet.notes, ...quiet.lines]).toEqual([]);
   });
 });
 

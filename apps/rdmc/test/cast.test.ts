@@ -108,6 +108,9 @@ describe('rdmc cast', () => {
       transportReason: 'asked for',
       algorithm: 'chain',
     });
+    for (const { cli } of receivers) {
+      expect(await cli.event('route')).toMatchObject({ device: 'soft', transports: ['tcp'], files: 1 });
+    }
     const settled = events.flatMap((event) =>
       event.event === 'receiver' ? [`${event.name} ${event.state}`] : [],
     );
@@ -127,6 +130,11 @@ describe('rdmc cast', () => {
     expect(stdout).toMatch(/^ {2}transport {2}shared memory: all members are on one host$/m);
     for (const { name } of receivers) expect(stdout).toContain(`  ${name} complete\n`);
     expect(stdout).toMatch(/^All 2 receivers have 1 file, 293\.0 KiB, verified, in .*\.$/m);
+    const plain = await run('cast', file, '--to', to);
+    expect(plain.stderr).toMatch(
+      /^ {2}device soft \(.+\), transport shared memory \(all members are on one host\)$/m,
+    );
+    expect(plain.stdout).not.toContain('device');
     const quiet = await run('cast', file, '--to', to, '--quiet');
     expect(quiet).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });

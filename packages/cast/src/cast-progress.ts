@@ -20,8 +20,8 @@ export interface ReceiverProgress {
   readonly error?: CastFailure | undefined;
 }
 
-/** How the bytes travel, once the group is there. */
-export interface CastRoute {
+/** What the bytes travel by, once the group is there, and why. */
+export interface DeviceRoute {
   /** This machine's device: its kind, and its name where that is another. */
   readonly device: string;
   /** Why that device. */
@@ -32,6 +32,10 @@ export interface CastRoute {
   readonly transports: readonly string[];
   /** Why these. */
   readonly transportReason: string;
+}
+
+/** How the bytes travel, seen from the sender. */
+export interface CastRoute extends DeviceRoute {
   readonly algorithm: string;
   readonly messageBytes: number;
   readonly blockSizeBytes: number;

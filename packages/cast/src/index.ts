@@ -5,6 +5,7 @@ export type {
   CastPhase,
   CastProgress,
   CastRoute,
+  DeviceRoute,
   ReceiverProgress,
   ReceiverState,
 } from './cast-progress.js';
@@ -16,7 +17,14 @@ export type { FileSurvey } from './file-survey.js';
 export type { CastLogger } from './logger.js';
 export { messageSize } from './message-size.js';
 export { type FileReceiver, receiveFiles } from './receiver.js';
-export type { CastBegan, CastComplete, CastFailed, CastReceiving, ReceiverEvent } from './receiver-events.js';
+export type {
+  CastBegan,
+  CastComplete,
+  CastFailed,
+  CastReceiving,
+  CastRouted,
+  ReceiverEvent,
+} from './receiver-events.js';
 export type { ReceiveOptions } from './receiver-options.js';
 export { streamBlockSize } from './stream-block-size.js';
 export { surveyFiles } from './survey-files.js';

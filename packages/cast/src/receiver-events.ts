@@ -1,3 +1,4 @@
+import type { DeviceRoute } from './cast-progress.js';
 import type { CastProblem } from './cast-summary.js';
 
 interface CastFacts {
@@ -11,6 +12,11 @@ interface CastFacts {
 
 export interface CastBegan extends CastFacts {
   readonly type: 'began';
+}
+
+/** The first group is there: what the bytes travel by. Once for each cast. */
+export interface CastRouted extends CastFacts, DeviceRoute {
+  readonly type: 'route';
 }
 
 /** About five times a second. */
@@ -38,4 +44,4 @@ export interface CastFailed extends CastFacts {
   readonly message: string;
 }
 
-export type ReceiverEvent = CastBegan | CastReceiving | CastComplete | CastFailed;
+export type ReceiverEvent = CastBegan | CastRouted | CastReceiving | CastComplete | CastFailed;

@@ -38,6 +38,10 @@ describe('castFiles', () => {
       to.map((address) => ({ ...address, state: 'complete', attempts: 1, files: 3, bytes: 3_000_003 })),
     );
     for (const receiver of receivers) {
+      expect(await receiver.event('route')).toMatchObject({
+        device: 'soft',
+        transports: [transport ?? 'shm'],
+      });
       expect(await receiver.event('complete')).toMatchObject({
         files: 3,
         links: 1,

@@ -41,6 +41,8 @@ export class DeliveryTable {
     peers: number,
     private readonly perRequest: boolean,
     private readonly refreshLimit: number,
+    /** Looks cost READs, so the worker stops looking while enough is unread. */
+    private readonly mayWantKick: boolean,
     private readonly onEnd: (peer: number) => void,
   ) {
     const places = slots * peers;
@@ -67,8 +69,10 @@ export class DeliveryTable {
 
   /** The worker has stopped looking and is to be told now, for little is left to read. */
   get wantsKick(): boolean {
+    if (!this.mayWantKick || this.#arrived.sizeSeen > this.refreshLimit) return false;
     if (Atomics.load(this.#words, ChannelWord.WANTS_KICK) === 0) return false;
     if (this.#arrived.size > this.refreshLimit) return false;
+    this.#arrived.publish();
     return Atomics.exchange(this.#words, ChannelWord.WANTS_KICK, 0) === 1;
   }
 
@@ -155,6 +159,7 @@ export class DeliveryTable {
 
   /** Asks for an event when something arrives. Look once more afterwards, and then wait. */
   wantEvent(): void {
+    this.#arrived.publish();
     Atomics.store(this.#words, ChannelWord.WAITING, 1);
   }
 

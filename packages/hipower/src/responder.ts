@@ -45,7 +45,7 @@ export class Responder {
     options: CheckedChannelOptions,
     onClosed: (end: Responder) => void,
   ): Promise<Responder> {
-    const { slots, slotBytes, peers, confirmation, refreshThreshold } = options;
+    const { slots, slotBytes, peers, mode, confirmation, refreshThreshold } = options;
     const bell = new Bell();
     const ended = new Set<number>();
     let table: DeliveryTable | undefined;
@@ -63,6 +63,7 @@ export class Responder {
         peers.length,
         perRequest,
         limit,
+        !perRequest && mode === 'pull',
         onEnd,
       );
       table = made;

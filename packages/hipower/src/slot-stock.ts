@@ -92,6 +92,8 @@ export class SlotStock {
   /** Asks for an event when so many slots may be reserved. Look once more afterwards, and then wait. */
   wantRoom(slots: number): void {
     const entries = Math.max(1, slots - this.#returnedCount);
+    // The worker tells by the difference of head and tail.
+    this.#free.publish();
     const wanted = Atomics.load(this.#words, ChannelWord.WAITING);
     // Of several that wait the most modest is woken first, and then all of them ask again.
     Atomics.store(this.#words, ChannelWord.WAITING, wanted === 0 ? entries : Math.min(wanted, entries));

@@ -89,7 +89,7 @@ describe('a broadcast to two, in every interleaving', () => {
 class TogglesAtPosting extends RequesterMachine {
   override posted(slot: number, sequence: number): void {
     super.posted(slot, sequence);
-    super.announce(slot);
+    super.announce(slot >> 5, 1 << (slot & 31));
   }
   protected override announce(): void {}
 }

@@ -35,6 +35,8 @@ export const HANDSHAKE_TIMEOUT_MS = 5_000;
 export const SPARE_HANDSHAKES = 64;
 /** How long `close()` waits for a peer to read the LEAVE before it cuts the connection. */
 export const CLOSE_TIMEOUT_MS = 2_000;
+/** Into how many ticks of this process' own loop that time is cut. */
+export const CLOSE_TICKS = 10;
 
 export const DIAL_BACKOFF_FIRST_MS = 10;
 export const DIAL_BACKOFF_MAX_MS = 500;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { CLOSE_TIMEOUT_MS } from './constants.js';
+import { CLOSE_TICKS, CLOSE_TIMEOUT_MS } from './constants.js';
 import { MeshError, protocolError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
 import { encodeFrame, type Frame, FrameType } from './frames.js';
@@ -78,11 +78,8 @@ export class Link {
         resolve();
         return;
       }
-      const timer = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT_MS);
-      this.#socket.once('close', () => {
-        clearTimeout(timer);
-        resolve();
-      });
+      cutLater(this.#socket);
+      this.#socket.once('close', () => resolve());
       this.#socket.end(encodeFrame(FrameType.LEAVE));
     });
   }
@@ -95,9 +92,7 @@ export class Link {
       socket.destroy();
       return;
     }
-    // A peer that does not read must not keep the socket for ever.
-    const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
-    socket.once('close', () => clearTimeout(timer));
+    cutLater(socket).unref();
     socket.write(lastFrame);
     socket.destroySoon();
   }
@@ -133,4 +128,18 @@ export class Link {
     this.#socket.destroy();
     this.#events.down(this, error);
   }
+}
+
+/**
+ * Cuts a socket whose peer does not read, after CLOSE_TIMEOUT_MS. However late a tick comes, it counts for one: while
+ * this process was stopped or busy nothing went out, and the peer had nothing to read.
+ */
+function cutLater(socket: Socket): NodeJS.Timeout {
+  let ticks = 0;
+  const timer = setInterval(() => {
+    ticks += 1;
+    if (ticks >= CLOSE_TICKS) socket.destroy();
+  }, CLOSE_TIMEOUT_MS / CLOSE_TICKS);
+  socket.once('close', () => clearInterval(timer));
+  return timer;
 }

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { codeOf, invalidArgument } from './errors.js';
@@ -21,9 +22,10 @@ const ports = SettledPorts.ofThisMachine();
  * Finds free ports on loopback for tests and demonstrations. A list of members needs its ports
  * before any member starts, and a port that was only looked up can be taken meanwhile; so the
  * servers stay open, and in one process there is no race at all. For other processes close them
- * first: the system gives these ports to nobody who asks for any port (see `SettledPorts`), so only a program
- * that wants the very same one could take it, which the member's ERR_RDMC_MESH_LISTEN_FAILED would
- * say. Callers that come before the mesh owns a server are turned away and dial again.
+ * first: the system gives these ports to nobody who asks for any port (see `SettledPorts`), and this function gives
+ * them to no other process while this one lives. So only a program that wants the very same one could take it, which
+ * the member's ERR_RDMC_MESH_LISTEN_FAILED would say. Callers that come before the mesh owns a server are turned away
+ * and dial again.
  */
 export async function reserveLoopbackPorts(
   count: number,
@@ -38,8 +40,10 @@ export async function reserveLoopbackPorts(
 async function reserve(host: string): Promise<ReservedPort> {
   const server = createServer((socket) => socket.on('error', () => {}).destroy());
   for (let attempt = 0; ; attempt += 1) {
+    const port = attempt < MOST_ATTEMPTS ? ports.next() : 0;
     try {
-      server.listen({ host, port: attempt < MOST_ATTEMPTS ? ports.next() : 0 });
+      if (port !== 0) await mark(host, port);
+      server.listen({ host, port });
       await once(server, 'listening');
       break;
     } catch (error) {
@@ -49,4 +53,19 @@ async function reserve(host: string): Promise<ReservedPort> {
   const address = server.address();
   if (address === null || typeof address === 'string') throw invalidArgument(`no port on ${host}`);
   return { host, port: address.port, server };
+}
+
+/**
+ * Holds the UDP port of the same number until this process ends: nobody sends there, but of those who look for ports
+ * here only one can have it, also while nobody listens at the port itself. @throws EADDRINUSE
+ */
+async function mark(host: string, port: number): Promise<void> {
+  const socket = createSocket(host === '::1' ? 'udp6' : 'udp4').unref();
+  socket.bind({ address: host, port, exclusive: true });
+  try {
+    await once(socket, 'listening');
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CLOSE_TIMEOUT_MS } from '../src/constants.js';
 import { encodeFailure, encodeFrame, FrameType } from '../src/frames.js';
 import type { Mesh, MeshFailure } from '../src/index.js';
 import { assertWhole, failureOf, form, KEY, leaveOf, place, rejection, thrown, until } from './helpers.js';
@@ -184,6 +185,22 @@ describe('leaving', () => {
     await meshes[1]!.close();
     await left;
     expect(bodies.length).toBe(200);
+  });
+
+  it('delivers it also when this process does not run for longer than a peer may take to read', async () => {
+    const { meshes } = await form(2);
+    const bodies: unknown[] = [];
+    meshes[0]!.onMessage('last words', (_from, body) => bodies.push(body));
+    const left = leaveOf(meshes[0]!, 1);
+    // More than the system takes at once.
+    for (let i = 0; i < 20; i++) meshes[1]!.send(0, 'last words', [i, 'x'.repeat(1_000_000)]);
+    const closing = meshes[1]!.close();
+    const before = Date.now();
+    while (Date.now() - before < CLOSE_TIMEOUT_MS + 100);
+    await closing;
+    await left;
+    expect(bodies.length).toBe(20);
+    expect(meshes[0]!.failed.size).toBe(0);
   });
 
   it('by everybody at once ends quickly and without failures', async () => {

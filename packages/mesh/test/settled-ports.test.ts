@@ -1,6 +1,7 @@
+import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { reserveLoopbackPorts } from '../src/index.js';
 import { SettledPorts } from '../src/settled-ports.js';
 
@@ -33,5 +34,26 @@ describe('ports that the system gives to nobody', () => {
     expect(second!.server.listening).toBe(true);
     expect([first!.port, blocked]).not.toContain(second!.port);
     for (const server of [blocker, first!.server, second!.server]) server.close();
+  });
+
+  it('stay with the process that had them first, also while nobody listens there', async () => {
+    const [first] = await reserveLoopbackPorts(1);
+    first!.server.close();
+    const sockets: Socket[] = [];
+    onTestFinished(() => {
+      for (const socket of sockets) socket.close();
+    });
+    const mark = (port: number) => {
+      const socket = createSocket('udp4').bind({ address: '127.0.0.1', port, exclusive: true });
+      sockets.push(socket);
+      return once(socket, 'listening');
+    };
+    // As another process would mark it.
+    await expect(mark(first!.port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    const taken = first!.port + 1;
+    await mark(taken).catch(() => {});
+    const [second] = await reserveLoopbackPorts(1);
+    second!.server.close();
+    expect(second!.port).not.toBe(taken);
   });
 });

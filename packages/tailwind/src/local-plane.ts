@@ -1,5 +1,6 @@
 import { type CompletionHandler, type DataPlane, type ProtocolContext, ProtocolError } from '@rdmc/dataplane';
 import { CompletionWord, Layout } from '@rdmc/verbs';
+import { LOCAL_PLANE_TURN_MS } from './constants.js';
 import { TailwindError } from './errors.js';
 import { PROTOCOL_NAME } from './records.js';
 import { TailwindProtocol } from './worker/tailwind-protocol.js';
@@ -30,6 +31,8 @@ export class LocalPlane implements LinkPlane {
   #listener: (kind: number, payload: Uint8Array) => void = () => {};
   #lastRequest = 0;
   #scheduled = false;
+  /** When the event loop last got as far as this plane's first work in a turn of it; undefined before that work. */
+  #turnBegan: number | undefined;
   #armed = false;
   #closed = false;
 
@@ -127,10 +130,28 @@ export class LocalPlane implements LinkPlane {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
-      this.#scheduled = false;
-      this.#turn();
-    });
+    if (this.#mayGoOn()) queueMicrotask(this.#run);
+    else setImmediate(this.#run);
+  }
+
+  readonly #run = (): void => {
+    this.#scheduled = false;
+    this.#turn();
+  };
+
+  /**
+   * Whoever appends again when an append is acknowledged is acknowledged again in the same turn of the event loop, and so
+   * on: timers, and with them leases, and what comes from other members would wait until the segment is full.
+   */
+  #mayGoOn(): boolean {
+    const now = performance.now();
+    if (this.#turnBegan === undefined) {
+      this.#turnBegan = now;
+      setImmediate(() => {
+        this.#turnBegan = undefined;
+      });
+    }
+    return now - this.#turnBegan < LOCAL_PLANE_TURN_MS;
   }
 
   #turn(): void {

@@ -206,7 +206,7 @@ describe('what is given up', () => {
       link: WorkerLink.of(plane),
       logId: 7n,
       session: '0'.repeat(32),
-      retryTimeoutMs: 1000,
+      retryTimeoutMs: 60_000,
     };
     const connect = () => BackupConnection.connect(1, { ...options, mode: 'one-sided' });
     for (let times = 0; times < 70; times += 1) await (await connect()).drop();

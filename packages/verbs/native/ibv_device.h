@@ -174,6 +174,10 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   void flushHere(IbvQueuePair& qp, uint32_t firstStatus);
 
   struct Posting;
+  uint32_t acquireOne(RegionUses& uses, const Sge& entry, uint32_t pd, bool sink, uint64_t longest,
+                      RequestRecord& record, ibv_sge& out);
+  uint32_t acquireMany(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record, ibv_sge* out,
+                       uint64_t& length, int& count);
   uint32_t acquire(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record, uint32_t* keys,
                    uint64_t& length);
   uint32_t prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting);

@@ -62,8 +62,28 @@ uint64_t idOf(const WorkRequestSlot& slot) { return slot.idLow | uint64_t(slot.i
 
 }  // namespace
 
+// `acquire` and `translateEntries` for one entry, which nearly all requests have: without loops, which cost more than
+// the check.
+inline uint32_t IbvDevice::acquireOne(RegionUses& uses, const Sge& entry, uint32_t pd, bool sink, uint64_t longest,
+                                      RequestRecord& record, ibv_sge& out) {
+  Region* const region = uses.add(entry.lkey);
+  const RegionKeys& found = keys_[entry.lkey & (kMaxRegions - 1)];
+  uint32_t result = checkEntry(region, entry, pd, sink);
+  if (result == kAccepted && entry.length > longest) result = kMessageTooLong;
+  if (result == kAccepted && !found.local) result = kInvalidLkey;
+  if (result != kAccepted) [[unlikely]] {
+    uses.settle();
+    if (region) RegionTable::drop(region);
+    return result;
+  }
+  record.regions[0] = region;
+  record.regionCount = 1;
+  out = {entry.address(), entry.length, found.localKey};
+  return kAccepted;
+}
+
 // Checks and marks the regions of a request, and looks the hardware's keys up.
-inline uint32_t IbvDevice::acquire(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record,
+uint32_t IbvDevice::acquire(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd, RequestRecord& record,
                             uint32_t* keys, uint64_t& length) {
   if (slot.sgeCount > limits_.maxSge) return kTooManySges;
   const uint32_t result = acquireRegions(uses, slot, pd, record.regions, length);
@@ -87,48 +107,66 @@ struct IbvDevice::Posting {
   Chain<ibv_recv_wr> receives;
 };
 
+// The entries of a request that is neither inline nor has one.
+[[gnu::noinline]] uint32_t IbvDevice::acquireMany(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd,
+                                                  RequestRecord& record, ibv_sge* out, uint64_t& length, int& count) {
+  uint32_t keys[kMaxSge];
+  const uint32_t result = acquire(uses, slot, pd, record, keys, length);
+  if (result == kAccepted) count = int(translateEntries(slot, keys, out));
+  return result;
+}
+
 uint32_t IbvDevice::prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting) {
   const QpState state = qp.state.load(std::memory_order_relaxed);
-  if (slot.opcode > kFetchAndAdd) return kUnknownOpcode;
+  const uint32_t opcode = slot.opcode, flags = slot.flags, entryCount = slot.sgeCount;
+  if (opcode > kFetchAndAdd) return kUnknownOpcode;
   if (state != kRts && state != kError) return kWrongState;
   Chain<ibv_send_wr>& chain = posting.sends;
-  if (!qp.sends.roomFor(chain.count)) return kQueueFull;
-  RequestRecord& record = qp.sends.next(chain.count);
-  ibv_send_wr& request = chain.requests[chain.count];
-  ibv_sge* entries = chain.entries[chain.count];
-  const bool atomic = isAtomic(slot.opcode);
-  request.next = &request + 1;
-  request.sg_list = entries;
-  request.send_flags = 0;
+  const uint32_t at = chain.count;
+  if (!qp.sends.roomFor(at)) return kQueueFull;
+  RequestRecord& record = qp.sends.next(at);
+  ibv_send_wr& request = chain.requests[at];
+  ibv_sge* entries = chain.entries[at];
+  const bool atomic = isAtomic(opcode), fetches = opcode == kRead || atomic;
+  unsigned sendFlags = 0;
   uint64_t length = 0;
-  if (slot.flags & kInline) {
-    if (slot.sgeCount > limits_.maxInlineBytes) return kInlineTooLong;
-    if (slot.opcode == kRead || atomic) return kUnknownOpcode;
+  int count = 0;
+  if (flags & kInline) {
+    if (entryCount > limits_.maxInlineBytes) return kInlineTooLong;
+    if (fetches) return kUnknownOpcode;
     record.regionCount = 0;
-    request.send_flags = slot.sgeCount > 0 ? IBV_SEND_INLINE : 0;
-    request.num_sge = slot.sgeCount > 0 ? 1 : 0;
-    entries[0] = {reinterpret_cast<uint64_t>(slot.inlineBytes), slot.sgeCount, 0};
+    sendFlags = entryCount > 0 ? IBV_SEND_INLINE : 0;
+    count = entryCount > 0 ? 1 : 0;
+    entries[0] = {reinterpret_cast<uint64_t>(slot.inlineBytes), entryCount, 0};
+  } else if (entryCount == 1 && !atomic) [[likely]] {
+    length = slot.sge[0].length;
+    const uint32_t result = acquireOne(posting.uses, slot.sge[0], qp.parameters.pd, fetches, limits_.maxMessageBytes,
+                                       record, entries[0]);
+    if (result != kAccepted) return result;
+    count = length > 0 ? 1 : 0;
   } else {
     if (atomic && !limits_.atomics) return kUnsupportedOperation;
     if (atomic && (slot.remoteLow & 7) != 0) return kMisalignedAtomic;
-    uint32_t keys[kMaxSge];
-    const uint32_t result = acquire(posting.uses, slot, qp.parameters.pd, record, keys, length);
+    const uint32_t result = acquireMany(posting.uses, slot, qp.parameters.pd, record, entries, length, count);
     if (result != kAccepted) return result;
     if (length > limits_.maxMessageBytes) {
       posting.uses.settle();
       dropRegions(record.regions, record.regionCount);
       return kMessageTooLong;
     }
-    request.num_sge = int(translateEntries(slot, keys, entries));
   }
+  if (qp.parameters.signalAll || (flags & kSignaled)) sendFlags |= IBV_SEND_SIGNALED;
+  if (flags & kFence) sendFlags |= IBV_SEND_FENCE;
+  if (flags & kSolicited) sendFlags |= IBV_SEND_SOLICITED;
   record.id = idOf(slot);
-  record.opcode = uint16_t(slot.opcode);
-  record.bytes = slot.opcode == kRead || atomic ? uint32_t(length) : 0;
-  request.wr_id = hardwareId(qp.number, RequestKind::kSend, qp.sends.position() + chain.count);
-  request.opcode = kHardwareOpcode[slot.opcode];
-  if (qp.parameters.signalAll || (slot.flags & kSignaled)) request.send_flags |= IBV_SEND_SIGNALED;
-  if (slot.flags & kFence) request.send_flags |= IBV_SEND_FENCE;
-  if (slot.flags & kSolicited) request.send_flags |= IBV_SEND_SOLICITED;
+  record.opcode = uint16_t(opcode);
+  record.bytes = fetches ? uint32_t(length) : 0;
+  request.wr_id = hardwareId(qp.number, RequestKind::kSend, qp.sends.position() + at);
+  request.next = &request + 1;
+  request.sg_list = entries;
+  request.num_sge = count;
+  request.opcode = kHardwareOpcode[opcode];
+  request.send_flags = sendFlags;
   request.imm_data = htonl(slot.immediate);
   const uint64_t remote = slot.remoteLow | uint64_t(slot.remoteHigh) << 32;
   if (atomic) {
@@ -137,27 +175,37 @@ uint32_t IbvDevice::prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting
   } else {
     request.wr.rdma = {remote, slot.rkey};
   }
-  chain.slots[chain.count++] = &slot;
+  chain.slots[at] = &slot;
+  chain.count = at + 1;
   return kAccepted;
 }
 
 uint32_t IbvDevice::prepareReceive(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting) {
   Chain<ibv_recv_wr>& chain = posting.receives;
+  const uint32_t at = chain.count;
   if (qp.shared || (slot.flags & kInline)) return kUnknownOpcode;
-  if (!qp.receives.roomFor(chain.count)) return kQueueFull;
-  RequestRecord& record = qp.receives.next(chain.count);
-  uint32_t keys[kMaxSge];
+  if (!qp.receives.roomFor(at)) return kQueueFull;
+  RequestRecord& record = qp.receives.next(at);
+  ibv_sge* entries = chain.entries[at];
   uint64_t length;
-  const uint32_t result = acquire(posting.uses, slot, qp.parameters.pd, record, keys, length);
+  int count;
+  uint32_t result;
+  if (slot.sgeCount == 1) [[likely]] {
+    count = slot.sge[0].length > 0 ? 1 : 0;
+    result = acquireOne(posting.uses, slot.sge[0], qp.parameters.pd, true, kMaxMessageBytes, record, entries[0]);
+  } else {
+    result = acquireMany(posting.uses, slot, qp.parameters.pd, record, entries, length, count);
+  }
   if (result != kAccepted) return result;
   record.id = idOf(slot);
   record.opcode = kReceive;
-  ibv_recv_wr& request = chain.requests[chain.count];
+  ibv_recv_wr& request = chain.requests[at];
   request.next = &request + 1;
-  request.wr_id = hardwareId(qp.number, RequestKind::kReceive, qp.receives.position() + chain.count);
-  request.sg_list = chain.entries[chain.count];
-  request.num_sge = int(translateEntries(slot, keys, chain.entries[chain.count]));
-  chain.slots[chain.count++] = &slot;
+  request.wr_id = hardwareId(qp.number, RequestKind::kReceive, qp.receives.position() + at);
+  request.sg_list = entries;
+  request.num_sge = count;
+  chain.slots[at] = &slot;
+  chain.count = at + 1;
   return kAccepted;
 }
 

@@ -23,10 +23,13 @@ export async function window() {
   const rivals = Object.entries(WINDOWS).map(([name, windowMs]) => [name, () => measure(windowMs)]);
   const results = await alternating(Object.fromEntries(rivals));
   for (const [name, runs] of Object.entries(results)) {
-    const of = (field) => median(runs.map((run) => run[field]));
+    const of = (field, digits) => {
+      const values = runs.map((run) => run[field]);
+      return `${median(values).toFixed(digits)} (${values.map((value) => value.toFixed(digits)).join(' ')})`;
+    };
     console.log(
-      `${name}: ${of('mibPerSecond').toFixed(1)} MiB/s delivered in all; per multicast of 4 MiB to four, processor seconds: ` +
-        `${of('busy').toFixed(2)} of the machine, ${of('members').toFixed(2)} of the members`,
+      `${name}: ${of('mibPerSecond', 1)} MiB/s delivered in all; per multicast of 4 MiB to four, processor seconds: ` +
+        `${of('busy', 2)} of the machine, ${of('members', 2)} of the members`,
     );
   }
 }

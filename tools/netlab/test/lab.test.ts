@@ -145,7 +145,8 @@ labTest('pause stops a host’s processes, resume lets them go on', async () => 
   expect(lab.processes('h1')).toEqual([]);
   const state = () => execFileSync('ps', ['-o', 'state=', '-p', String(child.pid)], { encoding: 'utf8' })[0];
   lab.pause('h0');
-  expect(state()).toBe('T');
+  // It stops when it has its next turn on a processor.
+  while (state() !== 'T') await new Promise((resolve) => setTimeout(resolve, 10));
   lab.resume('h0');
   child.stdin!.write('after\n');
   expect(String((await once(child.stdout!, 'data'))[0])).toBe('after\n');

@@ -93,17 +93,28 @@ class LoadClient {
 
   async run(until: number, counter: Counter): Promise<void> {
     const { batch } = this.options;
-    while (performance.now() < until) {
-      const operations = Array.from({ length: batch }, () => this.workload.next());
-      const started = process.hrtime.bigint();
-      const replies = await this.send(operations);
-      counter.histogram.record(process.hrtime.bigint() - started);
+    for (let started = performance.now(); started < until; ) {
+      const replies = await (batch === 1
+        ? this.#sendOne(this.workload.next())
+        : this.send(this.#some(batch)));
+      const ended = performance.now();
+      counter.histogram.record(Math.max(1, Math.round((ended - started) * 1e6)));
+      started = ended;
       counter.operations += batch;
       for (const reply of replies) {
         if (reply instanceof Error) counter.errors += 1;
         else if (typeof reply === 'number' && reply < this.options.wait) counter.shortWaits += 1;
       }
     }
+  }
+
+  #some(count: number): Operation[] {
+    return Array.from({ length: count }, () => this.workload.next());
+  }
+
+  #sendOne({ bytes, slot }: Operation): Promise<Reply[]> {
+    if (this.#wait.length > 0) return this.send([{ bytes, slot }]);
+    return this.connections[this.map[slot]!]!.batch(bytes, 1);
   }
 
   async send(operations: readonly Operation[]): Promise<Reply[]> {

@@ -2,6 +2,7 @@ import type { Command } from '../commands/command.js';
 import { commands } from '../commands/table.js';
 import { LINK_FULL, OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
 import { RequestParser } from '../resp/parser.js';
+import { ERROR_MARK, INTEGER_MARK } from '../resp/writer.js';
 import type { Client } from '../server/client.js';
 import type { Executor } from '../server/executor.js';
 import { refusalOf } from '../server/refusals.js';
@@ -44,6 +45,7 @@ export class Router implements LinkListener {
     const command = commands.find(args);
     const refusal = refusalOf(command, args, client.authenticated);
     if (refusal !== undefined) this.executor.fail(refusal);
+    else if (command!.inSteps) this.#everywhere(client, command!);
     else if (this.peers === undefined || command!.route === 'here') this.executor.run(command!, args, client);
     else if (command!.route === 'everywhere') this.#everywhere(client, command!);
     else if (ownsAll(command!, args, this.isOwn)) this.executor.run(command!, args, client);
@@ -155,7 +157,7 @@ export class Router implements LinkListener {
     }
     executor.endRun();
     const { length } = client.parser.command;
-    const chunk = client.expect(length);
+    const chunk = client.expect(length, command.inSteps);
     const { members } = table;
     const gathering = new Gathering(
       members.map(() => ({ positions: [] })),
@@ -163,15 +165,38 @@ export class Router implements LinkListener {
       (reply) => client.answer(chunk, reply, length),
     );
     const bytes = Buffer.from(client.parser.command);
-    const writes = command.flags.includes('write');
+    const part = { slot: -1, version: client.version, writes: command.flags.includes('write'), bytes };
     for (const [index, member] of members.entries()) {
-      const done = (reply: Buffer): void => gathering.take(index, reply);
-      const request: Request = { slot: -1, version: client.version, writes, bytes, done };
-      const link = this.peers?.link(member);
-      if (member === this.self) this.#loopback.run(request);
-      else if (link) link.send(request, table.epoch);
-      else this.refused(request);
+      const ask = (done: Request['done']): void => this.#ask(member, { ...part, done });
+      const take = (reply: Buffer): void => gathering.take(index, reply);
+      ask(command.inSteps ? inSteps(ask, take) : take);
     }
     executor.begin(client);
   }
+
+  /** Has a member do its part. No run may be open. */
+  #ask(member: number, request: Request): void {
+    const link = this.peers?.link(member);
+    if (member === this.self) this.#loopback.run(request);
+    else if (link) {
+      link.send(request, this.table.epoch);
+      this.executor.schedule();
+    } else this.refused(request);
+  }
+}
+
+/** Asks again in another turn as long as the reply is a number; the last reply says whether something was done before. */
+function inSteps(ask: (done: Request['done']) => void, take: Request['done']): Request['done'] {
+  let steps = 0;
+  const done = (reply: Buffer): void => {
+    if (reply[0] === INTEGER_MARK) {
+      steps += 1;
+      setImmediate(() => ask(done));
+    } else take(steps > 0 && reply[0] === ERROR_MARK ? partly(reply) : reply);
+  };
+  return done;
+}
+
+function partly(error: Buffer): Buffer {
+  return Buffer.from(`${error.toString('latin1').trimEnd()} (a part of the keys was removed)\r\n`, 'latin1');
 }

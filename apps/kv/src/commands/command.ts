@@ -31,11 +31,13 @@ export interface Command {
   /** Arguments from one key to the next; 0 without keys. */
   readonly step: number;
   readonly merge: Merge | undefined;
+  /** Where it is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
+  readonly inSteps: boolean;
   /** Writes exactly one reply, at once. @throws CommandError, which becomes the reply */
   readonly run: (x: Executor, args: Arguments, session: Session) => void;
 }
 
-type Details = Partial<Pick<Command, 'route' | 'step' | 'merge'>>;
+type Details = Partial<Pick<Command, 'route' | 'step' | 'merge' | 'inSteps'>>;
 
 /** A command on the one key that is its first argument. */
 export function keyCommand(name: string, arity: number, flags: string, run: Command['run']): Command {
@@ -47,9 +49,9 @@ export function define(
   arity: number,
   flags: string,
   run: Command['run'],
-  { route = 'here', step = 0, merge }: Details = {},
+  { route = 'here', step = 0, merge, inSteps = false }: Details = {},
 ): Command {
-  return { name, arity, flags: flags.split(' '), route, step, merge, run };
+  return { name, arity, flags: flags.split(' '), route, step, merge, inSteps, run };
 }
 
 /** Finds commands by the bytes of their names, in any case. */

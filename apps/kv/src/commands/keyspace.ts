@@ -1,4 +1,4 @@
-import { SLOTS } from '../limits.js';
+import { FLUSH_STEP_KEYS, SLOTS } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, SYNTAX } from '../resp/command-error.js';
 import type { Executor } from '../server/executor.js';
@@ -16,23 +16,33 @@ function keys(x: Executor, args: Arguments): void {
   search.tell();
 }
 
-/** A tombstone for every key, in as many appends as that takes: not one step, but acknowledged as a whole. */
+/**
+ * One step: tombstones for as many keys as one append and some milliseconds take. The reply says how many keys are left,
+ * and is OK when there are none: whoever sends the steps goes on until then (see `Router`).
+ */
 function flush(x: Executor, args: Arguments): void {
   const word = args.count > 1 ? args.word(1) : 'SYNC';
   if (args.count > 2 || (word !== 'SYNC' && word !== 'ASYNC')) throw new CommandError(SYNTAX);
+  let [room, left] = [FLUSH_STEP_KEYS, 0];
   for (let slot = 0; slot < SLOTS; slot += 1) {
-    if (!x.node.isOwn(slot)) continue;
-    for (const [key] of [...x.store.keyspace.entries(slot)]) {
-      x.remove(slot, key);
-      if (x.isFull) commitNow(x);
+    if (x.store.keyspace.sizeOf(slot) > 0 && x.node.isOwn(slot)) {
+      room -= removeSome(x, slot, room);
+      left += x.store.keyspace.sizeOf(slot);
     }
   }
-  x.writer.ok();
+  if (left > 0) x.writer.integer(left);
+  else x.writer.ok();
 }
 
-function commitNow(x: Executor): void {
-  const refusal = x.commitNow();
-  if (refusal) throw new CommandError(`${refusal} (a part of the keys was removed)`);
+/** Removes keys of a slot, as long as the append has room; returns how many. */
+function removeSome(x: Executor, slot: number, most: number): number {
+  let removed = 0;
+  for (const [key] of x.store.keyspace.entries(slot)) {
+    if (removed >= most || x.isFull) break;
+    x.remove(slot, key);
+    removed += 1;
+  }
+  return removed;
 }
 
 const everywhere = 'everywhere';
@@ -40,7 +50,7 @@ const everywhere = 'everywhere';
 export const keyspaceCommands: readonly Command[] = [
   define('dbsize', 1, 'readonly fast', dbSize, { route: everywhere, merge: 'sum' }),
   define('keys', 2, 'readonly', keys, { route: everywhere, merge: 'concatenation' }),
-  define('flushdb', -1, 'write', flush, { route: everywhere, merge: 'ok' }),
-  define('flushall', -1, 'write', flush, { route: everywhere, merge: 'ok' }),
+  define('flushdb', -1, 'write', flush, { route: everywhere, merge: 'ok', inSteps: true }),
+  define('flushall', -1, 'write', flush, { route: everywhere, merge: 'ok', inSteps: true }),
   define('scan', -2, 'readonly', scan, { route: 'scan' }),
 ];

@@ -156,3 +156,4 @@ export class ReplyWriter {
 
 /** The first byte of an error reply. */
 export const ERROR_MARK = MINUS;
+export const INTEGER_MARK = COLON;

@@ -31,6 +31,8 @@ export class Client implements Sink, Session {
   #queuedBytes = 0;
   #unanswered = 0;
   #forwardedBytes = 0;
+  /** Nothing after it runs before it is answered. */
+  #barrier: Chunk | undefined;
   #stopped = false;
   /** Commands are in the parser that were not looked at. */
   #held = false;
@@ -64,18 +66,23 @@ export class Client implements Sink, Session {
     this.socket.destroy();
   }
 
-  /** The place of a reply to a command of so many bytes that comes from elsewhere: give it with `answer`. */
-  expect(bytes: number): Chunk {
+  /**
+   * The place of a reply to a command of so many bytes that comes from elsewhere: give it with `answer`. What comes after
+   * a barrier runs when that is answered.
+   */
+  expect(bytes: number, isBarrier = false): Chunk {
     const chunk = new Chunk(undefined, 0, 1, false, 0);
     this.#queue.push(chunk);
     this.#unanswered += 1;
     this.#forwardedBytes += bytes;
+    if (isBarrier) this.#barrier = chunk;
     return chunk;
   }
 
   /** Where replies of other servers are many and large, and the client does not read them, it is disconnected. */
   answer(chunk: Chunk, reply: Buffer, bytes: number): void {
     chunk.bytes = reply;
+    if (chunk === this.#barrier) this.#barrier = undefined;
     this.#unanswered -= 1;
     this.#forwardedBytes -= bytes;
     this.#queuedBytes += reply.length;
@@ -153,6 +160,7 @@ export class Client implements Sink, Session {
   }
 
   #mustWait(unsentBytes: number): boolean {
+    if (this.#barrier) return true;
     const bytes = this.#queuedBytes + this.socket.writableLength + unsentBytes;
     if (bytes > PAUSE_OUTPUT_BYTES || this.#unanswered >= PAUSE_UNANSWERED) return true;
     return this.#forwardedBytes > PAUSE_FORWARDED_BYTES;

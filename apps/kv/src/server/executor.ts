@@ -31,8 +31,6 @@ export class Executor {
   reads = false;
   /** Steps that commands of this turn took, where they can be many. */
   effort = 0;
-  /** Why the log refused the last append that it refused. */
-  #refusal: string | undefined;
   #sink: Sink | undefined;
   #runSequence = 0;
   #runReads = false;
@@ -220,14 +218,6 @@ export class Executor {
     this.sequence = this.store.remove(slot, key).sequence;
   }
 
-  /** Appends in the middle of a command. Why the log refused it: then the reply waits for what it has taken before. */
-  commitNow(): string | undefined {
-    this.#refusal = undefined;
-    this.store.commit();
-    if (this.#refusal !== undefined) this.sequence = this.store.committed;
-    return this.#refusal;
-  }
-
   /** What this turn has read stays: the lease is looked at when the turn ends. */
   #acknowledged(sequence: number): void {
     for (const sink of this.#waiting) {
@@ -235,14 +225,9 @@ export class Executor {
     }
   }
 
-  /** Also where the run is still open: see `commitNow`. */
   #refused(sequence: number, error: string): void {
-    this.#refusal = error;
     this.#refuseWaiting((chunk) => chunk.sequence === sequence, error);
     for (const sink of this.#waiting) this.touch(sink);
-    if (this.#runSequence !== sequence) return;
-    this.writer.truncate(0);
-    for (let i = 0; i < this.#runReplies; i += 1) this.writer.error(error);
   }
 
   /** What else was read for such replies would have been proved by the acknowledgement that does not come. */

@@ -71,11 +71,6 @@ export class Store {
     });
   }
 
-  /** The number of the last append that the log has taken. */
-  get committed(): number {
-    return this.#outstanding.at(-1)?.sequence ?? this.acknowledged;
-  }
-
   get replicas(): number {
     return this.log.replicas;
   }

@@ -68,6 +68,12 @@ export class TestCluster {
     });
   }
 
+  /** Resolves when so many recoveries have ended well and every slot has a server. */
+  async recovered(count: number): Promise<void> {
+    do await this.serving();
+    while (this.recoveries < count);
+  }
+
   /** As at a planned end: backups write what they have to files. */
   async dump(): Promise<void> {
     await this.coordinator.close();

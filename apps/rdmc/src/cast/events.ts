@@ -1,7 +1,7 @@
 /** What `rdmc cast --json` prints: one of these per line. */
 import { algorithms } from '@rdmc/schedule';
 import * as z from 'zod';
-import { problem } from '../receive/events.js';
+import { deviceRoute, problem } from '../receive/events.js';
 
 const count = z.number().int().nonnegative();
 const algorithm = z.enum(algorithms);
@@ -48,12 +48,7 @@ export const castEvent = z.discriminatedUnion('event', [
   z.strictObject({ event: z.literal('started'), ...place, pid: count, hostName: z.string() }),
   z.strictObject({
     event: z.literal('route'),
-    device: z.string(),
-    reason: z.string(),
-    gid: z.string().nullable(),
-    /** What blocks really travel by: 'shm', 'tcp', or both. */
-    transports: z.array(z.string()),
-    transportReason: z.string(),
+    ...deviceRoute,
     algorithm: z.string(),
     messageBytes: count,
     blockSizeBytes: count,

@@ -2,8 +2,8 @@ import type { CastProgress, CastRoute, ReceiverProgress } from '@rdmc/cast';
 import { printable } from '../ui/printable.js';
 import { RateMeter } from '../ui/rate-meter.js';
 import { Repainter } from '../ui/repainter.js';
+import { describeRoute, routeLine } from '../ui/route.js';
 import type { Terminal } from '../ui/terminal.js';
-import { formatBytes } from '../ui/units.js';
 import { describeProgress, drawFrame } from './frame.js';
 import { averageStored, isComplete } from './snapshot.js';
 
@@ -19,28 +19,14 @@ export interface CastView {
 }
 
 const LINE_EVERY_SECONDS = 10;
-const TRANSPORTS: Readonly<Record<string, string>> = {
-  shm: 'shared memory',
-  tcp: 'TCP',
-  roce: 'RoCE',
-  infiniband: 'InfiniBand',
-};
-
 function now(): number {
   return performance.now() / 1000;
 }
 
-/** Why the bytes go the way they go. */
-export function describeRoute(route: CastRoute): string[] {
-  const { messageBytes, blockSizeBytes } = route;
-  const transports = route.transports.map((name) => TRANSPORTS[name] ?? name).join(' and ');
-  return [
-    `  device     ${route.device}: ${route.reason}`,
-    `  GID        ${route.gid ?? 'none: this device has no RDMA port'}`,
-    `  transport  ${transports}: ${route.transportReason}`,
-    `  schedule   ${route.algorithm}, messages of up to ${formatBytes(messageBytes)} in blocks of ${formatBytes(blockSizeBytes)}`,
-    `  address    receivers reach this machine at ${route.address}`,
-  ];
+/** Always the device and why, for it decides what the numbers mean; the rest when asked for. */
+function tellRoute(route: CastRoute, terminal: Terminal, verbose: boolean): void {
+  if (verbose) terminal.out(...describeRoute(route));
+  else terminal.note(`  ${routeLine(route)}`);
 }
 
 function settledLine(receiver: ReceiverProgress, { palette }: Terminal): string {
@@ -70,7 +56,7 @@ export class BarView implements CastView {
   }
 
   route(route: CastRoute): void {
-    if (this.verbose) this.#painter.around(() => this.terminal.out(...describeRoute(route)));
+    this.#painter.around(() => tellRoute(route, this.terminal, this.verbose));
   }
 
   settled(): void {}
@@ -99,7 +85,7 @@ export class LineView implements CastView {
   }
 
   route(route: CastRoute): void {
-    if (this.verbose) this.terminal.out(...describeRoute(route));
+    tellRoute(route, this.terminal, this.verbose);
   }
 
   settled(receiver: ReceiverProgress): void {

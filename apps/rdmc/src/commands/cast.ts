@@ -213,7 +213,7 @@ function addTuningOptions(command: Command): Command {
       'ports of this machine that receivers connect to, two for each cast at a time (default: any)',
     )
     .option('-n, --dry-run', 'only tell who would get what, and how')
-    .option('-v, --verbose', 'also which device and transport, and why')
+    .option('-v, --verbose', 'also GID, schedule, blocks and address')
     .option('-q, --quiet', 'nothing but what went wrong')
     .option('--json', 'JSON lines: one event each');
 }

@@ -16,6 +16,15 @@ export const problem = z.strictObject({
 /** The cast, who sends it, and regular files and bytes: announced ones, or in `complete` and `failed` those stored. */
 const facts = { castId: z.string(), from: z.string(), files: count, bytes: count };
 
+/** What blocks travel by ('shm', 'tcp', 'roce', 'infiniband'), and why. */
+export const deviceRoute = {
+  device: z.string(),
+  reason: z.string(),
+  gid: z.string().nullable(),
+  transports: z.array(z.string()),
+  transportReason: z.string(),
+};
+
 export const receiveEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('listening'),
@@ -31,6 +40,7 @@ export const receiveEvent = z.discriminatedUnion('event', [
     addresses: z.array(z.string()),
   }),
   z.strictObject({ event: z.literal('began'), ...facts }),
+  z.strictObject({ event: z.literal('route'), ...facts, ...deviceRoute }),
   z.strictObject({ event: z.literal('progress'), ...facts, receivedBytes: count, storedBytes: count }),
   z.strictObject({
     event: z.literal('complete'),

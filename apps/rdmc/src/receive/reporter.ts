@@ -1,8 +1,16 @@
-import type { CastComplete, CastFailed, CastLogger, CastReceiving, ReceiverEvent } from '@rdmc/cast';
+import type {
+  CastComplete,
+  CastFailed,
+  CastLogger,
+  CastReceiving,
+  CastRouted,
+  ReceiverEvent,
+} from '@rdmc/cast';
 import { formatEndpoint } from '../hosts/endpoint.js';
 import { bar } from '../ui/bar.js';
 import { printable } from '../ui/printable.js';
 import { Repainter } from '../ui/repainter.js';
+import { routeLine } from '../ui/route.js';
 import type { Terminal } from '../ui/terminal.js';
 import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
 import { problemEvent, type ReceiveEvent, type ReceiveEventOf } from './events.js';
@@ -18,6 +26,11 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
   switch (event.type) {
     case 'began':
       return { event: 'began', ...facts };
+    case 'route': {
+      const { device, reason, gid, transports, transportReason } = event;
+      const route = { device, reason, gid, transports: [...transports], transportReason };
+      return { event: 'route', ...facts, ...route };
+    }
     case 'progress':
       return {
         event: 'progress',
@@ -71,8 +84,9 @@ export class ReceiveReporter {
       return;
     }
     if (event.type === 'progress') this.#bars.set(event.castId, event);
-    else if (event.type !== 'began') this.#bars.delete(event.castId);
+    if (event.type === 'complete' || event.type === 'failed') this.#bars.delete(event.castId);
     if (event.type === 'began') this.#began(event);
+    if (event.type === 'route') this.#routed(event);
     if (event.type === 'complete') this.#complete(event);
     if (event.type === 'failed') this.#failed(event);
     this.#paint();
@@ -90,6 +104,11 @@ export class ReceiveReporter {
 
   #began({ from, files, bytes }: ReceiverEvent): void {
     this.#say(`${printable(from)} sends ${plural(files, 'file')}, ${formatBytes(bytes)}`);
+  }
+
+  /** To stderr: it is about this machine, not about what was received. */
+  #routed(event: CastRouted): void {
+    if (!this.options.quiet) this.#note(`  ${printable(event.from)}: ${routeLine(event)}`);
   }
 
   #complete({ from, files, bytes, seconds, problems, problemCount }: CastComplete): void {

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { type CastEvent, type CastPlan, castEvent } from '../../src/cast/events.js';
 import { type ReceiveEvent, receiveEvent } from '../../src/receive/events.js';
 import { Cli, type Ended, type Scratch } from './cli.js';
@@ -63,11 +64,16 @@ export class Receiver {
 }
 export type RunningReceiver = Awaited<ReturnType<typeof Receiver.start>>;
 
-/** `count` receivers with the directories r1, r2, …; and how to name them with `--to`. */
+/**
+ * `count` receivers with the directories r1, r2, …; and how to name them with `--to`. At ports that the system gives to
+ * nobody else: another one can listen in the place of one that is gone.
+ */
 export async function startReceivers(scratch: Scratch, count: number, args: readonly string[] = []) {
-  const starting = Array.from({ length: count }, (_, i) =>
-    Receiver.start(join(scratch.path, `r${i + 1}`), args),
-  );
+  const reserved = await reserveLoopbackPorts(count);
+  const starting = reserved.map(({ host, port, server }, i) => {
+    server.close();
+    return Receiver.start(join(scratch.path, `r${i + 1}`), args, {}, `${host}:${port}`);
+  });
   const receivers = await Promise.all(starting);
   return { receivers, to: receivers.map(({ name }) => name).join(',') };
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,6 +40,8 @@ export interface CliOptions<Event extends AnyEvent> {
   readonly input?: string;
 }
 
+const running = new Set<ChildProcess>();
+
 /** The built command, running. */
 export class Cli<Event extends AnyEvent = DemoEvent> {
   readonly child: ChildProcess;
@@ -62,6 +65,8 @@ export class Cli<Event extends AnyEvent = DemoEvent> {
     if (input !== undefined) this.child.stdin!.on('error', () => {}).write(input);
     // What it said tells why a test failed that waited for something else.
     onTestFailed(() => console.error(`rdmc ${args.join(' ')}\n${this.#stderr}${this.#stdout.slice(-SHOWN)}`));
+    running.add(this.child);
+    this.child.on('close', () => running.delete(this.child));
     // A test that fails or times out leaves nothing running.
     onTestFinished(() => void this.child.kill('SIGKILL'));
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => this.#take(text));
@@ -140,15 +145,20 @@ export class Scratch {
     return readdirSync(this.path);
   }
 
-  remove(): void {
+  /** Ends what still runs: it may write here. */
+  async remove(): Promise<void> {
+    const children = [...running];
+    for (const child of children) child.kill('SIGKILL');
+    await Promise.all(children.map((child) => once(child, 'close')));
     rmSync(this.path, { recursive: true, force: true });
   }
 }
 
+/** One that has ended, and that its parent has not asked after yet, does not run. */
 export function isRunning(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
   } catch {
     return false;
   }

@@ -15,6 +15,7 @@ import { joinMesh } from '../join-mesh.js';
 import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
+import { routeOf } from '../route.js';
 import { SilenceWatch } from '../silence-watch.js';
 import { StreamReceiver } from './stream-receiver.js';
 import type { WriterThread } from './writer-thread.js';
@@ -35,6 +36,7 @@ export class Reception {
   #stream: StreamReceiver | undefined;
   #groupOver = new AbortController();
   #grouping: Promise<void> = Promise.resolve();
+  #routed = false;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
 
@@ -147,7 +149,7 @@ export class Reception {
     const localHost = this.channel.localHost;
     const server = this.#server!;
     this.#server = undefined;
-    this.#node = await joinMesh({
+    const node = await joinMesh({
       id,
       members,
       server,
@@ -160,10 +162,23 @@ export class Reception {
       signal: this.#over.signal,
       logger,
     });
-    this.#stream = new StreamReceiver(this.#node, this.invitation, this.writer, (error) =>
-      this.#fail(asCastError(error, this.channel.peer)),
+    this.#node = node;
+    this.#stream = new StreamReceiver(
+      node,
+      this.invitation,
+      this.writer,
+      ({ transports }) => this.#route(node, transports),
+      (error) => this.#fail(asCastError(error, this.channel.peer)),
     );
-    await Promise.all([this.writer.attach(this.#node.device.handle), this.#stream.prepare()]);
+    await Promise.all([this.writer.attach(node.device.handle), this.#stream.prepare()]);
+  }
+
+  /** Told once: survivors go on by the same device. */
+  #route({ device }: RdmcNode, transports: readonly string[]): void {
+    if (this.#routed) return;
+    this.#routed = true;
+    const { files, bytes } = this.invitation;
+    this.#event({ type: 'route', files, bytes, ...routeOf(device, transports) });
   }
 
   async #part(groupId: number): Promise<void> {

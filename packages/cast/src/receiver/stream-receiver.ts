@@ -18,6 +18,7 @@ export class StreamReceiver {
     private readonly node: RdmcNode,
     private readonly invitation: Invitation,
     private readonly writer: WriterThread,
+    private readonly onGroup: (group: Group) => void,
     private readonly onStoreError: (error: unknown) => void,
   ) {
     this.#buffers = new MessageBuffers(node, invitation.messageBytes);
@@ -53,6 +54,7 @@ export class StreamReceiver {
     part.addEventListener('abort', giveUp);
     if (part.aborted) giveUp();
     this.#group = group;
+    this.onGroup(group);
     this.#groupBytes = 0;
     try {
       for await (const message of group) this.#take(nextMessage + message.number, message);

@@ -3,12 +3,12 @@ import { CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { messageSize } from '../message-size.js';
 import type { CastReport } from '../reader/orders.js';
+import { routeOf } from '../route.js';
 import type { Board } from './board.js';
 import { type Gathered, Gathering } from './gathering.js';
 import { Pump } from './pump.js';
 import { ReaderThread } from './reader-thread.js';
 import type { ReceiverLink } from './receiver-link.js';
-import { routeOf } from './route.js';
 import { StallWatch } from './stall-watch.js';
 import { Streaming } from './streaming.js';
 import { TokenBucket } from './token-bucket.js';
@@ -94,10 +94,11 @@ export class Session {
     const pump = new Pump(this.#reader, new TokenBucket(options.bandwidthLimit), messageBytes, confirmed);
     board.pump = pump;
     const streaming = new Streaming(gathered, pump, options, this.#over.signal, ({ transports }) => {
-      board.route = routeOf(node.device, transports, {
+      board.route = {
+        ...routeOf(node.device, transports),
         algorithm: options.algorithm,
         ...{ messageBytes, blockSizeBytes, address },
-      });
+      };
       board.publish();
     });
     const sending = (): boolean => pump.outstanding > 0;

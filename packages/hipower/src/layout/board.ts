@@ -27,6 +27,8 @@ export function writeEnd(header: Int32Array, total: number): void {
 
 /** Whether a board says so; its word TOTAL does not change any more then. */
 export function saysEnd(header: Int32Array): boolean {
+  // Plain first, for it is asked in every look; a false yes is seen below, a false no in the next look.
+  if (header[BoardWord.COMPLEMENT] !== ~header[BoardWord.TOTAL]!) return false;
   return Atomics.load(header, BoardWord.COMPLEMENT) === ~Atomics.load(header, BoardWord.TOTAL);
 }
 

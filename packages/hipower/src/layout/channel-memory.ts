@@ -7,10 +7,10 @@
  *     64  waiting            inward entries at which the application wants an event, 0: it does not wait (set by the
  *                            application, cleared by the worker when it sends the event)
  *    128  ending             1: no slot follows after those in the ring            application
- *    192  outward head       entries written, modulo 2^32                          application
- *    256  outward tail       entries read                                          worker
- *    320  inward head        entries written                                       worker
- *    384  inward tail        entries read                                          application
+ *    192  outward head       entries published, modulo 2^32                        application
+ *    256  outward tail       entries read, or somewhat fewer                       worker
+ *    320  inward head        entries published                                     worker
+ *    384  inward tail        entries read, or somewhat fewer                       application
  *    448  asks for a kick     1: the worker stopped looking, for there is enough unread (set by the worker, cleared by
  *                            the application when it kicks)
  *    512  counters           COUNTERS float64 of the channel, then PEER_COUNTERS for each peer     worker

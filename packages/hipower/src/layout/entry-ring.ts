@@ -1,13 +1,17 @@
 /**
  * A ring of entries of four words between two threads, one writing and one reading. Head and tail are free-running
- * counts; only they are accessed atomically, and they publish the entries. Who uses it makes sure that it is never
- * full. Nothing is allocated per entry.
+ * counts; only they are accessed atomically, and they publish the entries. An atomic access costs as much as the rest
+ * of a message's way through the ring, so both are published once for several entries where nobody waits for them.
+ * Who uses it makes sure that it is never full. Nothing is allocated per entry.
  */
 const ENTRY_SHIFT = 2;
+/** Entries until a count is published without being asked for: so late the other thread learns of them at most. */
+const PUBLISH_EVERY = 16;
 
 export class EntryWriter {
   readonly #mask: number;
   #head: number;
+  #published: number;
 
   constructor(
     private readonly words: Int32Array,
@@ -16,15 +20,29 @@ export class EntryWriter {
   ) {
     this.#mask = (entries.length >> ENTRY_SHIFT) - 1;
     this.#head = Atomics.load(words, headWord);
+    this.#published = this.#head;
   }
 
+  /** The reader sees it at once. */
   push(a: number, b: number, c: number, d: number): void {
+    this.append(a, b, c, d);
+    this.publish();
+  }
+
+  /** The reader sees it after `publish` at the latest. */
+  append(a: number, b: number, c: number, d: number): void {
     const at = (this.#head & this.#mask) << ENTRY_SHIFT;
     this.entries[at] = a;
     this.entries[at + 1] = b;
     this.entries[at + 2] = c;
     this.entries[at + 3] = d;
     this.#head = (this.#head + 1) | 0;
+    if (this.#head % PUBLISH_EVERY === 0) this.publish();
+  }
+
+  publish(): void {
+    if (this.#published === this.#head) return;
+    this.#published = this.#head;
     Atomics.store(this.words, this.headWord, this.#head);
   }
 }
@@ -32,6 +50,7 @@ export class EntryWriter {
 export class EntryReader {
   readonly #mask: number;
   #tail: number;
+  #published: number;
   #head: number;
   a = 0;
   b = 0;
@@ -46,19 +65,26 @@ export class EntryReader {
   ) {
     this.#mask = (entries.length >> ENTRY_SHIFT) - 1;
     this.#tail = Atomics.load(words, tailWord);
+    this.#published = this.#tail;
     this.#head = this.#tail;
   }
 
-  /** Entries that lie in the ring now; may be read by either thread. */
+  /** Entries that lie in the ring now. */
   get size(): number {
-    return (Atomics.load(this.words, this.headWord) - Atomics.load(this.words, this.tailWord)) | 0;
+    this.#head = Atomics.load(this.words, this.headWord);
+    return (this.#head - this.#tail) | 0;
+  }
+
+  /** Of those that lay in the ring at the last look. */
+  get sizeSeen(): number {
+    return (this.#head - this.#tail) | 0;
   }
 
   /** Fills `a` to `d` with the next entry; false: there is none. */
   next(): boolean {
-    if (this.#tail === this.#head) {
-      this.#head = Atomics.load(this.words, this.headWord);
-      if (this.#tail === this.#head) return false;
+    if (this.#tail === this.#head && this.size === 0) {
+      this.publish();
+      return false;
     }
     const at = (this.#tail & this.#mask) << ENTRY_SHIFT;
     this.a = this.entries[at]!;
@@ -66,7 +92,14 @@ export class EntryReader {
     this.c = this.entries[at + 2]!;
     this.d = this.entries[at + 3]!;
     this.#tail = (this.#tail + 1) | 0;
-    Atomics.store(this.words, this.tailWord, this.#tail);
+    if (this.#tail % PUBLISH_EVERY === 0) this.publish();
     return true;
+  }
+
+  /** Lets the writer see how far this side has read; it sees less otherwise, by PUBLISH_EVERY at most. */
+  publish(): void {
+    if (this.#published === this.#tail) return;
+    this.#published = this.#tail;
+    Atomics.store(this.words, this.tailWord, this.#tail);
   }
 }

@@ -119,18 +119,25 @@ export class RequesterMachine {
     this.#busy[slot >> 5]! |= bitOf(slot);
     const next = (sequence + 1) | 0;
     if (((next - this.#state[Word.NEXT]!) | 0) > 0) this.#state[Word.NEXT] = next;
-    if (this.#atPosting) this.announce(slot);
+    if (this.#atPosting) this.announce(slot >> 5, bitOf(slot));
   }
 
   /** The writes up to this count have completed successfully: theirs are in order, so one completion speaks for all. */
   completed(upTo: number): void {
     let head = this.#state[Word.ORDER_HEAD]!;
+    let w = 0;
+    let bits = 0;
     for (; head !== upTo; head = (head + 1) | 0) {
       const slot = this.#order[head & this.#orderMask]!;
-      this.#done[slot >> 5]! ^= bitOf(slot);
-      this.#full[slot >> 5]! |= bitOf(slot);
-      if (!this.#atPosting) this.announce(slot);
+      // Slots written one after the other mostly share a word, and are announced in one go.
+      if (slot >> 5 !== w) {
+        this.#complete(w, bits);
+        w = slot >> 5;
+        bits = 0;
+      }
+      bits |= bitOf(slot);
     }
+    this.#complete(w, bits);
     this.#state[Word.ORDER_HEAD] = head;
   }
 
@@ -201,9 +208,20 @@ export class RequesterMachine {
     for (let slot = 0; slot < this.#slots; slot += 1) if (this.isBusy(slot)) this.#release(slot);
   }
 
-  /** Lets the responder see that a slot has content. */
-  protected announce(slot: number): void {
-    Atomics.xor(this.#announced, slot >> 5, bitOf(slot));
+  /**
+   * Lets the responder see that slots have content. What is announced at posting is seen through snapshots only, which
+   * this thread makes; what a peer reads is changed atomically.
+   */
+  protected announce(w: number, bits: number): void {
+    if (this.#atPosting) this.#announced[w]! ^= bits;
+    else Atomics.xor(this.#announced, w, bits);
+  }
+
+  #complete(w: number, bits: number): void {
+    if (bits === 0) return;
+    this.#done[w]! ^= bits;
+    this.#full[w]! |= bits;
+    if (!this.#atPosting) this.announce(w, bits);
   }
 
   #learn(w: number, released: number): void {

@@ -90,8 +90,12 @@ export class ResponderMachine {
   /** Claims and delivers what the landed bitmap shows; whether there was anything. @throws Violation */
   take(): boolean {
     let found = false;
+    const { landing } = this.memory;
     for (let w = 0; w < this.#words; w += 1) {
-      const fresh = this.fresh(w, Atomics.load(this.memory.landing, w));
+      // Most looks find nothing, and an atomic access costs ten times a plain one: only what orders footers behind
+      // it is one. What a plain one misses, the next look sees.
+      if (this.fresh(w, landing[w]!) === 0) continue;
+      const fresh = this.fresh(w, Atomics.load(landing, w));
       if (fresh === 0) continue;
       found = true;
       this.#takeWord(w, fresh);

@@ -67,13 +67,19 @@ export class HiPowerProtocol implements Protocol {
       channel.touched = false;
       channel.advance();
     }
-    this.#active.copyWithin(0, length);
-    this.#active.length -= length;
+    this.#forget(length);
     this.#rest();
   }
 
   stop(): void {
     for (const number of [...this.#channels.keys()]) this.#close(number);
+  }
+
+  /** Takes so many off the front of the list. `copyWithin` and a new length took a tenth of the worker's time. */
+  #forget(count: number): void {
+    const active = this.#active;
+    for (let i = count; i < active.length; i += 1) active[i - count] = active[i]!;
+    for (let i = 0; i < count; i += 1) active.pop();
   }
 
   #kick(number: number): void {

@@ -116,7 +116,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#pending[slot]! -= 1;
     if (this.#pending[slot] !== 0) return;
     this.#taken -= 1;
-    this.#free.push(slot, 0, 0, 0);
+    this.#free.append(slot, 0, 0, 0);
   }
 
   createPace(): IdlePace {
@@ -168,14 +168,15 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     const ending = Atomics.load(this.#words, ChannelWord.ENDING) === 1;
     for (;;) {
       const taken = this.#mayTake() ? this.#takeBatch() : 0;
-      this.#followUp(ending && this.#filled.size === 0);
+      this.#followUp(ending, this.#filled.size);
       if (taken === 0) return;
     }
   };
 
   /** What is announced, and READs of P, go between the batches: behind all of them they would come too late. */
-  #followUp(isOver: boolean): void {
-    const free = this.setup.slots - this.#taken - this.#filled.size;
+  #followUp(ending: boolean, filled: number): void {
+    const isOver = ending && filled === 0;
+    const free = this.setup.slots - this.#taken - filled;
     const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
     // Also what `tell` waits for must be looked for, or nobody would ever be told.
     const wanted = waiting > 0 && this.#freeSlots() < Math.max(waiting, this.#wakeAt);
@@ -261,6 +262,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
    * may show more, that READ is waited for: to wake a thread costs more than to fill many slots.
    */
   #tell(): void {
+    this.#free.publish();
     const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
     const free = this.#freeSlots();
     if (waiting === 0 || free < waiting) return;

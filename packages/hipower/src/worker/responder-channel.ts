@@ -23,6 +23,8 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
   readonly #released: EntryReader;
   readonly #arrived: EntryWriter;
   readonly #perRequest: boolean;
+  /** It looks by READs. */
+  readonly #reads: boolean;
 
   constructor(
     readonly context: ProtocolContext,
@@ -38,6 +40,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     this.#released = this.memory.outwardReader();
     this.#arrived = this.memory.inwardWriter();
     this.#perRequest = setup.confirmation === 'per-request';
+    this.#reads = !this.#perRequest && setup.mode === 'pull';
     this.#links = Array.from({ length: setup.peers }, (_, peer) => new IncomingLink(this, peer));
   }
 
@@ -62,7 +65,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
   advance(): void {
     Atomics.store(this.#words, ChannelWord.KICKED, 0);
     if (this.#perRequest) this.#confirm();
-    const wanted = this.#wantsMore();
+    const wanted = this.#reads && this.#wantsMore();
     for (let peer = 0; peer < this.#links.length; peer += 1) this.#look(peer, wanted);
     this.#weigh();
     this.#tell();
@@ -98,19 +101,22 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     counters[Counter.BYTES]! += lengthBytes;
     this.#bytes += lengthBytes;
     counters[this.memory.peerCounter(peer, PeerCounter.SLOTS)]! += 1;
-    this.#arrived.push(peer, slot, lengthBytes, remainingBytes);
+    this.#arrived.append(peer, slot, lengthBytes, remainingBytes);
   }
 
   finished(peer: number): void {
-    this.#arrived.push(peer, END_OF_PEER, 0, 0);
+    this.#arrived.append(peer, END_OF_PEER, 0, 0);
     this.touch();
   }
 
+  /** What arrived goes before the news. */
   broke(peer: number, generation: number, reason: string): void {
+    this.#arrived.publish();
     this.port.trouble(peer, generation, 'connection', 'ERR_RDMC_HIPOWER_CONNECTION_LOST', reason);
   }
 
   violated(peer: number, generation: number, violation: Violation): void {
+    this.#arrived.publish();
     this.port.trouble(peer, generation, 'violation', violation.code, violation.message);
   }
 
@@ -158,6 +164,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
 
   /** Wakes the application if it waits and there is something to read. */
   #tell(): void {
+    this.#arrived.publish();
     const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
     if (waiting === 0 || this.#unread() < waiting) return;
     Atomics.store(this.#words, ChannelWord.WAITING, 0);

@@ -1,12 +1,12 @@
-// Two nodes in one process pass small messages. Arguments: mode, confirmation, messages; transport of the soft device
-// ('auto'); calls ('slots': those that copy and allocate nothing, or 'messages': write and for await).
+// Two nodes in one process pass small messages. Arguments: mode, confirmation, rounds, messages of each round; transport
+// of the soft device ('auto'); calls ('slots': those that copy and allocate nothing, or 'messages': write and for await).
 import { setFlagsFromString } from 'node:v8';
 import { HiPowerNode } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 
 // Every collection of every thread is printed. Not on the command line: a worker takes no such options.
 setFlagsFromString('--trace-gc');
-const [mode, confirmation, messages, transport = 'auto', calls = 'slots'] = process.argv.slice(2);
+const [mode, confirmation, rounds, messages, transport = 'auto', calls = 'slots'] = process.argv.slice(2);
 const count = Number(messages);
 const reserved = await reserveLoopbackPorts(2);
 const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
@@ -76,11 +76,20 @@ async function iterate(number) {
 
 const [send, receive] = calls === 'slots' ? [produce, consume] : [writeAll, iterate];
 await Promise.all([send(200_000), receive(200_000)]);
-console.log('WARM');
-await Promise.all([send(count), receive(count)]);
+for (let round = 0; round < Number(rounds); round += 1) {
+  const before = turns();
+  console.log('ROUND');
+  await Promise.all([send(count), receive(count)]);
+  console.log(`TURNS ${turns() - before}`);
+}
 console.log('DONE');
 await Promise.all([requester.end(), consumeEnd()]);
 await Promise.all([a.close(), b.close()]);
+
+/** Of both workers' loops. */
+function turns() {
+  return a.counters().turns + b.counters().turns;
+}
 
 async function consumeEnd() {
   if (calls === 'messages') {

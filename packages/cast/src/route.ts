@@ -1,19 +1,19 @@
 import type { RdmcNode } from '@rdmc/group';
-import type { CastRoute } from '../cast-progress.js';
+import type { DeviceRoute } from './cast-progress.js';
 
 type Device = RdmcNode['device'];
-type Rest = Pick<CastRoute, 'algorithm' | 'messageBytes' | 'blockSizeBytes' | 'address'>;
 
-/** How the bytes of a group travel, and why. */
-export function routeOf(device: Device, transports: readonly string[], rest: Rest): CastRoute {
-  const { kind, name, choice, transport } = device;
+/** What the bytes of a group travel by, and why. */
+export function routeOf(
+  { kind, name, choice, transport }: Device,
+  transports: readonly string[],
+): DeviceRoute {
   return {
     device: name === kind ? kind : `${kind} ${name}`,
     reason: choice.reason,
     gid: transport === 'roce' ? `index ${choice.gidIndex}` : null,
     transports,
     transportReason: reasonFor(transport, transports),
-    ...rest,
   };
 }
 
