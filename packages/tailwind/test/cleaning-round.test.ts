@@ -5,6 +5,7 @@ import { KeyFilter } from '../src/log/key-filter.js';
 import type { Segment } from '../src/log/segment.js';
 import { chooseSegments } from '../src/log/segment-choice.js';
 import { SegmentContents } from '../src/log/segment-contents.js';
+import { settle } from '../src/log/settle-round.js';
 
 const NOTHING_LIVES: LogCleaner = { isLive: () => false, moved: () => {} };
 
@@ -63,6 +64,51 @@ it('drops a tombstone whose key holds a newer object, unless that one waits for 
   const cleaner = { ...NOTHING_LIVES, needsTombstone: () => false };
   expect(await kept([tombstones], others, { cleaner })).toEqual([0]);
   expect(await kept([tombstones], others, { cleaner, queued: ['a'] })).toEqual([1]);
+});
+
+it('cleans segments together whose tombstones keep each other from being cleaned alone', async () => {
+  // Without the third, the tombstone of a is needed; without the first, that of b; without the second, that of c.
+  const segments = [
+    segment(7n, entry('a', 7, 2n), entry('b', 1)),
+    segment(8n, entry('b', 8, 2n), entry('c', 2)),
+    segment(9n, entry('a', 3), entry('live', 4)),
+    segment(10n, entry('c', 9, 2n)),
+  ];
+  const cleaner: LogCleaner = {
+    isLive: ({ payload }) => Buffer.from(payload).includes('live'),
+    moved: () => {},
+  };
+  const measured: string[] = [];
+  const rules = {
+    measure: (some: readonly Segment[]) => {
+      measured.push(some.map(({ id }) => id).join());
+      const others = new Map(segments.filter((one) => !some.includes(one)).map((one) => [one.id, one]));
+      return measure(
+        { segments: some, others, staying: [] },
+        new Set(),
+        cleaner,
+        new AbortController().signal,
+      );
+    },
+    choose: (some: readonly Segment[]) => {
+      const candidates = some.map((one) => ({ one, liveBytes: one.contents.liveBytes, ageMs: 1 }));
+      return chooseSegments(candidates, 1000, 2).map(({ one }) => one);
+    },
+    survivorBytes: 1000,
+    survivors: 2,
+  };
+  const settled = await settle(segments, rules);
+  // It was tried with fewer and fewer, which leads nowhere.
+  expect(measured.map((ids) => ids.split(',').length)).toEqual([4, 3, 2, 1, 4]);
+  expect(settled.map(({ segment: { id }, offsets }) => [id, offsets.length])).toEqual([
+    [7n, 0],
+    [8n, 0],
+    [9n, 1],
+    [10n, 0],
+  ]);
+  // Without memory for a survivor there is no round.
+  const full = { ...rules, survivors: 0 };
+  expect(await settle(segments, full)).toEqual([]);
 });
 
 it('a filter holds all of its keys, and few others', () => {

@@ -1,6 +1,6 @@
 import type { DataPlane } from '@rdmc/dataplane';
 import { MemberDevice } from '@rdmc/member';
-import { Mesh } from '@rdmc/mesh';
+import type { Mesh } from '@rdmc/mesh';
 import { Backup, BackupService, CoordinatorClient, startPlane } from '@rdmc/tailwind';
 import { Imports } from '../cluster/imports.js';
 import {
@@ -25,6 +25,7 @@ import { Store } from '../store/store.js';
 import { JOIN_TIMEOUT_MS, type ServerOptions } from './cluster-options.js';
 import { EpochGate } from './epoch-gate.js';
 import { ExpirySweep } from './expiry-sweep.js';
+import { joinCluster } from './join-cluster.js';
 import { type OpenLog, openLog } from './open-log.js';
 import { View } from './view.js';
 
@@ -153,7 +154,7 @@ export class KvServer {
     const own = members.find((member) => member.id === id)!;
     this.#device = MemberDevice.choose(this.options.device);
     const announce = this.options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
-    this.#mesh = await Mesh.join({
+    this.#mesh = await joinCluster({
       id,
       members,
       timeoutMs: joinTimeoutMs,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
 import { type CoordinatorOptions, KvCoordinator, KvServer, type ServerOptions } from '../../src/index.js';
 
 const MIB = 1024 * 1024;
@@ -15,7 +15,10 @@ export class TestCluster {
   recoveries = 0;
   failures: string[] = [];
 
-  private constructor(readonly directory: string) {}
+  private constructor(
+    readonly directory: string,
+    readonly members: readonly Member[],
+  ) {}
 
   static async start(
     count: number,
@@ -25,10 +28,10 @@ export class TestCluster {
       coordinator: more,
     }: { directory?: string; coordinator?: Partial<CoordinatorOptions> } = {},
   ): Promise<TestCluster> {
-    const cluster = new TestCluster(directory);
     const reserved = await reserveLoopbackPorts(count + 1);
     const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
     for (const { server } of reserved) server.close();
+    const cluster = new TestCluster(directory, members);
     const serving = cluster.serving();
     const common = { members, silenceTimeoutMs: 0 };
     const coordinator = KvCoordinator.start(

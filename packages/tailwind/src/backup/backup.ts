@@ -3,7 +3,6 @@ import type { Certificate } from '../format/scan.js';
 import type { Logger } from '../options.js';
 import type { ScanAnswer } from '../scanner/scan-job.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
-import type { ReplicaRecord } from '../storage/replica-header.js';
 import { type DamagedFile, ReplicaStore } from '../storage/replica-store.js';
 import { type BackupOptions, checkBackupOptions } from './backup-options.js';
 import type { Grant, OpenReplica, ReplicaReport } from './backup-types.js';
@@ -11,6 +10,7 @@ import { BufferPool } from './buffer-pool.js';
 import { Flusher } from './flusher.js';
 import { Replica } from './replica.js';
 import { ReplicaScanner } from './replica-scanner.js';
+import { ReplicaTable, unknownReplica, wrongState } from './replica-table.js';
 
 /**
  * Keeps replicas of other members' segments: in buffers that their primaries write with one-sided operations,
@@ -18,9 +18,6 @@ import { ReplicaScanner } from './replica-scanner.js';
  * closed, flushed, recovered and freed. Belongs to the application's thread.
  */
 export class Backup {
-  readonly #replicas = new Map<string, Replica>();
-  /** Not committed yet. One may stand beside the replica that it will replace, which stays until then. */
-  readonly #replacements = new Map<string, Replica>();
   readonly #fenced = new Set<bigint>();
   readonly #scanner: ReplicaScanner;
   readonly #flusher: Flusher;
@@ -34,14 +31,10 @@ export class Backup {
     private readonly logger: Logger | undefined,
     /** Files found at the start that cannot be used, with the code of the reason; they are left where they are. */
     readonly damaged: readonly DamagedFile[],
-    replicas: readonly ReplicaRecord[],
+    private readonly replicas: ReplicaTable,
   ) {
     this.#flusher = new Flusher(store, pool, logger);
     this.#scanner = new ReplicaScanner(store);
-    for (const record of replicas) {
-      const replica = new Replica(record, undefined);
-      this.#replicas.set(replica.key, replica);
-    }
   }
 
   /**
@@ -60,7 +53,8 @@ export class Backup {
         throw error;
       },
     );
-    return new Backup(pool, store, logger, damaged, replicas);
+    const found = replicas.map((record) => new Replica(record, undefined));
+    return new Backup(pool, store, logger, damaged, new ReplicaTable(found));
   }
 
   get segmentBytes(): number {
@@ -106,7 +100,7 @@ export class Backup {
     const { survivor = false } = request;
     const state = { state: 'open', checksum: 0, lengthBytes: segmentBytes, floorBytes: 0 } as const;
     const replica = new Replica({ ...request, ...state, survivor }, buffer);
-    (request.committed ? this.#replicas : this.#replacements).set(replica.key, replica);
+    this.replicas.add(replica);
     return { address: buffer.address, rkey: buffer.rkey };
   }
 
@@ -117,15 +111,15 @@ export class Backup {
    */
   closeReplica(ref: SegmentRef, certificate: Certificate): void {
     this.admit(ref.logId);
-    const replica = this.#find(ref);
+    const replica = this.replicas.find(ref);
     const { lengthBytes, checksum } = certificate;
     if (!replica.isOpen) {
       const before = replica.certificate!;
       if (before.lengthBytes === lengthBytes && before.checksum === checksum) return;
-      throw this.#wrongState(replica, 'was closed before, with another certificate');
+      throw wrongState(replica, 'was closed before, with another certificate');
     }
     if (!replica.buffer || lengthBytes > replica.record.segmentBytes) {
-      throw this.#wrongState(replica, 'cannot be closed like that');
+      throw wrongState(replica, 'cannot be closed like that');
     }
     replica.buffer.revoke();
     replica.update({ state: 'closed', lengthBytes, checksum });
@@ -134,22 +128,22 @@ export class Backup {
 
   /** Whether anything is here of a log. */
   holdsLog(logId: bigint): boolean {
-    return this.#ofLog(logId).length > 0;
+    return this.replicas.ofLog(logId).length > 0;
   }
 
   /** Ids of the logs of which anything is here. */
   get logIds(): bigint[] {
-    return [...new Set(this.#all().map(({ record }) => record.logId))];
+    return [...new Set(this.replicas.all().map(({ record }) => record.logId))];
   }
 
   /** Whether there is a replica that recovery would be told of. */
   holds(ref: SegmentRef): boolean {
-    return this.#replicas.get(segmentKey(ref))?.record.committed ?? false;
+    return this.replicas.holds(ref);
   }
 
   /** Resolves when a closed replica is in its file. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN */
   flushed(ref: SegmentRef): Promise<void> {
-    return this.#find(ref).flushed.promise;
+    return this.replicas.find(ref).flushed.promise;
   }
 
   /**
@@ -169,7 +163,7 @@ export class Backup {
    */
   async restoreReplica(ref: SegmentRef, epoch: number, certificate: Certificate): Promise<void> {
     this.admit(ref.logId);
-    this.#replacements.get(segmentKey(ref))?.buffer?.revoke();
+    this.replicas.replacement(segmentKey(ref))?.buffer?.revoke();
     const replica = await this.#checkReplacement(ref, certificate);
     replica.update({ epoch, committed: true, state: 'closed', ...certificateOf(certificate) });
     this.#putInPlace(replica);
@@ -179,9 +173,8 @@ export class Backup {
   /** Tells an open replica of a new epoch. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE */
   setEpoch(ref: SegmentRef, epoch: number): void {
     this.admit(ref.logId);
-    const replica = this.#find(ref);
-    if (!replica.isOpen || epoch < replica.record.epoch)
-      throw this.#wrongState(replica, `has no epoch ${epoch}`);
+    const replica = this.replicas.find(ref);
+    if (!replica.isOpen || epoch < replica.record.epoch) throw wrongState(replica, `has no epoch ${epoch}`);
     replica.update({ epoch });
   }
 
@@ -191,14 +184,13 @@ export class Backup {
    */
   async freeReplica(ref: SegmentRef): Promise<void> {
     this.admit(ref.logId);
-    const key = segmentKey(ref);
-    const mine = this.#all().filter((replica) => replica.key === key);
+    const mine = this.replicas.ofSegment(segmentKey(ref));
     await Promise.all(mine.map((replica) => this.#free(replica)));
   }
 
   /** Forgets all replicas of a log. */
   async freeLog(logId: bigint): Promise<void> {
-    await Promise.all(this.#ofLog(logId).map((replica) => this.#free(replica)));
+    await Promise.all(this.replicas.ofLog(logId).map((replica) => this.#free(replica)));
   }
 
   /**
@@ -207,7 +199,8 @@ export class Backup {
    */
   fence(logId: bigint): void {
     this.#fenced.add(logId);
-    for (const { record, buffer } of this.#ofLog(logId)) if (record.state === 'open') buffer?.revoke();
+    for (const { record, buffer } of this.replicas.ofLog(logId))
+      if (record.state === 'open') buffer?.revoke();
   }
 
   /** Logs that are fenced here. */
@@ -226,7 +219,7 @@ export class Backup {
   /** Fences a log and tells what is here of it; uncommitted replacements are not. */
   async inventory(logId: bigint): Promise<ReplicaReport[]> {
     this.fence(logId);
-    const mine = this.#ofLog(logId).filter(({ record }) => record.committed);
+    const mine = this.replicas.ofLog(logId).filter(({ record }) => record.committed);
     return Promise.all(
       mine.map(async (replica) => {
         if (!replica.isOpen) return { record: replica.record, scan: undefined, digest: undefined };
@@ -238,7 +231,7 @@ export class Backup {
 
   /** A replica's bytes, scanned. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN; errors of the file system */
   async load(ref: SegmentRef): Promise<ScanAnswer> {
-    const replica = this.#find(ref);
+    const replica = this.replicas.find(ref);
     return this.#scanner.scan(replica, replica.certificate);
   }
 
@@ -267,9 +260,8 @@ export class Backup {
   async #close(): Promise<void> {
     this.#ended ??= this.#stop();
     await this.#ended;
-    const all = this.#all();
-    this.#replicas.clear();
-    this.#replacements.clear();
+    const all = this.replicas.all();
+    this.replicas.clear();
     await Promise.all(
       all.map(async ({ key, buffer }) => {
         if (buffer) await this.#beforeRevoke(key);
@@ -281,8 +273,8 @@ export class Backup {
   }
 
   async #dump(): Promise<void> {
-    const buffered = [...this.#replicas.values()].filter(({ buffer }) => buffer);
-    for (const { buffer } of this.#all()) buffer?.revoke();
+    const buffered = this.replicas.inPlace().filter(({ buffer }) => buffer);
+    for (const { buffer } of this.replicas.all()) buffer?.revoke();
     this.#ended ??= this.#stop();
     await this.#flusher.stop();
     await Promise.all(buffered.map(({ key }) => this.#beforeRevoke(key)));
@@ -302,8 +294,8 @@ export class Backup {
 
   async #free(replica: Replica): Promise<void> {
     // A replacement has no file yet: one of its name is of the replica it was to replace.
-    const mayHaveFile = this.#replicas.get(replica.key) === replica;
-    this.#forget(replica);
+    const mayHaveFile = this.replicas.isInPlace(replica);
+    this.replicas.forget(replica);
     await this.#beforeRevoke(replica.key);
     const done = mayHaveFile ? this.#flusher.free(replica) : this.#flusher.release(replica);
     await done.catch((error: unknown) => {
@@ -311,22 +303,13 @@ export class Backup {
     });
   }
 
-  #forget(replica: Replica): void {
-    replica.freed = true;
-    replica.flushed.reject(this.#unknown(replica.key));
-    for (const map of [this.#replicas, this.#replacements]) {
-      if (map.get(replica.key) === replica) map.delete(replica.key);
-    }
-    if (replica.buffer && !replica.buffer.closed) replica.buffer.revoke();
-  }
-
   /** @throws TailwindError ERR_RDMC_REPLICA_EXISTS */
   async #makeWay(request: OpenReplica): Promise<void> {
     const key = segmentKey(request);
-    if (request.committed && this.#all().some((replica) => replica.key === key)) {
+    if (request.committed && this.replicas.ofSegment(key).length > 0) {
       throw new TailwindError('ERR_RDMC_REPLICA_EXISTS', `Replica ${key} is here already`);
     }
-    const givenUp = this.#replacements.get(key);
+    const givenUp = this.replicas.replacement(key);
     if (givenUp) await this.#free(givenUp);
   }
 
@@ -334,12 +317,12 @@ export class Backup {
   async #checkReplacement(ref: SegmentRef, certificate: Certificate): Promise<Replica> {
     this.admit(ref.logId);
     const key = segmentKey(ref);
-    const replica = this.#replacements.get(key) ?? this.#find(ref);
-    if (replica.record.committed) throw this.#wrongState(replica, 'was committed before');
+    const replica = this.replicas.replacement(key) ?? this.replicas.find(ref);
+    if (replica.record.committed) throw wrongState(replica, 'was committed before');
     const { result } = await this.#scanner.scan(replica, certificate);
     this.admit(ref.logId);
     // It may have been given up, or the log recovered and freed, while it was scanned.
-    if (this.#replacements.get(key) !== replica) throw this.#unknown(key);
+    if (this.replicas.replacement(key) !== replica) throw unknownReplica(key);
     if (result.status === 'ok') return replica;
     throw new TailwindError(
       'ERR_RDMC_REPLICA_MISMATCH',
@@ -348,21 +331,8 @@ export class Backup {
   }
 
   #putInPlace(replica: Replica): void {
-    const before = this.#replicas.get(replica.key);
-    if (before) {
-      this.#forget(before);
-      void this.#flusher.release(before);
-    }
-    this.#replacements.delete(replica.key);
-    this.#replicas.set(replica.key, replica);
-  }
-
-  #all(): Replica[] {
-    return [...this.#replicas.values(), ...this.#replacements.values()];
-  }
-
-  #ofLog(logId: bigint): Replica[] {
-    return this.#all().filter(({ record }) => record.logId === logId);
+    const before = this.replicas.putInPlace(replica);
+    if (before) void this.#flusher.release(before);
   }
 
   /** @throws TailwindError ERR_RDMC_BACKUP_CLOSED; ERR_RDMC_LOG_FENCED where the log's primary may do nothing any more */
@@ -373,21 +343,6 @@ export class Backup {
       'ERR_RDMC_LOG_FENCED',
       `Log ${logId} is being recovered: its primary may write no more, and must stop serving`,
     );
-  }
-
-  #find(ref: SegmentRef): Replica {
-    const key = segmentKey(ref);
-    const replica = this.#replicas.get(key);
-    if (replica) return replica;
-    throw this.#unknown(key);
-  }
-
-  #unknown(key: string): TailwindError {
-    return new TailwindError('ERR_RDMC_REPLICA_UNKNOWN', `There is no replica ${key} here`);
-  }
-
-  #wrongState({ key }: Replica, how: string): TailwindError {
-    return new TailwindError('ERR_RDMC_REPLICA_STATE', `Replica ${key} ${how}`);
   }
 }
 

@@ -1,11 +1,12 @@
 import { CLEANER_SURVEY_INTERVAL_MS, SURVIVOR_OVERHEAD_BYTES } from '../constants.js';
-import { type Kept, measure, survivorsFor } from './cleaning-round.js';
+import { type Kept, measure } from './cleaning-round.js';
 import type { Heads } from './heads.js';
 import type { LogCleaner } from './log-cleaner.js';
 import type { LogEnvironment } from './log-environment.js';
 import type { Segment } from './segment.js';
 import { chooseSegments } from './segment-choice.js';
 import type { SegmentTable } from './segment-table.js';
+import { settle } from './settle-round.js';
 import { SurvivorWriter } from './survivor-writer.js';
 
 /** Segments whose live entries are in survivors, durably. */
@@ -124,14 +125,13 @@ export class Cleaner {
 
   async #clean(wanted: boolean): Promise<void> {
     const { ended } = this.environment;
-    let chosen = this.#choose();
-    if (chosen.length === 0 && wanted) {
+    let kept = await this.#settle();
+    if (kept.length === 0 && wanted) {
       // By what it was told there is nothing. The application need not have told everything.
       await this.#measure(this.#candidates());
       this.#surveyedAt = performance.now();
-      chosen = this.#choose();
+      kept = await this.#settle();
     }
-    const kept = await this.#settle(chosen);
     this.#fruitless = kept.length === 0 ? this.#signature() : undefined;
     if (kept.length === 0) return;
     const writer = new SurvivorWriter(this.table, this.application, ended);
@@ -142,21 +142,13 @@ export class Cleaner {
     for (const { flushed } of writer.survivors) flushed.then(() => this.heads.advance()).catch(() => {});
   }
 
-  /**
-   * What is kept of those that it is worth to clean. A tombstone is dropped for good when all objects that it hides are
-   * in segments of this round, so a round that loses a segment is measured again.
-   */
-  async #settle(chosen: readonly Segment[]): Promise<Kept[]> {
-    let kept = await this.#measure(chosen);
-    for (;;) {
-      const worth = this.#worthIt(kept);
-      if (worth.length === kept.length || worth.length === 0) return worth;
-      const segments = worth.map(({ segment }) => segment);
-      kept = await this.#measure(
-        segments,
-        chosen.filter((segment) => !segments.includes(segment)),
-      );
-    }
+  #settle(): Promise<Kept[]> {
+    return settle(this.#choose(), {
+      measure: (segments, staying) => this.#measure(segments, staying),
+      choose: (measured) => this.#choose(measured),
+      survivorBytes: this.#survivorBytes,
+      survivors: this.#room,
+    });
   }
 
   /** @param staying some of the others: the newest object of a key that waits may be there */
@@ -173,13 +165,6 @@ export class Cleaner {
     return this.application.followsPlacement ? run(new Set()) : this.heads.queue.withKeys(run);
   }
 
-  /** Now that it is known what is live: those that win a segment, or none. */
-  #worthIt(kept: readonly Kept[]): Kept[] {
-    const bySegment = new Map(kept.map((one) => [one.segment, one]));
-    const chosen = this.#choose(kept.map(({ segment }) => segment)).map((segment) => bySegment.get(segment)!);
-    return survivorsFor(chosen, this.#survivorBytes) < chosen.length ? chosen : [];
-  }
-
   #seesGain(): boolean {
     return this.#fruitless !== this.#signature() && this.#choose().length > 0;
   }
@@ -193,13 +178,16 @@ export class Cleaner {
 
   #choose(from: readonly Segment[] = this.#candidates()): Segment[] {
     const now = performance.now();
-    const { maxSegments } = this.environment.options;
-    // Two more than the survivors must stay, for the heads until one names them.
-    const room = Math.min(this.#survivors, maxSegments - this.table.count - 2);
     const candidates = from.map((segment) => {
       return { segment, liveBytes: segment.contents.liveBytes, ageMs: now - segment.writtenAt };
     });
-    return chooseSegments(candidates, this.#survivorBytes, Math.max(0, room)).map(({ segment }) => segment);
+    return chooseSegments(candidates, this.#survivorBytes, this.#room).map(({ segment }) => segment);
+  }
+
+  /** For how many survivors there is memory now. Two segments more must stay, for the heads until one names them. */
+  get #room(): number {
+    const { maxSegments } = this.environment.options;
+    return Math.max(0, Math.min(this.#survivors, maxSegments - this.table.count - 2));
   }
 
   /** What a survivor has room for, about: less its header, its checksums and what is too small for the next entry. */

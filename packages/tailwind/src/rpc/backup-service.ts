@@ -2,11 +2,11 @@ import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import type { Backup } from '../backup/backup.js';
-import type { ReplicaReport } from '../backup/backup-types.js';
 import { codeOf, TailwindError } from '../errors.js';
 import { segmentKey } from '../segment-key.js';
 import { WorkerLink } from '../worker-link.js';
 import { type BackupServiceOptions, checkServiceOptions } from './backup-service-options.js';
+import { inventoryEntry } from './inventory-entry.js';
 import { Loads } from './loads.js';
 import { LogClaims } from './log-claims.js';
 import { MemberPairs } from './member-pairs.js';
@@ -211,19 +211,4 @@ export class BackupService {
   async #forget(member: number): Promise<void> {
     await Promise.all([this.#pairs.dropMember(member), this.#loads.endAll(member)]);
   }
-}
-
-function inventoryEntry({ record, scan, digest }: ReplicaReport) {
-  const { segmentId, incarnation, epoch, state, survivor, lengthBytes, checksum } = record;
-  return {
-    segmentId: String(segmentId),
-    incarnation,
-    epoch,
-    state,
-    survivor,
-    lengthBytes,
-    checksum,
-    scan: scan ?? null,
-    digest: digest ? Buffer.from(digest).toString('base64') : null,
-  };
 }

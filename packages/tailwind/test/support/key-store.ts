@@ -9,6 +9,7 @@ import {
   type LogCleaner,
   type LogOptions,
   type Recovery,
+  type SegmentEntry,
 } from '@rdmc/tailwind';
 
 /** The smallest application of a log that can be cleaned: keys and values, with an index of locations. */
@@ -88,26 +89,41 @@ export class KeyStore {
   }
 }
 
-/** What a recovery finds: the newest of every key, deleted ones left out. */
-export async function recovered(recovery: Recovery): Promise<Map<string, string>> {
-  const newest = new Map<string, { version: number; value: string | undefined }>();
-  const take = (key: Uint8Array, version: number, value: Uint8Array | undefined): void => {
-    const text = Buffer.from(key).toString();
-    if (version <= (newest.get(text)?.version ?? 0)) return;
-    newest.set(text, { version, value: value && Buffer.from(value).toString() });
-  };
-  for await (const segment of recovery.segments()) {
-    for (const { type, payload } of segment.entries()) {
+/** The newest of every key, by version. */
+export class NewestOfKeys {
+  readonly #newest = new Map<string, { version: number; value: string | undefined }>();
+
+  take(entries: Iterable<SegmentEntry>): void {
+    for (const { type, payload } of entries) {
       if (type === EntryType.OBJECT) {
         const { key, version, value } = decodeObject(payload);
-        take(key, version, value);
+        this.#take(key, version, value);
       } else if (type === EntryType.TOMBSTONE) {
         const { key, version } = decodeTombstone(payload);
-        take(key, version, undefined);
+        this.#take(key, version, undefined);
       }
     }
   }
-  return new Map([...newest].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])));
+
+  /** Deleted ones left out. */
+  get values(): Map<string, string> {
+    return new Map(
+      [...this.#newest].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
+    );
+  }
+
+  #take(bytes: Uint8Array, version: number, value: Uint8Array | undefined): void {
+    const key = Buffer.from(bytes).toString();
+    if (version <= (this.#newest.get(key)?.version ?? 0)) return;
+    this.#newest.set(key, { version, value: value && Buffer.from(value).toString() });
+  }
+}
+
+/** What a recovery finds. */
+export async function recovered(recovery: Recovery): Promise<Map<string, string>> {
+  const newest = new NewestOfKeys();
+  for await (const segment of recovery.segments()) newest.take(segment.entries());
+  return newest.values;
 }
 
 function keyOf(payload: Uint8Array): string {

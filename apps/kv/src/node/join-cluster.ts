@@ -1,0 +1,23 @@
+import { Mesh, type MeshOptions } from '@rdmc/mesh';
+import { codeOf, KvError } from '../errors.js';
+
+/**
+ * Joins the mesh as a server. A mesh takes nobody in once it has formed, and one that is about to be started again may
+ * still have: so this is tried for as long as members are waited for.
+ * @throws MeshError; KvError ERR_RDMC_KV_LEFT_BEHIND: the cluster runs without this server
+ */
+export async function joinCluster(options: MeshOptions): Promise<Mesh> {
+  try {
+    return await Mesh.join(options);
+  } catch (error) {
+    const { cause } = error as { cause?: unknown };
+    if (codeOf(cause) !== 'ERR_RDMC_MESH_ALREADY_FORMED') throw error;
+    throw new KvError(
+      'ERR_RDMC_KV_LEFT_BEHIND',
+      `The cluster runs without server ${options.id}, which was lost: the other servers have its keys, and nobody is ` +
+        'taken in while they run. To have it back, end the coordinator and start all members again, with the same ' +
+        'directories',
+      { cause: error },
+    );
+  }
+}

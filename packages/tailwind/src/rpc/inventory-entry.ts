@@ -1,0 +1,17 @@
+import type { ReplicaReport } from '../backup/backup-types.js';
+
+/** What a backup answers about one replica; `inventoryAnswer` in messages.ts reads it. */
+export function inventoryEntry({ record, scan, digest }: ReplicaReport) {
+  const { segmentId, incarnation, epoch, state, survivor, lengthBytes, checksum } = record;
+  return {
+    segmentId: String(segmentId),
+    incarnation,
+    epoch,
+    state,
+    survivor,
+    lengthBytes,
+    checksum,
+    scan: scan ?? null,
+    digest: digest ? Buffer.from(digest).toString('base64') : null,
+  };
+}
