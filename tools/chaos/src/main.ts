@@ -1,4 +1,5 @@
 // npm run test:chaos: many runs, each from its seed.
+import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
 import { KV_SCENARIOS, type KvScenario } from './kv/kv-plan.js';
 import { judge, type Subject } from './run/judge.js';
@@ -13,7 +14,8 @@ Kills, stops, tears, cuts and damages a cluster of processes under load, and che
   --scenario NAME  ${SCENARIOS.join(', ')}
   --kv             a cluster of kv servers, in place of a small store over one log; its scenarios:
                    ${KV_SCENARIOS.join(', ')}
-Without root, ${NEEDS_ROOT.join(' and ')} are left out. Exit code 1: a run failed; its seed and history file are printed.`;
+Without root, ${NEEDS_ROOT.join(' and ')} are left out. Exit code 1: a run failed; its seed and history file are printed.
+Ctrl-C ends every process and removes every file of the run that is under way.`;
 
 const { values } = parseArgs({
   options: {
@@ -25,8 +27,21 @@ const { values } = parseArgs({
   },
 });
 
+const interrupted = new AbortController();
+
 if (values.help) console.log(HELP);
 else process.exitCode = await main();
+
+/** The first one ends the run that is under way, the second this process. */
+function heedSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort(signal));
+}
+
+/** What is still under way of an abandoned run must not go on. */
+function leave(seed: number): never {
+  console.error(`interrupted in the run of seed ${seed}; its processes and files are gone`);
+  process.exit(128 + constants.signals[interrupted.signal.reason as NodeJS.Signals]);
+}
 
 async function main(): Promise<number> {
   const runs = wholeNumber('--runs', values.runs ?? process.env.RDMC_CHAOS_RUNS ?? '300');
@@ -36,11 +51,16 @@ async function main(): Promise<number> {
   );
   const subject = subjects();
   if (runs === undefined || first === undefined || subject === undefined) return 2;
+  heedSignals();
   let failed = 0;
   for (let seed = first; seed < first + runs; seed += 1) {
     const next = await subject(seed);
     const { scenario, shape } = next.plan;
-    const { seconds, acknowledged, operations, failure, file } = await judge(next);
+    const report = await judge(next, interrupted.signal).catch((error: unknown) => {
+      if (interrupted.signal.aborted) leave(seed);
+      throw error;
+    });
+    const { seconds, acknowledged, operations, failure, file } = report;
     const what = `seed ${seed} ${scenario} r=${shape.replicas}`.padEnd(44);
     const numbers = `${operations} operations, ${acknowledged} writes acknowledged, ${seconds.toFixed(1)} s`;
     console.log(`${failure === undefined ? 'ok    ' : 'FAILED'} ${what} ${numbers}`);

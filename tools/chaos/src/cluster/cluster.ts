@@ -34,6 +34,7 @@ const program = ['./member.js', '../../dist/member.js']
 export class Cluster {
   readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-'));
   #members: MemberProcess[] = [];
+  #isRemoved = false;
   readonly #undo: (() => Promise<void>)[] = [];
 
   constructor(
@@ -65,6 +66,7 @@ export class Cluster {
   async start(): Promise<void> {
     const { servers, ...shape } = this.shape;
     const places = await this.#places(servers + 1);
+    if (this.#isRemoved) throw new Error('the cluster was removed before it was started');
     const members = places.map((place, id) => ({ id, ...place }));
     const common = { ...shape, members, coordinator: servers, clusterId: CLUSTER_ID };
     this.#members = members.map(({ id }) => {
@@ -86,6 +88,7 @@ export class Cluster {
   }
 
   async remove(): Promise<void> {
+    this.#isRemoved = true;
     await Promise.all(this.#members.map((member) => member.end('SIGKILL')));
     for (const undo of this.#undo) await undo();
     rmSync(this.directory, { recursive: true, force: true });

@@ -22,12 +22,19 @@ export class KvCluster {
   coordinator!: KvProcess;
   servers: readonly KvProcess[] = [];
   #members: string | undefined;
+  #isRemoved = false;
 
   constructor(private readonly shape: KvShape) {}
+
+  /** Those that were started. */
+  get processes(): KvProcess[] {
+    return [...this.servers, this.coordinator].filter((each) => each !== undefined);
+  }
 
   /** @param environment of one server, by its number from 1 */
   async start(environment: (server: number) => Record<string, string> = () => ({})): Promise<void> {
     this.#members ??= await reserve(this.shape.servers + 1);
+    if (this.#isRemoved) throw new Error('the cluster was removed before it was started');
     const common = ['--members', this.#members, '--directory', this.directory, '--join-seconds', '120'];
     const start = (name: string, args: readonly string[], env = {}): KvProcess =>
       new KvProcess(
@@ -48,11 +55,12 @@ export class KvCluster {
 
   /** Ends all, gently: backups dump their buffers. */
   async powerFailure(): Promise<void> {
-    await Promise.all([...this.servers, this.coordinator].map((each) => each.end('SIGTERM')));
+    await Promise.all(this.processes.map((each) => each.end('SIGTERM')));
   }
 
   async remove(): Promise<void> {
-    await Promise.all([...this.servers, this.coordinator].map((each) => each?.end('SIGKILL')));
+    this.#isRemoved = true;
+    await Promise.all(this.processes.map((each) => each.end('SIGKILL')));
     rmSync(this.directory, { recursive: true, force: true });
   }
 }

@@ -45,7 +45,7 @@ export class KvRun implements Subject {
   }
 
   said(): [string, string][] {
-    return [...this.cluster.servers, this.cluster.coordinator].map(({ name, said }) => [name, said]);
+    return this.cluster.processes.map(({ name, said }) => [name, said]);
   }
 
   remove(): Promise<void> {

@@ -36,14 +36,18 @@ export interface Report {
   readonly file: string | undefined;
 }
 
-/** One run, to the verdict. Leaves no process and no file behind, but the history of a failed run. */
-export async function judge(subject: Subject): Promise<Report> {
+/**
+ * One run, to the verdict. Leaves no process and no file behind, but the history of a failed run.
+ * @throws the signal's reason, when everything is gone
+ */
+export async function judge(subject: Subject, signal?: AbortSignal): Promise<Report> {
   const started = performance.now();
   let failure: string | undefined;
   try {
-    const violations = await withDeadline(subject);
+    const violations = await withDeadline(subject, signal);
     failure = violations.length > 0 ? tell(violations) : undefined;
   } catch (error) {
+    if (signal?.aborted) await abandon(subject, signal);
     failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
   }
   const file = failure === undefined ? undefined : writeHistory(subject, failure);
@@ -54,15 +58,25 @@ export async function judge(subject: Subject): Promise<Report> {
   return { seconds, acknowledged, operations: operations.length + together.length, failure, file };
 }
 
+async function abandon(subject: Subject, signal: AbortSignal): Promise<never> {
+  subject.clients.halt();
+  await subject.remove();
+  throw signal.reason;
+}
+
 function tell(violations: readonly Violation[]): string {
   const more = violations.length - SHOWN;
   const messages = violations.slice(0, SHOWN).map(({ message }) => message);
   return [...messages, ...(more > 0 ? [`and ${more} more`] : [])].join('\n');
 }
 
-async function withDeadline(subject: Subject): Promise<Violation[]> {
+async function withDeadline(subject: Subject, signal?: AbortSignal): Promise<Violation[]> {
+  signal?.throwIfAborted();
   let timer: NodeJS.Timeout | undefined;
+  let abort: (() => void) | undefined;
   const late = new Promise<never>((_, reject) => {
+    abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort);
     timer = setTimeout(() => {
       const refusals = [...subject.clients.refusals].map(([code, count]) => `${count} × ${code}`).join(', ');
       reject(
@@ -76,6 +90,7 @@ async function withDeadline(subject: Subject): Promise<Violation[]> {
     return await Promise.race([subject.carryOut(), late]);
   } finally {
     clearTimeout(timer);
+    if (abort) signal?.removeEventListener('abort', abort);
   }
 }
 
