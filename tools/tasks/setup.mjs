@@ -95,14 +95,11 @@ function lockDigest() {
     .digest('hex');
 }
 
-/**
- * Installs when the lock file changed since the last time. `npm install` and not `npm ci`: where a registry lacks
- * optional packages of other platforms, the lock file lacks them too, and `npm ci` refuses such a file.
- */
+/** Installs what the lock file names, when it changed since the last time. */
 function install() {
   const stamp = join(root, 'node_modules', '.rdmc-lock');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockDigest()) return;
-  run('npm install', 'npm', ['install', '--no-audit', '--no-fund']);
+  run('npm ci', 'npm', ['ci', '--no-audit', '--no-fund']);
   writeFileSync(stamp, lockDigest());
 }
 

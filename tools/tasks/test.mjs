@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run, setUp, wantCommands } from './setup.mjs';
 
+run('lock file', 'node', ['tools/tasks/complete-lock.mjs', '--check']);
 setUp();
 if (!process.env.RDMC_TEST_ETCD) wantCommands('Tests of the etcd store', [['etcd', 'etcd-server']]);
 wantCommands('Tests of @rdmc/kv against Redis', [
