@@ -1,0 +1,98 @@
+import type { Mutant } from '../mutant.js';
+
+const PACKAGE = 'packages/group';
+const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
+
+/** RDMC's machine: one member of one group. */
+export const group: readonly Mutant[] = [
+  {
+    id: 'group/sends-without-announcement',
+    package: PACKAGE,
+    function: 'SendSide.advance',
+    find: '!message.has(block) || !this.announcements.mayUse(pair)',
+    replace: '!message.has(block)',
+    fault: 'A block is sent although its target has not announced a receive.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/sends-without-block',
+    package: PACKAGE,
+    function: 'SendSide.advance',
+    find: '!message.has(block) || !this.announcements.mayUse(pair)',
+    replace: '!this.announcements.mayUse(pair)',
+    fault: 'A relay sends a block that it has not received.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/send-window-overrun',
+    package: PACKAGE,
+    function: 'SendSide.advance',
+    find: 'if (this.#freeCount === 0) return;',
+    replace: '',
+    fault: 'More sends than the window are posted.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/completion-sleeps-through',
+    package: PACKAGE,
+    function: 'SendSide.waitsForOwn',
+    find: 'this.#freeCount === 0 && this.#mayPost()',
+    replace: 'false',
+    fault: 'A member sleeps although the completion of its own send would let it go on.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/buffer-freed-under-send',
+    package: PACKAGE,
+    function: 'ReceiveSide.freeBuffer',
+    find: 'message.buffer === -1 || !message.placed || message.sendsFromBuffer > 0',
+    replace: 'message.buffer === -1 || !message.placed',
+    fault: 'The first-block buffer is used again while a send reads from it.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/first-block-not-copied',
+    package: PACKAGE,
+    function: 'ReceiveSide.place',
+    find: 'length > 0',
+    replace: 'length > 1',
+    fault: 'A first block of one byte stays in its buffer.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/header-number-unchecked',
+    package: PACKAGE,
+    function: 'ReceiveSide.#check',
+    find: 'headerMessage(headers, slot) === message.number',
+    replace: 'true',
+    fault: 'A block of another message is taken.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/block-number-unchecked',
+    package: PACKAGE,
+    function: 'ReceiveSide.#check',
+    find: 'immediate === expected',
+    replace: 'true',
+    fault: 'A block that the schedule does not name is taken.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/length-unchecked',
+    package: PACKAGE,
+    function: 'ReceiveSide.#check',
+    find: 'bytes === HEADER_BYTES + message.length(expected)',
+    replace: 'true',
+    fault: 'A block that is too short is taken.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/block-size-unbounded',
+    package: PACKAGE,
+    function: 'ReceiveSide.#begin',
+    find: 'blockSizeBytes >= 1 && blockSizeBytes <= maxBlockBytes',
+    replace: 'blockSizeBytes >= 1',
+    fault: 'A header may name blocks that are larger than the first-block buffer.',
+    tests: MACHINE,
+  },
+];
