@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const PACKAGE = 'packages/group';
 const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
+const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 
 /** RDMC's machine: one member of one group. */
 export const group: readonly Mutant[] = [
@@ -94,5 +95,77 @@ export const group: readonly Mutant[] = [
     replace: 'blockSizeBytes >= 1',
     fault: 'A header may name blocks that are larger than the first-block buffer.',
     tests: MACHINE,
+  },
+  {
+    id: 'group/announcement-window',
+    package: PACKAGE,
+    function: 'Announcements.heard',
+    find: 'ahead > this.receiveWindow || news > ahead',
+    replace: 'news > ahead',
+    fault: 'A neighbour may announce more receives than its window.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/announcement-backwards',
+    package: PACKAGE,
+    function: 'Announcements.heard',
+    find: 'ahead > this.receiveWindow || news > ahead',
+    replace: 'ahead > this.receiveWindow',
+    fault: 'A neighbour may take an announcement back.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/announcement-depth',
+    package: PACKAGE,
+    function: 'Announcements.tell',
+    find: 'if (this.#isFull(pair)) continue;',
+    replace: '',
+    fault: 'Announcements overrun their queue.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/announcement-batched-last',
+    package: PACKAGE,
+    function: 'Announcements.tell',
+    find: 'news === 0 || (news < this.#batch && known >= this.#batch)',
+    replace: 'news < this.#batch',
+    fault: 'A neighbour that waits for few receives never hears of them.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/finished-before-sent',
+    package: PACKAGE,
+    function: 'OpenMessage.finished',
+    find: 'this.sendsCompleted === this.sendsPosted',
+    replace: 'true',
+    fault: 'A message ends while its memory is being sent.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/finished-before-placed',
+    package: PACKAGE,
+    function: 'OpenMessage.finished',
+    find: 'this.placed',
+    replace: 'true',
+    fault: 'A message ends before the application gave memory.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/close-own-part',
+    package: PACKAGE,
+    function: 'CloseBarrier.storesNow',
+    find: 'this.#total !== finished || this.#stored.has(this.ownId)',
+    replace: 'this.#stored.has(this.ownId)',
+    fault: 'A member says that it has stored all before it has.',
+    tests: CLOSING,
+  },
+  {
+    id: 'group/close-without-one',
+    package: PACKAGE,
+    function: 'CloseBarrier.complete',
+    find: 'this.members.every((member) => this.#stored.has(member))',
+    replace: 'this.#stored.size >= this.members.length - 1',
+    fault: 'Closing does not wait for the last member.',
+    tests: CLOSING,
   },
 ];
