@@ -8,7 +8,15 @@ const FIRST = [
   { label: 'lint and format', command: 'npx', args: ['biome', 'check', '.'] },
   { label: 'changesets', command: 'node', args: ['tools/tasks/changesets.mjs'] },
 ];
-const LAYERED = ['packages', 'apps', 'tools/netlab', 'tools/roce-vm', 'tools/chaos', 'test-e2e'];
+const LAYERED = [
+  'packages',
+  'apps',
+  'tools/netlab',
+  'tools/roce-vm',
+  'tools/chaos',
+  'tools/mutants',
+  'test-e2e',
+];
 /** Checks of what was built. They begin before the tests, because they end sooner. */
 const CHECKS = [
   { label: 'layers', command: 'npx', args: ['depcruise', '--config', '.dependency-cruiser.cjs', ...LAYERED] },
