@@ -1,4 +1,4 @@
 import { suite } from '../tools/vitest/suite.js';
 
 // Whole systems of many processes: one file at a time.
-export default suite({ fileParallelism: false, testTimeout: 300_000 });
+export default suite({ slow: ['test/**'], fileParallelism: false, testTimeout: 300_000 });

@@ -1,3 +1,3 @@
 import { suite } from '../../tools/vitest/suite.js';
 
-export default suite();
+export default suite({ slow: ['test/run.test.ts', 'test/deaths.test.ts'] });

@@ -1,4 +1,9 @@
 import { suite } from '../vitest/suite.js';
 
 // One machine at a time: an emulated processor takes all of two cores.
-export default suite({ fileParallelism: false, testTimeout: 600_000, hookTimeout: 240_000 });
+export default suite({
+  slow: ['test/machine.test.ts'],
+  fileParallelism: false,
+  testTimeout: 600_000,
+  hookTimeout: 240_000,
+});

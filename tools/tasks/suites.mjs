@@ -20,7 +20,7 @@ const MEASURED = {
 const DEFAULT_SECONDS = 15;
 
 /** The folders of all packages that have tests, relative to the repository. */
-function suiteFolders() {
+export function suiteFolders() {
   const parents = ['packages', 'apps', 'tools'];
   const folders = parents.flatMap((parent) =>
     readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),

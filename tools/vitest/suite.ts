@@ -1,14 +1,20 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 import { RepeatReporter } from './repeat-reporter.js';
 
 const MINUTE_MS = 60_000;
+
+type SuiteOptions = NonNullable<ViteUserConfig['test']> & {
+  /** Test files that start whole systems or take long: `npm run test:quick` leaves them out. */
+  slow?: string[];
+};
 
 /**
  * The configuration of every package's tests. Limits of time are there for what hangs: tests also run on busy machines.
  * A failure is followed by the command that repeats it.
  */
-export function suite(options: NonNullable<ViteUserConfig['test']> = {}): ViteUserConfig {
+export function suite({ slow = [], ...options }: SuiteOptions = {}): ViteUserConfig {
+  const leftOut = process.env.RDMC_TEST_QUICK === '1' ? slow : [];
   return defineConfig({
     test: {
       include: ['test/**/*.test.ts'],
@@ -17,6 +23,8 @@ export function suite(options: NonNullable<ViteUserConfig['test']> = {}): ViteUs
       hookTimeout: 2 * MINUTE_MS,
       reporters: ['default', new RepeatReporter()],
       setupFiles: [fileURLToPath(new URL('seed.ts', import.meta.url))],
+      exclude: [...configDefaults.exclude, ...leftOut],
+      passWithNoTests: leftOut.length > 0,
       ...options,
     },
   });
