@@ -180,13 +180,23 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     it('an answer that got lost: the change was made once, and its revision is known', async () => {
       const proxy = await LossyProxy.start(etcd.endpoint);
       onTestFinished(() => proxy.stop());
-      const options = fresh({ endpoints: [proxy.endpoint, etcd.endpoint], timeoutMs: 120_000 });
-      proxy.losesAnswers = true;
-      const store = await open(options);
+      const store = await open(fresh({ endpoints: [proxy.endpoint], timeoutMs: 120_000 }));
+      proxy.answersToLose = 1;
       const revision = await store.put('a', 'one', 0);
-      expect(proxy.lost).toBeGreaterThan(0);
+      expect(proxy.lost).toBe(1);
       expect(await store.get('a')).toEqual({ value: 'one', revision });
       await expect(store.put('a', 'one', 0)).rejects.toEqual(refusal('ERR_RDMC_STATE_CONFLICT'));
+    });
+
+    it('a lost answer that was a refusal: the change was not made, and is not taken for made', async () => {
+      const proxy = await LossyProxy.start(etcd.endpoint);
+      onTestFinished(() => proxy.stop());
+      const store = await open(fresh({ endpoints: [proxy.endpoint], timeoutMs: 120_000 }));
+      await store.put('a', 'one', 0);
+      proxy.answersToLose = 1;
+      await expect(store.put('a', 'two', 0)).rejects.toEqual(refusal('ERR_RDMC_STATE_CONFLICT'));
+      expect(proxy.lost).toBe(1);
+      expect((await store.get('a'))?.value).toBe('one');
     });
 
     it('something that is no etcd is named', async () => {
