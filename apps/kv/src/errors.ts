@@ -12,7 +12,8 @@ export type KvErrorCode =
   | 'ERR_RDMC_KV_TAKEOVER_FAILED'
   | 'ERR_RDMC_KV_PROCESS_DIED'
   | 'ERR_RDMC_KV_DATA_LOST'
-  | 'ERR_RDMC_KV_CLOSED';
+  | 'ERR_RDMC_KV_CLOSED'
+  | 'ERR_RDMC_ENTRY_TOO_LARGE';
 
 /** What this package throws and rejects with. Tell cases apart by `code`. */
 export class KvError extends Error {

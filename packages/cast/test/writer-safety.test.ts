@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { ProcessIdentity } from '@rdmc/common';
 import { describe, expect, it } from 'vitest';
 import { fileDigest } from '../src/checksum.js';
 import type { StreamRecord } from '../src/stream/records.js';
@@ -284,12 +285,12 @@ describe('temporary files', () => {
 
   it('of processes that are gone are removed, others stay', () => {
     const inside = temporary();
-    const own = JSON.parse(describeOwner()) as { pid: number; started: string; scope: string };
+    const own = JSON.parse(describeOwner()) as ProcessIdentity;
     const owners: [string, unknown][] = [
       ['gone', { ...own, pid: 0x3fff_ffff }],
-      ['reused', { ...own, started: '1' }],
+      ['reused', { ...own, startedAt: '1' }],
       ['alive', own],
-      ['elsewhere', { ...own, pid: 0x3fff_ffff, scope: 'boot another-host pid:[1]' }],
+      ['elsewhere', { ...own, pid: 0x3fff_ffff, host: 'another-host', boot: 'another' }],
       ['strange', 'text'],
     ];
     for (const [name, owner] of owners) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
-import { Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
+import { type Clock, Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
 import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
@@ -9,6 +9,8 @@ import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
 export interface CoordinatorOptions extends MemberOptions {
   /** How long a server may answer reads without asking again (default 2 s). */
   readonly leaseMs?: number | undefined;
+  /** By which recoveries wait for leases to run out, in milliseconds (default: time since boot, suspended time included). */
+  readonly clock?: Clock | undefined;
   /** etcd's endpoints, to keep the state there and not in a file of the directory. */
   readonly etcd?: readonly string[] | undefined;
   /** Before every key in etcd: one per cluster. */
@@ -43,7 +45,7 @@ export class KvCoordinator {
   static async start(options: CoordinatorOptions, events: PlacementEvents = {}): Promise<KvCoordinator> {
     const store = await openStore(options);
     try {
-      const { members, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs } = options;
+      const { members, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs, clock } = options;
       const mesh = await Mesh.join({
         id: COORDINATOR,
         members,
@@ -51,7 +53,12 @@ export class KvCoordinator {
         ...(key !== undefined && { key }),
         ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
       });
-      const coordinator = await Coordinator.start({ mesh, store, ...(leaseMs !== undefined && { leaseMs }) });
+      const coordinator = await Coordinator.start({
+        mesh,
+        store,
+        ...(leaseMs !== undefined && { leaseMs }),
+        ...(clock && { clock }),
+      });
       const placement = new Placement(mesh, coordinator, store, events);
       return new KvCoordinator(mesh, coordinator, placement, store.lost);
     } catch (error) {
