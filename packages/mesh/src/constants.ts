@@ -23,6 +23,8 @@ export const DEFAULT_MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 /** What is kept for a topic nobody has subscribed to yet, per peer and topic, and per peer in all. */
 export const MAX_KEPT_MESSAGES = 1024;
 export const MAX_KEPT_BYTES_PER_PEER = 16 * 1024 * 1024;
+/** What a kept message counts for beside its own bytes. */
+export const KEPT_OVERHEAD_BYTES = 256;
 
 export const MAX_TOPIC_BYTES = 256;
 export const MAX_ATTRIBUTES_BYTES = 16 * 1024;

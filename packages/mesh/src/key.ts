@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { messageOf, userKey } from '@rdmc/common';
+import { messageOf, userKey, userKeyDirectory } from '@rdmc/common';
 import { MIN_KEY_BYTES, SECRET_BYTES } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 
@@ -26,7 +26,8 @@ export class ClusterKey {
 
   /** The key of the user that runs this process. @throws MeshError ERR_RDMC_MESH_USER_KEY */
   static ofUser(): ClusterKey {
-    return new ClusterKey(usersKey(), `the key of user ${process.geteuid?.() ?? '?'}, as no key was given`);
+    const user = `user ${process.geteuid?.() ?? '?'}`;
+    return new ClusterKey(usersKey(), `the key of ${user} in ${userKeyDirectory()}, as no key was given`);
   }
 
   secret(label: string): Buffer {

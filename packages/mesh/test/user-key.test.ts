@@ -77,10 +77,10 @@ describe('without a key, on loopback', () => {
       });
       const { code, message } = JSON.parse(stdout);
       expect(code).toBe('ERR_RDMC_MESH_WRONG_KEY');
-      expect(message).toContain(`the key of user ${OTHER_USER}, as no key was given`);
+      expect(message).toContain(`the key of user ${OTHER_USER} in ${theirs}/rdmc, as no key was given`);
       expect(message).toContain('give both ends the same key');
       await until(() => dropped.length === 1);
-      expect(dropped[0]).toContain('the key of user 0, as no key was given');
+      expect(dropped[0]).toContain(`the key of user 0 in ${runtime}/rdmc, as no key was given`);
       expect(core.links.size).toBe(0);
     },
   );
