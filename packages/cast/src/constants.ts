@@ -44,9 +44,11 @@ export const HEARTBEAT_MS = 200;
 export const MAX_CONTROL_FRAME_BYTES = 1024 * KIB;
 /** A caller that has not sent its invitation within this time is dropped. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Connections without an invitation, and casts, that a receiver takes at once. */
-export const MAX_STRANGERS = 64;
+/** Callers with the right key and without an invitation, and casts, that a receiver takes at once. */
+export const MAX_GREETINGS = 64;
 export const MAX_CASTS = 16;
+/** How much longer than the sender a receiver waits for the mesh of a cast. */
+export const JOIN_GRACE_MS = 30_000;
 /** How long an end of a control connection waits for the other to read the last frame. */
 export const FAREWELL_TIMEOUT_MS = 2_000;
 /** How long a connection may outlive the news that the process behind it is gone. */

@@ -43,13 +43,16 @@ export interface CheckedReceiveOptions {
   readonly logger: CastLogger | undefined;
 }
 
-/** @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED; MeshError ERR_RDMC_MESH_WEAK_KEY */
+/**
+ * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED; MeshError
+ *   ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
+ */
 export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOptions {
   onlyKnownOptions('receiveFiles', options, KNOWN);
   const { key } = options;
   const sockets = new KeyedSockets({ key, purpose: CONTROL_PURPOSE });
-  const host = textOption('host', options.host ?? (sockets.keyed ? '0.0.0.0' : '127.0.0.1'));
-  if (!sockets.keyed && !isLoopbackHost(host)) throw keyRequired(host);
+  const host = textOption('host', options.host ?? (key === undefined ? '127.0.0.1' : '0.0.0.0'));
+  if (key === undefined && !isLoopbackHost(host)) throw keyRequired(host);
   return {
     directory: textOption('directory', options.directory),
     host,

@@ -8,7 +8,7 @@ export interface ReceiveOptions {
   readonly host?: string | undefined;
   /** Control port, default 7411; 0 takes a free one. */
   readonly port?: number | undefined;
-  /** Key of at least 16 bytes that the senders have as well. Without one only loopback is possible. */
+  /** Key of at least 16 bytes that the senders have as well. Without one: the key of the user, on loopback only. */
   readonly key?: Uint8Array | string | undefined;
   /** Ports, both included, for what a cast opens beside the control port: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;

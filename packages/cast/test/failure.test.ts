@@ -15,6 +15,7 @@ import {
 } from '@rdmc/cast';
 import { encodeFrame, reserveLoopbackPorts } from '@rdmc/mesh';
 import { afterEach, describe, expect, it } from 'vitest';
+import { fakeReceiver } from './support/fake-receiver.js';
 import { outcome, ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
 import { expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
 
@@ -416,14 +417,11 @@ describe('what does not fit is named', () => {
   });
 
   it('a receiver of another version: both are named', async () => {
-    const server = createServer((socket) => {
-      socket.on('error', () => {}).resume();
-      socket.write(encodeFrame(77, Buffer.from('{"anything":true}')));
+    const other = await fakeReceiver(async (_channel, socket) => {
+      socket.resume().write(encodeFrame(77, Buffer.from('{"anything":true}')));
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    cleanUp.push(() => server.close());
-    const to = [{ host: '127.0.0.1', port: (server.address() as AddressInfo).port }];
+    cleanUp.push(other.close);
+    const to = [other.to];
     const error = await rejection(castFile(one(), { to }).finished);
     expect(error.code).toBe('ERR_RDMC_VERSION_MISMATCH');
     expect(error.message).toMatch(/version 77 .* version 1;/);

@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { castFile } from '@rdmc/cast';
 import { afterEach, describe, expect, it } from 'vitest';
+import { MAX_GREETINGS } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
 import { type Invitation, type ReceiverFrame, type SenderFrame, schemas } from '../src/control/frames.js';
-import { fakeReceiver, goAlong, hello, rawFrame } from './support/fake-receiver.js';
+import { fakeReceiver, goAlong, hello, ownSockets, rawFrame } from './support/fake-receiver.js';
 import { outcome, startReceivers, temporaries } from './support/receivers.js';
 import { expectSameTree, seededBytes, temporary, write } from './support/tree.js';
 
@@ -102,9 +103,8 @@ const group = { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'aut
 
 /** Calls a receiver as a sender does. */
 async function call(to: { host: string; port: number }) {
-  const socket = connect(to);
+  const socket = await ownSockets().connect(to);
   cleanUp.push(() => socket.destroy());
-  await once(socket, 'connect');
   const channel = new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, 'the receiver');
   return { socket, channel, frames: channel[Symbol.asyncIterator]() };
 }
@@ -198,13 +198,30 @@ describe('a sender that does not keep to the protocol', () => {
     expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
   });
 
-  it('more connections than are taken at once: the rest is turned away, and casts go on', async () => {
+  it.each([undefined, 'a key of more than sixteen bytes'])(
+    '70 silent connections do not keep a sender out, key %s',
+    async (key) => {
+      const [receiver] = await startReceivers(1, { key, host: '127.0.0.1' });
+      const silent: Socket[] = [];
+      for (let number = 0; number < 70; number += 1) {
+        const socket = connect(receiver!.to).on('error', () => {});
+        cleanUp.push(() => socket.destroy());
+        await once(socket, 'connect');
+        silent.push(socket);
+      }
+      await castFile(source(), { to: [receiver!.to], key }).finished;
+    },
+  );
+
+  it('callers that have the key and do not greet are told that it is busy, and go after their time', async () => {
     const [receiver] = await startReceivers(1);
-    const sockets: Socket[] = [];
-    for (let number = 0; number < 70; number += 1) sockets.push((await call(receiver!.to)).socket);
-    const closed = await Promise.race(sockets.map(async (socket) => once(socket.resume(), 'close')));
-    expect(closed).toBeDefined();
-    for (const socket of sockets) socket.destroy();
+    const callers = [];
+    for (let number = 0; number <= MAX_GREETINGS; number += 1) callers.push(await call(receiver!.to));
+    const last = callers.at(-1)!;
+    last.channel.send({ type: 'call', version: 1, software: 'test' });
+    last.channel.send(invitation);
+    expect(await lastWord(last.channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_BUSY' });
+    for (const { socket } of callers) socket.destroy();
     await castFile(source(), { to: [receiver!.to] }).finished;
   });
 });

@@ -232,7 +232,7 @@ export function addCastCommand(program: Command, session: Session): void {
     about: [
       'Receivers pass on what they get, so the time hardly depends on how many there are. They run rdmc receive,',
       'or are started by --ssh. When one fails, the others finish, and the summary says who lacks what.',
-      'Without a key only this machine can be cast to; --ssh makes one. Data is not encrypted.',
+      'Without a key only this user of this machine can be cast to; --ssh makes one. Data is not encrypted.',
     ],
     examples: [
       ['rdmc cast model.bin --to node1,node2 --ssh', 'start the receivers, send, end them'],

@@ -83,7 +83,7 @@ export function addReceiveCommand(program: Command, session: Session): void {
   addHelpNotes(command, {
     about: [
       'Files appear under their names only when they are complete and their checksum is the sender’s. Nothing is',
-      'written outside of the directory. Without a key only this machine can send; data is not encrypted.',
+      'written outside of the directory. Without a key only the same user of this machine can send; data is not encrypted.',
       'Takes several casts at once, and goes on until Ctrl-C, or with --once until the first cast is through.',
     ],
     examples: [

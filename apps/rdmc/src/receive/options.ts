@@ -1,6 +1,6 @@
 /** What `rdmc receive` was asked for. */
 export interface ReceiveCommandOptions {
-  /** The library's choice when undefined: everywhere with a key, else only this machine. */
+  /** The library's choice when undefined: everywhere with a key, else only the user of this process, on this machine. */
   readonly host: string | undefined;
   readonly port: number | undefined;
   readonly directory: string;
