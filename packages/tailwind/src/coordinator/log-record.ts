@@ -11,6 +11,8 @@ export const logRecord = z.object({
   state: z.enum(['live', 'recovering', 'recovered']),
   /** The member that recovers it, or did. */
   recoverer: z.number().int().nullable(),
+  /** The coordinator's run in which it began: a recoverer of another run recovers nothing now. */
+  recovererRun: z.string().nullable().default(null),
   /** Counts the attempts to recover it: only the last one may finish. */
   attempt: u32.default(0),
   minimum: z.object({ segmentId: u64, epoch: u32 }),

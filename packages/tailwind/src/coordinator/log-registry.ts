@@ -10,7 +10,11 @@ const LOG_PREFIX = 'log/';
 
 /** The coordinator's rules over its state: every change is read, checked and put back, again when somebody else was first. */
 export class LogRegistry {
-  constructor(private readonly store: StateStore) {}
+  /** @param run names this run of the coordinator: no other run has the same name */
+  constructor(
+    private readonly store: StateStore,
+    private readonly run: string = randomUUID(),
+  ) {}
 
   /** The cluster's UUID; made once. */
   async clusterId(): Promise<string> {
@@ -26,6 +30,7 @@ export class LogRegistry {
       owner,
       state: 'live',
       recoverer: null,
+      recovererRun: null,
       attempt: 0,
       minimum: { segmentId: 0n, epoch: 0 },
       successors: [],
@@ -69,7 +74,7 @@ export class LogRegistry {
 
   /**
    * Declares a log dead and gives its recovery to a member, as a new attempt: earlier ones, its own included, cannot
-   * finish any more. `isGone` tells whether the one that had it cannot go on.
+   * finish any more. `isGone` tells whether the one that had it cannot go on; one of another run cannot.
    * @throws TailwindError ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE
    */
   beginRecovery(logId: bigint, recoverer: number, isGone: (member: number) => boolean): Promise<LogRecord> {
@@ -77,11 +82,12 @@ export class LogRegistry {
       if (log.state === 'recovered') {
         throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} has been recovered already`);
       }
-      const other = log.recoverer;
+      const other = log.recovererRun === this.run ? log.recoverer : null;
       if (other !== null && other !== recoverer && !isGone(other)) {
         throw new TailwindError('ERR_RDMC_RECOVERY_RUNNING', `Member ${other} is recovering log ${logId}`);
       }
-      return { ...log, state: 'recovering', recoverer, attempt: log.attempt + 1 };
+      const attempt = log.attempt + 1;
+      return { ...log, state: 'recovering', recoverer, recovererRun: this.run, attempt };
     });
   }
 
