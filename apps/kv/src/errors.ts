@@ -5,6 +5,8 @@ export { messageOf } from '@rdmc/common';
 /** Every code a {@link KvError} can carry. They are stable; messages are not. */
 export type KvErrorCode =
   | 'ERR_RDMC_KV_INVALID_OPTION'
+  | 'ERR_RDMC_KV_INVALID_KEY'
+  | 'ERR_RDMC_KV_UNPROTECTED'
   | 'ERR_RDMC_KV_PROTOCOL'
   | 'ERR_RDMC_KV_MEMBER_LOST'
   | 'ERR_RDMC_KV_COORDINATOR_LOST'

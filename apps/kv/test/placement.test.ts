@@ -9,7 +9,7 @@ import { Placement, type PlacementEvents } from '../src/cluster/placement.js';
 class FakeMesh {
   readonly peers = new Map<number, { id: number; state: string }>();
   readonly #handlers = new Map<string, (from: number, body: unknown) => unknown>();
-  #failed: () => void = () => {};
+  #failed: (failure: { member: number; reason: string }) => void = () => {};
   /** Who was asked to take a log over. */
   readonly leaders: number[] = [];
   takeover: (leader: number) => Promise<unknown> = async () => ({ entries: 0, milliseconds: 0 });
@@ -21,7 +21,7 @@ class FakeMesh {
     this.#handlers.set(topic, handler);
     return () => {};
   }
-  onFailure(failed: () => void): () => void {
+  onFailure(failed: (failure: { member: number; reason: string }) => void): () => void {
     this.#failed = failed;
     return () => {};
   }
@@ -39,7 +39,7 @@ class FakeMesh {
   }
   lose(id: number): void {
     this.peers.set(id, { id, state: 'failed' });
-    this.#failed();
+    this.#failed({ member: id, reason: 'lost' });
   }
 }
 

@@ -29,6 +29,7 @@ interface ServerFlags extends MemberFlags {
   readonly device?: string;
   readonly windowMs?: number;
   readonly maxClients: number;
+  readonly protectedMode: boolean;
 }
 
 interface CoordinatorFlags extends MemberFlags {
@@ -45,7 +46,10 @@ function memberOptions(command: Command): Command {
       members,
     )
     .option('-d, --directory <path>', 'what must outlive the process', './kv-data')
-    .option('--key-file <path>', 'the cluster key; needed beyond loopback (or RDMC_KEY)')
+    .option(
+      '--key-file <path>',
+      'the cluster key, in a file of mode 600; needed beyond loopback and with a password (or RDMC_KEY)',
+    )
     .option('--join-seconds <n>', 'how long to wait for the others', wholeNumber(1, 86_400), 60);
 }
 
@@ -60,7 +64,8 @@ export function addMemberCommands(program: Command, tell: Tell): void {
       wholeNumber(1, 10_000),
     )
     .option('-p, --port <n>', 'where clients connect; 0: any', wholeNumber(0, 65_535), DEFAULT_PORT)
-    .option('--host <address>', 'where clients connect', '127.0.0.1')
+    .option('--host <address>', 'where clients connect; beyond loopback with RDMC_KV_PASSWORD', '127.0.0.1')
+    .option('--no-protected-mode', 'let clients beyond loopback in without a password')
     .option('--announce <host>', 'what clients are told instead of --host')
     .option(
       '-r, --replicas <n>',
@@ -93,18 +98,19 @@ export function addMemberCommands(program: Command, tell: Tell): void {
 }
 
 function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
-  const { host, port, maxClients, id, replicas } = flags;
+  const { host, port, maxClients, id, replicas, protectedMode } = flags;
   const password = process.env.RDMC_KV_PASSWORD;
   if (!flags.members) {
     if (replicas !== 0) throw needsMembers('a server without --members keeps nothing safe: say --replicas 0');
-    return runStandalone({ host, port, maxClients, password }, tell);
+    return runStandalone({ host, port, maxClients, password, protectedMode }, tell);
   }
   if (id === undefined || id >= flags.members.length)
     throw needsMembers('--id must be that of a server in --members');
   const { mode, buffers, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
   const directory = join(flags.directory, `server-${id}`);
-  const shared = { ...common(flags, flags.members), id, host, port, maxClients, password, replicas, mode };
+  const clients = { host, port, maxClients, password, protectedMode };
+  const shared = { ...common(flags, flags.members), ...clients, id, replicas, mode };
   return runServer(
     { ...shared, directory, buffers, device, windowMs, announce, segmentBytes, maxSegments: segments },
     tell,
@@ -113,10 +119,9 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
 
 function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {
   if (!flags.members) throw needsMembers('a coordinator needs --members');
-  return runCoordinator(
-    { ...common(flags, flags.members), directory: join(flags.directory, 'coordinator') },
-    tell,
-  );
+  const { etcd, etcdPrefix, etcdCaFile } = flags;
+  const directory = join(flags.directory, 'coordinator');
+  return runCoordinator({ ...common(flags, flags.members), directory, etcd, etcdPrefix, etcdCaFile }, tell);
 }
 
 function common(flags: MemberFlags, all: readonly Member[]) {
