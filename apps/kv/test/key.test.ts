@@ -19,15 +19,18 @@ it('a key file of its owner only is read', () => {
   expect(clusterKey(path)).toBe(KEY);
 });
 
-it.each([0o644, 0o640, 0o602, 0o620])('a key file of mode %o is refused, with its mode and what to do', (mode) => {
-  chmodSync(path, mode);
-  expect(() => clusterKey(path)).toThrow(
-    expect.objectContaining({
-      code: 'ERR_RDMC_KV_INVALID_KEY',
-      message: expect.stringMatching(new RegExp(`\\(mode 0${mode.toString(8)}\\): chmod 600 ${path}$`)),
-    }),
-  );
-});
+it.each([0o644, 0o640, 0o602, 0o620])(
+  'a key file of mode %o is refused, with its mode and what to do',
+  (mode) => {
+    chmodSync(path, mode);
+    expect(() => clusterKey(path)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_RDMC_KV_INVALID_KEY',
+        message: expect.stringMatching(new RegExp(`\\(mode 0${mode.toString(8)}\\): chmod 600 ${path}$`)),
+      }),
+    );
+  },
+);
 
 it('what is not a key file is refused with a reason', () => {
   const refusal = (message: RegExp) =>

@@ -242,7 +242,8 @@ export class KvServer {
           return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
         };
       },
-      records: (payload) => this.#imports.take(payload),
+      records: (payload, session) => this.#imports.take(payload, session),
+      sessionEnded: (session) => this.#imports.sessionEnded(session),
     });
   }
 
@@ -253,8 +254,8 @@ export class KvServer {
     const unsubscribe = [
       mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, takeoverMessage.parse(body))),
       mesh.onRequest(Topic.IMPORTED, (_, body) => {
-        const { takeover, frames } = importedMessage.parse(body);
-        return imports.finish(takeover, frames, ended);
+        const { takeover, frames, session } = importedMessage.parse(body);
+        return imports.finish({ takeover, frames, session }, ended);
       }),
       mesh.onRequest(Topic.ABANDON, async (_, body) => {
         const { takeover, ranges } = abandonMessage.parse(body);
