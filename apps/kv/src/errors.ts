@@ -14,6 +14,8 @@ export type KvErrorCode =
   | 'ERR_RDMC_KV_TAKEOVER_FAILED'
   | 'ERR_RDMC_KV_PROCESS_DIED'
   | 'ERR_RDMC_KV_DATA_LOST'
+  | 'ERR_RDMC_KV_NOTHING_TO_SALVAGE'
+  | 'ERR_RDMC_KV_FILES_MISSING'
   | 'ERR_RDMC_KV_CLOSED';
 
 /** What this package throws and rejects with. Tell cases apart by `code`. */

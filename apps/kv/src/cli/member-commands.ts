@@ -6,6 +6,7 @@ import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.j
 import { members, wholeNumber } from '../values.js';
 import { clusterKey } from './key.js';
 import { runCoordinator, runServer, runStandalone, type Tell } from './run-member.js';
+import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
 
 const MIB = 1024 * 1024;
 
@@ -32,11 +33,7 @@ interface ServerFlags extends MemberFlags {
   readonly protectedMode: boolean;
 }
 
-interface CoordinatorFlags extends MemberFlags {
-  readonly etcd?: string[];
-  readonly etcdPrefix?: string;
-  readonly etcdCaFile?: string;
-}
+type CoordinatorFlags = MemberFlags & CoordinatorStateFlags;
 
 function memberOptions(command: Command): Command {
   return command
@@ -85,16 +82,10 @@ export function addMemberCommands(program: Command, tell: Tell): void {
     .option('--device <name>', 'RDMA device (default: what there is)')
     .option('--max-clients <n>', 'connections of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
     .action((flags: ServerFlags) => startServer(flags, tell));
-  memberOptions(program.command('coordinator').description('who has which keys: one per cluster'))
-    .option('--etcd <urls>', 'endpoints of etcd, with commas, to keep the state there', (text) =>
-      text.split(','),
-    )
-    .option('--etcd-prefix <prefix>', 'before every key in etcd: one per cluster')
-    .option(
-      '--etcd-ca-file <path>',
-      'for https endpoints (RDMC_ETCD_USER and RDMC_ETCD_PASSWORD for its users)',
-    )
-    .action((flags: CoordinatorFlags) => startCoordinator(flags, tell));
+  const coordinator = program.command('coordinator').description('who has which keys: one per cluster');
+  coordinatorStateOptions(memberOptions(coordinator)).action((flags: CoordinatorFlags) =>
+    startCoordinator(flags, tell),
+  );
 }
 
 function startServer(flags: ServerFlags, tell: Tell): Promise<void> {

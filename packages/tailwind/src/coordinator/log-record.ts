@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { u32, u64 } from '../rpc/messages.js';
 
+/** A segment of a log whose loss was accepted, and how much of it is there at least. */
+export const salvagedSegment = z.object({ segmentId: u64, lengthBytes: u32 });
+export type SalvagedSegment = z.output<typeof salvagedSegment>;
+
 /** What the coordinator knows of a log. */
 export const logRecord = z.object({
   logId: u64,
@@ -18,6 +22,8 @@ export const logRecord = z.object({
   minimum: z.object({ segmentId: u64, epoch: u32 }),
   /** The logs that hold what was in this one, once it is recovered. */
   successors: z.array(u64),
+  /** Not null: somebody accepted that the log is incomplete. Its recovery takes these segments, and no others. */
+  salvage: z.array(salvagedSegment).nullable().default(null),
 });
 export type LogRecord = z.output<typeof logRecord>;
 

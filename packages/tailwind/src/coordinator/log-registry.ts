@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { codeOf, TailwindError } from '../errors.js';
 import type { Minimum } from '../log/authority.js';
-import { decodeLogRecord, encodeLogRecord, type LogRecord } from './log-record.js';
+import { decodeLogRecord, encodeLogRecord, type LogRecord, type SalvagedSegment } from './log-record.js';
 import type { StateStore } from './state-store.js';
 
 const CLUSTER_KEY = 'cluster';
@@ -15,6 +15,11 @@ export class LogRegistry {
     private readonly store: StateStore,
     private readonly run: string = randomUUID(),
   ) {}
+
+  /** The cluster's UUID; undefined where there never was one. */
+  async knownClusterId(): Promise<string | undefined> {
+    return (await this.store.get(CLUSTER_KEY))?.value;
+  }
 
   /** The cluster's UUID; made once. */
   async clusterId(): Promise<string> {
@@ -34,6 +39,7 @@ export class LogRegistry {
       attempt: 0,
       minimum: { segmentId: 0n, epoch: 0 },
       successors: [],
+      salvage: null,
     };
     await this.store.put(keyOf(logId), encodeLogRecord(record), 0);
     return record;
@@ -118,6 +124,19 @@ export class LogRegistry {
       if (log.state === 'recovering') return { ...log, state: 'recovered', successors: [...successors] };
       if (log.state === 'recovered' && String(log.successors) === String(successors)) return log;
       throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} is ${log.state}, with other successors`);
+    });
+  }
+
+  /**
+   * Declares a log dead, and has its recovery take these segments and no others: what else was acknowledged is given up.
+   * @throws TailwindError ERR_RDMC_LOG_STATE: it was recovered
+   */
+  acceptLoss(logId: bigint, salvage: readonly SalvagedSegment[]): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => {
+      if (log.state === 'recovered') {
+        throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} has been recovered already`);
+      }
+      return { ...log, state: 'recovering', recoverer: null, recovererRun: null, salvage: [...salvage] };
     });
   }
 
