@@ -5,14 +5,17 @@ import { Deferred } from '@rdmc/common';
 import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
 import { KvError } from '../errors.js';
 import { MAX_PEER_FRAME_BYTES, PEER_HELLO_MS, PEER_REDIAL_MS } from '../limits.js';
-import { PEER_PURPOSE, PeerFrame } from './peer-frames.js';
+import { PEER_PURPOSE, PeerFrame, sessionIn } from './peer-frames.js';
 import { type LinkListener, PeerLink } from './peer-link.js';
 
 /** What comes from other servers. */
 export interface PeerListener {
   /** Whoever runs a connection's requests; resolves where they must wait. */
   serve(socket: Socket): (payload: Buffer) => Promise<void> | undefined;
-  records(payload: Buffer): void;
+  /** Entries of a dead server's log, on the connection of that session. */
+  records(payload: Buffer, session: string): void;
+  /** A connection ended: nothing more comes of its session. */
+  sessionEnded(session: string): void;
 }
 
 /** The connections of this server with the others: one to ask each of them, and one on which each asks. */
@@ -135,16 +138,17 @@ export class Peers {
 function receive(socket: Socket, listener: PeerListener, onHello: () => void): void {
   const reader = new FrameReader(MAX_PEER_FRAME_BYTES);
   const run = listener.serve(socket);
-  let isKnown = false;
+  let session: string | undefined;
   let isWaiting = false;
   const drain = (): void => {
     try {
       for (let frame = isWaiting ? undefined : reader.next(); frame; frame = reader.next()) {
         if (frame.type === PeerFrame.HELLO) {
-          isKnown = true;
+          session ??= sessionIn(frame.payload);
           onHello();
-        } else if (!isKnown) throw new KvError('ERR_RDMC_KV_PROTOCOL', 'a peer did not introduce itself');
-        else if (frame.type === PeerFrame.RECORDS) listener.records(frame.payload);
+        } else if (session === undefined)
+          throw new KvError('ERR_RDMC_KV_PROTOCOL', 'a peer did not introduce itself');
+        else if (frame.type === PeerFrame.RECORDS) listener.records(frame.payload, session);
         else if (frame.type === PeerFrame.REQUESTS) {
           const wait = run(frame.payload);
           if (!wait) continue;
@@ -168,6 +172,9 @@ function receive(socket: Socket, listener: PeerListener, onHello: () => void): v
   socket.on('data', (chunk: Buffer) => {
     reader.push(chunk);
     drain();
+  });
+  socket.on('close', () => {
+    if (session !== undefined) listener.sessionEnded(session);
   });
   socket.resume();
 }

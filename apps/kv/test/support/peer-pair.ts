@@ -31,6 +31,9 @@ export class PeerPair implements LinkListener {
   #linked: () => void = () => {};
   readonly refused = (request: Request): void => request.done(Buffer.from('-REFUSED\r\n'));
 
+  /** The slots that member 2 says are its own. */
+  isOwn: (slot: number) => boolean = () => true;
+
   private constructor(
     readonly asking: Peers,
     readonly serving: Peers,
@@ -57,14 +60,19 @@ export class PeerPair implements LinkListener {
     await serving.start(meshOf(2, ports), [], pair, {
       serve: (socket) => {
         pair.accepted.push(socket);
-        const sink = new PeerSink(socket, pair.executor, () => true);
+        const sink = new PeerSink(socket, pair.executor, (slot) => pair.isOwn(slot));
         return (payload) => sink.run(payload);
       },
       records: (payload) => {
         if (payload.length < 4) throw new Error('too short');
       },
+      sessionEnded() {},
     });
-    await asking.start(meshOf(1, ports), [2], pair, { serve: () => () => undefined, records() {} });
+    await asking.start(meshOf(1, ports), [2], pair, {
+      serve: () => () => undefined,
+      records() {},
+      sessionEnded() {},
+    });
     return pair;
   }
 
