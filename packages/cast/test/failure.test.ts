@@ -426,7 +426,7 @@ describe('what does not fit is named', () => {
     const to = [{ host: '127.0.0.1', port: (server.address() as AddressInfo).port }];
     const error = await rejection(castFile(one(), { to }).finished);
     expect(error.code).toBe('ERR_RDMC_VERSION_MISMATCH');
-    expect(error.message).toMatch(/version 77 .* version 1;/);
+    expect(error.message).toMatch(/version 77 .* version 2;/);
   });
 
   it('a receiver given twice, also under two names', async () => {

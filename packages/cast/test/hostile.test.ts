@@ -136,7 +136,7 @@ describe('a sender that does not keep to the protocol', () => {
     socket.write(rawFrame('{"type":"call"}', 9));
     const refusal = await lastWord(channel);
     expect(refusal).toMatchObject({ type: 'refused', code: 'ERR_RDMC_VERSION_MISMATCH' });
-    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 1;/);
+    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 2;/);
   });
 
   it.each<[string, object]>([
@@ -147,7 +147,7 @@ describe('a sender that does not keep to the protocol', () => {
   ])('an invitation with %s: is refused', async (_name, wrong) => {
     const [receiver] = await startReceivers(1);
     const { socket, channel } = await call(receiver!.to);
-    socket.write(rawFrame('{"type":"call","version":1,"software":"test"}'));
+    socket.write(rawFrame('{"type":"call","version":2,"software":"test"}'));
     socket.write(rawFrame(JSON.stringify({ ...invitation, ...wrong })));
     expect(await lastWord(channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_CAST_PROTOCOL' });
     expect(temporaries(receiver!.directory)).toEqual([]);
@@ -161,7 +161,7 @@ describe('a sender that does not keep to the protocol', () => {
     const [receiver] = await startReceivers(1);
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
-    channel.send({ type: 'call', version: 1, software: 'test' });
+    channel.send({ type: 'call', version: 2, software: 'test' });
     channel.send(invitation);
     channel.send(frame);
     expect(await lastWord(channel)).toMatchObject({ type: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' });
@@ -177,12 +177,12 @@ describe('a sender that does not keep to the protocol', () => {
   it('the same cast twice at a time: the second is refused, the first goes on', async () => {
     const [receiver] = await startReceivers(1);
     const first = await call(receiver!.to);
-    first.channel.send({ type: 'call', version: 1, software: 'test' });
+    first.channel.send({ type: 'call', version: 2, software: 'test' });
     first.channel.send(invitation);
     await first.frames.next();
     expect((await first.frames.next()).value).toMatchObject({ type: 'ready' });
     const second = await call(receiver!.to);
-    second.channel.send({ type: 'call', version: 1, software: 'test' });
+    second.channel.send({ type: 'call', version: 2, software: 'test' });
     second.channel.send(invitation);
     expect(await lastWord(second.channel)).toMatchObject({ type: 'refused' });
     expect((await first.frames.next()).value).toMatchObject({ type: 'progress' });
@@ -193,7 +193,7 @@ describe('a sender that does not keep to the protocol', () => {
     const [receiver] = await startReceivers(1);
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
-    channel.send({ type: 'call', version: 1, software: 'test' });
+    channel.send({ type: 'call', version: 2, software: 'test' });
     channel.send({ ...invitation, connectTimeoutMs: 1_000, stallTimeoutMs: 2_000 });
     expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
   });

@@ -12,7 +12,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fileDigest } from '../src/checksum.js';
 import type { StreamRecord } from '../src/stream/records.js';
 import { removeLeftovers } from '../src/writer/leftovers.js';
 import { describeOwner } from '../src/writer/owner.js';
@@ -20,52 +19,7 @@ import { StreamWriter } from '../src/writer/stream-writer.js';
 import { CHECKSUM, store } from './support/local-cast.js';
 import { encode } from './support/records.js';
 import { describeTree, namesIn, temporary, write } from './support/tree.js';
-
-const time = { seconds: 1_000_000_000, nanoseconds: 0 };
-
-function directory(index: number, path: string, mode = 0o755): StreamRecord {
-  return { type: 'directory', index, mode, time, path: Buffer.from(path) };
-}
-
-function file(index: number, path: string, text = 'text'): StreamRecord[] {
-  const data = Buffer.from(text);
-  const sum = fileDigest(CHECKSUM, index);
-  sum.update(data);
-  const digest = sum.digest();
-  return [
-    { type: 'fileBegin', index, mode: 0o644, time, size: data.length, path: Buffer.from(path) },
-    ...(data.length > 0 ? [{ type: 'data' as const, index, offset: 0, data }] : []),
-    { type: 'fileEnd', index, status: 0, digest },
-  ];
-}
-
-function link(index: number, path: string, target: string): StreamRecord {
-  return { type: 'symbolicLink', index, time, path: Buffer.from(path), target: Buffer.from(target) };
-}
-
-function hardLink(index: number, targetIndex: number, path: string, targetPath: string): StreamRecord {
-  return {
-    type: 'hardLink',
-    index,
-    targetIndex,
-    path: Buffer.from(path),
-    targetPath: Buffer.from(targetPath),
-  };
-}
-
-/** One message with these records and their totals. */
-function whole(...records: StreamRecord[]): Buffer {
-  const count = (type: StreamRecord['type']): number => records.filter((each) => each.type === type).length;
-  const end: StreamRecord = {
-    type: 'streamEnd',
-    files: count('fileBegin'),
-    directories: count('directory'),
-    symbolicLinks: count('symbolicLink'),
-    hardLinks: count('hardLink'),
-    bytes: 0,
-  };
-  return Buffer.from(encode([...records, end], 0));
-}
+import { directory, file, hardLink, link, whole } from './support/writer-records.js';
 
 /** Two directories: one to receive in, and one outside that must never change. */
 function places(): { inside: string; outside: string; unchanged: () => void } {
