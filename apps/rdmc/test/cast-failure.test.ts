@@ -100,6 +100,15 @@ describe('when a receiver is lost', () => {
     expectWhole(receivers[1]!, file);
   });
 
+  it('by SIGTERM, it removes what is half-done, and ends with 0', async () => {
+    const { receivers, sender } = await disturbable(1);
+    receivers[0]!.cli.child.kill('SIGTERM');
+    const received = await receivers[0]!.cli.ended;
+    expect(received).toMatchObject({ code: 0, stderr: expect.not.stringContaining('error') });
+    expect(receivers[0]!.left()).toEqual([]);
+    expect((await sender.ended).code).toBe(4);
+  });
+
   it('because it stands still, it is named and dropped', async () => {
     const { file, receivers, sender } = await disturbable(2, ['--stall-timeout', '3s']);
     process.kill(receivers[0]!.pid, 'SIGSTOP');

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { castFile } from '@rdmc/cast';
 import { describe, expect, it } from 'vitest';
 import { EARLY_SYNC_BYTES, MAX_UNSYNCED_FILES } from '../src/constants.js';
 import type { StreamRecord } from '../src/stream/records.js';
@@ -8,7 +10,8 @@ import { DurableWriter } from '../src/writer/durable-writer.js';
 import type { StoredReport } from '../src/writer/stream-writer.js';
 import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
 import { CHECKSUM } from './support/local-cast.js';
-import { namesIn, temporary } from './support/tree.js';
+import { ReceiverProcess } from './support/receivers.js';
+import { namesIn, temporary, write } from './support/tree.js';
 import { directory, file, hardLink, link, whole } from './support/writer-records.js';
 
 function systemError(code: string): Error {
@@ -201,5 +204,54 @@ describe('files that wait for the disk', () => {
     await closed;
     expect(namesIn(inside)).toEqual(['d']);
     expect(lstatSync(join(inside, 'd')).mode & 0o777).toBe(0o755);
+  });
+});
+
+/** A receiver whose calls of the system are written down, and what it has done by the time it is complete. */
+async function traced(options: { readonly fsync?: boolean }, failing = '') {
+  const from = temporary();
+  write(from, 'root/a');
+  write(from, 'root/b');
+  const log = write(temporary(), 'log', '');
+  const hook = fileURLToPath(new URL('./fixtures/trace-sync.mjs', import.meta.url));
+  const receiver = await ReceiverProcess.start({ ...options, once: true }, undefined, {
+    NODE_OPTIONS: `--import ${hook}`,
+    RDMC_TEST_SYNC_LOG: log,
+    RDMC_TEST_SYNC_FAILS: failing,
+  });
+  const summary = await castFile(join(from, 'root'), { to: [receiver.address] }).finished;
+  await receiver.event('complete');
+  const temporaryNames = new RegExp(`${receiver.directory}/\\.rdmc-cast-[^/]*/`);
+  const lines = readFileSync(log, 'utf8').trim().split('\n');
+  const trace = lines.map((line) => line.replace(temporaryNames, 'temporary/').replace(receiver.directory, 'to'));
+  return { receiver, summary, trace };
+}
+
+describe('a receiver', () => {
+  it('has synced everything when it says complete, each file before its name', async () => {
+    const { trace } = await traced({});
+    expect([...trace].sort()).toEqual([
+      'fsync temporary/1',
+      'fsync temporary/2',
+      'fsync to',
+      'fsync to/root',
+      'rename to/root/a',
+      'rename to/root/b',
+    ]);
+    expect(trace.indexOf('rename to/root/a')).toBeGreaterThan(trace.indexOf('fsync temporary/1'));
+    expect(trace.indexOf('rename to/root/b')).toBeGreaterThan(trace.indexOf('fsync temporary/2'));
+    expect(trace.indexOf('fsync to/root')).toBeGreaterThan(trace.indexOf('rename to/root/b'));
+  });
+
+  it('syncs nothing with fsync: false', async () => {
+    const { trace } = await traced({ fsync: false });
+    expect(trace).toEqual(['rename to/root/a', 'rename to/root/b']);
+  });
+
+  it('that cannot sync a file names it, and the sender does not call the receiver complete', async () => {
+    const { receiver, summary } = await traced({}, '2');
+    expect(summary.receivers).toMatchObject([{ state: 'failed', code: 'ERR_RDMC_PARTIAL', files: 1 }]);
+    expect(summary.problems).toMatchObject([{ path: 'root/b', code: 'ERR_RDMC_WRITE_FAILED' }]);
+    expect(namesIn(receiver.directory)).toEqual(['root', 'root/a']);
   });
 });
