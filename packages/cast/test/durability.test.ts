@@ -36,7 +36,10 @@ class TracingPort implements SyncPort {
   async #sync(kind: keyof SyncPort, descriptor: number): Promise<void> {
     const path = readlinkSync(`/proc/self/fd/${descriptor}`);
     const name = relative(this.inside, path).replace(/^\.rdmc-cast-[^/]*/, 'temporary');
-    this.seen.push({ synced: `${kind} ${name}`, names: readdirSync(this.inside, { encoding: 'utf8', recursive: true }) });
+    this.seen.push({
+      synced: `${kind} ${name}`,
+      names: readdirSync(this.inside, { encoding: 'utf8', recursive: true }),
+    });
     await this.before(kind, name);
     await systemSync[kind](descriptor);
     this.trace.push(`${kind} ${name}`);
@@ -83,7 +86,11 @@ describe('what is complete is on disk', () => {
       'file temporary/3',
       'file temporary/4',
     ]);
-    const finalNames = { 'file temporary/2': 'd/e/one', 'file temporary/3': 'd/two', 'file temporary/4': 'three' };
+    const finalNames = {
+      'file temporary/2': 'd/e/one',
+      'file temporary/3': 'd/two',
+      'file temporary/4': 'three',
+    };
     for (const [synced, name] of Object.entries(finalNames)) {
       expect(port.seen.find((each) => each.synced === synced)!.names).not.toContain(name);
     }
@@ -115,20 +122,23 @@ describe('a sync that fails', () => {
     ['EIO', 'ERR_RDMC_WRITE_FAILED'],
     ['ENOSPC', 'ERR_RDMC_NO_SPACE'],
     ['EDQUOT', 'ERR_RDMC_NO_SPACE'],
-  ])('of a file with %s: the file is missing, with a code, and so is what is linked to it', async (errno, code) => {
-    const inside = temporary();
-    const port = new TracingPort(inside, (kind, name) => {
-      if (kind === 'file' && name.endsWith('/3')) throw systemError(errno);
-    });
-    const report = await storeAll(inside, port, ...tree);
-    expect(report.problems.map((problem) => `${problem.path} ${problem.code}`)).toEqual([
-      `d/two ${code}`,
-      'd/linked ERR_RDMC_LINK_TARGET_MISSING',
-    ]);
-    expect(report.problems[0]!.message).toContain(errno);
-    expect(report.files).toBe(2);
-    expect(namesIn(inside)).toEqual(['d', 'd/e', 'd/e/one', 'd/soft', 'empty', 'three']);
-  });
+  ])(
+    'of a file with %s: the file is missing, with a code, and so is what is linked to it',
+    async (errno, code) => {
+      const inside = temporary();
+      const port = new TracingPort(inside, (kind, name) => {
+        if (kind === 'file' && name.endsWith('/3')) throw systemError(errno);
+      });
+      const report = await storeAll(inside, port, ...tree);
+      expect(report.problems.map((problem) => `${problem.path} ${problem.code}`)).toEqual([
+        `d/two ${code}`,
+        'd/linked ERR_RDMC_LINK_TARGET_MISSING',
+      ]);
+      expect(report.problems[0]!.message).toContain(errno);
+      expect(report.files).toBe(2);
+      expect(namesIn(inside)).toEqual(['d', 'd/e', 'd/e/one', 'd/soft', 'empty', 'three']);
+    },
+  );
 
   it('on the way of a large file: the file is missing, though its last sync would succeed', async () => {
     const inside = temporary();
@@ -223,7 +233,9 @@ async function traced(options: { readonly fsync?: boolean }, failing = '') {
   await receiver.event('complete');
   const temporaryNames = new RegExp(`${receiver.directory}/\\.rdmc-cast-[^/]*/`);
   const lines = readFileSync(log, 'utf8').trim().split('\n');
-  const trace = lines.map((line) => line.replace(temporaryNames, 'temporary/').replace(receiver.directory, 'to'));
+  const trace = lines.map((line) =>
+    line.replace(temporaryNames, 'temporary/').replace(receiver.directory, 'to'),
+  );
   return { receiver, summary, trace };
 }
 

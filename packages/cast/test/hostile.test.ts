@@ -129,7 +129,9 @@ describe('a receiver that does not keep to the protocol', () => {
       for (const frame of said) channel.send(frame);
       await frames.next();
     });
-    const link = new ReceiverLink({ ...to, name: 'the liar' } as ConstructorParameters<typeof ReceiverLink>[0]);
+    const link = new ReceiverLink({ ...to, name: 'the liar' } as ConstructorParameters<
+      typeof ReceiverLink
+    >[0]);
     link.madeMessages = () => 10;
     const sockets = { connect: async () => connect(to) } as unknown as Dialling['sockets'];
     const dialling = { sockets, address: to.host, timeoutMs: 60_000, signal: new AbortController().signal };

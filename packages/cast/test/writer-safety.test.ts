@@ -207,7 +207,9 @@ describe('a cast that ends early', () => {
     writer.store(0, encode([...records, ...file(3, 'new/sub/file')], 0));
     expect(lstatSync(join(inside, 'new')).mode & 0o777).toBe(0o700);
     writer.close();
-    const modes = ['new', 'new/sub', 'old'].map((name) => (lstatSync(join(inside, name)).mode & 0o777).toString(8));
+    const modes = ['new', 'new/sub', 'old'].map((name) =>
+      (lstatSync(join(inside, name)).mode & 0o777).toString(8),
+    );
     expect(modes).toEqual(['755', '500', '711']);
     expect(namesIn(inside)).toEqual(['new', 'new/sub', 'new/sub/file', 'old']);
   });

@@ -207,7 +207,8 @@ export class ReceiverLink {
 
   /** What a receiver says that it has is not read again for others, so it must not have less later. */
   #checkReceived(receivedMessages: number): void {
-    if (receivedMessages < this.progress.receivedMessages) throw this.#lie(`it has ${receivedMessages} messages`);
+    if (receivedMessages < this.progress.receivedMessages)
+      throw this.#lie(`it has ${receivedMessages} messages`);
     if (receivedMessages > this.madeMessages()) {
       throw this.#lie(`it has ${receivedMessages} messages, more than were sent`);
     }

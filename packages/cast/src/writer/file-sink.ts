@@ -132,7 +132,9 @@ export class FileSink {
 function notSynced(cause: unknown): CastError {
   const errno = codeOf(cause) ?? messageOf(cause);
   return errno === 'ENOSPC' || errno === 'EDQUOT'
-    ? new CastError('ERR_RDMC_NO_SPACE', `no space was left as it was synced to disk (${errno}); make room`, { cause })
+    ? new CastError('ERR_RDMC_NO_SPACE', `no space was left as it was synced to disk (${errno}); make room`, {
+        cause,
+      })
     : new CastError(
         'ERR_RDMC_WRITE_FAILED',
         `it could not be synced to disk (${errno}); check the disk, and cast it again`,
