@@ -5,19 +5,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  type Cast,
-  type CastProgress,
-  type CastSummary,
-  castFile,
-  castFiles,
-  receiveFiles,
-} from '@rdmc/cast';
-import { encodeFrame, reserveLoopbackPorts } from '@rdmc/mesh';
+import { type CastProgress, castFile, castFiles, receiveFiles } from '@rdmc/cast';
+import { encodeFrame } from '@rdmc/mesh';
 import { afterEach, describe, expect, it } from 'vitest';
 import { rejection, slow, someReceived, sourceTree, until } from './support/disturbed.js';
 import { outcome, ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
-import { expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
+import { expectSameTree, namesIn, temporary, write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
 const cleanUp: (() => void)[] = [];

@@ -91,7 +91,21 @@ describe('messages of records', () => {
   it.each(corpus('messages'))('%s', (_title, message) => bounded(() => new Place().store(message)));
 });
 
-const STRANGE = [-1, 0.5, 2 ** 60, 1e400, null, true, '', 'x'.repeat(5_000), [], {}, [[]], '../..', '\0'];
+const STRANGE = [
+  -1,
+  0.5,
+  2 ** 60,
+  Number.MAX_VALUE,
+  null,
+  true,
+  '',
+  'x'.repeat(5_000),
+  [],
+  {},
+  [[]],
+  '../..',
+  '\0',
+];
 const FRAMES: readonly object[] = [
   { type: 'call', version: CAST_PROTOCOL_VERSION, software: 'fuzz' },
   { type: 'part', groupId: 1 },
