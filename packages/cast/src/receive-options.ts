@@ -5,6 +5,7 @@ import { CastError } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
 import type { CastLogger } from './logger.js';
 import {
+  booleanOption,
   integerOption,
   oneOfOption,
   onlyKnownOptions,
@@ -23,6 +24,7 @@ const KNOWN = [
   'key',
   'meshPorts',
   'once',
+  'fsync',
   'device',
   'transport',
   'signal',
@@ -37,6 +39,7 @@ export interface CheckedReceiveOptions {
   readonly sockets: KeyedSockets;
   readonly meshPorts: PortRange | undefined;
   readonly once: boolean;
+  readonly fsync: boolean;
   readonly device: string;
   readonly transport: Transport;
   readonly signal: AbortSignal | undefined;
@@ -61,6 +64,7 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
     sockets,
     meshPorts: portsOption(options.meshPorts),
     once: options.once === true,
+    fsync: booleanOption('fsync', options.fsync ?? true),
     device: textOption('device', options.device ?? 'auto'),
     transport: oneOfOption('transport', options.transport ?? 'auto', TRANSPORTS),
     signal: signalOption(options.signal),

@@ -14,6 +14,11 @@ export interface ReceiveOptions {
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** End after the first cast, whether it succeeds or not. */
   readonly once?: boolean | undefined;
+  /**
+   * Bring files and directories to disk before a cast is called complete (default true). Without, a power cut may take
+   * what was received in the last half a minute or so.
+   */
+  readonly fsync?: boolean | undefined;
   /** 'auto' (default) or a kind of device of `openDevice`. */
   readonly device?: string | undefined;
   /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */

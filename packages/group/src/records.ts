@@ -50,10 +50,10 @@ export interface PairAddress {
   readonly control: QueuePairAddress;
 }
 
-/** Why a group's worker side stopped. */
-/** What a member says whose own RDMA device is gone. */
+/** What a member says when its own RDMA device is gone. */
 export const DEVICE_REMOVED = { code: 'ERR_RDMC_DEVICE_REMOVED', reason: 'its RDMA device is gone' } as const;
 
+/** Why a group's worker side stopped. */
 export interface Trouble {
   readonly group: number;
   /** The neighbour it happened with; −1: this member itself. */

@@ -7,6 +7,7 @@ export interface ReceiveCommandOptions {
   readonly makeDirectory: boolean;
   readonly key: Uint8Array | undefined;
   readonly once: boolean;
+  readonly fsync: boolean;
   readonly meshPorts: readonly [number, number] | undefined;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';

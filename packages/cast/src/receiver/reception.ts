@@ -73,11 +73,12 @@ export class Reception {
   }
 
   async #accept(): Promise<boolean> {
-    const { directory, meshPorts } = this.options;
+    const { directory, meshPorts, fsync } = this.options;
     try {
       const { freeBytes } = await this.writer.open({
         directory,
         castId: this.invitation.castId,
+        fsync,
         checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
       });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);

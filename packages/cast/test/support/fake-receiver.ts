@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { encodeFrame, KeyedSockets } from '@rdmc/mesh';
+import { CAST_PROTOCOL_VERSION } from '../../src/constants.js';
 import { ControlChannel } from '../../src/control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, schemas } from '../../src/control/frames.js';
 import { CONTROL_PURPOSE } from '../../src/identity.js';
@@ -42,7 +43,7 @@ export async function fakeReceiver(speak: (channel: Channel, socket: Socket) => 
 
 export const hello: ReceiverFrame = {
   type: 'hello',
-  version: 1,
+  version: CAST_PROTOCOL_VERSION,
   software: 'a test',
   hostName: 'fake',
   pid: 1,
@@ -61,6 +62,6 @@ export async function goAlong(channel: Channel): Promise<AsyncIterator<SenderFra
 }
 
 /** A frame as it goes over the wire, whatever is in it. */
-export function rawFrame(text: string, version = 1): Buffer {
+export function rawFrame(text: string, version = CAST_PROTOCOL_VERSION): Buffer {
   return encodeFrame(version, Buffer.from(text));
 }
