@@ -30,6 +30,7 @@ export class RdmcNode {
   readonly #sessions = new Set<GroupSession>();
   readonly #allocated = new WeakSet<MemoryRegion>();
   readonly #deviceEvents: DeviceEventListener;
+  #portIsDown = false;
   #closing: Promise<void> | undefined;
   #death: Error | undefined;
 
@@ -46,6 +47,8 @@ export class RdmcNode {
     const { device } = plane;
     this.#deviceEvents = device.onEvent(({ type }) => {
       if (type === 'deviceRemoved') for (const session of this.#sessions) session.deviceRemoved();
+      else if (type === 'portDown') this.#portIsDown = true;
+      else if (type === 'portActive') this.#portIsDown = false;
     });
     plane.onDeath((error) => {
       this.#death = error;
@@ -178,6 +181,7 @@ export class RdmcNode {
       directory: this.#directory,
       link: this.#link,
       device: this.plane.device,
+      portIsDown: () => this.#portIsDown,
       allocate: (lengthBytes, options) => this.allocate(lengthBytes, options),
       allocated: (region) => this.#allocated.has(region),
     };
