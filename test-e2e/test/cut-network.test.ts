@@ -50,7 +50,10 @@ async function cut(lab: Netlab, path: Path, direction: 'in' | 'out' | 'both'): P
   }
 }
 
-/** A member a host, and a group whose relay has no memory for the first message: nobody has anything under way. */
+/**
+ * A member a host, and a group whose receivers have no memory for the first message: its first block has gone as far as it
+ * can, and nobody has anything under way.
+ */
 async function standStill(): Promise<Network & { readonly sends: Promise<Outcome[]> }> {
   const lab = await createLab({ hosts: HOSTS.length, rate: '100mbit' });
   const members: MemberProcess[] = [];
@@ -84,12 +87,10 @@ async function standStill(): Promise<Network & { readonly sends: Promise<Outcome
     blockSizeBytes: 65_536,
     retryTimeoutMs: RETRY_MS,
   };
-  await Promise.all(
-    members.map((member) => member.call('createGroup', { ...group, stall: member.id === RELAY })),
-  );
+  await Promise.all(members.map((member) => member.call('createGroup', { ...group, stall: true })));
   const sends = members[ROOT!]!.call<Outcome[]>('send', { group: GROUP, seed: 1, sizeBytes: 1 << 20 });
   sends.catch(() => {});
-  await members[RELAY!]!.event('stalled');
+  await Promise.all([RELAY, LEAF].map((id) => members[id!]!.event('stalled')));
   return { lab, members, sends };
 }
 

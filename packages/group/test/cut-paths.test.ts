@@ -1,3 +1,4 @@
+import { Deferred } from '@rdmc/common';
 import { type NodeOptions, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -53,21 +54,17 @@ afterEach(async () => {
 });
 
 /**
- * A message stands still in the middle of the chain: its relay has no memory for it, and nobody has anything under way.
- * Returns what each member will end with, by id.
+ * A message stands still in the middle of the chain: its receivers have no memory for it, and the first block has gone as
+ * far as it can. Nobody has anything under way. Returns what each member will end with, by id.
  */
 async function standStill(): Promise<{ readonly errors: Promise<unknown[]> }> {
-  let asked = (): void => {};
-  const stalled = new Promise<void>((resolve) => {
-    asked = resolve;
-  });
+  const asked = nodes.map(() => new Deferred<void>());
   const groups = await Promise.all(
     nodes.map((node, id) =>
       node.createGroup({
         ...{ id: 1, members: CHAIN, algorithm: 'chain', blockSizeBytes: 1000, retryTimeoutMs: RETRY_MS },
-        incoming: (sizeBytes) => {
-          if (id !== RELAY) return node.allocate(sizeBytes);
-          asked();
+        incoming: () => {
+          asked[id]!.resolve();
           return new Promise<never>(() => {});
         },
       }),
@@ -76,7 +73,7 @@ async function standStill(): Promise<{ readonly errors: Promise<unknown[]> }> {
   const region = await filledRegion(nodes[ROOT]!, 100_000, 1);
   const sending = rejection(groups[ROOT]!.send(region));
   const errors = Promise.all([collect(groups[RELAY]!), sending, collect(groups[LEAF]!)].map(ended));
-  await stalled;
+  await Promise.all([RELAY, LEAF].map((id) => asked[id!]!.promise));
   return { errors };
 }
 
