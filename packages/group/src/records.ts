@@ -58,8 +58,11 @@ export interface Trouble {
   readonly group: number;
   /** The neighbour it happened with; −1: this member itself. */
   readonly pair: number;
-  /** `flushed`: a queue pair is in the error state, and does not say whose doing that is. */
-  readonly kind: 'queue-pair' | 'flushed' | 'protocol' | 'post' | 'device';
+  /**
+   * `flushed`: a queue pair is in the error state, and does not say whose doing that is. `own`: this member's own
+   * device could not send.
+   */
+  readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device';
   readonly code: string;
   readonly reason: string;
 }
