@@ -123,7 +123,7 @@ export const group: readonly Mutant[] = [
     find: 'if (this.#isFull(pair)) continue;',
     replace: '',
     fault: 'Announcements overrun their queue.',
-    tests: MACHINE,
+    tests: ['packages/group/test/announcements.test.ts'],
   },
   {
     id: 'group/announcement-batched-last',
