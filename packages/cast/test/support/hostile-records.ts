@@ -9,7 +9,15 @@ const NAMES = ['a', 'b', 'trap', 'kept', '.', '..', '', '.rdmc-cast-x', 'n'.repe
 const SIZES = [0, 1, 3, 16_384, 2 ** 32, 2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER];
 
 /** Paths that lead where they must not. */
-const ESCAPES = ['../up', '../outside/precious', 'a/../../up', '/tmp/rdmc-up', 'trap/../../up', './../up', 'a/..'];
+const ESCAPES = [
+  '../up',
+  '../outside/precious',
+  'a/../../up',
+  '/tmp/rdmc-up',
+  'trap/../../up',
+  './../up',
+  'a/..',
+];
 
 /** A path that is mostly good. */
 function path(dice: Dice): Buffer {
@@ -79,7 +87,8 @@ function recordStarts(message: Buffer): number[] {
   const starts: number[] = [];
   for (let at = layout.MESSAGE_HEADER_BYTES; at + layout.RECORD_HEADER_BYTES <= message.length; ) {
     starts.push(at);
-    const lengths = message.readUInt32LE(at + layout.FIELD_BYTES_AT) + message.readUInt32LE(at + layout.DATA_BYTES_AT);
+    const lengths =
+      message.readUInt32LE(at + layout.FIELD_BYTES_AT) + message.readUInt32LE(at + layout.DATA_BYTES_AT);
     at += layout.RECORD_HEADER_BYTES + lengths;
   }
   return starts;
