@@ -75,6 +75,9 @@ const CORPUS: readonly Buffer[] = [
   Buffer.alloc(0),
 ];
 
+/** Lengths that no frame has. */
+const LENGTHS = [Buffer.alloc(8), Buffer.alloc(8, 0xff), Buffer.of(0x01, 0x10, 0, 0, 1)];
+
 /** A valid frame with some bytes changed, cut or doubled. */
 const mutated = fc
   .tuple(
@@ -140,7 +143,7 @@ function framesOf(bytes: Buffer, cuts: readonly number[]): { frames: Frame[]; fa
 describe('hostile bytes', () => {
   it('are cut into the same frames wherever they are split, and never kept beyond one frame', TIME, () => {
     const stream = fc
-      .array(fc.oneof(mutated, raw, fc.constantFrom(...VALID)), { maxLength: 8 })
+      .array(fc.oneof(mutated, raw, fc.constantFrom(...VALID, ...LENGTHS)), { maxLength: 8 })
       .map((all) => Buffer.concat(all));
     const cuts = fc.array(fc.nat(4000), { maxLength: 20 });
     fc.assert(
