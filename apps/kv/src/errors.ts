@@ -16,7 +16,8 @@ export type KvErrorCode =
   | 'ERR_RDMC_KV_DATA_LOST'
   | 'ERR_RDMC_KV_NOTHING_TO_SALVAGE'
   | 'ERR_RDMC_KV_FILES_MISSING'
-  | 'ERR_RDMC_KV_CLOSED';
+  | 'ERR_RDMC_KV_CLOSED'
+  | 'ERR_RDMC_ENTRY_TOO_LARGE';
 
 /** What this package throws and rejects with. Tell cases apart by `code`. */
 export class KvError extends Error {

@@ -139,6 +139,30 @@ it('what is given up goes in many appends, and is gone only when the log has tak
   await expect(through(abandoned)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FULL' });
 });
 
+it.each([
+  [8, 950_000, 1024 * 1024],
+  [4, 500_000, 500_000],
+  [4, 40_000, 900_000],
+])(
+  'a takeover ends whose entries fit a log with segments of %d MiB only one by one',
+  async (mib, key, most) => {
+    log = new ManualLog(Math.floor((mib * 1024 * 1024 - 64) / 4));
+    store = new Store(log);
+    store.attach(log);
+    imports = new Imports(store);
+    const small: [number, number] = [10, 200_000];
+    const sizes = [small, [key, most], small, [key, 1], [key, most], small, [key, most]] as [
+      number,
+      number,
+    ][];
+    const large = sizes.map(([bytes, size], i) => record(`${i}`.padEnd(bytes, 'k'), i + 1, 'v'.repeat(size)));
+    for (const one of large) take(frame(1, [one]));
+    expect(await through(finish(1, large.length))).toBe(large.length);
+    await through(imports.abandon(1, [[0, 16_383]]));
+    expect(store.keyspace.size).toBe(0);
+  },
+);
+
 it('an import is answered when its last append is acknowledged, and not before', async () => {
   take(frame(1, [record('k', 5, 'v')]));
   let isAnswered = false;

@@ -131,12 +131,12 @@ describe('with a cluster key', () => {
 
   it('servers talk, and whoever has no key is not heard', async () => {
     expect(await keyed.ask([['SET', 'k', 'mine']])).toEqual(['+OK\r\n']);
-    const stranger = await keyed.stranger();
+    const stranger = await keyed.stranger({ insecure: true });
     stranger.read();
     stranger.socket.write(Buffer.concat([HELLO, requests(encodeCommand(['SET', 'k', 'theirs']))]));
     await stranger.until(1);
     expect(stranger.replies).toBe(0);
-    await expect(keyed.stranger('another key of some length')).rejects.toMatchObject({
+    await expect(keyed.stranger({ key: 'another key of some length' })).rejects.toMatchObject({
       code: 'ERR_RDMC_MESH_WRONG_KEY',
     });
     expect(await keyed.ask([['GET', 'k']])).toEqual(['$4\r\nmine\r\n']);

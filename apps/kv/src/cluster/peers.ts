@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Deferred } from '@rdmc/common';
 import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
 import { KvError } from '../errors.js';
 import { MAX_PEER_FRAME_BYTES, PEER_HELLO_MS, PEER_REDIAL_MS } from '../limits.js';
@@ -25,23 +26,27 @@ export class Peers {
   readonly #closed = new AbortController();
   /** Members that do not come back. */
   readonly #dropped = new Set<number>();
-  /** Came before this server was ready for them. */
-  #early: Socket[] | undefined = [];
+  /** Resolves when this server is ready for others; those that come earlier prove the key and wait. */
+  readonly #listener = new Deferred<PeerListener>();
 
   private constructor(
     private readonly server: Server,
-    key: string | undefined,
+    sockets: KeyedSockets,
   ) {
-    this.#sockets = new KeyedSockets({ key, purpose: PEER_PURPOSE });
-    server.on('connection', (raw) => this.#early?.push(raw));
+    this.#sockets = sockets;
+    server.on('connection', (raw) => void this.#accept(raw));
   }
 
-  /** Listens; others wait until `start`. The port goes into the mesh's attributes. */
+  /**
+   * Listens; others wait until `start`. The port goes into the mesh's attributes. Without a key, servers use the key of
+   * their user. @throws MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
+   */
   static async listen(host: string, key: string | undefined): Promise<Peers> {
+    const sockets = new KeyedSockets({ key, purpose: PEER_PURPOSE });
     const server = createServer();
     server.listen({ host, port: 0 });
     await once(server, 'listening');
-    return new Peers(server, key);
+    return new Peers(server, sockets);
   }
 
   get port(): number {
@@ -55,9 +60,7 @@ export class Peers {
     links: LinkListener,
     listener: PeerListener,
   ): Promise<void> {
-    this.server.on('connection', (raw) => void this.#accept(raw, listener));
-    for (const raw of this.#early ?? []) void this.#accept(raw, listener);
-    this.#early = undefined;
+    this.#listener.resolve(listener);
     await Promise.all(servers.map((member) => this.#dial(mesh, member, links)));
   }
 
@@ -80,7 +83,7 @@ export class Peers {
     this.#closed.abort();
     this.server.close();
     for (const link of this.#links.values()) link.close();
-    for (const socket of [...this.#accepted, ...(this.#early ?? [])]) socket.destroy();
+    for (const socket of this.#accepted) socket.destroy();
   }
 
   async #dial(mesh: Mesh, member: number, links: LinkListener): Promise<void> {
@@ -111,15 +114,19 @@ export class Peers {
     return this.#closed.signal.aborted || this.#dropped.has(member);
   }
 
-  async #accept(raw: Socket, listener: PeerListener): Promise<void> {
-    const strange = setTimeout(() => raw.destroy(), PEER_HELLO_MS).unref();
-    raw.once('close', () => clearTimeout(strange));
+  /** Until the key is proved, `KeyedSockets` bounds number and time of connections; from then on this end does. */
+  async #accept(raw: Socket): Promise<void> {
+    this.#accepted.add(raw);
+    raw.once('close', () => this.#accepted.delete(raw));
     try {
       const socket = await this.#sockets.accept(raw);
       this.#accepted.add(socket);
       socket.on('close', () => this.#accepted.delete(socket));
       socket.on('error', () => socket.destroy());
       socket.setNoDelay(true);
+      const listener = await this.#listener.promise;
+      const strange = setTimeout(() => socket.destroy(), PEER_HELLO_MS).unref();
+      socket.once('close', () => clearTimeout(strange));
       receive(socket, listener, () => clearTimeout(strange));
     } catch {
       raw.destroy();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
-import { Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
+import { type Clock, Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
 import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
@@ -20,6 +20,8 @@ export interface CoordinatorState {
 export interface CoordinatorOptions extends MemberOptions, CoordinatorState {
   /** How long a server may answer reads without asking again (default 2 s). */
   readonly leaseMs?: number | undefined;
+  /** By which recoveries wait for leases to run out, in milliseconds (default: time since boot, suspended time included). */
+  readonly clock?: Clock | undefined;
 }
 
 /** @throws TailwindError ERR_RDMC_STATE_LOCKED: a coordinator runs; and others of its stores */
@@ -51,7 +53,7 @@ export class KvCoordinator {
   static async start(options: CoordinatorOptions, events: PlacementEvents = {}): Promise<KvCoordinator> {
     const store = await openStore(options);
     try {
-      const { members, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs } = options;
+      const { members, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs, clock } = options;
       const mesh = await Mesh.join({
         id: COORDINATOR,
         members,
@@ -59,7 +61,12 @@ export class KvCoordinator {
         ...(key !== undefined && { key }),
         ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
       });
-      const coordinator = await Coordinator.start({ mesh, store, ...(leaseMs !== undefined && { leaseMs }) });
+      const coordinator = await Coordinator.start({
+        mesh,
+        store,
+        ...(leaseMs !== undefined && { leaseMs }),
+        ...(clock && { clock }),
+      });
       const placement = new Placement(mesh, coordinator, store, events);
       return new KvCoordinator(mesh, coordinator, placement, store.lost);
     } catch (error) {

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
 import { PEER_PURPOSE, repliesIn } from '../../src/cluster/peer-frames.js';
 import type { LinkListener } from '../../src/cluster/peer-link.js';
@@ -106,9 +106,8 @@ export class PeerPair implements LinkListener {
   }
 
   /** A connection that says what the test says. */
-  async stranger(key?: string): Promise<Stranger> {
-    if (key === undefined) return new Stranger(connect(this.serving.port, '127.0.0.1'));
-    const sockets = new KeyedSockets({ key, purpose: PEER_PURPOSE });
+  async stranger(keying: { key?: string; insecure?: true } = {}): Promise<Stranger> {
+    const sockets = new KeyedSockets({ ...keying, purpose: PEER_PURPOSE });
     return new Stranger(await sockets.connect({ host: '127.0.0.1', port: this.serving.port }));
   }
 
