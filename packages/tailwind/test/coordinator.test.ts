@@ -147,6 +147,25 @@ describe('the coordinator', () => {
     await expect(clients[0]!.beginRecovery(log.logId)).rejects.toEqual(refusal('ERR_RDMC_LOG_STATE'));
   });
 
+  it('lets another member recover what an earlier run of the coordinator left to a member that is there', async () => {
+    const members = await startCluster(3);
+    const path = join(temporaryDirectory(), 'state');
+    const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
+    const startRun = async () =>
+      Coordinator.start({ mesh: members[0]!.mesh, store: await FileStore.open(path), leaseMs: 1 });
+    let run = await startRun();
+    const { logId } = await clients[0]!.createLog();
+    const left = await clients[1]!.beginRecovery(logId);
+    await expect(clients[2]!.beginRecovery(logId)).rejects.toEqual(refusal('ERR_RDMC_RECOVERY_RUNNING'));
+    await run.close();
+    run = await startRun();
+    const attempt = await clients[2]!.beginRecovery(logId);
+    await expect(clients[1]!.beginRecovery(logId)).rejects.toEqual(refusal('ERR_RDMC_RECOVERY_RUNNING'));
+    await expect(clients[1]!.finishRecovery(left, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    await clients[2]!.finishRecovery(attempt, []);
+    await run.close();
+  });
+
   it('lets another member recover what was given up, by the attempt that has it', async () => {
     const { clients } = await rig();
     const { logId } = await clients[0]!.createLog();
