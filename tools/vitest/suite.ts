@@ -1,8 +1,11 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 import { RepeatReporter } from './repeat-reporter.js';
 
 const MINUTE_MS = 60_000;
+/** Most tests wait for processes, threads and leases, so more files than cores run at a time. */
+const LEAST_WORKERS = 3;
 
 type SuiteOptions = NonNullable<ViteUserConfig['test']> & {
   /** Test files that start whole systems or take long: `npm run test:quick` leaves them out. */
@@ -19,6 +22,7 @@ export function suite({ slow = [], ...options }: SuiteOptions = {}): ViteUserCon
     test: {
       include: ['test/**/*.test.ts'],
       pool: 'forks',
+      maxWorkers: Math.max(LEAST_WORKERS, availableParallelism() - 1),
       testTimeout: 3 * MINUTE_MS,
       hookTimeout: 2 * MINUTE_MS,
       reporters: ['default', new RepeatReporter()],
