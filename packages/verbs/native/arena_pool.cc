@@ -59,7 +59,7 @@ std::shared_ptr<Arena> ArenaPool::createArena(size_t length, bool shared) {
   arena->shared = shared;
   arena->free[0] = length;
   arena->freeBytes = length;
-  arena->populated.resize(length / kChunkBytes);
+  arena->populated = std::make_unique<std::atomic<bool>[]>(length / kChunkBytes);
   arena->id = nextId_++;
   arenas_[arena->id] = arena;
   return arena;
@@ -113,8 +113,9 @@ void ArenaPool::populate(Extent& extent) {
   const size_t first = extent.offset / kChunkBytes;
   const size_t last = (extent.offset + extent.length - 1) / kChunkBytes;
   for (size_t chunk = first; chunk <= last; ++chunk) {
-    if (arena.populated[chunk]) continue;
+    if (arena.populated[chunk].load(std::memory_order_relaxed)) continue;
     populateRange(arena.memory.data() + chunk * kChunkBytes, kChunkBytes);
+    arena.populated[chunk].store(true, std::memory_order_relaxed);
   }
 }
 
@@ -125,9 +126,6 @@ std::shared_ptr<Extent> ArenaPool::allocate(size_t length) {
     extent = carve(length);
   }
   populate(*extent);  // outside the lock: other threads may allocate meanwhile
-  std::lock_guard guard(mutex_);
-  const size_t last = (extent->offset + extent->length - 1) / kChunkBytes;
-  for (size_t chunk = extent->offset / kChunkBytes; chunk <= last; ++chunk) extent->arena->populated[chunk] = true;
   return extent;
 }
 

@@ -16,63 +16,75 @@ constexpr int kRetryMs = 1;
 
 }  // namespace
 
+// Requests for one queue pair, in their order. Returns how many were refused.
+uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool& sends) {
+  uint32_t refused = 0;
+  bool broken = false;
+  std::lock_guard guard(target.sendLock);
+  for (uint32_t i = 0; i < count; ++i) {
+    WorkRequestSlot& slot = slots[i];
+    if (slot.opcode == kReceive) {
+      slot.result = target.postReceive(slot);
+    } else {
+      // What follows a refused send must not overtake it.
+      slot.result = broken ? uint32_t(kWrongState) : target.enqueue(slot);
+      sends |= slot.result == kAccepted;
+      broken |= slot.result != kAccepted;
+    }
+    refused += slot.result != kAccepted;
+  }
+  return refused;
+}
+
 uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
   uint32_t refused = 0;
-  std::shared_ptr<QueuePair> touched[kBatchSlots];
-  uint32_t touchedCount = 0;
+  TouchedQps touched;
   for (uint32_t first = 0; first < count;) {
     const uint32_t number = slots[first].queuePair;
-    auto target = qp(number);
     uint32_t end = first + 1;
     while (end < count && slots[end].queuePair == number) ++end;
-    bool sends = false, broken = false;
-    if (target) target->sendLock.lock();
-    for (uint32_t i = first; i < end; ++i) {
-      WorkRequestSlot& slot = slots[i];
-      if (!target) {
-        slot.result = kUnknownQueuePair;
-      } else if (slot.opcode == kReceive) {
-        slot.result = target->postReceive(slot);
-      } else {
-        // What follows a refused send must not overtake it.
-        slot.result = broken ? uint32_t(kWrongState) : target->enqueue(slot);
-        sends |= slot.result == kAccepted;
-        broken |= slot.result != kAccepted;
-      }
-      refused += slot.result != kAccepted;
+    auto target = qp(number);
+    bool sends = false;
+    if (target) {
+      refused += accept(*target, slots + first, end - first, sends);
+    } else {
+      for (uint32_t i = first; i < end; ++i) slots[i].result = kUnknownQueuePair;
+      refused += end - first;
     }
-    if (target) target->sendLock.unlock();
-    if (sends && std::find(touched, touched + touchedCount, target) == touched + touchedCount) {
-      touched[touchedCount++] = std::move(target);
+    if (sends && std::find(touched.begin(), touched.end(), target) == touched.end()) {
+      touched.push_back(std::move(target));
     }
     first = end;
   }
-  // Fair shares: each queue pair copies a little in its turn.
+  progressInTurns(touched);
+  counters.requests.fetch_add(count, std::memory_order_relaxed);
+  counters.doorbells.fetch_add(1, std::memory_order_relaxed);
+  return refused;
+}
+
+// Fair shares: each queue pair copies a little in its turn.
+void SoftDevice::progressInTurns(TouchedQps& active) {
   int64_t budget = kDoorbellBudget;
-  uint32_t active = touchedCount;
-  while (active > 0) {
+  while (active.size() > 0) {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < active; ++i) {
+    for (uint32_t i = 0; i < active.size(); ++i) {
       int64_t share = kTurnBudget;
       Progress result;
       {
-        std::lock_guard guard(touched[i]->sendLock);
-        result = touched[i]->progress(share);
+        std::lock_guard guard(active[i]->sendLock);
+        result = active[i]->progress(share);
       }
       budget -= kTurnBudget - share;
       if (result == Progress::kIdle || result == Progress::kElsewhere) continue;
       if (result == Progress::kBudget && budget > 0) {
-        if (kept != i) touched[kept] = std::move(touched[i]);
+        if (kept != i) active[kept] = std::move(active[i]);
         ++kept;
       } else {
-        handOver(touched[i]);
+        handOver(active[i]);
       }
     }
-    active = kept;
+    active.truncate(kept);
   }
-  counters.requests.fetch_add(count, std::memory_order_relaxed);
-  counters.doorbells.fetch_add(1, std::memory_order_relaxed);
-  return refused;
 }
 
 void SoftDevice::handOver(const std::shared_ptr<QueuePair>& qp) {
