@@ -3,6 +3,7 @@
 
 #include "shm_wire.h"
 #include "soft_device.h"
+#include "tcp_transport.h"
 
 namespace rdmc {
 namespace {
@@ -62,9 +63,11 @@ uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
   return refused;
 }
 
-// Fair shares: each queue pair copies a little in its turn.
+// Fair shares: each queue pair copies a little in its turn. Those that other threads go on with are handed over
+// together at the end of a round: one of them alone, while this thread has to wait for a processor, would get far ahead.
 void SoftDevice::progressInTurns(TouchedQps& active) {
   int64_t budget = kDoorbellBudget;
+  TouchedQps unfinished, forNic;
   while (active.size() > 0) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < active.size(); ++i) {
@@ -76,24 +79,36 @@ void SoftDevice::progressInTurns(TouchedQps& active) {
       }
       budget -= kTurnBudget - share;
       if (result == Progress::kIdle || result == Progress::kElsewhere) continue;
-      if (result == Progress::kBudget && budget > 0) {
+      if (result == Progress::kForNic) {
+        forNic.push_back(std::move(active[i]));
+      } else if (result == Progress::kBudget) {
         if (kept != i) active[kept] = std::move(active[i]);
         ++kept;
       } else {
-        handOver(active[i]);
+        unfinished.push_back(std::move(active[i]));
       }
     }
     active.truncate(kept);
+    if (budget <= 0) {
+      for (auto& qp : active) unfinished.push_back(std::move(qp));
+      active.truncate(0);
+    }
+    if (unfinished.size() > 0) handOver(unfinished);
+    if (forNic.size() > 0) tcp_->mark({forNic.begin(), forNic.end()});
+    unfinished.truncate(0);
+    forNic.truncate(0);
   }
 }
 
-void SoftDevice::handOver(const std::shared_ptr<QueuePair>& qp) {
-  // Already on the list, perhaps as blocked and without a deadline: the service thread may be asleep.
-  if (qp->inService.exchange(true)) return service_->poke();
-  counters.handedOver.fetch_add(1, std::memory_order_relaxed);
+void SoftDevice::handOver(TouchedQps& qps) {
   {
     std::lock_guard guard(unfinishedLock_);
-    unfinished_.push_back(qp);
+    for (auto& qp : qps) {
+      // Already on the list, perhaps as blocked and without a deadline: the service thread may be asleep.
+      if (qp->inService.exchange(true)) continue;
+      counters.handedOver.fetch_add(1, std::memory_order_relaxed);
+      unfinished_.push_back(std::move(qp));
+    }
   }
   service_->poke();
 }
@@ -102,7 +117,11 @@ bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
   int64_t share = kTurnBudget;
   std::lock_guard guard(qp.sendLock);
   const Progress result = qp.progress(share);
-  if (result == Progress::kIdle || result == Progress::kElsewhere) {
+  if (result == Progress::kForNic) {
+    const auto shared = qp.shared_from_this();
+    tcp_->mark({&shared, 1});
+  }
+  if (result == Progress::kIdle || result == Progress::kForNic || result == Progress::kElsewhere) {
     qp.inService.store(false);  // under the lock: whoever posts next hands over again
     return false;
   }

@@ -111,7 +111,6 @@ class SoftDevice final : public Device {
   WriteTear& tear() { return tear_; }
 
   // For wires and transports.
-  void handOver(const std::shared_ptr<QueuePair>& qp);
   void waitForPeer(QueuePair& qp, const ControlSegment& peer);
   void countCopied(uint64_t bytes) { counters.copiedBytes.fetch_add(bytes, std::memory_order_relaxed); }
   template <typename Visit>
@@ -134,6 +133,7 @@ class SoftDevice final : public Device {
   using TouchedQps = FixedVector<std::shared_ptr<QueuePair>, kBatchSlots>;
   uint32_t accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool& sends);
   void progressInTurns(TouchedQps& active);
+  void handOver(TouchedQps& qps);
   int turn();
   bool drive(QueuePair& qp, int64_t& nextNs, bool& more);
   // Returns false when a stopped peer still holds the page busy.
