@@ -27,6 +27,7 @@ void populateRange(uint8_t* base, size_t length) {
 }
 
 Mapping mapArena(int fd, size_t length) {
+  if (void* shared = sharedMapping(fd)) return Mapping(shared, length);
   // Reserve one chunk more, so that the mapping can begin at a multiple of a chunk.
   void* reserved = ::mmap(nullptr, length + kChunkBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) throw systemFailure("mmap", "Reserving addresses for an arena", errno);
@@ -43,6 +44,7 @@ Mapping mapArena(int fd, size_t length) {
   }
   ::madvise(base, length, MADV_HUGEPAGE);
   ::madvise(base, length, MADV_DONTFORK);
+  shareMapping(fd, base);
   return Mapping(base, length);
 }
 
