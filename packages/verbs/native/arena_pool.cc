@@ -27,6 +27,7 @@ void populateRange(uint8_t* base, size_t length) {
 }
 
 Mapping mapArena(int fd, size_t length) {
+  if (void* shared = sharedMapping(fd)) return Mapping(shared, length);
   // Reserve one chunk more, so that the mapping can begin at a multiple of a chunk.
   void* reserved = ::mmap(nullptr, length + kChunkBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) throw systemFailure("mmap", "Reserving addresses for an arena", errno);
@@ -43,6 +44,7 @@ Mapping mapArena(int fd, size_t length) {
   }
   ::madvise(base, length, MADV_HUGEPAGE);
   ::madvise(base, length, MADV_DONTFORK);
+  shareMapping(fd, base);
   return Mapping(base, length);
 }
 
@@ -59,7 +61,7 @@ std::shared_ptr<Arena> ArenaPool::createArena(size_t length, bool shared) {
   arena->shared = shared;
   arena->free[0] = length;
   arena->freeBytes = length;
-  arena->populated.resize(length / kChunkBytes);
+  arena->populated = std::make_unique<std::atomic<bool>[]>(length / kChunkBytes);
   arena->id = nextId_++;
   arenas_[arena->id] = arena;
   return arena;
@@ -113,8 +115,9 @@ void ArenaPool::populate(Extent& extent) {
   const size_t first = extent.offset / kChunkBytes;
   const size_t last = (extent.offset + extent.length - 1) / kChunkBytes;
   for (size_t chunk = first; chunk <= last; ++chunk) {
-    if (arena.populated[chunk]) continue;
+    if (arena.populated[chunk].load(std::memory_order_relaxed)) continue;
     populateRange(arena.memory.data() + chunk * kChunkBytes, kChunkBytes);
+    arena.populated[chunk].store(true, std::memory_order_relaxed);
   }
 }
 
@@ -125,9 +128,6 @@ std::shared_ptr<Extent> ArenaPool::allocate(size_t length) {
     extent = carve(length);
   }
   populate(*extent);  // outside the lock: other threads may allocate meanwhile
-  std::lock_guard guard(mutex_);
-  const size_t last = (extent->offset + extent->length - 1) / kChunkBytes;
-  for (size_t chunk = extent->offset / kChunkBytes; chunk <= last; ++chunk) extent->arena->populated[chunk] = true;
   return extent;
 }
 

@@ -17,8 +17,10 @@ void SpinLock::pause() { ::sched_yield(); }
 namespace {
 
 Mapping mapWhole(int fd) {
+  if (void* shared = sharedMapping(fd)) return Mapping(shared, kControlBytes);
   void* base = ::mmap(nullptr, kControlBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED) throw systemFailure("mmap", "Mapping a control segment", errno);
+  shareMapping(fd, base);
   return Mapping(base, kControlBytes);
 }
 

@@ -34,6 +34,10 @@ constexpr uint32_t kMaxQps = 1u << kQpIndexBits;
 constexpr uint32_t kMaxReceiveDepth = 1024;
 constexpr uint32_t kMaxSendDepth = 16384;
 
+// Between processes, an atomic that takes a lock would lock nothing.
+static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
+static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
+
 using DeviceId = std::array<uint8_t, 16>;
 
 struct Header {

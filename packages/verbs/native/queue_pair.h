@@ -52,7 +52,8 @@ enum class Progress {
   kBudget,   // the budget is used up, more can be done
   kBlocked,  // waits for the peer; somebody pokes the service thread
   kRetry,    // waits for something nobody announces: look again soon
-  kElsewhere // another thread moves it
+  kElsewhere,  // another thread moves it
+  kForNic    // the NIC thread moves it, once it is marked
 };
 
 class Wire {

@@ -48,7 +48,7 @@ class ShmWire : public Wire {
   bool enter(uint32_t regionIndex);
   void leave();
   bool connected() const;
-  void publish(QueuePair& qp, const WorkRequest& request, Status status);
+  void publish(const WorkRequest& request, Status status);
   bool expired(int64_t allowedMs);
 
   std::shared_ptr<PeerLink> link_;

@@ -186,7 +186,8 @@ void SoftDevice::destroyCq(uint32_t index) {
 uint32_t SoftDevice::poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max) {
   uint32_t count = cq.take(out, max);
   auto& ready = cq.shared().ready;
-  const uint32_t words = highestQp_ / 64 + 1;
+  // A queue pair whose number the caller knows was counted before that number was handed out.
+  const uint32_t words = highestQp_.load(std::memory_order_acquire) / 64 + 1;
   for (uint32_t word = 0; word < words && count < max; ++word) {
     if (ready[word].load(std::memory_order_relaxed) == 0) continue;
     uint64_t bits = ready[word].exchange(0, std::memory_order_seq_cst);
@@ -227,7 +228,7 @@ uint32_t SoftDevice::createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, 
       throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device has " + std::to_string(kMaxQps - 1) + " queue pairs already");
     }
     qpPageTaken_[index] = true;
-    highestQp_ = std::max(highestQp_, index);
+    highestQp_.store(std::max(highestQp_.load(std::memory_order_relaxed), index), std::memory_order_release);
   }
   constexpr uint32_t kGenerations = 1u << (32 - kQpIndexBits);
   qpGeneration_[index] = (qpGeneration_[index] + 1) % kGenerations;

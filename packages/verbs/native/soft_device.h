@@ -12,6 +12,7 @@
 #include "completion_queue.h"
 #include "control_segment.h"
 #include "device.h"
+#include "fixed_vector.h"
 #include "queue_pair.h"
 #include "region_table.h"
 #include "service_thread.h"
@@ -110,7 +111,6 @@ class SoftDevice final : public Device {
   WriteTear& tear() { return tear_; }
 
   // For wires and transports.
-  void handOver(const std::shared_ptr<QueuePair>& qp);
   void waitForPeer(QueuePair& qp, const ControlSegment& peer);
   void countCopied(uint64_t bytes) { counters.copiedBytes.fetch_add(bytes, std::memory_order_relaxed); }
   template <typename Visit>
@@ -118,7 +118,8 @@ class SoftDevice final : public Device {
     std::vector<std::shared_ptr<QueuePair>> all;
     {
       std::lock_guard guard(tableLock_);
-      for (uint32_t i = 0; i <= highestQp_; ++i) {
+      const uint32_t highest = highestQp_.load(std::memory_order_relaxed);
+      for (uint32_t i = 0; i <= highest; ++i) {
         if (qps_[i]) all.push_back(qps_[i]);
       }
     }
@@ -128,6 +129,11 @@ class SoftDevice final : public Device {
   DeviceCounters counters;
 
  private:
+  // The queue pairs of one doorbell.
+  using TouchedQps = FixedVector<std::shared_ptr<QueuePair>, kBatchSlots>;
+  uint32_t accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool& sends);
+  void progressInTurns(TouchedQps& active);
+  void handOver(TouchedQps& qps);
   int turn();
   bool drive(QueuePair& qp, int64_t& nextNs, bool& more);
   // Returns false when a stopped peer still holds the page busy.
@@ -153,7 +159,7 @@ class SoftDevice final : public Device {
   std::array<std::shared_ptr<QueuePair>, kMaxQps> qps_;
   std::vector<bool> qpPageTaken_;
   std::vector<uint32_t> qpGeneration_;
-  uint32_t highestQp_ = 0;
+  std::atomic<uint32_t> highestQp_{0};  // written under tableLock_, read by polls without it
 
   std::mutex relocation_;
   std::mutex unfinishedLock_;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +30,7 @@ class TcpInbox {
   TcpInbox();
   bool post(Job job);  // false: the NIC has stopped
   void mark(std::shared_ptr<TcpWire> wire);
+  void mark(std::vector<std::shared_ptr<TcpWire>>&& wires);  // all in one go
   void wake();
   // NIC thread.
   bool take(std::vector<Job>& jobs, std::vector<std::shared_ptr<TcpWire>>& marked);
@@ -59,6 +61,7 @@ class TcpNic {
   TcpTouch& touch() { return touch_; }
   const std::shared_ptr<TcpInbox>& inbox() const { return inbox_; }
   void mark(std::shared_ptr<TcpWire> wire);
+  void mark(std::span<const std::shared_ptr<QueuePair>> queuePairs);
   void connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote, const ConnectParameters& parameters,
                ConnectCallback done);
   void release(const std::shared_ptr<QueuePair>& qp);
