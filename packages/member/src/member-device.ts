@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Mesh, MeshAttributes } from '@rdmc/mesh';
+import { isLoopbackHost, type Mesh, type MeshAttributes } from '@rdmc/mesh';
 import { chooseDevice, type DeviceChoice, type OpenDeviceOptions } from '@rdmc/verbs';
 import { agreeOnDevice, COMMON_DEVICE } from './device-agreement.js';
 import { attributesOf, type DeviceFacts, ownFacts } from './device-facts.js';
@@ -58,6 +58,9 @@ export class MemberDevice {
       device: kind,
       choice: choice.kind === 'soft' ? choice : COMPROMISE,
       ...(key && { key }),
+      // A mesh without a key goes beyond loopback only where its options say so. On loopback the device has the
+      // user's key.
+      ...(!key && !isLoopbackHost(own.host) && { insecure: true }),
       ...(listen && { listen }),
     };
   }
