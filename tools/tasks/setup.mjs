@@ -116,5 +116,5 @@ export function setUp() {
   install();
   // Of two builds that differ in it, turbo's cache must not take one for the other.
   const env = { RDMC_BUILD_IBVERBS: has(IBVERBS_HEADER) ? '1' : '0' };
-  run('build', 'npx', ['turbo', 'run', 'build', '--output-logs=errors-only'], { env });
+  run('build', 'npx', ['turbo', 'run', 'build', 'native', '--output-logs=errors-only'], { env });
 }

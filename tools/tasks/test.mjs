@@ -20,6 +20,7 @@ run('layers', 'npx', [
   'tools/netlab',
   'tools/roce-vm',
   'tools/chaos',
+  'tools/mutants',
   'test-e2e',
 ]);
 run('unused code and dependencies', 'npx', ['knip']);

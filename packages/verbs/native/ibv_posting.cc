@@ -24,22 +24,6 @@ uint32_t refusalOf(int error) {
   return error == ENODEV ? kDeviceRemoved : kDeviceRefused;
 }
 
-// Requests written and not handed over yet.
-template <typename Request>
-struct Chain {
-  uint32_t count = 0;
-  Request requests[kChain];
-  ibv_sge entries[kChain][kMaxSge];
-  WorkRequestSlot* slots[kChain];
-
-  // Marks the requests from the one the device refused; returns how many those are.
-  uint32_t refuse(const Request* bad, int error) {
-    const uint32_t first = bad ? uint32_t(bad - requests) : 0;
-    for (uint32_t i = first; i < count; ++i) slots[i]->result = i == first ? refusalOf(error) : uint32_t(kWrongState);
-    return count - first;
-  }
-};
-
 // Entries of length 0 are left out: some devices take 0 for 2^31.
 uint32_t translateEntries(const WorkRequestSlot& slot, const uint32_t* keys, ibv_sge* out) {
   uint32_t count = 0;
@@ -61,6 +45,22 @@ void tally(std::atomic<uint64_t>& counter, uint64_t more) {
 uint64_t idOf(const WorkRequestSlot& slot) { return slot.idLow | uint64_t(slot.idHigh) << 32; }
 
 }  // namespace
+
+// Requests written and not handed over yet.
+template <typename Request>
+struct Chain {
+  uint32_t count = 0;
+  Request requests[kChain];
+  ibv_sge entries[kChain][kMaxSge];
+  WorkRequestSlot* slots[kChain];
+
+  // Marks the requests from the one the device refused; returns how many those are.
+  uint32_t refuse(const Request* bad, int error) {
+    const uint32_t first = bad ? uint32_t(bad - requests) : 0;
+    for (uint32_t i = first; i < count; ++i) slots[i]->result = i == first ? refusalOf(error) : uint32_t(kWrongState);
+    return count - first;
+  }
+};
 
 // `acquire` and `translateEntries` for one entry, which nearly all requests have: without loops, which cost more than
 // the check.

@@ -10,6 +10,8 @@ namespace rdmc {
 
 constexpr bool isAtomic(uint32_t opcode) { return opcode == kCompareAndSwap || opcode == kFetchAndAdd; }
 
+constexpr bool carriesImmediate(uint32_t opcode) { return opcode == kSendWithImm || opcode == kWriteWithImm; }
+
 constexpr uint32_t completionOpcode(uint32_t opcode) {
   switch (opcode) {
     case kWrite:

@@ -6,6 +6,7 @@
 
 #include "copy.h"
 #include "failure.h"
+#include "scatter_gather.h"
 #include "soft_device.h"
 
 namespace rdmc {
@@ -29,7 +30,6 @@ uint8_t* localAt(WorkRequest& request, uint64_t offset, uint64_t& contiguous) {
   return nullptr;
 }
 
-bool carriesImmediate(uint32_t opcode) { return opcode == kSendWithImm || opcode == kWriteWithImm; }
 
 }  // namespace
 
@@ -326,7 +326,7 @@ void ShmWire::publish(QueuePair& qp, const WorkRequest& request, Status status) 
   completion.opcode = request.opcode == kWriteWithImm ? kCompletedReceiveWriteWithImm : kCompletedReceive;
   completion.bytes = uint32_t(request.length);
   completion.immediate = request.immediate;
-  completion.flags = carriesImmediate(request.opcode) ? kWithImmediate : 0;
+  completion.flags = carriesImmediate(request.opcode) ? uint32_t(kWithImmediate) : 0;
   theirs_.produced.store(++produced_, std::memory_order_release);
   SharedCq& cq = link_->control().cq(theirCq_);
   cq.ready[theirIndex_ / 64].fetch_or(1ull << (theirIndex_ % 64), std::memory_order_seq_cst);

@@ -12,7 +12,6 @@
 namespace rdmc {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kMaxPauseMs = 250;
 
 // On a loopback, dialling a port nobody listens on can connect a socket to itself.

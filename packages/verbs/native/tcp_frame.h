@@ -97,6 +97,7 @@ struct TcpResponse {
 };
 static_assert(sizeof(TcpResponse) == 24);
 
+constexpr int64_t kMs = 1'000'000;  // in nanoseconds
 constexpr int64_t kTcpGreetingMs = 5000;      // for a peer that was dialled to greet
 constexpr uint32_t kTcpMaxParked = 4;         // connections waiting for one queue pair to connect
 constexpr int64_t kTcpNotReadyMs = 1000;

@@ -9,7 +9,6 @@
 namespace rdmc {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kOutOfFilesMs = 100;
 constexpr int64_t kParkedCheckMs = 1000;
 

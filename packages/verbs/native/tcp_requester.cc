@@ -9,7 +9,6 @@
 namespace rdmc {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kNotReadyTimeouts = 5;  // of retryTimeoutMs, until a silent receiver counts as gone
 
 Status statusOf(uint8_t told) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "failure.h"
+#include "scatter_gather.h"
 #include "tcp_nic.h"
 #include "tcp_region.h"
 #include "tcp_requester.h"
@@ -10,11 +11,9 @@
 namespace rdmc {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kFirstNoticeMs = 300;
 
 bool takesReceive(uint32_t opcode) { return opcode <= kSendWithImm || opcode == kWriteWithImm; }
-bool carriesImmediate(uint32_t opcode) { return opcode == kSendWithImm || opcode == kWriteWithImm; }
 
 }  // namespace
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "scatter_gather.h"
 #include "soft_device.h"
 
 namespace rdmc {
 namespace {
 
-bool isAtomic(uint32_t opcode) { return opcode == kCompareAndSwap || opcode == kFetchAndAdd; }
 bool isAnswered(uint32_t opcode) { return opcode == kRead || isAtomic(opcode); }
 
 void encode(const WorkRequest& request, uint32_t sequence, TcpRequest& header) {

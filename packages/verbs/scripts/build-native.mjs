@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -63,9 +64,13 @@ const [command, ...first] = nodeGyp();
 const configured = existsSync(join(native, 'build', 'Makefile'));
 const steps = configured ? [['build']] : [['configure'], ['build']];
 for (const step of steps) {
-  const run = spawnSync(command, [...first, ...step, ...headers(), '-C', native, '--jobs', '2'], {
-    encoding: 'utf8',
-  });
+  const run = spawnSync(
+    command,
+    [...first, ...step, ...headers(), '-C', native, '--jobs', String(availableParallelism())],
+    {
+      encoding: 'utf8',
+    },
+  );
   if (run.status === 0) continue;
   console.error(run.stdout, run.stderr);
   console.error('@rdmc/verbs: building the native addon failed; see above.');

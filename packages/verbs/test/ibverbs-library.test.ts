@@ -9,7 +9,7 @@ import { FakeMachine, fakeLibrary, useFake } from './support/fake-library.js';
 
 const EIO = 5;
 const WITHOUT_HEADER = fileURLToPath(new URL('./native/without-header/build.mjs', import.meta.url));
-/** Two files are compiled and an addon is linked. */
+/** One unit is compiled and an addon is linked. */
 const BUILD_LIMIT_MS = 300_000;
 
 const restore: (() => void)[] = [];

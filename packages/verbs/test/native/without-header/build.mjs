@@ -1,5 +1,5 @@
 // The package as it is where its addon was built without <infiniband/verbs.h>: the objects of the addon beside the
-// sources, but those that ask for the header compiled anew. Prints the folder. Ends with 2 where those objects, or a
+// sources, but the unit that asks for the header compiled anew. Prints the folder. Ends with 2 where those objects, or a
 // compiler, are missing (a prebuilt addon).
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
@@ -23,8 +23,8 @@ function run(args) {
   if (status !== 0) process.exit(1);
 }
 
-/** What these compile to without the header; everything else that mentions libibverbs compiles to nothing. */
-const ASKS = ['binding_ibverbs', 'ibv_survey'];
+/** The one unit that mentions libibverbs. */
+const ASKS = 'unit_ibverbs';
 // Below the package, where its imports are found.
 const folder = mkdtempSync(join(native, 'build', 'without-header-'));
 const release = join(folder, 'native', 'build', 'Release');
@@ -41,16 +41,14 @@ const includes = [
   `-I${dirname(createRequire(import.meta.url).resolve('node-addon-api/napi.h'))}`,
 ];
 const defines = ['-DNAPI_VERSION=9', '-DNODE_ADDON_API_DISABLE_DEPRECATED', '-DRDMC_WITHOUT_IBVERBS'];
-for (const name of ASKS) {
-  const files = ['-c', join(native, `${name}.cc`), '-o', join(folder, `${name}.o`)];
-  run(['-std=gnu++20', '-fPIC', '-fvisibility=hidden', ...defines, ...includes, ...files]);
-}
-// Only of sources that are still there: a build leaves the objects of deleted ones behind.
+const own = join(folder, `${ASKS}.o`);
+const files = ['-c', join(native, `${ASKS}.cc`), '-o', own];
+run(['-std=gnu++20', '-fPIC', '-fvisibility=hidden', ...defines, ...includes, ...files]);
+// Only of units that are still there: a build leaves the objects of deleted sources behind.
 const others = readdirSync(built)
+  .filter((name) => name.startsWith('unit_') && name !== `${ASKS}.o`)
   .filter((name) => existsSync(join(native, name.replace(/\.o$/, '.cc'))))
-  .filter((name) => !name.startsWith('ibv_') && !ASKS.includes(name.replace(/\.o$/, '')))
   .map((name) => join(built, name));
-const own = ASKS.map((name) => join(folder, `${name}.o`));
 const addon = join(release, 'rdmc_verbs.node');
-run(['-shared', '-pthread', ...own, ...others, '-o', addon]);
+run(['-shared', '-pthread', own, ...others, '-o', addon]);
 console.log(folder);
