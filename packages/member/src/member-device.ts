@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isLoopbackHost, type Mesh, type MeshAttributes } from '@rdmc/mesh';
+import type { Mesh, MeshAttributes } from '@rdmc/mesh';
 import { chooseDevice, type DeviceChoice, type OpenDeviceOptions } from '@rdmc/verbs';
 import { agreeOnDevice, COMMON_DEVICE } from './device-agreement.js';
 import { attributesOf, type DeviceFacts, ownFacts } from './device-facts.js';
@@ -51,16 +51,14 @@ export class MemberDevice {
     // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
     if (kind !== COMMON_DEVICE) return { ...wanted, choice };
     const own = mesh.members.find((member) => member.id === mesh.id)!;
-    const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
+    const key = wanted.insecure ? undefined : (wanted.key ?? mesh.secret(DEVICE_SECRET));
     const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
     return {
       ...wanted,
       device: kind,
       choice: choice.kind === 'soft' ? choice : COMPROMISE,
-      ...(key && { key }),
-      // A mesh without a key goes beyond loopback only where its options say so. On loopback the device has the
-      // user's key.
-      ...(!key && !isLoopbackHost(own.host) && { insecure: true }),
+      // A mesh has no key only where its options say so.
+      ...(key ? { key } : { insecure: true }),
       ...(listen && { listen }),
     };
   }

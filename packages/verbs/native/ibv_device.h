@@ -197,6 +197,7 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   // The device is gone: everything outstanding is flushed, listeners are told, the hardware's objects given back.
   void abandon(const std::string& why);
   void flushEverything();
+  void flushUnderWay();
   void loseQueue(const void* cq);
   void finish();
   void deregisterAll();

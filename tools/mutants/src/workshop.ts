@@ -1,23 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-const OWN_SCOPE = '@rdmc';
 const WORKSPACES = ['packages', 'apps', 'tools'];
 
 /**
- * A copy of the checkout in which faults are tried, so that the checkout itself never holds one. Sources and builds are
- * copied; dependencies are links to the checkout's, except our own packages, which are the copy's.
+ * A copy of the checkout in which faults are tried, so that the checkout itself never holds one.
  */
 export class Workshop {
   readonly root: string;
@@ -29,7 +18,7 @@ export class Workshop {
     for (const file of this.#tracked()) this.#copy(file);
     for (const folder of this.#packages()) this.#copy(join(folder, 'dist'));
     this.#copy(join('packages', 'verbs', 'native', 'build', 'Release', 'rdmc_verbs.node'));
-    this.#linkDependencies();
+    this.#copyDependencies();
   }
 
   write(file: string, text: string): void {
@@ -67,14 +56,13 @@ export class Workshop {
     cpSync(from, join(this.root, path), { recursive: true, verbatimSymlinks: true });
   }
 
-  #linkDependencies(): void {
+  /** As hard links where the file system allows: nothing writes into them. Links to our own packages are relative. */
+  #copyDependencies(): void {
     const from = join(this.#origin, 'node_modules');
     const to = join(this.root, 'node_modules');
-    mkdirSync(to);
-    for (const name of readdirSync(from)) {
-      if (name !== OWN_SCOPE && name !== '.vite') symlinkSync(join(from, name), join(to, name));
-    }
-    // These links are relative, so their copies lead into the copy.
-    cpSync(join(from, OWN_SCOPE), join(to, OWN_SCOPE), { recursive: true, verbatimSymlinks: true });
+    if (spawnSync('cp', ['-al', from, to]).status === 0) return;
+    rmSync(to, { recursive: true, force: true });
+    const copied = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' });
+    if (copied.status !== 0) throw new Error(`the dependencies cannot be copied: ${copied.stderr}`);
   }
 }

@@ -3,6 +3,8 @@ import type { Mutant } from '../mutant.js';
 const PACKAGE = 'packages/group';
 const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
+const FORMATION = ['packages/group/test/formation.test.ts'];
+const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
 
 /** RDMC's machine: one member of one group. */
 export const group: readonly Mutant[] = [
@@ -121,7 +123,7 @@ export const group: readonly Mutant[] = [
     find: 'if (this.#isFull(pair)) continue;',
     replace: '',
     fault: 'Announcements overrun their queue.',
-    tests: MACHINE,
+    tests: ['packages/group/test/announcements.test.ts'],
   },
   {
     id: 'group/announcement-batched-last',
@@ -167,5 +169,50 @@ export const group: readonly Mutant[] = [
     replace: 'this.#stored.size >= this.members.length - 1',
     fault: 'Closing does not wait for the last member.',
     tests: CLOSING,
+  },
+  {
+    id: 'group/loss-missed-while-starting',
+    package: PACKAGE,
+    function: 'Formation.run',
+    find: 'await this.#orFail(this.environment.link.start(this.slot.number));',
+    replace: 'await this.environment.link.start(this.slot.number);',
+    fault: 'A group opens although a member was lost while its worker started.',
+    tests: FORMATION,
+  },
+  {
+    id: 'group/own-loss-missed-while-forming',
+    package: PACKAGE,
+    function: 'Formation.#failedElsewhere',
+    find: 'culprit !== this.environment.memberId',
+    replace: 'true',
+    fault: 'A member that forms a group drops the news that the others have lost it.',
+    tests: FORMATION,
+  },
+  {
+    id: 'group/probe-age-unlimited',
+    package: PACKAGE,
+    function: 'NeighbourWatch.#age',
+    find: 'this.#asked[pair]! > this.limitLooks',
+    replace: 'false',
+    fault: 'A probe that never completes is waited for without end.',
+    tests: WATCH,
+  },
+  {
+    id: 'group/no-probe',
+    package: PACKAGE,
+    function: 'NeighbourWatch.look',
+    find: '!news[pair]',
+    replace: 'false',
+    fault: 'A neighbour that says nothing is not probed.',
+    tests: WATCH,
+  },
+  {
+    id: 'group/watch-of-idle-groups',
+    package: PACKAGE,
+    function: 'NeighbourWatch.look',
+    find: 'this.#quietLooks > WATCH_LINGER_LOOKS',
+    replace: 'false',
+    fault: 'An idle group is looked at without end.',
+    tests: WATCH,
   },
 ];
