@@ -36,6 +36,7 @@ const may = {
     'packages/dataplane',
     'packages/mesh',
   ],
+  'tools/mutants': [],
   'tools/netlab': [],
   'tools/roce-vm': [],
   'tools/chaos': [

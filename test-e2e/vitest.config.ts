@@ -1,12 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import { suite } from '../tools/vitest/suite.js';
 
-// Whole systems want the machine for themselves: one file at a time.
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    fileParallelism: false,
-    testTimeout: 300_000,
-    hookTimeout: 120_000,
-  },
-});
+// Whole systems of many processes: one file at a time.
+export default suite({ slow: ['test/**'], fileParallelism: false, testTimeout: 300_000 });

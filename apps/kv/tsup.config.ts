@@ -5,7 +5,6 @@ export default defineConfig({
   entry: { main: 'src/main.ts', index: 'src/index.ts' },
   format: ['esm'],
   target: 'node20',
-  dts: { entry: 'src/index.ts' },
   clean: true,
   sourcemap: true,
 });

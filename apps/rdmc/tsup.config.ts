@@ -13,7 +13,6 @@ export default defineConfig({
   },
   format: ['esm'],
   target: 'node20',
-  dts: { entry: 'src/index.ts' },
   noExternal: ['zod'],
   clean: true,
   sourcemap: true,

@@ -6,7 +6,6 @@ export default defineConfig({
   entry: ['src/index.ts', 'src/reader.ts', 'src/writer.ts'],
   format: ['esm'],
   target: 'node20',
-  dts: { entry: 'src/index.ts' },
   noExternal: ['zod'],
   clean: true,
   sourcemap: true,

@@ -1,6 +1,3 @@
-import { defineConfig } from 'vitest/config';
+import { suite } from '../../tools/vitest/suite.js';
 
-// Limits of time are there for what hangs: tests also run on busy machines.
-export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], pool: 'forks', testTimeout: 180_000, hookTimeout: 120_000 },
-});
+export default suite();

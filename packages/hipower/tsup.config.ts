@@ -4,7 +4,6 @@ export default defineConfig({
   entry: ['src/index.ts', 'src/worker.ts'],
   format: ['esm'],
   target: 'node20',
-  dts: true,
   clean: true,
   sourcemap: true,
 });

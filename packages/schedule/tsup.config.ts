@@ -6,7 +6,6 @@ export default defineConfig({
   // Neither Node nor DOM: the same file runs in a browser and in a worker.
   platform: 'neutral',
   target: 'es2022',
-  dts: true,
   clean: true,
   sourcemap: true,
 });

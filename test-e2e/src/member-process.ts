@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, type SpawnOptions } from 'node:child_process';
 import type { Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { MemberEvent, RemoteError } from './member-types.js';
@@ -36,6 +36,9 @@ export class CallError extends Error implements RemoteError {
   }
 }
 
+/** Starts the command of a member; `stdio` has a channel to it. */
+export type StartMember = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
+
 interface Pending {
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -63,9 +66,12 @@ export class MemberProcess {
   constructor(
     readonly id: number,
     server: Server | undefined,
+    /** Where it is not to be a plain child of this process, such as in another network namespace. */
+    start?: StartMember,
   ) {
     const inherited = server ? [descriptorOf(server)] : [];
-    this.#child = fork(script, [], { stdio: ['ignore', 'inherit', 'pipe', 'ipc', ...inherited] });
+    const stdio: SpawnOptions['stdio'] = ['ignore', 'inherit', 'pipe', 'ipc', ...inherited];
+    this.#child = start ? start(process.execPath, [script], { stdio }) : fork(script, [], { stdio });
     server?.close();
     this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.stderr = (this.stderr + text).slice(-KEPT_STDERR_CHARACTERS);

@@ -26,6 +26,7 @@ export type MemberEvent = Stamped &
         readonly threads: readonly string[];
       }
     | { readonly event: 'sending'; readonly group: number }
+    | { readonly event: 'stalled'; readonly group: number; readonly sizeBytes: number }
     | {
         readonly event: 'message';
         readonly group: number;

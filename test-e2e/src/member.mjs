@@ -16,6 +16,14 @@ function group(id) {
   return found;
 }
 
+/** Tells that a message began, and gives it no memory. */
+function stallIncoming(id) {
+  return (sizeBytes) => {
+    raise('stalled', { group: id, sizeBytes });
+    return new Promise(() => {});
+  };
+}
+
 const operations = {
   async join(options) {
     node = await RdmcNode.join(options);
@@ -26,8 +34,10 @@ const operations = {
     });
     return { pid: process.pid, device: node.device.kind, sockets: proc.abstractSockets() };
   },
-  async createGroup({ expect, keep, ...options }) {
-    const created = await node.createGroup(options);
+  /** `stall`: this member never has memory for a message, so that the group stands still in the first one. */
+  async createGroup({ expect, keep, stall, ...options }) {
+    const incoming = stall ? stallIncoming(options.id) : undefined;
+    const created = await node.createGroup({ ...options, ...(incoming && { incoming }) });
     groups.set(created.id, memberGroup(node, created, { expect, keep }));
     return { members: created.members, isRoot: created.isRoot };
   },

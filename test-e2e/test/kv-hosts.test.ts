@@ -89,6 +89,7 @@ it.skipIf(obstacle !== undefined)(
           String(index + 1),
           '--host',
           ipv4,
+          '--no-protected-mode',
           '--port',
           '6379',
           '--replicas',

@@ -5,7 +5,6 @@ export default defineConfig({
   entry: { main: 'src/main.ts', member: 'src/member/main.ts', random: 'src/random.ts' },
   format: ['esm'],
   target: 'node20',
-  dts: { entry: { random: 'src/random.ts' } },
   clean: true,
   sourcemap: true,
 });

@@ -1,12 +1,9 @@
-import { defineConfig } from 'vitest/config';
+import { suite } from '../vitest/suite.js';
 
 // One file at a time: each run of the harness is a cluster of processes.
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    fileParallelism: false,
-    testTimeout: 600_000,
-    hookTimeout: 240_000,
-  },
+export default suite({
+  slow: ['test/chaos.test.ts', 'test/interrupt.test.ts'],
+  fileParallelism: false,
+  testTimeout: 600_000,
+  hookTimeout: 240_000,
 });

@@ -5,7 +5,6 @@ export default defineConfig({
   entry: { index: 'src/index.ts', main: 'src/cli/main.ts', 'stream-peer': 'src/stream-peer.ts' },
   format: ['esm'],
   target: 'node20',
-  dts: { entry: 'src/index.ts' },
   clean: true,
   sourcemap: true,
 });

@@ -1,12 +1,9 @@
-import { defineConfig } from 'vitest/config';
+import { suite } from '../vitest/suite.js';
 
 // One machine at a time: an emulated processor takes all of two cores.
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    fileParallelism: false,
-    testTimeout: 600_000,
-    hookTimeout: 240_000,
-  },
+export default suite({
+  slow: ['test/machine.test.ts'],
+  fileParallelism: false,
+  testTimeout: 600_000,
+  hookTimeout: 240_000,
 });

@@ -95,26 +95,36 @@ function lockDigest() {
     .digest('hex');
 }
 
-/**
- * Installs when the lock file changed since the last time. `npm install` and not `npm ci`: where a registry lacks
- * optional packages of other platforms, the lock file lacks them too, and `npm ci` refuses such a file.
- */
+/** Installs what the lock file names, when it changed since the last time. */
 function install() {
   const stamp = join(root, 'node_modules', '.rdmc-lock');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockDigest()) return;
-  run('npm install', 'npm', ['install', '--no-audit', '--no-fund']);
+  run('npm ci', 'npm', ['ci', '--no-audit', '--no-fund']);
   writeFileSync(stamp, lockDigest());
 }
 
-/** Everything until the packages are built. */
-export function setUp() {
+/** Everything that a build needs. */
+export function prepare() {
   checkNode();
   if (process.platform === 'linux') {
     needCommands('Building the native addon', COMPILER);
     wantCommands('RDMA devices in the native addon', IBVERBS);
   }
   install();
-  // Of two builds that differ in it, turbo's cache must not take one for the other.
-  const env = { RDMC_BUILD_IBVERBS: has(IBVERBS_HEADER) ? '1' : '0' };
-  run('build', 'npx', ['turbo', 'run', 'build', '--output-logs=errors-only'], { env });
+}
+
+/** Arguments of npx that build everything, and do these tasks too. */
+export function turboArgs(...tasks) {
+  return ['turbo', 'run', 'build', 'native', ...tasks, '--output-logs=errors-only'];
+}
+
+/** Of two builds that differ in it, turbo's cache must not take one for the other. */
+export function turboEnv() {
+  return { RDMC_BUILD_IBVERBS: has(IBVERBS_HEADER) ? '1' : '0' };
+}
+
+/** Everything until the packages are built. */
+export function setUp() {
+  prepare();
+  run('build', 'npx', turboArgs(), { env: turboEnv() });
 }

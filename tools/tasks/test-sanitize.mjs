@@ -5,7 +5,7 @@
 //   memory    address, undefined-behaviour and leak sanitizers: the same driver
 //   addon     address and undefined-behaviour sanitizers: the addon under Node runs the compliance suite and the tests
 //   tidy      clang-tidy with .clang-tidy
-//   smoke     threads, planted and memory, briefly
+//   --smoke   threads, planted and memory, briefly
 //
 // Without arguments: everything.
 import { spawnSync } from 'node:child_process';
@@ -121,7 +121,7 @@ const PARTS = {
 
 const SMOKE = { threads: () => threads(SMOKE_ROUNDS), planted, memory: () => memory(SMOKE_ROUNDS) };
 
-const asked = process.argv.slice(2);
+const asked = process.argv.slice(2).map((name) => (name === '--smoke' ? 'smoke' : name));
 const known = [...Object.keys(PARTS), 'smoke'];
 const unknown = asked.find((name) => !known.includes(name));
 if (unknown) stop(`test:sanitize has no part '${unknown}'; it has ${known.join(', ')}`);

@@ -1,37 +1,42 @@
-// `npm test`: installs, builds, and runs every check and test of the repository, cheapest first.
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { root, run, setUp, wantCommands } from './setup.mjs';
+// `npm test`: installs, builds, and runs every check and test of the repository, as many side by side as cores allow.
+import { passParts } from './parts.mjs';
+import { prepare, run, turboArgs, turboEnv, wantCommands } from './setup.mjs';
+import { suites } from './suites.mjs';
 
-setUp();
-if (!process.env.RDMC_TEST_ETCD) wantCommands('Tests of the etcd store', [['etcd', 'etcd-server']]);
-wantCommands('Tests of @rdmc/kv against Redis', [
-  ['redis-server', 'redis-server'],
-  ['redis-benchmark', 'redis-tools'],
-]);
-run('lint and format', 'npx', ['biome', 'check', '.']);
-run('types', 'npx', ['turbo', 'run', 'typecheck', '--output-logs=errors-only']);
-run('layers', 'npx', [
-  'depcruise',
-  '--config',
-  '.dependency-cruiser.cjs',
+/** Checks that need nothing built. */
+const FIRST = [
+  { label: 'lint and format', command: 'npx', args: ['biome', 'check', '.'] },
+  { label: 'changesets', command: 'node', args: ['tools/tasks/changesets.mjs'] },
+];
+const LAYERED = [
   'packages',
   'apps',
   'tools/netlab',
   'tools/roce-vm',
   'tools/chaos',
+  'tools/mutants',
   'test-e2e',
+];
+/** Checks of what was built. They begin before the tests, because they end sooner. */
+const CHECKS = [
+  { label: 'layers', command: 'npx', args: ['depcruise', '--config', '.dependency-cruiser.cjs', ...LAYERED] },
+  { label: 'unused code and dependencies', command: 'npx', args: ['knip'] },
+  { label: 'packages as users get them', command: 'node', args: ['tools/tasks/packages.mjs'] },
+];
+
+run('lock file', 'node', ['tools/tasks/complete-lock.mjs', '--check']);
+prepare();
+if (!process.env.RDMC_TEST_ETCD) wantCommands('Tests of the etcd store', [['etcd', 'etcd-server']]);
+wantCommands('Tests of @rdmc/kv against Redis', [
+  ['redis-server', 'redis-server'],
+  ['redis-benchmark', 'redis-tools'],
 ]);
-run('unused code and dependencies', 'npx', ['knip']);
-run('changesets', 'node', ['tools/tasks/changesets.mjs']);
-for (const name of readdirSync(join(root, 'packages'))) {
-  run(`package @rdmc/${name}`, 'npx', ['publint', '--strict', join('packages', name)]);
-  run(`types of @rdmc/${name}`, 'npx', ['attw', '--pack', join('packages', name), '--profile', 'esm-only']);
-}
-run(
-  'unit and compliance tests',
-  'npx',
-  ['turbo', 'run', 'test', '--concurrency=1', '--output-logs=errors-only', '--filter=!@rdmc/test-e2e'],
-  { loud: true },
-);
-run('end-to-end tests', 'npm', ['test', '-w', '@rdmc/test-e2e'], { loud: true });
+const build = {
+  label: 'build and types',
+  command: 'npx',
+  args: turboArgs('typecheck'),
+  env: turboEnv(),
+  seconds: 100,
+};
+await passParts([build, ...FIRST]);
+await passParts([...CHECKS.map((check) => ({ ...check, seconds: Number.MAX_VALUE })), ...suites()]);

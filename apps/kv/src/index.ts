@@ -1,5 +1,5 @@
 export { KvError, type KvErrorCode } from './errors.js';
-export type { MemberOptions, ServerOptions } from './node/cluster-options.js';
+export type { MemberOptions, ServerEvents, ServerOptions } from './node/cluster-options.js';
 export { type CoordinatorOptions, KvCoordinator } from './node/coordinator-process.js';
 export { KvServer } from './node/kv-server.js';
 export { Standalone, type StandaloneOptions } from './node/standalone.js';

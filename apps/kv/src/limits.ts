@@ -11,6 +11,9 @@ export const MAX_INLINE_BYTES = 64 * 1024;
 export const MAX_ARGUMENTS = 128 * 1024;
 /** All arguments of one command together. */
 export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
+/** Before AUTH: a command's arguments, and its bytes. Any AUTH or HELLO fits. */
+export const MAX_STRANGER_ARGUMENTS = 10;
+export const MAX_STRANGER_COMMAND_BYTES = 16 * 1024;
 
 /** Of a connection, by CLIENT SETNAME. */
 export const MAX_NAME_BYTES = 256;

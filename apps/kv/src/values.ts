@@ -33,3 +33,8 @@ export function members(text: string): Member[] {
   if (all.length < 2) throw new InvalidArgumentError('needs the coordinator and at least one server');
   return all;
 }
+
+/** Numbers of servers, with commas. */
+export function serverIds(text: string): number[] {
+  return text.split(',').map((part) => wholeNumber(1, 10_000)(part.trim()));
+}

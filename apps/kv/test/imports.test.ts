@@ -1,4 +1,5 @@
 /** What a server takes over of a dead one, against a log that acknowledges by hand. */
+import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { Imports } from '../src/cluster/imports.js';
 import { recordHeader, u32 } from '../src/cluster/peer-frames.js';
@@ -7,6 +8,7 @@ import { slotOf } from '../src/store/slot.js';
 import { Store } from '../src/store/store.js';
 import { ManualLog } from './support/manual-server.js';
 
+const SESSION = 'of the server that recovers';
 const NEVER = new AbortController().signal;
 const full = (): Error => Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' });
 
@@ -20,6 +22,14 @@ beforeEach(() => {
   store.attach(log);
   imports = new Imports(store);
 });
+
+function take(bytes: Buffer, session = SESSION): void {
+  imports.take(bytes, session);
+}
+
+function finish(takeover: number, frames: number, session = SESSION): Promise<number> {
+  return imports.finish({ takeover, frames, session }, NEVER);
+}
 
 /** A frame of a dead server's entries. */
 function frame(takeover: number, records: readonly KeyRecord[]): Buffer {
@@ -72,12 +82,12 @@ async function through<T>(work: Promise<T>): Promise<T> {
 }
 
 it('keys of a takeover that was given up and tried again are there at the recovery after it', async () => {
-  imports.take(frame(1, [record('k', 5, 'old'), record('gone', 6, 'x')]));
-  await through(imports.finish(1, 1, NEVER));
+  take(frame(1, [record('k', 5, 'old'), record('gone', 6, 'x')]));
+  await through(finish(1, 1));
   await through(imports.abandon(1, [[0, 16_383]]));
   expect(store.keyspace.size).toBe(0);
-  imports.take(frame(2, [record('k', 5, 'old'), record('gone', 6, 'x'), record('gone', 7, undefined)]));
-  expect(await through(imports.finish(2, 1, NEVER))).toBe(1);
+  take(frame(2, [record('k', 5, 'old'), record('gone', 6, 'x'), record('gone', 7, undefined)]));
+  expect(await through(finish(2, 1))).toBe(1);
   expect(recovered()).toEqual(
     new Map([
       ['k', 'old'],
@@ -87,10 +97,10 @@ it('keys of a takeover that was given up and tried again are there at the recove
 });
 
 it('what comes of a takeover after it was given up is not kept', async () => {
-  imports.take(frame(1, [record('k', 5, 'old')]));
+  take(frame(1, [record('k', 5, 'old')]));
   await through(imports.abandon(1, [[0, 16_383]]));
-  imports.take(frame(1, [record('k', 5, 'old')]));
-  await expect(imports.finish(1, 1, NEVER)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+  take(frame(1, [record('k', 5, 'old')]));
+  await expect(finish(1, 1)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
   expect(log.appends).toEqual([]);
 });
 
@@ -98,8 +108,8 @@ const value = 'v'.repeat(100_000);
 const many = Array.from({ length: 30 }, (_, i) => record(`k${i}`, i + 1, value));
 
 it('a takeover of which the log refused any part has failed', async () => {
-  imports.take(frame(1, many));
-  const finished = imports.finish(1, 1, NEVER);
+  take(frame(1, many));
+  const finished = finish(1, 1);
   finished.catch(() => {});
   await log.made(1);
   log.refuseAll(full());
@@ -108,8 +118,8 @@ it('a takeover of which the log refused any part has failed', async () => {
 
 it('what is given up goes in many appends, and is gone only when the log has taken each', async () => {
   const tagged = many.map((one) => ({ ...one, key: `{t}${one.key}${'x'.repeat(60_000)}` }));
-  imports.take(frame(1, tagged));
-  await through(imports.finish(1, 1, NEVER));
+  take(frame(1, tagged));
+  await through(finish(1, 1));
   const before = log.appends.length;
   await through(imports.abandon(1, [[slot('{t}'), slot('{t}')]]));
   const removals = log.appends.slice(before);
@@ -119,12 +129,93 @@ it('what is given up goes in many appends, and is gone only when the log has tak
     expect(bytes).toBeLessThan(log.maxAppendBytes / 2);
   }
 
-  imports.take(frame(2, tagged));
-  await through(imports.finish(2, 1, NEVER));
+  take(frame(2, tagged));
+  await through(finish(2, 1));
   const made = log.appends.length;
   const abandoned = imports.abandon(2, [[0, 16_383]]);
   abandoned.catch(() => {});
   await log.made(made + 1);
   log.refuseAll(full());
   await expect(through(abandoned)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FULL' });
+});
+
+it.each([
+  [8, 950_000, 1024 * 1024],
+  [4, 500_000, 500_000],
+  [4, 40_000, 900_000],
+])(
+  'a takeover ends whose entries fit a log with segments of %d MiB only one by one',
+  async (mib, key, most) => {
+    log = new ManualLog(Math.floor((mib * 1024 * 1024 - 64) / 4));
+    store = new Store(log);
+    store.attach(log);
+    imports = new Imports(store);
+    const small: [number, number] = [10, 200_000];
+    const sizes = [small, [key, most], small, [key, 1], [key, most], small, [key, most]] as [
+      number,
+      number,
+    ][];
+    const large = sizes.map(([bytes, size], i) => record(`${i}`.padEnd(bytes, 'k'), i + 1, 'v'.repeat(size)));
+    for (const one of large) take(frame(1, [one]));
+    expect(await through(finish(1, large.length))).toBe(large.length);
+    await through(imports.abandon(1, [[0, 16_383]]));
+    expect(store.keyspace.size).toBe(0);
+  },
+);
+
+it('an import is answered when its last append is acknowledged, and not before', async () => {
+  take(frame(1, [record('k', 5, 'v')]));
+  let isAnswered = false;
+  const finished = finish(1, 1).then(() => {
+    isAnswered = true;
+  });
+  await log.made(1);
+  for (let i = 0; i < 10; i += 1) await turn();
+  expect(isAnswered).toBe(false);
+  log.acknowledge();
+  await finished;
+  expect(log.appends.length).toBe(1);
+});
+
+it('frames that others send add nothing to a takeover, whatever they name', async () => {
+  take(frame(1, [record('k', 9, 'forged'), record('more', 9, 'forged')]), 'of somebody else');
+  take(frame(1, [record('k', 5, 'v')]));
+  let isFinished = false;
+  const finished = through(finish(1, 2)).then((count) => {
+    isFinished = true;
+    return count;
+  });
+  take(frame(1, [record('more', 9, 'forged')]), 'of somebody else');
+  for (let i = 0; i < 10; i += 1) await turn();
+  expect(isFinished).toBe(false);
+  take(frame(1, [record('l', 6, 'v')]));
+  expect(await finished).toBe(2);
+  expect(recovered()).toEqual(
+    new Map([
+      ['k', 'v'],
+      ['l', 'v'],
+    ]),
+  );
+});
+
+it('a takeover fails at once when the connection breaks that its frames come on, and no other', async () => {
+  take(frame(1, [record('k', 5, 'v')]));
+  const waits = finish(1, 2);
+  waits.catch(() => {});
+  imports.sessionEnded('of somebody else');
+  await turn();
+  take(frame(1, []));
+  expect(await through(waits)).toBe(1);
+  take(frame(2, [record('k', 5, 'v')]));
+  const breaks = finish(2, 2);
+  imports.sessionEnded(SESSION);
+  await expect(breaks).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+});
+
+it('a connection that breaks when all frames are here changes nothing', async () => {
+  take(frame(1, [record('k', 5, 'v')]));
+  const finished = finish(1, 1);
+  await log.made(1);
+  imports.sessionEnded(SESSION);
+  expect(await through(finished)).toBe(1);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RequestParser } from '../src/resp/parser.js';
+import { MAX_ARGUMENTS, MAX_STRANGER_ARGUMENTS, MAX_STRANGER_COMMAND_BYTES } from '../src/limits.js';
+import { CLIENT_LIMITS, RequestParser, STRANGER_LIMITS } from '../src/resp/parser.js';
 import { encodeCommand } from './support/encode.js';
 
 const word = fc
@@ -86,6 +87,64 @@ describe('RequestParser', () => {
     parser.feed(Buffer.from('\r\n'));
     expect([parser.next(), parser.arguments.count, parser.arguments.oversized]).toEqual([true, 10, true]);
     expect(parser.arguments.length(8)).toBe(1024 * 1024);
+  });
+
+  it('holds nothing after a command with as many arguments as there may be', () => {
+    const parser = new RequestParser();
+    const bytes = encodeCommand(Array.from({ length: MAX_ARGUMENTS }, () => ''));
+    let found = 0;
+    for (let at = 0; at < bytes.length; at += 65_536) {
+      parser.feed(Buffer.from(bytes.subarray(at, at + 65_536)));
+      while (parser.next()) found += 1;
+    }
+    expect(found).toBe(1);
+    expect(parser.heldBytes).toBe(0);
+  });
+
+  it('counts the tables of a command that is not complete', () => {
+    const parser = new RequestParser();
+    const whole = encodeCommand(Array.from({ length: 10_000 }, () => 'x'));
+    parser.feed(Buffer.from(whole.subarray(0, -1)));
+    expect(parser.next()).toBe(false);
+    expect(parser.pendingBytes).toBeGreaterThan(whole.length + 10_000 * 8);
+    parser.feed(Buffer.from('\nPIN'));
+    expect([parser.next(), parser.arguments.count]).toEqual([true, 10_000]);
+    expect(parser.next()).toBe(false);
+    expect(parser.arguments.extraTableBytes).toBe(0);
+  });
+
+  it('takes bytes of UTF-8 in a line for what they are', () => {
+    const parser = new RequestParser();
+    parser.feed(Buffer.from(' SET à\t"à à"\r\n'));
+    expect(parser.next()).toBe(true);
+    const words = [1, 2].map((index) => Buffer.from(parser.arguments.string(index), 'latin1').toString());
+    expect(words).toEqual(['à', 'à à']);
+  });
+
+  describe('of a client that has not given the password', () => {
+    const limit = 'x'.repeat(MAX_STRANGER_COMMAND_BYTES);
+    it.each([
+      ['one argument more', `*${MAX_STRANGER_ARGUMENTS + 1}\r\n`, 'unauthenticated multibulk length'],
+      ['a line of more words', `${'a '.repeat(11)}\r\n`, 'unauthenticated multibulk length'],
+      ['a longer argument', `*1\r\n$${limit.length}\r\n`, 'unauthenticated bulk length'],
+      ['an argument over 1 MiB', '*1\r\n$2000000\r\n', 'unauthenticated bulk length'],
+      ['two halves', `*2\r\n$9000\r\n${limit.slice(0, 9000)}\r\n$9000\r\n`, 'unauthenticated bulk length'],
+      ['a longer line', `${limit}x`, 'too big inline request'],
+    ])('refuses %s', (_, text, message) => {
+      const parser = new RequestParser();
+      parser.limits = STRANGER_LIMITS;
+      parser.feed(Buffer.from(text));
+      expect(() => parser.next()).toThrow(message);
+    });
+
+    it('takes a password, and long commands once it was right, in the same chunk too', () => {
+      const parser = new RequestParser();
+      parser.limits = STRANGER_LIMITS;
+      parser.feed(Buffer.concat([encodeCommand(['AUTH', 'secret']), encodeCommand(['SET', 'k', limit])]));
+      expect(parser.next()).toBe(true);
+      parser.limits = CLIENT_LIMITS;
+      expect([parser.next(), parser.arguments.length(2)]).toEqual([true, limit.length]);
+    });
   });
 
   it.each([

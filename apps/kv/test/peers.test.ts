@@ -2,13 +2,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { encodeFrame } from '@rdmc/mesh';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
+import { helloFrame, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
+import { slotOf } from '../src/store/slot.js';
 import { encodeCommand } from './support/encode.js';
 import { PeerPair } from './support/peer-pair.js';
 
 const MIB = 1024 * 1024;
 const LARGE = 'v'.repeat(MIB);
-const HELLO = encodeFrame(PeerFrame.HELLO, u32(1));
+const HELLO = helloFrame(1, 'ab'.repeat(16));
 let pair: PeerPair;
 
 beforeEach(async () => {
@@ -56,6 +57,20 @@ it('makes a connection again that broke, and says what was lost with it', async 
   expect(await pair.ask([['GET', 'k']])).toEqual(['$1\r\n1\r\n']);
 });
 
+it('runs nothing for slots that it does not own, and says so', async () => {
+  const own = slotOf(Buffer.from('mine'), 0, 4);
+  pair.isOwn = (slot) => slot === own;
+  const commands = [
+    ['SET', 'theirs', '1'],
+    ['MSET', 'mine', '1', 'theirs', '1'],
+    ['SET', 'mine', '2'],
+    ['GET', 'theirs'],
+  ];
+  expect(await pair.ask(commands)).toEqual(['-REFUSED\r\n', '-REFUSED\r\n', '+OK\r\n', '-REFUSED\r\n']);
+  expect(pair.runs).toBe(1);
+  expect(pair.store.keyspace.size).toBe(1);
+});
+
 it('does not dial a member again that is gone', async () => {
   const closed = new Promise<void>((resolve) => {
     pair.lost = () => resolve();
@@ -69,6 +84,7 @@ it('does not dial a member again that is gone', async () => {
 
 const half = encodeCommand(['SET', 'k', 'v']).subarray(0, 20);
 const bad: [string, Buffer][] = [
+  ['an introduction without a session', encodeFrame(PeerFrame.HELLO, u32(1))],
   ['requests without an introduction', requests(encodeCommand(['SET', 'k', 'v']))],
   ['a frame of 4 GiB', Buffer.concat([HELLO, u32(0xffff_ffff)])],
   ['a frame of a type that is none', Buffer.concat([HELLO, encodeFrame(77, u32(1))])],
@@ -115,12 +131,12 @@ describe('with a cluster key', () => {
 
   it('servers talk, and whoever has no key is not heard', async () => {
     expect(await keyed.ask([['SET', 'k', 'mine']])).toEqual(['+OK\r\n']);
-    const stranger = await keyed.stranger();
+    const stranger = await keyed.stranger({ insecure: true });
     stranger.read();
     stranger.socket.write(Buffer.concat([HELLO, requests(encodeCommand(['SET', 'k', 'theirs']))]));
     await stranger.until(1);
     expect(stranger.replies).toBe(0);
-    await expect(keyed.stranger('another key of some length')).rejects.toMatchObject({
+    await expect(keyed.stranger({ key: 'another key of some length' })).rejects.toMatchObject({
       code: 'ERR_RDMC_MESH_WRONG_KEY',
     });
     expect(await keyed.ask([['GET', 'k']])).toEqual(['$4\r\nmine\r\n']);

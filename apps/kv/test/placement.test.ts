@@ -2,17 +2,22 @@
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
-import { Topic } from '../src/cluster/messages.js';
+import { abandonMessage, Topic, takeoverMessage } from '../src/cluster/messages.js';
 import { Placement, type PlacementEvents } from '../src/cluster/placement.js';
 
 /** A mesh with these servers, on which the test is every other member. */
 class FakeMesh {
   readonly peers = new Map<number, { id: number; state: string }>();
   readonly #handlers = new Map<string, (from: number, body: unknown) => unknown>();
-  #failed: () => void = () => {};
+  #failed: (failure: { member: number; reason: string }) => void = () => {};
   /** Who was asked to take a log over. */
   readonly leaders: number[] = [];
-  takeover: (leader: number) => Promise<unknown> = async () => ({ entries: 0, milliseconds: 0 });
+  /** Who was asked to forget which attempt, and its slots. */
+  readonly abandoned: { member: number; takeover: number; ranges: [number, number][] }[] = [];
+  takeover: (leader: number, takeover: number) => Promise<unknown> = async () => ({
+    entries: 0,
+    milliseconds: 0,
+  });
 
   constructor(ids: readonly number[]) {
     for (const id of ids) this.peers.set(id, { id, state: 'connected' });
@@ -21,7 +26,7 @@ class FakeMesh {
     this.#handlers.set(topic, handler);
     return () => {};
   }
-  onFailure(failed: () => void): () => void {
+  onFailure(failed: (failure: { member: number; reason: string }) => void): () => void {
     this.#failed = failed;
     return () => {};
   }
@@ -29,17 +34,22 @@ class FakeMesh {
     return () => {};
   }
   broadcast(): void {}
-  async request(member: number, topic: string): Promise<unknown> {
+  async request(member: number, topic: string, body: unknown): Promise<unknown> {
+    if (topic === Topic.ABANDON) this.abandoned.push({ member, ...abandonMessage.parse(body) });
     if (topic !== Topic.TAKEOVER) return null;
     this.leaders.push(member);
-    return this.takeover(member);
+    return this.takeover(member, takeoverMessage.parse(body).takeover);
+  }
+  /** As a leader that has the log's recovery for itself. */
+  async plan(leader: number, takeover: number): Promise<void> {
+    await this.#handlers.get(Topic.PLAN)!(leader, { takeover });
   }
   register(id: number): void {
     this.#handlers.get(Topic.REGISTER)!(id, { logId: String(id) });
   }
   lose(id: number): void {
     this.peers.set(id, { id, state: 'failed' });
-    this.#failed();
+    this.#failed({ member: id, reason: 'lost' });
   }
 }
 
@@ -110,5 +120,42 @@ it('a log that one server cannot recover is given to another one', async () => {
   mesh.lose(1);
   await recovered;
   expect(mesh.leaders).toEqual([2, 3, 4]);
+  await placement.close();
+});
+
+it('a new plan has the heirs forget what earlier attempts brought them, and is kept only then', async () => {
+  const mesh = new FakeMesh([1, 2, 3]);
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'open'));
+  let placement!: Placement;
+  let recovered!: Promise<unknown>;
+  await new Promise<void>((serving) => {
+    recovered = new Promise((resolve) => {
+      placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
+    });
+    for (const id of [1, 2, 3]) mesh.register(id);
+  });
+  const attempts: number[] = [];
+  const abandonedBefore: number[] = [];
+  mesh.takeover = async (leader, takeover) => {
+    attempts.push(takeover);
+    await mesh.plan(leader, takeover);
+    abandonedBefore.push(mesh.abandoned.length);
+    if (attempts.length < 3) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
+    records[0] = record(1, 'recovered');
+    return { entries: 0, milliseconds: 0 };
+  };
+  mesh.lose(1);
+  await recovered;
+  // Of each attempt that failed, both heirs, as soon as the next one plans.
+  expect(abandonedBefore).toEqual([0, 2, 4]);
+  expect(mesh.abandoned.map(({ member, takeover }) => [member, takeover])).toEqual([
+    [2, attempts[0]],
+    [3, attempts[0]],
+    [2, attempts[1]],
+    [3, attempts[1]],
+  ]);
+  const slots = mesh.abandoned.slice(0, 2).flatMap(({ ranges }) => ranges);
+  expect(slots.map(([from, to]) => to - from + 1).reduce((sum, count) => sum + count, 0)).toBe(5461);
   await placement.close();
 });

@@ -139,3 +139,23 @@ it('where too much waits for a server, more is refused', async () => {
   client.send('SET a 1\r\n');
   expect(await client.until((text) => text !== '')).toMatch(/^-TRYAGAIN ERR_RDMC_LOG_BACKPRESSURE /);
 });
+
+it('of what was on a connection that broke, a write is not sent again, and a read is', async () => {
+  const link = links.get(2)!;
+  const commands = [
+    ['SET', 'a', '1'],
+    ['GET', 'a'],
+    ['INCR', 'b'],
+  ];
+  client.send(Buffer.concat(commands.map(encodeCommand)).toString());
+  const sent = [await link.next(), await link.next(), await link.next()];
+  expect(sent.map(({ writes }) => writes)).toEqual([true, false, true]);
+  manual.router.lost(sent);
+  manual.router.linked();
+  const again = await link.next();
+  expect(words(again)).toEqual(['GET', 'a']);
+  again.done(Buffer.from('$-1\r\n'));
+  const reply = await client.until((text) => text.split('\r\n').length > 3);
+  expect(reply).toMatch(/^-UNKNOWN ERR_RDMC_KV_OUTCOME_UNKNOWN .*\r\n\$-1\r\n-UNKNOWN .*\r\n$/);
+  expect(link.sent).toEqual([]);
+});

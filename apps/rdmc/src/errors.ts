@@ -1,4 +1,5 @@
 import { codeOf, messageOf } from '@rdmc/common';
+import type { MeshErrorCode } from '@rdmc/mesh';
 import { ExitCode } from './exit-codes.js';
 
 export { codeOf, messageOf };
@@ -34,6 +35,14 @@ export function usageError(message: string, advice?: string): CliError {
 
 const OPTION_CODES =
   /^ERR_RDMC_(INVALID_|UNKNOWN_(OPTION|ALGORITHM|DEVICE)|DUPLICATE_(HOST|NAME)$|KEY_REQUIRED$)/;
+/** Of the mesh: what the options it was given said. */
+const MESH_OPTION_CODES: readonly MeshErrorCode[] = [
+  'ERR_RDMC_MESH_INVALID_OPTION',
+  'ERR_RDMC_MESH_INVALID_ARGUMENT',
+  'ERR_RDMC_MESH_DUPLICATE_MEMBER',
+  'ERR_RDMC_MESH_WEAK_KEY',
+  'ERR_RDMC_MESH_KEY_REQUIRED',
+];
 const SPACE_CODES = ['ENOSPC', 'EDQUOT', 'EFBIG', 'ENOMEM', 'ERR_RDMC_OUT_OF_MEMORY', 'ERR_RDMC_NO_SPACE'];
 /** Codes that say that another member failed. */
 const LOST_CODES = [
@@ -57,6 +66,10 @@ export function isConsequence(error: unknown): boolean {
   return LOST_CODES.includes(codeOf(error) ?? '');
 }
 
+function isOptionCode(code: string): boolean {
+  return OPTION_CODES.test(code) || (MESH_OPTION_CODES as readonly string[]).includes(code);
+}
+
 /** Which exit code an error of any layer ends the command with. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CliError) return error.exitCode;
@@ -65,7 +78,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   if (isConsequence(error)) return ExitCode.MEMBER_LOST;
   if (code === 'ERR_RDMC_HASH_MISMATCH') return ExitCode.VERIFICATION_FAILED;
   if (code === 'ERR_RDMC_PARTIAL') return ExitCode.PARTIAL;
-  return OPTION_CODES.test(code) ? ExitCode.USAGE : ExitCode.FAILURE;
+  return isOptionCode(code) ? ExitCode.USAGE : ExitCode.FAILURE;
 }
 
 /** The error as a plain object, for `--json`. */

@@ -25,11 +25,14 @@ export function outputClosed(): void {
  * Runs `work` with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up; the reason is the
  * error the command then ends with. A second one ends the process at once.
  */
-export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+export async function interruptible<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+  codes: Readonly<Record<string, ExitCode>> = SIGNALS,
+): Promise<Result> {
   const controller = new AbortController();
   current = controller;
   const onSignal = (name: string): void => {
-    const exitCode = SIGNALS[name]!;
+    const exitCode = codes[name]!;
     if (controller.signal.aborted) process.exit(exitCode);
     controller.abort(
       new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`, {
@@ -45,4 +48,21 @@ export async function interruptible<Result>(work: (signal: AbortSignal) => Promi
     current = undefined;
     for (const name of Object.keys(SIGNALS)) process.off(name, onSignal);
   }
+}
+
+/**
+ * As `interruptible`, for a service: SIGTERM is how its supervisor ends it. When all is cleaned up after that, the
+ * command has succeeded.
+ */
+export async function service(work: (signal: AbortSignal) => Promise<ExitCode>): Promise<ExitCode> {
+  const orderly = async (signal: AbortSignal): Promise<ExitCode> => {
+    try {
+      return await work(signal);
+    } catch (error) {
+      const isOrderly = signal.aborted && error === signal.reason && error instanceof CliError;
+      if (isOrderly && error.exitCode === ExitCode.OK) return ExitCode.OK;
+      throw error;
+    }
+  };
+  return interruptible(orderly, { ...SIGNALS, SIGTERM: ExitCode.OK });
 }

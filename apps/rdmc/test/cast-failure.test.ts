@@ -1,18 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, statfsSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmdirSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import {
-  cast,
-  castEvents,
-  finishedOf,
-  Receiver,
-  type RunningReceiver,
-  sampleFile,
-  startReceivers,
-} from './support/casting.js';
+import { cast, castEvents, finishedOf, Receiver, sampleFile, startReceivers } from './support/casting.js';
 import { run, Scratch } from './support/cli.js';
+import { BYTES, disturb, expectWhole } from './support/disturbed.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -20,98 +13,8 @@ beforeEach(() => {
 });
 afterEach(() => scratch.remove());
 
-const BYTES = 16_000_000;
-/** In bytes per second, so that a busy machine has four seconds to disturb it, and messages that come in pieces of that. */
-const SLOW = ['--bandwidth-limit', '4MB/s'];
-
-/** A cast that lasts long enough to be disturbed, at the moment when its receivers have stored something. */
-async function disturbable(
-  count: number,
-  args: readonly string[] = [],
-  receiverArgs: readonly string[] = [],
-) {
-  const file = sampleFile(join(scratch.path, 'sample'), BYTES);
-  const { receivers, to } = await startReceivers(scratch, count, receiverArgs);
-  const sender = cast([file, '--to', to, ...SLOW, ...args]);
-  await sender.event(
-    'progress',
-    ({ receivers: all }) => all.length === count && all.every(({ storedBytes }) => storedBytes > 0),
-  );
-  return { file, receivers, sender };
-}
-
-function expectWhole(receiver: RunningReceiver, file: string): void {
-  expect(receiver.left()).toEqual(['sample']);
-  expect(readFileSync(join(receiver.directory, 'sample')).equals(readFileSync(file))).toBe(true);
-}
-
-describe('when a receiver is lost', () => {
-  it('by kill -9, the others finish, the summary names it, and the exit code is 6', async () => {
-    const { file, receivers, sender } = await disturbable(3);
-    process.kill(receivers[1]!.pid, 'SIGKILL');
-    const ended = await sender.ended;
-    expect(ended.code).toBe(6);
-    const finished = finishedOf(ended);
-    expect(finished).toMatchObject({ outcome: 'partial', exitCode: 6 });
-    expect(finished.receivers.map(({ name, state }) => `${name} ${state}`)).toEqual([
-      `${receivers[0]!.name} complete`,
-      `${receivers[1]!.name} failed`,
-      `${receivers[2]!.name} complete`,
-    ]);
-    expect(finished.receivers[1]!.code).toBe('ERR_RDMC_RECEIVER_LOST');
-    for (const index of [0, 2]) expectWhole(receivers[index]!, file);
-    expect(receivers[1]!.left()).not.toContain('sample');
-    // What the killed one left is removed by the next one in that directory.
-    const next = await Receiver.start(receivers[1]!.directory);
-    expect(next.left()).toEqual([]);
-  });
-
-  it('by kill -9, and it was the only one, the exit code is 4', async () => {
-    const { receivers, sender } = await disturbable(1);
-    process.kill(receivers[0]!.pid, 'SIGKILL');
-    expect((await sender.ended).code).toBe(4);
-  });
-
-  it('by kill -9, and another one is there when it is cast to again, all is well', async () => {
-    const { file, receivers, sender } = await disturbable(2, ['--retries', '1', '--stall-timeout', '10min']);
-    const [lost, other] = receivers as [RunningReceiver, RunningReceiver];
-    // The other one holds the first cast up until there is another in its place.
-    process.kill(other.pid, 'SIGSTOP');
-    process.kill(lost.pid, 'SIGKILL');
-    await lost.cli.ended;
-    const next = await Receiver.start(lost.directory, [], {}, lost.name);
-    process.kill(other.pid, 'SIGCONT');
-    const ended = await sender.ended;
-    expect(ended.code).toBe(0);
-    const [first, second] = finishedOf(ended).receivers;
-    expect(first!.attempts).toBe(2);
-    expect(second!.attempts).toBe(1);
-    for (const receiver of [next, other]) expectWhole(receiver, file);
-  });
-
-  it('by Ctrl-C, it removes what is half-done, and the others finish', async () => {
-    const { file, receivers, sender } = await disturbable(2);
-    receivers[0]!.cli.child.kill('SIGINT');
-    const received = await receivers[0]!.cli.ended;
-    expect(received.code).toBe(130);
-    expect(received.stderr).toContain('error ERR_RDMC_INTERRUPTED: interrupted by SIGINT');
-    expect(receivers[0]!.left()).toEqual([]);
-    expect((await sender.ended).code).toBe(6);
-    expectWhole(receivers[1]!, file);
-  });
-
-  it('because it stands still, it is named and dropped', async () => {
-    const { file, receivers, sender } = await disturbable(2, ['--stall-timeout', '3s']);
-    process.kill(receivers[0]!.pid, 'SIGSTOP');
-    const ended = await sender.ended;
-    expect(ended.code).toBe(6);
-    expect(finishedOf(ended).receivers[0]).toMatchObject({
-      state: 'failed',
-      code: 'ERR_RDMC_RECEIVER_STALLED',
-    });
-    expectWhole(receivers[1]!, file);
-  });
-});
+const disturbable = (count: number, receiverArgs: readonly string[] = []) =>
+  disturb(scratch, count, [], receiverArgs);
 
 describe('when the sender is', () => {
   it.each([
@@ -148,7 +51,7 @@ describe('when the sender is', () => {
   });
 
   it('killed, receivers with --once end with exit code 4', async () => {
-    const { receivers, sender } = await disturbable(1, [], ['--once']);
+    const { receivers, sender } = await disturbable(1, ['--once']);
     sender.child.kill('SIGKILL');
     const received = await receivers[0]!.cli.ended;
     expect(received.code).toBe(4);

@@ -16,7 +16,7 @@ export interface CastTarget {
 export interface CastOptions {
   /** The receivers; each once. */
   readonly to: readonly CastTarget[];
-  /** Key of at least 16 bytes that all receivers have as well. Without one only loopback is used. */
+  /** Key of at least 16 bytes that all receivers have as well. Without one: the key of the user, on loopback only. */
   readonly key?: Uint8Array | string | undefined;
   /** Default 'binomial-pipeline', or 'hybrid' where every target names its rack. */
   readonly algorithm?: Algorithm | undefined;

@@ -71,12 +71,12 @@ export interface CheckedCastOptions {
   readonly logger: CastLogger | undefined;
 }
 
-/** @throws CastError with the code of what is wrong; MeshError ERR_RDMC_MESH_WEAK_KEY */
+/** @throws CastError with the code of what is wrong; MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */
 export function checkCastOptions(options: CastOptions): CheckedCastOptions {
   onlyKnownOptions('castFiles', options, KNOWN);
   const { key, bandwidthLimit, advertise } = options;
   const sockets = new KeyedSockets({ key, purpose: CONTROL_PURPOSE });
-  const to = checkTargets(options.to, sockets.keyed);
+  const to = checkTargets(options.to, key !== undefined);
   const { MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES, MAX_TIMER_MS } = limits;
   const integer = (name: keyof CastOptions, fallback: number, least: number, most: number): number =>
     integerOption(name, options[name] ?? fallback, least, most);
@@ -112,7 +112,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
   };
 }
 
-function checkTargets(to: unknown, keyed: boolean): Target[] {
+function checkTargets(to: unknown, hasKey: boolean): Target[] {
   if (!Array.isArray(to) || to.length === 0) throw invalidOption('to: needed at least one { host, port }');
   if (to.length > limits.MAX_TARGETS) {
     throw invalidOption(`to: ${to.length} receivers given, at most ${limits.MAX_TARGETS} are possible`);
@@ -123,7 +123,7 @@ function checkTargets(to: unknown, keyed: boolean): Target[] {
     const host = textOption(`to[${index}].host`, given.host).toLowerCase();
     const port = integerOption(`to[${index}].port`, given.port ?? limits.DEFAULT_PORT, 1, limits.MAX_PORT);
     const name = describeAddress({ host, port });
-    if (!keyed && !isLoopbackHost(host)) throw keyRequired(name);
+    if (!hasKey && !isLoopbackHost(host)) throw keyRequired(name);
     if (seen.has(name)) throw duplicateHost(name, name);
     seen.add(name);
     return { host, port, rack: checkRack(`to[${index}].rack`, given.rack), name };

@@ -34,9 +34,16 @@ export interface FileDigest {
   digest(): Buffer;
 }
 
-/** `entry` is the file's index in the cast: the nonce, which is used once under the cast's key. */
-export function fileDigest({ kind, key }: Checksum, entry: number): FileDigest {
-  return kind === 'sha256' ? createHash('sha256') : new Gmac(keyObjectOf(key), entry);
+/** What of a file a digest is taken of; see `content-digest.ts`. */
+const PARTS = { data: 0, holes: 1 } as const;
+
+/** `entry` is the file's index in the cast: with the part it is the nonce, which is used once under the cast's key. */
+export function fileDigest(
+  { kind, key }: Checksum,
+  entry: number,
+  part: keyof typeof PARTS = 'data',
+): FileDigest {
+  return kind === 'sha256' ? createHash('sha256') : new Gmac(keyObjectOf(key), entry, PARTS[part]);
 }
 
 /** Importing a key takes as long as the digest of a small file. */
@@ -55,9 +62,10 @@ function keyObjectOf(key: Uint8Array): KeyObject {
 class Gmac implements FileDigest {
   readonly #cipher;
 
-  constructor(key: KeyObject, entry: number) {
+  constructor(key: KeyObject, entry: number, part: number) {
     const nonce = Buffer.alloc(NONCE_BYTES);
     nonce.writeUInt32LE(entry);
+    nonce.writeUInt32LE(part, 4);
     this.#cipher = createCipheriv('aes-256-gcm', key, nonce);
   }
 

@@ -1,7 +1,7 @@
 /** Every number of the package in one place. Bytes, milliseconds and counts, as the names say. */
 
 /** Version of the control frames and of the stream. Sender and receivers must speak the same one. */
-export const CAST_PROTOCOL_VERSION = 1;
+export const CAST_PROTOCOL_VERSION = 2;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
@@ -44,9 +44,11 @@ export const HEARTBEAT_MS = 200;
 export const MAX_CONTROL_FRAME_BYTES = 1024 * KIB;
 /** A caller that has not sent its invitation within this time is dropped. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Connections without an invitation, and casts, that a receiver takes at once. */
-export const MAX_STRANGERS = 64;
+/** Callers with the right key and without an invitation, and casts, that a receiver takes at once. */
+export const MAX_GREETINGS = 64;
 export const MAX_CASTS = 16;
+/** How much longer than the sender a receiver waits for the mesh of a cast. */
+export const JOIN_GRACE_MS = 30_000;
 /** How long an end of a control connection waits for the other to read the last frame. */
 export const FAREWELL_TIMEOUT_MS = 2_000;
 /** How long a connection may outlive the news that the process behind it is gone. */
@@ -65,6 +67,12 @@ export const MAX_ENTRIES = 0x7fff_ffff;
 export const CHUNK_BYTES = 1024 * KIB;
 /** Sparse files are looked at in pieces of this size. */
 export const HOLE_BYTES = 16 * KIB;
+/** Files that wait to be on disk before they get their names, at most: each keeps a descriptor open. */
+export const MAX_UNSYNCED_FILES = 256;
+/** Of a file under way: when so much was written since, the disk is given it, so that the end waits for little. */
+export const EARLY_SYNC_BYTES = 32 * MIB;
+/** Directories that are synced at a time. */
+export const DIRECTORIES_SYNCED_AT_ONCE = 8;
 /** Open directories the writer keeps. */
 export const MAX_OPEN_DIRECTORIES = 128;
 export const MAX_PROBLEMS_KEPT = 500;

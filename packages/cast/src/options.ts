@@ -19,6 +19,11 @@ export function textOption(name: string, value: unknown): string {
   );
 }
 
+export function booleanOption(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw invalidOption(`${name}: found ${String(value)}, needed true or false`);
+}
+
 export function oneOfOption<T extends string>(name: string, value: unknown, values: readonly T[]): T {
   if (values.includes(value as T)) return value as T;
   throw invalidOption(`${name}: found ${String(value)}, needed one of ${values.join(', ')}`);

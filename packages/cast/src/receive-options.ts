@@ -5,6 +5,7 @@ import { CastError } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
 import type { CastLogger } from './logger.js';
 import {
+  booleanOption,
   integerOption,
   oneOfOption,
   onlyKnownOptions,
@@ -23,6 +24,7 @@ const KNOWN = [
   'key',
   'meshPorts',
   'once',
+  'fsync',
   'device',
   'transport',
   'signal',
@@ -37,19 +39,23 @@ export interface CheckedReceiveOptions {
   readonly sockets: KeyedSockets;
   readonly meshPorts: PortRange | undefined;
   readonly once: boolean;
+  readonly fsync: boolean;
   readonly device: string;
   readonly transport: Transport;
   readonly signal: AbortSignal | undefined;
   readonly logger: CastLogger | undefined;
 }
 
-/** @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED; MeshError ERR_RDMC_MESH_WEAK_KEY */
+/**
+ * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED; MeshError
+ *   ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
+ */
 export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOptions {
   onlyKnownOptions('receiveFiles', options, KNOWN);
   const { key } = options;
   const sockets = new KeyedSockets({ key, purpose: CONTROL_PURPOSE });
-  const host = textOption('host', options.host ?? (sockets.keyed ? '0.0.0.0' : '127.0.0.1'));
-  if (!sockets.keyed && !isLoopbackHost(host)) throw keyRequired(host);
+  const host = textOption('host', options.host ?? (key === undefined ? '127.0.0.1' : '0.0.0.0'));
+  if (key === undefined && !isLoopbackHost(host)) throw keyRequired(host);
   return {
     directory: textOption('directory', options.directory),
     host,
@@ -58,6 +64,7 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
     sockets,
     meshPorts: portsOption(options.meshPorts),
     once: options.once === true,
+    fsync: booleanOption('fsync', options.fsync ?? true),
     device: textOption('device', options.device ?? 'auto'),
     transport: oneOfOption('transport', options.transport ?? 'auto', TRANSPORTS),
     signal: signalOption(options.signal),

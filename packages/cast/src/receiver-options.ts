@@ -8,12 +8,17 @@ export interface ReceiveOptions {
   readonly host?: string | undefined;
   /** Control port, default 7411; 0 takes a free one. */
   readonly port?: number | undefined;
-  /** Key of at least 16 bytes that the senders have as well. Without one only loopback is possible. */
+  /** Key of at least 16 bytes that the senders have as well. Without one: the key of the user, on loopback only. */
   readonly key?: Uint8Array | string | undefined;
   /** Ports, both included, for what a cast opens beside the control port: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** End after the first cast, whether it succeeds or not. */
   readonly once?: boolean | undefined;
+  /**
+   * Bring files and directories to disk before a cast is called complete (default true). Without, a power cut may take
+   * what was received in the last half a minute or so.
+   */
+  readonly fsync?: boolean | undefined;
   /** 'auto' (default) or a kind of device of `openDevice`. */
   readonly device?: string | undefined;
   /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
-import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_STRANGERS } from './constants.js';
+import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_GREETINGS } from './constants.js';
 import { CastError, messageOf } from './errors.js';
 import { listenAt, portOf } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
@@ -25,7 +25,7 @@ export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposa
  *
  * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_ADDRESS_IN_USE,
  *   ERR_RDMC_LISTEN_FAILED, ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION, ERR_RDMC_ABORTED; MeshError
- *   ERR_RDMC_MESH_WEAK_KEY
+ *   ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
  */
 export async function receiveFiles(options: ReceiveOptions): Promise<FileReceiver> {
   const checked = checkReceiveOptions(options);
@@ -48,7 +48,10 @@ class ListeningReceiver implements FileReceiver {
   readonly address: { readonly host: string; readonly port: number };
   readonly #events = new EventQueue();
   readonly #instance = randomUUID();
-  readonly #strangers = new Set<Socket>();
+  /** Connections without an invitation. `KeyedSockets` bounds those that have not proved the key. */
+  readonly #callers = new Set<Socket>();
+  /** Those that have proved the key. */
+  #greeting = 0;
   readonly #receptions = new Map<Reception, Promise<void>>();
   readonly #onAbort = (): void => void this.close();
   #closing: Promise<void> | undefined;
@@ -82,7 +85,7 @@ class ListeningReceiver implements FileReceiver {
   async #close(): Promise<void> {
     this.options.signal?.removeEventListener('abort', this.#onAbort);
     this.server.close();
-    for (const socket of this.#strangers) socket.destroy();
+    for (const socket of this.#callers) socket.destroy();
     for (const reception of this.#receptions.keys()) reception.abort();
     await Promise.all([...this.#receptions.values(), this.writers.end()]);
     this.#events.end();
@@ -90,16 +93,14 @@ class ListeningReceiver implements FileReceiver {
 
   async #accept(raw: Socket): Promise<void> {
     raw.on('error', () => {});
-    if (this.#strangers.size >= MAX_STRANGERS || this.#closing) {
+    if (this.#closing) {
       raw.destroy();
       return;
     }
-    this.#strangers.add(raw);
+    this.#callers.add(raw);
     const timer = setTimeout(() => raw.destroy(), HANDSHAKE_TIMEOUT_MS);
     try {
-      const socket = await this.options.sockets.accept(raw);
-      const busy = (): boolean => this.#receptions.size >= MAX_CASTS || this.#closing !== undefined;
-      const greeted = await greet(socket, this.#instance, busy);
+      const greeted = await this.#greet(await this.options.sockets.accept(raw));
       clearTimeout(timer);
       if (greeted) this.#receive(greeted);
     } catch (error) {
@@ -107,7 +108,18 @@ class ListeningReceiver implements FileReceiver {
       refuseKey(raw, error);
     } finally {
       clearTimeout(timer);
-      this.#strangers.delete(raw);
+      this.#callers.delete(raw);
+    }
+  }
+
+  async #greet(socket: Socket): ReturnType<typeof greet> {
+    const isFull = this.#greeting >= MAX_GREETINGS;
+    const busy = (): boolean => isFull || this.#receptions.size >= MAX_CASTS || this.#closing !== undefined;
+    this.#greeting += 1;
+    try {
+      return await greet(socket, this.#instance, busy);
+    } finally {
+      this.#greeting -= 1;
     }
   }
 

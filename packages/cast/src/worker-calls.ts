@@ -86,16 +86,17 @@ export class CallingThread<C extends Calls> {
   }
 }
 
-/** The worker's end: does every call at once, without a break. */
+/** The worker's end: does one call after the other; one that returns a promise is done when that is settled. */
 export function answerCalls(calls: Calls, port: MessagePort = parentPort!): void {
-  port.on('message', ({ id, name, argument }: Call) => {
-    const answer = (() => {
-      try {
-        return { id, result: calls[name]!(argument) };
-      } catch (error) {
-        return { id, error: { code: codeOf(error) ?? 'ERR_RDMC_WORKER', message: messageOf(error) } };
-      }
-    })();
-    port.postMessage(answer satisfies Answer);
+  let last: Promise<void> = Promise.resolve();
+  const answer = async ({ id, name, argument }: Call): Promise<Answer> => {
+    try {
+      return { id, result: await calls[name]!(argument) };
+    } catch (error) {
+      return { id, error: { code: codeOf(error) ?? 'ERR_RDMC_WORKER', message: messageOf(error) } };
+    }
+  };
+  port.on('message', (call: Call) => {
+    last = last.then(async () => port.postMessage(await answer(call)));
   });
 }

@@ -3,20 +3,25 @@ import { workerData } from 'node:worker_threads';
 import { CastError, type CastErrorCode, codeOf } from './errors.js';
 import { answerCalls } from './worker-calls.js';
 import { WorkerRegions } from './worker-regions.js';
+import { DurableWriter } from './writer/durable-writer.js';
 import { removeLeftovers } from './writer/leftovers.js';
 import type { OpenOrder, StoreOrder } from './writer/orders.js';
-import { type StoredReport, StreamWriter } from './writer/stream-writer.js';
+import { type StoredReport, type StoredSoFar, StreamWriter } from './writer/stream-writer.js';
+import { systemSync } from './writer/sync-port.js';
 import { asCastError } from './writer/system-errors.js';
 
 /** The thread that checks, hashes and stores what a receiver gets. `workerData.activity` counts what it has done. */
 
 const activity = (workerData as { readonly activity: Int32Array }).activity;
-let writer: StreamWriter | undefined;
+let writer: StreamWriter | DurableWriter | undefined;
 let regions: WorkerRegions | undefined;
 
 const calls = {
-  open({ directory, castId, checksum }: OpenOrder): { readonly freeBytes: number } {
-    writer = new StreamWriter(directory, castId, checksum, () => Atomics.add(activity, 0, 1));
+  open({ directory, castId, checksum, fsync }: OpenOrder): { readonly freeBytes: number } {
+    const active = (): void => void Atomics.add(activity, 0, 1);
+    writer = fsync
+      ? new DurableWriter(directory, castId, checksum, active, systemSync)
+      : new StreamWriter(directory, castId, checksum, active);
     return { freeBytes: writer.freeBytes };
   },
 
@@ -24,18 +29,18 @@ const calls = {
     regions = new WorkerRegions(device);
   },
 
-  /** Returns what is whole so far. */
-  store({ region, lengthBytes, sequence }: StoreOrder): { readonly files: number; readonly bytes: number } {
-    writer!.store(sequence, regions!.buffer(region, lengthBytes));
+  /** Returns what has its name so far. */
+  async store({ region, lengthBytes, sequence }: StoreOrder): Promise<StoredSoFar> {
+    await writer!.store(sequence, regions!.buffer(region, lengthBytes));
     return writer!.stored;
   },
 
-  finish({ messages }: { readonly messages: number }): StoredReport {
+  async finish({ messages }: { readonly messages: number }): Promise<StoredReport> {
     return writer!.finish(messages);
   },
 
-  close(_: undefined): void {
-    writer?.close();
+  async close(_: undefined): Promise<void> {
+    await writer?.close();
   },
 
   /** Looks after the directory before the first cast. Returns what was removed. */

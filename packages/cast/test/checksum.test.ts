@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Checksum, checksums, fileDigest, newChecksum } from '../src/checksum.js';
+import { ContentDigest } from '../src/content-digest.js';
 import { DIGEST_BYTES } from '../src/stream/layout.js';
 
 function digestOf(checksum: Checksum, entry: number, ...pieces: readonly Uint8Array[]): string {
@@ -57,5 +58,46 @@ describe('sha256', () => {
     const bytes = Buffer.from('abc');
     const known = createHash('sha256').update(bytes).digest('hex');
     expect(digestOf(newChecksum('sha256'), 9, bytes)).toBe(known);
+  });
+});
+
+describe('a digest of a file with holes', () => {
+  type Piece = string | number;
+  const digest = (checksum: Checksum, ...pieces: readonly Piece[]): string => {
+    const content = new ContentDigest(checksum, 7);
+    for (const piece of pieces) {
+      if (typeof piece === 'number') content.hole(piece);
+      else content.update(Buffer.from(piece));
+    }
+    return content.digest().toString('hex');
+  };
+
+  it.each(checksums)('%s: is the same however the pieces are cut', (kind) => {
+    const checksum = newChecksum(kind);
+    const whole = digest(checksum, 100, 'data', 200, 'more', 2 ** 52);
+    expect(digest(checksum, 40, 60, 'da', 'ta', 200, 'mo', 're', 2 ** 51, 2 ** 51)).toBe(whole);
+    expect(whole).toHaveLength(64);
+  });
+
+  it.each(checksums)('%s: tells where holes are, from each other and from zeros', (kind) => {
+    const checksum = newChecksum(kind);
+    const variants: Piece[][] = [
+      ['data'],
+      ['data', 100],
+      [100, 'data'],
+      [50, 'data', 50],
+      ['da', 100, 'ta'],
+      ['data', '\0'.repeat(100)],
+      [104],
+      [104, 'x'],
+    ];
+    expect(new Set(variants.map((pieces) => digest(checksum, ...pieces))).size).toBe(variants.length);
+  });
+
+  it.each(checksums)('%s: without holes is that of its bytes', (kind) => {
+    const checksum = newChecksum(kind);
+    const bytes = fileDigest(checksum, 7);
+    bytes.update(Buffer.from('data'));
+    expect(digest(checksum, 'da', 'ta')).toBe(bytes.digest().toString('hex'));
   });
 });

@@ -5,176 +5,18 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  type Cast,
-  type CastProgress,
-  type CastSummary,
-  castFile,
-  castFiles,
-  receiveFiles,
-} from '@rdmc/cast';
-import { encodeFrame, reserveLoopbackPorts } from '@rdmc/mesh';
+import { type CastProgress, castFile, castFiles, receiveFiles } from '@rdmc/cast';
+import { encodeFrame } from '@rdmc/mesh';
 import { afterEach, describe, expect, it } from 'vitest';
+import { rejection, slow, someReceived, sourceTree, until } from './support/disturbed.js';
+import { fakeReceiver } from './support/fake-receiver.js';
 import { outcome, ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
-import { expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
+import { expectSameTree, namesIn, temporary, write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
 const cleanUp: (() => void)[] = [];
 afterEach(() => {
   for (const each of cleanUp.splice(0)) each();
-});
-
-function sourceTree(bytes = 4_000_000): string {
-  const from = temporary();
-  write(from, 'root/large', seededBytes(bytes, 1));
-  for (let number = 0; number < 50; number += 1)
-    write(from, `root/small/${number}`, seededBytes(number * 100, number));
-  return from;
-}
-
-/** Waits for a snapshot that fits. */
-async function until(cast: Cast, fits: (progress: CastProgress) => boolean): Promise<void> {
-  for await (const progress of cast) if (fits(progress)) return;
-  throw new Error('the cast ended before');
-}
-
-const someReceived =
-  (index: number, bytes = 500_000) =>
-  ({ receivers }: CastProgress): boolean =>
-    receivers[index]!.receivedBytes >= bytes;
-
-async function rejection(
-  promise: Promise<unknown>,
-): Promise<Error & { code: string; summary?: CastSummary }> {
-  return promise.then(
-    () => Promise.reject(new Error('it resolved')),
-    (error: Error & { code: string }) => error,
-  );
-}
-
-/** So slow that there is time for something to happen in the middle. */
-const slow = { messageBytes: 1 << 18, bandwidthLimit: 2_000_000 };
-
-describe('a receiver that dies in the middle of a cast', () => {
-  it.each([
-    [0, 'binomial-pipeline'],
-    [2, 'binomial-pipeline'],
-    [1, 'chain'],
-  ] as const)(
-    'number %i of three (%s): is named, and the others get everything',
-    async (victim, algorithm) => {
-      const from = sourceTree();
-      const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
-      const to = receivers.map(({ address }) => address);
-      const cast = castFile(join(from, 'root'), { to, algorithm, ...slow });
-      await until(cast, someReceived(victim));
-      receivers[victim]!.child.kill('SIGKILL');
-      const summary = await cast.finished;
-      expect(summary.receivers.map(({ state }) => state)).toEqual(
-        [0, 1, 2].map((index) => (index === victim ? 'failed' : 'complete')),
-      );
-      expect(summary.receivers[victim]).toMatchObject({ ...to[victim], code: 'ERR_RDMC_RECEIVER_LOST' });
-      for (const [index, receiver] of receivers.entries()) {
-        if (index === victim) expect(namesIn(receiver.directory)).not.toContain('root/large');
-        else expectSameTree(receiver.directory, from);
-      }
-      // What it left is removed by the next receiver there.
-      const { directory } = receivers[victim]!;
-      expect(temporaries(directory)).toHaveLength(1);
-      await (await receiveFiles({ directory, port: 0 })).close();
-      expect(temporaries(directory)).toEqual([]);
-    },
-  );
-
-  it('two of three, one after the other: the last one gets everything', async () => {
-    const from = sourceTree();
-    const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
-    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
-    await until(cast, someReceived(0));
-    receivers[0]!.child.kill('SIGKILL');
-    await until(
-      cast,
-      ({ receivers: [first, , third] }) => first!.state === 'failed' && third!.receivedBytes > 1_500_000,
-    );
-    receivers[1]!.child.kill('SIGKILL');
-    const summary = await cast.finished;
-    expect(summary.receivers.map(({ state }) => state)).toEqual(['failed', 'failed', 'complete']);
-    expectSameTree(receivers[2]!.directory, from);
-  });
-
-  it('all: the cast rejects and says so of each', async () => {
-    const from = sourceTree();
-    const receivers = await Promise.all([0, 1].map(() => ReceiverProcess.start()));
-    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
-    await until(cast, someReceived(0));
-    for (const { child } of receivers) child.kill('SIGKILL');
-    const error = await rejection(cast.finished);
-    expect(error.code).toBe('ERR_RDMC_RECEIVER_LOST');
-    expect(error.summary!.receivers.map(({ code }) => code)).toEqual(Array(2).fill('ERR_RDMC_RECEIVER_LOST'));
-  });
-
-  it('with a retry: gets everything from another cast, when it is there again', async () => {
-    const from = sourceTree();
-    // At ports that the system gives to nobody else: the second one is used again.
-    const reserved = await reserveLoopbackPorts(2);
-    for (const { server } of reserved) server.close();
-    const receivers = await Promise.all(reserved.map(({ port }) => ReceiverProcess.start({ port })));
-    const to = receivers.map(({ address }) => address);
-    const cast = castFile(join(from, 'root'), { to, retries: 1, stallTimeoutMs: 600_000, ...slow });
-    await until(cast, someReceived(1));
-    // The other one holds the first cast up until it is there again.
-    receivers[0]!.child.kill('SIGSTOP');
-    await receivers[1]!.kill();
-    const { directory } = receivers[1]!;
-    const again = await ReceiverProcess.start({ directory, port: to[1]!.port });
-    receivers[0]!.child.kill('SIGCONT');
-    const summary = await cast.finished;
-    expect(summary.receivers).toMatchObject([
-      { state: 'complete', attempts: 1 },
-      { state: 'complete', attempts: 2 },
-    ]);
-    expect(summary.problems).toEqual([]);
-    expectSameTree(receivers[0]!.directory, from);
-    expectSameTree(again.directory, from);
-  });
-});
-
-describe('a receiver that stands still', () => {
-  it('is named after the stall time-out and dropped; when it goes on it cleans up', async () => {
-    const from = sourceTree();
-    const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
-    const to = receivers.map(({ address }) => address);
-    const cast = castFile(join(from, 'root'), { to, stallTimeoutMs: 4_000, ...slow });
-    await until(cast, someReceived(1));
-    receivers[1]!.child.kill('SIGSTOP');
-    const summary = await cast.finished;
-    expect(summary.receivers.map(({ state }) => state)).toEqual(['complete', 'failed', 'complete']);
-    expect(summary.receivers[1]).toMatchObject({ code: 'ERR_RDMC_RECEIVER_STALLED' });
-    expectSameTree(receivers[0]!.directory, from);
-    expectSameTree(receivers[2]!.directory, from);
-    receivers[1]!.child.kill('SIGCONT');
-    await receivers[1]!.event('failed');
-    receivers[1]!.child.send('close');
-    await receivers[1]!.event('ended');
-    expect(temporaries(receivers[1]!.directory)).toEqual([]);
-  });
-
-  it('for less than that is waited for', async () => {
-    const from = sourceTree(2_000_000);
-    const receivers = await Promise.all([0, 1].map(() => ReceiverProcess.start()));
-    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
-    await until(cast, someReceived(1));
-    receivers[1]!.child.kill('SIGSTOP');
-    // The cast would be over by then; but it is held up in the end, as a member of the group is missing.
-    let snapshots = 0;
-    await until(cast, () => ++snapshots > 30);
-    const { receivers: seen, totalBytes } = cast.progress!;
-    expect(seen[1]!.receivedBytes).toBeLessThan(totalBytes);
-    receivers[1]!.child.kill('SIGCONT');
-    const summary = await cast.finished;
-    expect(summary.receivers.map(({ state }) => state)).toEqual(['complete', 'complete']);
-    for (const { directory } of receivers) expectSameTree(directory, from);
-  });
 });
 
 describe('an abort', () => {
@@ -416,17 +258,14 @@ describe('what does not fit is named', () => {
   });
 
   it('a receiver of another version: both are named', async () => {
-    const server = createServer((socket) => {
-      socket.on('error', () => {}).resume();
-      socket.write(encodeFrame(77, Buffer.from('{"anything":true}')));
+    const other = await fakeReceiver(async (_channel, socket) => {
+      socket.resume().write(encodeFrame(77, Buffer.from('{"anything":true}')));
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    cleanUp.push(() => server.close());
-    const to = [{ host: '127.0.0.1', port: (server.address() as AddressInfo).port }];
+    cleanUp.push(other.close);
+    const to = [other.to];
     const error = await rejection(castFile(one(), { to }).finished);
     expect(error.code).toBe('ERR_RDMC_VERSION_MISMATCH');
-    expect(error.message).toMatch(/version 77 .* version 1;/);
+    expect(error.message).toMatch(/version 77 .* version 2;/);
   });
 
   it('a receiver given twice, also under two names', async () => {

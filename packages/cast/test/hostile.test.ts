@@ -2,9 +2,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { castFile } from '@rdmc/cast';
 import { afterEach, describe, expect, it } from 'vitest';
+import { MAX_GREETINGS } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
 import { type Invitation, type ReceiverFrame, type SenderFrame, schemas } from '../src/control/frames.js';
-import { fakeReceiver, goAlong, hello, rawFrame } from './support/fake-receiver.js';
+import type { Dialling } from '../src/sender/dial.js';
+import { ReceiverLink } from '../src/sender/receiver-link.js';
+import { fakeReceiver, goAlong, hello, ownSockets, rawFrame } from './support/fake-receiver.js';
 import { outcome, startReceivers, temporaries } from './support/receivers.js';
 import { expectSameTree, seededBytes, temporary, write } from './support/tree.js';
 
@@ -26,6 +29,20 @@ async function codeOf(cast: ReturnType<typeof castFile>): Promise<string> {
     () => 'complete',
     (error: { code: string }) => error.code,
   );
+}
+
+const invitation: Invitation = {
+  type: 'invite',
+  castId: '00000000-0000-4000-8000-000000000000',
+  senderName: 'fake',
+  ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
+  ...{ messageBytes: 65_536, connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
+  ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
+};
+const group = { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' as const };
+
+function progress(receivedMessages: number, storedMessages: number): ReceiverFrame {
+  return { type: 'progress', receivedMessages, partialBytes: 0, storedMessages, writerBusyMs: 0 };
 }
 
 describe('a receiver that does not keep to the protocol', () => {
@@ -80,6 +97,50 @@ describe('a receiver that does not keep to the protocol', () => {
     expectSameTree(receiver!.directory, from);
   });
 
+  it('says that it has more than was sent: is dropped, and the others get everything', async () => {
+    const liar = await fake(async (channel) => {
+      const frames = await goAlong(channel);
+      channel.send(progress(7, 0));
+      await frames.next();
+    });
+    const from = temporary();
+    write(from, 'root/file', seededBytes(100_000, 1));
+    const [receiver] = await startReceivers(1);
+    const { receivers } = await castFile(`${from}/root`, { to: [receiver!.to, liar] }).finished;
+    expect(receivers).toMatchObject([
+      { state: 'complete' },
+      { state: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' },
+    ]);
+    expectSameTree(receiver!.directory, from);
+  });
+
+  it.each<[string, ReceiverFrame[]]>([
+    ['received less than before', [progress(5, 2), progress(4, 2)]],
+    ['stored less than before', [progress(5, 2), progress(6, 1)]],
+    ['stored more than it has', [progress(5, 6)]],
+    ['less when it parts than before', [progress(5, 2), { type: 'parted', groupId: 1, receivedMessages: 4 }]],
+    ['more when it parts than was sent', [{ type: 'parted', groupId: 1, receivedMessages: 11 }]],
+  ])('says that it has %s: is dropped', async (_name, said) => {
+    const to = await fake(async (channel) => {
+      const frames = channel[Symbol.asyncIterator]();
+      await frames.next();
+      channel.send(hello);
+      await frames.next();
+      channel.send({ type: 'ready', meshPort: 1, freeBytes: 1e12 });
+      for (const frame of said) channel.send(frame);
+      await frames.next();
+    });
+    const link = new ReceiverLink({ ...to, name: 'the liar' } as ConstructorParameters<
+      typeof ReceiverLink
+    >[0]);
+    link.madeMessages = () => 10;
+    const sockets = { connect: async () => connect(to) } as unknown as Dialling['sockets'];
+    const dialling = { sockets, address: to.host, timeoutMs: 60_000, signal: new AbortController().signal };
+    await link.open(dialling, invitation);
+    await link.down;
+    expect(link.failure).toMatchObject({ code: 'ERR_RDMC_CAST_PROTOCOL', receiver: 'the liar' });
+  });
+
   it('says that it is done before it was asked: is no success', async () => {
     const to = await fake(async (channel) => {
       await goAlong(channel);
@@ -90,21 +151,10 @@ describe('a receiver that does not keep to the protocol', () => {
   });
 });
 
-const invitation: Invitation = {
-  type: 'invite',
-  castId: '00000000-0000-4000-8000-000000000000',
-  senderName: 'fake',
-  ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
-  ...{ messageBytes: 65_536, connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
-  ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
-};
-const group = { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' as const };
-
 /** Calls a receiver as a sender does. */
 async function call(to: { host: string; port: number }) {
-  const socket = connect(to);
+  const socket = await ownSockets().connect(to);
   cleanUp.push(() => socket.destroy());
-  await once(socket, 'connect');
   const channel = new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, 'the receiver');
   return { socket, channel, frames: channel[Symbol.asyncIterator]() };
 }
@@ -136,7 +186,7 @@ describe('a sender that does not keep to the protocol', () => {
     socket.write(rawFrame('{"type":"call"}', 9));
     const refusal = await lastWord(channel);
     expect(refusal).toMatchObject({ type: 'refused', code: 'ERR_RDMC_VERSION_MISMATCH' });
-    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 1;/);
+    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 2;/);
   });
 
   it.each<[string, object]>([
@@ -147,7 +197,7 @@ describe('a sender that does not keep to the protocol', () => {
   ])('an invitation with %s: is refused', async (_name, wrong) => {
     const [receiver] = await startReceivers(1);
     const { socket, channel } = await call(receiver!.to);
-    socket.write(rawFrame('{"type":"call","version":1,"software":"test"}'));
+    socket.write(rawFrame('{"type":"call","version":2,"software":"test"}'));
     socket.write(rawFrame(JSON.stringify({ ...invitation, ...wrong })));
     expect(await lastWord(channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_CAST_PROTOCOL' });
     expect(temporaries(receiver!.directory)).toEqual([]);
@@ -161,7 +211,7 @@ describe('a sender that does not keep to the protocol', () => {
     const [receiver] = await startReceivers(1);
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
-    channel.send({ type: 'call', version: 1, software: 'test' });
+    channel.send({ type: 'call', version: 2, software: 'test' });
     channel.send(invitation);
     channel.send(frame);
     expect(await lastWord(channel)).toMatchObject({ type: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' });
@@ -177,12 +227,12 @@ describe('a sender that does not keep to the protocol', () => {
   it('the same cast twice at a time: the second is refused, the first goes on', async () => {
     const [receiver] = await startReceivers(1);
     const first = await call(receiver!.to);
-    first.channel.send({ type: 'call', version: 1, software: 'test' });
+    first.channel.send({ type: 'call', version: 2, software: 'test' });
     first.channel.send(invitation);
     await first.frames.next();
     expect((await first.frames.next()).value).toMatchObject({ type: 'ready' });
     const second = await call(receiver!.to);
-    second.channel.send({ type: 'call', version: 1, software: 'test' });
+    second.channel.send({ type: 'call', version: 2, software: 'test' });
     second.channel.send(invitation);
     expect(await lastWord(second.channel)).toMatchObject({ type: 'refused' });
     expect((await first.frames.next()).value).toMatchObject({ type: 'progress' });
@@ -193,18 +243,35 @@ describe('a sender that does not keep to the protocol', () => {
     const [receiver] = await startReceivers(1);
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
-    channel.send({ type: 'call', version: 1, software: 'test' });
+    channel.send({ type: 'call', version: 2, software: 'test' });
     channel.send({ ...invitation, connectTimeoutMs: 1_000, stallTimeoutMs: 2_000 });
     expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
   });
 
-  it('more connections than are taken at once: the rest is turned away, and casts go on', async () => {
+  it.each([undefined, 'a key of more than sixteen bytes'])(
+    '70 silent connections do not keep a sender out, key %s',
+    async (key) => {
+      const [receiver] = await startReceivers(1, { key, host: '127.0.0.1' });
+      const silent: Socket[] = [];
+      for (let number = 0; number < 70; number += 1) {
+        const socket = connect(receiver!.to).on('error', () => {});
+        cleanUp.push(() => socket.destroy());
+        await once(socket, 'connect');
+        silent.push(socket);
+      }
+      await castFile(source(), { to: [receiver!.to], key }).finished;
+    },
+  );
+
+  it('callers that have the key and do not greet are told that it is busy, and go after their time', async () => {
     const [receiver] = await startReceivers(1);
-    const sockets: Socket[] = [];
-    for (let number = 0; number < 70; number += 1) sockets.push((await call(receiver!.to)).socket);
-    const closed = await Promise.race(sockets.map(async (socket) => once(socket.resume(), 'close')));
-    expect(closed).toBeDefined();
-    for (const socket of sockets) socket.destroy();
+    const callers = [];
+    for (let number = 0; number <= MAX_GREETINGS; number += 1) callers.push(await call(receiver!.to));
+    const last = callers.at(-1)!;
+    last.channel.send({ type: 'call', version: 1, software: 'test' });
+    last.channel.send(invitation);
+    expect(await lastWord(last.channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_BUSY' });
+    for (const { socket } of callers) socket.destroy();
     await castFile(source(), { to: [receiver!.to] }).finished;
   });
 });

@@ -11,8 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { ProcessIdentity } from '@rdmc/common';
 import { describe, expect, it } from 'vitest';
-import { fileDigest } from '../src/checksum.js';
+import { ContentDigest } from '../src/content-digest.js';
 import type { StreamRecord } from '../src/stream/records.js';
 import { removeLeftovers } from '../src/writer/leftovers.js';
 import { describeOwner } from '../src/writer/owner.js';
@@ -20,52 +21,7 @@ import { StreamWriter } from '../src/writer/stream-writer.js';
 import { CHECKSUM, store } from './support/local-cast.js';
 import { encode } from './support/records.js';
 import { describeTree, namesIn, temporary, write } from './support/tree.js';
-
-const time = { seconds: 1_000_000_000, nanoseconds: 0 };
-
-function directory(index: number, path: string, mode = 0o755): StreamRecord {
-  return { type: 'directory', index, mode, time, path: Buffer.from(path) };
-}
-
-function file(index: number, path: string, text = 'text'): StreamRecord[] {
-  const data = Buffer.from(text);
-  const sum = fileDigest(CHECKSUM, index);
-  sum.update(data);
-  const digest = sum.digest();
-  return [
-    { type: 'fileBegin', index, mode: 0o644, time, size: data.length, path: Buffer.from(path) },
-    ...(data.length > 0 ? [{ type: 'data' as const, index, offset: 0, data }] : []),
-    { type: 'fileEnd', index, status: 0, digest },
-  ];
-}
-
-function link(index: number, path: string, target: string): StreamRecord {
-  return { type: 'symbolicLink', index, time, path: Buffer.from(path), target: Buffer.from(target) };
-}
-
-function hardLink(index: number, targetIndex: number, path: string, targetPath: string): StreamRecord {
-  return {
-    type: 'hardLink',
-    index,
-    targetIndex,
-    path: Buffer.from(path),
-    targetPath: Buffer.from(targetPath),
-  };
-}
-
-/** One message with these records and their totals. */
-function whole(...records: StreamRecord[]): Buffer {
-  const count = (type: StreamRecord['type']): number => records.filter((each) => each.type === type).length;
-  const end: StreamRecord = {
-    type: 'streamEnd',
-    files: count('fileBegin'),
-    directories: count('directory'),
-    symbolicLinks: count('symbolicLink'),
-    hardLinks: count('hardLink'),
-    bytes: 0,
-  };
-  return Buffer.from(encode([...records, end], 0));
-}
+import { directory, file, hardLink, link, time, whole } from './support/writer-records.js';
 
 /** Two directories: one to receive in, and one outside that must never change. */
 function places(): { inside: string; outside: string; unchanged: () => void } {
@@ -220,6 +176,46 @@ describe('a hostile sender', () => {
   });
 });
 
+describe('a hole of 2^52 bytes', () => {
+  it('is stored, or refused by the file system, without any work per byte', () => {
+    const inside = temporary();
+    const size = 2 ** 52;
+    const content = new ContentDigest(CHECKSUM, 0);
+    content.hole(size);
+    const report = store(
+      [
+        whole(
+          { type: 'fileBegin', index: 0, mode: 0o644, time, size, path: Buffer.from('hole') },
+          { type: 'hole', index: 0, offset: 0, length: size },
+          { type: 'fileEnd', index: 0, status: 0, digest: content.digest() },
+          ...file(1, 'after'),
+        ),
+      ],
+      inside,
+    );
+    const isThere = namesIn(inside).includes('hole');
+    expect(report.problems.map(({ code }) => code)).toEqual(isThere ? [] : ['ERR_RDMC_WRITE_FAILED']);
+    expect(namesIn(inside)).toContain('after');
+  });
+});
+
+describe('a cast that ends early', () => {
+  it('leaves the directories that it made with their own modes, and others as they were', () => {
+    const inside = temporary();
+    mkdirSync(join(inside, 'old'), { mode: 0o711 });
+    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM);
+    const records = [directory(0, 'new', 0o755), directory(1, 'new/sub', 0o500), directory(2, 'old', 0o777)];
+    writer.store(0, encode([...records, ...file(3, 'new/sub/file')], 0));
+    expect(lstatSync(join(inside, 'new')).mode & 0o777).toBe(0o700);
+    writer.close();
+    const modes = ['new', 'new/sub', 'old'].map((name) =>
+      (lstatSync(join(inside, name)).mode & 0o777).toString(8),
+    );
+    expect(modes).toEqual(['755', '500', '711']);
+    expect(namesIn(inside)).toEqual(['new', 'new/sub', 'new/sub/file', 'old']);
+  });
+});
+
 describe('what is there already', () => {
   it('of another kind is a named problem, and stays', () => {
     const inside = temporary();
@@ -284,12 +280,12 @@ describe('temporary files', () => {
 
   it('of processes that are gone are removed, others stay', () => {
     const inside = temporary();
-    const own = JSON.parse(describeOwner()) as { pid: number; started: string; scope: string };
+    const own = JSON.parse(describeOwner()) as ProcessIdentity;
     const owners: [string, unknown][] = [
       ['gone', { ...own, pid: 0x3fff_ffff }],
-      ['reused', { ...own, started: '1' }],
+      ['reused', { ...own, startedAt: '1' }],
       ['alive', own],
-      ['elsewhere', { ...own, pid: 0x3fff_ffff, scope: 'boot another-host pid:[1]' }],
+      ['elsewhere', { ...own, pid: 0x3fff_ffff, host: 'another-host', boot: 'another' }],
       ['strange', 'text'],
     ];
     for (const [name, owner] of owners) {

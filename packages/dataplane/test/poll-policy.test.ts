@@ -18,6 +18,8 @@ describe('polling', () => {
     expect(new PollPolicy(0, 5).maySleep(5)).toBe(true);
     const poller = new PollPolicy(Number.POSITIVE_INFINITY, 0);
     poller.yielded(LONG, 10);
+    // Neither while polling rests nor long afterwards.
+    expect(poller.maySleep(11)).toBe(false);
     expect(poller.maySleep(1e12)).toBe(false);
   });
 
@@ -48,5 +50,15 @@ describe('polling', () => {
     policy.yielded(LONG, now);
     expect(policy.maySleep(now + MIN_REST_MS - 1)).toBe(true);
     expect(policy.maySleep(now + MIN_REST_MS)).toBe(false);
+  });
+
+  it('does not count calm yields from before a contested one', () => {
+    const policy = new PollPolicy(1e9, 0);
+    policy.yielded(LONG, 0);
+    for (let i = 0; i < CALM_YIELDS - 1; i += 1) policy.yielded(300, 0);
+    policy.yielded(LONG, 0);
+    policy.yielded(300, 0);
+    policy.yielded(LONG, 0);
+    expect(policy.maySleep(MIN_REST_MS * 4 - 1)).toBe(true);
   });
 });

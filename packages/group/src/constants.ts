@@ -32,6 +32,13 @@ export const CONTROL_SEND_DEPTH = 64;
 /** Every how manieth announcement asks for a completion, which frees the send queue. */
 export const CONTROL_SIGNAL_EVERY = 16;
 
+/** Between two looks at the neighbours of a group in which a message is under way. */
+export const WATCH_INTERVAL_MS = 200;
+/** Looks at a group after its last message before it counts as idle, and is looked at no more. */
+export const WATCH_LINGER_LOOKS = 10;
+/** How much later than after the retry time-out an RDMA device may report that a neighbour does not answer. */
+export const WATCH_GRACE_MS = 400;
+
 /** Blocks per message. The immediate could count more, but one bit per block is kept. */
 export const MAX_BLOCKS_PER_MESSAGE = 2 ** 28;
 

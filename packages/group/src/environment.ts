@@ -10,6 +10,8 @@ export interface GroupEnvironment {
   readonly directory: GroupDirectory;
   readonly link: WorkerLink;
   readonly device: Device;
+  /** Whether the port of the device is down at the moment. */
+  portIsDown(): boolean;
   /** Memory of the node's pool. */
   allocate(lengthBytes: number, options?: { signal?: AbortSignal }): Promise<MemoryRegion>;
   /** Whether a region came from `allocate`. */

@@ -8,7 +8,7 @@ import { groupMemoryBytes } from './group-memory.js';
 import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
 import type { PairAddress } from './records.js';
-import type { AbandonMessage, CreateMessage, MemberMessage, WireMessage } from './wire-messages.js';
+import type { AbandonMessage, CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
 /** Errors of another member's creation that say the same here; any other means that this member is not to be had. */
@@ -79,7 +79,8 @@ export class Formation {
       for (const to of this.#others) this.#sendConnected(to);
       this.#checkConnected();
       await this.#orFail(this.#connectedAll.promise);
-      await this.environment.link.start(this.slot.number);
+      // Until the end, so that no news of a loss that comes meanwhile is lost itself.
+      await this.#orFail(this.environment.link.start(this.slot.number));
       return this.#region!;
     } catch (error) {
       await this.#undo(error);
@@ -145,10 +146,20 @@ export class Formation {
       this.#addTransports(message.transports);
       this.#checkConnected();
     } else if (message.type === 'failed') {
-      this.memberLost(message.culprit, message.reason);
+      this.#failedElsewhere(message);
     } else {
       this.early.push([from, message]);
     }
+  }
+
+  /** Members that were ready before this one have a failure already; it may be this member that they lost. */
+  #failedElsewhere({ culprit, reason }: Verdict): void {
+    if (culprit !== this.environment.memberId) {
+      this.memberLost(culprit, reason);
+      return;
+    }
+    const message = `Group ${this.options.id}: the other members lost this one, member ${culprit}: ${reason}`;
+    this.fail(new GroupError('ERR_RDMC_MEMBER_LOST', message, { memberId: culprit, reason }));
   }
 
   async #open(events: WorkerEvents): Promise<void> {

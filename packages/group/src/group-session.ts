@@ -20,6 +20,8 @@ import { errorOfVerdict } from './verdict-error.js';
 import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
+const SEE_PORT = 'see that the port of its RDMA device is active';
+
 /** A group at this member, from its creation to its end: what joins worker, mesh and application. */
 export class GroupSession implements Participant, WorkerEvents {
   readonly nonce = randomUUID();
@@ -190,6 +192,10 @@ export class GroupSession implements Participant, WorkerEvents {
       this.#failedHere(code, reason);
       return;
     }
+    if (kind === 'own') {
+      this.#failedHere(code, `${reason}; ${SEE_PORT}`);
+      return;
+    }
     if (pair === -1) {
       this.#failedHere(
         'ERR_RDMC_POST_FAILED',
@@ -239,7 +245,10 @@ export class GroupSession implements Participant, WorkerEvents {
     const wait = isFlushed ? DEVICE_NEWS_MS : 0;
     const verdict = await this.#blame.investigate(suspect, this.#voice.nonceOf(suspect), code, reason, wait);
     // Meanwhile the news may have come by itself, or the group have ended well.
-    if (this.#state === 'open' && !this.#barrier.ownPartDone) this.#fail(verdict, true);
+    if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
+    if (verdict.culprit === suspect && this.environment.portIsDown()) {
+      this.#failedHere(code, `its port is down; ${SEE_PORT}`);
+    } else this.#fail(verdict, true);
   }
 
   #takeMember(from: number, message: MemberMessage): void {

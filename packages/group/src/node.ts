@@ -10,6 +10,7 @@ import { Group } from './group.js';
 import { checkGroupOptions, type GroupOptions } from './group-options.js';
 import { GroupSession } from './group-session.js';
 import { integerOption, onlyKnownOptions, signalOption } from './options.js';
+import { PortState } from './port-state.js';
 import { PROTOCOL_NAME } from './records.js';
 import { GroupSlots } from './slots.js';
 import { WorkerLink } from './worker-link.js';
@@ -30,6 +31,7 @@ export class RdmcNode {
   readonly #sessions = new Set<GroupSession>();
   readonly #allocated = new WeakSet<MemoryRegion>();
   readonly #deviceEvents: DeviceEventListener;
+  readonly #port: PortState;
   #closing: Promise<void> | undefined;
   #death: Error | undefined;
 
@@ -44,8 +46,10 @@ export class RdmcNode {
     this.#directory = new GroupDirectory(mesh);
     this.#link = new WorkerLink(plane);
     const { device } = plane;
-    this.#deviceEvents = device.onEvent(({ type }) => {
-      if (type === 'deviceRemoved') for (const session of this.#sessions) session.deviceRemoved();
+    this.#port = new PortState(device.choice.port);
+    this.#deviceEvents = device.onEvent((event) => {
+      this.#port.take(event);
+      if (event.type === 'deviceRemoved') for (const session of this.#sessions) session.deviceRemoved();
     });
     plane.onDeath((error) => {
       this.#death = error;
@@ -178,6 +182,7 @@ export class RdmcNode {
       directory: this.#directory,
       link: this.#link,
       device: this.plane.device,
+      portIsDown: () => this.#port.isDown,
       allocate: (lengthBytes, options) => this.allocate(lengthBytes, options),
       allocated: (region) => this.#allocated.has(region),
     };

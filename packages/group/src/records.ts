@@ -50,16 +50,19 @@ export interface PairAddress {
   readonly control: QueuePairAddress;
 }
 
-/** Why a group's worker side stopped. */
-/** What a member says whose own RDMA device is gone. */
+/** What a member says when its own RDMA device is gone. */
 export const DEVICE_REMOVED = { code: 'ERR_RDMC_DEVICE_REMOVED', reason: 'its RDMA device is gone' } as const;
 
+/** Why a group's worker side stopped. */
 export interface Trouble {
   readonly group: number;
   /** The neighbour it happened with; −1: this member itself. */
   readonly pair: number;
-  /** `flushed`: a queue pair is in the error state, and does not say whose doing that is. */
-  readonly kind: 'queue-pair' | 'flushed' | 'protocol' | 'post' | 'device';
+  /**
+   * `flushed`: a queue pair is in the error state, and does not say whose doing that is. `own`: this member's own
+   * device could not send.
+   */
+  readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device';
   readonly code: string;
   readonly reason: string;
 }

@@ -16,7 +16,7 @@ export function checkRange(
   const range: RegionRange = isRange(given) ? given : { region: given };
   const { region, offset = 0 } = range;
   if (typeof region?.address !== 'number' || region.device?.handle !== device.handle) {
-    throw invalid(where, 'needs a region of this node: one of node.allocate() or node.register()');
+    throw invalid(where, 'needs a region of this node: of node.allocate(), or of node.protectionDomain');
   }
   if (region.closed) throw invalid(where, 'the region is closed');
   const lengthBytes = neededBytes ?? range.lengthBytes ?? region.length - offset;

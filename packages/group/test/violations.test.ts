@@ -60,6 +60,7 @@ describe('what breaks the rules of the wire', () => {
     ['too many bytes', { bytes: HEADER_BYTES + 17 }],
     ['another message', { message: 1 }],
     ['blocks larger than agreed', { blockSize: MAX_BLOCK + 1 }],
+    ['one block, in blocks larger than agreed', { blockSize: MAX_BLOCK + 1, size: MAX_BLOCK }],
     ['blocks of no bytes', { blockSize: 0 }],
     ['a size beyond all bounds', { size: 2 ** 60 }],
     ['more blocks than a message has', { size: 2 ** 40, blockSize: 1, bytes: HEADER_BYTES + 1 }],

@@ -43,6 +43,15 @@ describe('the responder', () => {
     expect(machine.take()).toBe(false);
   });
 
+  it('has one READ of R under way at most', () => {
+    const { machine } = responder();
+    expect([machine.beginRead(), machine.beginRead()]).toEqual([true, false]);
+    machine.readReturned();
+    expect(machine.beginRead()).toBe(true);
+    machine.restart(2);
+    expect(machine.beginRead()).toBe(true);
+  });
+
   it('goes on past the wrap of the sequence', () => {
     // The next sequence number is the first word of the machine's state.
     const state = new Int32Array(responderStateWords(SLOTS));

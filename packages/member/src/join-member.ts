@@ -1,6 +1,6 @@
 import { optionChecks } from '@rdmc/common';
-import { DataPlane, type ProtocolModule } from '@rdmc/dataplane';
-import { Mesh, type MeshOptions, meshOptionNames } from '@rdmc/mesh';
+import { DataPlane, type DataPlaneOptions, type ProtocolModule } from '@rdmc/dataplane';
+import { Mesh, type MeshLogger, type MeshOptions, meshOptionNames } from '@rdmc/mesh';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import { MemberError } from './errors.js';
 import { MemberDevice } from './member-device.js';
@@ -50,6 +50,7 @@ export async function joinMember(
       protocols,
       signal: ended,
       ...(windowMs !== undefined && { windowMs }),
+      ...(options.logger && { logger: planeLogger(options.logger) }),
     });
     return { mesh, plane };
   });
@@ -59,4 +60,12 @@ export async function joinMember(
     'member joined',
   );
   return joined;
+}
+
+/** The data plane's logger has both methods; those of the mesh's may be missing. */
+function planeLogger(logger: MeshLogger): NonNullable<DataPlaneOptions['logger']> {
+  return {
+    debug: (details, message) => logger.debug?.(details, message),
+    warn: (details, message) => logger.warn?.(details, message),
+  };
 }

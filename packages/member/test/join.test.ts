@@ -29,13 +29,19 @@ function rejection(promise: Promise<unknown>): Promise<unknown> {
 describe('joining', () => {
   it('gives every member the mesh and a running data plane, and says which device and why', async () => {
     const said: object[] = [];
-    const logger = { info: (details: object) => void said.push(details) } as never;
+    const begun: string[] = [];
+    const logger = {
+      info: (details: object) => void said.push(details),
+      debug: (_details: object, message: string) => void begun.push(message),
+    };
     const joined = await Promise.all((await members(2, { logger })).map((options) => join(options)));
     expect(joined.map(({ mesh }) => [...mesh.peers.keys()])).toEqual([[1], [0]]);
     for (const { plane } of joined) expect(plane.device.kind).toBe('soft');
     for (const id of [0, 1]) {
       expect(said).toContainEqual({ id, device: 'soft', reason: expect.stringMatching(/./) });
     }
+    // The worker tells the same logger.
+    expect(begun.filter((message) => message === 'data plane started')).toHaveLength(2);
     await Promise.all(joined.flatMap(({ mesh, plane }) => [mesh.close(), plane.close()]));
   });
 

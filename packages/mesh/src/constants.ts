@@ -23,16 +23,28 @@ export const DEFAULT_MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 /** What is kept for a topic nobody has subscribed to yet, per peer and topic, and per peer in all. */
 export const MAX_KEPT_MESSAGES = 1024;
 export const MAX_KEPT_BYTES_PER_PEER = 16 * 1024 * 1024;
+/** What a kept message counts for beside its own bytes. */
+export const KEPT_OVERHEAD_BYTES = 256;
 
 export const MAX_TOPIC_BYTES = 256;
 export const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 export const MAX_REASON_CHARACTERS = 1024;
 export const MAX_CODE_CHARACTERS = 64;
 
-/** A connection that has not completed its HELLO within this time is dropped. */
+/** A dialled member has this time to complete the introduction; else the next attempt follows. */
 export const HANDSHAKE_TIMEOUT_MS = 5_000;
-/** Connections allowed without a completed HELLO, beyond one per member. */
+/** Into how many milliseconds of this process' own loop the time of accepted connections is cut. */
+export const STRANGER_TICK_MS = 250;
+/** An accepted connection whose first bytes have not come after 1 s is dropped. */
+export const FIRST_BYTES_TICKS = 4;
+/** An accepted connection that has not completed its introduction after 5 s is dropped. */
+export const HANDSHAKE_TICKS = 20;
+/** Connections per address that have not proved the key, beyond those expected: one per member. */
 export const SPARE_HANDSHAKES = 64;
+/** Of all addresses together there may be as many as fill the quotas of this number of addresses. */
+export const STRANGER_ADDRESSES = 4;
+/** Attempts to connect where the other end cuts each of them before it has answered. */
+export const CUT_ATTEMPTS = 3;
 /** How long `close()` waits for a peer to read the LEAVE before it cuts the connection. */
 export const CLOSE_TIMEOUT_MS = 2_000;
 /** Into how many ticks of this process' own loop that time is cut. */

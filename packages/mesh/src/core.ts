@@ -1,5 +1,5 @@
 import { PROTOCOL_VERSION } from './constants.js';
-import { Doors } from './doors.js';
+import { Doors, type House } from './doors.js';
 import { MeshError, protocolError } from './errors.js';
 import {
   clipText,
@@ -23,6 +23,8 @@ import { Pulse } from './pulse.js';
 /** What tests replace or look into. Not part of the package's surface. */
 export interface Internals {
   readonly protocolVersion?: number;
+  /** In place of STRANGER_TICK_MS. */
+  readonly strangerTickMs?: number;
   readonly observe?: (core: Core) => void;
 }
 
@@ -56,12 +58,14 @@ export class Core implements Roads {
   constructor(options: ResolvedOptions, internals: Internals) {
     this.options = options;
     this.messaging = new Messaging(options, this);
-    this.doors = new Doors(options, internals.protocolVersion ?? PROTOCOL_VERSION, {
+    const house: House = {
       links: this.links,
       isGathering: () => this.phase === 'gathering',
       connected: (introduced) => this.#adopt(introduced),
       hopeless: (error) => this.#failJoin(error),
-    });
+    };
+    const version = internals.protocolVersion ?? PROTOCOL_VERSION;
+    this.doors = new Doors(options, version, house, internals.strangerTickMs);
     this.#pulse = new Pulse(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
       this.#silent(link),
     );

@@ -5,18 +5,18 @@ import {
   DIAL_BACKOFF_MAX_MS,
   HANDSHAKE_TIMEOUT_MS,
 } from './constants.js';
-import { codeOf, MeshError, type MeshErrorCode, messageOf, protocolError } from './errors.js';
+import { MeshError, type MeshErrorCode, messageOf, protocolError } from './errors.js';
 import { FrameReader } from './frame-reader.js';
 import { encodeFrame, FrameType } from './frames.js';
 import { decodeHello, decodeReject, encodeHello, type Hello, MAX_HELLO_FRAME_BYTES } from './hello.js';
+import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
 import { describeMember, type Member } from './members.js';
+import { provenClient, type Security } from './security.js';
 import {
-  dialledWithWrongKey,
   looksLikeTls,
   nextFrame,
   openSocket,
-  type Security,
   socketEvent,
   TLS_HEAD_BYTES,
   unreachable,
@@ -115,13 +115,8 @@ export class Dialler {
     if (this.#security === undefined) return raw;
     const secured = this.#security.client(raw);
     this.#socket = secured;
-    try {
-      await socketEvent(secured, 'secureConnect');
-    } catch (error) {
-      throw codeOf(error)?.startsWith('ERR_SSL_')
-        ? dialledWithWrongKey(describeMember(this.#member), error)
-        : error;
-    }
+    const { keyName } = this.#security;
+    await provenClient(secured, (how, cause) => this.#wrongKey(`${how}; this member uses ${keyName}`, cause));
     return secured;
   }
 
@@ -129,7 +124,7 @@ export class Dialler {
     const frame = await nextFrame(socket, reader).catch((error: unknown) => {
       // Without a key, an answer in TLS is the alert of a member that has one.
       const tls = this.#security === undefined && looksLikeTls(reader.peek(TLS_HEAD_BYTES));
-      throw tls ? dialledWithWrongKey(describeMember(this.#member), error) : error;
+      throw tls ? this.#wrongKey('it has a key, and this member has none', error) : error;
     });
     if (frame.type === FrameType.REJECT) throw this.#refusal(frame.payload);
     if (frame.type !== FrameType.HELLO)
@@ -151,6 +146,12 @@ export class Dialler {
     return new MeshError(code as MeshErrorCode, `${describeMember(this.#member)} refused: ${message}`, {
       member: this.#member.id,
     });
+  }
+
+  #wrongKey(how: string, cause?: unknown): MeshError {
+    const { id } = this.#member;
+    const text = `member ${describeMember(this.#member)} cannot be joined with: ${how}; ${SAME_KEY_ADVICE}`;
+    return new MeshError('ERR_RDMC_MESH_WRONG_KEY', text, { cause, member: id });
   }
 
   #otherVersion(theirs: number): MeshError {

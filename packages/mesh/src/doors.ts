@@ -3,9 +3,9 @@ import { codeOf, type MeshError, messageOf } from './errors.js';
 import type { Hello } from './hello.js';
 import { joinTimeout, type Trouble } from './join-errors.js';
 import type { Introduced, Link } from './link.js';
-import { Listener } from './listener.js';
+import { Listener, type ListenerEvents } from './listener.js';
 import type { ResolvedOptions } from './options.js';
-import { Security } from './transport.js';
+import { Security } from './security.js';
 import { judgeHello } from './verdict.js';
 
 /** What the doors ask and tell the mesh behind them. */
@@ -29,12 +29,12 @@ export class Doors {
   readonly #troubles = new Map<number, MeshError>();
   #strangerTrouble: Trouble | undefined;
 
-  constructor(options: ResolvedOptions, version: number, house: House) {
+  constructor(options: ResolvedOptions, version: number, house: House, strangerTickMs?: number) {
     this.#options = options;
     this.#version = version;
     this.#house = house;
-    const security = options.key === undefined ? undefined : new Security(options.key.psk);
-    this.listener = this.#makeListener(security);
+    const security = options.key === undefined ? undefined : Security.ofMesh(options.key);
+    this.listener = this.#makeListener(security, strangerTickMs);
     for (const { id } of options.peers.values()) {
       if (id < options.id) this.#diallers.set(id, this.#makeDialler(id, security));
     }
@@ -59,8 +59,8 @@ export class Doors {
     return joinTimeout(this.#options, connected, ready, this.#troubles, this.#strangerTrouble);
   }
 
-  #makeListener(security: Security | undefined): Listener {
-    return new Listener(this.#options, security, this.#version, {
+  #makeListener(security: Security | undefined, strangerTickMs: number | undefined): Listener {
+    const events: ListenerEvents = {
       judge: (hello, from) =>
         judgeHello(hello, from, {
           options: this.#options,
@@ -72,7 +72,8 @@ export class Doors {
       connected: (introduced) => this.#house.connected(introduced),
       refused: (error) => this.#refused(error),
       dropped: (error, from) => this.#dropped(error, from),
-    });
+    };
+    return new Listener(this.#options, security, this.#version, events, strangerTickMs);
   }
 
   #makeDialler(id: number, security: Security | undefined): Dialler {

@@ -1,6 +1,10 @@
 import { hkdfSync } from 'node:crypto';
+import { messageOf, userKey, userKeyDirectory } from '@rdmc/common';
 import { MIN_KEY_BYTES, SECRET_BYTES } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
+
+/** What the error of a wrong key advises. */
+export const SAME_KEY_ADVICE = 'give both ends the same key (openssl rand -hex 32)';
 
 /**
  * The cluster key never goes anywhere itself: what is used is derived from it by HKDF-SHA-256
@@ -11,13 +15,55 @@ export class ClusterKey {
   /** The pre-shared key of the TLS connections. */
   readonly psk: Buffer;
 
-  constructor(key: unknown) {
+  /** @param name what this key is, for messages about keys that differ */
+  constructor(
+    key: unknown,
+    readonly name = 'the key that was given',
+  ) {
     this.#key = keyBytes(key);
     this.psk = derive(this.#key, 'rdmc mesh 1 tls psk');
   }
 
+  /** The key of the user that runs this process. @throws MeshError ERR_RDMC_MESH_USER_KEY */
+  static ofUser(): ClusterKey {
+    const user = `user ${process.geteuid?.() ?? '?'}`;
+    return new ClusterKey(usersKey(), `the key of ${user} in ${userKeyDirectory()}, as no key was given`);
+  }
+
   secret(label: string): Buffer {
     return derive(this.#key, `rdmc mesh 1 secret ${label}`);
+  }
+}
+
+/**
+ * The key to use: the given one, else the user's, else, where that is wanted, none.
+ * @throws MeshError ERR_RDMC_MESH_INVALID_OPTION, ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
+ */
+export function chooseKey(given: unknown, withoutKey: boolean): ClusterKey | undefined {
+  if (given !== undefined) return new ClusterKey(given);
+  return withoutKey ? undefined : ClusterKey.ofUser();
+}
+
+/** @throws MeshError ERR_RDMC_MESH_INVALID_OPTION where `insecure` contradicts `key` */
+export function validateInsecure(insecure: unknown, key: unknown): boolean {
+  if (insecure !== undefined && typeof insecure !== 'boolean') {
+    throw invalidOption(`insecure: found ${String(insecure)}, needed true or false`);
+  }
+  if (insecure === true && key !== undefined) {
+    throw invalidOption('insecure: a key is given as well; leave one of the two out');
+  }
+  return insecure === true;
+}
+
+function usersKey(): Buffer {
+  try {
+    return userKey();
+  } catch (cause) {
+    throw new MeshError(
+      'ERR_RDMC_MESH_USER_KEY',
+      `${messageOf(cause)}; or give a key of your own (openssl rand -hex 32)`,
+      { cause },
+    );
   }
 }
 

@@ -1,29 +1,28 @@
 import type { Socket } from 'node:net';
-import { codeOf, invalidOption, MeshError } from './errors.js';
-import { ClusterKey } from './key.js';
+import { CUT_ATTEMPTS, MAX_MEMBERS } from './constants.js';
+import { codeOf, invalidOption, MeshError, messageOf } from './errors.js';
+import { chooseKey, SAME_KEY_ADVICE, validateInsecure } from './key.js';
 import { describeAddress, type Member } from './members.js';
 import { integer, refuseUnknown, validateSignal } from './options.js';
-import {
-  classifyServerFailure,
-  firstBytes,
-  looksLikeTls,
-  openSocket,
-  prepared,
-  Security,
-  socketEvent,
-  unreachable,
-} from './transport.js';
+import { provenClient, provenServer, Security } from './security.js';
+import { Strangers } from './strangers.js';
+import { firstBytes, looksLikeTls, openSocket, prepared, socketEvent, unreachable } from './transport.js';
 
 export interface KeyedSocketsOptions {
-  /** Cluster key of at least 16 bytes. With it connections are TLS 1.3; without it they are plain TCP. */
+  /** Cluster key of at least 16 bytes. Default: the key of the user that runs this process, which fits on one host only. */
   readonly key?: Uint8Array | string | undefined;
+  /** No key at all, also not the user's: connections are plain TCP. Contradicts `key`. Default false. */
+  readonly insecure?: boolean | undefined;
   /** Names the protocol spoken on the sockets: ends with different purposes refuse each other, as with different keys. */
   readonly purpose: string;
+  /** How many connections may well come from one address at the same moment, 1 to 4096. Default 64. */
+  readonly expected?: number | undefined;
 }
 
-const KNOWN_OPTIONS = new Set<keyof KeyedSocketsOptions>(['key', 'purpose']);
+const KNOWN_OPTIONS = new Set<keyof KeyedSocketsOptions>(['key', 'insecure', 'purpose', 'expected']);
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 0x7fff_ffff;
+const DEFAULT_EXPECTED = 64;
 
 /**
  * Sockets under the cluster key, as the mesh uses them, for a protocol beside it: TLS 1.3 with a pre-shared key
@@ -32,22 +31,32 @@ const MAX_TIMEOUT_MS = 0x7fff_ffff;
  */
 export class KeyedSockets {
   readonly #security: Security | undefined;
+  readonly #strangers: Strangers;
 
-  /** @throws MeshError ERR_RDMC_MESH_INVALID_OPTION, ERR_RDMC_MESH_WEAK_KEY */
+  /** @throws MeshError ERR_RDMC_MESH_INVALID_OPTION, ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */
   constructor(options: KeyedSocketsOptions) {
     refuseUnknown(options, KNOWN_OPTIONS, 'KeyedSockets');
-    const { key, purpose } = options;
+    const { key: given, purpose } = options;
     if (typeof purpose !== 'string' || purpose.length === 0) throw invalidOption('purpose: needed a text');
-    if (key !== undefined) this.#security = new Security(new ClusterKey(key).secret(purpose), purpose);
+    const key = chooseKey(given, validateInsecure(options.insecure, given));
+    if (key !== undefined) this.#security = Security.ofPurpose(key, purpose);
+    this.#strangers = new Strangers(integer('expected', options.expected, DEFAULT_EXPECTED, 1, MAX_MEMBERS));
   }
 
-  /** Whether connections are under a key. */
+  /** Whether connections are under a key: one that was given, or the user's. */
   get keyed(): boolean {
     return this.#security !== undefined;
   }
 
+  /** Which key that is, for messages; undefined without one. */
+  get keyName(): string | undefined {
+    return this.#security?.keyName;
+  }
+
   /**
-   * Connects, and with a key completes the handshake. The socket is the caller's; it has an 'error' listener.
+   * Connects, and with a key completes the handshake. Where the other end cuts the connection before it has answered,
+   * as one does that has too many strangers, this is tried three times. The socket is the caller's; it has an 'error'
+   * listener.
    * @throws MeshError ERR_RDMC_MESH_UNREACHABLE with the system's error as `cause`, ERR_RDMC_MESH_WRONG_KEY where the
    *   other end has another key, none, or speaks no TLS; ERR_RDMC_MESH_ABORTED
    */
@@ -60,18 +69,23 @@ export class KeyedSockets {
     const signal = validateSignal(options.signal);
     const where = describeAddress(to);
     if (signal?.aborted) throw aborted(where, signal);
-    const raw = openSocket(to);
+    let raw = openSocket(to);
     const onAbort = (): void => void raw.destroy(aborted(where, signal!));
     const timer = setTimeout(() => raw.destroy(unreachable(`no answer within ${timeoutMs} ms`)), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      await socketEvent(raw, 'connect');
-      return await this.#secured(raw, where);
+      for (let attempt = 1; ; attempt += 1) {
+        await socketEvent(raw, 'connect');
+        const socket = await this.#secured(raw, where, attempt < CUT_ATTEMPTS);
+        if (socket !== undefined) return socket;
+        raw = openSocket(to);
+      }
     } catch (error) {
       raw.destroy();
       if (signal?.aborted) throw aborted(where, signal);
       if (error instanceof MeshError && error.code === 'ERR_RDMC_MESH_WRONG_KEY') throw error;
-      throw unreachable(`${where}: ${(error as Error).message}`, error);
+      const cause = raw.errored ?? error;
+      throw unreachable(`${where}: ${messageOf(cause)}`, cause);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
@@ -80,39 +94,57 @@ export class KeyedSockets {
 
   /**
    * Takes a socket that a server accepted, looks at its first bytes, and with a key completes the handshake. The
-   * result is paused, and nothing of it has been read.
-   * @throws MeshError ERR_RDMC_MESH_WRONG_KEY, ERR_RDMC_MESH_PROTOCOL, ERR_RDMC_MESH_UNREACHABLE. The socket stays open,
-   *   so that the caller can be told in the clear; who has a key and reads that knows that this end has none
+   * result is paused, and nothing of it has been read. Until then the connection counts against its address's quota
+   * (64 and those expected), and where that is full, the oldest one is ended for it; first bytes are due within 1 s, the key
+   * within 5 s.
+   * @throws MeshError ERR_RDMC_MESH_WRONG_KEY, ERR_RDMC_MESH_PROTOCOL, ERR_RDMC_MESH_UNREACHABLE. The socket stays open, so
+   *   that the caller can be told in the clear; a caller that has a key and reads that knows that this end has none
    */
   async accept(raw: Socket): Promise<Socket> {
     prepared(raw);
     const from = describeAddress({ host: raw.remoteAddress ?? '?', port: raw.remotePort ?? 0 });
-    const tls = looksLikeTls(await firstBytes(raw));
-    if (tls !== this.keyed) {
-      const theirs = tls ? 'uses a key, and this end has none' : 'uses no key, and this end has one';
-      throw new MeshError('ERR_RDMC_MESH_WRONG_KEY', `the connection from ${from} ${theirs}`);
-    }
-    if (this.#security === undefined) return raw;
-    const socket = this.#security.server(raw);
+    const stranger = this.#strangers.admit(raw);
     try {
-      await socketEvent(socket, 'secure');
+      const isTls = looksLikeTls(await firstBytes(raw));
+      stranger.heard();
+      if (isTls !== this.keyed) throw otherKeying(from, isTls, this.keyName);
+      if (this.#security === undefined) return raw;
+      const socket = this.#security.server(raw);
+      await provenServer(socket, from, this.#security.keyName);
+      return socket;
     } catch (error) {
-      throw classifyServerFailure(error, from);
+      throw stranger.reason ?? error;
+    } finally {
+      stranger.done();
     }
-    return socket;
   }
 
-  async #secured(raw: Socket, where: string): Promise<Socket> {
+  /** Undefined: the other end cut the connection before it had answered, and another attempt may be made. */
+  async #secured(raw: Socket, where: string, mayTryAgain: boolean): Promise<Socket | undefined> {
     if (this.#security === undefined) return raw;
+    const { keyName } = this.#security;
     const socket = this.#security.client(raw);
     try {
-      await socketEvent(socket, 'secureConnect');
+      await provenClient(socket, (how, cause) => {
+        const text = `${where}: ${how}; this end uses ${keyName}; ${SAME_KEY_ADVICE}`;
+        return new MeshError('ERR_RDMC_MESH_WRONG_KEY', text, { cause });
+      });
+      return socket;
     } catch (error) {
-      if (!codeOf(error)?.startsWith('ERR_SSL_')) throw error;
-      throw new MeshError('ERR_RDMC_MESH_WRONG_KEY', `${where} has another key, or none`, { cause: error });
+      if (!mayTryAgain || raw.errored instanceof MeshError || !wasCut(error)) throw error;
+      return undefined;
     }
-    return socket;
   }
+}
+
+/** Whether a connection ended without a word of TLS about it. */
+function wasCut(error: unknown): boolean {
+  return ['ECONNRESET', 'EPIPE', 'ERR_RDMC_MESH_UNREACHABLE'].includes(codeOf(error) ?? '');
+}
+
+function otherKeying(from: string, isTls: boolean, keyName: string | undefined): MeshError {
+  const how = isTls ? 'uses a key, and this end has none' : `uses no key, and this end uses ${keyName}`;
+  return new MeshError('ERR_RDMC_MESH_WRONG_KEY', `the connection from ${from} ${how}; ${SAME_KEY_ADVICE}`);
 }
 
 function aborted(where: string, signal: AbortSignal): MeshError {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, Server, type Socket } from 'node:net';
-import { CLOSE_TIMEOUT_MS, HANDSHAKE_TIMEOUT_MS, SPARE_HANDSHAKES } from './constants.js';
+import { CLOSE_TIMEOUT_MS } from './constants.js';
 import { MeshError, messageOf, protocolError } from './errors.js';
 import { FrameReader } from './frame-reader.js';
 import { clipText, FrameType } from './frames.js';
@@ -12,19 +12,13 @@ import {
   type Hello,
   MAX_HELLO_FRAME_BYTES,
 } from './hello.js';
+import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
 import { describeAddress, isLoopbackHost } from './members.js';
 import { keyRequired, type ResolvedOptions } from './options.js';
-import {
-  classifyServerFailure,
-  firstBytes,
-  looksLikeTls,
-  nextFrame,
-  prepared,
-  type Security,
-  socketEvent,
-  TLS_HEAD_BYTES,
-} from './transport.js';
+import { provenServer, type Security } from './security.js';
+import { type Stranger, Strangers } from './strangers.js';
+import { firstBytes, looksLikeTls, nextFrame, prepared } from './transport.js';
 
 export interface ListenerEvents {
   /** Why this caller is refused, or nothing. Asked after HELLO, and again after CONFIRM. */
@@ -39,14 +33,14 @@ export interface ListenerEvents {
 
 /**
  * Accepts connections and lets in only those that introduce themselves. Until then a connection
- * costs little, whoever it is: their number, their time and the bytes kept of them are bounded.
+ * costs little: their number, their time (see `Strangers`) and the bytes kept of them are bounded.
  */
 export class Listener {
   readonly #options: ResolvedOptions;
   readonly #security: Security | undefined;
   readonly #version: number;
   readonly #events: ListenerEvents;
-  readonly #strangers = new Set<Socket>();
+  readonly #strangers: Strangers;
   #server: Server | undefined;
 
   constructor(
@@ -54,11 +48,14 @@ export class Listener {
     security: Security | undefined,
     version: number,
     events: ListenerEvents,
+    strangerTickMs?: number,
   ) {
     this.#options = options;
     this.#security = security;
     this.#version = version;
     this.#events = events;
+    // No member dials twice at once.
+    this.#strangers = new Strangers(options.members.length, strangerTickMs);
   }
 
   /** Connections that have not introduced themselves yet. */
@@ -86,7 +83,7 @@ export class Listener {
   async close(): Promise<void> {
     const server = this.#server ?? givenServer(this.#options.server);
     this.#server = undefined;
-    for (const socket of this.#strangers) socket.destroy();
+    this.#strangers.close();
     if (!server?.listening) return;
     const closed = once(server, 'close');
     server.close();
@@ -108,29 +105,20 @@ export class Listener {
   #accept(socket: Socket): void {
     prepared(socket);
     const from = describeAddress({ host: socket.remoteAddress ?? '?', port: socket.remotePort ?? 0 });
-    if (this.#strangers.size >= this.#options.members.length + SPARE_HANDSHAKES) {
-      socket.destroy();
-      this.#events.dropped(protocolError('too many connections have not introduced themselves'), from);
-      return;
-    }
-    this.#strangers.add(socket);
-    const timer = setTimeout(() => socket.destroy(), HANDSHAKE_TIMEOUT_MS);
-    this.#greet(socket, from)
+    const stranger = this.#strangers.admit(socket);
+    this.#greet(stranger, from)
       .catch((error: unknown) => {
         // A refusal on its way out ends the connection by itself.
         if (!socket.writableEnded) socket.destroy();
-        this.#events.dropped(error, from);
+        this.#events.dropped(stranger.reason ?? error, from);
       })
-      .finally(() => {
-        clearTimeout(timer);
-        this.#strangers.delete(socket);
-      });
+      .finally(() => stranger.done());
   }
 
-  async #greet(raw: Socket, from: string): Promise<void> {
-    const socket = await this.#secured(raw, from);
+  async #greet(stranger: Stranger, from: string): Promise<void> {
+    const socket = await this.#secured(stranger, from);
     const reader = new FrameReader(MAX_HELLO_FRAME_BYTES);
-    const hello = await this.#readHello(socket, reader, from);
+    const hello = await this.#readHello(socket, reader);
     const refusal = this.#events.judge(hello, from);
     if (refusal !== undefined || hello.from === undefined) {
       this.#refuse(socket, refusal!);
@@ -146,37 +134,31 @@ export class Listener {
     else this.#refuse(socket, second);
   }
 
-  async #secured(raw: Socket, from: string): Promise<Socket> {
-    if (this.#security === undefined) return raw;
+  async #secured(stranger: Stranger, from: string): Promise<Socket> {
+    const raw = stranger.socket;
+    const isTls = looksLikeTls(await firstBytes(raw));
+    stranger.heard();
     // A member without a key has to be told; TLS would only see a broken record.
-    if (!looksLikeTls(await firstBytes(raw))) {
-      throw this.#otherKeying(raw, `a connection from ${from} uses no cluster key, and this member has one`);
-    }
+    if (isTls !== (this.#security !== undefined)) throw this.#otherKeying(raw, isTls, from);
+    if (this.#security === undefined) return raw;
     const secured = this.#security.server(raw);
-    try {
-      await socketEvent(secured, 'secure');
-    } catch (error) {
-      throw classifyServerFailure(error, from);
-    }
+    await provenServer(secured, from, this.#security.keyName);
+    stranger.proven();
     return secured;
   }
 
-  async #readHello(socket: Socket, reader: FrameReader, from: string): Promise<Hello | ForeignHello> {
-    try {
-      const frame = await nextFrame(socket, reader);
-      if (frame.type !== FrameType.HELLO) throw protocolError(`frame type ${frame.type} in place of HELLO`);
-      return decodeHello(frame.payload, this.#version);
-    } catch (error) {
-      if (!looksLikeTls(reader.peek(TLS_HEAD_BYTES))) throw error;
-      throw this.#otherKeying(
-        socket,
-        `a connection from ${from} uses a cluster key, and this member has none`,
-      );
-    }
+  async #readHello(socket: Socket, reader: FrameReader): Promise<Hello | ForeignHello> {
+    const frame = await nextFrame(socket, reader);
+    if (frame.type !== FrameType.HELLO) throw protocolError(`frame type ${frame.type} in place of HELLO`);
+    return decodeHello(frame.payload, this.#version);
   }
 
-  #otherKeying(socket: Socket, message: string): MeshError {
-    const error = new MeshError('ERR_RDMC_MESH_WRONG_KEY', message);
+  #otherKeying(socket: Socket, isTls: boolean, from: string): MeshError {
+    const how = isTls
+      ? 'uses a key, and this member has none'
+      : `uses no key, and this member uses ${this.#security?.keyName}`;
+    const text = `a connection from ${from} ${how}; ${SAME_KEY_ADVICE}`;
+    const error = new MeshError('ERR_RDMC_MESH_WRONG_KEY', text);
     this.#reject(socket, error);
     return error;
   }

@@ -1,4 +1,4 @@
-import { MAX_KEPT_BYTES_PER_PEER, MAX_KEPT_MESSAGES } from './constants.js';
+import { KEPT_OVERHEAD_BYTES, MAX_KEPT_BYTES_PER_PEER, MAX_KEPT_MESSAGES } from './constants.js';
 
 interface Kept<Item> {
   readonly from: number;
@@ -8,7 +8,8 @@ interface Kept<Item> {
 
 /**
  * Hands items to whoever subscribed to their topic, in the order of arrival. Members start in any
- * order, so an item whose topic has no subscriber yet is kept until one appears, within bounds.
+ * order, so an item whose topic has no subscriber yet is kept until one appears, within bounds: what is kept of a small
+ * item is more than its bytes (it may be alone in its topic), so each one counts for some bytes more.
  */
 export class Mailbox<Item> {
   readonly #listeners = new Map<string, Set<(from: number, item: Item) => void>>();
@@ -38,7 +39,8 @@ export class Mailbox<Item> {
   hasRoom(topic: string, from: number, bytes: number): boolean {
     const kept = this.#kept.get(topic);
     if (kept === undefined && this.#listeners.has(topic)) return true;
-    if ((this.#keptBytes.get(from) ?? 0) + bytes > MAX_KEPT_BYTES_PER_PEER) return false;
+    const keptBytes = this.#keptBytes.get(from) ?? 0;
+    if (keptBytes + bytes + KEPT_OVERHEAD_BYTES > MAX_KEPT_BYTES_PER_PEER) return false;
     if (kept === undefined || kept.length < MAX_KEPT_MESSAGES) return true;
     return kept.reduce((count, entry) => count + (entry.from === from ? 1 : 0), 0) < MAX_KEPT_MESSAGES;
   }
@@ -51,7 +53,7 @@ export class Mailbox<Item> {
     // While something of this topic is kept, what comes later waits behind it.
     if (kept === undefined) this.#kept.set(topic, [{ from, item, bytes }]);
     else kept.push({ from, item, bytes });
-    this.#keptBytes.set(from, (this.#keptBytes.get(from) ?? 0) + bytes);
+    this.#keptBytes.set(from, (this.#keptBytes.get(from) ?? 0) + bytes + KEPT_OVERHEAD_BYTES);
     return true;
   }
 
@@ -67,7 +69,7 @@ export class Mailbox<Item> {
     while (kept !== undefined && done < kept.length) {
       const { from, item, bytes } = kept[done]!;
       if (!this.#hand(topic, from, item)) break;
-      this.#keptBytes.set(from, this.#keptBytes.get(from)! - bytes);
+      this.#keptBytes.set(from, this.#keptBytes.get(from)! - bytes - KEPT_OVERHEAD_BYTES);
       done += 1;
     }
     if (kept === undefined) return;

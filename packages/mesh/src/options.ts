@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Server } from 'node:net';
 import * as limits from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
-import { ClusterKey } from './key.js';
+import { type ClusterKey, chooseKey, validateInsecure } from './key.js';
 import {
   describeMember,
   isLoopbackHost,
@@ -30,7 +30,10 @@ export interface MeshOptions {
   readonly id: number;
   /** All members, this one included; the same list everywhere. */
   readonly members: readonly Member[];
-  /** Cluster key of at least 16 bytes. With it every connection is TLS 1.3; without it only loopback is used. */
+  /**
+   * Cluster key of at least 16 bytes, text or bytes. Every connection is TLS 1.3 under it. Default: the key of the user
+   * that runs this process (`userKey` of @rdmc/common), and then all members must be on loopback.
+   */
   readonly key?: Uint8Array | string | undefined;
   /** How long `join` waits for everybody, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
@@ -38,7 +41,15 @@ export interface MeshOptions {
   readonly heartbeatMs?: number | undefined;
   /** A member that is silent for this long has failed. Default 10,000; 0 means never; else at least 3 heartbeats. */
   readonly silenceTimeoutMs?: number | undefined;
-  /** Allows a mesh without a key beyond loopback: everybody on that network can then read, forge and join. */
+  /**
+   * No key at all, also not the user's, for measurements: every user of this machine can then read, forge and join.
+   * Contradicts `key`. Default false.
+   */
+  readonly insecure?: boolean | undefined;
+  /**
+   * Where no `key` is given: no key at all, as with `insecure`, and beyond loopback as well. Everybody on that network
+   * can then read, forge and join. Default false.
+   */
   readonly insecureListenBeyondLoopback?: boolean | undefined;
   /** Address to listen on, where it differs from this member's `host` (containers, NAT). */
   readonly listenHost?: string | undefined;
@@ -64,6 +75,7 @@ export interface ResolvedOptions {
   readonly digest: Buffer;
   /** Tells two processes that claim the same id from one that dials again. */
   readonly instance: Buffer;
+  /** Undefined: none at all. */
   readonly key: ClusterKey | undefined;
   readonly timeoutMs: number;
   readonly heartbeatMs: number;
@@ -83,6 +95,7 @@ export const meshOptionNames: readonly (keyof MeshOptions)[] = [
   'id',
   'members',
   'key',
+  'insecure',
   'timeoutMs',
   'heartbeatMs',
   'silenceTimeoutMs',
@@ -100,7 +113,6 @@ export function resolveOptions(options: MeshOptions): ResolvedOptions {
   refuseUnknown(options, new Set(meshOptionNames), 'Mesh.join');
   const members = validateMembers(options.members);
   const self = findSelf(options.id, members);
-  const key = options.key === undefined ? undefined : new ClusterKey(options.key);
   const heartbeatMs = integer(
     'heartbeatMs',
     options.heartbeatMs,
@@ -109,8 +121,9 @@ export function resolveOptions(options: MeshOptions): ResolvedOptions {
     limits.MAX_TIMER_MS,
   );
   const listenHost = validateListenHost(options.listenHost ?? self.host);
-  const insecure = validateBoolean('insecureListenBeyondLoopback', options.insecureListenBeyondLoopback);
-  const loopbackOnly = key === undefined && !insecure;
+  const insecure = validateInsecure(options.insecure, options.key);
+  const beyond = validateBoolean('insecureListenBeyondLoopback', options.insecureListenBeyondLoopback);
+  const loopbackOnly = options.key === undefined && !beyond;
   if (loopbackOnly) requireLoopback(members, listenHost);
   return {
     id: self.id,
@@ -119,7 +132,7 @@ export function resolveOptions(options: MeshOptions): ResolvedOptions {
     peers: new Map(members.filter((member) => member.id !== self.id).map((member) => [member.id, member])),
     digest: membersDigest(members),
     instance: randomBytes(16),
-    key,
+    key: chooseKey(options.key, insecure || beyond),
     timeoutMs: integer('timeoutMs', options.timeoutMs, limits.DEFAULT_TIMEOUT_MS, 1, limits.MAX_TIMER_MS),
     heartbeatMs,
     silenceTimeoutMs: validateSilence(options.silenceTimeoutMs, heartbeatMs),

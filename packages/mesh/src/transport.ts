@@ -1,61 +1,11 @@
-/**
- * Sockets before anything is said on them: TCP, and TLS 1.3 with a pre-shared key over it.
- *
- * No certificate is involved. Both ends prove that they hold the key (the PSK binder of RFC 8446,
- * section 4.2.11), and a Diffie-Hellman exchange keeps old traffic unreadable when the key leaks
- * later. Such keys work with the cipher suites whose hash is SHA-256, hence the one named here.
- */
+/** Sockets before anything is said on them. */
 
-import { constants } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { createSecureContext, type SecureContext, TLSSocket, connect as tlsConnect } from 'node:tls';
 import { KEEPALIVE_DELAY_MS } from './constants.js';
-import { codeOf, MeshError, messageOf, protocolError } from './errors.js';
+import { MeshError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
 import type { Frame } from './frames.js';
 import type { Member } from './members.js';
-
-const MESH_IDENTITY = 'rdmc-mesh';
-const CIPHER_SUITE = 'TLS_AES_128_GCM_SHA256';
-
-/** The TLS side of one mesh: made once, used by every connection. */
-export class Security {
-  readonly #psk: Buffer;
-  readonly #identity: string;
-  readonly #context: SecureContext;
-
-  constructor(psk: Buffer, identity = MESH_IDENTITY) {
-    this.#psk = psk;
-    this.#identity = identity;
-    this.#context = createSecureContext({
-      minVersion: 'TLSv1.3',
-      maxVersion: 'TLSv1.3',
-      ciphers: CIPHER_SUITE,
-      secureOptions: constants.SSL_OP_NO_TICKET,
-    });
-  }
-
-  client(raw: Socket): TLSSocket {
-    return guarded(
-      tlsConnect({
-        socket: raw,
-        secureContext: this.#context,
-        pskCallback: () => ({ psk: this.#psk, identity: this.#identity }),
-        // There is no certificate whose name could be checked; the key is the identity.
-        checkServerIdentity: () => undefined,
-      }),
-    );
-  }
-
-  server(raw: Socket): TLSSocket {
-    const options = {
-      isServer: true,
-      secureContext: this.#context,
-      pskCallback: (_socket: TLSSocket, identity: string) => (identity === this.#identity ? this.#psk : null),
-    };
-    return guarded(new TLSSocket(raw, options));
-  }
-}
 
 /** Opens a TCP connection; the caller may destroy the socket at any time. */
 export function openSocket(member: Pick<Member, 'host' | 'port'>): Socket {
@@ -70,7 +20,7 @@ export function prepared<S extends Socket>(socket: S): S {
 }
 
 /** An 'error' event without a listener ends the process; whoever waits listens on its own as well. */
-function guarded<S extends Socket>(socket: S): S {
+export function guarded<S extends Socket>(socket: S): S {
   socket.on('error', () => {});
   return socket;
 }
@@ -154,30 +104,6 @@ export function firstBytes(socket: Socket): Promise<Buffer> {
     };
     socket.on('data', onData).on('end', onEnd).on('close', onEnd);
   });
-}
-
-export function dialledWithWrongKey(where: string, cause: unknown): MeshError {
-  return new MeshError(
-    'ERR_RDMC_MESH_WRONG_KEY',
-    `${where} refused this member's cluster key, or has none, or is no member of a mesh; give all members the same key`,
-    { cause },
-  );
-}
-
-/** Tells a caller with another key from one that speaks no TLS at all. */
-export function classifyServerFailure(error: unknown, from: string): unknown {
-  const code = codeOf(error);
-  if (code === 'ERR_SSL_BINDER_DOES_NOT_VERIFY') {
-    return new MeshError('ERR_RDMC_MESH_WRONG_KEY', `a connection from ${from} used another cluster key`, {
-      cause: error,
-    });
-  }
-  if (code?.startsWith('ERR_SSL_')) {
-    return protocolError(
-      `a connection from ${from} did not speak TLS with the cluster key: ${messageOf(error)}`,
-    );
-  }
-  return error;
 }
 
 export function unreachable(message: string, cause?: unknown): MeshError {

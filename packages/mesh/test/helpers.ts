@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach } from 'vitest';
-import type { Core } from '../src/core.js';
+import type { Core, Internals } from '../src/core.js';
 import type { Member, MeshFailure, MeshOptions, ReservedPort } from '../src/index.js';
 import { type Mesh, MeshError, reserveLoopbackPorts } from '../src/index.js';
 import { joinMesh } from '../src/mesh.js';
@@ -20,7 +20,7 @@ export interface Place {
   readonly members: Member[];
   readonly reserved: ReservedPort[];
   /** Takes part as this member; whatever comes of it is closed after the test. */
-  join(id: number, options?: Partial<MeshOptions>, protocolVersion?: number): Joining;
+  join(id: number, options?: Partial<MeshOptions>, internals?: Internals): Joining;
 }
 
 export interface Joining {
@@ -35,12 +35,12 @@ export async function place(count: number, host: '127.0.0.1' | '::1' = '127.0.0.
   for (const { server } of reserved) {
     open.push({ close: () => new Promise((resolve) => server.close(resolve)) });
   }
-  const join = (id: number, options: Partial<MeshOptions> = {}, protocolVersion?: number): Joining => {
+  const join = (id: number, options: Partial<MeshOptions> = {}, internals: Internals = {}): Joining => {
     let core: Core | undefined;
     const mesh = joinMesh(
       { id, members, server: reserved[id]!.server, timeoutMs: 60_000, ...options },
       {
-        ...(protocolVersion === undefined ? {} : { protocolVersion }),
+        ...internals,
         observe: (created) => {
           core = created;
         },

@@ -144,7 +144,7 @@ describe('join', () => {
 
   it('fails on both sides when the protocol versions differ, and names both', async () => {
     const where = await place(2);
-    const sides = [where.join(0, {}, 7), where.join(1)];
+    const sides = [where.join(0, {}, { protocolVersion: 7 }), where.join(1)];
     for (const { mesh } of sides) {
       const error = await rejection(mesh);
       expect(error.code).toBe('ERR_RDMC_MESH_VERSION');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Mesh, type MeshOptions } from '../src/index.js';
-import { assertWhole, form, KEY, place, rejection } from './helpers.js';
+import { Mesh, type MeshLogger, type MeshOptions } from '../src/index.js';
+import { assertWhole, form, KEY, place, rejection, until } from './helpers.js';
 
 describe('with a cluster key', () => {
   it('every connection is TLS 1.3', async () => {
@@ -23,7 +23,7 @@ describe('with a cluster key', () => {
     expect(a.secret('x')).toEqual(b.secret('x'));
     expect(a.secret('x')).not.toEqual(a.secret('y'));
     expect(a.secret('x')?.toString()).not.toContain(KEY);
-    const clear = await form(1);
+    const clear = await form(1, { insecure: true });
     expect(clear.meshes[0]!.secret('x')).toBeUndefined();
   });
 
@@ -35,23 +35,30 @@ describe('with a cluster key', () => {
     const error = await rejection(dialled.mesh);
     expect(error.code).toBe('ERR_RDMC_MESH_TIMEOUT');
     expect(error.cause).toMatchObject({ code: 'ERR_RDMC_MESH_WRONG_KEY' });
-    expect(error.message).toContain('used another cluster key');
+    expect(error.message).toContain('used another key');
   });
 
-  it.each([
-    ['no key dials a key', KEY, undefined],
-    ['a key dials no key', undefined, KEY],
+  it.each<[string, Partial<MeshOptions>, Partial<MeshOptions>]>([
+    ['no key at all dials a key', { key: KEY }, { insecure: true }],
+    ['a key dials no key at all', { insecure: true }, { key: KEY }],
+    ["a key dials the user's", {}, { key: KEY }],
+    ["the user's key dials a key", { key: KEY }, {}],
+    ["no key at all dials the user's", {}, { insecure: true }],
   ])('%s: refused at once', async (_name, low, high) => {
     const where = await place(2);
-    const dialled = where.join(0, { key: low, timeoutMs: 3_000 });
-    const dialling = where.join(1, { key: high });
-    expect((await rejection(dialling.mesh)).code).toBe('ERR_RDMC_MESH_WRONG_KEY');
-    expect((await rejection(dialled.mesh)).code).toBe('ERR_RDMC_MESH_TIMEOUT');
+    const dropped: string[] = [];
+    const logger: MeshLogger = { warn: (details) => dropped.push((details as { code: string }).code) };
+    where.join(0, { ...low, logger });
+    const error = await rejection(where.join(1, high).mesh);
+    expect(error.code).toBe('ERR_RDMC_MESH_WRONG_KEY');
+    expect(error.message).toContain('give both ends the same key');
+    await until(() => dropped.length > 0);
+    expect(dropped).toEqual(['ERR_RDMC_MESH_WRONG_KEY']);
   });
 
   it('versions that differ are named inside TLS too', async () => {
     const where = await place(2);
-    const sides = [where.join(0, { key: KEY }), where.join(1, { key: KEY }, 300)];
+    const sides = [where.join(0, { key: KEY }), where.join(1, { key: KEY }, { protocolVersion: 300 })];
     for (const { mesh } of sides) {
       const error = await rejection(mesh);
       expect(error.code).toBe('ERR_RDMC_MESH_VERSION');

@@ -40,21 +40,23 @@ async function nextFrame(socket: Socket) {
 }
 
 describe('KeyedSockets', () => {
-  it.each([undefined, KEY])('both ends with the key %s: frames arrive', async (key) => {
-    const sockets = new KeyedSockets({ key, purpose: 'test' });
+  it.each([{ insecure: true }, { key: KEY }, {}])('both ends with %j: frames arrive', async (keying) => {
+    const sockets = new KeyedSockets({ ...keying, purpose: 'test' });
     const { to, accepted } = await listen(sockets);
     const client = await sockets.connect(to);
     open.push(client);
     client.write(encodeFrame(7, Buffer.from('hello')));
     const frame = await nextFrame(await accepted);
     expect(frame).toEqual({ type: 7, payload: Buffer.from('hello') });
-    if (key) expect((client as TLSSocket).getProtocol()).toBe('TLSv1.3');
+    if (!('insecure' in keying)) expect((client as TLSSocket).getProtocol()).toBe('TLSv1.3');
+    expect(sockets.keyed).toBe(!('insecure' in keying));
   });
 
   it.each([
     ['another key', { key: KEY, purpose: 'test' }, { key: `${KEY}!`, purpose: 'test' }],
     ['another purpose', { key: KEY, purpose: 'test' }, { key: KEY, purpose: 'other' }],
-    ['a key for one that has none', { purpose: 'test' }, { key: KEY, purpose: 'test' }],
+    ['a key for one that has none', { purpose: 'test', insecure: true }, { key: KEY, purpose: 'test' }],
+    ["a key for one that has the user's", { purpose: 'test' }, { key: KEY, purpose: 'test' }],
   ])('%s is refused at both ends', async (_name, there, here) => {
     const { to, accepted } = await listen(new KeyedSockets(there));
     const error = await rejection(new KeyedSockets(here).connect(to) as never);
@@ -66,7 +68,7 @@ describe('KeyedSockets', () => {
 
   it('a caller without a key is told in the clear', async () => {
     const { to, accepted } = await listen(new KeyedSockets({ key: KEY, purpose: 'test' }));
-    const client = await new KeyedSockets({ purpose: 'test' }).connect(to);
+    const client = await new KeyedSockets({ purpose: 'test', insecure: true }).connect(to);
     open.push(client);
     client.write(encodeFrame(1, Buffer.from('hello')));
     expect((await nextFrame(client)).payload.toString()).toBe('no');

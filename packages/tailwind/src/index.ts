@@ -9,7 +9,7 @@ export { EtcdStore } from './coordinator/etcd-store.js';
 export type { EtcdStoreOptions } from './coordinator/etcd-store-options.js';
 export { FileStore } from './coordinator/file-store.js';
 export { Lease } from './coordinator/lease.js';
-export type { LogRecord } from './coordinator/log-record.js';
+export type { LogRecord, SalvagedSegment } from './coordinator/log-record.js';
 export type { StateStore, StoredValue } from './coordinator/state-store.js';
 export { TailwindError, type TailwindErrorCode } from './errors.js';
 export { EntryType, type EntryTypeNumber, FORMAT_VERSION, type SegmentIdentity } from './format/layout.js';
@@ -56,6 +56,15 @@ export { type RecoveredSegment, Recovery, type RecoveryOptions } from './recover
 export { BackupService } from './rpc/backup-service.js';
 export type { BackupServiceOptions } from './rpc/backup-service-options.js';
 export type { InventoryEntry } from './rpc/messages.js';
+export { acceptLoss, type KnownLogs, knownLogs } from './salvage/known-logs.js';
+export {
+  type ReplicaDirectory,
+  type ReplicaFile,
+  readReplicaDirectory,
+  readWhole,
+  requireUnusedDirectory,
+} from './salvage/replica-files.js';
+export { type LogSurvey, type SurveyedSegment, surveyLog } from './salvage/survey.js';
 export type { SegmentRef } from './segment-key.js';
 export { decodeReplicaHeader, type ReplicaRecord } from './storage/replica-header.js';
 export type { DamagedFile } from './storage/replica-store.js';

@@ -1,12 +1,76 @@
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import { bootClock, Coordinator, CoordinatorClient, FileStore, Lease } from '@rdmc/tailwind';
-import { describe, expect, it } from 'vitest';
+import { Deferred } from '@rdmc/common';
+import {
+  bootClock,
+  Coordinator,
+  CoordinatorClient,
+  FileStore,
+  Lease,
+  type StateStore,
+  type StoredValue,
+} from '@rdmc/tailwind';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryDirectory } from './support/backups.js';
 import { startCluster, startCoordinator, until } from './support/cluster.js';
 
 function refusal(code: string) {
   return expect.objectContaining({ code });
+}
+
+/** A clock that stands still, and counts how often it is looked at. */
+class TestClock {
+  #looks = 0;
+
+  constructor(public now: number) {}
+
+  readonly clock = (): number => {
+    this.#looks += 1;
+    return this.now;
+  };
+
+  /** Resolves when it has been looked at some times more, or something else has happened. */
+  async looked(orElse: () => boolean): Promise<void> {
+    const before = this.#looks;
+    await until(() => orElse() || this.#looks > before + 2);
+  }
+}
+
+/** A store that can keep an answer back. */
+class SlowStore implements StateStore {
+  #left = 0;
+  readonly #held = new Deferred<void>();
+  readonly #released = new Deferred<void>();
+
+  constructor(private readonly store: StateStore) {}
+
+  /** Keeps the n-th answer to `get` back that comes from now on, as it is at that moment. */
+  hold(n: number): { held: Promise<void>; release: () => void } {
+    this.#left = n;
+    return { held: this.#held.promise, release: () => this.#released.resolve() };
+  }
+
+  async get(key: string): Promise<StoredValue | undefined> {
+    const found = await this.store.get(key);
+    this.#left -= 1;
+    if (this.#left === 0) {
+      this.#held.resolve();
+      await this.#released.promise;
+    }
+    return found;
+  }
+
+  list(prefix: string): Promise<Map<string, StoredValue>> {
+    return this.store.list(prefix);
+  }
+
+  put(key: string, value: string, revision: number): Promise<number> {
+    return this.store.put(key, value, revision);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
 }
 
 async function rig() {
@@ -81,6 +145,25 @@ describe('the coordinator', () => {
     const [record] = await clients[0]!.logs();
     expect(record).toMatchObject({ state: 'recovered', recoverer: 2, successors: [5n, 6n] });
     await expect(clients[0]!.beginRecovery(log.logId)).rejects.toEqual(refusal('ERR_RDMC_LOG_STATE'));
+  });
+
+  it('lets another member recover what an earlier run of the coordinator left to a member that is there', async () => {
+    const members = await startCluster(3);
+    const path = join(temporaryDirectory(), 'state');
+    const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
+    const startRun = async () =>
+      Coordinator.start({ mesh: members[0]!.mesh, store: await FileStore.open(path), leaseMs: 1 });
+    let run = await startRun();
+    const { logId } = await clients[0]!.createLog();
+    const left = await clients[1]!.beginRecovery(logId);
+    await expect(clients[2]!.beginRecovery(logId)).rejects.toEqual(refusal('ERR_RDMC_RECOVERY_RUNNING'));
+    await run.close();
+    run = await startRun();
+    const attempt = await clients[2]!.beginRecovery(logId);
+    await expect(clients[1]!.beginRecovery(logId)).rejects.toEqual(refusal('ERR_RDMC_RECOVERY_RUNNING'));
+    await expect(clients[1]!.finishRecovery(left, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    await clients[2]!.finishRecovery(attempt, []);
+    await run.close();
   });
 
   it('lets another member recover what was given up, by the attempt that has it', async () => {
@@ -215,6 +298,65 @@ describe('leases', () => {
     await until(() => begun || looks > before + 2);
     expect(begun).toBe(false);
     now = 10_000;
+    await recovery;
+    lease.close();
+  });
+
+  it('of an earlier run of the coordinator may have been given just before this run began', async () => {
+    const members = await startCluster(2);
+    const path = join(temporaryDirectory(), 'state');
+    const time = new TestClock(5000);
+    const options = { leaseMs: 1000, leaseMarginMs: 100, clock: time.clock };
+    const earlier = await startCoordinator(members[0]!, options, path);
+    const [first, second] = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
+    const { logId } = await first!.createLog();
+    time.now = 9000;
+    const lease = await first!.lease(logId, () => time.now);
+    await earlier.close();
+    await startCoordinator(members[0]!, options, path);
+    let begun = false;
+    const recovery = second!.beginRecovery(logId).then(() => {
+      begun = true;
+    });
+    while ((await first!.log(logId)).state === 'live');
+    time.now = 10_099;
+    await time.looked(() => begun);
+    expect(begun).toBe(false);
+    time.now = 10_100;
+    expect(lease.valid).toBe(false);
+    await recovery;
+    lease.close();
+  });
+
+  it('given while a recovery begins are waited for, whoever was first', async () => {
+    const members = await startCluster(3);
+    const time = new TestClock(5000);
+    const file = await FileStore.open(join(temporaryDirectory(), 'state'));
+    const slow = new SlowStore(file);
+    const options = { leaseMs: 1000, leaseMarginMs: 0, clock: time.clock };
+    const coordinator = await Coordinator.start({ mesh: members[0]!.mesh, store: slow, ...options });
+    onTestFinished(() => coordinator.close());
+    const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
+    const { logId } = await clients[1]!.createLog();
+    time.now = 9000;
+    // The answer to the second look says that the log lives, and is on its way while the recovery begins.
+    const answer = slow.hold(2);
+    const leased = clients[1]!.lease(logId, () => time.now);
+    await answer.held;
+    let begun = false;
+    const recovery = clients[2]!.beginRecovery(logId).then(() => {
+      begun = true;
+    });
+    while ((await clients[0]!.log(logId)).state === 'live');
+    await time.looked(() => begun);
+    expect(begun).toBe(false);
+    answer.release();
+    const lease = await leased;
+    time.now = 9999;
+    expect(lease.valid).toBe(true);
+    await time.looked(() => begun);
+    expect(begun).toBe(false);
+    time.now = 10_000;
     await recovery;
     lease.close();
   });

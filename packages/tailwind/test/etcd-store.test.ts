@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { Coordinator, CoordinatorClient, EtcdStore, type EtcdStoreOptions } from '@rdmc/tailwind';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startCluster } from './support/cluster.js';
 import { Etcd, LossyProxy, noEtcd, TLS_FILES } from './support/etcd.js';
 import { stateStoreContract } from './support/state-store-contract.js';
@@ -34,6 +34,11 @@ async function depose({ prefix }: EtcdStoreOptions): Promise<void> {
 async function leases(): Promise<string[]> {
   const { leases: all } = (await etcd.ask('/v3/lease/leases', {})) as { leases?: { ID: string }[] };
   return (all ?? []).map(({ ID }) => ID);
+}
+
+async function secondsLeft(ID: string): Promise<number> {
+  const { TTL } = (await etcd.ask('/v3/lease/timetolive', { ID })) as { TTL?: string };
+  return Number(TTL ?? -1);
 }
 
 describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
@@ -117,20 +122,21 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       await store.put('a', 'one', 0);
     });
 
-    it('keeps its place for longer than a lease while it lives', async () => {
-      const proxy = await LossyProxy.start(etcd.endpoint);
-      onTestFinished(() => proxy.stop());
+    it('keeps its place for as long as it lives: it renews its lease in time', async () => {
       const options = fresh({ leadSeconds: 10 });
-      let renewals = 0;
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      onTestFinished(() => void vi.useRealTimers());
       const before = await leases();
-      const first = await open({ ...options, endpoints: [proxy.endpoint] });
+      const first = await open(options);
       const [lease] = (await leases()).filter((id) => !before.includes(id));
-      proxy.before = async (path) => {
-        if (path === '/v3/lease/keepalive') renewals += 1;
-      };
-      // Three renewals lie in the time of a lease.
-      while (renewals < 4) await new Promise((resolve) => setTimeout(resolve, 100));
-      expect(await leases()).toContain(lease);
+      for (let renewal = 0; renewal < 2; renewal += 1) {
+        // Real time passes at etcd, whole seconds of it, and a third of the lease by this process's timers.
+        let left: number;
+        do left = await secondsLeft(lease!);
+        while (left >= 9);
+        vi.advanceTimersByTime(10_000 / 3);
+        while ((await secondsLeft(lease!)) <= left);
+      }
       await expect(EtcdStore.open(options)).rejects.toEqual(refusal('ERR_RDMC_STATE_LOCKED'));
       await first.put('a', 'one', 0);
     });
@@ -172,7 +178,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     });
 
     it('all of them: a code, and what each did', async () => {
-      const opening = EtcdStore.open(fresh({ endpoints: ['http://127.0.0.1:1'], timeoutMs: 2000 }));
+      const opening = EtcdStore.open(fresh({ endpoints: ['http://127.0.0.1:1'], timeoutMs: 500 }));
       await expect(opening).rejects.toEqual(refusal('ERR_RDMC_STATE_UNREACHABLE'));
       await expect(opening).rejects.toThrow('ECONNREFUSED');
     });
@@ -180,13 +186,23 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     it('an answer that got lost: the change was made once, and its revision is known', async () => {
       const proxy = await LossyProxy.start(etcd.endpoint);
       onTestFinished(() => proxy.stop());
-      const options = fresh({ endpoints: [proxy.endpoint, etcd.endpoint], timeoutMs: 120_000 });
-      proxy.losesAnswers = true;
-      const store = await open(options);
+      const store = await open(fresh({ endpoints: [proxy.endpoint], timeoutMs: 120_000 }));
+      proxy.answersToLose = 1;
       const revision = await store.put('a', 'one', 0);
-      expect(proxy.lost).toBeGreaterThan(0);
+      expect(proxy.lost).toBe(1);
       expect(await store.get('a')).toEqual({ value: 'one', revision });
       await expect(store.put('a', 'one', 0)).rejects.toEqual(refusal('ERR_RDMC_STATE_CONFLICT'));
+    });
+
+    it('a lost answer that was a refusal: the change was not made, and is not taken for made', async () => {
+      const proxy = await LossyProxy.start(etcd.endpoint);
+      onTestFinished(() => proxy.stop());
+      const store = await open(fresh({ endpoints: [proxy.endpoint], timeoutMs: 120_000 }));
+      await store.put('a', 'one', 0);
+      proxy.answersToLose = 1;
+      await expect(store.put('a', 'two', 0)).rejects.toEqual(refusal('ERR_RDMC_STATE_CONFLICT'));
+      expect(proxy.lost).toBe(1);
+      expect((await store.get('a'))?.value).toBe('one');
     });
 
     it('something that is no etcd is named', async () => {

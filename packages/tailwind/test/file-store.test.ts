@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { ownIdentity } from '@rdmc/common';
 import { FileStore } from '@rdmc/tailwind';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryDirectory } from './support/backups.js';
@@ -87,16 +88,40 @@ describe('the file store', () => {
     await store.close();
   });
 
-  it('is not locked by what an earlier boot left, and is by what it cannot judge', async () => {
-    const directory = temporaryDirectory();
-    const path = join(directory, 'state');
-    const holder = { pid: process.pid, startedAt: '1', boot: 'an earlier one', pids: 'pid:[1]' };
-    writeFileSync(`${path}.lock.earlier`, JSON.stringify(holder));
-    await (await FileStore.open(path)).close();
-    expect(existsSync(`${path}.lock.earlier`)).toBe(false);
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    writeFileSync(`${path}.lock.elsewhere`, JSON.stringify({ ...holder, boot }));
-    await expect(FileStore.open(path)).rejects.toThrow(`${path}.lock.elsewhere`);
-    expect(readdirSync(directory).sort()).toEqual(['state.lock.elsewhere']);
+  describe('and the lock of a process that is not there', () => {
+    const other = { ...ownIdentity(), pid: 4711, startedAt: '1' };
+
+    it.each([
+      ['of an earlier boot of this host', { ...other, boot: 'an earlier one' }],
+      ['that has ended', other],
+    ])('%s is taken', async (_, holder) => {
+      const path = join(temporaryDirectory(), 'state');
+      writeFileSync(`${path}.lock.earlier`, JSON.stringify(holder));
+      await (await FileStore.open(path)).close();
+      expect(existsSync(`${path}.lock.earlier`)).toBe(false);
+    });
+
+    it.each([
+      ['on another host', { ...other, host: 'elsewhere', boot: 'its own' }],
+      ['in another container of this host', { ...other, pids: 'pid:[1]' }],
+      ['in another container of a host of this name', { ...other, pids: 'pid:[1]', boot: 'its own' }],
+    ])('%s is left alone, and the error says whose it is and what to do', async (_, holder) => {
+      const path = join(temporaryDirectory(), 'state');
+      const lock = `${path}.lock.elsewhere`;
+      writeFileSync(lock, JSON.stringify(holder));
+      const opened = FileStore.open(path);
+      await expect(opened).rejects.toEqual(refusal('ERR_RDMC_STATE_LOCKED'));
+      for (const word of ['process 4711', `host '${holder.host}'`, `remove ${lock}`]) {
+        await expect(opened).rejects.toThrow(word);
+      }
+      expect(readdirSync(dirname(path))).toEqual(['state.lock.elsewhere']);
+    });
+
+    it('that does not say whose it is, is left alone', async () => {
+      const path = join(temporaryDirectory(), 'state');
+      const { host: _, ...incomplete } = other;
+      writeFileSync(`${path}.lock.old`, JSON.stringify(incomplete));
+      await expect(FileStore.open(path)).rejects.toThrow(`${path}.lock.old`);
+    });
   });
 });

@@ -157,4 +157,27 @@ describe('the coordinator’s minimum', () => {
     await until(() => authority.raised.length > 0);
     await until(() => refusals.get('raise') === undefined);
   });
+
+  it('is raised only when every replica that counts knows the epoch', async () => {
+    const members = await startCluster(4);
+    const { set, authority } = await rig(members, [1, 2, 3], 2);
+    const events: string[] = [];
+    for (const { id, backup } of members) {
+      const setEpoch = backup.setEpoch.bind(backup);
+      backup.setEpoch = (ref, epoch) => {
+        setEpoch(ref, epoch);
+        events.push(`member ${id} knows epoch ${epoch}`);
+      };
+    }
+    authority.onRaise = async () => {
+      events.push('the minimum is raised');
+    };
+    await set.open();
+    await set.becomeHead();
+    set.memberLost(1, undefined);
+    await until(() => authority.raised.length > 0);
+    expect(authority.raised).toEqual([{ segmentId: 1n, epoch: 2 }]);
+    expect(events.pop()).toBe('the minimum is raised');
+    expect(events.sort()).toEqual(['member 2 knows epoch 2', 'member 3 knows epoch 2']);
+  });
 });

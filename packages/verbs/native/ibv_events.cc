@@ -102,7 +102,21 @@ void IbvDevice::handleEvent(const ibv_async_event& event) {
   }
   if (out.port == options_.port) refreshPort();
   if (!out.type.empty()) events().publish(out);
+  // Told first, so that whoever takes the flushed requests can know why.
+  if (event.event_type == IBV_EVENT_PORT_ERR && out.port == options_.port && isSoftRoce()) flushUnderWay();
   if (event.event_type == IBV_EVENT_DEVICE_FATAL) abandon("it reported a fatal error");
+}
+
+// Where a send fails because the port is down, rdma_rxe of Linux 6.1 stops the queue pair's timer: a send that waits
+// for its acknowledgement in front of it is neither tried again nor completed. So queue pairs with sends under way are
+// broken here. Later sends have nothing in front of them, and the device reports that they fail.
+void IbvDevice::flushUnderWay() {
+  std::shared_lock gate(gate_);
+  for (const auto& each : allQueuePairs()) {
+    if (each->state != kRts || each->sends.empty()) continue;
+    // Whoever waits for the completions is woken by them.
+    toError(*each);
+  }
 }
 
 // What a failed completion queue held is lost, so its queue pairs are flushed here.

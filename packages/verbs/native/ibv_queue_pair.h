@@ -50,6 +50,7 @@ class RequestRing {
  public:
   explicit RequestRing(uint32_t depth);
   uint32_t depth() const { return depth_; }
+  bool empty() const { return added_.load(std::memory_order_acquire) == removed_.load(std::memory_order_acquire); }
   bool full() const { return added_.load(std::memory_order_relaxed) - removed_.load(std::memory_order_acquire) >= depth_; }
   uint32_t position() const { return added_.load(std::memory_order_relaxed); }
   // The record for `position() + ahead`.

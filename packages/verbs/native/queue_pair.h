@@ -43,6 +43,7 @@ struct WorkRequest {
 
 struct ReceiveRecord {
   uint64_t id;
+  uint64_t length;  // room for a message
   uint32_t regionCount;
   Region* regions[kMaxSge];
 };

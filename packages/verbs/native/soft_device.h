@@ -23,6 +23,10 @@ namespace rdmc {
 class ShmTransport;
 class TcpTransport;
 
+constexpr uint32_t kCqIndexBits = 8;
+constexpr uint32_t kCqGenerations = 1u << (32 - kCqIndexBits);
+static_assert(kMaxCqs == 1u << kCqIndexBits);
+
 struct SoftOptions {
   std::string transport;  // auto, shm, tcp
   std::string host;
@@ -67,18 +71,19 @@ class SoftDevice final : public Device {
   uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) override;
   uint32_t remoteKey(uint32_t region) override;
   bool remotelyReachable(uint32_t region) override;
-  void revokeRegion(uint32_t index) override;
-  void closeRegion(uint32_t index) override;
+  void revokeRegion(uint32_t handle) override;
+  void closeRegion(uint32_t handle) override;
 
   int createChannel() override;
   std::shared_ptr<CompletionChannel> channel(int id);
   std::shared_ptr<Channel> channelAt(int id) override { return channel(id); }
   void destroyChannel(int id) override;
   uint32_t createCq(int channel);
-  std::shared_ptr<CompletionQueue> cq(uint32_t index);
+  // A handle is index | generation << 8: one that another thread has closed does not name what took the slot.
+  std::shared_ptr<CompletionQueue> cq(uint32_t handle);
   uint32_t createCompletionQueue(uint32_t, int channel) override { return createCq(channel); }
-  std::shared_ptr<CompletionSource> completionSource(uint32_t index) override { return cq(index); }
-  void destroyCq(uint32_t index) override;
+  std::shared_ptr<CompletionSource> completionSource(uint32_t handle) override { return cq(handle); }
+  void destroyCq(uint32_t handle) override;
   uint32_t poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max);
   uint32_t pollSource(CompletionSource& source, CompletionSlot* out, uint32_t max) override {
     return poll(static_cast<CompletionQueue&>(source), out, max);
@@ -140,6 +145,8 @@ class SoftDevice final : public Device {
   bool waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegion);
   void quiesceRegion(uint32_t index);
   void relocateRegion(uint32_t index);
+  void checkProtectionDomain(uint32_t pd);  // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
+  std::shared_ptr<CompletionQueue> cqHere(uint32_t handle);  // with objects_ held
 
   SoftOptions options_;
   DeviceId id_;
@@ -151,9 +158,10 @@ class SoftDevice final : public Device {
   WriteTear tear_;
 
   std::mutex objects_;
-  std::vector<bool> pds_;
+  std::vector<bool> pds_;  // by number; open
   std::vector<std::shared_ptr<CompletionChannel>> channels_;
   std::array<std::shared_ptr<CompletionQueue>, kMaxCqs> cqs_;
+  std::array<uint32_t, kMaxCqs> cqGenerations_{};
 
   SpinLock tableLock_;
   std::array<std::shared_ptr<QueuePair>, kMaxQps> qps_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "soft_device.h"
+#include "strangers.h"
 #include "tcp_connection.h"
 #include "tcp_frame.h"
 #include "tcp_touch.h"
@@ -93,7 +94,7 @@ class TcpNic {
   void tearDown(TcpWire& wire);
   void fail(TcpWire& wire, Status status);
 
-  uint32_t ungreeted = 0;
+  Strangers strangers;  // by connection id
   std::unordered_multimap<uint32_t, TcpParked*> parked;  // by the queue pair they wait for
 
  private:

@@ -1,10 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Device, DeviceEvent } from '../src/index.js';
 import { FakeMachine, fakeLibrary, useFake } from './support/fake-library.js';
-import { completions, side, until } from './support/pair.js';
+import { completions, type Side, side, until } from './support/pair.js';
 
 /** Of enum ibv_event_type. */
 const [QP_ACCESS_ERR, DEVICE_FATAL, PORT_ERR, GID_CHANGE] = [3, 8, 10, 18];
+
+/** Long beside what a test does before it, and no longer than one wants to wait. */
+const RETRY_MS = 1_000;
 
 let machine: FakeMachine;
 let restore: () => void;
@@ -106,5 +109,59 @@ describe.skipIf(fakeLibrary.missing)(`removal of a device in use ${fakeLibrary.m
     await a.queue.close();
     await a.domain.close();
     await Promise.all([a.device.close(), b.device.close()]);
+  });
+});
+
+describe.skipIf(fakeLibrary.missing)(`a port that goes down ${fakeLibrary.missing}`, () => {
+  /** Under way are sends that were posted before it went down; one is posted behind them, and cannot be sent. */
+  async function underWay(rxe: boolean): Promise<Side> {
+    restore();
+    restore = useFake({ DEVICES: 'fake0,fake1', FOLDER: machine.folder, RXE: rxe ? '1' : '0' });
+    const a = await side({ device: 'fake0' });
+    const b = await side({ device: 'fake1' });
+    const options = { retryTimeoutMs: RETRY_MS };
+    await Promise.all([
+      a.queuePair.connect(b.queuePair.address, options),
+      b.queuePair.connect(a.queuePair.address, options),
+    ]);
+    onTestFinished(async () => void (await Promise.all([a.device.close(), b.device.close()])));
+    a.queuePair.postSend({ id: 1, opcode: 'WRITE' });
+    await completions(a.queue, 1);
+    machine.setLink('fake1', 'cut');
+    // An event of the same device is read after that: then the link is cut.
+    await raised(b.device, 'fake1', GID_CHANGE);
+    a.queuePair.postSend({ id: 2, opcode: 'WRITE' });
+    machine.setLink('fake0', 'down');
+    await raised(a.device, 'fake0', GID_CHANGE);
+    a.queuePair.postSend({ id: 3, opcode: 'WRITE' });
+    return a;
+  }
+
+  async function raised(device: Device, name: string, event: number): Promise<void> {
+    const events = listenTo(device);
+    machine.raise(name, event, 1);
+    await first(events);
+  }
+
+  const ends = async ({ queue }: Side, count: number) =>
+    (await completions(queue, count)).map(({ id, status }) => [id, status]);
+
+  it('flushes what is under way where the device would never complete it (rdma_rxe of Linux 6.1)', async () => {
+    const a = await underWay(true);
+    machine.raise('fake0', PORT_ERR, 1);
+    expect(await ends(a, 2)).toEqual([
+      [2, 'WORK_REQUEST_FLUSHED'],
+      [3, 'WORK_REQUEST_FLUSHED'],
+    ]);
+    expect(a.queuePair.state).toBe('ERROR');
+  });
+
+  it('leaves what is under way to any other device, which reports that the retries are over', async () => {
+    const a = await underWay(false);
+    machine.raise('fake0', PORT_ERR, 1);
+    expect(await ends(a, 2)).toEqual([
+      [2, 'RETRY_EXCEEDED'],
+      [3, 'WORK_REQUEST_FLUSHED'],
+    ]);
   });
 });

@@ -6,6 +6,7 @@ import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.j
 import { members, wholeNumber } from '../values.js';
 import { clusterKey } from './key.js';
 import { runCoordinator, runServer, runStandalone, type Tell } from './run-member.js';
+import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
 
 const MIB = 1024 * 1024;
 
@@ -29,13 +30,10 @@ interface ServerFlags extends MemberFlags {
   readonly device?: string;
   readonly windowMs?: number;
   readonly maxClients: number;
+  readonly protectedMode: boolean;
 }
 
-interface CoordinatorFlags extends MemberFlags {
-  readonly etcd?: string[];
-  readonly etcdPrefix?: string;
-  readonly etcdCaFile?: string;
-}
+type CoordinatorFlags = MemberFlags & CoordinatorStateFlags;
 
 function memberOptions(command: Command): Command {
   return command
@@ -45,7 +43,10 @@ function memberOptions(command: Command): Command {
       members,
     )
     .option('-d, --directory <path>', 'what must outlive the process', './kv-data')
-    .option('--key-file <path>', 'the cluster key; needed beyond loopback (or RDMC_KEY)')
+    .option(
+      '--key-file <path>',
+      'the cluster key, in a file of mode 600; needed beyond loopback and with a password (or RDMC_KEY)',
+    )
     .option('--join-seconds <n>', 'how long to wait for the others', wholeNumber(1, 86_400), 60);
 }
 
@@ -60,7 +61,8 @@ export function addMemberCommands(program: Command, tell: Tell): void {
       wholeNumber(1, 10_000),
     )
     .option('-p, --port <n>', 'where clients connect; 0: any', wholeNumber(0, 65_535), DEFAULT_PORT)
-    .option('--host <address>', 'where clients connect', '127.0.0.1')
+    .option('--host <address>', 'where clients connect; beyond loopback with RDMC_KV_PASSWORD', '127.0.0.1')
+    .option('--no-protected-mode', 'let clients beyond loopback in without a password')
     .option('--announce <host>', 'what clients are told instead of --host')
     .option(
       '-r, --replicas <n>',
@@ -80,31 +82,26 @@ export function addMemberCommands(program: Command, tell: Tell): void {
     .option('--device <name>', 'RDMA device (default: what there is)')
     .option('--max-clients <n>', 'connections of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
     .action((flags: ServerFlags) => startServer(flags, tell));
-  memberOptions(program.command('coordinator').description('who has which keys: one per cluster'))
-    .option('--etcd <urls>', 'endpoints of etcd, with commas, to keep the state there', (text) =>
-      text.split(','),
-    )
-    .option('--etcd-prefix <prefix>', 'before every key in etcd: one per cluster')
-    .option(
-      '--etcd-ca-file <path>',
-      'for https endpoints (RDMC_ETCD_USER and RDMC_ETCD_PASSWORD for its users)',
-    )
-    .action((flags: CoordinatorFlags) => startCoordinator(flags, tell));
+  const coordinator = program.command('coordinator').description('who has which keys: one per cluster');
+  coordinatorStateOptions(memberOptions(coordinator)).action((flags: CoordinatorFlags) =>
+    startCoordinator(flags, tell),
+  );
 }
 
 function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
-  const { host, port, maxClients, id, replicas } = flags;
+  const { host, port, maxClients, id, replicas, protectedMode } = flags;
   const password = process.env.RDMC_KV_PASSWORD;
   if (!flags.members) {
     if (replicas !== 0) throw needsMembers('a server without --members keeps nothing safe: say --replicas 0');
-    return runStandalone({ host, port, maxClients, password }, tell);
+    return runStandalone({ host, port, maxClients, password, protectedMode }, tell);
   }
   if (id === undefined || id >= flags.members.length)
     throw needsMembers('--id must be that of a server in --members');
   const { mode, buffers, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
   const directory = join(flags.directory, `server-${id}`);
-  const shared = { ...common(flags, flags.members), id, host, port, maxClients, password, replicas, mode };
+  const clients = { host, port, maxClients, password, protectedMode };
+  const shared = { ...common(flags, flags.members), ...clients, id, replicas, mode };
   return runServer(
     { ...shared, directory, buffers, device, windowMs, announce, segmentBytes, maxSegments: segments },
     tell,
@@ -113,10 +110,9 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
 
 function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {
   if (!flags.members) throw needsMembers('a coordinator needs --members');
-  return runCoordinator(
-    { ...common(flags, flags.members), directory: join(flags.directory, 'coordinator') },
-    tell,
-  );
+  const { etcd, etcdPrefix, etcdCaFile } = flags;
+  const directory = join(flags.directory, 'coordinator');
+  return runCoordinator({ ...common(flags, flags.members), directory, etcd, etcdPrefix, etcdCaFile }, tell);
 }
 
 function common(flags: MemberFlags, all: readonly Member[]) {

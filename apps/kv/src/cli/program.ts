@@ -3,6 +3,7 @@ import { addBenchCommand } from './bench-command.js';
 import { addDemoCommand } from './demo-command.js';
 import { addMemberCommands } from './member-commands.js';
 import type { Tell } from './run-member.js';
+import { addSalvageCommand } from './salvage-command.js';
 
 /** The command line. `tell` takes what goes to standard output. */
 export function createProgram(tell: Tell): Command {
@@ -13,6 +14,7 @@ export function createProgram(tell: Tell): Command {
     .showSuggestionAfterError();
   addDemoCommand(program, tell);
   addMemberCommands(program, tell);
+  addSalvageCommand(program, tell);
   addBenchCommand(program, tell);
   return program;
 }

@@ -1,9 +1,10 @@
-import { dumpOnSignals } from '@rdmc/tailwind';
+import { COORDINATOR } from '../cluster/messages.js';
 import { codeOf, messageOf } from '../errors.js';
 import type { ServerOptions } from '../node/cluster-options.js';
 import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-process.js';
 import { KvServer } from '../node/kv-server.js';
 import { Standalone, type StandaloneOptions } from '../node/standalone.js';
+import { PlannedEnd } from './planned-end.js';
 
 /** A process that ended because the cluster did: start it again, with all the others. */
 export const EXIT_AGAIN = 75;
@@ -13,35 +14,36 @@ const EXIT_FAILED = 1;
 export type Tell = (line: string, event: object) => void;
 
 export async function runStandalone(options: StandaloneOptions, tell: Tell): Promise<void> {
+  new PlannedEnd('server', tell);
   const server = await Standalone.start(options);
   tell(`ready: clients at port ${server.port}; one process, nothing is replicated`, { ready: server.port });
 }
 
 /** Runs until it is ended by a signal, or ends itself; what backups hold in memory goes to files first. */
 export async function runServer(options: ServerOptions, tell: Tell): Promise<void> {
-  const server = await KvServer.start(options);
-  // What ctrl-C ends is ended as planned too.
-  process.on('SIGINT', () => process.kill(process.pid, 'SIGTERM'));
-  if (server.backup) dumpOnSignals(server.backup);
+  const name = `server ${options.id}`;
+  const end = new PlannedEnd(name, tell);
+  const server = await KvServer.start(options, {
+    memberLost: (event) => tellLost(name, event, tell),
+    httpRefused: (event) =>
+      tell(`${name}: ${event.address} speaks HTTP, as a browser that was sent here: disconnected`, {
+        httpRefused: event,
+      }),
+  });
+  end.after(async () => server.backup?.dump());
   const { device, reason } = server.device;
-  tell(`server ${options.id}: device ${device}: ${reason}`, { device, reason });
-  tell(`server ${options.id}: clients at port ${server.port}`, { ready: server.port });
+  tell(`${name}: device ${device}: ${reason}`, { device, reason });
+  tell(`${name}: clients at port ${server.port}`, { ready: server.port });
   server.ended.addEventListener('abort', () => {
     const reason: unknown = server.ended.reason;
     const isAgain = codeOf(reason) === 'ERR_RDMC_KV_COORDINATOR_LOST';
-    tell(`server ${options.id} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
-    const dumped = server.backup?.dump() ?? Promise.resolve();
-    dumped.then(
-      () => process.exit(isAgain ? EXIT_AGAIN : EXIT_FAILED),
-      (error: unknown) => {
-        tell(`server ${options.id}: what its backup holds was not written: ${messageOf(error)}`, {});
-        process.exit(EXIT_FAILED);
-      },
-    );
+    tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
+    end.begin(isAgain ? EXIT_AGAIN : EXIT_FAILED);
   });
 }
 
 export async function runCoordinator(options: CoordinatorOptions, tell: Tell): Promise<void> {
+  const end = new PlannedEnd('coordinator', tell);
   const coordinator = await KvCoordinator.start(options, {
     serving: (epoch) => tell(`all slots are served (epoch ${epoch})`, { serving: epoch }),
     recovered: (event) =>
@@ -50,18 +52,19 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
       }),
     failed: (event) =>
       tell(`${failedText(event.logId)} yet: ${event.code}: ${event.reason}`, { failed: event }),
+    memberLost: (event) => tellLost('coordinator', event, tell),
   });
+  end.after(() => coordinator.close());
   tell('coordinator: all members are there', { ready: 0 });
-  const stop = (): void => {
-    coordinator.close().finally(() => process.exit(process.exitCode ?? 0));
-  };
   coordinator.lost?.addEventListener('abort', () => {
     tell('coordinator: another one has taken over the state', { ended: 'ERR_RDMC_STATE_LOST' });
-    process.exitCode = EXIT_AGAIN;
-    stop();
+    end.begin(EXIT_AGAIN);
   });
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+}
+
+function tellLost(name: string, lost: { member: number; reason: string }, tell: Tell): void {
+  const who = lost.member === COORDINATOR ? 'the coordinator' : `server ${lost.member}`;
+  tell(`${name}: ${who} is gone: ${lost.reason}`, { memberLost: lost });
 }
 
 function failedText(logId: string | undefined): string {

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
+import { Deferred } from '@rdmc/common';
 import { KvError } from '../errors.js';
 import { TAKEOVER_FRAME_BYTES } from '../limits.js';
 import { decodeRecord, type KeyRecord } from '../store/record.js';
@@ -7,26 +8,45 @@ import { slotOf } from '../store/slot.js';
 import type { Store } from '../store/store.js';
 import { recordsIn } from './peer-frames.js';
 
-/** What arrived of one takeover: of every key the latest, removals too. */
+/** The session of frames that the server which recovers the log hands to itself. */
+export const OWN_SESSION = 'own';
+
+/** What all of a takeover's frames for this server are: so many, on one connection. */
+export interface ImportedFrames {
+  readonly takeover: number;
+  readonly frames: number;
+  readonly session: string;
+}
+
+/** What arrived of one takeover on one connection: of every key the latest, removals too. */
 interface Import {
+  readonly takeover: number;
+  readonly session: string;
   frames: number;
   readonly latest: Map<string, KeyRecord & { slot: number }>;
+  /** All frames are here: the connection may end. */
+  isComplete: boolean;
+  /** Why it cannot be finished. */
+  failure: KvError | undefined;
   changed: () => void;
 }
 
-/** Keys of a dead server's log, which this server makes its own. They are served only when the slot table says so. */
+/**
+ * Keys of a dead server's log, which this server makes its own. They are served only when the slot table says so. Only
+ * frames on the connection that the recovering server names count: what strangers send adds nothing.
+ */
 export class Imports {
-  readonly #imports = new Map<number, Import>();
-  /** Given up: what still comes of them is not kept. */
-  readonly #abandoned = new Set<number>();
+  readonly #imports = new Set<Import>();
+  /** Finished or given up: what still comes of them is not kept. */
+  readonly #over = new Set<number>();
 
   constructor(private readonly store: Store) {}
 
   /** A frame of entries, in the log's order or any other. @throws KvError, TailwindError for what is none */
-  take(frame: Buffer): void {
+  take(frame: Buffer, session: string): void {
     const takeover = frame.readUInt32LE(0);
-    if (this.#abandoned.has(takeover)) return;
-    const found = this.#of(takeover);
+    if (this.#over.has(takeover)) return;
+    const found = this.#of(takeover, session);
     for (const { type, payload } of recordsIn(frame)) {
       const record = decodeRecord(type, payload);
       if (!record) continue;
@@ -39,20 +59,23 @@ export class Imports {
     found.changed();
   }
 
+  /** A connection ended: a takeover whose frames are not all here cannot end any more. */
+  sessionEnded(session: string): void {
+    for (const found of this.#imports) {
+      if (found.session !== session || found.isComplete) continue;
+      this.#end(found, failed(found.takeover, 'failed: the connection that it came on broke'));
+    }
+  }
+
   /**
    * Waits for all frames, and writes what they hold into this server's log; resolves when that is durable.
-   * @throws why the log cannot take it; then the takeover has failed
+   * @throws why the log cannot take it, or the frames cannot come; then the takeover has failed
    */
-  async finish(takeover: number, frames: number, signal: AbortSignal): Promise<number> {
-    if (this.#abandoned.has(takeover)) throw abandoned(takeover);
-    const found = this.#of(takeover);
-    while (found.frames < frames) {
-      await new Promise<void>((resolve, reject) => {
-        found.changed = resolve;
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      });
-      this.#check(takeover);
-    }
+  async finish({ takeover, frames, session }: ImportedFrames, signal: AbortSignal): Promise<number> {
+    if (this.#over.has(takeover)) throw failed(takeover, GIVEN_UP);
+    const found = this.#of(takeover, session);
+    while (found.frames < frames) await changeOf(found, signal);
+    found.isComplete = true;
     let count = 0;
     for (const [key, { slot, version, value, expiresAt }] of found.latest) {
       this.store.raiseVersion(version);
@@ -64,20 +87,21 @@ export class Imports {
       if (this.store.batchBytes < TAKEOVER_FRAME_BYTES) continue;
       await this.#commit();
       await turn();
-      this.#check(takeover);
+      if (found.failure) throw found.failure;
     }
     await this.#commit();
-    this.#check(takeover);
-    this.#imports.delete(takeover);
+    if (found.failure) throw found.failure;
+    this.#over.add(takeover);
+    for (const each of this.#imports) if (each.takeover === takeover) this.#imports.delete(each);
     return count;
   }
 
   /** The takeover failed: another one begins anew, perhaps elsewhere. Resolves when nothing of it is left, durably. */
   async abandon(takeover: number, ranges: readonly (readonly [number, number])[]): Promise<void> {
-    const found = this.#imports.get(takeover);
-    this.#imports.delete(takeover);
-    this.#abandoned.add(takeover);
-    found?.changed();
+    this.#over.add(takeover);
+    for (const found of this.#imports) {
+      if (found.takeover === takeover) this.#end(found, failed(takeover, GIVEN_UP));
+    }
     for (const [from, to] of ranges) {
       for (let slot = from; slot <= to; slot += 1) {
         for (const [key] of [...this.store.keyspace.entries(slot)]) {
@@ -89,17 +113,28 @@ export class Imports {
     await this.#commit();
   }
 
-  #of(takeover: number): Import {
-    let found = this.#imports.get(takeover);
-    if (!found) {
-      found = { frames: 0, latest: new Map(), changed: () => {} };
-      this.#imports.set(takeover, found);
+  #of(takeover: number, session: string): Import {
+    for (const found of this.#imports) {
+      if (found.takeover === takeover && found.session === session) return found;
     }
-    return found;
+    const begun: Import = {
+      takeover,
+      session,
+      frames: 0,
+      latest: new Map(),
+      isComplete: false,
+      failure: undefined,
+      changed: () => {},
+    };
+    this.#imports.add(begun);
+    return begun;
   }
 
-  #check(takeover: number): void {
-    if (!this.#imports.has(takeover)) throw abandoned(takeover);
+  #end(found: Import, failure: KvError): void {
+    this.#imports.delete(found);
+    found.failure = failure;
+    found.latest.clear();
+    found.changed();
   }
 
   /** Every append is waited for: the log may refuse one that waits for room, and take a later one. */
@@ -112,6 +147,24 @@ export class Imports {
   }
 }
 
-function abandoned(takeover: number): KvError {
-  return new KvError('ERR_RDMC_KV_TAKEOVER_FAILED', `takeover ${takeover} was given up`);
+const GIVEN_UP = 'was given up';
+
+/** @throws why there is no more to come of it; the signal's reason */
+async function changeOf(found: Import, signal: AbortSignal): Promise<void> {
+  if (found.failure) throw found.failure;
+  signal.throwIfAborted();
+  const changed = new Deferred<void>();
+  const onAbort = (): void => changed.reject(signal.reason);
+  found.changed = changed.resolve;
+  signal.addEventListener('abort', onAbort);
+  try {
+    await changed.promise;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+  if (found.failure) throw found.failure;
+}
+
+function failed(takeover: number, how: string): KvError {
+  return new KvError('ERR_RDMC_KV_TAKEOVER_FAILED', `takeover ${takeover} ${how}`);
 }

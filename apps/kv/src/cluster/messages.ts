@@ -39,7 +39,8 @@ const share = z.object({ member, logId, ranges: z.array(z.tuple([slot, slot])) }
 export const takeoverMessage = z.object({ takeover, logId, shares: z.array(share) });
 export const takeoverAnswer = z.object({ entries: z.number(), milliseconds: z.number() });
 export const planMessage = z.object({ takeover });
-export const importedMessage = z.object({ takeover, frames: z.number().int() });
+/** `session` names the connection that the frames came on. */
+export const importedMessage = z.object({ takeover, frames: z.number().int(), session: z.string() });
 export const abandonMessage = z.object({ takeover, ranges: z.array(z.tuple([slot, slot])) });
 
 export type Share = z.output<typeof share>;

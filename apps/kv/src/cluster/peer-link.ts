@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { encodeFrame, FrameReader } from '@rdmc/mesh';
@@ -10,7 +11,7 @@ import {
   MAX_PEER_FRAME_BYTES,
   TAKEOVER_WINDOW_BYTES,
 } from '../limits.js';
-import { PeerFrame, repliesIn, requestHeader, u32 } from './peer-frames.js';
+import { helloFrame, PeerFrame, repliesIn, requestHeader, SESSION_BYTES, u32 } from './peer-frames.js';
 import type { Request } from './request.js';
 
 /** What becomes of requests that the other server did not do. */
@@ -25,6 +26,9 @@ export interface LinkListener {
 
 /** The connection on which this server asks another one. What is asked in one turn is one frame. */
 export class PeerLink {
+  /** Names this connection, at both ends. */
+  readonly session = randomBytes(SESSION_BYTES).toString('hex');
+  readonly #closed = new AbortController();
   readonly #reader = new FrameReader(MAX_PEER_FRAME_BYTES);
   readonly #unanswered = new Map<number, Request>();
   #unansweredBytes = 0;
@@ -42,7 +46,12 @@ export class PeerLink {
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('close', () => this.#end());
-    socket.write(encodeFrame(PeerFrame.HELLO, u32(self)));
+    socket.write(helloFrame(self, this.session));
+  }
+
+  /** Aborted, with the reason, when the connection has ended. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
   }
 
   get isOpen(): boolean {
@@ -74,14 +83,14 @@ export class PeerLink {
     this.socket.write(frame);
   }
 
-  /** Sends entries of a dead server's log; resolves when there is room for more. @throws KvError */
-  async sendRecords(takeover: number, records: readonly Buffer[]): Promise<void> {
-    if (this.socket.destroyed) throw this.#gone();
+  /**
+   * Sends entries of a dead server's log; resolves when there is room for more.
+   * @throws KvError when the connection has ended; an AbortError when the signal is aborted while there is no room
+   */
+  async sendRecords(takeover: number, records: readonly Buffer[], signal: AbortSignal): Promise<void> {
+    if (this.socket.destroyed) throw this.#broke();
     this.socket.write(encodeFrame(PeerFrame.RECORDS, u32(takeover), Buffer.concat(records)));
-    while (this.socket.writableLength > TAKEOVER_WINDOW_BYTES) {
-      await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close')]);
-      if (this.socket.destroyed) throw this.#gone();
-    }
+    while (this.socket.writableLength > TAKEOVER_WINDOW_BYTES) await once(this.socket, 'drain', { signal });
   }
 
   close(): void {
@@ -115,10 +124,11 @@ export class PeerLink {
     this.#unanswered.clear();
     this.#unansweredBytes = 0;
     this.#outgoing = [];
+    this.#closed.abort(this.#broke());
     this.listener.lost(lost);
   }
 
-  #gone(): KvError {
-    return new KvError('ERR_RDMC_KV_MEMBER_LOST', `member ${this.member} is gone`);
+  #broke(): KvError {
+    return new KvError('ERR_RDMC_KV_MEMBER_LOST', `the connection with member ${this.member} broke`);
   }
 }

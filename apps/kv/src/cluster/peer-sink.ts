@@ -125,16 +125,16 @@ export class PeerSink implements Sink {
       return;
     }
     writer.frame(id, 0);
-    executor.run(command, this.#parser.arguments, INTERNAL_SESSION);
+    executor.run(command, this.#parser.arguments, INTERNAL_SESSION, true);
     if (writer.length - at > FULL_FRAME_BYTES) {
       writer.truncate(at + 8);
       writer.error(`ERR a reply between servers is over ${FULL_FRAME_BYTES} bytes`);
     }
     writer.patchU32(at + 4, writer.length - at - 8);
-    // What waits and what does not leave apart.
+    // What waits and what does not leave apart, and so do the writes of different appends.
     const waits = executor.sequence > executor.store.acknowledged;
     const waited = before.sequence > executor.store.acknowledged;
-    if (waits !== waited) executor.splitRun(at, before);
+    if (waits !== waited || executor.isLater(before.sequence)) executor.splitRun(at, before);
   }
 
   /** One whole command, in the parser. Servers send on only what they found right. */

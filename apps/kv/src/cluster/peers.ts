@@ -1,17 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Deferred } from '@rdmc/common';
 import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
 import { KvError } from '../errors.js';
 import { MAX_PEER_FRAME_BYTES, PEER_HELLO_MS, PEER_REDIAL_MS } from '../limits.js';
-import { PEER_PURPOSE, PeerFrame } from './peer-frames.js';
+import { PEER_PURPOSE, PeerFrame, sessionIn } from './peer-frames.js';
 import { type LinkListener, PeerLink } from './peer-link.js';
 
 /** What comes from other servers. */
 export interface PeerListener {
   /** Whoever runs a connection's requests; resolves where they must wait. */
   serve(socket: Socket): (payload: Buffer) => Promise<void> | undefined;
-  records(payload: Buffer): void;
+  /** Entries of a dead server's log, on the connection of that session. */
+  records(payload: Buffer, session: string): void;
+  /** A connection ended: nothing more comes of its session. */
+  sessionEnded(session: string): void;
 }
 
 /** The connections of this server with the others: one to ask each of them, and one on which each asks. */
@@ -22,23 +26,27 @@ export class Peers {
   readonly #closed = new AbortController();
   /** Members that do not come back. */
   readonly #dropped = new Set<number>();
-  /** Came before this server was ready for them. */
-  #early: Socket[] | undefined = [];
+  /** Resolves when this server is ready for others; those that come earlier prove the key and wait. */
+  readonly #listener = new Deferred<PeerListener>();
 
   private constructor(
     private readonly server: Server,
-    key: string | undefined,
+    sockets: KeyedSockets,
   ) {
-    this.#sockets = new KeyedSockets({ key, purpose: PEER_PURPOSE });
-    server.on('connection', (raw) => this.#early?.push(raw));
+    this.#sockets = sockets;
+    server.on('connection', (raw) => void this.#accept(raw));
   }
 
-  /** Listens; others wait until `start`. The port goes into the mesh's attributes. */
+  /**
+   * Listens; others wait until `start`. The port goes into the mesh's attributes. Without a key, servers use the key of
+   * their user. @throws MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
+   */
   static async listen(host: string, key: string | undefined): Promise<Peers> {
+    const sockets = new KeyedSockets({ key, purpose: PEER_PURPOSE });
     const server = createServer();
     server.listen({ host, port: 0 });
     await once(server, 'listening');
-    return new Peers(server, key);
+    return new Peers(server, sockets);
   }
 
   get port(): number {
@@ -52,9 +60,7 @@ export class Peers {
     links: LinkListener,
     listener: PeerListener,
   ): Promise<void> {
-    this.server.on('connection', (raw) => void this.#accept(raw, listener));
-    for (const raw of this.#early ?? []) void this.#accept(raw, listener);
-    this.#early = undefined;
+    this.#listener.resolve(listener);
     await Promise.all(servers.map((member) => this.#dial(mesh, member, links)));
   }
 
@@ -77,7 +83,7 @@ export class Peers {
     this.#closed.abort();
     this.server.close();
     for (const link of this.#links.values()) link.close();
-    for (const socket of [...this.#accepted, ...(this.#early ?? [])]) socket.destroy();
+    for (const socket of this.#accepted) socket.destroy();
   }
 
   async #dial(mesh: Mesh, member: number, links: LinkListener): Promise<void> {
@@ -108,15 +114,19 @@ export class Peers {
     return this.#closed.signal.aborted || this.#dropped.has(member);
   }
 
-  async #accept(raw: Socket, listener: PeerListener): Promise<void> {
-    const strange = setTimeout(() => raw.destroy(), PEER_HELLO_MS).unref();
-    raw.once('close', () => clearTimeout(strange));
+  /** Until the key is proved, `KeyedSockets` bounds number and time of connections; from then on this end does. */
+  async #accept(raw: Socket): Promise<void> {
+    this.#accepted.add(raw);
+    raw.once('close', () => this.#accepted.delete(raw));
     try {
       const socket = await this.#sockets.accept(raw);
       this.#accepted.add(socket);
       socket.on('close', () => this.#accepted.delete(socket));
       socket.on('error', () => socket.destroy());
       socket.setNoDelay(true);
+      const listener = await this.#listener.promise;
+      const strange = setTimeout(() => socket.destroy(), PEER_HELLO_MS).unref();
+      socket.once('close', () => clearTimeout(strange));
       receive(socket, listener, () => clearTimeout(strange));
     } catch {
       raw.destroy();
@@ -128,16 +138,17 @@ export class Peers {
 function receive(socket: Socket, listener: PeerListener, onHello: () => void): void {
   const reader = new FrameReader(MAX_PEER_FRAME_BYTES);
   const run = listener.serve(socket);
-  let isKnown = false;
+  let session: string | undefined;
   let isWaiting = false;
   const drain = (): void => {
     try {
       for (let frame = isWaiting ? undefined : reader.next(); frame; frame = reader.next()) {
         if (frame.type === PeerFrame.HELLO) {
-          isKnown = true;
+          session ??= sessionIn(frame.payload);
           onHello();
-        } else if (!isKnown) throw new KvError('ERR_RDMC_KV_PROTOCOL', 'a peer did not introduce itself');
-        else if (frame.type === PeerFrame.RECORDS) listener.records(frame.payload);
+        } else if (session === undefined)
+          throw new KvError('ERR_RDMC_KV_PROTOCOL', 'a peer did not introduce itself');
+        else if (frame.type === PeerFrame.RECORDS) listener.records(frame.payload, session);
         else if (frame.type === PeerFrame.REQUESTS) {
           const wait = run(frame.payload);
           if (!wait) continue;
@@ -161,6 +172,9 @@ function receive(socket: Socket, listener: PeerListener, onHello: () => void): v
   socket.on('data', (chunk: Buffer) => {
     reader.push(chunk);
     drain();
+  });
+  socket.on('close', () => {
+    if (session !== undefined) listener.sessionEnded(session);
   });
   socket.resume();
 }

@@ -30,6 +30,12 @@ export class PlacementState {
     return ranges;
   }
 
+  /** The log that has each slot; undefined where slots were never given out. */
+  async storedOwners(logs: readonly LogRecord[]): Promise<string[] | undefined> {
+    const stored = await this.store.get(SLOTS_KEY);
+    return stored && this.owners(rangesText.parse(JSON.parse(stored.value)), logs);
+  }
+
   /** Durable before the recovery that may make it true begins. */
   async plan(logId: string, ranges: readonly LogRange[]): Promise<void> {
     const key = `${TAKEOVER_PREFIX}${logId}`;

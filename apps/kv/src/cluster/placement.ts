@@ -20,6 +20,8 @@ export interface PlacementEvents {
   /** Without a log: slots cannot be given out at all now. It is tried again. */
   failed?(event: { logId: string | undefined; code: string; reason: string }): void;
   serving?(epoch: number): void;
+  /** A server is gone. */
+  memberLost?(event: { member: number; reason: string }): void;
 }
 
 /**
@@ -53,8 +55,8 @@ export class Placement {
     this.#unsubscribe = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
       mesh.onRequest(Topic.PLAN, (_, body) => this.#plan(planMessage.parse(body).takeover)),
-      mesh.onFailure(() => this.#lost()),
-      mesh.onLeave(() => this.#lost()),
+      mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
+      mesh.onLeave((member) => this.#lost(member, 'it left')),
     ];
   }
 
@@ -80,7 +82,8 @@ export class Placement {
     return null;
   }
 
-  #lost(): void {
+  #lost(member: number, reason: string): void {
+    this.events.memberLost?.({ member, reason });
     if (this.#begun) this.#enqueue();
     else this.#beginOnce();
   }

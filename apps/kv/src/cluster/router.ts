@@ -5,6 +5,7 @@ import { RequestParser } from '../resp/parser.js';
 import { ERROR_MARK, INTEGER_MARK } from '../resp/writer.js';
 import type { Client } from '../server/client.js';
 import type { Executor } from '../server/executor.js';
+import { isHttp } from '../server/http.js';
 import { refusalOf } from '../server/refusals.js';
 import { Loopback } from './loopback.js';
 import { ownsAll, slotOfCommand } from './owned.js';
@@ -24,6 +25,8 @@ export class Router implements LinkListener {
   readonly #loopback: Loopback;
   readonly #parking: Parking;
   readonly #parser = new RequestParser();
+  /** A client that speaks HTTP was disconnected. */
+  onHttp: (address: string) => void = () => {};
 
   constructor(
     private readonly executor: Executor,
@@ -43,6 +46,11 @@ export class Router implements LinkListener {
   dispatch(client: Client): void {
     const args = client.parser.arguments;
     const command = commands.find(args);
+    if (!command && isHttp(args)) {
+      client.destroy();
+      this.onHttp(client.address);
+      return;
+    }
     const refusal = refusalOf(command, args, client.authenticated);
     if (refusal !== undefined) this.executor.fail(refusal);
     else if (command!.inSteps) this.#everywhere(client, command!);

@@ -2,14 +2,14 @@ import { Buffer } from 'node:buffer';
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 import { type CoordinatorClient, decodeObject, decodeTombstone, EntryType, Recovery } from '@rdmc/tailwind';
-import { KvError } from '../errors.js';
 import { SLOTS, TAKEOVER_FRAME_BYTES, TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import { slotOf } from '../store/slot.js';
-import type { Imports } from './imports.js';
+import { type Imports, OWN_SESSION } from './imports.js';
 import { COORDINATOR, type TakeoverMessage, Topic } from './messages.js';
 import { recordHeader, u32 } from './peer-frames.js';
 import type { Peers } from './peers.js';
 import { NOBODY } from './slot-table.js';
+import { TakeoverLinks } from './takeover-links.js';
 
 export interface TakeoverOptions {
   readonly mesh: Mesh;
@@ -32,17 +32,39 @@ interface Parcel {
 /**
  * Recovers a dead server's log at this server: reads its segments from the backups, and sends every entry to the server
  * that gets its slot, this one included; these write it into their own logs at the same time. The dead log is given
- * up only when all of them have it durably, and that is also the moment at which its slots change hands.
+ * up only when all of them have it durably, and that is also the moment at which its slots change hands. The attempt ends
+ * at once when a connection with one of them breaks.
  */
 export async function takeOver(
-  { mesh, plane, coordinator, peers, imports, servers, ended }: TakeoverOptions,
-  { takeover, logId, shares }: TakeoverMessage,
+  options: TakeoverOptions,
+  message: TakeoverMessage,
 ): Promise<{ entries: number; milliseconds: number }> {
   const started = performance.now();
+  const { mesh, plane, coordinator, servers } = options;
+  const { takeover, logId, shares } = message;
   const backups = servers.filter((id) => id === mesh.id || mesh.peers.get(id)?.state === 'connected');
   await using recovery = await Recovery.begin({ mesh, plane, coordinator, logId: BigInt(logId), backups });
   // From here on no earlier attempt can end any more, so what it left can go, and the plan can be this one.
   await mesh.request(COORDINATOR, Topic.PLAN, { takeover });
+  const others = shares.map(({ member }) => member).filter((member) => member !== mesh.id);
+  const links = new TakeoverLinks(options.peers, others, options.ended);
+  try {
+    const entries = await handOver(recovery, links, options, message);
+    await recovery.finish(shares.map((share) => BigInt(share.logId)));
+    return { entries, milliseconds: Math.round(performance.now() - started) };
+  } catch (error) {
+    // Whatever waited says that it was aborted; why is what matters.
+    throw links.signal.aborted ? links.signal.reason : error;
+  }
+}
+
+/** Sends all entries to the heirs; resolves with their number when all heirs have theirs durably. */
+async function handOver(
+  recovery: Recovery,
+  links: TakeoverLinks,
+  { mesh, imports }: TakeoverOptions,
+  { takeover, shares }: TakeoverMessage,
+): Promise<number> {
   const heirs = new Int32Array(SLOTS).fill(NOBODY);
   for (const { member, ranges } of shares) for (const [from, to] of ranges) heirs.fill(member, from, to + 1);
   const parcels = new Map(shares.map(({ member }) => [member, { parts: [], bytes: 0, frames: 0 } as Parcel]));
@@ -52,17 +74,13 @@ export async function takeOver(
     parcel.parts = [];
     parcel.bytes = 0;
     parcel.frames += 1;
-    if (member === mesh.id) {
-      imports.take(Buffer.concat([u32(takeover), ...parts]));
-      return;
-    }
-    const link = peers.link(member);
-    if (!link) throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `member ${member} is gone`);
-    await link.sendRecords(takeover, parts);
+    if (member === mesh.id) imports.take(Buffer.concat([u32(takeover), ...parts]), OWN_SESSION);
+    else await links.send(member, takeover, parts);
   };
 
   let entries = 0;
   for await (const segment of recovery.segments()) {
+    links.signal.throwIfAborted();
     for (const { type, payload } of segment.entries()) {
       const key = keyOf(type, payload);
       const heir = key ? heirs[slotOf(key, 0, key.length)]! : NOBODY;
@@ -76,15 +94,15 @@ export async function takeOver(
     }
   }
   for (const [member, parcel] of parcels) if (parcel.parts.length > 0) await send(member, parcel);
+  const { signal } = links;
   await Promise.all(
     [...parcels].map(([member, { frames }]) => {
-      if (member === mesh.id) return imports.finish(takeover, frames, ended);
-      const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
-      return mesh.request(member, Topic.IMPORTED, { takeover, frames }, options);
+      if (member === mesh.id) return imports.finish({ takeover, frames, session: OWN_SESSION }, signal);
+      const body = { takeover, frames, session: links.session(member) };
+      return mesh.request(member, Topic.IMPORTED, body, { timeoutMs: TAKEOVER_TIMEOUT_MS, signal });
     }),
   );
-  await recovery.finish(shares.map((share) => BigInt(share.logId)));
-  return { entries, milliseconds: Math.round(performance.now() - started) };
+  return entries;
 }
 
 function keyOf(type: number, payload: Uint8Array): Uint8Array | undefined {

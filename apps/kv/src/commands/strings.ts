@@ -3,13 +3,11 @@ import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER } from '../resp/command-error.js';
 import type { Executor } from '../server/executor.js';
 import { NO_EXPIRY } from '../store/entry.js';
+import { objectBytes } from '../store/record.js';
 import { type Command, define, keyCommand } from './command.js';
 import { addTo } from './counter.js';
 import { expiryOf } from './expiry.js';
 import { parseSet } from './set-options.js';
-
-/** What a key holds counts twice in an append: its bytes, and what the log says of it. */
-const MSET_OVERHEAD_BYTES = 64;
 
 function get(x: Executor, args: Arguments): void {
   x.writer.bulkOrMissing(x.find(args, 1)?.value);
@@ -68,7 +66,11 @@ function append(x: Executor, args: Arguments): void {
   const key = args.string(1);
   const before = x.look(slot, key);
   const length = (before?.value?.length ?? 0) + args.length(2);
-  if (length > MAX_BULK_BYTES) throw tooLarge(`a value of ${length} bytes`);
+  if (length > MAX_BULK_BYTES) {
+    throw new CommandError(
+      `ERR ERR_RDMC_ENTRY_TOO_LARGE a value of ${length} bytes is over the limit of ${MAX_BULK_BYTES}; nothing was done`,
+    );
+  }
   x.put(slot, key, (before?.value ?? '') + args.string(2), before?.expiresAt ?? NO_EXPIRY);
   x.writer.integer(length);
 }
@@ -86,21 +88,12 @@ function mget(x: Executor, args: Arguments): void {
 function mset(x: Executor, args: Arguments): void {
   if (args.count % 2 === 0) throw new CommandError("ERR wrong number of arguments for 'mset' command");
   let bytes = 0;
-  for (let i = 1; i < args.count; i += 1) bytes += args.length(i);
-  const entries = (args.count - 1) / 2;
-  if (bytes + entries * MSET_OVERHEAD_BYTES > x.store.maxAppendBytes) {
-    throw tooLarge(`${bytes} bytes of keys and values for one server`);
-  }
+  for (let i = 1; i < args.count; i += 2) bytes += objectBytes(args.length(i), args.length(i + 1), NO_EXPIRY);
+  x.store.together(bytes);
   for (let i = 1; i < args.count; i += 2) {
     x.put(x.slot(args, i), args.string(i), args.string(i + 1), NO_EXPIRY);
   }
   x.writer.ok();
-}
-
-function tooLarge(what: string): CommandError {
-  return new CommandError(
-    `ERR ERR_RDMC_ENTRY_TOO_LARGE ${what} are over the limit: values ${MAX_BULK_BYTES} bytes, an MSET two values of that`,
-  );
 }
 
 function step(sign: 1 | -1) {

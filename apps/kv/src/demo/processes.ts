@@ -10,6 +10,7 @@ export interface MemberEvent {
   readonly ended?: string;
   readonly recovered?: { readonly logId: string; readonly entries: number; readonly milliseconds: number };
   readonly failed?: { readonly code: string; readonly reason: string };
+  readonly memberLost?: { readonly member: number; readonly reason: string };
 }
 
 /** A process of a cluster on this machine. */

@@ -1,4 +1,5 @@
 import type { Member } from '@rdmc/mesh';
+import type { Protection } from './protection.js';
 
 export interface MemberOptions {
   /** The coordinator (id 0) and all servers (1, 2, …); the same everywhere. */
@@ -13,7 +14,7 @@ export interface MemberOptions {
   readonly directory: string;
 }
 
-export interface ServerOptions extends MemberOptions {
+export interface ServerOptions extends MemberOptions, Protection {
   /** 1 and up. */
   readonly id: number;
   /** Where clients connect (default 127.0.0.1, port 6379; 0: any port). */
@@ -21,6 +22,7 @@ export interface ServerOptions extends MemberOptions {
   readonly port?: number | undefined;
   /** The name or address that clients are told (default: as `host`, or the member's where that is a wildcard). */
   readonly announce?: string | undefined;
+  /** What clients must say with AUTH; needs a key. */
   readonly password?: string | undefined;
   readonly maxClients?: number | undefined;
   /** Backups of every write (default 3); 0: none, for comparison. */
@@ -38,6 +40,14 @@ export interface ServerOptions extends MemberOptions {
   readonly windowMs?: number | undefined;
   /** How long commands wait for slots whose server is gone. */
   readonly parkMs?: number | undefined;
+}
+
+/** What a server tells of others. */
+export interface ServerEvents {
+  /** A member of the cluster is gone: a server (1, 2, …) or the coordinator (0). */
+  memberLost?(event: { member: number; reason: string }): void;
+  /** A client that speaks HTTP was disconnected: a web page may have sent it. At most one event in a minute. */
+  httpRefused?(event: { address: string }): void;
 }
 
 export const JOIN_TIMEOUT_MS = 60_000;

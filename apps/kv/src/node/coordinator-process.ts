@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
-import { Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
+import { type Clock, Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
 import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
 
-export interface CoordinatorOptions extends MemberOptions {
-  /** How long a server may answer reads without asking again (default 2 s). */
-  readonly leaseMs?: number | undefined;
+/** Where a coordinator keeps its state. */
+export interface CoordinatorState {
+  readonly directory: string;
   /** etcd's endpoints, to keep the state there and not in a file of the directory. */
   readonly etcd?: readonly string[] | undefined;
   /** Before every key in etcd: one per cluster. */
@@ -17,7 +17,17 @@ export interface CoordinatorOptions extends MemberOptions {
   readonly etcdCaFile?: string | undefined;
 }
 
-async function openStore(options: CoordinatorOptions): Promise<StateStore & { readonly lost?: AbortSignal }> {
+export interface CoordinatorOptions extends MemberOptions, CoordinatorState {
+  /** How long a server may answer reads without asking again (default 2 s). */
+  readonly leaseMs?: number | undefined;
+  /** By which recoveries wait for leases to run out, in milliseconds (default: time since boot, suspended time included). */
+  readonly clock?: Clock | undefined;
+}
+
+/** @throws TailwindError ERR_RDMC_STATE_LOCKED: a coordinator runs; and others of its stores */
+export async function openStore(
+  options: CoordinatorState,
+): Promise<StateStore & { readonly lost?: AbortSignal }> {
   const { directory, etcd, etcdPrefix: prefix, etcdCaFile } = options;
   if (!etcd) return FileStore.open(join(directory, 'state'));
   const [user, password] = [process.env.RDMC_ETCD_USER, process.env.RDMC_ETCD_PASSWORD];
@@ -43,7 +53,7 @@ export class KvCoordinator {
   static async start(options: CoordinatorOptions, events: PlacementEvents = {}): Promise<KvCoordinator> {
     const store = await openStore(options);
     try {
-      const { members, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs } = options;
+      const { members, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs, clock } = options;
       const mesh = await Mesh.join({
         id: COORDINATOR,
         members,
@@ -51,7 +61,12 @@ export class KvCoordinator {
         ...(key !== undefined && { key }),
         ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
       });
-      const coordinator = await Coordinator.start({ mesh, store, ...(leaseMs !== undefined && { leaseMs }) });
+      const coordinator = await Coordinator.start({
+        mesh,
+        store,
+        ...(leaseMs !== undefined && { leaseMs }),
+        ...(clock && { clock }),
+      });
       const placement = new Placement(mesh, coordinator, store, events);
       return new KvCoordinator(mesh, coordinator, placement, store.lost);
     } catch (error) {

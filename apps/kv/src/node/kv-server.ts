@@ -22,15 +22,17 @@ import { NoLog } from '../log/no-log.js';
 import { Executor } from '../server/executor.js';
 import { RespServer } from '../server/resp-server.js';
 import { Store } from '../store/store.js';
-import { JOIN_TIMEOUT_MS, type ServerOptions } from './cluster-options.js';
+import { JOIN_TIMEOUT_MS, type ServerEvents, type ServerOptions } from './cluster-options.js';
 import { EpochGate } from './epoch-gate.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { joinCluster } from './join-cluster.js';
 import { type OpenLog, openLog } from './open-log.js';
+import { requireKeyForPassword, requireProtection } from './protection.js';
 import { View } from './view.js';
 
 const WILDCARDS = ['0.0.0.0', '::'];
 const DEFAULT_BUFFERS = 24;
+const HTTP_EVENT_MS = 60_000;
 
 /** One server of a cluster: primary of a part of the keys, backup of the others' logs, and a door for clients. */
 export class KvServer {
@@ -51,7 +53,12 @@ export class KvServer {
   #mesh!: Mesh;
   #plane!: DataPlane;
 
-  private constructor(private readonly options: ServerOptions) {
+  #httpToldAt = Number.NEGATIVE_INFINITY;
+
+  private constructor(
+    private readonly options: ServerOptions,
+    private readonly events: ServerEvents,
+  ) {
     const { id, password } = options;
     this.#view = new View(id, this.#table, password);
     const lease = { isValid: () => this.#log?.lease.valid ?? true };
@@ -66,9 +73,14 @@ export class KvServer {
     );
   }
 
-  /** Resolves when this server has its log; it serves when the coordinator says what. @throws MeshError, TailwindError, VerbsError */
-  static async start(options: ServerOptions): Promise<KvServer> {
-    const server = new KvServer(options);
+  /**
+   * Resolves when this server has its log; it serves when the coordinator says what.
+   * @throws KvError ERR_RDMC_KV_UNPROTECTED; MeshError, TailwindError, VerbsError
+   */
+  static async start(options: ServerOptions, events: ServerEvents = {}): Promise<KvServer> {
+    requireProtection(options);
+    requireKeyForPassword(options.password, options.key);
+    const server = new KvServer(options, events);
     try {
       await server.#start();
       return server;
@@ -135,6 +147,7 @@ export class KvServer {
     } = this.options;
     const parkMs = this.options.parkMs ?? DEFAULT_PARK_MS;
     this.#router = new Router(this.#executor, id, this.#table, this.#peers, parkMs);
+    this.#router.onHttp = (address) => this.#httpRefused(address);
     this.#server = new RespServer(this.#executor, this.#router, { host, port, maxClients, password });
     this.#view.server = this.#server;
     await this.#server.listen();
@@ -229,7 +242,8 @@ export class KvServer {
           return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
         };
       },
-      records: (payload) => this.#imports.take(payload),
+      records: (payload, session) => this.#imports.take(payload, session),
+      sessionEnded: (session) => this.#imports.sessionEnded(session),
     });
   }
 
@@ -240,8 +254,8 @@ export class KvServer {
     const unsubscribe = [
       mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, takeoverMessage.parse(body))),
       mesh.onRequest(Topic.IMPORTED, (_, body) => {
-        const { takeover, frames } = importedMessage.parse(body);
-        return imports.finish(takeover, frames, ended);
+        const { takeover, frames, session } = importedMessage.parse(body);
+        return imports.finish({ takeover, frames, session }, ended);
       }),
       mesh.onRequest(Topic.ABANDON, async (_, body) => {
         const { takeover, ranges } = abandonMessage.parse(body);
@@ -265,7 +279,15 @@ export class KvServer {
     this.#gate.changed();
   }
 
+  #httpRefused(address: string): void {
+    const now = performance.now();
+    if (now - this.#httpToldAt < HTTP_EVENT_MS) return;
+    this.#httpToldAt = now;
+    this.events.httpRefused?.({ address });
+  }
+
   #memberLost(member: number, reason: string): void {
+    this.events.memberLost?.({ member, reason });
     if (member === COORDINATOR) {
       this.#end(new KvError('ERR_RDMC_KV_COORDINATOR_LOST', `the coordinator is gone: ${reason}`));
       return;

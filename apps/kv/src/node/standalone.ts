@@ -6,11 +6,12 @@ import { Executor } from '../server/executor.js';
 import { RespServer } from '../server/resp-server.js';
 import { Store } from '../store/store.js';
 import { ExpirySweep } from './expiry-sweep.js';
+import { type Protection, requireProtection } from './protection.js';
 import { View } from './view.js';
 
 const SELF = 0;
 
-export interface StandaloneOptions {
+export interface StandaloneOptions extends Protection {
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;
   /** Default 6379; 0: any. */
@@ -26,7 +27,9 @@ export class Standalone {
     private readonly sweep: ExpirySweep,
   ) {}
 
+  /** @throws KvError ERR_RDMC_KV_UNPROTECTED; the system's error where the port cannot be had */
   static async start(options: StandaloneOptions = {}): Promise<Standalone> {
+    requireProtection(options);
     const store = new Store(new NoLog());
     const table = SlotTable.of(SELF);
     const view = new View(SELF, table, options.password);

@@ -1,6 +1,11 @@
 import { Buffer } from 'node:buffer';
 
 const MOST_DIGITS = 19;
+const LEAST_TABLE = 64;
+/** Tables above this shrink when the next command begins. */
+const KEPT_TABLE = 1024;
+const BYTES_PER_ARGUMENT = 2 * Int32Array.BYTES_PER_ELEMENT;
+const EMPTY = Buffer.alloc(0);
 const MINUS = 45;
 const ZERO = 48;
 const NINE = 57;
@@ -10,10 +15,10 @@ const NINE = 57;
  * the parser is asked for the next command: what is kept must be taken as a string or a copy.
  */
 export class Arguments {
-  buffer: Buffer = Buffer.alloc(0);
+  buffer: Buffer = EMPTY;
   count = 0;
-  starts = new Int32Array(64);
-  ends = new Int32Array(64);
+  starts = new Int32Array(LEAST_TABLE);
+  ends = new Int32Array(LEAST_TABLE);
   /** The hash slot of the first key, once somebody has asked for it; −1 before. */
   firstSlot = -1;
   /** Some argument was over the limit: it was passed over, and the command must be refused. */
@@ -25,6 +30,28 @@ export class Arguments {
     this.starts[this.count] = start;
     this.ends[this.count] = end;
     this.count += 1;
+  }
+
+  /** @internal Begins a command whose bytes are in the buffer. */
+  reset(buffer: Buffer): void {
+    this.count = 0;
+    this.oversized = false;
+    this.firstSlot = -1;
+    this.buffer = buffer;
+    if (this.starts.length > KEPT_TABLE) {
+      this.starts = new Int32Array(LEAST_TABLE);
+      this.ends = new Int32Array(LEAST_TABLE);
+    }
+  }
+
+  /** @internal Holds no bytes any more. */
+  release(): void {
+    this.buffer = EMPTY;
+  }
+
+  /** Bytes of the tables beyond their least size. */
+  get extraTableBytes(): number {
+    return (this.starts.length - LEAST_TABLE) * BYTES_PER_ARGUMENT;
   }
 
   /** The bytes as a string, one character each: what keys and values are kept as. */

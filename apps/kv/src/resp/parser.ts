@@ -16,6 +16,8 @@ import {
   MAX_COMMAND_BYTES,
   MAX_DECLARED_BULK_BYTES,
   MAX_INLINE_BYTES,
+  MAX_STRANGER_ARGUMENTS,
+  MAX_STRANGER_COMMAND_BYTES,
 } from '../limits.js';
 import { Arguments, parseInteger } from './arguments.js';
 import { splitInline } from './inline.js';
@@ -27,11 +29,41 @@ const DOLLAR = 36;
 /** The longest line that announces a length, such as `*1048576`. */
 const MAX_HEADER_BYTES = 32;
 const LEAST_BUFFER_BYTES = 1024;
+const EMPTY = Buffer.alloc(0);
+
+/** What one command may have, and the errors of commands that have more. */
+export interface RequestLimits {
+  readonly arguments: number;
+  readonly commandBytes: number;
+  readonly inlineBytes: number;
+  readonly tooManyArguments: string;
+  readonly tooManyBytes: string;
+}
+
+/** Of clients that may run commands. */
+export const CLIENT_LIMITS: RequestLimits = {
+  arguments: MAX_ARGUMENTS,
+  commandBytes: MAX_COMMAND_BYTES,
+  inlineBytes: MAX_INLINE_BYTES,
+  tooManyArguments: 'invalid multibulk length',
+  tooManyBytes: `a command is over ${MAX_COMMAND_BYTES} bytes`,
+};
+
+/** Of clients that have not given the password. */
+export const STRANGER_LIMITS: RequestLimits = {
+  arguments: MAX_STRANGER_ARGUMENTS,
+  commandBytes: MAX_STRANGER_COMMAND_BYTES,
+  inlineBytes: MAX_STRANGER_COMMAND_BYTES,
+  tooManyArguments: 'unauthenticated multibulk length',
+  tooManyBytes: 'unauthenticated bulk length',
+};
 
 /** Reads commands from a stream of bytes cut anywhere. One per connection. */
 export class RequestParser {
   readonly arguments = new Arguments();
-  #buffer: Buffer = Buffer.alloc(0);
+  /** Of commands that begin from now on. */
+  limits: RequestLimits = CLIENT_LIMITS;
+  #buffer: Buffer = EMPTY;
   /** Whether the buffer is ours to write, or a chunk of the socket's. */
   #owned = false;
   #position = 0;
@@ -45,9 +77,15 @@ export class RequestParser {
   /** Bytes of an oversized bulk string, with its end, that are still to be passed over. */
   #skip = 0;
 
-  /** Bytes kept of a command that is not complete. */
+  /** Bytes kept of a command that is not complete, and of the tables of its arguments. */
   get pendingBytes(): number {
-    return this.#owned ? this.#buffer.length : 0;
+    return this.#owned ? this.#buffer.length + this.arguments.extraTableBytes : 0;
+  }
+
+  /** All bytes that this parser holds beyond those of a new one, whoever allocated them. */
+  get heldBytes(): number {
+    const own = this.#buffer === this.arguments.buffer ? 0 : this.arguments.buffer.length;
+    return this.#buffer.length + own + this.arguments.extraTableBytes;
   }
 
   /** The last command's bytes as they arrived, valid as long as its arguments. */
@@ -96,22 +134,21 @@ export class RequestParser {
   #beginCommand(): boolean | undefined {
     for (;;) {
       this.#begin = this.#position;
-      if (this.#position === this.#end) return false;
       const { arguments: args } = this;
-      args.count = 0;
-      args.oversized = false;
-      args.firstSlot = -1;
-      args.buffer = this.#buffer;
+      args.reset(this.#buffer);
+      if (this.#position === this.#end) return false;
       if (this.#buffer[this.#position] !== STAR) {
-        const line = this.#line(MAX_INLINE_BYTES, 'too big inline request');
+        const line = this.#line(this.limits.inlineBytes, 'too big inline request');
         if (line < 0) return false;
-        if (splitInline(this.#buffer, this.#begin, line, args)) return true;
-        continue;
+        if (!splitInline(this.#buffer, this.#begin, line, args)) continue;
+        if (args.count > this.limits.arguments) throw protocol(this.limits.tooManyArguments);
+        return true;
       }
       const line = this.#line(MAX_HEADER_BYTES, 'invalid multibulk length');
       if (line < 0) return false;
       const count = parseInteger(this.#buffer, this.#begin + 1, line);
-      if (count === undefined || count > MAX_ARGUMENTS) throw protocol('invalid multibulk length');
+      if (count === undefined) throw protocol('invalid multibulk length');
+      if (count > this.limits.arguments) throw protocol(this.limits.tooManyArguments);
       if (count <= 0) continue;
       this.#missing = count;
       this.#bulk = -1;
@@ -144,12 +181,12 @@ export class RequestParser {
     const length = parseInteger(this.#buffer, start + 1, line);
     if (length === undefined || length < 0 || length > MAX_DECLARED_BULK_BYTES)
       throw protocol('invalid bulk length');
-    if (length > MAX_BULK_BYTES) {
+    const { commandBytes, tooManyBytes } = this.limits;
+    if (length > MAX_BULK_BYTES && commandBytes > MAX_BULK_BYTES) {
       this.arguments.oversized = true;
       this.#skip = length + 2;
-    } else if (this.#position - this.#begin + length > MAX_COMMAND_BYTES) {
-      throw protocol(`a command is over ${MAX_COMMAND_BYTES} bytes`);
-    } else this.#bulk = length;
+    } else if (this.#position - this.#begin + length > commandBytes) throw protocol(tooManyBytes);
+    else this.#bulk = length;
     return true;
   }
 
@@ -199,7 +236,8 @@ export class RequestParser {
   }
 
   #release(): void {
-    this.#buffer = Buffer.alloc(0);
+    this.#buffer = EMPTY;
+    this.arguments.release();
     this.#owned = false;
     this.#position = 0;
     this.#begin = 0;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Session } from '../commands/command.js';
 import { KvError } from '../errors.js';
 import { MAX_OUTPUT_BYTES, PAUSE_FORWARDED_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
-import { RequestParser } from '../resp/parser.js';
+import { CLIENT_LIMITS, RequestParser, STRANGER_LIMITS } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from './executor.js';
 import { Chunk, type Sink } from './sink.js';
@@ -37,13 +37,15 @@ export class Client implements Sink, Session {
   /** Commands are in the parser that were not looked at. */
   #held = false;
   #ending = false;
+  #authenticated = false;
 
   constructor(
     readonly id: number,
     private readonly socket: Socket,
     private readonly host: ClientHost,
-    public authenticated: boolean,
+    authenticated: boolean,
   ) {
+    this.authenticated = authenticated;
     this.address = `${socket.remoteAddress ?? '?'}:${socket.remotePort ?? 0}`;
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => {
@@ -56,6 +58,16 @@ export class Client implements Sink, Session {
     socket.on('close', () => this.#closed());
   }
 
+  get authenticated(): boolean {
+    return this.#authenticated;
+  }
+
+  /** Whoever has not given the password has short commands only. */
+  set authenticated(is: boolean) {
+    this.#authenticated = is;
+    this.parser.limits = is ? CLIENT_LIMITS : STRANGER_LIMITS;
+  }
+
   quit(): void {
     this.#ending = true;
     this.#stopped = true;
@@ -63,6 +75,7 @@ export class Client implements Sink, Session {
   }
 
   destroy(): void {
+    this.#stopped = true;
     this.socket.destroy();
   }
 

@@ -1,5 +1,6 @@
 import type { Command, Session } from '../commands/command.js';
 import type { NodeView } from '../commands/node-view.js';
+import { KvError } from '../errors.js';
 import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, LEASE_EXPIRED, OUTCOME_UNKNOWN, replyOf } from '../resp/command-error.js';
@@ -7,7 +8,6 @@ import { ReplyWriter } from '../resp/writer.js';
 import type { Entry } from '../store/entry.js';
 import { slotOfKey } from '../store/slot.js';
 import type { Store } from '../store/store.js';
-
 import { Chunk, type Sink } from './sink.js';
 
 /** The right to serve reads. */
@@ -74,24 +74,31 @@ export class Executor {
     return this.effort >= MATCH_STEPS_PER_TURN;
   }
 
-  /** Whether the turn has as many writes as one append takes. */
+  /** Whether the turn has so many writes that the log should get them now. */
   get isFull(): boolean {
     return this.store.batchBytes >= MAX_BATCH_BYTES;
   }
 
-  /** Runs a command of the run's sink; its reply is in the writer behind `length`. */
-  run(command: Command, args: Arguments, session: Session): void {
+  /**
+   * Runs a command of the run's sink; its reply is in the writer behind `length`. Where it is in a later append than what
+   * the run has, that leaves apart: the log may take the one and refuse the other. A caller that puts replies into
+   * frames does that itself, with `splitRun`.
+   */
+  run(command: Command, args: Arguments, session: Session, isFramed = false): void {
     const { writer } = this;
-    const before = writer.length;
+    let before = writer.length;
     writer.version = this.#sink!.version;
     this.sequence = 0;
     this.reads = false;
     try {
       command.run(this, args, session);
     } catch (error) {
-      if (!(error instanceof CommandError)) throw error;
       writer.truncate(before);
-      writer.error(error.message);
+      writer.error(replyToThrown(error));
+    }
+    if (!isFramed && this.isLater(this.#runSequence)) {
+      this.endRun(before);
+      before = 0;
     }
     this.#runReplies += 1;
     if (this.sequence > this.store.acknowledged) this.#runWaiting.push(before, writer.length);
@@ -105,14 +112,19 @@ export class Executor {
     this.#runReplies += 1;
   }
 
-  /** Gives the run's replies to the sink. What comes is another run of the same sink. */
-  endRun(): void {
+  /** Whether the command that was run is in a later append than a write of this turn with that number. */
+  isLater(sequence: number): boolean {
+    return this.sequence > sequence && sequence >= this.store.firstSequence;
+  }
+
+  /** Gives the run's replies, or the first bytes of them, to the sink. What comes is another run of the same sink. */
+  endRun(length = this.writer.length): void {
     const sink = this.#sink!;
-    if (this.writer.length > 0) {
+    if (length > 0) {
       if (this.#runReads) this.#turnReads = true;
       const [sequence, replies, reads] = [this.#runSequence, this.#runReplies, this.#runReads];
       const waiting = this.#runWaiting.length > 0 ? this.#runWaiting : NONE_WAITS;
-      const chunk = new Chunk(this.writer.end(), sequence, replies, reads, this.#turn, waiting);
+      const chunk = new Chunk(this.writer.end(length), sequence, replies, reads, this.#turn, waiting);
       sink.take(chunk);
       this.#touched.add(sink);
     }
@@ -165,7 +177,7 @@ export class Executor {
   end(): void {
     this.#scheduled = false;
     this.effort = 0;
-    const own = this.store.sequence;
+    const own = this.store.firstSequence;
     this.store.commit();
     // The lease is looked at after everything was read, and before anything leaves; it takes some microseconds.
     if (this.#turnReads && !this.lease.valid) {
@@ -242,4 +254,11 @@ export class Executor {
   #refuse(sinks: Iterable<Sink>, which: (chunk: Chunk) => boolean, error: string, all: boolean): void {
     for (const sink of sinks) sink.refuse(which, error, all);
   }
+}
+
+/** What a command replies when it fails. @throws what no command is to throw */
+function replyToThrown(error: unknown): string {
+  if (error instanceof CommandError) return error.message;
+  if (error instanceof KvError) return replyOf(error.code, error.message);
+  throw error;
 }

@@ -20,6 +20,9 @@ import { NO_EXPIRY } from './entry.js';
 
 const [LASTING, EXPIRING] = [0, 1] as const;
 const EXPIRY_BYTES = 8;
+/** What the log puts before a key: the entry's header, and the version with the key's length or the segment. */
+const OBJECT_OVERHEAD_BYTES = 12 + 12;
+const REMOVAL_OVERHEAD_BYTES = 12 + 16;
 
 /** What an entry says of a key, apart from any log. */
 export interface KeyRecord {
@@ -30,8 +33,18 @@ export interface KeyRecord {
   readonly expiresAt: number;
 }
 
+/** What an object takes of an append, in bytes: exactly what the log counts. */
+export function objectBytes(keyBytes: number, valueBytes: number, expiresAt: number): number {
+  return OBJECT_OVERHEAD_BYTES + keyBytes + prefixBytes(expiresAt) + valueBytes;
+}
+
+/** What a removal takes of an append, likewise. */
+export function removalBytes(keyBytes: number): number {
+  return REMOVAL_OVERHEAD_BYTES + keyBytes;
+}
+
 export function encodeKeyObject({ key, version, value, expiresAt }: KeyRecord & { value: string }): LogEntry {
-  const prefix = expiresAt === NO_EXPIRY ? 1 : 1 + EXPIRY_BYTES;
+  const prefix = prefixBytes(expiresAt);
   const bytes = Buffer.allocUnsafe(key.length + prefix + value.length);
   bytes.write(key, 0, key.length, 'latin1');
   if (expiresAt === NO_EXPIRY) bytes[key.length] = LASTING;
@@ -73,6 +86,10 @@ export function decodeRecord(type: number, payload: Uint8Array): KeyRecord | und
 export function decodeKey(payload: Uint8Array): { key: string; keyBytes: Uint8Array; version: number } {
   const { key, version } = decodeObject(payload);
   return { key: latin1(key), keyBytes: key, version };
+}
+
+function prefixBytes(expiresAt: number): number {
+  return expiresAt === NO_EXPIRY ? 1 : 1 + EXPIRY_BYTES;
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -1,25 +1,9 @@
-import type { LogEntry } from '@rdmc/tailwind';
-import { codeOf, messageOf } from '../errors.js';
+import { codeOf, KvError, messageOf } from '../errors.js';
 import type { CommitLog, CommitTicket } from '../log/commit-log.js';
 import { Entry, NO_EXPIRY } from './entry.js';
 import { Keyspace } from './keyspace.js';
-import { encodeKeyObject, encodeKeyRemoval } from './record.js';
-
-/** What the log says before every entry: header, version, length of the key, kind and expiry. */
-const ENTRY_OVERHEAD_BYTES = 12 + 16 + 9;
-
-interface Change {
-  readonly slot: number;
-  readonly key: string;
-  readonly before: Entry | undefined;
-  readonly after: Entry;
-}
-
-interface Append {
-  readonly sequence: number;
-  readonly changes: readonly Change[];
-  readonly entries: readonly LogEntry[];
-}
+import { encodeKeyObject, encodeKeyRemoval, objectBytes, removalBytes } from './record.js';
+import { type Append, type Change, TurnAppends } from './turn-appends.js';
 
 /** What happens to the writes of a turn. */
 export interface StoreListener {
@@ -33,27 +17,31 @@ export interface StoreListener {
  * The keys of this server over its log. A write changes the index at once and joins the turn's append, which `commit`
  * sends; until that is acknowledged nobody may be told of it, neither the writer nor a reader: every entry carries the
  * number of its append, appends are acknowledged in order, so one number says what may be told.
+ *
+ * Before a write that does not fit into the append, a new one begins: a turn makes as many as its writes need, and a
+ * write is refused only where it does not fit into an append of its own. What `together` has room for is in one.
  */
 export class Store {
   readonly keyspace = new Keyspace();
-  /** The number of the append that is being filled. */
-  sequence = 1;
-  /** What of it is acknowledged. */
+  /** Up to this append all are acknowledged. */
   acknowledged = 0;
+  /** The log's. */
+  #maxAppendBytes: number;
   #lastVersion = 0;
-  #changes: Change[] = [];
-  #entries: LogEntry[] = [];
+  readonly #turn = new TurnAppends();
   /** Appends that are not acknowledged, in order. */
   #outstanding: Append[] = [];
-  #bytes = 0;
   #waiting: { sequence: number; resolve: () => void; reject: (reason: unknown) => void }[] = [];
   listener: StoreListener = { acknowledged() {}, refused() {} };
 
-  constructor(private log: CommitLog) {}
+  constructor(private log: CommitLog) {
+    this.#maxAppendBytes = log.maxAppendBytes;
+  }
 
   /** The log that comes to be later than the store; before it nothing may be written. */
   attach(log: CommitLog): void {
     this.log = log;
+    this.#maxAppendBytes = log.maxAppendBytes;
     const onEnd = (): void => {
       const waiting = this.#waiting;
       this.#waiting = [];
@@ -79,13 +67,19 @@ export class Store {
     return this.log.usage;
   }
 
-  get maxAppendBytes(): number {
-    return this.log.maxAppendBytes;
+  /** The number of the append that the next small write joins. */
+  get sequence(): number {
+    return this.#turn.sequence;
   }
 
-  /** Bytes of the append that is being filled, by estimate. */
+  /** The number of the first append of the writes that were not committed yet. */
+  get firstSequence(): number {
+    return this.#turn.firstSequence;
+  }
+
+  /** Bytes of the writes that were not committed yet, as the log counts them. */
   get batchBytes(): number {
-    return this.#bytes;
+    return this.#turn.bytes;
   }
 
   /** Versions that come must be above this. */
@@ -101,26 +95,52 @@ export class Store {
     return this.remove(slot, key);
   }
 
+  /** @throws KvError ERR_RDMC_ENTRY_TOO_LARGE: no append of the log has room for it; then nothing was changed */
   put(slot: number, key: string, value: string, expiresAt: number): Entry {
+    const bytes = objectBytes(key.length, value.length, expiresAt);
+    // What cannot be removed must not come in.
+    this.#check(removalBytes(key.length));
+    this.#reserve(bytes);
     this.#lastVersion += 1;
-    return this.#change(slot, key, new Entry(value, this.#lastVersion, expiresAt, this.sequence));
+    return this.#change(slot, key, new Entry(value, this.#lastVersion, expiresAt, this.sequence), bytes);
   }
 
   /** Leaves an entry without a value; the key must hold something. */
   remove(slot: number, key: string): Entry {
+    const bytes = removalBytes(key.length);
+    this.#reserve(bytes);
     this.#lastVersion += 1;
-    return this.#change(slot, key, new Entry(undefined, this.#lastVersion, NO_EXPIRY, this.sequence));
+    return this.#change(slot, key, new Entry(undefined, this.#lastVersion, NO_EXPIRY, this.sequence), bytes);
+  }
+
+  /**
+   * What is put next is in one append: there together after a failure, or not at all.
+   * @param bytes the sum of `objectBytes` of all of it
+   * @throws KvError ERR_RDMC_ENTRY_TOO_LARGE: no append of the log has room for it
+   */
+  together(bytes: number): void {
+    this.#reserve(bytes);
   }
 
   /** Sends the turn's writes to the log. What the log refuses did not happen; its error is returned. */
   commit(): unknown {
-    if (this.#changes.length === 0) return undefined;
-    const append = this.#takeAppend();
+    const appends = this.#turn.take();
+    for (let index = 0; index < appends.length; index += 1) {
+      const error = this.#send(appends[index]!);
+      if (error === undefined) continue;
+      // Those behind it may be built on it.
+      for (let last = appends.length - 1; last >= index; last -= 1) this.#undo(appends[last]!, error);
+      return error;
+    }
+    return undefined;
+  }
+
+  /** Why the log does not take it. */
+  #send(append: Append): unknown {
     let ticket: CommitTicket;
     try {
       ticket = this.log.append(append.entries);
     } catch (error) {
-      this.#undo(append, error);
       return error;
     }
     this.#outstanding.push(append);
@@ -139,13 +159,20 @@ export class Store {
     return undefined;
   }
 
-  #takeAppend(): Append {
-    const append = { sequence: this.sequence, changes: this.#changes, entries: this.#entries };
-    this.#changes = [];
-    this.#entries = [];
-    this.#bytes = 0;
-    this.sequence += 1;
-    return append;
+  /** Room for so many bytes in one append. */
+  #reserve(bytes: number): void {
+    this.#check(bytes);
+    this.#turn.reserve(bytes, this.#maxAppendBytes);
+  }
+
+  #check(bytes: number): void {
+    const most = this.#maxAppendBytes;
+    if (bytes <= most) return;
+    throw new KvError(
+      'ERR_RDMC_ENTRY_TOO_LARGE',
+      `${bytes} bytes of keys and values, with what the log adds, are over the limit of ${most} ` +
+        '(a quarter of a log segment); nothing was done',
+    );
   }
 
   /**
@@ -157,21 +184,21 @@ export class Store {
     const refused = this.#outstanding.filter((append) => append.sequence >= sequence);
     if (refused.length === 0) return;
     this.#outstanding = this.#outstanding.filter((append) => append.sequence < sequence);
-    if (this.#changes.length > 0) refused.push(this.#takeAppend());
+    refused.push(...this.#turn.take());
     for (const append of refused.reverse()) this.#undo(append, error);
     const waiting = this.#waiting.filter((waiter) => waiter.sequence >= sequence);
     this.#waiting = this.#waiting.filter((waiter) => waiter.sequence < sequence);
     for (const { reject } of waiting) reject(error);
   }
 
-  #change(slot: number, key: string, after: Entry): Entry {
+  #change(slot: number, key: string, after: Entry, bytes: number): Entry {
     const before = this.keyspace.set(slot, key, after);
-    this.#changes.push({ slot, key, before, after });
     const { value, version, expiresAt } = after;
-    if (value === undefined)
-      this.#entries.push(encodeKeyRemoval(key, version, before?.location?.segmentId ?? 0n));
-    else this.#entries.push(encodeKeyObject({ key, version, value, expiresAt }));
-    this.#bytes += key.length + (value?.length ?? 0) + ENTRY_OVERHEAD_BYTES;
+    const entry =
+      value === undefined
+        ? encodeKeyRemoval(key, version, before?.location?.segmentId ?? 0n)
+        : encodeKeyObject({ key, version, value, expiresAt });
+    this.#turn.add({ slot, key, before, after }, entry, bytes);
     return after;
   }
 

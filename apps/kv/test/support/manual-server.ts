@@ -8,19 +8,22 @@ import { Executor } from '../../src/server/executor.js';
 import { RespServer } from '../../src/server/resp-server.js';
 import { Store } from '../../src/store/store.js';
 
-/** A log that acknowledges when it is told to. */
+/** A log that acknowledges when it is told to. Appends over its limit are refused, as the real one's are. */
 export class ManualLog implements CommitLog {
   readonly replicas = 3;
-  readonly maxAppendBytes = 2 * 1024 * 1024;
   readonly usage = { bytes: 0, liveBytes: 0, segments: 0 };
   readonly #ended = new AbortController();
   /** Thrown by the next appends. */
   refusal: Error | undefined;
+  #refusedFrom = Number.POSITIVE_INFINITY;
+  #refusesLater = false;
   readonly appends: (readonly LogEntry[])[] = [];
   readonly deadOffsets: number[] = [];
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
   #changed: () => void = () => {};
   #offset = 0;
+
+  constructor(readonly maxAppendBytes = 2 * 1024 * 1024) {}
 
   get ended(): AbortSignal {
     return this.#ended.signal;
@@ -28,7 +31,14 @@ export class ManualLog implements CommitLog {
 
   append(entries: readonly LogEntry[]): CommitTicket {
     if (this.refusal) throw this.refusal;
+    const bytes = appendBytes(entries);
+    if (bytes > this.maxAppendBytes) {
+      throw Object.assign(new Error(`${bytes} bytes`), { code: 'ERR_RDMC_ENTRY_TOO_LARGE' });
+    }
+    const isRefused = this.appends.length >= this.#refusedFrom;
+    if (isRefused && !this.#refusesLater) throw full();
     this.appends.push(entries);
+    if (isRefused) return { locations: undefined, acknowledged: Promise.reject(full()) };
     const locations = entries.map(() => {
       this.#offset += 1;
       return { segmentId: 1n, offset: this.#offset };
@@ -39,6 +49,12 @@ export class ManualLog implements CommitLog {
     acknowledged.catch(() => {});
     this.#changed();
     return { locations, acknowledged };
+  }
+
+  /** Takes so many appends, and has no room for those behind them: at once, or when they have waited for it. */
+  refuseFrom(appends: number, later: boolean): void {
+    this.#refusedFrom = appends;
+    this.#refusesLater = later;
   }
 
   dead({ offset }: { offset: number }): void {
@@ -69,6 +85,17 @@ export class ManualLog implements CommitLog {
   }
 }
 
+function full(): Error {
+  return Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' });
+}
+
+/** What the log counts of an append: each entry's payload and header. */
+export function appendBytes(entries: readonly LogEntry[]): number {
+  let bytes = 0;
+  for (const { parts } of entries) bytes += parts.reduce((sum, { length }) => sum + length, 12);
+  return bytes;
+}
+
 export interface ManualServer {
   readonly log: ManualLog;
   readonly lease: { valid: boolean };
@@ -79,8 +106,11 @@ export interface ManualServer {
 }
 
 /** One server whose log and lease are in the test's hand; member 0, alone where no others are given. */
-export async function startManualServer(peers?: Peers, table = SlotTable.of(0)): Promise<ManualServer> {
-  const log = new ManualLog();
+export async function startManualServer(
+  peers?: Peers,
+  table = SlotTable.of(0),
+  log = new ManualLog(),
+): Promise<ManualServer> {
   const store = new Store(log);
   const lease = { valid: true };
   const view = new View(0, table, undefined);

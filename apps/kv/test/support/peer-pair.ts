@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
 import { PEER_PURPOSE, repliesIn } from '../../src/cluster/peer-frames.js';
 import type { LinkListener } from '../../src/cluster/peer-link.js';
@@ -31,6 +31,9 @@ export class PeerPair implements LinkListener {
   #linked: () => void = () => {};
   readonly refused = (request: Request): void => request.done(Buffer.from('-REFUSED\r\n'));
 
+  /** The slots that member 2 says are its own. */
+  isOwn: (slot: number) => boolean = () => true;
+
   private constructor(
     readonly asking: Peers,
     readonly serving: Peers,
@@ -57,14 +60,19 @@ export class PeerPair implements LinkListener {
     await serving.start(meshOf(2, ports), [], pair, {
       serve: (socket) => {
         pair.accepted.push(socket);
-        const sink = new PeerSink(socket, pair.executor, () => true);
+        const sink = new PeerSink(socket, pair.executor, (slot) => pair.isOwn(slot));
         return (payload) => sink.run(payload);
       },
       records: (payload) => {
         if (payload.length < 4) throw new Error('too short');
       },
+      sessionEnded() {},
     });
-    await asking.start(meshOf(1, ports), [2], pair, { serve: () => () => undefined, records() {} });
+    await asking.start(meshOf(1, ports), [2], pair, {
+      serve: () => () => undefined,
+      records() {},
+      sessionEnded() {},
+    });
     return pair;
   }
 
@@ -98,9 +106,8 @@ export class PeerPair implements LinkListener {
   }
 
   /** A connection that says what the test says. */
-  async stranger(key?: string): Promise<Stranger> {
-    if (key === undefined) return new Stranger(connect(this.serving.port, '127.0.0.1'));
-    const sockets = new KeyedSockets({ key, purpose: PEER_PURPOSE });
+  async stranger(keying: { key?: string; insecure?: true } = {}): Promise<Stranger> {
+    const sockets = new KeyedSockets({ ...keying, purpose: PEER_PURPOSE });
     return new Stranger(await sockets.connect({ host: '127.0.0.1', port: this.serving.port }));
   }
 

@@ -46,6 +46,7 @@ const schema = z.strictObject({
   remoteCommand: z.string().optional(),
   remoteDir: z.string().min(1).optional(),
   mkdir: z.boolean().default(false),
+  fsync: z.boolean().default(true),
   meshPorts: portRange.optional(),
   ownPorts: portRange.optional(),
   ...keyOptions,
@@ -98,14 +99,17 @@ async function targetsOf({ to = [], hostfile, slurm, ssh }: Raw): Promise<readon
 }
 
 function remoteOf(raw: Raw): RemoteOptions | undefined {
-  const { ssh, remoteShell, remoteCommand, remoteDir, mkdir, meshPorts } = raw;
+  const { ssh, remoteShell, remoteCommand, remoteDir, mkdir, fsync, meshPorts } = raw;
   if (!ssh) {
     const given = {
       '--remote-shell': remoteShell,
       '--remote-command': remoteCommand,
       '--remote-dir': remoteDir,
     };
-    const alone = Object.entries({ ...given, '--mesh-ports': meshPorts, '--mkdir': mkdir || undefined });
+    const alone = Object.entries({
+      ...given,
+      ...{ '--mesh-ports': meshPorts, '--mkdir': mkdir || undefined, '--no-fsync': fsync ? undefined : true },
+    });
     const found = alone.find(([, value]) => value !== undefined);
     if (found) throw usageError(`${found[0]} is for receivers that --ssh starts`, 'add --ssh');
     return undefined;
@@ -115,6 +119,7 @@ function remoteOf(raw: Raw): RemoteOptions | undefined {
     command: splitWords(remoteCommand ?? 'rdmc', '--remote-command'),
     directory: remoteDir ?? '.',
     makeDirectory: mkdir,
+    fsync,
     meshPorts,
     timeoutMs: raw.connectTimeout ?? START_TIMEOUT_MS,
   };
@@ -175,6 +180,7 @@ function addReceiverOptions(command: Command): Command {
     .option('--remote-command <command>', 'rdmc over there (default: rdmc)')
     .option('--remote-dir <path>', 'directory that files go to over there (default: the home directory)')
     .option('--mkdir', 'make that directory if it is missing')
+    .option('--no-fsync', 'with --ssh: as of rdmc receive')
     .option(
       '--mesh-ports <first-last>',
       'ports over there for data, two for each cast at a time (default: any)',
@@ -232,7 +238,7 @@ export function addCastCommand(program: Command, session: Session): void {
     about: [
       'Receivers pass on what they get, so the time hardly depends on how many there are. They run rdmc receive,',
       'or are started by --ssh. When one fails, the others finish, and the summary says who lacks what.',
-      'Without a key only this machine can be cast to; --ssh makes one. Data is not encrypted.',
+      'Without a key only this user of this machine can be cast to; --ssh makes one. Data is not encrypted.',
     ],
     examples: [
       ['rdmc cast model.bin --to node1,node2 --ssh', 'start the receivers, send, end them'],

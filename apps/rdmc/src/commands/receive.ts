@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { usageError } from '../errors.js';
-import { castExitCodes } from '../exit-codes.js';
+import { castExitCodes, ExitCode } from '../exit-codes.js';
 import { parseEndpoint } from '../hosts/endpoint.js';
-import { interruptible } from '../interrupt.js';
+import { service } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
 import { firstLine } from '../keys/standard-input.js';
 import type { Session } from '../program.js';
@@ -17,6 +17,7 @@ const schema = z.strictObject({
   dir: z.string().min(1).optional(),
   mkdir: z.boolean().default(false),
   once: z.boolean().default(false),
+  fsync: z.boolean().default(true),
   meshPorts: portRange.optional(),
   ...keyOptions,
   device,
@@ -29,21 +30,21 @@ const schema = z.strictObject({
 type Raw = z.output<typeof schema>;
 
 async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
-  const { listen, dir, mkdir, once, meshPorts, device, transport, verbose, quiet, json } = raw;
+  const { listen, dir, mkdir, once, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
   if (dir === undefined)
     throw usageError('--dir is missing', 'name the directory that files go to: --dir DIR');
   const { user, host, port } = listen === undefined ? {} : parseEndpoint(listen);
   if (user !== undefined) throw usageError(`--listen: found ${listen}; expected ADDRESS or ADDRESS:PORT`);
   const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal));
   return {
-    ...{ host, port, key, once, meshPorts, device, transport, verbose, quiet, json },
+    ...{ host, port, key, once, fsync, meshPorts, device, transport, verbose, quiet, json },
     directory: dir,
     makeDirectory: mkdir,
   };
 }
 
 async function run(raw: Raw, session: Session): Promise<void> {
-  session.exitCode = await interruptible(async (signal) => {
+  session.exitCode = await service(async (signal) => {
     if (raw.controlled) {
       const { runControlled } = await import('../receive/controlled.js');
       return runControlled(session.terminal, signal);
@@ -65,6 +66,7 @@ export function addReceiveCommand(program: Command, session: Session): void {
     .option('--dir <path>', 'directory that files go to')
     .option('--mkdir', 'make the directory if it is missing')
     .option('--once', 'end after one cast')
+    .option('--no-fsync', 'call a cast complete before its files are on disk: faster, lost in a power cut')
     .option(
       '--mesh-ports <first-last>',
       'ports for the data of casts, two for each at a time (default: any)',
@@ -83,8 +85,9 @@ export function addReceiveCommand(program: Command, session: Session): void {
   addHelpNotes(command, {
     about: [
       'Files appear under their names only when they are complete and their checksum is the sender’s. Nothing is',
-      'written outside of the directory. Without a key only this machine can send; data is not encrypted.',
-      'Takes several casts at once, and goes on until Ctrl-C, or with --once until the first cast is through.',
+      'written outside of the directory. Without a key only the same user of this machine can send; data is not encrypted.',
+      'A complete cast is on disk, unless --no-fsync is given.',
+      'Takes several casts at once, and goes on until Ctrl-C or SIGTERM (exit code 0), or with --once until the first cast is through.',
     ],
     examples: [
       ['rdmc receive --listen 0.0.0.0 --dir /srv/models --key-file cast.key', 'from other hosts'],
@@ -95,6 +98,6 @@ export function addReceiveCommand(program: Command, session: Session): void {
       ['rdmc receive --listen [::1] --dir /tmp/in --once', 'from this machine, once'],
       ['rdmc receive --dir . --json | jq -c \'select(.event == "complete")\'', 'for programs'],
     ],
-    exitCodes: castExitCodes,
+    exitCodes: castExitCodes.filter((code) => code !== ExitCode.TERMINATED),
   });
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { usageError } from '../errors.js';
@@ -17,6 +18,8 @@ export function firstLine(stream: Readable, signal?: AbortSignal): Promise<strin
       stream.off('data', onData).off('end', onEnd).off('error', onError);
       signal?.removeEventListener('abort', onAbort);
       stream.pause();
+      // A pipe keeps the process alive also while it is paused: a command that fails now would linger.
+      (stream as Partial<Socket>).unref?.();
       act();
     };
     const onData = (chunk: Buffer): void => {

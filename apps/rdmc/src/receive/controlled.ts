@@ -31,9 +31,9 @@ function parse(line: string): Instructions {
 }
 
 function optionsOf(told: Instructions): ReceiveCommandOptions {
-  const { host, port, directory, makeDirectory, once, meshPorts, device, transport } = told;
+  const { host, port, directory, makeDirectory, once, fsync, meshPorts, device, transport } = told;
   return {
-    ...{ host, port, directory, makeDirectory, once, device, transport },
+    ...{ host, port, directory, makeDirectory, once, fsync, device, transport },
     key: parseKey(told.key, 'in the instructions'),
     meshPorts: meshPorts ?? undefined,
     verbose: false,

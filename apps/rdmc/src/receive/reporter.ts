@@ -50,7 +50,7 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
 
 function reached({ host, port, keyed }: ReceiveEventOf<'listening'>): string {
   if (!keyed)
-    return `only this machine can send, as there is no key: rdmc cast FILE --to ${formatEndpoint({ host, port })}`;
+    return `only this user of this machine can send, as there is no key: rdmc cast FILE --to ${formatEndpoint({ host, port })}`;
   return `senders need the same key: rdmc cast FILE --to HOST:${port} --key-file FILE`;
 }
 

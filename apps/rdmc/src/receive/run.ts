@@ -25,9 +25,10 @@ function open(
   reporter: ReceiveReporter,
   signal: AbortSignal,
 ): Promise<FileReceiver> {
-  const { host, port, key, once, meshPorts, device, transport, directory } = options;
+  const { host, port, key, once, fsync, meshPorts, device, transport, directory } = options;
   const { logger } = reporter;
-  return receiveFiles({ host, port, key, once, meshPorts, device, transport, directory, signal, logger });
+  const wanted = { host, port, key, once, fsync, meshPorts, device, transport, directory };
+  return receiveFiles({ ...wanted, signal, logger });
 }
 
 /** Which exit code the last thing that happened ends the command with. */

@@ -24,6 +24,8 @@ export const instructions = z.object({
   directory: z.string().min(1),
   makeDirectory: z.boolean(),
   once: z.boolean(),
+  /** Senders of before do not say it. */
+  fsync: z.boolean().default(true),
   meshPorts: z.tuple([port, port]).nullable(),
   device: z.string(),
   transport: z.enum(['auto', 'shm', 'tcp']),

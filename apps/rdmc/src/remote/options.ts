@@ -7,6 +7,8 @@ export interface RemoteOptions {
   /** Where files go there; relative to where the remote shell begins, with ssh the home directory. */
   readonly directory: string;
   readonly makeDirectory: boolean;
+  /** Whether everything is on disk over there before the cast is complete. */
+  readonly fsync: boolean;
   readonly meshPorts: readonly [number, number] | undefined;
   /** Milliseconds until a receiver must listen. */
   readonly timeoutMs: number;

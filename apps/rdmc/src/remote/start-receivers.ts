@@ -138,7 +138,7 @@ export class RemoteReceivers {
   }
 
   #instructions(request: StartRequest, target: Target, address: string | undefined): Instructions {
-    const { directory, makeDirectory, meshPorts } = request.remote;
+    const { directory, makeDirectory, meshPorts, fsync } = request.remote;
     return {
       version: INSTRUCTIONS_VERSION,
       key: Buffer.from(this.key).toString('hex'),
@@ -147,6 +147,7 @@ export class RemoteReceivers {
       directory,
       makeDirectory,
       once: request.once,
+      fsync,
       meshPorts: meshPorts ? [...meshPorts] : null,
       device: deviceThere(request.device),
       transport: request.transport,

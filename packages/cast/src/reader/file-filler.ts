@@ -53,9 +53,11 @@ export function fillSparse({ encoder, target, source, hash, index, offset, end }
     if (runs.spaceLeft < length) break;
     const piece = target.subarray(runs.place, runs.place + length);
     if (!source.read(piece, at)) return { offset, contentBytes: 0, short: true };
-    hash.update(index, at, piece);
+    const isHole = Buffer.compare(piece, ZEROS.subarray(0, length)) === 0;
+    if (isHole) hash.hole(index, at, length);
+    else hash.update(index, at, piece);
     at += length;
-    runs.add(length, Buffer.compare(piece, ZEROS.subarray(0, length)) === 0);
+    runs.add(length, isHole);
   }
   runs.finish();
   return { offset: at, contentBytes: runs.contentBytes, short: false };

@@ -1,31 +1,46 @@
-import { type Checksum, type FileDigest, fileDigest } from '../checksum.js';
+import type { Checksum } from '../checksum.js';
+import { ContentDigest } from '../content-digest.js';
 
 /**
  * The digest of the file that is read for the first time. It never goes back: bytes that are read again, for
  * survivors, are not taken again.
  */
 export class FileHash {
-  #digest: FileDigest | undefined;
+  #digest: ContentDigest | undefined;
   #entry = -1;
   #offset = 0;
 
   constructor(private readonly checksum: Checksum) {}
 
   begin(entry: number): void {
-    this.#digest = fileDigest(this.checksum, entry);
+    this.#digest = new ContentDigest(this.checksum, entry);
     this.#entry = entry;
     this.#offset = 0;
   }
 
   /** Takes those of the bytes that are new. */
   update(entry: number, offset: number, bytes: Buffer): void {
-    const known = this.#offset - offset;
-    if (entry !== this.#entry || known >= bytes.length) return;
+    const known = this.#known(entry, offset, bytes.length);
+    if (known === undefined) return;
     this.#digest!.update(known > 0 ? bytes.subarray(known) : bytes);
     this.#offset = offset + bytes.length;
   }
 
+  /** Takes that of a hole which is new. */
+  hole(entry: number, offset: number, length: number): void {
+    const known = this.#known(entry, offset, length);
+    if (known === undefined) return;
+    this.#digest!.hole(length - Math.max(known, 0));
+    this.#offset = offset + length;
+  }
+
   digest(): Buffer {
     return this.#digest!.digest();
+  }
+
+  /** How many of the bytes have been taken; undefined where all have. */
+  #known(entry: number, offset: number, length: number): number | undefined {
+    const known = this.#offset - offset;
+    return entry !== this.#entry || known >= length ? undefined : known;
   }
 }

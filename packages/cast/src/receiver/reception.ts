@@ -1,5 +1,5 @@
 import type { RdmcNode } from '@rdmc/group';
-import { HEARTBEAT_MS } from '../constants.js';
+import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import { reasonOf } from '../control/control-channel.js';
 import type {
@@ -73,11 +73,12 @@ export class Reception {
   }
 
   async #accept(): Promise<boolean> {
-    const { directory, meshPorts } = this.options;
+    const { directory, meshPorts, fsync } = this.options;
     try {
       const { freeBytes } = await this.writer.open({
         directory,
         castId: this.invitation.castId,
+        fsync,
         checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
       });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
@@ -160,7 +161,8 @@ export class Reception {
       key,
       device,
       transport,
-      timeoutMs: this.invitation.connectTimeoutMs,
+      // The sender judges who did not come, and says so by ending the connection; nobody else gives up before it.
+      timeoutMs: Math.min(this.invitation.connectTimeoutMs + JOIN_GRACE_MS, MAX_TIMER_MS),
       signal: this.#over.signal,
       logger,
     });

@@ -41,7 +41,7 @@ export async function dial(
   } catch (cause) {
     const details = { cause, receiver: target.name };
     if (codeOf(cause) === 'ERR_RDMC_MESH_WRONG_KEY') {
-      const message = `${target.name} has another key, or none; give sender and receivers the same one`;
+      const message = `${target.name} has another key, or none; give sender and receivers the same one (this end uses ${sockets.keyName})`;
       throw new CastError('ERR_RDMC_KEY_MISMATCH', message, details);
     }
     if (codeOf(cause) === 'ERR_RDMC_MESH_ABORTED') {

@@ -64,7 +64,7 @@ export class Gathering {
         if (this.signal.aborted) throw error;
         blameForJoin(links, error);
       }
-      const left = links.filter(({ alive }) => alive);
+      const left = links.filter((link) => link.alive || (othersFailed(links) && hasWaitedInVain(link)));
       const again = new CastError(
         'ERR_RDMC_ABORTED',
         'the sender begins again without a receiver that was lost',
@@ -128,14 +128,24 @@ export class Gathering {
   }
 }
 
-/** The mesh names who did not come; a control connection that ended says it more plainly. @throws where it was nobody */
+/** The mesh names who did not come; else a control connection that ended tells. @throws where it was nobody */
 function blameForJoin(links: readonly ReceiverLink[], error: unknown): void {
-  if (links.some(({ alive }) => !alive)) return;
   const missing = (error as { missing?: readonly { id: number }[] }).missing?.map(({ id }) => id) ?? [];
   const culprits = links.filter(({ id }) => missing.includes(id));
-  if (culprits.length === 0) throw error;
+  if (culprits.length === 0 && links.every(({ alive }) => alive)) throw error;
   for (const link of culprits) {
     const message = `${link.name} did not join in time: ${messageOf(error)}`;
+    // One that has waited for others as long as the sender has may have said so first.
+    if (hasWaitedInVain(link)) link.failure = undefined;
     link.fail(new CastError('ERR_RDMC_RECEIVER_LOST', message, { cause: error, receiver: link.name }));
   }
+}
+
+function othersFailed(links: readonly ReceiverLink[]): boolean {
+  return links.some((link) => !link.alive && !hasWaitedInVain(link));
+}
+
+/** Receivers wait for the members as long as the sender does: one that gives up a moment earlier is not to blame. */
+function hasWaitedInVain({ failure }: ReceiverLink): boolean {
+  return (failure?.code as string | undefined) === 'ERR_RDMC_MESH_TIMEOUT';
 }

@@ -34,6 +34,8 @@ export class ReceiverLink {
   progress = NOTHING;
   done: DoneFrame | undefined;
   failure: CastError | undefined;
+  /** Messages that have been made; whoever sends them sets it. */
+  madeMessages: () => number = () => 0;
   /** Kept by the stall watch. */
   silentMs = 0;
   /** Groups that failed because of it while this connection lived. */
@@ -181,10 +183,12 @@ export class ReceiverLink {
 
   #take(frame: ReceiverFrame): void {
     if (frame.type === 'progress') {
+      this.#checkProgress(frame);
       this.progress = frame;
       if (this.state === 'ready' && (frame.receivedMessages > 0 || frame.partialBytes > 0))
         this.state = 'receiving';
     } else if (frame.type === 'parted') {
+      this.#checkReceived(frame.receivedMessages);
       if (this.#parted?.groupId === frame.groupId) this.#parted.resolve(frame.receivedMessages);
     } else if (frame.type === 'done' && this.state === 'storing') {
       this.done = frame;
@@ -192,6 +196,29 @@ export class ReceiverLink {
       this.#settle();
     } else if (frame.type === 'failed') this.fail(this.#theirs(frame));
     else throw protocolError(`${this.name} said '${frame.type}' out of turn`);
+  }
+
+  #checkProgress({ receivedMessages, storedMessages }: ProgressFrame): void {
+    this.#checkReceived(receivedMessages);
+    if (storedMessages < this.progress.storedMessages || storedMessages > receivedMessages) {
+      throw this.#lie(`it has stored ${storedMessages} of ${receivedMessages} messages`);
+    }
+  }
+
+  /** What a receiver says that it has is not read again for others, so it must not have less later. */
+  #checkReceived(receivedMessages: number): void {
+    if (receivedMessages < this.progress.receivedMessages)
+      throw this.#lie(`it has ${receivedMessages} messages`);
+    if (receivedMessages > this.madeMessages()) {
+      throw this.#lie(`it has ${receivedMessages} messages, more than were sent`);
+    }
+  }
+
+  #lie(claim: string): CastError {
+    const { receivedMessages, storedMessages } = this.progress;
+    const before = `before, it had ${receivedMessages} and had stored ${storedMessages}`;
+    const message = `${this.name} says that ${claim}; ${before}; it was dropped, and the others go on`;
+    return new CastError('ERR_RDMC_CAST_PROTOCOL', message, { receiver: this.name });
   }
 
   #theirs({ code, message }: { readonly code: string; readonly message: string }): CastError {

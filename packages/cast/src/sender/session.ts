@@ -93,6 +93,7 @@ export class Session {
     };
     const pump = new Pump(this.#reader, new TokenBucket(options.bandwidthLimit), messageBytes, confirmed);
     board.pump = pump;
+    for (const link of links) link.madeMessages = () => pump.madeMessages;
     const streaming = new Streaming(gathered, pump, options, this.#over.signal, ({ transports }) => {
       board.route = {
         ...routeOf(node.device, transports),

@@ -27,7 +27,7 @@
  *    2 FILE_BEGIN     u32 index | u32 mode | time | u64 size | path
  *    3 DATA           u32 index | u32 zero | u64 offset                      data: the file's bytes from offset on
  *    4 HOLE           u32 index | u32 zero | u64 offset | u64 length         zeros, which need not be written
- *    5 FILE_END       u32 index | u32 status | 32 bytes: digest of the whole file, see checksum.ts (zeros unless status is 0)
+ *    5 FILE_END       u32 index | u32 status | 32 bytes: digest of the file, see content-digest.ts (zeros unless status is 0)
  *    6 SYMBOLIC_LINK  u32 index | u32 pathBytes | time | path | target
  *    7 HARD_LINK      u32 index | u32 targetIndex | u32 pathBytes | u32 zero | path | path of the entry it is linked to
  *    8 STREAM_END     u32 files | u32 directories | u32 symbolicLinks | u32 hardLinks | u64 bytes

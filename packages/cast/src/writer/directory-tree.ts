@@ -21,14 +21,37 @@ export interface Place {
 export class DirectoryTree {
   /** By path, the least recently used first. */
   readonly #open = new Map<string, number>();
+  /** Paths of directories in which something got its name; '' is the root. */
+  readonly #changed = new Set<string>();
+  /** Paths of directories that were made here, parents first. */
+  readonly #made = new Set<string>();
 
   constructor(private readonly root: number) {}
 
   /** Where an entry goes: its directory is opened, and made where it is missing. @throws CastError, or of the system */
   place(path: Buffer): Place {
     const slash = path.lastIndexOf(0x2f);
-    const directory = slash === -1 ? this.root : this.open(path.subarray(0, slash));
+    const parent = path.subarray(0, Math.max(slash, 0));
+    const directory = slash === -1 ? this.root : this.open(parent);
+    this.#changed.add(parent.toString('latin1'));
     return { directory, name: path.subarray(slash + 1) };
+  }
+
+  /** Directories in which something got its name, or may have; the one of length 0 is the root. */
+  get changed(): Buffer[] {
+    return [...this.#changed].map((path) => Buffer.from(path, 'latin1'));
+  }
+
+  /** Directories that were made here, children first. */
+  get made(): Buffer[] {
+    return [...this.#made].toReversed().map((path) => Buffer.from(path, 'latin1'));
+  }
+
+  /** A descriptor of a directory that is the caller's to close. @throws as `open` */
+  openApart(path: Buffer): number {
+    const descriptor = path.length === 0 ? this.root : this.open(path);
+    // The kernel's link to what is open: nobody can put another one there.
+    return openSync(`/proc/self/fd/${descriptor}`, constants.O_RDONLY | constants.O_DIRECTORY);
   }
 
   /**
@@ -56,10 +79,16 @@ export class DirectoryTree {
     const key = path.toString('latin1');
     const known = this.#use(key);
     if (known !== undefined) return known;
-    const descriptor = openDirectory(path, within(parent, name));
+    const descriptor = openDirectory(path, within(parent, name), () => this.#note(path, name));
     this.#open.set(key, descriptor);
     if (this.#open.size > MAX_OPEN_DIRECTORIES) this.#closeOldest(parent);
     return descriptor;
+  }
+
+  #note(path: Buffer, name: Buffer): void {
+    const parent = path.subarray(0, Math.max(path.length - name.length - 1, 0));
+    this.#made.add(path.toString('latin1'));
+    this.#changed.add(parent.toString('latin1'));
   }
 
   #use(key: string): number | undefined {
@@ -80,18 +109,19 @@ export class DirectoryTree {
   }
 }
 
-function openDirectory(path: Buffer, place: Buffer): number {
+function openDirectory(path: Buffer, place: Buffer, onMade: () => void): number {
   try {
     return openSync(place, OPEN_FLAGS);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return makeDirectory(path, place);
+    if (codeOf(error) === 'ENOENT') return makeDirectory(path, place, onMade);
     throw classified(path, place, error);
   }
 }
 
-function makeDirectory(path: Buffer, place: Buffer): number {
+function makeDirectory(path: Buffer, place: Buffer, onMade: () => void): number {
   try {
     mkdirSync(place, { mode: FIRST_MODE });
+    onMade();
   } catch (error) {
     // Another cast may have made it meanwhile.
     if (codeOf(error) !== 'EEXIST') throw error;

@@ -2,6 +2,7 @@ import type { Checksum } from '../checksum.js';
 import { protocolError } from '../errors.js';
 import { FileStatus } from '../stream/layout.js';
 import type { DataRecord, FileBeginRecord, FileEndRecord, HoleRecord } from '../stream/records.js';
+import type { Commits } from './commits.js';
 import type { DirectoryTree } from './directory-tree.js';
 import { FileModes } from './file-modes.js';
 import { FileSink } from './file-sink.js';
@@ -28,6 +29,7 @@ export class FileDesk {
     private readonly temporary: TemporaryDirectory,
     private readonly outcomes: Outcomes,
     private readonly checksum: Checksum,
+    private readonly commits: Commits,
     private readonly active: () => void,
   ) {}
 
@@ -51,6 +53,7 @@ export class FileDesk {
     const file = this.#fileAt(index, offset, data.length);
     this.#attempt(file, (sink) => sink.write(data));
     file.offset += data.length;
+    if (file.sink) this.commits.written(file.sink);
   }
 
   hole({ index, offset, length }: HoleRecord): void {
@@ -71,13 +74,27 @@ export class FileDesk {
     }
     const { begin } = file;
     if (file.offset !== begin.size) throw protocolError(`entry ${index} ends before all of it has come`);
-    this.#attempt(file, (sink) => {
-      sink.commit(digest, () => this.tree.place(begin.path));
-      this.files += 1;
-      this.bytes += begin.size;
-    });
+    this.#attempt(file, (sink) => sink.seal(digest));
+    if (file.sink) this.#give(file, file.sink);
     this.#file = undefined;
     return true;
+  }
+
+  #give(file: OpenFile, sink: FileSink): void {
+    const { path, size } = file.begin;
+    this.commits.file({
+      sink,
+      commit: () =>
+        this.#attempt(file, () => {
+          sink.commit(this.tree.place(path));
+          this.files += 1;
+          this.bytes += size;
+        }),
+      fail: (error) =>
+        this.#attempt(file, () => {
+          throw error;
+        }),
+    });
   }
 
   /** Nothing is kept of the file under way. */

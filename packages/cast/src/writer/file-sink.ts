@@ -8,23 +8,26 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { type Checksum, type FileDigest, fileDigest } from '../checksum.js';
+import type { Checksum } from '../checksum.js';
 import { CHUNK_BYTES, MODE_MASK } from '../constants.js';
-import { CastError } from '../errors.js';
+import { ContentDigest } from '../content-digest.js';
+import { CastError, codeOf, messageOf } from '../errors.js';
 import type { FileBeginRecord, Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { Place } from './directory-tree.js';
 import type { FileModes } from './file-modes.js';
 
 const OPEN_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const ZEROS = Buffer.alloc(CHUNK_BYTES);
 
 /** A file on its way: it lies under a temporary name until it is whole. */
 export class FileSink {
+  /** Bytes written since the disk was last given them. */
+  unsyncedBytes = 0;
   readonly #fd: number;
-  readonly #hash: FileDigest;
+  readonly #content: ContentDigest;
   #offset = 0;
   #endsInHole = false;
+  #syncing: Promise<void> | undefined;
 
   /** @throws of the system */
   constructor(
@@ -34,35 +37,41 @@ export class FileSink {
     private readonly modes: FileModes,
     private readonly active: () => void,
   ) {
-    this.#hash = fileDigest(checksum, begin.index);
+    this.#content = new ContentDigest(checksum, begin.index);
     // Nobody else reaches it before it has its name: the temporary directory has mode 700.
     this.#fd = openSync(temporary, OPEN_FLAGS, begin.mode & MODE_MASK);
+  }
+
+  /** Whether its descriptor is in use by `startSync`. */
+  get isSyncing(): boolean {
+    return this.#syncing !== undefined;
   }
 
   /** @throws of the system; nothing is kept of a file that failed: call `discard` */
   write(data: Buffer): void {
     for (let at = 0; at < data.length; at += CHUNK_BYTES) {
       const chunk = data.subarray(at, at + CHUNK_BYTES);
-      this.#hash.update(chunk);
+      this.#content.update(chunk);
       this.#writeAll(chunk, this.#offset + at);
       this.active();
     }
     this.#offset += data.length;
+    this.unsyncedBytes += data.length;
     this.#endsInHole = false;
   }
 
   skip(length: number): void {
-    for (let at = 0; at < length; at += CHUNK_BYTES) {
-      this.#hash.update(ZEROS.subarray(0, Math.min(CHUNK_BYTES, length - at)));
-      this.active();
-    }
+    this.#content.hole(length);
     this.#offset += length;
     this.#endsInHole = true;
   }
 
-  /** Gives it its name, if it is what was sent. @throws CastError ERR_RDMC_HASH_MISMATCH, or of the system */
-  commit(digest: Buffer, place: () => Place): void {
-    if (!this.#hash.digest().equals(digest)) {
+  /**
+   * Makes it what was sent in everything but its name.
+   * @throws CastError ERR_RDMC_HASH_MISMATCH, or of the system
+   */
+  seal(digest: Buffer): void {
+    if (!this.#content.digest().equals(digest)) {
       throw new CastError(
         'ERR_RDMC_HASH_MISMATCH',
         'its checksum is not that of the file sent; cast it again',
@@ -72,20 +81,65 @@ export class FileSink {
     this.modes.complete(this.#fd, this.begin.mode & MODE_MASK);
     const time = secondsOf(this.begin.time);
     futimesSync(this.#fd, time, time);
-    const { directory, name } = place();
+  }
+
+  /** Gives what has been written to the disk, while more comes. What goes wrong is told by `sync`. */
+  startSync(sync: (descriptor: number) => Promise<void>): Promise<void> {
+    this.unsyncedBytes = 0;
+    const syncing = sync(this.#fd);
+    this.#syncing = syncing;
+    return syncing.then(
+      () => {
+        this.#syncing = undefined;
+      },
+      // A failed one stays: the kernel tells of an error once, and this file will not be whole.
+      () => {},
+    );
+  }
+
+  /** Brings it to disk; begins before it returns. @throws CastError ERR_RDMC_NO_SPACE, ERR_RDMC_WRITE_FAILED */
+  sync(sync: (descriptor: number) => Promise<void>): Promise<void> {
+    const synced = this.#syncing ? this.#syncing.then(() => sync(this.#fd)) : sync(this.#fd);
+    return synced.catch((error: unknown) => {
+      throw notSynced(error);
+    });
+  }
+
+  /** Gives it its name. @throws of the system */
+  commit({ directory, name }: Place): void {
     renameSync(this.temporary, within(directory, name));
     closeSync(this.#fd);
   }
 
   discard(): void {
-    closeSync(this.#fd);
     unlinkSync(this.temporary);
+    this.release();
+  }
+
+  /** Lets go of the descriptor, when nothing uses it any more. */
+  release(): void {
+    const close = (): void => closeSync(this.#fd);
+    if (this.#syncing) void this.#syncing.then(close, close);
+    else close();
   }
 
   #writeAll(chunk: Buffer, offset: number): void {
     let done = 0;
     while (done < chunk.length) done += writeSync(this.#fd, chunk, done, chunk.length - done, offset + done);
   }
+}
+
+function notSynced(cause: unknown): CastError {
+  const errno = codeOf(cause) ?? messageOf(cause);
+  return errno === 'ENOSPC' || errno === 'EDQUOT'
+    ? new CastError('ERR_RDMC_NO_SPACE', `no space was left as it was synced to disk (${errno}); make room`, {
+        cause,
+      })
+    : new CastError(
+        'ERR_RDMC_WRITE_FAILED',
+        `it could not be synced to disk (${errno}); check the disk, and cast it again`,
+        { cause },
+      );
 }
 
 /**

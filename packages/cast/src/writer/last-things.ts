@@ -1,10 +1,11 @@
-import { fchmodSync, futimesSync, lutimesSync, renameSync, symlinkSync } from 'node:fs';
+import { closeSync, fchmodSync, futimesSync, lutimesSync, renameSync, symlinkSync } from 'node:fs';
 import { MODE_MASK } from '../constants.js';
 import type { DirectoryRecord, SymbolicLinkRecord } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { DirectoryTree } from './directory-tree.js';
 import { secondsOf } from './file-sink.js';
 import type { Outcomes } from './outcomes.js';
+import { asCastError } from './system-errors.js';
 import type { TemporaryDirectory } from './temporary-directory.js';
 
 /**
@@ -27,28 +28,65 @@ export class LastThings {
     return this.#directories.length;
   }
 
-  /** Paths are views of a message, whose memory is used again: copies are kept. */
   directory(record: DirectoryRecord): void {
-    this.#directories.push({ ...record, path: Buffer.from(record.path) });
+    this.#directories.push(record);
   }
 
+  /** Paths are views of a message, whose memory is used again: copies are kept. */
   symbolicLink(record: SymbolicLinkRecord): void {
     this.#links.push({ ...record, path: Buffer.from(record.path), target: Buffer.from(record.target) });
   }
 
   /** Returns the number of links made. @throws CastError where nothing more can be stored */
-  run(): number {
+  links(): number {
     let made = 0;
     for (const link of this.#links) {
       if (this.outcomes.attempt(link.index, link.path, () => this.#make(link))) made += 1;
       this.active();
     }
+    return made;
+  }
+
+  /**
+   * Gives directories their modes and times. Yields a descriptor of each directory that is finished, which the taker
+   * closes: first those that something was put in and that the cast says nothing else of, then its own.
+   * @throws CastError where nothing more can be stored, or where a directory is gone that something was put in
+   */
+  *finishDirectories(): Generator<number, void, undefined> {
+    const own = new Set(this.#directories.map(({ path }) => path.toString('latin1')));
+    for (const path of this.tree.changed) {
+      if (!own.has(path.toString('latin1'))) yield this.#open(path);
+    }
     // Parents came before their children.
     for (const directory of this.#directories.toReversed()) {
-      this.outcomes.attempt(directory.index, directory.path, () => this.#adorn(directory));
+      let descriptor: number | undefined;
+      this.outcomes.attempt(directory.index, directory.path, () => {
+        descriptor = this.#adorn(directory);
+      });
       this.active();
+      if (descriptor !== undefined) yield descriptor;
     }
-    return made;
+  }
+
+  /** The cast ends early: as many directories as possible get their modes; problems are nobody's any more. */
+  giveUp(): void {
+    const made = new Set(this.tree.made.map((path) => path.toString('latin1')));
+    for (const directory of this.#directories.toReversed()) {
+      if (!made.has(directory.path.toString('latin1'))) continue;
+      try {
+        closeSync(this.#adorn(directory));
+      } catch {
+        // It is gone, or the disk is.
+      }
+    }
+  }
+
+  #open(path: Buffer): number {
+    try {
+      return this.tree.openApart(path);
+    } catch (error) {
+      throw asCastError(error);
+    }
   }
 
   #make({ index, path, target, time }: SymbolicLinkRecord): void {
@@ -60,10 +98,17 @@ export class LastThings {
     renameSync(temporary, within(directory, name));
   }
 
-  #adorn({ path, mode, time }: DirectoryRecord): void {
-    const descriptor = this.tree.open(path);
-    const seconds = secondsOf(time);
-    fchmodSync(descriptor, mode & MODE_MASK);
-    futimesSync(descriptor, seconds, seconds);
+  #adorn({ path, mode, time }: DirectoryRecord): number {
+    // Opened before it gets a mode that may forbid it.
+    const descriptor = this.tree.openApart(path);
+    try {
+      const seconds = secondsOf(time);
+      fchmodSync(descriptor, mode & MODE_MASK);
+      futimesSync(descriptor, seconds, seconds);
+      return descriptor;
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
   }
 }

@@ -4,6 +4,8 @@ export interface OpenOrder {
   readonly directory: string;
   readonly castId: string;
   readonly checksum: Checksum;
+  /** Whether everything is on disk before it is called complete. */
+  readonly fsync: boolean;
 }
 
 export interface StoreOrder {

@@ -14,6 +14,7 @@ import type {
   StreamRecord,
   SymbolicLinkRecord,
 } from '../stream/records.js';
+import { type Commits, commitAtOnce } from './commits.js';
 import { within } from './descriptor-paths.js';
 import { DirectoryTree } from './directory-tree.js';
 import { FileDesk } from './file-desk.js';
@@ -23,6 +24,12 @@ import { asCastError } from './system-errors.js';
 import { TemporaryDirectory } from './temporary-directory.js';
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
+
+/** Files that have their names, and their bytes. */
+export interface StoredSoFar {
+  readonly files: number;
+  readonly bytes: number;
+}
 
 /** What was stored. */
 export interface StoredReport {
@@ -51,6 +58,7 @@ export class StreamWriter {
   #messages = 0;
   #lastIndex = -1;
   #closed = false;
+  #finished = false;
   #ended: StreamEndRecord | undefined;
 
   /** @throws CastError ERR_RDMC_READ_ONLY, ERR_RDMC_PERMISSION, ERR_RDMC_NO_SPACE and others */
@@ -60,6 +68,8 @@ export class StreamWriter {
     checksum: Checksum,
     /** Called whenever something has been done: a sign of life in long work. */
     private readonly active: () => void = () => {},
+    /** When files get their names. */
+    private readonly commits: Commits = commitAtOnce,
   ) {
     this.#root = openDirectory(directory);
     try {
@@ -69,7 +79,7 @@ export class StreamWriter {
       throw asCastError(error);
     }
     this.#tree = new DirectoryTree(this.#root);
-    this.#files = new FileDesk(this.#tree, this.#temporary, this.#outcomes, checksum, active);
+    this.#files = new FileDesk(this.#tree, this.#temporary, this.#outcomes, checksum, commits, active);
     this.#last = new LastThings(this.#tree, this.#temporary, this.#outcomes, active);
   }
 
@@ -79,8 +89,7 @@ export class StreamWriter {
     return bavail * bsize;
   }
 
-  /** Files that are whole, and their bytes. */
-  get stored(): { readonly files: number; readonly bytes: number } {
+  get stored(): StoredSoFar {
     const { files, bytes } = this.#files;
     return { files, bytes };
   }
@@ -91,6 +100,11 @@ export class StreamWriter {
 
   /** Stores the next message. @throws CastError where nothing more can be stored */
   store(sequence: number, message: Buffer): void {
+    for (const _ of this.steps(sequence, message));
+  }
+
+  /** As `store`, one record after the other. To be taken to its end. */
+  *steps(sequence: number, message: Buffer): Generator<void, void, undefined> {
     if (sequence !== this.#messages) {
       throw protocolError(`message ${sequence} came in place of ${this.#messages}`);
     }
@@ -98,16 +112,32 @@ export class StreamWriter {
       if (this.#ended) throw protocolError('the stream goes on behind its end');
       this.#take(record);
       this.active();
+      yield;
     }
     this.#messages += 1;
   }
 
   /** Everything has come: makes symbolic links, gives directories their modes and times, removes what is temporary. */
   finish(messages: number): StoredReport {
+    for (const descriptor of this.lastSteps(messages)) closeSync(descriptor);
+    return this.report();
+  }
+
+  /**
+   * As `finish`, without the report. All files must have their names. Yields descriptors of the directories in which
+   * something has changed, when nothing more will: they are the taker's to close. To be taken to its end.
+   */
+  *lastSteps(messages: number): Generator<number, void, undefined> {
     if (messages !== this.#messages || !this.#isComplete) {
       throw protocolError('the stream ended without everything it should have brought');
     }
-    this.#links += this.#last.run();
+    this.#links += this.#last.links();
+    yield* this.#last.finishDirectories();
+    this.#finished = true;
+  }
+
+  /** What is temporary is removed. @throws of the system */
+  report(): StoredReport {
     this.close();
     const { kept, count } = this.#outcomes.problems;
     return {
@@ -123,6 +153,7 @@ export class StreamWriter {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    if (!this.#finished) this.#last.giveUp();
     this.#tree.close();
     try {
       this.#files.discard();
@@ -163,9 +194,12 @@ export class StreamWriter {
   #directory(record: DirectoryRecord): void {
     this.#newEntry(record.index);
     this.#seen.directories += 1;
-    this.#outcomes.attempt(record.index, record.path, () => {
-      this.#tree.open(record.path);
-      this.#last.directory(record);
+    const directory = { ...record, path: Buffer.from(record.path) };
+    this.commits.other(() => {
+      this.#outcomes.attempt(directory.index, directory.path, () => {
+        this.#tree.open(directory.path);
+        this.#last.directory(directory);
+      });
     });
   }
 
@@ -197,6 +231,12 @@ export class StreamWriter {
   #hardLink({ index, targetIndex, path, targetPath }: HardLinkRecord): void {
     this.#newEntry(index);
     this.#seen.hardLinks += 1;
+    // Views of a message, whose memory is used again.
+    const names = { path: Buffer.from(path), targetPath: Buffer.from(targetPath) };
+    this.commits.other(() => this.#makeHardLink({ index, targetIndex, ...names }));
+  }
+
+  #makeHardLink({ index, targetIndex, path, targetPath }: Omit<HardLinkRecord, 'type'>): void {
     this.#outcomes.attempt(index, path, () => {
       if (targetIndex >= index || this.#outcomes.missing.has(targetIndex)) {
         const message = `${shown(targetPath)}, which it is linked to, is not there`;

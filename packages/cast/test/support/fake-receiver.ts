@@ -1,22 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { encodeFrame } from '@rdmc/mesh';
+import { encodeFrame, KeyedSockets } from '@rdmc/mesh';
+import { CAST_PROTOCOL_VERSION } from '../../src/constants.js';
 import { ControlChannel } from '../../src/control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, schemas } from '../../src/control/frames.js';
+import { CONTROL_PURPOSE } from '../../src/identity.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
+
+/** Sockets as senders and receivers of this user have them. */
+export const ownSockets = (): KeyedSockets => new KeyedSockets({ purpose: CONTROL_PURPOSE });
 
 /** Listens as a receiver does; `speak` decides what it says. */
 export async function fakeReceiver(speak: (channel: Channel, socket: Socket) => Promise<void>) {
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    void speak(
-      new ControlChannel<ReceiverFrame, SenderFrame>(socket, schemas.sender, 'the sender'),
-      socket,
-    ).catch(() => {});
+  const keyed = ownSockets();
+  const server = createServer(async (raw) => {
+    sockets.add(raw);
+    raw.on('error', () => {});
+    try {
+      const socket = await keyed.accept(raw);
+      sockets.add(socket);
+      await speak(
+        new ControlChannel<ReceiverFrame, SenderFrame>(socket, schemas.sender, 'the sender'),
+        socket,
+      );
+    } catch {
+      // The sender left.
+    }
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -31,7 +43,7 @@ export async function fakeReceiver(speak: (channel: Channel, socket: Socket) => 
 
 export const hello: ReceiverFrame = {
   type: 'hello',
-  version: 1,
+  version: CAST_PROTOCOL_VERSION,
   software: 'a test',
   hostName: 'fake',
   pid: 1,
@@ -50,6 +62,6 @@ export async function goAlong(channel: Channel): Promise<AsyncIterator<SenderFra
 }
 
 /** A frame as it goes over the wire, whatever is in it. */
-export function rawFrame(text: string, version = 1): Buffer {
+export function rawFrame(text: string, version = CAST_PROTOCOL_VERSION): Buffer {
   return encodeFrame(version, Buffer.from(text));
 }

@@ -32,11 +32,16 @@ export class ReceiverProcess {
     this.exited = once(child, 'exit');
   }
 
-  static async start(options: Partial<ReceiveOptions> = {}, uid?: number): Promise<ReceiverProcess> {
+  static async start(
+    options: Partial<ReceiveOptions> = {},
+    uid?: number,
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<ReceiverProcess> {
     const all = { directory: temporary(), port: 0, ...options };
     const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const;
     const child = fork(fixture, [JSON.stringify(all)], {
       stdio: [...stdio],
+      env: { ...process.env, ...env },
       ...(uid !== undefined && { uid, gid: uid }),
     });
     const receiver = new ReceiverProcess(child, all.directory);

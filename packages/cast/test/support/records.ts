@@ -48,7 +48,8 @@ export const record: fc.Arbitrary<StreamRecord> = fc.oneof(
 
 /** One message of the records. */
 export function encode(records: readonly StreamRecord[], sequence: number): Buffer {
-  const target = Buffer.alloc(1 << 20);
+  const data = records.reduce((sum, each) => sum + (each.type === 'data' ? each.data.length : 0), 0);
+  const target = Buffer.alloc((1 << 20) + data);
   const encoder = new MessageEncoder(target);
   for (const each of records) {
     if (!put(encoder, target, each)) throw new Error('the records do not fit');

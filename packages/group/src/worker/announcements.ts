@@ -60,6 +60,11 @@ export class Announcements {
     this.#used[pair]! += 1;
   }
 
+  /** Changes with every block and every announcement that comes from `pair`. */
+  cameFrom(pair: number): number {
+    return this.#arrived[pair]! + this.#heard[pair]!;
+  }
+
   /** Whether `pair` has a receive for the next block. */
   mayUse(pair: number): boolean {
     return this.#used[pair] !== this.#heard[pair];

@@ -1,4 +1,5 @@
 import type { Protocol, ProtocolContext } from '@rdmc/dataplane';
+import { WATCH_INTERVAL_MS } from '../constants.js';
 import {
   Command,
   decodeJson,
@@ -15,6 +16,10 @@ export class GroupProtocol implements Protocol {
   readonly #groups = new Map<number, WorkerGroup>();
   /** Groups that something happened to in this turn. */
   readonly #active: WorkerGroup[] = [];
+
+  /** Runs while a message is under way in any group, so that an idle node is never woken. */
+  #watchTimer: NodeJS.Timeout | undefined;
+  #lookDue = false;
 
   constructor(private readonly context: ProtocolContext) {}
 
@@ -49,6 +54,8 @@ export class GroupProtocol implements Protocol {
 
   onTurn(): void {
     for (let i = 0; i < this.#active.length; i += 1) this.#active[i]!.advance();
+    if (this.#watchTimer === undefined) this.#watchBusy();
+    else if (this.#lookDue) this.#look();
     this.#active.length = 0;
   }
 
@@ -60,6 +67,7 @@ export class GroupProtocol implements Protocol {
   }
 
   async stop(): Promise<void> {
+    this.#stopWatching();
     await Promise.all([...this.#groups.values()].map((group) => group.abort()));
     this.#groups.clear();
   }
@@ -69,6 +77,28 @@ export class GroupProtocol implements Protocol {
     group.wantsAdvance = true;
     this.#active.push(group);
   };
+
+  #watchBusy(): void {
+    if (!this.#active.some((group) => group.isBusy)) return;
+    this.#watchTimer = setInterval(() => {
+      // The look itself comes in the turn that this asks for, behind the completions that are there.
+      this.#lookDue = true;
+      this.context.wake();
+    }, WATCH_INTERVAL_MS);
+    this.#watchTimer.unref();
+  }
+
+  #look(): void {
+    this.#lookDue = false;
+    let goesOn = false;
+    for (const group of this.#groups.values()) goesOn = group.look() || goesOn;
+    if (!goesOn) this.#stopWatching();
+  }
+
+  #stopWatching(): void {
+    clearInterval(this.#watchTimer);
+    this.#watchTimer = undefined;
+  }
 
   #open(request: number, setup: GroupSetup): void {
     const table = this.context.data as SharedArrayBuffer;

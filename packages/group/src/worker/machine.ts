@@ -97,6 +97,11 @@ export class GroupMachine {
     return !this.#sendSide.waitsForOwn && !this.#announcements.waitsForOwn;
   }
 
+  /** Changes with everything that comes from `pair`. */
+  cameFrom(pair: number): number {
+    return this.#announcements.cameFrom(pair);
+  }
+
   get outstandingSends(): number {
     return this.#sendSide.outstanding;
   }

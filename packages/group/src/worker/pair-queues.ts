@@ -4,7 +4,10 @@ import { CONTROL_SEND_DEPTH } from '../constants.js';
 import type { PairAddress } from '../records.js';
 
 /** What a work request was for: the high word of its id. The low word is a slot or a number. */
-export const Purpose = { RECEIVE: 1, SEND: 2, ANNOUNCEMENT: 3, HEAR: 4 } as const;
+export const Purpose = { RECEIVE: 1, SEND: 2, ANNOUNCEMENT: 3, HEAR: 4, PROBE: 5 } as const;
+
+/** One probe at most is outstanding, behind the announcements. */
+const PROBES = 1;
 
 /** A completion here, and an event there also where only solicited ones are waited for. */
 const FOR_BOTH_SIDES = WorkRequestFlag.SIGNALED | WorkRequestFlag.SOLICITED;
@@ -17,6 +20,7 @@ export interface PairListener {
   sent(pair: number, slot: number): void;
   heard(pair: number, count: number): void;
   announcementConfirmed(pair: number, number: number): void;
+  probed(pair: number): void;
   failed(pair: number, purpose: number, status: string): void;
 }
 
@@ -41,7 +45,7 @@ export class PairQueues {
     });
     this.#control = protectionDomain.createQueuePair({
       ...queues,
-      sendDepth: CONTROL_SEND_DEPTH,
+      sendDepth: CONTROL_SEND_DEPTH + PROBES,
       receiveDepth: receiveWindow,
     });
     context.attach(this.#data.number, this);
@@ -85,6 +89,16 @@ export class PairQueues {
     submission.immediate(count);
   }
 
+  /**
+   * A WRITE of no bytes: the neighbour's device answers it, it takes no receive there, and it needs no key. Behind the
+   * announcements, so its completion is theirs as well.
+   */
+  probe(): void {
+    const { submission } = this.context;
+    submission.begin(Opcode.WRITE, this.#control.number, Purpose.PROBE * TWO_32, WorkRequestFlag.SIGNALED);
+    submission.remote(0, 0);
+  }
+
   onCompletion(words: Uint32Array, base: number): void {
     const purpose = words[base + CompletionWord.ID_HIGH]!;
     const low = words[base + CompletionWord.ID_LOW]!;
@@ -96,6 +110,7 @@ export class PairQueues {
       listener.received(pair, low, immediate, words[base + CompletionWord.BYTES]!);
     } else if (purpose === Purpose.SEND) listener.sent(pair, low);
     else if (purpose === Purpose.HEAR) listener.heard(pair, words[base + CompletionWord.IMMEDIATE]!);
+    else if (purpose === Purpose.PROBE) listener.probed(pair);
     else listener.announcementConfirmed(pair, low);
   }
 

@@ -1,6 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
-import { HEADER_BYTES } from '../constants.js';
+import { HEADER_BYTES, WATCH_GRACE_MS, WATCH_INTERVAL_MS } from '../constants.js';
 import { buffersOffset } from '../group-memory.js';
 import {
   DEVICE_REMOVED,
@@ -12,16 +12,18 @@ import {
   type Trouble,
 } from '../records.js';
 import { GroupMachine } from './machine.js';
+import { NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
 
 /** A group in the worker: its machine's port to the queue pairs, and the completions' way to the machine. */
-export class WorkerGroup implements GroupPort, PairListener {
+export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   readonly machine: GroupMachine;
   /** On the list of those to advance in this turn. */
   wantsAdvance = false;
   readonly #region: MemoryRegion;
   readonly #pairs: (PairQueues | undefined)[];
+  readonly #watch: NeighbourWatch;
   #state: 'forming' | 'running' | 'stopped' | 'aborting' = 'forming';
   /** Data requests posted and not completed: what the neighbours and the device may still touch. */
   #outstanding = 0;
@@ -39,6 +41,7 @@ export class WorkerGroup implements GroupPort, PairListener {
   ) {
     this.#region = attachRegion(context.device, setup.region);
     this.#pairs = setup.neighbours.map(() => undefined);
+    this.#watch = new NeighbourWatch(this, setup.neighbours.length, limitLooks(context, setup));
     const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes } = setup;
     const { algorithm, nodes, rank, racks } = setup;
     const headerBytes = (receiveWindow + sendWindow) * HEADER_BYTES;
@@ -86,15 +89,23 @@ export class WorkerGroup implements GroupPort, PairListener {
   /** Posts what the machine's state allows; refusals of the device stop the group, not the worker. */
   advance(): void {
     this.wantsAdvance = false;
-    if (this.#state !== 'running') return;
-    try {
-      this.machine.advance();
-      this.context.submission.flush();
-    } catch (error) {
-      if (!(error instanceof PostError)) throw error;
-      this.#miscounted = true;
-      this.#stop(-1, error.code === DEVICE_REMOVED.code ? 'device' : 'post', error.code, error.message);
+    if (this.#state === 'running') this.#post(() => this.machine.advance());
+  }
+
+  /** Whether a message is under way here, and something is awaited from the neighbours therefore. */
+  get isBusy(): boolean {
+    return this.#state === 'running' && this.machine.openMessages > 0;
+  }
+
+  /** Every WATCH_INTERVAL_MS while any group is busy. Returns whether this one needs another look. */
+  look(): boolean {
+    let goesOn = false;
+    if (this.#state === 'running') {
+      this.#post(() => {
+        goesOn = this.#watch.look(this.isBusy);
+      });
     }
+    return goesOn;
   }
 
   /** Breaks all queue pairs, waits until what was posted has completed or is flushed, and removes them. */
@@ -173,6 +184,24 @@ export class WorkerGroup implements GroupPort, PairListener {
     }
   }
 
+  heardFrom(pair: number): number {
+    return this.machine.cameFrom(pair);
+  }
+
+  probe(pair: number): void {
+    this.#pairs[pair]!.probe();
+  }
+
+  probed(pair: number): void {
+    this.#watch.answered(pair);
+  }
+
+  silent(pair: number): void {
+    const { retryTimeoutMs } = this.setup;
+    const reason = `its device did not answer for ${retryTimeoutMs} ms, and the device here did not report that`;
+    this.#stop(pair, 'queue-pair', 'ERR_RDMC_MEMBER_LOST', reason);
+  }
+
   announcementConfirmed(pair: number, number: number): void {
     if (this.#runs()) this.machine.announcementConfirmed(pair, number);
   }
@@ -181,8 +210,20 @@ export class WorkerGroup implements GroupPort, PairListener {
     if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
     // Not the neighbour's doing: the device of this member is gone.
     if (status === 'FATAL') this.#stop(-1, 'device', DEVICE_REMOVED.code, DEVICE_REMOVED.reason);
-    const kind = status === 'WORK_REQUEST_FLUSHED' ? 'flushed' : 'queue-pair';
+    const kind = kindOf(purpose, status);
     this.#stop(pair, kind, 'ERR_RDMC_MEMBER_LOST', `its queue pair failed with ${status}`);
+  }
+
+  /** Posts, and hands what was posted to the device. */
+  #post(work: () => void): void {
+    try {
+      work();
+      this.context.submission.flush();
+    } catch (error) {
+      if (!(error instanceof PostError)) throw error;
+      this.#miscounted = true;
+      this.#stop(-1, error.code === DEVICE_REMOVED.code ? 'device' : 'post', error.code, error.message);
+    }
   }
 
   /** Nothing may be posted to a queue pair once it is closed, so what this turn posted goes first. */
@@ -223,4 +264,17 @@ export class WorkerGroup implements GroupPort, PairListener {
     const trouble: Trouble = { group: this.setup.group, pair, kind, code, reason };
     this.context.emit(Event.TROUBLE, encodeJson(trouble));
   }
+}
+
+/** A soft device completes every request. Some drivers of RDMA devices lose one, so they get a limit. */
+function limitLooks({ device }: ProtocolContext, { retryTimeoutMs }: GroupSetup): number {
+  if (device.kind === 'soft') return Number.POSITIVE_INFINITY;
+  return Math.ceil((retryTimeoutMs + WATCH_GRACE_MS) / WATCH_INTERVAL_MS);
+}
+
+/** A request that its own device could not even send is not the neighbour's doing. */
+function kindOf(purpose: number, status: string): Trouble['kind'] {
+  if (status === 'WORK_REQUEST_FLUSHED') return 'flushed';
+  const isOwn = purpose !== Purpose.RECEIVE && purpose !== Purpose.HEAR;
+  return isOwn && status === 'LOCAL_QP_OPERATION_ERROR' ? 'own' : 'queue-pair';
 }

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { u32, u64 } from '../rpc/messages.js';
 
+/** A segment of a log whose loss was accepted, and how much of it is there at least. */
+export const salvagedSegment = z.object({ segmentId: u64, lengthBytes: u32 });
+export type SalvagedSegment = z.output<typeof salvagedSegment>;
+
 /** What the coordinator knows of a log. */
 export const logRecord = z.object({
   logId: u64,
@@ -11,11 +15,15 @@ export const logRecord = z.object({
   state: z.enum(['live', 'recovering', 'recovered']),
   /** The member that recovers it, or did. */
   recoverer: z.number().int().nullable(),
+  /** The coordinator's run in which it began: a recoverer of another run recovers nothing now. */
+  recovererRun: z.string().nullable().default(null),
   /** Counts the attempts to recover it: only the last one may finish. */
   attempt: u32.default(0),
   minimum: z.object({ segmentId: u64, epoch: u32 }),
   /** The logs that hold what was in this one, once it is recovered. */
   successors: z.array(u64),
+  /** Not null: somebody accepted that the log is incomplete. Its recovery takes these segments, and no others. */
+  salvage: z.array(salvagedSegment).nullable().default(null),
 });
 export type LogRecord = z.output<typeof logRecord>;
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { codeOf, TailwindError } from '../errors.js';
 import type { Minimum } from '../log/authority.js';
-import { decodeLogRecord, encodeLogRecord, type LogRecord } from './log-record.js';
+import { decodeLogRecord, encodeLogRecord, type LogRecord, type SalvagedSegment } from './log-record.js';
 import type { StateStore } from './state-store.js';
 
 const CLUSTER_KEY = 'cluster';
@@ -10,7 +10,16 @@ const LOG_PREFIX = 'log/';
 
 /** The coordinator's rules over its state: every change is read, checked and put back, again when somebody else was first. */
 export class LogRegistry {
-  constructor(private readonly store: StateStore) {}
+  /** @param run names this run of the coordinator: no other run has the same name */
+  constructor(
+    private readonly store: StateStore,
+    private readonly run: string = randomUUID(),
+  ) {}
+
+  /** The cluster's UUID; undefined where there never was one. */
+  async knownClusterId(): Promise<string | undefined> {
+    return (await this.store.get(CLUSTER_KEY))?.value;
+  }
 
   /** The cluster's UUID; made once. */
   async clusterId(): Promise<string> {
@@ -26,9 +35,11 @@ export class LogRegistry {
       owner,
       state: 'live',
       recoverer: null,
+      recovererRun: null,
       attempt: 0,
       minimum: { segmentId: 0n, epoch: 0 },
       successors: [],
+      salvage: null,
     };
     await this.store.put(keyOf(logId), encodeLogRecord(record), 0);
     return record;
@@ -69,7 +80,7 @@ export class LogRegistry {
 
   /**
    * Declares a log dead and gives its recovery to a member, as a new attempt: earlier ones, its own included, cannot
-   * finish any more. `isGone` tells whether the one that had it cannot go on.
+   * finish any more. `isGone` tells whether the one that had it cannot go on; one of another run cannot.
    * @throws TailwindError ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE
    */
   beginRecovery(logId: bigint, recoverer: number, isGone: (member: number) => boolean): Promise<LogRecord> {
@@ -77,11 +88,12 @@ export class LogRegistry {
       if (log.state === 'recovered') {
         throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} has been recovered already`);
       }
-      const other = log.recoverer;
+      const other = log.recovererRun === this.run ? log.recoverer : null;
       if (other !== null && other !== recoverer && !isGone(other)) {
         throw new TailwindError('ERR_RDMC_RECOVERY_RUNNING', `Member ${other} is recovering log ${logId}`);
       }
-      return { ...log, state: 'recovering', recoverer, attempt: log.attempt + 1 };
+      const attempt = log.attempt + 1;
+      return { ...log, state: 'recovering', recoverer, recovererRun: this.run, attempt };
     });
   }
 
@@ -112,6 +124,19 @@ export class LogRegistry {
       if (log.state === 'recovering') return { ...log, state: 'recovered', successors: [...successors] };
       if (log.state === 'recovered' && String(log.successors) === String(successors)) return log;
       throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} is ${log.state}, with other successors`);
+    });
+  }
+
+  /**
+   * Declares a log dead, and has its recovery take these segments and no others: what else was acknowledged is given up.
+   * @throws TailwindError ERR_RDMC_LOG_STATE: it was recovered
+   */
+  acceptLoss(logId: bigint, salvage: readonly SalvagedSegment[]): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => {
+      if (log.state === 'recovered') {
+        throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} has been recovered already`);
+      }
+      return { ...log, state: 'recovering', recoverer: null, recovererRun: null, salvage: [...salvage] };
     });
   }
 

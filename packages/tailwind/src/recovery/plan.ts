@@ -1,3 +1,4 @@
+import type { SalvagedSegment } from '../coordinator/log-record.js';
 import { TailwindError } from '../errors.js';
 import { decodeDigest } from '../format/payloads.js';
 import type { Certificate } from '../format/scan.js';
@@ -77,6 +78,29 @@ export function planRecovery(
     .map(({ segmentId }) => segmentId);
   if (missing.length > 0) throw incomplete(logId, missing);
   return { headId, segments };
+}
+
+/**
+ * The plan of a log whose loss was accepted: these segments, each from the backups that may have as much of it. Pure.
+ * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE where less is there than was accepted
+ */
+export function planSalvage(
+  logId: bigint,
+  inventories: readonly BackupInventory[],
+  accepted: readonly SalvagedSegment[],
+): RecoveryPlan {
+  const segments = accepted.map(({ segmentId, lengthBytes }): PlannedSegment => {
+    const has = ({ segmentId: id, state, scan, lengthBytes: length }: InventoryEntry): boolean =>
+      id === segmentId && (state === 'closed' ? length : (scan?.offset ?? 0)) >= lengthBytes;
+    const holders = inventories.filter(({ replicas }) => replicas.some(has));
+    return { segmentId, candidates: holders.map(({ member }) => member), floorBytes: lengthBytes };
+  });
+  const missing = segments.filter(({ candidates }) => candidates.length === 0);
+  if (missing.length > 0) {
+    const ids = missing.map(({ segmentId }) => segmentId);
+    throw incomplete(logId, ids, ', which were there when the loss of others was accepted');
+  }
+  return { headId: accepted.at(-1)?.segmentId ?? 0n, segments };
 }
 
 export function incomplete(logId: bigint, missing: readonly bigint[], why = ''): TailwindError {

@@ -16,6 +16,7 @@ import {
   incomplete,
   type PlannedSegment,
   planRecovery,
+  planSalvage,
   type RecoveryPlan,
 } from './plan.js';
 
@@ -56,6 +57,8 @@ export class Recovery {
     private readonly options: RecoveryOptions,
     private readonly attempt: RecoveryAttempt,
     private readonly plan: RecoveryPlan,
+    /** A loss was accepted: of a damaged replica what is whole counts. */
+    private readonly isSalvage: boolean,
     /** Members that were asked; `finish` lets them free what they have. */
     private readonly backups: readonly number[],
   ) {
@@ -96,11 +99,14 @@ export class Recovery {
           'a backup does not answer',
         );
     });
-    const plan = planRecovery(logId, inventories, log.minimum);
+    const plan = log.salvage
+      ? planSalvage(logId, inventories, log.salvage)
+      : planRecovery(logId, inventories, log.minimum);
     return new Recovery(
       options,
       log,
       plan,
+      log.salvage !== null,
       inventories.map(({ member }) => member),
     );
   }
@@ -201,7 +207,8 @@ export class Recovery {
     const { load, address, rkey, scan } = await loadWhenThereIsRoom(connection, { logId, segmentId });
     let region: MemoryRegion | undefined;
     try {
-      if (scan.status !== 'ok') throw new Error(`its replica is corrupt at ${scan.offset}: ${scan.reason}`);
+      if (scan.status !== 'ok' && !this.isSalvage)
+        throw new Error(`its replica is corrupt at ${scan.offset}: ${scan.reason}`);
       if (scan.offset < floorBytes)
         throw new Error(`its replica ends at ${scan.offset}, before ${floorBytes}`);
       region = await plane.protectionDomain.allocate(Math.max(1, scan.offset));

@@ -11,9 +11,9 @@ import {
   type ReplicaRecord,
 } from './replica-header.js';
 
-const SUFFIX = '.replica';
+export const REPLICA_SUFFIX = '.replica';
 const UNFINISHED = '.replica.tmp';
-const LOCK_NAME = 'backup';
+export const REPLICA_LOCK_NAME = 'backup';
 /** One such file says nothing about the others. */
 const UNUSABLE = ['ERR_RDMC_REPLICA_DAMAGED', 'ERR_RDMC_REPLICA_FOREIGN_FILE'];
 
@@ -46,7 +46,7 @@ export class ReplicaStore {
     clusterId: string,
   ): Promise<{ store: ReplicaStore; replicas: ReplicaRecord[]; damaged: DamagedFile[] }> {
     await makeDirectory(directory);
-    const lock = await FileStoreLock.take(join(directory, LOCK_NAME));
+    const lock = await FileStoreLock.take(join(directory, REPLICA_LOCK_NAME));
     const store = new ReplicaStore(directory, clusterId, lock);
     try {
       return { store, ...(await store.#readAll()) };
@@ -66,7 +66,7 @@ export class ReplicaStore {
     const names = await readdir(directory);
     const replicas: ReplicaRecord[] = [];
     const damaged: DamagedFile[] = [];
-    for (const name of names.filter((entry) => entry.endsWith(SUFFIX)).sort()) {
+    for (const name of names.filter((entry) => entry.endsWith(REPLICA_SUFFIX)).sort()) {
       const path = join(directory, name);
       try {
         replicas.push(await this.#readHeader(path, name));
@@ -82,7 +82,7 @@ export class ReplicaStore {
 
   /** Where a replica's file is, or would be. */
   pathOf(ref: SegmentRef): string {
-    return join(this.directory, `${segmentKey(ref)}${SUFFIX}`);
+    return join(this.directory, `${segmentKey(ref)}${REPLICA_SUFFIX}`);
   }
 
   /**
@@ -127,7 +127,7 @@ export class ReplicaStore {
       const { bytesRead } = await file.read(header, 0, header.length, 0);
       const { clusterId, record } = decodeReplicaHeader(header.subarray(0, bytesRead), path);
       if (clusterId !== this.clusterId) throw foreignCluster(path, clusterId, this.clusterId);
-      if (`${segmentKey(record)}${SUFFIX}` !== name)
+      if (`${segmentKey(record)}${REPLICA_SUFFIX}` !== name)
         throw damagedFile(path, 'its name is that of another one');
       const { size } = await file.stat();
       if (size < REPLICA_HEADER_BYTES + record.lengthBytes) {

@@ -95,6 +95,8 @@ export class Etcd {
 /** Forwards to an etcd; `losesAnswers` carries requests out and says nothing, `before` goes ahead of each. */
 export class LossyProxy {
   losesAnswers = false;
+  /** So many answers are lost, then no more. */
+  answersToLose = 0;
   lost = 0;
   before: (path: string) => Promise<void> = async () => {};
 
@@ -112,13 +114,14 @@ export class LossyProxy {
     server.on('request', async (incoming, outgoing) => {
       await proxy.before(incoming.url!);
       const onward = request(new URL(incoming.url!, to), { method: 'POST' }, (answer) => {
-        if (!proxy.losesAnswers) {
+        if (!proxy.losesAnswers && proxy.answersToLose === 0) {
           outgoing.writeHead(answer.statusCode!);
           answer.pipe(outgoing);
           return;
         }
         answer.resume().on('end', () => {
           proxy.lost += 1;
+          proxy.answersToLose = Math.max(0, proxy.answersToLose - 1);
           incoming.socket.destroy();
         });
       });

@@ -31,6 +31,11 @@ export function useFake(settings: FakeSettings = {}): () => void {
   };
 }
 
+/** What becomes of a device's packets, in the order of enum Link in native/fake-ibverbs/fake.h. */
+const LINKS = ['up', 'cut', 'deaf', 'mute', 'down', 'lost'] as const;
+export type FakeLink = (typeof LINKS)[number];
+const LINK_CHANGE = 1000;
+
 /** A folder in which devices have a sysfs entry that can be taken away, and a fifo for events. */
 export class FakeMachine {
   readonly folder = mkdtempSync(join(tmpdir(), 'rdmc-fake-ibverbs-'));
@@ -45,6 +50,11 @@ export class FakeMachine {
     record.writeUInt32LE(event, 0);
     record.writeUInt32LE(subject, 4);
     writeFileSync(join(this.folder, `${device}.events`), record);
+  }
+
+  /** Takes effect soon after; the device raises no event for it. */
+  setLink(device: string, link: FakeLink): void {
+    this.raise(device, LINK_CHANGE, LINKS.indexOf(link));
   }
 
   /** The device leaves the machine. */

@@ -80,13 +80,13 @@ int queryPort(ibv_context*, uint8_t port, ibv_port_attr* out, size_t length) {
   return 0;
 }
 
+Context* contextOf(ibv_context* context) {
+  return reinterpret_cast<Context*>(reinterpret_cast<uint8_t*>(context) - offsetof(verbs_context, context));
+}
+
 }  // namespace fake
 
 using namespace fake;
-
-static Context* contextOf(ibv_context* context) {
-  return reinterpret_cast<Context*>(reinterpret_cast<uint8_t*>(context) - offsetof(verbs_context, context));
-}
 
 extern "C" {
 
@@ -194,6 +194,13 @@ ssize_t _ibv_query_gid_table(ibv_context*, ibv_gid_entry* out, size_t count, uin
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   uint32_t record[2];
   if (::read(context->async_fd, record, sizeof record) != ssize_t(sizeof record)) return -1;
+  if (record[0] == kLinkChange) {
+    std::lock_guard guard(world().mutex);
+    contextOf(context)->link = Link(record[1]);
+    poke();
+    errno = EAGAIN;
+    return -1;
+  }
   *event = {};
   event->event_type = ibv_event_type(record[0]);
   event->element.port_num = int(record[1]);

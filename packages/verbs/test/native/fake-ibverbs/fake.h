@@ -14,12 +14,14 @@
 //                             queue (bytes a send or a receive queue may have); late=0 (receives are refused in the
 //                             error state); dereg=1 (memory is kept while its queue pairs work), dereg=2 (always)
 //   FAKE_IBVERBS_RXE          1: as rdma_rxe, whose failed sends are not solicited and whose queue pairs do not tell
-//                             that they are through with a shared receive queue
+//                             that they are through with a shared receive queue; a send that fails because the port is
+//                             down stops a queue pair whose earlier sends are under way: nothing of it completes
 //   FAKE_IBVERBS_OPEN_ERRNO   opening fails with this number
 //   FAKE_IBVERBS_REG_ERRNO    registering memory fails with this number
 //   FAKE_IBVERBS_SLOW_MS      how long resolving an address takes
 //   FAKE_IBVERBS_FOLDER       DEVICE/ in it is the device's sysfs entry, DEVICE.events a fifo that asynchronous
-//                             events are read from: u32 type, u32 port or queue pair number
+//                             events are read from: u32 type, u32 port or queue pair number. Type 1000 is no event:
+//                             the number is what becomes of the device's packets from then on (enum Link)
 //   FAKE_IBVERBS_SINK         1: requests complete at once and move nothing; for measuring what is above it
 //
 // Misuse that a real library would punish with a hang or a crash ends the process with a message.
@@ -50,11 +52,23 @@ struct Device {
   std::string name;
 };
 
+// What becomes of the packets of a device. Lost ones vanish silently.
+enum class Link : uint32_t {
+  kUp,
+  kCut,   // all are lost
+  kDeaf,  // those on their way to it
+  kMute,  // those on their way from it
+  kDown,  // all; and likeRxe: its own cannot even be sent
+  kLost,  // all, and the driver forgets its requests: they never complete
+};
+constexpr uint32_t kLinkChange = 1000;
+
 struct Context {
   // `verbs_context` puts its extensions before the plain context.
   verbs_context extended{};
   Device* device;
   int port = 1;
+  Link link = Link::kUp;  // under the world's mutex
 };
 
 struct Channel {
@@ -78,6 +92,7 @@ struct Send {
   ibv_send_wr request;
   std::vector<ibv_sge> entries;
   std::vector<uint8_t> inlined;
+  bool executed = false;  // and its acknowledgement is on its way
 };
 
 struct Receive {
@@ -99,6 +114,8 @@ struct Qp {
   std::deque<Send> sends;
   std::deque<Receive> receives;
   int64_t deadlineNs = 0;  // until when an unreachable peer is tried; 0: not trying
+  size_t underWay = 0;     // sends that were posted before the port went down
+  bool stopped = false;    // likeRxe
 };
 
 // Everything, under one lock: exactness matters here, not speed.
@@ -124,6 +141,7 @@ void flush(Qp& qp);
 // The error state: everything is flushed, and the last use of a shared receive queue told.
 void breakOff(Qp& qp);
 bool likeRxe();
+Context* contextOf(ibv_context* context);
 // Wakes the thread that moves the requests of all queue pairs, as a device would: never in the thread that posts.
 void poke();
 

@@ -183,18 +183,58 @@ int64_t patienceNs(const Qp& qp) {
   return int64_t(4096) * (int64_t(1) << qp.attributes.timeout) * (qp.attributes.retry_cnt + 1);
 }
 
+Link linkOf(const Qp& qp) { return contextOf(qp.base.context)->link; }
+
+bool sends(Link link) { return link == Link::kUp || link == Link::kDeaf; }
+bool hears(Link link) { return link == Link::kUp || link == Link::kMute; }
+
+// A port that is down, as rdma_rxe of Linux 6.1 treats it, and a driver that loses requests. True: nothing moves.
+bool heldByPort(Qp& qp) {
+  if (linkOf(qp) != Link::kDown && linkOf(qp) != Link::kLost) {
+    qp.underWay = qp.sends.size();
+    return false;
+  }
+  if (linkOf(qp) == Link::kLost) return true;
+  if (!likeRxe()) return false;
+  if (qp.underWay == 0) {
+    failHead(qp, IBV_WC_LOC_QP_OP_ERR);
+    return true;
+  }
+  qp.stopped |= qp.sends.size() > qp.underWay;
+  return qp.stopped;
+}
+
+// Whether the oldest send is acknowledged; it may be executed even if not.
+Done attempt(Qp& qp) {
+  Qp* peer = reachable(qp);
+  if (!peer || !sends(linkOf(qp)) || !hears(linkOf(*peer))) return Done::kWait;
+  if (!qp.sends.front().executed) {
+    if (const Done done = execute(qp, *peer); done != Done::kYes) {
+      qp.deadlineNs = 0;
+      return Done::kBroken;
+    }
+    qp.sends.front().executed = true;
+  }
+  return hears(linkOf(qp)) && sends(linkOf(*peer)) ? Done::kYes : Done::kWait;
+}
+
 void progress(Qp& qp) {
   while (qp.base.state == IBV_QPS_RTS && !qp.sends.empty()) {
-    Qp* peer = reachable(qp);
-    if (!peer) {
+    if (qp.stopped || heldByPort(qp)) {
+      qp.deadlineNs = 0;
+      return;
+    }
+    const Done done = attempt(qp);
+    if (done == Done::kBroken) return;
+    if (done == Done::kWait) {
       if (qp.deadlineNs == 0) qp.deadlineNs = nowNs() + patienceNs(qp);
       if (nowNs() < qp.deadlineNs) return;
       return failHead(qp, IBV_WC_RETRY_EXC_ERR);
     }
     qp.deadlineNs = 0;
-    if (execute(qp, *peer) != Done::kYes) return;
     const Send head = std::move(qp.sends.front());
     qp.sends.pop_front();
+    qp.underWay = qp.sends.size();
     if (!qp.signalAll && !(head.request.send_flags & IBV_SEND_SIGNALED)) continue;
     complete(qp, false, head.request.wr_id, IBV_WC_SUCCESS, sendOpcode(head.request.opcode), 0, false);
   }

@@ -1,0 +1,40 @@
+import { messageOf } from '../errors.js';
+import type { Tell } from './run-member.js';
+
+/** Sent at a planned end, by ctrl-C, and by a power supply that runs out. */
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGPWR'] as const;
+const EXIT_FAILED = 1;
+
+/** Ends this process when it gets a signal, with 0, or when it ends itself, with another code. */
+export class PlannedEnd {
+  #finish: () => Promise<unknown> = async () => {};
+  #isBegun = false;
+  #exitCode = 0;
+
+  /** @param name of what ends, for its lines */
+  constructor(
+    private readonly name: string,
+    private readonly tell: Tell,
+  ) {
+    for (const signal of SIGNALS) process.on(signal, () => this.begin(0));
+  }
+
+  /** What must be done before the end: until it resolves the process lives. */
+  after(finish: () => Promise<unknown>): void {
+    this.#finish = finish;
+  }
+
+  /** Where a signal comes while the process ends by itself, the end was planned. */
+  begin(exitCode: number): void {
+    this.#exitCode = exitCode;
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    this.#finish().then(
+      () => process.exit(this.#exitCode),
+      (error: unknown) => {
+        this.tell(`${this.name}: its end failed: ${messageOf(error)}`, { failedEnd: messageOf(error) });
+        process.exit(EXIT_FAILED);
+      },
+    );
+  }
+}

@@ -1,0 +1,35 @@
+import { decodeTombstone, EntryType, type LogSurvey, readWhole, segmentEntries } from '@rdmc/tailwind';
+import { decodeKey } from '../store/record.js';
+import { slotOf } from '../store/slot.js';
+
+/** Of a key, the highest version that was found, and whether that removes it. */
+interface Latest {
+  readonly version: number;
+  readonly isRemoval: boolean;
+}
+
+/** Keys with a value, and entries, of some slots, in what was found of a log. */
+export async function countKeys(
+  { segments }: LogSurvey,
+  isOurs: (slot: number) => boolean,
+): Promise<{ keys: number; entries: number }> {
+  const latest = new Map<string, Latest>();
+  let entries = 0;
+  for (const { file, lengthBytes } of segments) {
+    for (const { type, payload } of segmentEntries(await readWhole(file), lengthBytes)) {
+      if (type !== EntryType.OBJECT && type !== EntryType.TOMBSTONE) continue;
+      const isRemoval = type === EntryType.TOMBSTONE;
+      const { key, version } = isRemoval ? decodeTombstone(payload) : keyOfObject(payload);
+      if (!isOurs(slotOf(key, 0, key.length))) continue;
+      entries += 1;
+      const text = Buffer.from(key).toString('latin1');
+      if ((latest.get(text)?.version ?? -1) < version) latest.set(text, { version, isRemoval });
+    }
+  }
+  return { keys: [...latest.values()].filter(({ isRemoval }) => !isRemoval).length, entries };
+}
+
+function keyOfObject(payload: Uint8Array): { key: Uint8Array; version: number } {
+  const { keyBytes: key, version } = decodeKey(payload);
+  return { key, version };
+}

@@ -1,0 +1,53 @@
+import type { LogRange } from '../cluster/placement-state.js';
+
+/** What `kv salvage` found, and did. Numbers of logs and segments are text: they have 64 bits. */
+export interface SalvageReport {
+  readonly clusterId: string;
+  /** Where the coordinator's state is. */
+  readonly state: string;
+  /**
+   * complete: nothing is missing. incomplete: nothing was changed. accepted: the next start serves what is listed, and
+   * what is missing was given up.
+   */
+  readonly outcome: 'complete' | 'incomplete' | 'accepted';
+  readonly directories: readonly SalvageDirectory[];
+  /** Servers of which no directory was found. */
+  readonly absent: readonly number[];
+  /** Of each log that has slots. */
+  readonly logs: readonly SalvageLog[];
+}
+
+export interface SalvageDirectory {
+  readonly server: number;
+  readonly directory: string;
+  readonly files: number;
+  readonly damaged: readonly { readonly path: string; readonly code: string; readonly message: string }[];
+}
+
+export interface SalvageLog {
+  readonly log: string;
+  /** The server whose log it is. */
+  readonly server: number;
+  readonly slots: readonly (readonly [from: number, to: number])[];
+  readonly isComplete: boolean;
+  /** Keys that hold a value, by what was found; expired ones included. */
+  readonly keys: number;
+  readonly entries: number;
+  readonly bytes: number;
+  readonly segments: readonly { readonly segment: string; readonly file: string; readonly bytes: number }[];
+  /** Segments that the log is known to have had, and of which nothing was found. */
+  readonly missing: readonly string[];
+  /** What was written last was not found. */
+  readonly isEndMissing: boolean;
+}
+
+/** The slots of a log, by what each slot's log is. */
+export function slotsOf(logId: string, owners: readonly string[]): LogRange[] {
+  const ranges: LogRange[] = [];
+  for (let slot = 0, from = 0; slot < owners.length; slot += 1) {
+    if (owners[slot] === owners[slot + 1]) continue;
+    if (owners[slot] === logId) ranges.push([from, slot, logId]);
+    from = slot + 1;
+  }
+  return ranges;
+}

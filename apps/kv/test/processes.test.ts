@@ -1,0 +1,191 @@
+/** Clusters of processes that end, as planned and not: needs the built dist. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LocalCluster, MemberProcess } from '../src/demo/processes.js';
+import { KvCoordinator } from '../src/index.js';
+import type { SalvageReport } from '../src/salvage/report.js';
+import { RawClient } from './support/raw-client.js';
+
+const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+let directory: string;
+const clusters: LocalCluster[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'kv-processes-'));
+});
+afterEach(async () => {
+  for (const cluster of clusters.splice(0)) await cluster.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function start(serverArguments: readonly string[] = []): Promise<LocalCluster> {
+  const cluster = await LocalCluster.start({ servers: 4, directory, command, serverArguments });
+  clusters.push(cluster);
+  return cluster;
+}
+
+function kv(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [command, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
+  return { stdout, stderr, status };
+}
+
+/** What the coordinator's state says of a server's log. */
+function recordOf(server: number): { state: string; recoverer: number | null } {
+  const text = readFileSync(join(directory, 'cluster', 'coordinator', 'state'), 'utf8');
+  const { entries } = JSON.parse(text.split('\n')[1]!) as { entries: Record<string, { value: string }> };
+  const logs = Object.entries(entries).filter(([key]) => key.startsWith('log/'));
+  return logs.map(([, { value }]) => JSON.parse(value)).find(({ owner }) => owner === server);
+}
+
+it('a cluster whose servers are ended one after another, in the middle of a recovery, serves again', async () => {
+  const reserved = await reserveLoopbackPorts(5);
+  for (const { server } of reserved) server.close();
+  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  let isServing: () => void = () => {};
+  const serving = new Promise<void>((resolve) => {
+    isServing = resolve;
+  });
+  // A recovery waits for the lease of the server that ended: here for longer than the others take to end.
+  const starting = KvCoordinator.start(
+    { members, directory: join(directory, 'cluster', 'coordinator'), leaseMs: 20_000 },
+    { serving: isServing },
+  );
+  const list = members.map(({ host, port }) => `${host}:${port}`).join(',');
+  const common = ['server', '--members', list, '--directory', join(directory, 'cluster'), '--port', '0'];
+  const servers = [1, 2, 3, 4].map(
+    (id) => new MemberProcess(`server ${id}`, [...common, '--id', String(id)], command),
+  );
+  let isEnded = false;
+  try {
+    const coordinator = await starting;
+    const port = await servers[0]!.until(({ ready }) => ready);
+    await serving;
+    const client = await RawClient.connect(port);
+    const pairs = Array.from({ length: 200 }, (_, i) => [`k${i}`, `v${i}`]);
+    expect(await client.command('MSET', ...pairs.flat())).toBe('+OK\r\n');
+    client.close();
+    await servers[0]!.kill('SIGTERM');
+    const lost = await servers[1]!.until(({ memberLost }) => memberLost);
+    expect(lost).toMatchObject({ member: 1, reason: expect.stringMatching(/./) });
+    while (recordOf(1).recoverer === null) await turn();
+    for (const server of servers.slice(1)) await server.kill('SIGTERM');
+    expect(servers.map(({ gone }) => gone)).toEqual(Array(4).fill('code 0'));
+    expect(recordOf(1)).toMatchObject({ state: 'recovering', recoverer: expect.any(Number) });
+    isEnded = true;
+    await coordinator.close();
+    const again = await RawClient.connect((await start()).ports[2]!);
+    expect(await again.command('DBSIZE')).toBe(':200\r\n');
+    expect(await again.command('GET', 'k199')).toBe('$4\r\nv199\r\n');
+  } finally {
+    for (const server of servers) await server.kill('SIGKILL');
+    if (!isEnded) await (await starting).close();
+  }
+});
+
+describe('kv salvage', () => {
+  const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12'];
+  const value = 'v'.repeat(100_000);
+  const keys = Array.from({ length: 300 }, (_, i) => `key:${i}`);
+  const salvage = (...args: string[]) => kv(['salvage', '--directory', join(directory, 'cluster'), ...args]);
+
+  function replicaFiles(): string[] {
+    const root = join(directory, 'cluster');
+    const servers = readdirSync(root).filter((name) => name.startsWith('server-'));
+    return servers.flatMap((name) =>
+      readdirSync(join(root, name)).filter((file) => file.endsWith('.replica')),
+    );
+  }
+
+  it('opens a cluster whose processes were all killed with -9, with what was listed, when told so', async () => {
+    const first = await start(small);
+    const client = await RawClient.connect(first.ports[0]!);
+    for (const key of keys) expect(await client.command('SET', key, `${key} ${value}`)).toBe('+OK\r\n');
+    // At least one segment of each server's log is full by now: three backups write it to files.
+    while (replicaFiles().length < 12) await turn();
+    const locked = salvage();
+    expect(locked.stderr).toContain('ERR_RDMC_STATE_LOCKED');
+    expect(locked.status).toBe(1);
+    await Promise.all([first.coordinator, ...first.servers].map((member) => member.kill('SIGKILL')));
+
+    const dry = salvage('--json');
+    expect([dry.stderr, dry.status]).toEqual(['', 3]);
+    const report = JSON.parse(dry.stdout) as SalvageReport;
+    expect(report).toMatchObject({ outcome: 'incomplete', absent: [] });
+    expect(report.directories.map(({ server }) => server)).toEqual([1, 2, 3, 4]);
+    expect(report.logs.length).toBe(4);
+    expect(report.logs.every(({ isEndMissing, segments }) => isEndMissing && segments.length > 0)).toBe(true);
+    const listed = report.logs.reduce((sum, log) => sum + log.keys, 0);
+    expect(listed).toBeGreaterThan(0);
+    expect(listed).toBeLessThan(keys.length);
+    const text = salvage();
+    expect(text.status).toBe(3);
+    expect(text.stdout).toMatch(/log \d+ of server 4, slots .*: INCOMPLETE\n {2}can be recovered: \d+ keys/);
+    expect(text.stdout).toContain('Nothing was changed.');
+
+    const accepted = salvage('--accept-loss');
+    expect([accepted.stderr, accepted.status]).toEqual(['', 0]);
+    expect(accepted.stdout).toContain('What is missing was given up.');
+    const second = await start(small);
+    const again = await RawClient.connect(second.ports[0]!);
+    expect(await again.command('DBSIZE')).toBe(`:${listed}\r\n`);
+    let found = 0;
+    for (const key of keys) {
+      const reply = await again.command('GET', key);
+      if (reply !== '$-1\r\n') found += 1;
+      expect(['$-1\r\n', `$${key.length + 1 + value.length}\r\n${key} ${value}\r\n`]).toContain(reply);
+    }
+    expect(found).toBe(listed);
+    expect(await again.command('SET', 'new', '1')).toBe('+OK\r\n');
+  });
+
+  it('refuses to give up what files that are not there may hold', async () => {
+    const cluster = await start(small);
+    await Promise.all([cluster.coordinator, ...cluster.servers].map((member) => member.kill('SIGKILL')));
+    rmSync(join(directory, 'cluster', 'server-3'), { recursive: true });
+    const refused = salvage('--accept-loss');
+    expect(refused.stderr).toMatch(
+      /^error ERR_RDMC_KV_FILES_MISSING: no directory of servers 3 .*--without 3/,
+    );
+    expect(refused.status).toBe(1);
+    expect(JSON.parse(salvage('--json').stdout)).toMatchObject({ outcome: 'incomplete', absent: [3] });
+    expect(salvage('--accept-loss', '--without', '3').status).toBe(0);
+  });
+
+  it('says what to name where there is nothing', () => {
+    const nothing = salvage();
+    expect(nothing.stderr).toMatch(/^error ERR_RDMC_KV_NOTHING_TO_SALVAGE: .*--directory/);
+    expect(nothing.status).toBe(1);
+  });
+});
+
+describe('what is refused on the command line', () => {
+  const members = ['--members', '127.0.0.1:1,127.0.0.1:2', '--id', '1'];
+  it.each([
+    ['a host beyond loopback without a password', ['--replicas', '0', '--host', '0.0.0.0'], {}],
+    ['a password without a key', members, { RDMC_KV_PASSWORD: 'secret' }],
+  ])('%s', (_, args, env) => {
+    const { stderr, status } = kv(['server', ...args, '--port', '0'], env);
+    expect(stderr).toMatch(/^error ERR_RDMC_KV_UNPROTECTED: /);
+    expect(status).toBe(1);
+  });
+
+  it('a key file that others can read', () => {
+    const path = join(directory, 'key');
+    writeFileSync(path, '0123456789abcdef'.repeat(2));
+    chmodSync(path, 0o644);
+    const { stderr, status } = kv(['server', ...members, '--key-file', path]);
+    expect(stderr).toContain(
+      `ERR_RDMC_KV_INVALID_KEY: others can read or change the key file ${path} (mode 0644)`,
+    );
+    expect(status).toBe(1);
+  });
+});

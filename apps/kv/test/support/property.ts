@@ -1,0 +1,10 @@
+import { randomInt } from 'node:crypto';
+
+/**
+ * The seed of a property test: RDMC_TEST_SEED repeats a run. fast-check prints it with a failure, and so does a test's
+ * own loop.
+ */
+export const SEED = Number(process.env.RDMC_TEST_SEED ?? randomInt(2 ** 31 - 1));
+
+/** How long fuzz tests run at least, in seconds (default 0: their number of runs); RDMC_TEST_FUZZ_SECONDS sets it. */
+export const FUZZ_SECONDS = Number(process.env.RDMC_TEST_FUZZ_SECONDS ?? 0);

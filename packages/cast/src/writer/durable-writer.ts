@@ -1,0 +1,78 @@
+import { closeSync } from 'node:fs';
+import type { Checksum } from '../checksum.js';
+import { DIRECTORIES_SYNCED_AT_ONCE } from '../constants.js';
+import { CastError, codeOf, messageOf } from '../errors.js';
+import { type StoredReport, type StoredSoFar, StreamWriter } from './stream-writer.js';
+import type { SyncPort } from './sync-port.js';
+import { SyncQueue } from './sync-queue.js';
+
+/**
+ * A `StreamWriter` after whose `finish` everything is on disk. A file gets its name when its bytes, mode and times are
+ * on disk; directories are synced once, at the end.
+ */
+export class DurableWriter {
+  readonly #queue: SyncQueue;
+  readonly #writer: StreamWriter;
+
+  /** @throws as `StreamWriter` */
+  constructor(
+    directory: string,
+    castId: string,
+    checksum: Checksum,
+    private readonly active: () => void,
+    private readonly port: SyncPort,
+  ) {
+    this.#queue = new SyncQueue(port, active);
+    this.#writer = new StreamWriter(directory, castId, checksum, active, this.#queue);
+  }
+
+  get freeBytes(): number {
+    return this.#writer.freeBytes;
+  }
+
+  get stored(): StoredSoFar {
+    return this.#writer.stored;
+  }
+
+  /** Stores the next message, whose memory is free then; some of its files may not have their names yet. */
+  async store(sequence: number, message: Buffer): Promise<void> {
+    for (const _ of this.#writer.steps(sequence, message)) {
+      if (this.#queue.isFull) await this.#queue.room();
+    }
+  }
+
+  /** @throws CastError where not everything that has its name is on disk */
+  async finish(messages: number): Promise<StoredReport> {
+    await this.#queue.drained();
+    const syncing: Promise<void>[] = [];
+    try {
+      for (const descriptor of this.#writer.lastSteps(messages)) {
+        syncing.push(this.#syncDirectory(descriptor));
+        if (syncing.length >= DIRECTORIES_SYNCED_AT_ONCE) await Promise.all(syncing.splice(0));
+      }
+    } finally {
+      await Promise.allSettled(syncing);
+    }
+    await Promise.all(syncing);
+    return this.#writer.report();
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.abandon();
+    this.#writer.close();
+  }
+
+  async #syncDirectory(descriptor: number): Promise<void> {
+    try {
+      await this.port.directory(descriptor);
+    } catch (cause) {
+      const errno = codeOf(cause) ?? messageOf(cause);
+      const isFull = errno === 'ENOSPC' || errno === 'EDQUOT';
+      const message = `a directory could not be synced to disk (${errno}); check the disk, and cast again`;
+      throw new CastError(isFull ? 'ERR_RDMC_NO_SPACE' : 'ERR_RDMC_WRITE_FAILED', message, { cause });
+    } finally {
+      closeSync(descriptor);
+      this.active();
+    }
+  }
+}

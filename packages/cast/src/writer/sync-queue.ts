@@ -1,0 +1,111 @@
+import { EARLY_SYNC_BYTES, MAX_UNSYNCED_FILES } from '../constants.js';
+import { CastError } from '../errors.js';
+import type { Commits, SealedFile } from './commits.js';
+import type { FileSink } from './file-sink.js';
+import type { SyncPort } from './sync-port.js';
+
+interface Item {
+  ready: boolean;
+  /** Undefined for what is no file. */
+  readonly sink: FileSink | undefined;
+  finish: () => void;
+}
+
+/**
+ * Gives files their names when they are on disk. Many are synced at a time, so that the file system can write them
+ * together; their names come in order all the same. To be used by one thread, which returns to its event loop now
+ * and then.
+ */
+export class SyncQueue implements Commits {
+  readonly #items: Item[] = [];
+  #running = 0;
+  #wake: () => void = () => {};
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(
+    private readonly port: SyncPort,
+    /** Called whenever something has been synced. */
+    private readonly active: () => void,
+  ) {}
+
+  /** Whether more should wait for `room`. */
+  get isFull(): boolean {
+    return this.#items.length >= MAX_UNSYNCED_FILES;
+  }
+
+  written(sink: FileSink): void {
+    if (sink.unsyncedBytes < EARLY_SYNC_BYTES || sink.isSyncing) return;
+    this.#run(sink.startSync((descriptor) => this.port.data(descriptor)));
+  }
+
+  file({ sink, commit, fail }: SealedFile): void {
+    const item: Item = { ready: false, sink, finish: commit };
+    this.#items.push(item);
+    const synced = sink.sync((descriptor) => this.port.file(descriptor));
+    const settled = synced.catch((error: unknown) => {
+      item.finish = () => fail(error);
+    });
+    this.#run(
+      settled.then(() => {
+        item.ready = true;
+        this.#advance();
+      }),
+    );
+  }
+
+  other(action: () => void): void {
+    if (this.#items.length === 0) action();
+    else this.#items.push({ ready: true, sink: undefined, finish: action });
+  }
+
+  /** Waits until fewer files wait. @throws CastError where nothing more can be stored */
+  async room(): Promise<void> {
+    while (this.#items.length > MAX_UNSYNCED_FILES / 2 && !this.#failure) await this.#progress();
+    this.#check();
+  }
+
+  /** Waits until everything has its name. @throws CastError where nothing more can be stored */
+  async drained(): Promise<void> {
+    while (this.#items.length > 0 && !this.#failure) await this.#progress();
+    this.#check();
+  }
+
+  /** Waits until no descriptor is in use, and lets go of files without a name. No name is given any more. */
+  async abandon(): Promise<void> {
+    this.#failure ??= { error: new CastError('ERR_RDMC_ABORTED', 'the receiver has given the cast up') };
+    while (this.#running > 0) await this.#progress();
+    for (const { sink } of this.#items.splice(0)) sink?.release();
+  }
+
+  /** The next time that something has been synced. Something is under way. */
+  #progress(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #run(work: Promise<void>): void {
+    this.#running += 1;
+    void work.finally(() => {
+      this.#running -= 1;
+      this.active();
+      this.#wake();
+    });
+  }
+
+  #advance(): void {
+    try {
+      // One that throws stays, so that `abandon` lets go of it.
+      for (let item = this.#items[0]; item?.ready && !this.#failure; item = this.#items[0]) {
+        item.finish();
+        this.#items.shift();
+      }
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  #check(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+}

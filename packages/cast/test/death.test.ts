@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { castFile, receiveFiles } from '@rdmc/cast';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { describe, expect, it } from 'vitest';
+import { rejection, slow, someReceived, sourceTree, until } from './support/disturbed.js';
+import { ReceiverProcess, temporaries } from './support/receivers.js';
+import { expectSameTree, namesIn } from './support/tree.js';
+
+describe('a receiver that dies in the middle of a cast', () => {
+  it.each([
+    [0, 'binomial-pipeline'],
+    [2, 'binomial-pipeline'],
+    [1, 'chain'],
+  ] as const)(
+    'number %i of three (%s): is named, and the others get everything',
+    async (victim, algorithm) => {
+      const from = sourceTree();
+      const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
+      const to = receivers.map(({ address }) => address);
+      const cast = castFile(join(from, 'root'), { to, algorithm, ...slow });
+      await until(cast, someReceived(victim));
+      receivers[victim]!.child.kill('SIGKILL');
+      const summary = await cast.finished;
+      expect(summary.receivers.map(({ state }) => state)).toEqual(
+        [0, 1, 2].map((index) => (index === victim ? 'failed' : 'complete')),
+      );
+      expect(summary.receivers[victim]).toMatchObject({ ...to[victim], code: 'ERR_RDMC_RECEIVER_LOST' });
+      for (const [index, receiver] of receivers.entries()) {
+        if (index === victim) expect(namesIn(receiver.directory)).not.toContain('root/large');
+        else expectSameTree(receiver.directory, from);
+      }
+      // What it left is removed by the next receiver there.
+      const { directory } = receivers[victim]!;
+      expect(temporaries(directory)).toHaveLength(1);
+      await (await receiveFiles({ directory, port: 0 })).close();
+      expect(temporaries(directory)).toEqual([]);
+    },
+  );
+
+  it('two of three, one after the other: the last one gets everything', async () => {
+    const from = sourceTree();
+    const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
+    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
+    await until(cast, someReceived(0));
+    receivers[0]!.child.kill('SIGKILL');
+    await until(
+      cast,
+      ({ receivers: [first, , third] }) => first!.state === 'failed' && third!.receivedBytes > 1_500_000,
+    );
+    receivers[1]!.child.kill('SIGKILL');
+    const summary = await cast.finished;
+    expect(summary.receivers.map(({ state }) => state)).toEqual(['failed', 'failed', 'complete']);
+    expectSameTree(receivers[2]!.directory, from);
+  });
+
+  it('all: the cast rejects and says so of each', async () => {
+    const from = sourceTree();
+    const receivers = await Promise.all([0, 1].map(() => ReceiverProcess.start()));
+    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
+    await until(cast, someReceived(0));
+    for (const { child } of receivers) child.kill('SIGKILL');
+    const error = await rejection(cast.finished);
+    expect(error.code).toBe('ERR_RDMC_RECEIVER_LOST');
+    expect(error.summary!.receivers.map(({ code }) => code)).toEqual(Array(2).fill('ERR_RDMC_RECEIVER_LOST'));
+  });
+
+  it('with a retry: gets everything from another cast, when it is there again', async () => {
+    const from = sourceTree();
+    // At ports that the system gives to nobody else: the second one is used again.
+    const reserved = await reserveLoopbackPorts(2);
+    for (const { server } of reserved) server.close();
+    const receivers = await Promise.all(reserved.map(({ port }) => ReceiverProcess.start({ port })));
+    const to = receivers.map(({ address }) => address);
+    const cast = castFile(join(from, 'root'), { to, retries: 1, stallTimeoutMs: 600_000, ...slow });
+    await until(cast, someReceived(1));
+    // The other one holds the first cast up until it is there again.
+    receivers[0]!.child.kill('SIGSTOP');
+    await receivers[1]!.kill();
+    const { directory } = receivers[1]!;
+    const again = await ReceiverProcess.start({ directory, port: to[1]!.port });
+    receivers[0]!.child.kill('SIGCONT');
+    const summary = await cast.finished;
+    expect(summary.receivers).toMatchObject([
+      { state: 'complete', attempts: 1 },
+      { state: 'complete', attempts: 2 },
+    ]);
+    expect(summary.problems).toEqual([]);
+    expectSameTree(receivers[0]!.directory, from);
+    expectSameTree(again.directory, from);
+  });
+});

@@ -1,0 +1,269 @@
+import { randomUUID } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { castFile } from '@rdmc/cast';
+import { describe, expect, it } from 'vitest';
+import { EARLY_SYNC_BYTES, MAX_UNSYNCED_FILES } from '../src/constants.js';
+import type { StreamRecord } from '../src/stream/records.js';
+import { DurableWriter } from '../src/writer/durable-writer.js';
+import type { StoredReport } from '../src/writer/stream-writer.js';
+import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
+import { CHECKSUM } from './support/local-cast.js';
+import { ReceiverProcess } from './support/receivers.js';
+import { namesIn, temporary, write } from './support/tree.js';
+import { directory, file, hardLink, link, whole } from './support/writer-records.js';
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(`${code}: injected`), { code });
+}
+
+/** Writes down what is synced: the path below the directory, temporary names as `temporary/INDEX`, and what is there. */
+class TracingPort implements SyncPort {
+  readonly trace: string[] = [];
+  readonly seen: { readonly synced: string; readonly names: string[] }[] = [];
+
+  constructor(
+    private readonly inside: string,
+    /** May reject in place of the system. */
+    private readonly before: (kind: keyof SyncPort, name: string) => Promise<void> | void = () => {},
+  ) {}
+
+  file = (descriptor: number): Promise<void> => this.#sync('file', descriptor);
+  data = (descriptor: number): Promise<void> => this.#sync('data', descriptor);
+  directory = (descriptor: number): Promise<void> => this.#sync('directory', descriptor);
+
+  async #sync(kind: keyof SyncPort, descriptor: number): Promise<void> {
+    const path = readlinkSync(`/proc/self/fd/${descriptor}`);
+    const name = relative(this.inside, path).replace(/^\.rdmc-cast-[^/]*/, 'temporary');
+    this.seen.push({
+      synced: `${kind} ${name}`,
+      names: readdirSync(this.inside, { encoding: 'utf8', recursive: true }),
+    });
+    await this.before(kind, name);
+    await systemSync[kind](descriptor);
+    this.trace.push(`${kind} ${name}`);
+  }
+}
+
+function writerFor(inside: string, port: SyncPort): DurableWriter {
+  return new DurableWriter(inside, randomUUID(), CHECKSUM, () => {}, port);
+}
+
+async function storeAll(inside: string, port: SyncPort, ...records: StreamRecord[]): Promise<StoredReport> {
+  const writer = writerFor(inside, port);
+  try {
+    await writer.store(0, whole(...records));
+    return await writer.finish(1);
+  } finally {
+    await writer.close();
+  }
+}
+
+const tree = [
+  directory(0, 'd'),
+  directory(1, 'd/e', 0o555),
+  ...file(2, 'd/e/one', 'first'),
+  ...file(3, 'd/two', 'second'),
+  ...file(4, 'three'),
+  hardLink(5, 3, 'd/linked', 'd/two'),
+  link(6, 'd/soft', 'two'),
+  directory(7, 'empty'),
+];
+
+describe('what is complete is on disk', () => {
+  it('files before they have their names, directories when they have all their names, all of it before the end', async () => {
+    const inside = temporary();
+    const port = new TracingPort(inside);
+    const report = await storeAll(inside, port, ...tree);
+    expect(report).toMatchObject({ files: 3, directories: 3, links: 2, problemCount: 0 });
+    expect([...port.trace].sort()).toEqual([
+      'directory ',
+      'directory d',
+      'directory d/e',
+      'directory empty',
+      'file temporary/2',
+      'file temporary/3',
+      'file temporary/4',
+    ]);
+    const finalNames = {
+      'file temporary/2': 'd/e/one',
+      'file temporary/3': 'd/two',
+      'file temporary/4': 'three',
+    };
+    for (const [synced, name] of Object.entries(finalNames)) {
+      expect(port.seen.find((each) => each.synced === synced)!.names).not.toContain(name);
+    }
+    const everything = namesIn(inside);
+    for (const { synced, names } of port.seen.filter(({ synced }) => synced.startsWith('directory'))) {
+      expect(names, synced).toEqual(expect.arrayContaining(everything));
+    }
+    expect(lstatSync(join(inside, 'd/e')).mode & 0o777).toBe(0o555);
+  });
+
+  it('a directory that only got an entry, and none of its own, is synced', async () => {
+    const inside = temporary();
+    await storeAll(inside, systemSync, directory(0, 'd'));
+    const port = new TracingPort(inside);
+    await storeAll(inside, port, ...file(0, 'd/new'));
+    expect(port.trace).toEqual(['file temporary/0', 'directory d']);
+  });
+
+  it('a large file is given to the disk on the way', async () => {
+    const inside = temporary();
+    const port = new TracingPort(inside);
+    await storeAll(inside, port, ...file(0, 'large', Buffer.alloc(EARLY_SYNC_BYTES, 'x')));
+    expect(port.trace).toEqual(['data temporary/0', 'file temporary/0', 'directory ']);
+  });
+});
+
+describe('a sync that fails', () => {
+  it.each([
+    ['EIO', 'ERR_RDMC_WRITE_FAILED'],
+    ['ENOSPC', 'ERR_RDMC_NO_SPACE'],
+    ['EDQUOT', 'ERR_RDMC_NO_SPACE'],
+  ])(
+    'of a file with %s: the file is missing, with a code, and so is what is linked to it',
+    async (errno, code) => {
+      const inside = temporary();
+      const port = new TracingPort(inside, (kind, name) => {
+        if (kind === 'file' && name.endsWith('/3')) throw systemError(errno);
+      });
+      const report = await storeAll(inside, port, ...tree);
+      expect(report.problems.map((problem) => `${problem.path} ${problem.code}`)).toEqual([
+        `d/two ${code}`,
+        'd/linked ERR_RDMC_LINK_TARGET_MISSING',
+      ]);
+      expect(report.problems[0]!.message).toContain(errno);
+      expect(report.files).toBe(2);
+      expect(namesIn(inside)).toEqual(['d', 'd/e', 'd/e/one', 'd/soft', 'empty', 'three']);
+    },
+  );
+
+  it('on the way of a large file: the file is missing, though its last sync would succeed', async () => {
+    const inside = temporary();
+    const port = new TracingPort(inside, (kind) => {
+      if (kind === 'data') throw systemError('EIO');
+    });
+    const large = file(0, 'large', Buffer.alloc(EARLY_SYNC_BYTES, 'x'));
+    const report = await storeAll(inside, port, ...large, ...file(1, 'small'));
+    expect(report.problems).toMatchObject([{ path: 'large', code: 'ERR_RDMC_WRITE_FAILED' }]);
+    expect(readdirSync(inside)).toEqual(['small']);
+  });
+
+  it.each([
+    ['EIO', 'ERR_RDMC_WRITE_FAILED'],
+    ['ENOSPC', 'ERR_RDMC_NO_SPACE'],
+  ])('of a directory with %s: the cast fails', async (errno, code) => {
+    const inside = temporary();
+    const port = new TracingPort(inside, (kind, name) => {
+      if (kind === 'directory' && name === 'd') throw systemError(errno);
+    });
+    await expect(storeAll(inside, port, ...tree)).rejects.toMatchObject({ code });
+    expect(readdirSync(inside).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+});
+
+/** Holds every sync of a file back until it is let go. */
+function heldBack() {
+  const held: (() => void)[] = [];
+  const file = (): Promise<void> => new Promise((resolve) => held.push(resolve));
+  const port: SyncPort = { file, data: async () => {}, directory: async () => {} };
+  return { port, held };
+}
+
+describe('files that wait for the disk', () => {
+  it('are bounded in number: storing waits for them', async () => {
+    const inside = temporary();
+    const { port, held } = heldBack();
+    const count = 2 * MAX_UNSYNCED_FILES;
+    const records = Array.from({ length: count }, (_, index) => file(index, `f${index}`));
+    const writer = writerFor(inside, port);
+    const stored = writer.store(0, whole(...records.flat()));
+    expect(held).toHaveLength(MAX_UNSYNCED_FILES);
+    for (let done = 0; done < count; done += 1) {
+      held[done]!();
+      while (writer.stored.files <= done) await new Promise(setImmediate);
+      expect(held.length - done - 1).toBeLessThanOrEqual(MAX_UNSYNCED_FILES);
+    }
+    await stored;
+    expect(await writer.finish(1)).toMatchObject({ files: count, problemCount: 0 });
+  });
+
+  it('get their names in order, also where a later one is on disk first', async () => {
+    const inside = temporary();
+    const { port, held } = heldBack();
+    const writer = writerFor(inside, port);
+    await writer.store(0, whole(...file(0, 'same', 'old'), ...file(1, 'same', 'newer'), ...file(2, 'last')));
+    held[2]!();
+    held[1]!();
+    await new Promise(setImmediate);
+    expect(writer.stored.files).toBe(0);
+    held[0]!();
+    await writer.finish(1);
+    expect(lstatSync(join(inside, 'same')).size).toBe('newer'.length);
+  });
+
+  it('get no name when the cast is given up, and nothing is left', async () => {
+    const inside = temporary();
+    const { port, held } = heldBack();
+    const writer = writerFor(inside, port);
+    await writer.store(0, whole(directory(0, 'd'), ...file(1, 'd/a'), ...file(2, 'd/b')));
+    const closed = writer.close();
+    for (const letGo of held) letGo();
+    await closed;
+    expect(namesIn(inside)).toEqual(['d']);
+    expect(lstatSync(join(inside, 'd')).mode & 0o777).toBe(0o755);
+  });
+});
+
+/** A receiver whose calls of the system are written down, and what it has done by the time it is complete. */
+async function traced(options: { readonly fsync?: boolean }, failing = '') {
+  const from = temporary();
+  write(from, 'root/a');
+  write(from, 'root/b');
+  const log = write(temporary(), 'log', '');
+  const hook = fileURLToPath(new URL('./fixtures/trace-sync.mjs', import.meta.url));
+  const receiver = await ReceiverProcess.start({ ...options, once: true }, undefined, {
+    NODE_OPTIONS: `--import ${hook}`,
+    RDMC_TEST_SYNC_LOG: log,
+    RDMC_TEST_SYNC_FAILS: failing,
+  });
+  const summary = await castFile(join(from, 'root'), { to: [receiver.address] }).finished;
+  await receiver.event('complete');
+  const temporaryNames = new RegExp(`${receiver.directory}/\\.rdmc-cast-[^/]*/`);
+  const lines = readFileSync(log, 'utf8').trim().split('\n');
+  const trace = lines.map((line) =>
+    line.replace(temporaryNames, 'temporary/').replace(receiver.directory, 'to'),
+  );
+  return { receiver, summary, trace };
+}
+
+describe('a receiver', () => {
+  it('has synced everything when it says complete, each file before its name', async () => {
+    const { trace } = await traced({});
+    expect([...trace].sort()).toEqual([
+      'fsync temporary/1',
+      'fsync temporary/2',
+      'fsync to',
+      'fsync to/root',
+      'rename to/root/a',
+      'rename to/root/b',
+    ]);
+    expect(trace.indexOf('rename to/root/a')).toBeGreaterThan(trace.indexOf('fsync temporary/1'));
+    expect(trace.indexOf('rename to/root/b')).toBeGreaterThan(trace.indexOf('fsync temporary/2'));
+    expect(trace.indexOf('fsync to/root')).toBeGreaterThan(trace.indexOf('rename to/root/b'));
+  });
+
+  it('syncs nothing with fsync: false', async () => {
+    const { trace } = await traced({ fsync: false });
+    expect(trace).toEqual(['rename to/root/a', 'rename to/root/b']);
+  });
+
+  it('that cannot sync a file names it, and the sender does not call the receiver complete', async () => {
+    const { receiver, summary } = await traced({}, '2');
+    expect(summary.receivers).toMatchObject([{ state: 'failed', code: 'ERR_RDMC_PARTIAL', files: 1 }]);
+    expect(summary.problems).toMatchObject([{ path: 'root/b', code: 'ERR_RDMC_WRITE_FAILED' }]);
+    expect(namesIn(receiver.directory)).toEqual(['root', 'root/a']);
+  });
+});

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { encodeFrame } from '@rdmc/mesh';
+import { describe, expect, it } from 'vitest';
+import { CAST_PROTOCOL_VERSION } from '../src/constants.js';
+import { ControlChannel } from '../src/control/control-channel.js';
+import { schemas } from '../src/control/frames.js';
+import { CastError } from '../src/errors.js';
+import { DurableWriter } from '../src/writer/durable-writer.js';
+import type { SyncPort } from '../src/writer/sync-port.js';
+import { corpus, type Dice, damage, fuzz } from './support/fuzz.js';
+import { hostileRecords, repaired } from './support/hostile-records.js';
+import { CHECKSUM } from './support/local-cast.js';
+import { encode } from './support/records.js';
+import { describeTree, temporary, write } from './support/tree.js';
+
+/** No input may make a process larger by more. */
+const MOST_GROWTH_BYTES = 256 * 1024 * 1024;
+const LIMIT_MS = 180_000 + 1000 * Number(process.env.RDMC_TEST_FUZZ_SECONDS ?? 0);
+
+/** The code it fails with, if it fails; anything without a code of ours is thrown. */
+async function codeOf(work: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof CastError) return error.code;
+    throw error;
+  }
+}
+
+/** Runs a test, and sees that memory stays bounded. */
+async function bounded(work: () => Promise<void>): Promise<void> {
+  const before = process.memoryUsage().rss;
+  await work();
+  expect(process.memoryUsage().rss - before).toBeLessThan(MOST_GROWTH_BYTES);
+}
+
+const noSync: SyncPort = { file: async () => {}, data: async () => {}, directory: async () => {} };
+
+/** Where messages are stored, with something outside that must not change. */
+class Place {
+  readonly #root = temporary();
+  readonly #outside = join(this.#root, 'outside');
+  readonly #inside = join(this.#root, 'inside');
+  readonly #before: Map<string, string>;
+
+  constructor() {
+    write(this.#outside, 'precious', 'do not touch');
+    write(this.#outside, 'a/b', 'nor this');
+    this.#before = describeTree(this.#outside);
+  }
+
+  async store(message: Buffer): Promise<void> {
+    mkdirSync(this.#inside);
+    symlinkSync(this.#outside, join(this.#inside, 'trap'));
+    write(this.#inside, 'kept/a');
+    const writer = new DurableWriter(this.#inside, randomUUID(), CHECKSUM, () => {}, noSync);
+    const code = await codeOf(async () => {
+      await writer.store(0, message);
+      await writer.finish(1);
+    });
+    await writer.close();
+    if (code !== undefined) expect(code).toMatch(/^ERR_RDMC_[A-Z_]+$/);
+    expect(readdirSync(this.#inside).filter((name) => name.startsWith('.rdmc-cast-'))).toEqual([]);
+    expect(readdirSync(this.#root)).toEqual(['inside', 'outside']);
+    expect(describeTree(this.#outside)).toEqual(this.#before);
+    rmSync(this.#inside, { recursive: true });
+  }
+}
+
+function hostileMessage(dice: Dice): Buffer {
+  const message = Buffer.from(encode(hostileRecords(dice), 0));
+  if (dice.below(2) === 0) return message;
+  const damaged = damage(message, dice);
+  return dice.below(3) === 0 ? damaged : repaired(damaged);
+}
+
+describe('messages of records', () => {
+  const what = 'hostile ones give errors with codes, and nothing is written outside';
+  it(what, { timeout: LIMIT_MS }, () =>
+    bounded(async () => {
+      const place = new Place();
+      await fuzz(hostileMessage, (message) => place.store(message));
+    }),
+  );
+
+  it.each(corpus('messages'))('%s', (_title, message) => bounded(() => new Place().store(message)));
+});
+
+const STRANGE = [
+  -1,
+  0.5,
+  2 ** 60,
+  Number.MAX_VALUE,
+  null,
+  true,
+  '',
+  'x'.repeat(5_000),
+  [],
+  {},
+  [[]],
+  '../..',
+  '\0',
+];
+const FRAMES: readonly object[] = [
+  { type: 'call', version: CAST_PROTOCOL_VERSION, software: 'fuzz' },
+  { type: 'part', groupId: 1 },
+  { type: 'finish', messages: 1, files: 1, bytes: 1 },
+  { type: 'abort', code: 'ERR_RDMC_ABORTED', message: 'over' },
+  { type: 'progress', receivedMessages: 1, partialBytes: 1, storedMessages: 1, writerBusyMs: 1 },
+  { type: 'parted', groupId: 1, receivedMessages: 1 },
+  {
+    type: 'members',
+    id: 1,
+    members: [
+      { id: 0, host: '127.0.0.1', port: 1 },
+      { id: 1, host: '127.0.0.1', port: 2 },
+    ],
+    group: { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' },
+  },
+  {
+    ...{ type: 'done', files: 1, directories: 0, links: 0, bytes: 1, problemCount: 1 },
+    problems: [{ path: 'a', code: 'ERR_RDMC_WRITE_FAILED', message: 'no' }],
+  },
+];
+
+/** A frame with a strange value, a field too many or too few, or nested deep. */
+function hostileFrame(dice: Dice): Buffer {
+  const frame = structuredClone(dice.one(FRAMES)) as Record<string, unknown>;
+  const key = dice.one(Object.keys(frame));
+  if (dice.below(2) === 0) frame[key] = dice.one(STRANGE);
+  if (dice.below(8) === 0) delete frame[key];
+  if (dice.below(8) === 0) frame[dice.one(['more', 'constructor', '__proto__'])] = 1;
+  const text = dice.below(30) === 0 ? '['.repeat(50_000) : JSON.stringify(frame);
+  const version = dice.below(20) === 0 ? dice.below(256) : CAST_PROTOCOL_VERSION;
+  return encodeFrame(version, Buffer.from(text));
+}
+
+function hostileStream(dice: Dice): Buffer {
+  const stream = Buffer.concat(dice.some(4, () => hostileFrame(dice)));
+  return dice.below(2) === 0 ? stream : damage(stream, dice);
+}
+
+/** Reads frames from bytes that come in pieces. */
+async function readAll(stream: Buffer, cut: () => number): Promise<void> {
+  for (const schema of [schemas.sender, schemas.receiver]) {
+    const pieces: Buffer[] = [];
+    for (let at = 0, next = 0; at < stream.length; at = next) {
+      next = at + 1 + cut();
+      pieces.push(stream.subarray(at, next));
+    }
+    const socket = Readable.from(pieces) as unknown as Socket;
+    const channel = new ControlChannel<object, object>(socket, schema, 'the fuzzer');
+    const code = await codeOf(async () => {
+      for await (const frame of channel) expect(schema.safeParse(frame).success).toBe(true);
+    });
+    expect([undefined, 'ERR_RDMC_CAST_PROTOCOL', 'ERR_RDMC_VERSION_MISMATCH']).toContain(code);
+  }
+}
+
+describe('control frames', () => {
+  it('hostile ones give errors with codes, or frames that are valid', { timeout: LIMIT_MS }, () =>
+    bounded(() => fuzz(hostileStream, (stream, dice) => readAll(stream, () => dice.below(2_000)))),
+  );
+
+  it.each(corpus('control-frames'))('%s', (_title, stream) => bounded(() => readAll(stream, () => 7)));
+});

@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { castFile } from '@rdmc/cast';
+import { KeyedSockets } from '@rdmc/mesh';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ControlChannel } from '../src/control/control-channel.js';
+import { type ReceiverFrame, type SenderFrame, schemas } from '../src/control/frames.js';
+import { CONTROL_PURPOSE } from '../src/identity.js';
+import { startReceivers } from './support/receivers.js';
+import { temporary, write } from './support/tree.js';
+
+const KEY = 'a key of more than sixteen bytes';
+const IMPOSTOR = fileURLToPath(new URL('../../mesh/test/fixtures/impostor.pem', import.meta.url));
+// Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/cast` comes first.
+const DIAL = fileURLToPath(new URL('fixtures/dial.mjs', import.meta.url));
+/** 'nobody' on Debian; on other systems too it is not the user of this process. */
+const OTHER_USER = 65_534;
+
+const cleanUp: (() => void)[] = [];
+afterEach(() => {
+  for (const each of cleanUp.splice(0)) each();
+});
+
+type Outcome = { readonly code: string; readonly message?: string };
+
+async function sendInChild(
+  path: string,
+  options: object,
+  env: NodeJS.ProcessEnv,
+  uid?: number,
+): Promise<Outcome> {
+  const args = [DIAL, JSON.stringify({ path, options })];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: '/',
+    env: { ...process.env, ...env },
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  return JSON.parse(stdout);
+}
+
+describe('a receiver that shows a certificate in place of the key', () => {
+  it.each<NodeJS.ProcessEnv>([
+    {},
+    { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+    { NODE_EXTRA_CA_CERTS: IMPOSTOR },
+    { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_EXTRA_CA_CERTS: IMPOSTOR },
+  ])('hears nothing, with %j', async (env) => {
+    const pem = readFileSync(IMPOSTOR);
+    const heard: Buffer[] = [];
+    const server = createTlsServer({ key: pem, cert: pem, minVersion: 'TLSv1.3' }, (socket) => {
+      socket.on('error', () => {}).on('data', (chunk: Buffer) => heard.push(chunk));
+      cleanUp.push(() => socket.destroy());
+    });
+    server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
+    cleanUp.push(() => server.close());
+    await once(server, 'listening');
+    const to = [{ host: '127.0.0.1', port: (server.address() as AddressInfo).port }];
+    const path = write(temporary(), 'file');
+    const options = { to, key: KEY, connectTimeoutMs: 20_000 };
+    expect(await sendInChild(path, options, env)).toMatchObject({ code: 'ERR_RDMC_KEY_MISMATCH' });
+    expect(Buffer.concat(heard)).toHaveLength(0);
+  });
+});
+
+describe('a receiver with a key', () => {
+  const other = createHash('sha256').update('another key').digest();
+
+  it.each([
+    ['another key', { psk: other, identity: CONTROL_PURPOSE }],
+    ['another key under another identity', { psk: other, identity: 'another' }],
+    ['TLS without a key', undefined],
+  ])('refuses %s, and goes on', async (_name, offer) => {
+    const [receiver] = await startReceivers(1, { key: KEY, host: '127.0.0.1' });
+    const socket = tlsConnect({
+      ...receiver!.to,
+      ciphers: 'TLS_AES_128_GCM_SHA256',
+      rejectUnauthorized: false,
+      ...(offer && { pskCallback: () => offer }),
+    });
+    cleanUp.push(() => socket.destroy());
+    const outcome = new Promise((resolve) => {
+      for (const event of ['secureConnect', 'error', 'close']) socket.on(event, () => resolve(event));
+    });
+    expect(await outcome).not.toBe('secureConnect');
+    await castFile(write(temporary(), 'file'), { to: [receiver!.to], key: KEY }).finished;
+  });
+});
+
+describe('without a key', () => {
+  it('a receiver takes nothing from a caller that has no key at all', async () => {
+    const [receiver] = await startReceivers(1);
+    const socket = await new KeyedSockets({ purpose: CONTROL_PURPOSE, insecure: true }).connect(receiver!.to);
+    cleanUp.push(() => socket.destroy());
+    const channel = new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, 'the receiver');
+    channel.send({ type: 'call', version: 1, software: 'test' });
+    const { value } = await channel[Symbol.asyncIterator]().next();
+    expect(value).toMatchObject({ type: 'refused', code: 'ERR_RDMC_KEY_MISMATCH' });
+    await castFile(write(temporary(), 'file'), { to: [receiver!.to] }).finished;
+  });
+
+  it.skipIf(process.geteuid?.() !== 0)(
+    'a receiver of root takes nothing from another user (skipped unless root runs the tests)',
+    async () => {
+      const [receiver] = await startReceivers(1);
+      const home = temporary();
+      chmodSync(home, 0o711);
+      const theirs = join(home, 'theirs');
+      mkdirSync(theirs, { mode: 0o700 });
+      const path = write(theirs, 'file');
+      for (const each of [theirs, path]) chownSync(each, OTHER_USER, OTHER_USER);
+      const options = { to: [receiver!.to] };
+      const { code, message } = await sendInChild(path, options, { XDG_RUNTIME_DIR: theirs }, OTHER_USER);
+      expect(code).toBe('ERR_RDMC_KEY_MISMATCH');
+      expect(message).toContain('give sender and receivers the same one');
+      expect(message).toContain(`the key of user ${OTHER_USER} in ${theirs}/rdmc, as no key was given`);
+      expect(readdirSync(receiver!.directory)).toEqual([]);
+    },
+  );
+});

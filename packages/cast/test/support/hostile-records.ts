@@ -1,0 +1,85 @@
+import { crc32 } from 'node:zlib';
+import { ContentDigest } from '../../src/content-digest.js';
+import * as layout from '../../src/stream/layout.js';
+import type { StreamRecord } from '../../src/stream/records.js';
+import type { Dice } from './fuzz.js';
+import { CHECKSUM } from './local-cast.js';
+
+const NAMES = ['a', 'b', 'trap', 'kept', '.', '..', '', '.rdmc-cast-x', 'n'.repeat(256), 'x\0y', 'Ã'];
+const SIZES = [0, 1, 3, 16_384, 2 ** 32, 2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER];
+
+/** A path that is often good, and sometimes leads where it must not. */
+function path(dice: Dice): Buffer {
+  const good = dice.below(4) > 0;
+  const names = dice.some(3, () => (good ? dice.one(['a', 'b', 'c', 'trap', 'kept']) : dice.one(NAMES)));
+  return Buffer.from(`${dice.below(20) === 0 ? '/' : ''}${names.join('/')}`);
+}
+
+function common(dice: Dice, index: number) {
+  const time = { seconds: dice.one([0, -1, 2 ** 40]), nanoseconds: dice.one([0, 999_999_999]) };
+  return { index, mode: dice.one([0, 0o700, 0o7777, 0xffff_ffff]), time, path: path(dice) };
+}
+
+/** A file with pieces that mostly fit and a digest that mostly does. */
+function file(dice: Dice, index: number): StreamRecord[] {
+  const pieces: StreamRecord[] = [];
+  const content = new ContentDigest(CHECKSUM, index);
+  let offset = 0;
+  for (const length of dice.some(4, () => dice.one(SIZES))) {
+    if (length <= 3 && length > 0) {
+      const data = Buffer.alloc(length, 'x');
+      pieces.push({ type: 'data', index, offset, data });
+      content.update(data);
+    } else {
+      if (offset + length > Number.MAX_SAFE_INTEGER) break;
+      pieces.push({ type: 'hole', index, offset, length });
+      content.hole(length);
+    }
+    offset += length;
+  }
+  const size = dice.below(5) > 0 ? offset : dice.one(SIZES);
+  const digest = dice.below(5) > 0 ? content.digest() : Buffer.alloc(layout.DIGEST_BYTES, 1);
+  const status = dice.one([0, 0, 0, 1, 2] as const);
+  return [
+    { type: 'fileBegin', ...common(dice, index), size },
+    ...pieces,
+    { type: 'fileEnd', index, status, digest },
+  ];
+}
+
+function other(dice: Dice, index: number): StreamRecord {
+  const facts = common(dice, index);
+  return dice.one<StreamRecord>([
+    { type: 'directory', ...facts },
+    { type: 'symbolicLink', ...facts, target: dice.one([path(dice), Buffer.from('/tmp')]) },
+    { type: 'hardLink', index, path: facts.path, targetIndex: dice.below(5), targetPath: path(dice) },
+    { type: 'hole', index, offset: 0, length: dice.one(SIZES) },
+    { type: 'streamEnd', files: 1, directories: 1, symbolicLinks: 0, hardLinks: 0, bytes: 0 },
+  ]);
+}
+
+/** Records of which every sort may follow every other. */
+export function hostileRecords(dice: Dice): StreamRecord[] {
+  let index = 0;
+  const entries = dice.some(8, () => {
+    if (dice.below(10) > 0) index += 1;
+    return dice.below(2) === 0 ? file(dice, index) : [other(dice, index)];
+  });
+  const records = entries.flat();
+  // Now and then one goes missing.
+  return dice.below(3) > 0 ? records : records.filter(() => dice.below(6) > 0);
+}
+
+/** Makes the checksums of a damaged message fit again, so that what is behind them is tried. */
+export function repaired(message: Buffer): Buffer {
+  if (message.length < layout.MESSAGE_HEADER_BYTES) return message;
+  message.writeUInt32LE(crc32(message.subarray(0, layout.HEADER_CRC_AT)), layout.HEADER_CRC_AT);
+  for (let at = layout.MESSAGE_HEADER_BYTES; at + layout.RECORD_HEADER_BYTES <= message.length; ) {
+    const fieldsEnd = at + layout.RECORD_HEADER_BYTES + message.readUInt32LE(at + layout.FIELD_BYTES_AT);
+    const end = fieldsEnd + message.readUInt32LE(at + layout.DATA_BYTES_AT);
+    if (fieldsEnd > message.length) break;
+    message.writeUInt32LE(crc32(message.subarray(at + layout.TYPE_AT, fieldsEnd)), at);
+    at = end;
+  }
+  return message;
+}

@@ -1,0 +1,157 @@
+import { Deferred } from '@rdmc/common';
+import { type NodeOptions, RdmcNode } from '@rdmc/group';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  type FakeLink,
+  FakeMachine,
+  type FakeSettings,
+  fakeLibrary,
+  useFake,
+} from '../../verbs/test/support/fake-library.js';
+import { collect, filledRegion, rejection, stopCluster } from './support/cluster.js';
+import { MeshValve } from './support/mesh-valve.js';
+
+/** Of enum ibv_event_type. */
+const PORT_ERR = 10;
+const DEVICES = ['fake0', 'fake1', 'fake2'];
+/** A relay with the lowest id: the others dial it, so that one valve holds all its connections. */
+const [RELAY, ROOT, LEAF] = [0, 1, 2];
+const CHAIN = [ROOT, RELAY, LEAF];
+const RETRY_MS = 200;
+/** Members that hang, hang; a test that ends takes about the retry time-out, and a second where nobody answers. */
+const TEST_MS = 60_000;
+
+let machine: FakeMachine;
+let restore: () => void;
+let valve: MeshValve;
+let nodes: RdmcNode[];
+
+/** Node i on fake device i; the relay's connections of the mesh pass the valve. */
+async function start(settings: FakeSettings = {}, options: Partial<NodeOptions> = {}): Promise<void> {
+  machine = new FakeMachine(...DEVICES);
+  restore = useFake({ DEVICES: DEVICES.join(), FOLDER: machine.folder, ...settings });
+  const reserved = await reserveLoopbackPorts(DEVICES.length);
+  valve = await MeshValve.before(reserved[RELAY]!.port);
+  const members = reserved.map(({ host, port }, id) => ({
+    id,
+    ...(id === RELAY ? valve.address : { host, port }),
+  }));
+  nodes = await Promise.all(
+    reserved.map(({ server }, id) => {
+      const own = { id, members, server, windowMs: 0, device: DEVICES[id]! };
+      // Silence in the mesh is not what tells, unless a test says so.
+      return RdmcNode.join({ ...own, silenceTimeoutMs: 0, ...options });
+    }),
+  );
+}
+
+afterEach(async () => {
+  await stopCluster(nodes);
+  valve.close();
+  restore();
+  machine.close();
+});
+
+/**
+ * A message stands still in the middle of the chain: its receivers have no memory for it, and the first block has gone as
+ * far as it can. Nobody has anything under way. Returns what each member will end with, by id.
+ */
+async function standStill(): Promise<{ readonly errors: Promise<unknown[]> }> {
+  const asked = nodes.map(() => new Deferred<void>());
+  const groups = await Promise.all(
+    nodes.map((node, id) =>
+      node.createGroup({
+        ...{ id: 1, members: CHAIN, algorithm: 'chain', blockSizeBytes: 1000, retryTimeoutMs: RETRY_MS },
+        incoming: () => {
+          asked[id]!.resolve();
+          return new Promise<never>(() => {});
+        },
+      }),
+    ),
+  );
+  const region = await filledRegion(nodes[ROOT]!, 100_000, 1);
+  const sending = rejection(groups[ROOT]!.send(region));
+  const errors = Promise.all([collect(groups[RELAY]!), sending, collect(groups[LEAF]!)].map(ended));
+  await Promise.all([RELAY, LEAF].map((id) => asked[id!]!.promise));
+  return { errors };
+}
+
+/** The error with which something ends, or what it resolved with. */
+async function ended(promise: Promise<unknown>): Promise<unknown> {
+  return promise.catch((error: unknown) => error);
+}
+
+const LOST = { code: 'ERR_RDMC_MEMBER_LOST' };
+
+describe.skipIf(fakeLibrary.missing)(`paths that are cut while all wait ${fakeLibrary.missing}`, () => {
+  const cases: readonly (readonly [FakeLink, 'intact' | 'in' | 'out' | 'both'])[] = [
+    ['cut', 'intact'],
+    ['deaf', 'intact'],
+    ['mute', 'intact'],
+    ['cut', 'both'],
+    ['deaf', 'in'],
+    ['mute', 'out'],
+  ];
+  it.each(cases)(
+    'the relay’s device is %s, its mesh connections %s: all know, without waiting for the mesh to fall silent',
+    async (link, mesh) => {
+      await start();
+      const { errors } = await standStill();
+      if (mesh !== 'intact') valve.cut(mesh);
+      machine.setLink(DEVICES[RELAY]!, link);
+      for (const error of await errors) expect(error).toMatchObject(LOST);
+    },
+    TEST_MS,
+  );
+
+  it.each(['in', 'out', 'both'] as const)(
+    'only the relay’s mesh connections are cut (%s): the silence of the mesh tells all',
+    async (mesh) => {
+      await start({}, { heartbeatMs: 100, silenceTimeoutMs: 500 });
+      const { errors } = await standStill();
+      valve.cut(mesh);
+      for (const error of await errors) expect(error).toMatchObject(LOST);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'the relay’s port goes down, and its device says so: all name the relay',
+    async () => {
+      await start();
+      const { errors } = await standStill();
+      machine.raise(DEVICES[RELAY]!, PORT_ERR, 1);
+      machine.setLink(DEVICES[RELAY]!, 'cut');
+      for (const error of await errors) expect(error).toMatchObject({ ...LOST, memberId: RELAY });
+    },
+    TEST_MS,
+  );
+
+  it(
+    'the relay’s device cannot send: all name the relay',
+    async () => {
+      await start({ RXE: '1' });
+      const { errors } = await standStill();
+      machine.setLink(DEVICES[RELAY]!, 'down');
+      for (const error of await errors) expect(error).toMatchObject({ ...LOST, memberId: RELAY });
+    },
+    TEST_MS,
+  );
+
+  it(
+    'devices that neither complete nor fail what is posted: all know',
+    async () => {
+      await start();
+      const { errors } = await standStill();
+      for (const device of DEVICES) machine.setLink(device, 'lost');
+      for (const error of await errors) {
+        expect(error).toMatchObject({
+          ...LOST,
+          reason: expect.stringContaining('did not answer for 200 ms'),
+        });
+      }
+    },
+    TEST_MS,
+  );
+});

@@ -1,0 +1,87 @@
+import { Deferred } from '@rdmc/common';
+import type { MemoryRegion } from '@rdmc/verbs';
+import { describe, expect, it } from 'vitest';
+import { agreementOf } from '../src/agreement.js';
+import type { GroupDirectory } from '../src/directory.js';
+import type { GroupEnvironment } from '../src/environment.js';
+import { Formation } from '../src/formation.js';
+import { checkGroupOptions } from '../src/group-options.js';
+import { neighbourhoodOf } from '../src/neighbourhood.js';
+import type { WireMessage } from '../src/wire-messages.js';
+import type { WorkerEvents, WorkerLink } from '../src/worker-link.js';
+import { rejection } from './support/cluster.js';
+
+const OWN = 0;
+const [ROOT, LEAF] = [1, 2];
+const MEMBERS = [ROOT, OWN, LEAF];
+const GROUP = 7;
+const ADDRESS = { data: {}, control: {} };
+
+/** The creation of a chain at its relay, up to the last command to the worker; what the others say is said by the test. */
+async function lastStep() {
+  const started = new Deferred<void>();
+  const starting = new Deferred<void>();
+  const introduced = new Deferred<void>();
+  const sent: { to: number; message: WireMessage }[] = [];
+  const link = {
+    open: async () => {},
+    createPair: async () => ADDRESS,
+    connect: async () => 'shm',
+    start: () => {
+      starting.resolve();
+      return started.promise;
+    },
+    abort: async () => {},
+  };
+  const directory = {
+    send(to: number, message: WireMessage) {
+      sent.push({ to, message });
+      if (sent.length === MEMBERS.length - 1) introduced.resolve();
+    },
+  };
+  const options = checkGroupOptions({ id: GROUP, members: MEMBERS, algorithm: 'chain' }, OWN, () => true);
+  const region = { handle: 0, close: async () => {} } as unknown as MemoryRegion;
+  const environment = {
+    memberId: OWN,
+    directory: directory as unknown as GroupDirectory,
+    link: link as unknown as WorkerLink,
+    allocate: async () => region,
+  } as unknown as GroupEnvironment;
+  const slot = { number: 0, counters: new Float64Array(0), release: () => {} };
+  const formation = new Formation(environment, options, 'own', slot, neighbourhoodOf(options, OWN));
+  const running = formation.run({} as WorkerEvents);
+  running.catch(() => {});
+  await introduced.promise;
+  const base = { group: GROUP } as const;
+  const say = (from: number, message: object) =>
+    formation.take(from, { ...base, nonce: `of ${from}`, to: 'own', ...message } as WireMessage);
+  for (const from of [ROOT, LEAF])
+    say(from, { type: 'create', agreement: agreementOf(options), address: ADDRESS });
+  for (const from of [ROOT, LEAF]) say(from, { type: 'connected', transports: ['shm'] });
+  await starting.promise;
+  return { formation, running, say, started, sent };
+}
+
+describe('Formation, in its last step', () => {
+  it('ends well when the worker has started', async () => {
+    const { running, started } = await lastStep();
+    started.resolve();
+    await running;
+  });
+
+  it('hears of a member that is lost', async () => {
+    const { formation, running, started } = await lastStep();
+    formation.memberLost(LEAF, 'it is gone');
+    started.resolve();
+    expect(await rejection(running)).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: LEAF });
+  });
+
+  it('hears that the others, who are ready, have lost this member', async () => {
+    const { running, say, started, sent } = await lastStep();
+    say(ROOT, { type: 'failed', culprit: OWN, code: 'ERR_RDMC_MEMBER_LOST', reason: 'it is silent' });
+    started.resolve();
+    const error = await rejection(running);
+    expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: OWN, reason: 'it is silent' });
+    expect(sent.filter(({ message }) => message.type === 'abandon')).toHaveLength(MEMBERS.length - 1);
+  });
+});

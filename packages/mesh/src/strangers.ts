@@ -1,0 +1,183 @@
+import type { Socket } from 'node:net';
+import {
+  FIRST_BYTES_TICKS,
+  HANDSHAKE_TICKS,
+  SPARE_HANDSHAKES,
+  STRANGER_ADDRESSES,
+  STRANGER_TICK_MS,
+} from './constants.js';
+import { type MeshError, protocolError } from './errors.js';
+
+/** What one address has here, each set in the order of arrival. */
+class AddressQuota {
+  readonly silent = new Set<Stranger>();
+  readonly speaking = new Set<Stranger>();
+
+  get size(): number {
+    return this.silent.size + this.speaking.size;
+  }
+
+  /** The oldest of those that have not said anything, else the oldest. */
+  get oldest(): Stranger | undefined {
+    const [first] = this.silent.size > 0 ? this.silent : this.speaking;
+    return first;
+  }
+
+  delete(stranger: Stranger): void {
+    this.silent.delete(stranger);
+    this.speaking.delete(stranger);
+  }
+}
+
+/** One connection on its way in: silent, then speaking, then proven, then introduced. */
+export class Stranger {
+  /** Why this side ended the connection, if it did. */
+  reason: MeshError | undefined;
+  /** Kept by Strangers. */
+  ticks = 0;
+  isSilent = true;
+
+  constructor(
+    readonly socket: Socket,
+    readonly address: string,
+    private readonly strangers: Strangers,
+  ) {}
+
+  /** Its first bytes are here. */
+  heard(): void {
+    this.isSilent = false;
+    this.strangers.heard(this);
+  }
+
+  /** It has proved the key: it counts against no quota any more, but its time still runs. */
+  proven(): void {
+    this.isSilent = false;
+    this.strangers.uncount(this);
+  }
+
+  /** It has introduced itself, or it is gone. */
+  done(): void {
+    this.strangers.remove(this);
+  }
+
+  end(reason: MeshError): void {
+    this.reason ??= reason;
+    this.socket.destroy();
+    this.done();
+  }
+}
+
+/**
+ * Connections that have not introduced themselves. Whoever can reach the port can open them, so they are bounded: each
+ * address has a quota of connections that have not proved the key, a newcomer beyond it takes the place of the oldest
+ * (a silent one first), and first bytes and introduction have their time. So silent connections, however many, keep nobody
+ * out; and as no member dials twice at once, members that share an address have room for all of them.
+ *
+ * Time is counted in ticks of this process' own loop: a tick that comes late counts for one, and sockets are read once
+ * more before a connection is ended, as its bytes may have arrived meanwhile.
+ */
+export class Strangers {
+  readonly #perAddress: number;
+  readonly #tickMs: number;
+  readonly #present = new Set<Stranger>();
+  readonly #quotas = new Map<string, AddressQuota>();
+  #counted = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param expected how many connections may well come from one address at once */
+  constructor(expected: number, tickMs = STRANGER_TICK_MS) {
+    this.#perAddress = expected + SPARE_HANDSHAKES;
+    this.#tickMs = tickMs;
+  }
+
+  get size(): number {
+    return this.#present.size;
+  }
+
+  /** Makes room where there is none, and counts the connection until it is done or closed. */
+  admit(socket: Socket): Stranger {
+    const address = socket.remoteAddress ?? '';
+    const stranger = new Stranger(socket, address, this);
+    const quota = this.#quotas.get(address);
+    if (quota !== undefined && quota.size >= this.#perAddress) endOldest(quota);
+    else if (this.#counted >= this.#perAddress * STRANGER_ADDRESSES) endOldest(this.#largest());
+    this.#present.add(stranger);
+    this.#quotaOf(address).silent.add(stranger);
+    this.#counted += 1;
+    socket.once('close', () => this.remove(stranger));
+    this.#timer ??= setInterval(() => this.#tick(), this.#tickMs);
+    return stranger;
+  }
+
+  /** Ends all of them. */
+  close(): void {
+    for (const { socket } of this.#present) socket.destroy();
+  }
+
+  heard(stranger: Stranger): void {
+    const quota = this.#quotas.get(stranger.address);
+    if (quota?.silent.delete(stranger)) quota.speaking.add(stranger);
+  }
+
+  uncount(stranger: Stranger): void {
+    const quota = this.#quotas.get(stranger.address);
+    const before = quota?.size ?? 0;
+    quota?.delete(stranger);
+    if (quota === undefined || quota.size === before) return;
+    this.#counted -= 1;
+    if (quota.size === 0) this.#quotas.delete(stranger.address);
+  }
+
+  remove(stranger: Stranger): void {
+    this.uncount(stranger);
+    this.#present.delete(stranger);
+    if (this.#present.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #quotaOf(address: string): AddressQuota {
+    let quota = this.#quotas.get(address);
+    if (quota === undefined) {
+      quota = new AddressQuota();
+      this.#quotas.set(address, quota);
+    }
+    return quota;
+  }
+
+  /** Of the address that has most; of several, the one that came first. */
+  #largest(): AddressQuota {
+    let largest = new AddressQuota();
+    for (const quota of this.#quotas.values()) if (quota.size > largest.size) largest = quota;
+    return largest;
+  }
+
+  #tick(): void {
+    for (const stranger of this.#present) {
+      stranger.ticks += 1;
+      if (lateness(stranger) !== undefined) endAfterRead(stranger);
+    }
+  }
+}
+
+function endOldest(quota: AddressQuota): void {
+  quota.oldest?.end(
+    protocolError('too many connections have not proved the key, and it was the oldest of them'),
+  );
+}
+
+/** Timers run before sockets are read; the second immediate comes after a full read of them. */
+function endAfterRead(stranger: Stranger): void {
+  setImmediate(() =>
+    setImmediate(() => {
+      const reason = lateness(stranger);
+      if (reason !== undefined) stranger.end(protocolError(reason));
+    }),
+  );
+}
+
+/** What a connection has not done in its time. */
+function lateness({ ticks, isSilent }: Stranger): string | undefined {
+  if (ticks > HANDSHAKE_TICKS) return 'the connection did not introduce itself in time';
+  return isSilent && ticks > FIRST_BYTES_TICKS ? 'the connection said nothing' : undefined;
+}

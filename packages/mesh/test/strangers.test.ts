@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { SPARE_HANDSHAKES, STRANGER_ADDRESSES } from '../src/constants.js';
+import { KeyedSockets } from '../src/index.js';
+import { Strangers } from '../src/strangers.js';
+import { assertWhole, closed, form, KEY, place, stranger, until } from './helpers.js';
+
+/** So long that no time-out plays a part. */
+const NEVER_MS = 600_000;
+
+const open: { destroy(): void }[] = [];
+afterEach(() => {
+  for (const each of open.splice(0)) each.destroy();
+});
+
+describe('silent connections', () => {
+  it.each([{ key: KEY }, { insecure: true }])('300 of them do not delay a join, %j', async (keying) => {
+    const where = await place(2);
+    const internals = { strangerTickMs: NEVER_MS };
+    const first = where.join(0, keying, internals);
+    const silent: Socket[] = [];
+    for (let i = 0; i < 300; i += 1) silent.push(await stranger(where.members[0]!));
+    const meshes = await Promise.all([first.mesh, where.join(1, keying, internals).mesh]);
+    await assertWhole(meshes);
+    // The newest are still there: room was made, not waited for.
+    const { listener } = first.core.doors;
+    await until(() => listener.strangers < SPARE_HANDSHAKES + 2);
+    expect(listener.strangers).toBeGreaterThan(SPARE_HANDSHAKES - 2);
+    await Promise.all(silent.slice(0, 300 - SPARE_HANDSHAKES - 2).map(closed));
+    expect(silent.at(-1)!.destroyed).toBe(false);
+  });
+
+  it('64 callers at once from one address do not end each other, beside as many silent ones', async () => {
+    const sockets = new KeyedSockets({ key: KEY, purpose: 'test', expected: 64 });
+    const server = createServer((raw) => void sockets.accept(raw).catch(() => raw.destroy()));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    open.push({ destroy: () => server.close() });
+    const to = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+    for (let i = 0; i < SPARE_HANDSHAKES; i += 1) await stranger({ id: 0, ...to });
+    let arrived = 0;
+    server.on('connection', () => {
+      arrived += 1;
+    });
+    const callers = Array.from({ length: 64 }, () => sockets.connect(to));
+    open.push(...(await Promise.all(callers)));
+    // Nobody had to call twice.
+    expect(arrived).toBe(64);
+  });
+
+  it('are dropped after a second; those that speak have more time', async () => {
+    const { cores, members } = await form(2, { key: KEY });
+    const { listener } = cores[0]!.doors;
+    const speaking = await stranger(members[0]!);
+    // A TLS record that promises 512 bytes of handshake.
+    speaking.write(Buffer.of(0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc));
+    const silent = await stranger(members[0]!);
+    await until(() => listener.strangers === 2);
+    await closed(silent);
+    await until(() => listener.strangers === 1);
+    expect(speaking.destroyed).toBe(false);
+  });
+});
+
+/** Server ends of connections from these addresses of loopback, in that order. */
+async function connections(addresses: readonly string[]): Promise<Socket[]> {
+  const server: Server = createServer({ pauseOnConnect: true });
+  server.listen(0, '0.0.0.0');
+  await once(server, 'listening');
+  open.push({ destroy: () => server.close() });
+  const { port } = server.address() as AddressInfo;
+  const accepted: Socket[] = [];
+  for (const localAddress of addresses) {
+    const arrived = once(server, 'connection') as Promise<[Socket]>;
+    open.push(connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {}));
+    const [socket] = await arrived;
+    open.push(socket);
+    accepted.push(socket);
+  }
+  return accepted;
+}
+
+const ofOneAddress = (count: number): string[] => Array(count).fill('127.0.0.1');
+const indexesOfEnded = (sockets: readonly Socket[]): number[] =>
+  sockets.flatMap((socket, index) => (socket.destroyed ? [index] : []));
+
+describe('a quota', () => {
+  const quota = SPARE_HANDSHAKES + 1;
+
+  it("is one address's own: the oldest of that address makes room", async () => {
+    const sockets = await connections([...ofOneAddress(quota), '127.0.0.2', '127.0.0.1', '127.0.0.1']);
+    const strangers = new Strangers(1, NEVER_MS);
+    open.push({ destroy: () => strangers.close() });
+    const all = sockets.map((socket) => strangers.admit(socket));
+    expect(indexesOfEnded(sockets)).toEqual([0, 1]);
+    expect(all[0]!.reason?.message).toContain('the oldest');
+    expect(strangers.size).toBe(quota + 1);
+  });
+
+  it('ends silent ones before those that speak, and does not count those that have proved the key', async () => {
+    const sockets = await connections(ofOneAddress(quota + 3));
+    const strangers = new Strangers(1, NEVER_MS);
+    open.push({ destroy: () => strangers.close() });
+    const all = sockets.slice(0, quota).map((socket) => strangers.admit(socket));
+    all[0]!.heard();
+    all[1]!.heard();
+    all[1]!.proven();
+    strangers.admit(sockets[quota]!);
+    expect(indexesOfEnded(sockets)).toEqual([]);
+    strangers.admit(sockets[quota + 1]!);
+    expect(indexesOfEnded(sockets)).toEqual([2]);
+    for (const each of all.slice(3)) each.heard();
+    strangers.admit(sockets[quota + 2]!);
+    expect(indexesOfEnded(sockets)).toEqual([2, quota]);
+  });
+
+  it('of all addresses together: the one that has most gives its oldest', async () => {
+    const others = Array.from(
+      { length: quota * STRANGER_ADDRESSES - 2 },
+      (_, i) => `127.0.${1 + (i >> 7)}.${1 + (i & 127)}`,
+    );
+    const sockets = await connections(['127.0.0.3', '127.0.0.2', '127.0.0.2', ...others]);
+    const strangers = new Strangers(1, NEVER_MS);
+    open.push({ destroy: () => strangers.close() });
+    for (const socket of sockets) strangers.admit(socket);
+    expect(indexesOfEnded(sockets)).toEqual([1]);
+  });
+
+  it('is given back by those that are done', async () => {
+    const sockets = await connections(ofOneAddress(quota + 1));
+    const strangers = new Strangers(1, NEVER_MS);
+    open.push({ destroy: () => strangers.close() });
+    for (const socket of sockets.slice(0, quota)) strangers.admit(socket).done();
+    expect(strangers.size).toBe(0);
+    sockets[0]!.destroy();
+    strangers.admit(sockets[quota]!);
+    expect(indexesOfEnded(sockets)).toEqual([0]);
+  });
+});

@@ -1,0 +1,27 @@
+import type { LogRecord } from '../coordinator/log-record.js';
+import { LogRegistry } from '../coordinator/log-registry.js';
+import type { StateStore } from '../coordinator/state-store.js';
+import type { LogSurvey } from './survey.js';
+
+/** What a coordinator's state says, without a coordinator. */
+export interface KnownLogs {
+  readonly clusterId: string;
+  readonly logs: readonly LogRecord[];
+}
+
+/** Undefined where no coordinator has ever used this state. */
+export async function knownLogs(store: StateStore): Promise<KnownLogs | undefined> {
+  const registry = new LogRegistry(store);
+  const clusterId = await registry.knownClusterId();
+  return clusterId === undefined ? undefined : { clusterId, logs: await registry.logs() };
+}
+
+/**
+ * Gives up, for good, what a survey did not find of a log: its next recovery takes the segments that were found, and
+ * refuses where less is there than the survey says. No coordinator may run meanwhile.
+ * @throws TailwindError ERR_RDMC_LOG_STATE: the log was recovered; errors of the store
+ */
+export async function acceptLoss(store: StateStore, { logId, segments }: LogSurvey): Promise<void> {
+  const salvage = segments.map(({ segmentId, lengthBytes }) => ({ segmentId, lengthBytes }));
+  await new LogRegistry(store).acceptLoss(logId, salvage);
+}

@@ -1,0 +1,135 @@
+/** What is on the disk when it is said to be: files that were not synced, and names whose directory was not, are lost. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { FileStore } from '../src/coordinator/file-store.js';
+import type { ReplicaRecord } from '../src/storage/replica-header.js';
+import { REPLICA_HEADER_BYTES } from '../src/storage/replica-header.js';
+import { ReplicaStore } from '../src/storage/replica-store.js';
+import { CLUSTER, filesIn, temporaryDirectory } from './support/backups.js';
+import { afterPowerLoss, atEveryStep, renamedEarly, shortWrites } from './support/forgetful-disk.js';
+import { IDENTITY } from './support/segments.js';
+
+vi.mock('node:fs/promises', async (original) => {
+  const { watched } = await import('./support/forgetful-disk.js');
+  return watched(await original());
+});
+
+const RECORD: ReplicaRecord = {
+  ...IDENTITY,
+  epoch: 1,
+  state: 'closed',
+  checksum: 7,
+  lengthBytes: 100,
+  floorBytes: 0,
+  segmentBytes: 8192,
+  committed: true,
+  survivor: false,
+};
+
+beforeEach(() => {
+  renamedEarly.length = 0;
+  shortWrites.most = Number.POSITIVE_INFINITY;
+});
+afterEach(() => {
+  expect(renamedEarly).toEqual([]);
+});
+
+function imageOf(directory: string, early = false): string {
+  const image = afterPowerLoss(directory, early);
+  onTestFinished(() => rmSync(image, { recursive: true }));
+  return image;
+}
+
+async function replicasIn(directory: string): Promise<ReplicaRecord[]> {
+  const { store, replicas, damaged } = await ReplicaStore.open(directory, CLUSTER);
+  await store.close();
+  expect(damaged).toEqual([]);
+  return replicas;
+}
+
+async function valueIn(path: string): Promise<string | undefined> {
+  const store = await FileStore.open(path);
+  const found = await store.get('key');
+  await store.close();
+  return found?.value;
+}
+
+/** Images of every moment of an action: with names as they were synced, and as the kernel may have written them. */
+async function imagesDuring(directory: string, action: () => Promise<unknown>): Promise<string[]> {
+  const images: string[] = [];
+  const end = atEveryStep(() => images.push(imageOf(directory), imageOf(directory, true)));
+  await action();
+  end();
+  return images;
+}
+
+describe('a replica’s file', () => {
+  it('is on the disk with its name and its bytes when it was written', async () => {
+    const directory = join(temporaryDirectory(), 'new', 'backup');
+    const { store } = await ReplicaStore.open(directory, CLUSTER);
+    const bytes = new Uint8Array(8192).fill(9);
+    await store.write(RECORD, bytes);
+    const image = imageOf(directory);
+    expect(await replicasIn(image)).toEqual([RECORD]);
+    const file = readFileSync(join(image, filesIn(image)[0]!));
+    expect(file.subarray(REPLICA_HEADER_BYTES)).toEqual(Buffer.from(bytes.subarray(0, 100)));
+    await store.close();
+  });
+
+  it('is whole or not there at every moment, also where it takes the place of another one', async () => {
+    const directory = temporaryDirectory();
+    const { store } = await ReplicaStore.open(directory, CLUSTER);
+    await store.write(RECORD, new Uint8Array(8192));
+    const later = { ...RECORD, epoch: 2 };
+    const images = await imagesDuring(directory, () => store.write(later, new Uint8Array(8192).fill(1)));
+    expect(images.length).toBeGreaterThan(4);
+    for (const image of images) expect([[RECORD], [later]]).toContainEqual(await replicasIn(image));
+    await store.close();
+  });
+
+  it('that the system took a part of only is an error, and the file before stays', async () => {
+    const directory = temporaryDirectory();
+    const { store } = await ReplicaStore.open(directory, CLUSTER);
+    await store.write(RECORD, new Uint8Array(8192));
+    shortWrites.most = REPLICA_HEADER_BYTES + 99;
+    const write = store.write({ ...RECORD, epoch: 2 }, new Uint8Array(8192));
+    await expect(write).rejects.toMatchObject({ code: 'ENOSPC' });
+    await store.close();
+    expect(await replicasIn(directory)).toEqual([RECORD]);
+    expect(filesIn(directory)).toHaveLength(1);
+  });
+
+  it('is gone for good when it was removed', async () => {
+    const directory = temporaryDirectory();
+    const { store } = await ReplicaStore.open(directory, CLUSTER);
+    await store.write(RECORD, new Uint8Array(8192));
+    await store.remove(RECORD);
+    expect(await replicasIn(imageOf(directory))).toEqual([]);
+    await store.close();
+  });
+});
+
+describe('a coordinator’s state', () => {
+  it('is on the disk when a change was made, with the directories that were missing', async () => {
+    const top = temporaryDirectory();
+    const path = join('deep', 'er', 'state');
+    const store = await FileStore.open(join(top, path));
+    const revision = await store.put('key', 'one', 0);
+    expect(await valueIn(join(imageOf(top), path))).toBe('one');
+    await store.put('key', 'two', revision);
+    expect(await valueIn(join(imageOf(top), path))).toBe('two');
+    await store.close();
+  });
+
+  it('is what it was, or what it becomes, at every moment of a change', async () => {
+    const directory = temporaryDirectory();
+    const path = join(directory, 'state');
+    const store = await FileStore.open(path);
+    const revision = await store.put('key', 'one', 0);
+    const images = await imagesDuring(directory, () => store.put('key', 'two', revision));
+    expect(images.length).toBeGreaterThan(4);
+    for (const image of images) expect(['one', 'two']).toContain(await valueIn(join(image, 'state')));
+    await store.close();
+  });
+});

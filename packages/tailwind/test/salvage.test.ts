@@ -1,0 +1,190 @@
+/** What can be had of a log whose end was lost with the memory of all its backups. */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  acceptLoss,
+  CoordinatorClient,
+  decodeObject,
+  EntryType,
+  encodeDigest,
+  FileStore,
+  knownLogs,
+  type LogSurvey,
+  type planRecovery,
+  Recovery,
+  type ReplicaDirectory,
+  type ReplicaFile,
+  readReplicaDirectory,
+  readWhole,
+  requireUnusedDirectory,
+  segmentEntries,
+  surveyLog,
+} from '@rdmc/tailwind';
+import { expect, it } from 'vitest';
+import { planSalvage } from '../src/recovery/plan.js';
+import { segmentKey } from '../src/segment-key.js';
+import { CLUSTER, filesIn, temporaryDirectory } from './support/backups.js';
+import { coordinatedLog, object, startCluster, startCoordinator, until } from './support/cluster.js';
+
+const OBJECTS = 700;
+const incomplete = expect.objectContaining({ code: 'ERR_RDMC_LOG_INCOMPLETE' });
+
+/** A cluster whose processes all died at once; member 1 was the coordinator. */
+async function killedCluster() {
+  const cluster = await startCluster(4);
+  const path = join(temporaryDirectory(), 'state');
+  const coordinator = await startCoordinator(cluster[1]!, {}, path);
+  const log = await coordinatedLog(cluster[0]!, 1, { replicas: 3 });
+  // In groups: what is whole of a damaged segment ends with one of them.
+  for (let from = 0; from < OBJECTS; from += 20) {
+    const group = Array.from({ length: 20 }, (_, index) => log.append(object(from + index)).acknowledged);
+    await Promise.all(group);
+  }
+  const directories = cluster.map(({ directory }) => directory);
+  await until(() => directories.slice(1).every((each) => filesIn(each).length >= 3));
+  await Promise.all(cluster.map((member) => member.kill()));
+  await coordinator.close();
+  const files = (await readAll(directories)).flatMap((each) => each.files);
+  const segmentIds = [...new Set(files.map(({ record }) => record.segmentId))].sort((a, b) => Number(a - b));
+  return { path, directories, logId: log.id, segmentIds };
+}
+
+/** Versions of the objects in what a survey found. */
+async function versionsIn({ segments }: LogSurvey): Promise<number[]> {
+  const versions: number[] = [];
+  for (const { file, lengthBytes } of segments) {
+    for (const { type, payload } of segmentEntries(await readWhole(file), lengthBytes)) {
+      if (type === EntryType.OBJECT) versions.push(decodeObject(payload).version);
+    }
+  }
+  return versions;
+}
+
+async function readAll(directories: readonly string[]): Promise<ReplicaDirectory[]> {
+  return Promise.all(directories.map((each) => readReplicaDirectory(each, CLUSTER)));
+}
+
+it('gives up what no file has when told so, and recovers exactly what the survey found', async () => {
+  const { path, directories, logId, segmentIds } = await killedCluster();
+  const [damaged, lost] = [segmentIds[0]!, segmentIds[1]!];
+  for (const directory of directories.slice(1)) {
+    const file = join(directory, `${segmentKey({ logId, segmentId: damaged })}.replica`);
+    const bytes = await readFile(file);
+    bytes[12_000]! ^= 0xff;
+    await writeFile(file, bytes);
+    await rm(join(directory, `${segmentKey({ logId, segmentId: lost })}.replica`));
+  }
+  const store = await FileStore.open(path);
+  const known = await knownLogs(store);
+  expect(known!.logs.map((log) => log.logId)).toEqual([logId]);
+  const survey = surveyLog(logId, await readAll(directories), known!.logs[0]!.minimum);
+  const rest = segmentIds.slice(2);
+  expect(survey).toMatchObject({ isComplete: false, isEndMissing: true, missing: [lost] });
+  expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual([damaged, ...rest]);
+  expect(survey.segments[0]!.lengthBytes).toBeGreaterThan(4096);
+  expect(survey.segments[0]!.lengthBytes).toBeLessThan(12_000);
+  const expected = await versionsIn(survey);
+  await store.close();
+
+  const cluster = await startCluster(4, { directories });
+  await expect(requireUnusedDirectory(directories[2]!)).rejects.toMatchObject({
+    code: 'ERR_RDMC_STATE_LOCKED',
+  });
+  const { mesh, plane } = cluster[2]!;
+  const begin = () => Recovery.begin({ mesh, plane, coordinator: new CoordinatorClient(mesh, 1), logId });
+  let coordinator = await startCoordinator(cluster[1]!, {}, path);
+  await expect(begin()).rejects.toEqual(incomplete);
+  await coordinator.close();
+  const again = await FileStore.open(path);
+  await acceptLoss(again, survey);
+  await again.close();
+  coordinator = await startCoordinator(cluster[1]!, {}, path);
+  const recovery = await begin();
+  const found: number[] = [];
+  for await (const segment of recovery.segments()) {
+    for (const { type, payload } of segment.entries()) {
+      if (type === EntryType.OBJECT) found.push(decodeObject(payload).version);
+    }
+  }
+  expect(found).toEqual(expected);
+  expect(found.length).toBeLessThan(OBJECTS);
+  await recovery.finish([]);
+  for (const directory of directories) expect(filesIn(directory)).toEqual([]);
+  await coordinator.close();
+  const last = await FileStore.open(path);
+  await expect(acceptLoss(last, survey)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_STATE' });
+  await last.close();
+});
+
+it('says that nothing is missing where the files are all there is', async () => {
+  const cluster = await startCluster(4);
+  const path = join(temporaryDirectory(), 'state');
+  const coordinator = await startCoordinator(cluster[1]!, {}, path);
+  const log = await coordinatedLog(cluster[0]!, 1, { replicas: 3 });
+  await Promise.all(Array.from({ length: 300 }, (_, number) => log.append(object(number)).acknowledged));
+  const [record] = await coordinator.logs();
+  for (const { backup } of cluster) await backup.dump();
+  const directories = await readAll(cluster.map(({ directory }) => directory));
+  const survey = surveyLog(log.id, directories, record!.minimum);
+  expect(survey).toMatchObject({ isComplete: true, isEndMissing: false, missing: [] });
+  expect(await versionsIn(survey)).toEqual(Array.from({ length: 300 }, (_, number) => number));
+});
+
+/** A closed replica's file, as far as a survey looks at it. */
+function file(segmentId: bigint, digest: readonly bigint[] | undefined, lengthBytes = 100): ReplicaFile {
+  const record = { logId: 1n, segmentId, state: 'closed', committed: true, survivor: digest === undefined };
+  return {
+    path: `${segmentId}`,
+    record,
+    scan: { status: 'ok', offset: lengthBytes, checksum: 1, reason: 'end' },
+    digest: digest && encodeDigest(digest),
+  } as unknown as ReplicaFile;
+}
+
+it('leaves out segments that were cleaned, although their files are still there', () => {
+  const files = [file(1n, [1n]), file(2n, [1n, 2n]), file(5n, undefined), file(6n, [2n, 4n, 5n, 6n])];
+  const directory = { directory: '/', files, damaged: [] };
+  const survey = surveyLog(1n, [directory], { segmentId: 0n, epoch: 0 });
+  expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual([2n, 5n, 6n]);
+  expect(survey.missing).toEqual([4n]);
+});
+
+it('takes the longest of the files of a segment', () => {
+  const directories = [50, 90, 70].map((lengthBytes) => ({
+    directory: '/',
+    files: [file(1n, [1n], lengthBytes)],
+    damaged: [],
+  }));
+  const survey = surveyLog(1n, directories, { segmentId: 0n, epoch: 0 });
+  expect(survey.segments.map(({ lengthBytes }) => lengthBytes)).toEqual([90]);
+});
+
+it('of a log that is in no file nothing can be had', () => {
+  const survey = surveyLog(1n, [], { segmentId: 0n, epoch: 0 });
+  expect(survey).toEqual({ logId: 1n, isComplete: false, segments: [], missing: [], isEndMissing: true });
+  expect(planSalvage(1n, [], []).segments).toEqual([]);
+});
+
+it('a recovery of an accepted loss refuses where less is there than was accepted', () => {
+  const closed = { segmentId: 1n, state: 'closed', lengthBytes: 90, scan: null };
+  const open = { segmentId: 2n, state: 'open', lengthBytes: 4096, scan: { status: 'ok', offset: 50 } };
+  const inventories = [
+    { member: 1, replicas: [closed] },
+    { member: 2, replicas: [closed, open] },
+  ] as unknown as Parameters<typeof planRecovery>[1];
+  const plan = planSalvage(1n, inventories, [
+    { segmentId: 1n, lengthBytes: 80 },
+    { segmentId: 2n, lengthBytes: 50 },
+  ]);
+  expect(plan.segments).toEqual([
+    { segmentId: 1n, candidates: [1, 2], floorBytes: 80 },
+    { segmentId: 2n, candidates: [2], floorBytes: 50 },
+  ]);
+  for (const accepted of [
+    { segmentId: 1n, lengthBytes: 91 },
+    { segmentId: 2n, lengthBytes: 51 },
+    { segmentId: 3n, lengthBytes: 1 },
+  ]) {
+    expect(() => planSalvage(1n, inventories, [accepted])).toThrow(incomplete);
+  }
+});

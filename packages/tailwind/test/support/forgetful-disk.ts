@@ -1,0 +1,104 @@
+/**
+ * What a loss of power would leave of a directory: of each file the bytes of its last `sync`, of each directory the names
+ * of its last one. Nothing else is certain, so nothing else is there.
+ *
+ * A test file mocks `node:fs/promises` with `watched`; what it does then is real, and noted here.
+ */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+type FileSystem = typeof import('node:fs/promises');
+/** Numbers of inodes: names change. */
+type Names = ReadonlyMap<string, number>;
+
+const contents = new Map<number, Buffer>();
+const directories = new Map<number, Names>();
+const listeners = new Set<() => void>();
+/** Files that got another name while bytes of them were not on the disk. */
+export const renamedEarly: string[] = [];
+
+function namesIn(path: string): Names {
+  return new Map(readdirSync(path).map((name) => [name, statSync(join(path, name)).ino]));
+}
+
+function note(handle: FileHandle): void {
+  const path = `/proc/self/fd/${handle.fd}`;
+  const stat = statSync(path);
+  if (stat.isDirectory()) directories.set(stat.ino, namesIn(readlinkSync(path)));
+  else contents.set(stat.ino, readFileSync(path));
+}
+
+/** So many bytes of each `writev` are written and no more, without an error, as on a disk that is about to be full. */
+export const shortWrites = { most: Number.POSITIVE_INFINITY };
+
+function watchHandle(handle: FileHandle): FileHandle {
+  const writev = handle.writev.bind(handle);
+  handle.writev = ((buffers: Uint8Array[], ...rest: []) => {
+    if (shortWrites.most === Number.POSITIVE_INFINITY) return writev(buffers, ...rest);
+    return writev([Buffer.concat(buffers).subarray(0, shortWrites.most)], ...rest);
+  }) as FileHandle['writev'];
+  const sync = handle.sync.bind(handle);
+  handle.sync = async () => {
+    for (const listener of listeners) listener();
+    note(handle);
+    await sync();
+  };
+  return handle;
+}
+
+/** A file system whose syncs and renames are noted. */
+export function watched(real: FileSystem): FileSystem {
+  return {
+    ...real,
+    open: async (...args) => watchHandle(await real.open(...args)),
+    rename: async (from, to) => {
+      const synced = contents.get(statSync(from).ino);
+      if (!synced?.equals(readFileSync(from))) renamedEarly.push(String(to));
+      for (const listener of listeners) listener();
+      await real.rename(from, to);
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+/** What is left of a lock is of a process that is gone; here it is of this one. */
+const LOCK = '.lock.';
+
+/** Calls the listener at every moment at which what a loss of power leaves may change; ends with the returned function. */
+export function atEveryStep(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/**
+ * Another directory with what a loss of power would leave of this one, which itself is on the disk.
+ * @param early the names are all there, as far as the kernel wrote them of its own accord
+ */
+export function afterPowerLoss(directory: string, early = false): string {
+  const image = mkdtempSync(join(tmpdir(), 'tailwind-power-'));
+  copy(directory, image, early);
+  return image;
+}
+
+function copy(from: string, to: string, early: boolean): void {
+  const names = early ? namesIn(from) : (directories.get(statSync(from).ino) ?? new Map<string, number>());
+  const current = new Map([...namesIn(from)].map(([name, inode]) => [inode, name]));
+  for (const [name, inode] of names) {
+    if (name.includes(LOCK)) continue;
+    const now = current.get(inode);
+    if (now !== undefined && statSync(join(from, now)).isDirectory()) {
+      mkdirSync(join(to, name));
+      copy(join(from, now), join(to, name), early);
+    } else writeFileSync(join(to, name), contents.get(inode) ?? '');
+  }
+}

@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { createLab, type Netlab } from '@rdmc/netlab';
+import { expect, onTestFailed, onTestFinished } from 'vitest';
+import { labTest } from '../src/cast-lab.js';
+import { MemberProcess } from '../src/member-process.js';
+import type { Outcome } from '../src/member-types.js';
+
+/**
+ * Groups between hosts that have two addresses: one for the mesh, one for the soft device. Either path can be cut
+ * alone, and in one direction: packets vanish, and nobody is told.
+ */
+
+const TIMEOUT_MS = 180_000;
+const PORT = 7451;
+const KEY = '0123456789abcdef'.repeat(4);
+const HOSTS = [0, 1, 2];
+const [ROOT, RELAY, LEAF] = HOSTS;
+const CHAIN = [ROOT, RELAY, LEAF];
+const GROUP = 1;
+const RETRY_MS = 1_000;
+/** From the routing rules' point of view, before the table of local addresses is not possible, and right after it is. */
+const FIRST_RULE = '1';
+
+type Path = 'data' | 'mesh';
+const addressOf = (path: Path, host: number): string => `10.${path === 'mesh' ? 77 : 78}.0.${host + 1}`;
+
+interface Network {
+  readonly lab: Netlab;
+  readonly members: readonly MemberProcess[];
+}
+
+async function inHost(lab: Netlab, host: number, ...command: readonly string[]): Promise<void> {
+  const [program, ...args] = command;
+  const child = lab.exec(`h${host}`, program!, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${command.join(' ')} in h${host} ended with ${code}`);
+}
+
+/** What `from` sends to `to` on that path vanishes. */
+function drop(lab: Netlab, path: Path, from: number, to: number): Promise<void> {
+  const rule = ['pref', FIRST_RULE, 'to', addressOf(path, to), 'blackhole'];
+  return inHost(lab, from, 'ip', 'rule', 'add', ...rule);
+}
+
+/** Cuts one path of the relay. `out`: what it sends; `in`: what is sent to it. */
+async function cut(lab: Netlab, path: Path, direction: 'in' | 'out' | 'both'): Promise<void> {
+  for (const other of HOSTS.filter((host) => host !== RELAY)) {
+    if (direction !== 'in') await drop(lab, path, RELAY!, other);
+    if (direction !== 'out') await drop(lab, path, other, RELAY!);
+  }
+}
+
+/**
+ * A member a host, and a group whose receivers have no memory for the first message: its first block has gone as far as it
+ * can, and nobody has anything under way.
+ */
+async function standStill(): Promise<Network & { readonly sends: Promise<Outcome[]> }> {
+  const lab = await createLab({ hosts: HOSTS.length, rate: '100mbit' });
+  const members: MemberProcess[] = [];
+  onTestFinished(async () => {
+    for (const member of members) member.signal('SIGKILL');
+    await Promise.all(members.map(({ exited }) => exited));
+    await lab.destroy();
+  });
+  onTestFailed(() => console.error(members.map(({ id, events, stderr }) => ({ id, events, stderr }))));
+  for (const host of HOSTS)
+    await inHost(lab, host, 'ip', 'address', 'add', `${addressOf('data', host)}/24`, 'dev', 'eth0');
+  const list = HOSTS.map((id) => ({ id, host: addressOf('mesh', id), port: PORT }));
+  const { RDMC_KEY: _, RDMC_DEVICE: __, ...env } = process.env;
+  for (const id of HOSTS) {
+    const start = (command: string, args: readonly string[], options: object) =>
+      lab.exec(`h${id}`, command, args, { ...options, env });
+    members.push(new MemberProcess(id, undefined, start));
+  }
+  await Promise.all(members.map((member) => member.event('ready')));
+  await Promise.all(
+    members.map((member) => {
+      const device = { device: 'soft', transport: 'tcp', listen: { host: addressOf('data', member.id) } };
+      // No silence of the mesh tells anybody anything here.
+      return member.call('join', { id: member.id, members: list, key: KEY, device, silenceTimeoutMs: 0 });
+    }),
+  );
+  const group = {
+    id: GROUP,
+    members: CHAIN,
+    algorithm: 'chain',
+    blockSizeBytes: 65_536,
+    retryTimeoutMs: RETRY_MS,
+  };
+  await Promise.all(members.map((member) => member.call('createGroup', { ...group, stall: true })));
+  const sends = members[ROOT!]!.call<Outcome[]>('send', { group: GROUP, seed: 1, sizeBytes: 1 << 20 });
+  sends.catch(() => {});
+  await Promise.all([RELAY, LEAF].map((id) => members[id!]!.event('stalled')));
+  return { lab, members, sends };
+}
+
+async function expectAllToKnow({
+  members,
+  sends,
+}: Network & { readonly sends: Promise<Outcome[]> }): Promise<void> {
+  for (const { error } of await sends) expect(error?.code).toBe('ERR_RDMC_MEMBER_LOST');
+  for (const id of [RELAY!, LEAF!]) {
+    const { error } = await members[id]!.event('end');
+    expect(error?.code).toBe('ERR_RDMC_MEMBER_LOST');
+  }
+}
+
+const CASES = [
+  ['both', 'intact'],
+  ['in', 'intact'],
+  ['out', 'intact'],
+  ['both', 'both'],
+  ['in', 'in'],
+  ['out', 'out'],
+] as const;
+
+for (const [data, mesh] of CASES) {
+  labTest(
+    `a relay’s data path is cut (${data}), its mesh path is cut (${mesh}), while all wait: all know`,
+    async () => {
+      const network = await standStill();
+      if (mesh !== 'intact') await cut(network.lab, 'mesh', mesh);
+      await cut(network.lab, 'data', data);
+      await expectAllToKnow(network);
+    },
+    TIMEOUT_MS,
+  );
+}

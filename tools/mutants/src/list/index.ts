@@ -1,0 +1,17 @@
+import type { Mutant } from '../mutant.js';
+import { dataplane } from './dataplane.js';
+import { group } from './group.js';
+import { hipower } from './hipower.js';
+import { mesh } from './mesh.js';
+import { schedule } from './schedule.js';
+import { tailwind } from './tailwind.js';
+
+/** Every mutant of the repository. */
+export const MUTANTS: readonly Mutant[] = [
+  ...dataplane,
+  ...group,
+  ...hipower,
+  ...mesh,
+  ...schedule,
+  ...tailwind,
+];

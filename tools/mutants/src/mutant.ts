@@ -1,0 +1,22 @@
+/**
+ * One fault, put into the product by hand. It is named by package, function and condition, not by line, so that it
+ * survives changes around it; a change of the condition itself makes it stale, and the list's test says so.
+ */
+export interface Mutant {
+  /** Unique, for `--only` and for the report: `group/relay-before-announcement`. */
+  readonly id: string;
+  /** Folder of the package whose source it changes: `packages/group`. */
+  readonly package: string;
+  /** Qualified name of the function: `GroupMachine.blockArrived`, `Backup.#flush`, `planRecovery`. */
+  readonly function: string;
+  /** The expression or the statements to find in it, as source; white space and comments do not count. */
+  readonly find: string;
+  /** What takes its place; empty removes it. */
+  readonly replace: string;
+  /** What the fault would do, in one sentence. */
+  readonly fault: string;
+  /** Test files that are expected to find it, from the repository's root. */
+  readonly tests: readonly string[];
+  /** Why no test can find it: the mutant is equivalent, or harmless for a reason that stands here. */
+  readonly survives?: string;
+}

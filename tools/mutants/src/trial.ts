@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, relative } from 'node:path';
+
+export interface Trial {
+  readonly passed: boolean;
+  readonly timedOut: boolean;
+  readonly seconds: number;
+  readonly output: string;
+}
+
+const KEPT_OUTPUT_CHARACTERS = 20_000;
+
+/** Builds a package of a copy, without declarations. */
+export function build(root: string, folder: string, limitMs: number): Promise<Trial> {
+  return run(root, folder, ['tsup', '--no-dts', '--silent'], limitMs);
+}
+
+/** Runs test files, one package after the other, until one fails. */
+export async function test(root: string, files: readonly string[], limitMs: number): Promise<Trial> {
+  let seconds = 0;
+  let last: Trial | undefined;
+  for (const [folder, own] of byPackage(files)) {
+    const names = own.map((file) => relative(folder, file));
+    last = await run(root, folder, ['vitest', 'run', '--bail=1', ...names], limitMs);
+    seconds += last.seconds;
+    if (!last.passed) break;
+  }
+  if (last === undefined) throw new Error('a mutant needs a test file');
+  return { ...last, seconds };
+}
+
+function byPackage(files: readonly string[]): Map<string, string[]> {
+  const packages = new Map<string, string[]>();
+  for (const file of files) {
+    const folder = file.split('/').slice(0, 2).join('/');
+    packages.set(folder, [...(packages.get(folder) ?? []), file]);
+  }
+  return packages;
+}
+
+/** One command in a process group of its own, which ends with it: a test that hangs may have children. */
+async function run(
+  root: string,
+  folder: string,
+  command: readonly string[],
+  limitMs: number,
+): Promise<Trial> {
+  const [name, ...args] = command as [string, ...string[]];
+  const started = performance.now();
+  const child = spawn(join(root, 'node_modules', '.bin', name), args, {
+    cwd: join(root, folder),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, FORCE_COLOR: '0' },
+  });
+  let output = '';
+  const keep = (chunk: Buffer): void => {
+    output = (output + chunk).slice(-KEPT_OUTPUT_CHARACTERS);
+  };
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    endGroup(child.pid);
+  }, limitMs);
+  const stop = (): void => endGroup(child.pid);
+  process.once('exit', stop);
+  const [code] = (await once(child, 'exit')) as [number | null];
+  clearTimeout(timer);
+  process.off('exit', stop);
+  endGroup(child.pid);
+  return { passed: code === 0, timedOut, seconds: (performance.now() - started) / 1000, output };
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // The group has ended.
+  }
+}

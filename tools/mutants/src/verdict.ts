@@ -1,0 +1,68 @@
+import type { Mutant } from './mutant.js';
+import { Sources } from './place.js';
+import { build, test } from './trial.js';
+import type { Workshop } from './workshop.js';
+
+export interface Verdict {
+  readonly mutant: Mutant;
+  readonly outcome: 'killed' | 'survived';
+  /** How it was found: a test failed, or the tests did not end. */
+  readonly how: string;
+  readonly seconds: number;
+}
+
+const BUILD_LIMIT_MS = 300_000;
+const BASELINE_LIMIT_MS = 900_000;
+const LEAST_LIMIT_MS = 60_000;
+/** A mutant may make its tests slower by so much; beyond that it counts as hanging, and so as killed. */
+const LIMIT_FACTOR = 6;
+
+/** The tests fail without any fault, or a fault does not compile: that says nothing about the tests. */
+export class Unusable extends Error {
+  override readonly name = 'Unusable';
+}
+
+/** Tries mutants in one copy, one after the other. */
+export class Judge {
+  readonly #workshop: Workshop;
+  readonly #sources: Sources;
+  /** Seconds of the tests without a fault, by their names. */
+  readonly #baseline = new Map<string, number>();
+
+  constructor(workshop: Workshop) {
+    this.#workshop = workshop;
+    this.#sources = new Sources(workshop.root);
+  }
+
+  /** @throws StaleMutant, Unusable */
+  async judge(mutant: Mutant): Promise<Verdict> {
+    const { file, mutated } = this.#sources.place(mutant);
+    const { root } = this.#workshop;
+    const limitMs = Math.max(LEAST_LIMIT_MS, (await this.#secondsWithout(mutant)) * 1000 * LIMIT_FACTOR);
+    this.#workshop.write(file, mutated);
+    try {
+      const built = await build(root, mutant.package, BUILD_LIMIT_MS);
+      if (!built.passed) throw new Unusable(`${mutant.id} does not compile:\n${built.output}`);
+      const { passed, timedOut, seconds } = await test(root, mutant.tests, limitMs);
+      const how = timedOut ? 'its tests did not end' : 'a test failed';
+      return {
+        mutant,
+        outcome: passed ? 'survived' : 'killed',
+        how: passed ? 'no test failed' : how,
+        seconds,
+      };
+    } finally {
+      this.#workshop.restore(file, mutant.package);
+    }
+  }
+
+  async #secondsWithout(mutant: Mutant): Promise<number> {
+    const name = mutant.tests.join(' ');
+    const known = this.#baseline.get(name);
+    if (known !== undefined) return known;
+    const { passed, seconds, output } = await test(this.#workshop.root, mutant.tests, BASELINE_LIMIT_MS);
+    if (!passed) throw new Unusable(`the tests of ${mutant.id} fail without any fault: ${name}\n${output}`);
+    this.#baseline.set(name, seconds);
+    return seconds;
+  }
+}

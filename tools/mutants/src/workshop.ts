@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const WORKSPACES = ['packages', 'apps', 'tools'];
+
+/**
+ * A copy of the checkout in which faults are tried, so that the checkout itself never holds one.
+ */
+export class Workshop {
+  readonly root: string;
+  readonly #origin: string;
+
+  constructor(origin: string) {
+    this.#origin = origin;
+    this.root = mkdtempSync(join(tmpdir(), 'rdmc-mutants-'));
+    for (const file of this.#tracked()) this.#copy(file);
+    for (const folder of this.#packages()) this.#copy(join(folder, 'dist'));
+    this.#copy(join('packages', 'verbs', 'native', 'build', 'Release', 'rdmc_verbs.node'));
+    this.#copyDependencies();
+  }
+
+  write(file: string, text: string): void {
+    writeFileSync(join(this.root, file), text);
+  }
+
+  /** The file and its package's build as in the checkout. */
+  restore(file: string, folder: string): void {
+    this.#copy(file);
+    rmSync(join(this.root, folder, 'dist'), { recursive: true, force: true });
+    this.#copy(join(folder, 'dist'));
+  }
+
+  remove(): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+
+  #tracked(): string[] {
+    const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
+    const listed = spawnSync('git', args, { cwd: this.#origin, encoding: 'utf8', maxBuffer: 1 << 28 });
+    if (listed.status !== 0) throw new Error(`git ls-files failed: ${listed.stderr}`);
+    return listed.stdout.split('\0').filter((file) => file !== '');
+  }
+
+  #packages(): string[] {
+    return WORKSPACES.flatMap((above) =>
+      readdirSync(join(this.#origin, above)).map((name) => join(above, name)),
+    );
+  }
+
+  #copy(path: string): void {
+    const from = join(this.#origin, path);
+    if (!existsSync(from)) return;
+    mkdirSync(dirname(join(this.root, path)), { recursive: true });
+    cpSync(from, join(this.root, path), { recursive: true, verbatimSymlinks: true });
+  }
+
+  /** As hard links where the file system allows: nothing writes into them. Links to our own packages are relative. */
+  #copyDependencies(): void {
+    const from = join(this.#origin, 'node_modules');
+    const to = join(this.root, 'node_modules');
+    if (spawnSync('cp', ['-al', from, to]).status === 0) return;
+    rmSync(to, { recursive: true, force: true });
+    const copied = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' });
+    if (copied.status !== 0) throw new Error(`the dependencies cannot be copied: ${copied.stderr}`);
+  }
+}

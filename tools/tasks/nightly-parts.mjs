@@ -1,0 +1,35 @@
+// What is too long for every push: each part in full for the night, and as a smoke test of at most a minute for a push.
+// `script` names a script of the root's package.json. A part whose script is not there is listed and left out.
+
+/** Node.js versions that the packages promise beside the one that runs npm test: the newest of each line. */
+export const NODE_LINES = ['22', '24', '26'];
+
+export const SMOKE_SECONDS = 60;
+
+/**
+ * @typedef {object} NightlyPart
+ * @property {string} label
+ * @property {string} script
+ * @property {string[]} full arguments of the script
+ * @property {string[]} [smoke] arguments of the smoke test; without it a push runs nothing of this part
+ * @property {number} minutes after which the full part is ended
+ */
+
+/** @type {NightlyPart[]} */
+export const PARTS = [
+  { label: 'searches', script: 'test:long', full: [], smoke: ['--smoke'], minutes: 30 },
+  { label: 'Node.js versions', script: 'test:nodes', full: [], smoke: ['--smoke'], minutes: 30 },
+  { label: 'chaos', script: 'test:chaos', full: [], smoke: ['--runs', '2', '--seed', '1'], minutes: 40 },
+  { label: 'chaos of kv', script: 'test:chaos', full: ['--kv', '--runs', '36'], minutes: 20 },
+  {
+    label: 'mutants',
+    script: 'test:mutants',
+    full: [],
+    smoke: ['--only', 'dataplane/ring-wrap'],
+    minutes: 30,
+  },
+  { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['--smoke'], minutes: 30 },
+  { label: 'soft-RoCE', script: 'test:roce', full: [], minutes: 40 },
+  { label: 'arm64', script: 'test:arm64', full: [], smoke: ['--smoke'], minutes: 30 },
+  { label: 'browser', script: 'test:browser', full: [], smoke: ['--smoke'], minutes: 30 },
+];

@@ -1,0 +1,97 @@
+// Checks every published package as its users get it: packs it, and asks publint, Are the Types Wrong, and the compiler
+// of a user that does not skip the check of declarations. One process, because each start of these tools takes seconds.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { problemAffectsResolutionKind } from '@arethetypeswrong/core/problems';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { root } from './setup.mjs';
+
+/** The packages are ES modules only: who resolves as these do cannot use them. */
+const SUPPORTED = ['node16-esm', 'bundler'];
+
+/** The manifests of all packages that are published. */
+function publishedPackages() {
+  return ['packages', 'apps']
+    .flatMap((parent) =>
+      readdirSync(join(root, parent)).map((name) => join(root, parent, name, 'package.json')),
+    )
+    .map((path) => JSON.parse(readFileSync(path, 'utf8')))
+    .filter((manifest) => !manifest.private);
+}
+
+/** Packs all of them with one npm; returns the tarballs' paths in the order of the packages. */
+function pack(packages, out) {
+  const chosen = packages.flatMap((manifest) => ['--workspace', manifest.name]);
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', out, ...chosen];
+  const printed = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: 'pipe' }));
+  const entries = Array.isArray(printed) ? printed : Object.values(printed);
+  return packages.map((manifest) =>
+    join(
+      out,
+      entries
+        .find(({ name }) => name === manifest.name)
+        .filename.replace('@', '')
+        .replace('/', '-'),
+    ),
+  );
+}
+
+/** What publint says, as lines. */
+async function lint(tarball) {
+  const { messages, pkg } = await publint({ strict: true, pack: { tarball } });
+  return messages.map((message) => `publint: ${formatMessage(message, pkg, { color: false })}`);
+}
+
+/** What Are the Types Wrong says of the resolutions that are supported, as lines. */
+async function resolve(tarball) {
+  const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
+  if (!analysis.types) return ['attw: the package has no types'];
+  const wrong = analysis.problems.filter((problem) =>
+    SUPPORTED.some((kind) => problemAffectsResolutionKind(problem, kind, analysis)),
+  );
+  return wrong.map((problem) => `attw: ${JSON.stringify({ ...problem, trace: undefined })}`);
+}
+
+/** Compiles a file that imports the types of all packages, each as it was packed; returns the compiler's lines. */
+function compile(packages, tarballs, project) {
+  for (const [index, manifest] of packages.entries()) {
+    const folder = join(project, 'node_modules', manifest.name);
+    mkdirSync(folder, { recursive: true });
+    execFileSync('tar', ['-xzf', tarballs[index], '-C', folder, '--strip-components=1']);
+  }
+  const lines = packages.map((manifest, index) => `export type * as p${index} from '${manifest.name}';`);
+  writeFileSync(join(project, 'all.ts'), lines.join('\n'));
+  const strict = { strict: true, skipLibCheck: false, noEmit: true, types: ['node'], target: 'ES2022' };
+  const compilerOptions = { ...strict, lib: ['ES2023', 'ESNext.Disposable'], module: 'NodeNext' };
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['all.ts'] }));
+  try {
+    execFileSync('npx', ['rdmc-tsc', '-p', project], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    return [];
+  } catch (error) {
+    return `${error.stdout}`.trim().split('\n');
+  }
+}
+
+const packages = publishedPackages();
+const cache = join(root, 'node_modules', '.cache');
+mkdirSync(cache, { recursive: true });
+// Inside the repository, so that the packed packages find what else they depend on.
+const work = mkdtempSync(join(cache, 'rdmc-packages-'));
+try {
+  const tarballs = pack(packages, work);
+  const problems = compile(packages, tarballs, work).map((line) => `types: ${line}`);
+  for (const [index, manifest] of packages.entries()) {
+    const { buffer } = new Uint8Array(readFileSync(tarballs[index]));
+    const found = [...(await lint(buffer)), ...(await resolve(buffer))];
+    problems.push(...found.map((line) => `${manifest.name}: ${line}`));
+  }
+  console.log(
+    problems.length > 0 ? problems.join('\n') : `${packages.length} packages are as they should be`,
+  );
+  process.exitCode = problems.length > 0 ? 1 : 0;
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}

@@ -1,0 +1,109 @@
+// Parts of a test run, side by side: each is one command, whose output is shown when it fails.
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { root } from './setup.mjs';
+
+/**
+ * @typedef {object} Part
+ * @property {string} label
+ * @property {string} command
+ * @property {string[]} args
+ * @property {string} [cwd] relative to the repository
+ * @property {Record<string, string>} [env]
+ * @property {number} [seconds] how long it takes: the longest begin first
+ * @property {number} [limitSeconds] it is ended, and has failed, after so long
+ */
+
+/** Most parts wait for much of their time, so three of them run on two cores. */
+export const places = Number(process.env.RDMC_TEST_PLACES) || Math.ceil(availableParallelism() * 1.5);
+
+/** Processor seconds of all children that have ended, or undefined where the system does not tell. */
+function processorSeconds() {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
+    return (Number(fields[13]) + Number(fields[14])) / 100;
+  } catch {
+    return undefined;
+  }
+}
+
+function secondsSince(began) {
+  return (Date.now() - began) / 1000;
+}
+
+/** Ends a part and everything that it started. */
+function endGroup(child) {
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+/** Runs one part; resolves to whether it passed, how long it took and what it printed. */
+function runPart({ command, args, cwd = '.', env = {}, limitSeconds }, running) {
+  const began = Date.now();
+  return new Promise((resolve) => {
+    const options = { cwd: join(root, cwd), env: { ...process.env, ...env }, detached: true };
+    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(child);
+    let output = '';
+    let late = false;
+    child.stdout.on('data', (data) => (output += data));
+    child.stderr.on('data', (data) => (output += data));
+    const end = () => {
+      late = true;
+      endGroup(child);
+    };
+    const timer = limitSeconds && setTimeout(end, limitSeconds * 1000);
+    const done = (passed, why) => {
+      clearTimeout(timer);
+      running.delete(child);
+      resolve({ passed, seconds: secondsSince(began), output: `${output}${why}` });
+    };
+    child.on('error', (error) => done(false, error.message));
+    child.on('close', (code, signal) => {
+      const why = late ? `ended after its limit of ${limitSeconds} s` : `ended with ${code ?? signal}`;
+      done(code === 0, code === 0 ? '' : `${command} ${args.join(' ')} (in ${cwd}) ${why}`);
+    });
+  });
+}
+
+/** Runs all parts, `limit` at once; all of them, whichever fail. Returns the labels of those that failed. */
+export async function runParts(parts, limit = places) {
+  const began = Date.now();
+  const before = processorSeconds();
+  const waiting = [...parts].sort((a, b) => (b.seconds ?? 0) - (a.seconds ?? 0));
+  const running = new Set();
+  const failed = [];
+  const endAll = () => running.forEach(endGroup);
+  const interrupt = () => process.exit(130);
+  process.on('exit', endAll).on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  const worker = async () => {
+    for (let part = waiting.shift(); part; part = waiting.shift()) {
+      const { passed, seconds, output } = await runPart(part, running);
+      console.log(`── ${part.label}: ${passed ? 'ok' : 'FAILED'} (${seconds.toFixed(1)} s)`);
+      if (passed) continue;
+      failed.push(part.label);
+      console.log(output);
+    }
+  };
+  await Promise.all(Array.from({ length: limit }, worker));
+  process.off('exit', endAll).off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  const used =
+    before === undefined ? '' : `, ${(processorSeconds() - before).toFixed(0)} s of processor time`;
+  console.log(`   ${parts.length} parts, ${limit} at once: ${secondsSince(began).toFixed(0)} s${used}`);
+  return failed;
+}
+
+/** The same, and the process ends when one failed. */
+export async function passParts(parts, limit = places) {
+  const failed = await runParts(parts, limit);
+  if (failed.length === 0) return;
+  console.error(
+    `FAILED: ${failed.join(', ')}. Each failure above is followed by the command that repeats it.`,
+  );
+  process.exit(1);
+}

@@ -1,0 +1,53 @@
+// The packages' test suites, as parts of a run.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './setup.mjs';
+
+/**
+ * Seconds that a suite takes alone on two idle cores, and in how many pieces it runs. The longest begin first; a suite
+ * that takes longer than the others together is cut into pieces. A suite that is not here takes DEFAULT_SECONDS.
+ */
+const MEASURED = {
+  'apps/kv': { seconds: 90, pieces: 2 },
+  'apps/rdmc': { seconds: 60, pieces: 2 },
+  'packages/cast': { seconds: 60, pieces: 2 },
+  'packages/group': { seconds: 60 },
+  'packages/tailwind': { seconds: 60 },
+  'packages/verbs-compliance': { seconds: 60 },
+  'test-e2e': { seconds: 120, pieces: 3 },
+  'tools/chaos': { seconds: 60 },
+};
+const DEFAULT_SECONDS = 15;
+
+/** The folders of all packages that have tests, relative to the repository. */
+export function suiteFolders() {
+  const parents = ['packages', 'apps', 'tools'];
+  const folders = parents.flatMap((parent) =>
+    readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
+  );
+  return [...folders, 'test-e2e'].filter((folder) => {
+    const path = join(root, folder, 'package.json');
+    return existsSync(path) && JSON.parse(readFileSync(path, 'utf8')).scripts?.test;
+  });
+}
+
+/** One part, or several, of the suite of one package. */
+function partsOf(folder) {
+  const { seconds = DEFAULT_SECONDS, pieces = 1 } = MEASURED[folder] ?? {};
+  return Array.from({ length: pieces }, (_, index) => {
+    const piece = `${index + 1}/${pieces}`;
+    return {
+      label: pieces === 1 ? folder : `${folder} ${piece}`,
+      command: 'npm',
+      args: ['test', '--silent', ...(pieces === 1 ? [] : ['--', `--shard=${piece}`])],
+      cwd: folder,
+      seconds: seconds / pieces,
+    };
+  });
+}
+
+/** The suites of these packages, or of all. */
+export function suites(folders = suiteFolders()) {
+  const known = new Set(suiteFolders());
+  return folders.filter((folder) => known.has(folder)).flatMap(partsOf);
+}

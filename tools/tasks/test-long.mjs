@@ -1,0 +1,30 @@
+// `npm run test:long`: the searches that take minutes, in every test file that names RDMC_TEST_LONG.
+// With --smoke only that they can be run: the files are loaded and their tests named.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { passParts } from './parts.mjs';
+import { root, setUp } from './setup.mjs';
+import { suiteFolders } from './suites.mjs';
+
+/** Test files of one package that have long searches, relative to its folder. */
+function filesOf(folder) {
+  const entries = readdirSync(join(root, folder, 'test'), { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.includes('.test.'))
+    .map(({ name }) => join('test', name))
+    .filter((file) => readFileSync(join(root, folder, file), 'utf8').includes('RDMC_TEST_LONG'));
+}
+
+const smoke = process.argv[2] === '--smoke';
+setUp();
+await passParts(
+  suiteFolders().flatMap((folder) =>
+    filesOf(folder).map((file) => ({
+      label: `${folder}/${file}`,
+      command: 'npx',
+      args: smoke ? ['vitest', 'list', file] : ['vitest', 'run', file],
+      cwd: folder,
+      env: { RDMC_TEST_LONG: '1' },
+    })),
+  ),
+);

@@ -1,0 +1,43 @@
+// `npm run test:quick`: the unit tests of what changed, and of all packages that depend on it, without the slow
+// chapters that a package names in its vitest.config.ts. What changed: since the merge base with main, or, on main
+// itself, since the commit before; `npm run test:quick -- COMMIT` compares with another one.
+import { execFileSync } from 'node:child_process';
+import { passParts } from './parts.mjs';
+import { root, setUp, stop } from './setup.mjs';
+import { suites } from './suites.mjs';
+
+function output(command, args) {
+  return execFileSync(command, args, { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim();
+}
+
+/** The commit to compare with. */
+function base() {
+  if (process.argv[2]) return process.argv[2];
+  for (const main of ['main', 'origin/main']) {
+    try {
+      const fork = output('git', ['merge-base', 'HEAD', main]);
+      return fork === output('git', ['rev-parse', 'HEAD']) ? 'HEAD~1' : fork;
+    } catch {
+      // There is no such branch here.
+    }
+  }
+  return 'HEAD~1';
+}
+
+/** Folders of the packages that changed since the commit or depend on one that did; by turbo's graph. */
+function changed(commit) {
+  try {
+    const { packages } = JSON.parse(
+      output('npx', ['turbo', 'ls', `--filter=...[${commit}]`, '--output=json']),
+    );
+    return packages.items.map(({ path }) => path);
+  } catch (error) {
+    return stop(`No packages could be compared with ${commit}: ${error.stderr || error.message}`);
+  }
+}
+
+setUp();
+const commit = base();
+const parts = suites(changed(commit)).map((part) => ({ ...part, env: { RDMC_TEST_QUICK: '1' } }));
+console.log(`   since ${commit}: ${parts.map(({ label }) => label).join(', ') || 'no package changed'}`);
+await passParts(parts);

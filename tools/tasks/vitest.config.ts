@@ -1,0 +1,3 @@
+import { suite } from '../vitest/suite.js';
+
+export default suite({ include: ['test/**/*.test.mjs'] });

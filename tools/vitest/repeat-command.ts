@@ -1,0 +1,32 @@
+/** One test that failed, or a file that could not be run. */
+export interface Failure {
+  /** The package's folder, relative to the repository. */
+  folder: string;
+  /** The test file, relative to that folder. */
+  file: string;
+  /** Names of the suites around the test and of the test, outermost first. Empty for the whole file. */
+  names: readonly string[];
+  /** What the failure said. */
+  text: string;
+}
+
+/** What fast-check says of the example that failed: `{ seed: -1, path: "0:1", endOnFailure: true }`. */
+const FAST_CHECK = /\{ seed: (-?\d+), path: "([\d:]*)"/;
+
+/** In single quotes for a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** A pattern that matches this text and nothing shorter: `-t` takes a regular expression. */
+function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** The command that repeats a failure, run in the root of the repository. */
+export function repeatCommand({ folder, file, names, text }: Failure): string {
+  const [, seed, path] = FAST_CHECK.exec(text) ?? [];
+  const variables = seed === undefined ? '' : `RDMC_TEST_SEED=${seed} RDMC_TEST_PATH=${path} `;
+  const only = names.length === 0 ? '' : ` -t ${quoted(`^${literal(names.join(' '))}$`)}`;
+  return `(cd ${folder} && ${variables}npx vitest run ${file}${only})`;
+}
