@@ -20,7 +20,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -119,16 +118,29 @@ static_assert(kCqsOffset + sizeof(SharedCq) * kMaxCqs <= kQpsOffset);
 static_assert(kReceiveSlotsOffset + sizeof(ReceiveSlot) * kMaxReceiveDepth <= kInboundOffset);
 static_assert(kInboundOffset + sizeof(InboundCompletion) * kMaxReceiveDepth <= kQpStride);
 
-// A copy of a value that another process may change meanwhile: every word of it is read exactly once.
+// A copy of a value that another process may change meanwhile: every word of it is read exactly once. Structures go field
+// by field: through an array of words, their fields would be read again before the processor has them together.
 template <typename T>
 T readOnce(const T& shared) {
-  using Word = std::conditional_t<alignof(T) >= sizeof(uint64_t), uint64_t, uint32_t>;
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(Word) == 0);
-  Word words[sizeof(T) / sizeof(Word)];
-  const auto* from = reinterpret_cast<const Word*>(&shared);
-  for (size_t i = 0; i < sizeof(T) / sizeof(Word); ++i) words[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
-  T copy;
-  std::memcpy(&copy, words, sizeof copy);
+  static_assert(std::is_integral_v<T>);
+  return __atomic_load_n(&shared, __ATOMIC_RELAXED);
+}
+inline Sge readOnce(const Sge& shared) {
+  return {readOnce(shared.addressLow), readOnce(shared.addressHigh), readOnce(shared.length), readOnce(shared.lkey)};
+}
+inline ReceiveSlot readOnce(const ReceiveSlot& shared) {
+  ReceiveSlot copy{};
+  copy.sgeCount = readOnce(shared.sgeCount);
+  for (uint32_t i = 0; i < kMaxSge; ++i) copy.sge[i] = readOnce(shared.sge[i]);
+  return copy;
+}
+inline InboundCompletion readOnce(const InboundCompletion& shared) {
+  InboundCompletion copy;
+  copy.status = readOnce(shared.status);
+  copy.opcode = readOnce(shared.opcode);
+  copy.bytes = readOnce(shared.bytes);
+  copy.immediate = readOnce(shared.immediate);
+  copy.flags = readOnce(shared.flags);
   return copy;
 }
 
