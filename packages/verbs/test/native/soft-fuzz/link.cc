@@ -34,7 +34,7 @@ Fd smallFile() {
 
 }  // namespace
 
-// Each message: one byte (bit 7: greets properly first; bits 4-5: descriptors; bits 0-3: bytes cut off), then up to 40
+// Each message: one byte (bit 7: greets properly first; bits 4-5: descriptors; bits 0-3: bytes cut off), then up to 72
 // bytes.
 void link(const uint8_t* data, size_t size) {
   const Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
