@@ -28,7 +28,7 @@ export const PARTS = [
     smoke: ['--only', 'dataplane/ring-wrap'],
     minutes: 30,
   },
-  { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['--smoke'], minutes: 30 },
+  { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['smoke'], minutes: 30 },
   { label: 'soft-RoCE', script: 'test:roce', full: [], minutes: 40 },
   { label: 'arm64', script: 'test:arm64', full: [], smoke: ['--smoke'], minutes: 30 },
   { label: 'browser', script: 'test:browser', full: [], smoke: ['--smoke'], minutes: 30 },
