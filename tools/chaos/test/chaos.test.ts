@@ -8,6 +8,11 @@ import { kvCluster, storeOverLog } from '../src/subjects.js';
 const firstSeed = Number(process.env.RDMC_TEST_SEED ?? 1);
 const isRoot = process.getuid?.() === 0;
 
+/** What repeats a run that failed. */
+function again(seed: number, scenario: string, subject = ''): string {
+  return `again: npm run test:chaos -- ${subject}--runs 1 --seed ${seed} --scenario ${scenario}`;
+}
+
 /** Each scenario once. */
 const runs = Array.from({ length: Number(process.env.RDMC_CHAOS_RUNS ?? SCENARIOS.length) }, (_, run) => {
   const scenario = SCENARIOS[run % SCENARIOS.length]!;
@@ -15,19 +20,19 @@ const runs = Array.from({ length: Number(process.env.RDMC_CHAOS_RUNS ?? SCENARIO
 });
 
 it.each(runs.filter(({ needsRoot }) => isRoot || !needsRoot))(
-  'RDMC_TEST_SEED=$seed $scenario',
+  'seed $seed: $scenario',
   async ({ seed, scenario }) => {
     const { failure, file, acknowledged } = await judge(await storeOverLog(seed, [scenario]));
-    expect(failure && `${failure}\nhistory: ${file}`).toBeUndefined();
+    expect(failure && `${failure}\nhistory: ${file}\n${again(seed, scenario)}`).toBeUndefined();
     expect(acknowledged).toBeGreaterThan(0);
   },
 );
 
 it.each(KV_SCENARIOS.map((scenario, run) => ({ seed: firstSeed + run, scenario })))(
-  'RDMC_TEST_SEED=$seed $scenario',
+  'seed $seed: $scenario',
   async ({ seed, scenario }) => {
     const { failure, file, acknowledged } = await judge(kvCluster(seed, [scenario]));
-    expect(failure && `${failure}\nhistory: ${file}`).toBeUndefined();
+    expect(failure && `${failure}\nhistory: ${file}\n${again(seed, scenario, '--kv ')}`).toBeUndefined();
     expect(acknowledged).toBeGreaterThan(0);
   },
 );

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { messageOf, TailwindError } from '../errors.js';
 import { u32, u64 } from '../rpc/messages.js';
 
 /** A segment of a log whose loss was accepted, and how much of it is there at least. */
@@ -31,6 +32,20 @@ export function encodeLogRecord(record: LogRecord): string {
   return JSON.stringify(record, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
+/** @throws TailwindError ERR_RDMC_STATE_DAMAGED */
 export function decodeLogRecord(text: string): LogRecord {
-  return logRecord.parse(JSON.parse(text));
+  try {
+    return logRecord.parse(JSON.parse(text));
+  } catch (error) {
+    throw damagedState('the record of a log', error);
+  }
+}
+
+/** What the state holds is not what a coordinator writes. */
+export function damagedState(what: string, cause: unknown): TailwindError {
+  return new TailwindError(
+    'ERR_RDMC_STATE_DAMAGED',
+    `The coordinator's state is damaged: ${what} cannot be read (${messageOf(cause)}). Restore the state from a copy`,
+    { cause },
+  );
 }

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { codeOf, TailwindError } from '../errors.js';
 import type { Minimum } from '../log/authority.js';
-import { decodeLogRecord, encodeLogRecord, type LogRecord, type SalvagedSegment } from './log-record.js';
+import { u64 } from '../rpc/messages.js';
+import {
+  damagedState,
+  decodeLogRecord,
+  encodeLogRecord,
+  type LogRecord,
+  type SalvagedSegment,
+} from './log-record.js';
 import type { StateStore } from './state-store.js';
 
 const CLUSTER_KEY = 'cluster';
@@ -28,7 +35,7 @@ export class LogRegistry {
 
   /** A log with an id that no log had before. */
   async createLog(owner: number): Promise<LogRecord> {
-    const logId = BigInt(await this.#change(LAST_LOG_KEY, (before) => String(BigInt(before ?? '0') + 1n)));
+    const logId = BigInt(await this.#change(LAST_LOG_KEY, (before) => String(lastLogId(before) + 1n)));
     const record: LogRecord = {
       logId,
       incarnation: Number(logId & 0xffff_ffffn),
@@ -174,6 +181,14 @@ export function requireLive({ logId, owner, state }: LogRecord, from: number): v
     'ERR_RDMC_LOG_FENCED',
     `Log ${logId} was declared dead: its primary may write no more, and must stop serving`,
   );
+}
+
+function lastLogId(text = '0'): bigint {
+  try {
+    return u64.parse(text);
+  } catch (error) {
+    throw damagedState('the number of the last log', error);
+  }
 }
 
 function isBelow(before: Minimum, minimum: Minimum): boolean {

@@ -70,6 +70,8 @@ export function planRecovery(
   }
   const headId = head.replica.segmentId;
   const ids = decodeDigest(Buffer.from(head.replica.digest!, 'base64'));
+  // Without the head its entries would be left out silently.
+  if (!ids.includes(headId)) throw incomplete(logId, [headId], ', which its own digest does not name');
   const segments = ids.map((segmentId) =>
     segmentId === headId ? planHead(segmentId, open) : planClosed(segmentId, located),
   );
