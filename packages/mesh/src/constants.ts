@@ -35,8 +35,13 @@ export const MAX_CODE_CHARACTERS = 64;
 export const HANDSHAKE_TICK_MS = 250;
 /** An accepted connection whose first bytes have not come after 1 s is dropped. */
 export const FIRST_BYTES_TICKS = 4;
-/** A connection that has not completed its introduction after 5 s is dropped, and dialled again by the end that dials. */
-export const HANDSHAKE_TICKS = 20;
+/** An attempt to connect that has no connection after 5 s ends, and the next one follows. */
+export const CONNECT_TICKS = 20;
+/**
+ * A connection that has not completed its introduction after 20 s is dropped. That much, because many members that join
+ * at once on one busy machine share its processor for their handshakes, and attempts that end early begin from nothing.
+ */
+export const HANDSHAKE_TICKS = 80;
 /** Connections per address that have not proved the key, beyond those expected: one per member. */
 export const SPARE_HANDSHAKES = 64;
 /** Of all addresses together there may be as many as fill the quotas of this number of addresses. */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterTicks } from './after-ticks.js';
 import {
+  CONNECT_TICKS,
   DIAL_BACKOFF_FACTOR,
   DIAL_BACKOFF_FIRST_MS,
   DIAL_BACKOFF_MAX_MS,
@@ -50,6 +51,7 @@ export class Dialler {
   readonly #events: DiallerEvents;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #stopLimit: () => void = () => {};
   #running = false;
 
   constructor(member: Member, hello: Hello, security: Security | undefined, events: DiallerEvents) {
@@ -73,7 +75,7 @@ export class Dialler {
   }
 
   async #attempt(backoffMs: number): Promise<void> {
-    const stop = afterTicks(HANDSHAKE_TICKS, HANDSHAKE_TICK_MS, () => this.#socket?.destroy());
+    this.#limit(CONNECT_TICKS);
     try {
       const introduced = await this.#dial();
       if (!this.#running) return;
@@ -84,8 +86,14 @@ export class Dialler {
       this.#socket?.destroy();
       if (this.#running) this.#failed(asMeshError(error, this.#member), backoffMs);
     } finally {
-      stop();
+      this.#stopLimit();
     }
+  }
+
+  /** What the attempt does next must be done in that time. */
+  #limit(ticks: number): void {
+    this.#stopLimit();
+    this.#stopLimit = afterTicks(ticks, HANDSHAKE_TICK_MS, () => this.#socket?.destroy());
   }
 
   #failed(error: MeshError, backoffMs: number): void {
@@ -105,6 +113,7 @@ export class Dialler {
     const raw = openSocket(this.#member);
     this.#socket = raw;
     await socketEvent(raw, 'connect');
+    this.#limit(HANDSHAKE_TICKS);
     const socket = await this.#secured(raw);
     const reader = new FrameReader(MAX_HELLO_FRAME_BYTES);
     socket.write(encodeHello(this.#hello));

@@ -96,7 +96,7 @@ export class KeyedSockets {
    * Takes a socket that a server accepted, looks at its first bytes, and with a key completes the handshake. The
    * result is paused, and nothing of it has been read. Until then the connection counts against its address's quota
    * (64 and those expected), and where that is full, the oldest one is ended for it; first bytes are due within 1 s, the key
-   * within 5 s.
+   * within 20 s.
    * @throws MeshError ERR_RDMC_MESH_WRONG_KEY, ERR_RDMC_MESH_PROTOCOL, ERR_RDMC_MESH_UNREACHABLE. The socket stays open, so
    *   that the caller can be told in the clear; a caller that has a key and reads that knows that this end has none
    */

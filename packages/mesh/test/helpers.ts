@@ -68,9 +68,10 @@ export async function form(
   count: number,
   options: Partial<MeshOptions> = {},
   host: '127.0.0.1' | '::1' = '127.0.0.1',
+  internals: Internals = {},
 ): Promise<Formed> {
   const where = await place(count, host);
-  const joinings = where.members.map(({ id }) => where.join(id, options));
+  const joinings = where.members.map(({ id }) => where.join(id, options, internals));
   const meshes = await Promise.all(joinings.map(({ mesh }) => mesh));
   return { ...where, meshes, cores: joinings.map(({ core }) => core) };
 }
