@@ -1,3 +1,15 @@
 import { suite } from '../../tools/vitest/suite.js';
 
-export default suite();
+// slow: these start processes, or wait for recoveries.
+export default suite({
+  slow: [
+    'test/broken-takeover.test.ts',
+    'test/cluster.test.ts',
+    'test/demo.test.ts',
+    'test/fenced.test.ts',
+    'test/etcd.test.ts',
+    'test/left-behind.test.ts',
+    'test/full-log.test.ts',
+    'test/processes.test.ts',
+  ],
+});

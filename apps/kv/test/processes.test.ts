@@ -178,6 +178,15 @@ describe('what is refused on the command line', () => {
     expect(status).toBe(1);
   });
 
+  it('endpoints of etcd that are not URLs, by the coordinator and by salvage', () => {
+    const coordinator = ['coordinator', '--members', '127.0.0.1:1,127.0.0.1:2', '--directory', directory];
+    for (const args of [coordinator, ['salvage']]) {
+      const { stderr, status } = kv([...args, '--etcd', 'ftp://host']);
+      expect(stderr).toMatch(/^error ERR_RDMC_INVALID_OPTION: EtcdStore.open: /);
+      expect(status).toBe(1);
+    }
+  });
+
   it('a key file that others can read', () => {
     const path = join(directory, 'key');
     writeFileSync(path, '0123456789abcdef'.repeat(2));

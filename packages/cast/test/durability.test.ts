@@ -209,7 +209,13 @@ describe('files that wait for the disk', () => {
     const { port, held } = heldBack();
     const writer = writerFor(inside, port);
     await writer.store(0, whole(directory(0, 'd'), ...file(1, 'd/a'), ...file(2, 'd/b')));
-    const closed = writer.close();
+    let isClosed = false;
+    const closed = writer.close().then(() => {
+      isClosed = true;
+    });
+    await new Promise(setImmediate);
+    // Descriptors are in use.
+    expect(isClosed).toBe(false);
     for (const letGo of held) letGo();
     await closed;
     expect(namesIn(inside)).toEqual(['d']);

@@ -14,6 +14,8 @@ import { outcome, ReceiverProcess, startReceivers, temporaries } from './support
 import { expectSameTree, namesIn, temporary, write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
+/** What a receiver of another user needs. */
+const shared = { key: KEY, host: '127.0.0.1' };
 const cleanUp: (() => void)[] = [];
 afterEach(() => {
   for (const each of cleanUp.splice(0)) each();
@@ -176,16 +178,17 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
     const nobody = 65_534;
     const closed = temporary();
     execFileSync('chmod', ['755', closed]);
-    const receiver = await ReceiverProcess.start({ directory: closed }, nobody);
-    const error = await rejection(castFile(join(from, 'root'), { to: [receiver.address] }).finished);
+    const receiver = await ReceiverProcess.start({ directory: closed, ...shared }, nobody);
+    const toClosed = { to: [receiver.address], key: KEY };
+    const error = await rejection(castFile(join(from, 'root'), toClosed).finished);
     expect(error.code).toBe('ERR_RDMC_PERMISSION');
     const partly = temporary();
     mkdirSync(join(partly, 'root'));
     mkdirSync(join(partly, 'root/small'));
     execFileSync('chown', [`${nobody}`, partly, join(partly, 'root')]);
-    const other = await ReceiverProcess.start({ directory: partly }, nobody);
+    const other = await ReceiverProcess.start({ directory: partly, ...shared }, nobody);
     const to = [other.address];
-    const { receivers, problems } = await castFile(join(from, 'root'), { to }).finished;
+    const { receivers, problems } = await castFile(join(from, 'root'), { to, key: KEY }).finished;
     expect(receivers).toMatchObject([{ state: 'failed', code: 'ERR_RDMC_PARTIAL', files: 1 }]);
     expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['ERR_RDMC_PERMISSION']));
     expect(problems[0]).toMatchObject({ receiver: `127.0.0.1:${other.address.port}` });
@@ -202,8 +205,8 @@ describe(`a receiver that is not root${root ? '' : ' (enable: run the tests as r
     }
     const directory = temporary();
     execFileSync('chown', ['65534', directory]);
-    const receiver = await ReceiverProcess.start({ directory }, 65_534);
-    const cast = castFile(join(from, 'root'), { to: [receiver.address] });
+    const receiver = await ReceiverProcess.start({ directory, ...shared }, 65_534);
+    const cast = castFile(join(from, 'root'), { to: [receiver.address], key: KEY });
     const summary = await cast.finished;
     // Processes of two users share no memory.
     expect(cast.progress?.route).toMatchObject({ transports: ['tcp'] });

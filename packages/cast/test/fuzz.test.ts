@@ -12,7 +12,7 @@ import { CastError } from '../src/errors.js';
 import { DurableWriter } from '../src/writer/durable-writer.js';
 import type { SyncPort } from '../src/writer/sync-port.js';
 import { corpus, type Dice, damage, fuzz } from './support/fuzz.js';
-import { hostileRecords, repaired } from './support/hostile-records.js';
+import { hostileRecords, relabelled, repaired } from './support/hostile-records.js';
 import { CHECKSUM } from './support/local-cast.js';
 import { encode } from './support/records.js';
 import { describeTree, temporary, write } from './support/tree.js';
@@ -74,9 +74,10 @@ class Place {
 
 function hostileMessage(dice: Dice): Buffer {
   const message = Buffer.from(encode(hostileRecords(dice), 0));
-  if (dice.below(2) === 0) return message;
-  const damaged = damage(message, dice);
-  return dice.below(3) === 0 ? damaged : repaired(damaged);
+  const kind = dice.below(6);
+  if (kind < 3) return message;
+  if (kind === 3) return repaired(relabelled(message, dice));
+  return kind === 4 ? repaired(damage(message, dice)) : damage(message, dice);
 }
 
 describe('messages of records', () => {

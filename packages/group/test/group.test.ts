@@ -52,7 +52,9 @@ describe('a group', () => {
     const code = 'ERR_RDMC_INVALID_REGION';
     expect(await rejection(root!.send(foreign))).toMatchObject({ code });
     expect(await rejection(root!.send({ region: own, offset: 5, lengthBytes: 6 }))).toMatchObject({ code });
-    expect(await rejection(root!.send({} as never))).toMatchObject({ code });
+    const none = await rejection(root!.send({} as never));
+    expect(none).toMatchObject({ code, message: expect.stringContaining('node.allocate()') });
+    expect((none as Error).message).not.toContain('register');
     await own.close();
     expect(await rejection(root!.send(own))).toMatchObject({ code });
     await Promise.all([root!.close(), receiver!.close(), foreign.close()]);

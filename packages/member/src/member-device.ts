@@ -51,13 +51,14 @@ export class MemberDevice {
     // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
     if (kind !== COMMON_DEVICE) return { ...wanted, choice };
     const own = mesh.members.find((member) => member.id === mesh.id)!;
-    const key = wanted.key ?? mesh.secret(DEVICE_SECRET);
+    const key = wanted.insecure ? undefined : (wanted.key ?? mesh.secret(DEVICE_SECRET));
     const listen = wanted.listen ?? (isIP(own.host) ? { host: own.host } : undefined);
     return {
       ...wanted,
       device: kind,
       choice: choice.kind === 'soft' ? choice : COMPROMISE,
-      ...(key && { key }),
+      // A mesh has no key only where its options say so.
+      ...(key ? { key } : { insecure: true }),
       ...(listen && { listen }),
     };
   }

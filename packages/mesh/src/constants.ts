@@ -31,13 +31,11 @@ export const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 export const MAX_REASON_CHARACTERS = 1024;
 export const MAX_CODE_CHARACTERS = 64;
 
-/** A dialled member has this time to complete the introduction; else the next attempt follows. */
-export const HANDSHAKE_TIMEOUT_MS = 5_000;
-/** Into how many milliseconds of this process' own loop the time of accepted connections is cut. */
-export const STRANGER_TICK_MS = 250;
+/** The time of connections on their way in is counted in ticks of this process' own loop. */
+export const HANDSHAKE_TICK_MS = 250;
 /** An accepted connection whose first bytes have not come after 1 s is dropped. */
 export const FIRST_BYTES_TICKS = 4;
-/** An accepted connection that has not completed its introduction after 5 s is dropped. */
+/** A connection that has not completed its introduction after 5 s is dropped, and dialled again by the end that dials. */
 export const HANDSHAKE_TICKS = 20;
 /** Connections per address that have not proved the key, beyond those expected: one per member. */
 export const SPARE_HANDSHAKES = 64;

@@ -23,7 +23,7 @@ import { Pulse } from './pulse.js';
 /** What tests replace or look into. Not part of the package's surface. */
 export interface Internals {
   readonly protocolVersion?: number;
-  /** In place of STRANGER_TICK_MS. */
+  /** Of the listener, in place of HANDSHAKE_TICK_MS. */
   readonly strangerTickMs?: number;
   readonly observe?: (core: Core) => void;
 }

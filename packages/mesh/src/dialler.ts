@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
+import { afterTicks } from './after-ticks.js';
 import {
   DIAL_BACKOFF_FACTOR,
   DIAL_BACKOFF_FIRST_MS,
   DIAL_BACKOFF_MAX_MS,
-  HANDSHAKE_TIMEOUT_MS,
+  HANDSHAKE_TICK_MS,
+  HANDSHAKE_TICKS,
 } from './constants.js';
 import { MeshError, type MeshErrorCode, messageOf, protocolError } from './errors.js';
 import { FrameReader } from './frame-reader.js';
@@ -71,7 +73,7 @@ export class Dialler {
   }
 
   async #attempt(backoffMs: number): Promise<void> {
-    const limit = setTimeout(() => this.#socket?.destroy(), HANDSHAKE_TIMEOUT_MS);
+    const stop = afterTicks(HANDSHAKE_TICKS, HANDSHAKE_TICK_MS, () => this.#socket?.destroy());
     try {
       const introduced = await this.#dial();
       if (!this.#running) return;
@@ -82,7 +84,7 @@ export class Dialler {
       this.#socket?.destroy();
       if (this.#running) this.#failed(asMeshError(error, this.#member), backoffMs);
     } finally {
-      clearTimeout(limit);
+      stop();
     }
   }
 

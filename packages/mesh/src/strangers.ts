@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import {
   FIRST_BYTES_TICKS,
+  HANDSHAKE_TICK_MS,
   HANDSHAKE_TICKS,
   SPARE_HANDSHAKES,
   STRANGER_ADDRESSES,
-  STRANGER_TICK_MS,
 } from './constants.js';
 import { type MeshError, protocolError } from './errors.js';
 
@@ -85,7 +85,7 @@ export class Strangers {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param expected how many connections may well come from one address at once */
-  constructor(expected: number, tickMs = STRANGER_TICK_MS) {
+  constructor(expected: number, tickMs = HANDSHAKE_TICK_MS) {
     this.#perAddress = expected + SPARE_HANDSHAKES;
     this.#tickMs = tickMs;
   }

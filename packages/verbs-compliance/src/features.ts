@@ -50,7 +50,7 @@ export const SOFT_SHM: DeviceFeatures = {
   connectFindsPeer: true,
   fairQueuePairs: true,
   namesShortReceives: true,
-  admissionKey: false,
+  admissionKey: true,
   silentUnlessSolicited: true,
   attachFromOtherThread: true,
 };
@@ -60,7 +60,6 @@ export const SOFT_TCP: DeviceFeatures = {
   ...SOFT_SHM,
   remoteRegisteredMemory: true,
   writeOrder: false,
-  admissionKey: true,
 };
 
 /**

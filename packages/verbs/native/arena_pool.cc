@@ -1,10 +1,12 @@
 #include "arena_pool.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 
 #include "failure.h"
+#include "sealed_memory.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -14,8 +16,50 @@ namespace rdmc {
 namespace {
 
 constexpr size_t kPage = 4096;
+constexpr size_t kMovedAtOnce = 64 << 10;
 
 size_t roundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+void mapFixed(uint8_t* at, size_t length, int fd, size_t offset) {
+  void* placed = ::mmap(at, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, off_t(offset));
+  if (placed == MAP_FAILED) throw systemFailure("mmap", "Giving a region fresh memory", errno);
+}
+
+// Carries what was stored into `old` after `copied` was taken of it to `now`, where nothing was stored since.
+void carryStores(const uint64_t* copied, const uint64_t* old, uint64_t* now, size_t words) {
+  for (size_t i = 0; i < words; ++i) {
+    const uint64_t before = copied[i], stored = __atomic_load_n(old + i, __ATOMIC_RELAXED);
+    if (stored == before) continue;
+    uint64_t current = __atomic_load_n(now + i, __ATOMIC_RELAXED);
+    for (;;) {
+      uint64_t merged = current;
+      for (int shift = 0; shift < 64; shift += 8) {
+        const uint64_t byte = uint64_t(0xff) << shift;
+        if (((stored ^ before) & byte) != 0 && ((current ^ before) & byte) == 0) merged = (merged & ~byte) | (stored & byte);
+      }
+      if (__atomic_compare_exchange_n(now + i, &current, merged, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) break;
+    }
+  }
+}
+
+// Puts fresh memory under an extent's address while threads of this process store there: piece by piece, so that
+// little time passes between copy and change of the mapping, and with another look at the old memory behind it, so
+// that a store in that time is not lost. (Not kept: the order of stores to one byte when two fall into that time and
+// the second restores the byte's former value, and an atomic addition before the change if another follows it at once.
+// Only holding the writers up, by userfaultfd, would keep these, and most kernels refuse that to ordinary users.)
+// `old` shows the extent's present memory at another address.
+void moveUnderWriters(const Extent& extent, const uint8_t* old, const Arena& fresh) {
+  std::vector<uint64_t> copied(kMovedAtOnce / sizeof(uint64_t));
+  for (size_t at = 0; at < extent.length; at += kMovedAtOnce) {
+    const size_t length = std::min(kMovedAtOnce, extent.length - at);
+    uint8_t* const place = extent.data() + at;
+    std::memcpy(copied.data(), place, length);
+    std::memcpy(fresh.memory.data() + at, copied.data(), length);
+    mapFixed(place, length, fresh.fd.get(), at);
+    carryStores(copied.data(), reinterpret_cast<const uint64_t*>(old + at),
+                reinterpret_cast<uint64_t*>(place), length / sizeof(uint64_t));
+  }
+}
 
 }  // namespace
 
@@ -27,6 +71,7 @@ void populateRange(uint8_t* base, size_t length) {
 }
 
 Mapping mapArena(int fd, size_t length) {
+  if (void* shared = sharedMapping(fd)) return Mapping(shared, length);
   // Reserve one chunk more, so that the mapping can begin at a multiple of a chunk.
   void* reserved = ::mmap(nullptr, length + kChunkBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) throw systemFailure("mmap", "Reserving addresses for an arena", errno);
@@ -43,6 +88,7 @@ Mapping mapArena(int fd, size_t length) {
   }
   ::madvise(base, length, MADV_HUGEPAGE);
   ::madvise(base, length, MADV_DONTFORK);
+  shareMapping(fd, base);
   return Mapping(base, length);
 }
 
@@ -50,16 +96,12 @@ Extent::~Extent() { pool->release(*this); }
 
 std::shared_ptr<Arena> ArenaPool::createArena(size_t length, bool shared) {
   auto arena = std::make_shared<Arena>();
-  arena->fd = Fd(::memfd_create("rdmc-arena", MFD_CLOEXEC));
-  if (!arena->fd.valid()) throw systemFailure("memfd_create", "Creating an arena", errno);
-  if (::ftruncate(arena->fd.get(), off_t(length)) != 0) {
-    throw systemFailure("ftruncate", "Sizing an arena of " + std::to_string(length) + " bytes", errno);
-  }
+  arena->fd = createSealedMemory("rdmc-arena", length);
   arena->memory = mapArena(arena->fd.get(), length);
   arena->shared = shared;
   arena->free[0] = length;
   arena->freeBytes = length;
-  arena->populated.resize(length / kChunkBytes);
+  arena->populated = std::make_unique<std::atomic<bool>[]>(length / kChunkBytes);
   arena->id = nextId_++;
   arenas_[arena->id] = arena;
   return arena;
@@ -113,8 +155,9 @@ void ArenaPool::populate(Extent& extent) {
   const size_t first = extent.offset / kChunkBytes;
   const size_t last = (extent.offset + extent.length - 1) / kChunkBytes;
   for (size_t chunk = first; chunk <= last; ++chunk) {
-    if (arena.populated[chunk]) continue;
+    if (arena.populated[chunk].load(std::memory_order_relaxed)) continue;
     populateRange(arena.memory.data() + chunk * kChunkBytes, kChunkBytes);
+    arena.populated[chunk].store(true, std::memory_order_relaxed);
   }
 }
 
@@ -125,9 +168,6 @@ std::shared_ptr<Extent> ArenaPool::allocate(size_t length) {
     extent = carve(length);
   }
   populate(*extent);  // outside the lock: other threads may allocate meanwhile
-  std::lock_guard guard(mutex_);
-  const size_t last = (extent->offset + extent->length - 1) / kChunkBytes;
-  for (size_t chunk = extent->offset / kChunkBytes; chunk <= last; ++chunk) extent->arena->populated[chunk] = true;
   return extent;
 }
 
@@ -142,9 +182,12 @@ uint32_t ArenaPool::replace(Extent& extent) {
   auto fresh = createArena(roundUp(extent.length, kChunkBytes), false);
   fresh->free.clear();
   fresh->freeBytes = 0;
-  std::memcpy(fresh->memory.data(), extent.data(), extent.length);
-  void* placed = ::mmap(extent.data(), extent.length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fresh->fd.get(), 0);
-  if (placed == MAP_FAILED) throw systemFailure("mmap", "Giving a region fresh memory", errno);
+  if (const auto moved = arenas_.find(extent.fresh); moved != arenas_.end()) {
+    moveUnderWriters(extent, moved->second->memory.data(), *fresh);
+  } else {
+    const Mapping old = mapArena(extent.arena->fd.get(), extent.arena->memory.length());
+    moveUnderWriters(extent, old.data() + extent.offset, *fresh);
+  }
   // The mapping lives on at the extent's address; peers reach the memory by the arena's descriptor.
   arenas_.erase(extent.fresh);
   extent.abandoned = true;

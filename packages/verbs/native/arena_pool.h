@@ -3,6 +3,7 @@
 // Page faults cost more than copies, so extents are faulted in before they are handed out and freed
 // extents are kept for the next request. Large extents (16 MiB and more) have an arena of their own.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -28,7 +29,7 @@ struct Arena {
   Mapping memory;
   bool shared;                       // carved into many extents
   std::map<size_t, size_t> free;     // offset -> length
-  std::vector<bool> populated;       // by chunk
+  std::unique_ptr<std::atomic<bool>[]> populated;  // by chunk; set by whichever thread faulted it in
   size_t freeBytes = 0;
 };
 

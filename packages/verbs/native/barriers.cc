@@ -2,7 +2,8 @@
 //
 // The target first says so in shared memory (the queue pair's state, the region's key), then waits until
 // no initiator is in the middle of a quantum. One that stays there is stopped (SIGSTOP, a debugger): the
-// region's addresses are given fresh memory, and the stopped initiator may write into the old one.
+// region's addresses are given fresh memory, and the stopped initiator may write into the old one. Other initiators wait
+// meanwhile; what threads of this process and its NIC thread store is carried over (arena_pool.cc).
 #include <time.h>
 
 #include "shm_wire.h"

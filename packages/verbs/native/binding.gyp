@@ -8,7 +8,7 @@
       "defines": ["NAPI_VERSION=9", "NODE_ADDON_API_DISABLE_DEPRECATED", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
       "cflags!": ["-fno-exceptions"],
       "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17"],
-      "cflags_cc": ["-std=gnu++20", "-O3", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fvisibility=hidden"],
+      "cflags_cc": ["-std=gnu++20", "-O3", "-Wall", "-Wextra", "-Wunused-parameter", "-fvisibility=hidden"],
       "libraries": ["-lpthread"],
       "ldflags": ["-Wl,-z,nodelete"],
     }

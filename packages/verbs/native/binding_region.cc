@@ -82,10 +82,9 @@ Napi::Value regionInfo(const Napi::CallbackInfo& info) {
 
 Napi::Value regionBuffer(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
-  const Region& region = device->regions().at(u32(info, 1));
-  const auto extent = device->regions().extent(u32(info, 1));
+  const auto [extent, whole] = device->regions().memoryOf(u32(info, 1));
   const uint64_t offset = u53(info, 2), length = u53(info, 3);
-  if (!extent || length > region.length || offset > region.length - length) {
+  if (!extent || length > whole || offset > whole - length) {
     throw Failure("ERR_RDMC_OUT_OF_BOUNDS", "The view reaches beyond the region");
   }
   // The view keeps the memory mapped, whatever becomes of region and device.
@@ -96,7 +95,7 @@ Napi::Value regionBuffer(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value regionHold(const Napi::CallbackInfo& info) {
-  if (!deviceArgument(info)->regions().acquireIndex(u32(info, 1))) {
+  if (!deviceArgument(info)->regions().acquire(u32(info, 1))) {
     throw Failure("ERR_RDMC_REGION_CLOSED", "The memory region is closed");
   }
   return info.Env().Undefined();

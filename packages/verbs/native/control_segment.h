@@ -1,23 +1,27 @@
 // The control segment: one memfd per device, mapped by every peer on this host. Sparse: only what is
 // used takes memory.
 //
-//   0        Header: magic, version, pid, device id, liveness mutex
+//   0        Header: magic, version, pid, device id, liveness word
 //   64 KiB   SharedRegion[16384], 64 bytes each      written by the owner
 //   2 MiB    SharedCq[256], 4 KiB each               written by the owner (`ready` is or-ed by peers)
 //   4 MiB    queue pair pages[8192], 128 KiB each:
 //              0      SharedQp                       one line a writer, see below
 //              4 KiB  ReceiveSlot[depth]             written by the owner
-//            104 KiB  InboundCompletion[depth]       written by the connected peer
+//             96 KiB  InboundCompletion[depth]       written by the connected peer
 //
 // No structure has two writing processes, so a peer that dies or is stopped anywhere leaves nothing
 // half-locked. `SharedCq::ready` is the one exception: a bitmap of hints, changed by single atomic
 // operations, and rescanned when a peer dies.
+//
+// A peer maps the whole segment and may write anything anywhere. So a value that a peer may have changed is read once,
+// checked, and used from the copy (`readOnce`); what only the owner needs (depths, the list of held mutexes) is kept
+// in the owner's private memory.
 #pragma once
-#include <pthread.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 
 #include "constants.h"
 #include "raii.h"
@@ -25,7 +29,7 @@
 namespace rdmc {
 
 constexpr uint32_t kControlMagic = 0x434d4452;  // "RDMC"
-constexpr uint32_t kControlVersion = 1;
+constexpr uint32_t kControlVersion = 2;
 constexpr uint32_t kRegionIndexBits = 14;
 constexpr uint32_t kMaxRegions = 1u << kRegionIndexBits;
 constexpr uint32_t kMaxCqs = 256;
@@ -34,6 +38,10 @@ constexpr uint32_t kMaxQps = 1u << kQpIndexBits;
 constexpr uint32_t kMaxReceiveDepth = 1024;
 constexpr uint32_t kMaxSendDepth = 16384;
 
+// Between processes, an atomic that takes a lock would lock nothing.
+static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
+static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
+
 using DeviceId = std::array<uint8_t, 16>;
 
 struct Header {
@@ -41,9 +49,9 @@ struct Header {
   int32_t pid;
   uint32_t reserved;
   DeviceId id;
-  // Held by the service thread for as long as the device lives. It is robust: when its holder dies,
-  // the kernel clears the owner's thread id in the lock word, before anybody could notice otherwise.
-  alignas(64) pthread_mutex_t liveness;
+  // The service thread's id for as long as the device lives: a robust futex. When its holder dies, the kernel clears
+  // the thread id, before anybody could notice otherwise.
+  alignas(64) std::atomic<uint32_t> liveness;
 };
 
 struct alignas(64) SharedRegion {
@@ -101,15 +109,51 @@ constexpr size_t kQpStride = 128 << 10;
 constexpr size_t kReceiveSlotsOffset = 4 << 10;
 constexpr size_t kInboundOffset = 96 << 10;
 constexpr size_t kControlBytes = kQpsOffset + size_t(kMaxQps) * kQpStride;
+// As drawn above.
+static_assert(kRegionsOffset == 64 * 1024 && kCqsOffset == 2 * 1024 * 1024 && kQpsOffset == 4 * 1024 * 1024);
+static_assert(kQpStride == 128 * 1024 && kReceiveSlotsOffset == 4 * 1024 && kInboundOffset == 96 * 1024);
+static_assert(sizeof(Header) <= kRegionsOffset && sizeof(SharedQp) <= kReceiveSlotsOffset);
 static_assert(kRegionsOffset + sizeof(SharedRegion) * kMaxRegions <= kCqsOffset);
 static_assert(kCqsOffset + sizeof(SharedCq) * kMaxCqs <= kQpsOffset);
 static_assert(kReceiveSlotsOffset + sizeof(ReceiveSlot) * kMaxReceiveDepth <= kInboundOffset);
 static_assert(kInboundOffset + sizeof(InboundCompletion) * kMaxReceiveDepth <= kQpStride);
 
+// A copy of a value that another process may change meanwhile: every word of it is read exactly once. Structures go field
+// by field: through an array of words, their fields would be read again before the processor has them together.
+template <typename T>
+T readOnce(const T& shared) {
+  static_assert(std::is_integral_v<T>);
+  return __atomic_load_n(&shared, __ATOMIC_RELAXED);
+}
+inline Sge readOnce(const Sge& shared) {
+  return {readOnce(shared.addressLow), readOnce(shared.addressHigh), readOnce(shared.length), readOnce(shared.lkey)};
+}
+inline ReceiveSlot readOnce(const ReceiveSlot& shared) {
+  ReceiveSlot copy{};
+  copy.sgeCount = readOnce(shared.sgeCount);
+  for (uint32_t i = 0; i < kMaxSge; ++i) copy.sge[i] = readOnce(shared.sge[i]);
+  return copy;
+}
+inline InboundCompletion readOnce(const InboundCompletion& shared) {
+  InboundCompletion copy;
+  copy.status = readOnce(shared.status);
+  copy.opcode = readOnce(shared.opcode);
+  copy.bytes = readOnce(shared.bytes);
+  copy.immediate = readOnce(shared.immediate);
+  copy.flags = readOnce(shared.flags);
+  return copy;
+}
+
+class RobustHold;
+
 class ControlSegment {
  public:
+  ControlSegment();
+  ControlSegment(ControlSegment&&) noexcept;
+  ~ControlSegment();
   static ControlSegment create(const DeviceId& id);
-  // Maps a peer's segment. Throws Failure ERR_RDMC_PROTOCOL_VERSION when it is of another version.
+  // Maps a peer's segment. Throws Failure ERR_RDMC_PROTOCOL_VERSION when it is of another version, and
+  // ERR_RDMC_CONNECT_FAILED when its size can be changed.
   static ControlSegment map(const Fd& fd);
 
   Header& header() const { return *reinterpret_cast<Header*>(memory_.data()); }
@@ -138,6 +182,7 @@ class ControlSegment {
   uint8_t* page(uint32_t index) const { return memory_.data() + kQpsOffset + index * kQpStride; }
   Fd fd_;
   Mapping memory_;
+  std::unique_ptr<RobustHold> hold_;  // the service thread's, while it holds the liveness word
 };
 
 }  // namespace rdmc

@@ -69,6 +69,8 @@ class Device {
   virtual DeviceDescription describe() const = 0;
   virtual NamedNumbers counterValues() = 0;
 
+  // Handles of protection domains, regions, channels and queues, by which threads share them, name one object for
+  // ever: a stale one fails with ERR_RDMC_…_CLOSED, whatever was made since.
   virtual RegionTable& regions() = 0;
   virtual uint32_t createProtectionDomain() = 0;
   virtual void destroyProtectionDomain(uint32_t pd) = 0;
@@ -79,15 +81,15 @@ class Device {
   // The key peers use, and whether they can reach the region at all.
   virtual uint32_t remoteKey(uint32_t region) = 0;
   virtual bool remotelyReachable(uint32_t region) = 0;
-  virtual void revokeRegion(uint32_t index) = 0;
-  virtual void closeRegion(uint32_t index) = 0;
+  virtual void revokeRegion(uint32_t region) = 0;
+  virtual void closeRegion(uint32_t region) = 0;
 
   virtual int createChannel() = 0;
   virtual std::shared_ptr<Channel> channelAt(int id) = 0;
   virtual void destroyChannel(int id) = 0;
   virtual uint32_t createCompletionQueue(uint32_t depth, int channel) = 0;
-  virtual std::shared_ptr<CompletionSource> completionSource(uint32_t index) = 0;
-  virtual void destroyCq(uint32_t index) = 0;
+  virtual std::shared_ptr<CompletionSource> completionSource(uint32_t handle) = 0;
+  virtual void destroyCq(uint32_t handle) = 0;
   virtual uint32_t pollSource(CompletionSource& source, CompletionSlot* out, uint32_t max) = 0;
 
   virtual uint32_t createSharedReceiveQueue(uint32_t pd, uint32_t depth);

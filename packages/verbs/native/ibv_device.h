@@ -74,8 +74,8 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   uint32_t registerDmabuf(uint32_t pd, int fd, uint64_t offset, uint64_t length, uint32_t access) override;
   uint32_t remoteKey(uint32_t region) override;
   bool remotelyReachable(uint32_t region) override;
-  void revokeRegion(uint32_t index) override;
-  void closeRegion(uint32_t index) override;
+  void revokeRegion(uint32_t handle) override;
+  void closeRegion(uint32_t handle) override;
 
   int createChannel() override;
   std::shared_ptr<Channel> channelAt(int id) override { return ibvChannel(id); }
@@ -138,7 +138,9 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   ibv_pd* pd(uint32_t index);
   ibv_mr* registerMemory(ibv_pd* pd, void* address, uint64_t length, uint32_t access);
   void registerKeys(uint32_t region, uint32_t pd, uint64_t length, uint32_t access);
-  void giveKeysBack(uint32_t region);
+  void registerOrRemove(uint32_t region, uint32_t pd, uint64_t length, uint32_t access);
+  RegionKeys& keysOf(uint32_t region) { return keys_[RegionTable::indexOf(region)]; }
+  void giveKeysBack(uint32_t index);
   void deregister(ibv_mr*& mr, uint32_t pd);
   Failure registrationFailure(uint64_t length, uint32_t times, int error) const;
 

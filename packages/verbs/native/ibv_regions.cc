@@ -67,12 +67,7 @@ uint32_t IbvDevice::createProtectionDomain() {
   ibv_pd* made = library_->alloc_pd(context_);
   if (!made) throw refusal("ibv_alloc_pd", "Allocating a protection domain", errno);
   std::lock_guard guard(objects_);
-  for (uint32_t i = 1; i < pds_.size(); ++i) {
-    if (pds_[i].pd) continue;
-    pds_[i].pd = made;
-    return i;
-  }
-  pds_.push_back({made, 0});
+  pds_.push_back({made, 0});  // a number is used once, so that a stale one is seen
   return uint32_t(pds_.size() - 1);
 }
 
@@ -110,7 +105,7 @@ ibv_mr* IbvDevice::registerMemory(ibv_pd* pd, void* address, uint64_t length, ui
 }
 
 void IbvDevice::registerKeys(uint32_t region, uint32_t pdIndex, uint64_t length, uint32_t access) {
-  RegionKeys& keys = keys_[region];
+  RegionKeys& keys = keysOf(region);
   auto* address = reinterpret_cast<void*>(regions_.at(region).address);
   ibv_pd* domain = pd(pdIndex);
   keys = {};
@@ -121,7 +116,7 @@ void IbvDevice::registerKeys(uint32_t region, uint32_t pdIndex, uint64_t length,
   if (!keys.local || ((access & kRemoteAccess) && !keys.remote)) {
     const uint32_t times = keys.local || !(access & kRemoteAccess) ? 1 : 2;
     const Failure failure = registrationFailure(length, times, errno);
-    giveKeysBack(region);
+    giveKeysBack(RegionTable::indexOf(region));
     throw failure;
   }
   keys.localKey = keys.local->lkey;
@@ -131,29 +126,27 @@ void IbvDevice::registerKeys(uint32_t region, uint32_t pdIndex, uint64_t length,
 uint32_t IbvDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t access) {
   std::shared_lock gate(gate_);
   checkOpen();
-  const uint32_t index = regions_.addExtent(pool_->allocate(length), length, access, pd);
-  try {
-    registerKeys(index, pd, length, access);
-  } catch (const Failure&) {
-    regions_.retire(index);
-    regions_.remove(index);
-    throw;
-  }
-  return index;
+  const uint32_t handle = regions_.addExtent(pool_->allocate(length), length, access, pd);
+  registerOrRemove(handle, pd, length, access);
+  return handle;
 }
 
 uint32_t IbvDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) {
   std::shared_lock gate(gate_);
   checkOpen();
-  const uint32_t index = regions_.addForeign(reinterpret_cast<uint64_t>(memory), length, access, pd);
+  const uint32_t handle = regions_.addForeign(reinterpret_cast<uint64_t>(memory), length, access, pd);
+  registerOrRemove(handle, pd, length, access);
+  return handle;
+}
+
+void IbvDevice::registerOrRemove(uint32_t region, uint32_t pd, uint64_t length, uint32_t access) {
   try {
-    registerKeys(index, pd, length, access);
+    registerKeys(region, pd, length, access);
   } catch (const Failure&) {
-    regions_.retire(index);
-    regions_.remove(index);
+    regions_.retire(region);
+    regions_.remove(RegionTable::indexOf(region));
     throw;
   }
-  return index;
 }
 
 uint32_t IbvDevice::registerDmabuf(uint32_t pdIndex, int fd, uint64_t offset, uint64_t length, uint32_t access) {
@@ -170,20 +163,20 @@ uint32_t IbvDevice::registerDmabuf(uint32_t pdIndex, int fd, uint64_t offset, ui
   if (!mr) {
     throw refusal("ibv_reg_dmabuf_mr", "Registering " + std::to_string(length) + " bytes of a dma-buf", errno);
   }
-  uint32_t index;
+  uint32_t handle;
   try {
-    index = regions_.addForeign(offset, length, access, pdIndex, false);
+    handle = regions_.addForeign(offset, length, access, pdIndex, false);
   } catch (const Failure&) {
     library_->dereg_mr(mr);
     throw;
   }
-  keys_[index] = {mr, nullptr, mr->lkey, mr->rkey};
-  return index;
+  keysOf(handle) = {mr, nullptr, mr->lkey, mr->rkey};
+  return handle;
 }
 
 uint32_t IbvDevice::remoteKey(uint32_t region) {
   regions_.at(region);
-  return keys_[region].remoteKey;
+  return keysOf(region).remoteKey;
 }
 
 bool IbvDevice::remotelyReachable(uint32_t region) {
@@ -215,27 +208,28 @@ void IbvDevice::deregister(ibv_mr*& mr, uint32_t pd) {
   mr = nullptr;
 }
 
-void IbvDevice::giveKeysBack(uint32_t region) {
-  RegionKeys& keys = keys_[region];
-  const uint32_t pd = regions_.domainOf(region);
+void IbvDevice::giveKeysBack(uint32_t index) {
+  RegionKeys& keys = keys_[index];
+  const uint32_t pd = regions_.domainOf(index);
   deregister(keys.remote, pd);
   deregister(keys.local, pd);
 }
 
-void IbvDevice::revokeRegion(uint32_t index) {
+void IbvDevice::revokeRegion(uint32_t handle) {
   std::shared_lock gate(gate_);
-  const Region& region = regions_.at(index);
-  regions_.hide(index);
+  const Region& region = regions_.at(handle);
+  regions_.hide(handle);
   if (!region.mappedHere && region.outstanding.load() > 0) {
     throw Failure("ERR_RDMC_REGION_BUSY", "Requests of this process still use the dma-buf: wait for them, then revoke");
   }
-  if (region.mappedHere) return deregister(keys_[index].remote, region.protectionDomain);
-  deregister(keys_[index].local, region.protectionDomain);
+  if (region.mappedHere) return deregister(keysOf(handle).remote, region.protectionDomain);
+  deregister(keysOf(handle).local, region.protectionDomain);
 }
 
-void IbvDevice::closeRegion(uint32_t index) {
+void IbvDevice::closeRegion(uint32_t handle) {
   std::shared_lock gate(gate_);
-  regions_.retire(index);
+  regions_.retire(handle);
+  const uint32_t index = RegionTable::indexOf(handle);
   Rollback valid([&] { regions_.restore(index); });
   giveKeysBack(index);
   valid.dismiss();
@@ -294,12 +288,7 @@ uint32_t IbvDevice::createCompletionQueue(uint32_t depth, int channelId) {
   auto made = std::make_shared<IbvCompletionQueue>(*this, depth, channel);
   use.dismiss();
   std::lock_guard guard(objects_);
-  for (uint32_t i = 0; i < cqs_.size(); ++i) {
-    if (cqs_[i]) continue;
-    cqs_[i] = std::move(made);
-    return i;
-  }
-  cqs_.push_back(std::move(made));
+  cqs_.push_back(std::move(made));  // a number is used once, so that a stale one is seen
   return uint32_t(cqs_.size() - 1);
 }
 

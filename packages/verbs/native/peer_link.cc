@@ -1,9 +1,12 @@
 #include "peer_link.h"
 
 #include <algorithm>
+#include <string>
 
 #include "arena_pool.h"
 #include "completion_queue.h"
+#include "failure.h"
+#include "sealed_memory.h"
 
 namespace rdmc {
 
@@ -53,15 +56,23 @@ void PeerLink::requestArena(uint32_t id) {
 }
 
 void PeerLink::addArena(uint32_t id, const Fd& fd, uint64_t size) {
+  {
+    std::lock_guard guard(mutex_);
+    if (std::erase(requested_, id) == 0) return;  // nobody asked for it
+  }
   std::shared_ptr<PeerArena> arena;
   if (size > 0) {
+    requireSealed(fd, "The peer's memory");
+    if (size != memoryBytes(fd) || size % kChunkBytes != 0) {
+      throw Failure("ERR_RDMC_CONNECT_FAILED", "The peer announces memory of " + std::to_string(size) +
+                                                   " bytes, and hands out " + std::to_string(memoryBytes(fd)));
+    }
     arena = std::make_shared<PeerArena>();
     arena->id = id;
     arena->memory = mapArena(fd.get(), size);
     arena->populated = std::make_unique<std::atomic<uint8_t>[]>(size / kChunkBytes);
   }
   std::lock_guard guard(mutex_);
-  std::erase(requested_, id);
   if (arena) arenas_[id] = std::move(arena);
 }
 

@@ -39,6 +39,7 @@ class PeerLink {
   std::shared_ptr<PeerArena> arena(uint32_t id);
   // Sends a kGetArena unless one is under way.
   void requestArena(uint32_t id);
+  // Throws Failure where the file is not sealed, or not of the announced size.
   void addArena(uint32_t id, const Fd& fd, uint64_t size);
   void dropArena(uint32_t id);
   // Rises whenever an arena is dropped: cached pointers are to be looked up again.

@@ -3,6 +3,7 @@
 
 #include "shm_wire.h"
 #include "soft_device.h"
+#include "tcp_transport.h"
 
 namespace rdmc {
 namespace {
@@ -16,72 +17,98 @@ constexpr int kRetryMs = 1;
 
 }  // namespace
 
+// Requests for one queue pair, in their order. Returns how many were refused.
+uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool& sends) {
+  uint32_t refused = 0;
+  bool broken = false;
+  std::lock_guard guard(target.sendLock);
+  for (uint32_t i = 0; i < count; ++i) {
+    WorkRequestSlot& slot = slots[i];
+    if (slot.opcode == kReceive) {
+      slot.result = target.postReceive(slot);
+    } else {
+      // What follows a refused send must not overtake it.
+      slot.result = broken ? uint32_t(kWrongState) : target.enqueue(slot);
+      sends |= slot.result == kAccepted;
+      broken |= slot.result != kAccepted;
+    }
+    refused += slot.result != kAccepted;
+  }
+  return refused;
+}
+
 uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
   uint32_t refused = 0;
-  std::shared_ptr<QueuePair> touched[kBatchSlots];
-  uint32_t touchedCount = 0;
+  TouchedQps touched;
   for (uint32_t first = 0; first < count;) {
     const uint32_t number = slots[first].queuePair;
-    auto target = qp(number);
     uint32_t end = first + 1;
     while (end < count && slots[end].queuePair == number) ++end;
-    bool sends = false, broken = false;
-    if (target) target->sendLock.lock();
-    for (uint32_t i = first; i < end; ++i) {
-      WorkRequestSlot& slot = slots[i];
-      if (!target) {
-        slot.result = kUnknownQueuePair;
-      } else if (slot.opcode == kReceive) {
-        slot.result = target->postReceive(slot);
-      } else {
-        // What follows a refused send must not overtake it.
-        slot.result = broken ? uint32_t(kWrongState) : target->enqueue(slot);
-        sends |= slot.result == kAccepted;
-        broken |= slot.result != kAccepted;
-      }
-      refused += slot.result != kAccepted;
+    auto target = qp(number);
+    bool sends = false;
+    if (target) {
+      refused += accept(*target, slots + first, end - first, sends);
+    } else {
+      for (uint32_t i = first; i < end; ++i) slots[i].result = kUnknownQueuePair;
+      refused += end - first;
     }
-    if (target) target->sendLock.unlock();
-    if (sends && std::find(touched, touched + touchedCount, target) == touched + touchedCount) {
-      touched[touchedCount++] = std::move(target);
+    if (sends && std::find(touched.begin(), touched.end(), target) == touched.end()) {
+      touched.push_back(std::move(target));
     }
     first = end;
   }
-  // Fair shares: each queue pair copies a little in its turn.
-  int64_t budget = kDoorbellBudget;
-  uint32_t active = touchedCount;
-  while (active > 0) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < active; ++i) {
-      int64_t share = kTurnBudget;
-      Progress result;
-      {
-        std::lock_guard guard(touched[i]->sendLock);
-        result = touched[i]->progress(share);
-      }
-      budget -= kTurnBudget - share;
-      if (result == Progress::kIdle || result == Progress::kElsewhere) continue;
-      if (result == Progress::kBudget && budget > 0) {
-        if (kept != i) touched[kept] = std::move(touched[i]);
-        ++kept;
-      } else {
-        handOver(touched[i]);
-      }
-    }
-    active = kept;
-  }
+  progressInTurns(touched);
   counters.requests.fetch_add(count, std::memory_order_relaxed);
   counters.doorbells.fetch_add(1, std::memory_order_relaxed);
   return refused;
 }
 
-void SoftDevice::handOver(const std::shared_ptr<QueuePair>& qp) {
-  // Already on the list, perhaps as blocked and without a deadline: the service thread may be asleep.
-  if (qp->inService.exchange(true)) return service_->poke();
-  counters.handedOver.fetch_add(1, std::memory_order_relaxed);
+// Fair shares: each queue pair copies a little in its turn. Those that other threads go on with are handed over
+// together at the end of a round: one of them alone, while this thread has to wait for a processor, would get far ahead.
+void SoftDevice::progressInTurns(TouchedQps& active) {
+  int64_t budget = kDoorbellBudget;
+  TouchedQps unfinished, forNic;
+  while (active.size() > 0) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < active.size(); ++i) {
+      int64_t share = kTurnBudget;
+      Progress result;
+      {
+        std::lock_guard guard(active[i]->sendLock);
+        result = active[i]->progress(share);
+      }
+      budget -= kTurnBudget - share;
+      if (result == Progress::kIdle || result == Progress::kElsewhere) continue;
+      if (result == Progress::kForNic) {
+        forNic.push_back(std::move(active[i]));
+      } else if (result == Progress::kBudget) {
+        if (kept != i) active[kept] = std::move(active[i]);
+        ++kept;
+      } else {
+        unfinished.push_back(std::move(active[i]));
+      }
+    }
+    active.truncate(kept);
+    if (budget <= 0) {
+      for (auto& qp : active) unfinished.push_back(std::move(qp));
+      active.truncate(0);
+    }
+    if (unfinished.size() > 0) handOver(unfinished);
+    if (forNic.size() > 0) tcp_->mark({forNic.begin(), forNic.end()});
+    unfinished.truncate(0);
+    forNic.truncate(0);
+  }
+}
+
+void SoftDevice::handOver(TouchedQps& qps) {
   {
     std::lock_guard guard(unfinishedLock_);
-    unfinished_.push_back(qp);
+    for (auto& qp : qps) {
+      // Already on the list, perhaps as blocked and without a deadline: the service thread may be asleep.
+      if (qp->inService.exchange(true)) continue;
+      counters.handedOver.fetch_add(1, std::memory_order_relaxed);
+      unfinished_.push_back(std::move(qp));
+    }
   }
   service_->poke();
 }
@@ -90,7 +117,11 @@ bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
   int64_t share = kTurnBudget;
   std::lock_guard guard(qp.sendLock);
   const Progress result = qp.progress(share);
-  if (result == Progress::kIdle || result == Progress::kElsewhere) {
+  if (result == Progress::kForNic) {
+    const auto shared = qp.shared_from_this();
+    tcp_->mark({&shared, 1});
+  }
+  if (result == Progress::kIdle || result == Progress::kForNic || result == Progress::kElsewhere) {
     qp.inService.store(false);  // under the lock: whoever posts next hands over again
     return false;
   }

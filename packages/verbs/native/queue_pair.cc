@@ -132,6 +132,7 @@ uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
   shared.sgeCount = request.sgeCount;
   ReceiveRecord& record = receives_[at];
   record.id = slot.idLow | uint64_t(slot.idHigh) << 32;
+  record.length = request.length;
   record.regionCount = request.sgeCount;
   for (uint32_t i = 0; i < request.sgeCount; ++i) {
     shared.sge[i] = slot.sge[i];
@@ -150,12 +151,12 @@ uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
 const ReceiveSlot* QueuePair::nextReceive() const {
   const uint32_t taken = mine_.produced.load(std::memory_order_relaxed);
   if (taken == mine_.receivesPosted.load(std::memory_order_acquire)) return nullptr;
-  return &receiveSlots_[taken % mine_.receiveDepth];
+  return &receiveSlots_[taken % receives_.size()];
 }
 
 void QueuePair::produceInbound(const InboundCompletion& completion, bool solicited) {
   const uint32_t produced = mine_.produced.load(std::memory_order_relaxed);
-  inbound_[produced % mine_.receiveDepth] = completion;
+  inbound_[produced % receives_.size()] = completion;
   mine_.produced.store(produced + 1, std::memory_order_release);
   receiveCq_->shared().ready[index() / 64].fetch_or(1ull << (index() % 64), std::memory_order_seq_cst);
   receiveCq_->notify(solicited || completion.status != kSuccess);
@@ -167,7 +168,23 @@ void QueuePair::dropReceive(uint32_t at) {
   record.regionCount = 0;
 }
 
-CompletionSlot QueuePair::receiveCompletion(uint32_t at, const InboundCompletion& inbound) {
+namespace {
+
+// Whether a peer may have published this for a receive with so much room.
+bool plausible(const InboundCompletion& inbound, uint64_t room) {
+  if (inbound.opcode == kCompletedReceiveWriteWithImm) return inbound.bytes <= kMaxMessageBytes;
+  return inbound.opcode == kCompletedReceive && (inbound.status != kSuccess || inbound.bytes <= room);
+}
+
+}  // namespace
+
+CompletionSlot QueuePair::receiveCompletion(uint32_t at, const InboundCompletion& published) {
+  InboundCompletion inbound = readOnce(published);
+  if (!plausible(inbound, receives_[at].length)) {
+    inbound = {};
+    inbound.status = kGeneralError;
+    inbound.opcode = kCompletedReceive;
+  }
   CompletionSlot out{};
   out.idLow = uint32_t(receives_[at].id);
   out.idHigh = uint32_t(receives_[at].id >> 32);
@@ -176,7 +193,7 @@ CompletionSlot QueuePair::receiveCompletion(uint32_t at, const InboundCompletion
   out.bytes = inbound.bytes;
   out.immediate = inbound.immediate;
   out.queuePair = number_;
-  out.flags = inbound.flags;
+  out.flags = inbound.flags & kWithImmediate;
   dropReceive(at);
   return out;
 }

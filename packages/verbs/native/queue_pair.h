@@ -43,6 +43,7 @@ struct WorkRequest {
 
 struct ReceiveRecord {
   uint64_t id;
+  uint64_t length;  // room for a message
   uint32_t regionCount;
   Region* regions[kMaxSge];
 };
@@ -52,7 +53,8 @@ enum class Progress {
   kBudget,   // the budget is used up, more can be done
   kBlocked,  // waits for the peer; somebody pokes the service thread
   kRetry,    // waits for something nobody announces: look again soon
-  kElsewhere // another thread moves it
+  kElsewhere,  // another thread moves it
+  kForNic    // the NIC thread moves it, once it is marked
 };
 
 class Wire {

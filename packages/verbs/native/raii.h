@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+
+#include "shared_mappings.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -49,7 +51,7 @@ class Mapping {
     return *this;
   }
   ~Mapping() {
-    if (base_) ::munmap(base_, length_);
+    if (base_ && lastUserOfMapping(base_)) ::munmap(base_, length_);
   }
   uint8_t* data() const { return base_; }
   size_t length() const { return length_; }

@@ -45,8 +45,7 @@ uint32_t RegionTable::addExtent(std::shared_ptr<Extent> extent, uint64_t length,
   region.protectionDomain = pd;
   region.shareable = true;
   region.mappedHere = true;
-  publish(index);
-  return index;
+  return publish(index);
 }
 
 uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool mappedHere) {
@@ -59,14 +58,18 @@ uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t acc
   region.protectionDomain = pd;
   region.shareable = false;
   region.mappedHere = mappedHere;
-  region.key.store(index | region.generation << kRegionIndexBits);
-  return index;
+  const uint32_t key = index | region.generation << kRegionIndexBits;
+  region.key.store(key);
+  return key;
 }
 
-void RegionTable::publish(uint32_t index) {
+uint32_t RegionTable::publish(uint32_t index) {
   Region& region = regions_[index];
   const uint32_t key = index | region.generation << kRegionIndexBits;
-  if (!control_) return region.key.store(key, std::memory_order_seq_cst);
+  if (!control_) {
+    region.key.store(key, std::memory_order_seq_cst);
+    return key;
+  }
   SharedRegion& shared = control_->region(index);
   shared.access = region.access;
   shared.protectionDomain = region.protectionDomain;
@@ -77,14 +80,15 @@ void RegionTable::publish(uint32_t index) {
   shared.moving.store(0);
   region.key.store(key);
   shared.key.store(key, std::memory_order_seq_cst);
+  return key;
 }
 
-Region& RegionTable::at(uint32_t index) {
-  const uint32_t key = index < kMaxRegions ? regions_[index].key.load() : 0;
-  if (key == 0 || key == kRetired) {
+Region& RegionTable::at(uint32_t handle) {
+  Region& region = regions_[indexOf(handle)];
+  if (handle == 0 || handle == kRetired || region.key.load() != handle) {
     throw Failure("ERR_RDMC_REGION_CLOSED", "The memory region is closed");
   }
-  return regions_[index];
+  return region;
 }
 
 Region* RegionTable::acquire(uint32_t key) {
@@ -93,11 +97,6 @@ Region* RegionTable::acquire(uint32_t key) {
   if (key != 0 && key != kRetired && region.key.load(std::memory_order_seq_cst) == key) return &region;
   drop(&region);
   return nullptr;
-}
-
-Region* RegionTable::acquireIndex(uint32_t index) {
-  const uint32_t key = index < kMaxRegions ? regions_[index].key.load() : 0;
-  return key == 0 || key == kRetired ? nullptr : acquire(key);
 }
 
 Region* RegionTable::acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd) {
@@ -111,14 +110,25 @@ Region* RegionTable::acquireRemote(uint32_t rkey, uint64_t address, uint64_t len
   return nullptr;
 }
 
-void RegionTable::hide(uint32_t index) {
+void RegionTable::hide(uint32_t handle) {
+  std::lock_guard guard(mutex_);
+  at(handle);
+  hideSlot(indexOf(handle));
+}
+
+void RegionTable::hideRetired(uint32_t index) {
+  std::lock_guard guard(mutex_);
+  hideSlot(index);
+}
+
+void RegionTable::hideSlot(uint32_t index) {
   regions_[index].revoked.store(true, std::memory_order_seq_cst);
   if (control_) control_->region(index).key.store(0, std::memory_order_seq_cst);
 }
 
-void RegionTable::retire(uint32_t index) {
+void RegionTable::retire(uint32_t handle) {
   std::lock_guard guard(mutex_);
-  Region& region = at(index);
+  Region& region = at(handle);
   uint32_t outstanding = region.outstanding.load(std::memory_order_seq_cst);
   if (outstanding == 0) {
     const uint32_t key = region.key.exchange(kRetired, std::memory_order_seq_cst);
@@ -148,6 +158,12 @@ void RegionTable::remove(uint32_t index) {
 std::shared_ptr<Extent> RegionTable::extent(uint32_t index) {
   std::lock_guard guard(mutex_);
   return index < kMaxRegions ? regions_[index].extent : nullptr;
+}
+
+std::pair<std::shared_ptr<Extent>, uint64_t> RegionTable::memoryOf(uint32_t handle) {
+  std::lock_guard guard(mutex_);
+  const Region& region = at(handle);
+  return {region.extent, region.length};
 }
 
 bool RegionTable::contains(uint64_t address, uint64_t length) {

@@ -1,12 +1,14 @@
 // The memory regions of a device: private slots here, and what peers need to know in the control segment.
 //
 // A key is index | generation << 14; lkey and rkey are the same number. A slot is reused with another
-// generation, so a stale key is seen.
+// generation, so a stale key is seen. The key is also the handle by which JavaScript names a region: a handle that
+// another thread has closed meanwhile does not name what took the slot.
 #pragma once
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "arena_pool.h"
 #include "control_segment.h"
@@ -32,25 +34,31 @@ class RegionTable {
   // `control`: where peers look keys up; nullptr on devices whose hardware does that.
   explicit RegionTable(const ControlSegment* control);
 
-  // Both return the index. Throw Failure ERR_RDMC_DEVICE_LIMIT.
+  static uint32_t indexOf(uint32_t handle) { return handle & (kMaxRegions - 1); }
+
+  // Both return the handle. Throw Failure ERR_RDMC_DEVICE_LIMIT.
   uint32_t addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd);
   uint32_t addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool mappedHere = true);
 
-  Region& at(uint32_t index);  // throws ERR_RDMC_REGION_CLOSED
+  Region& at(uint32_t handle);  // throws ERR_RDMC_REGION_CLOSED
   // Marks one more outstanding request; nullptr when the key is not valid.
   Region* acquire(uint32_t key);
   static void drop(Region* region) { region->outstanding.fetch_sub(1, std::memory_order_seq_cst); }
-  Region* acquireIndex(uint32_t index);
-  // The key disappears from the control segment: no new remote use after this.
-  void hide(uint32_t index);
-  // No request can be posted with it from now on. Throws ERR_RDMC_REGION_BUSY while some are outstanding.
-  void retire(uint32_t index);
+  // The key disappears from the control segment: no new remote use after this. Throws ERR_RDMC_REGION_CLOSED.
+  void hide(uint32_t handle);
+  // No request can be posted with it from now on, and its handle is not valid any more. Throws ERR_RDMC_REGION_CLOSED,
+  // ERR_RDMC_REGION_BUSY while requests are outstanding.
+  void retire(uint32_t handle);
+  // The key of a retired region disappears as well.
+  void hideRetired(uint32_t index);
   // A retired region is valid again.
   void restore(uint32_t index);
   // Frees the slot and the memory of a retired region.
   void remove(uint32_t index);
   // The memory behind a region, retired ones included; nullptr when there is none.
   std::shared_ptr<Extent> extent(uint32_t index);
+  // The memory and the length of a region; no memory where it was not allocated here. Throws ERR_RDMC_REGION_CLOSED.
+  std::pair<std::shared_ptr<Extent>, uint64_t> memoryOf(uint32_t handle);
   // Remote use of memory of this device by its own native threads (TCP): access, bounds and key checked.
   // Increments `outstanding` on success.
   Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);
@@ -63,7 +71,8 @@ class RegionTable {
 
  private:
   uint32_t take();
-  void publish(uint32_t index);
+  uint32_t publish(uint32_t index);
+  void hideSlot(uint32_t index);
   const ControlSegment* control_;
   std::mutex mutex_;
   std::unique_ptr<Region[]> regions_;

@@ -1,4 +1,5 @@
-// Devices of this process, by handle: every thread that loads the addon sees the same ones.
+// Devices of this process, by handle: every thread that loads the addon sees the same ones. A handle is used once, so
+// that one of a closed device never names another.
 #pragma once
 #include <memory>
 

@@ -51,7 +51,7 @@ class RegionUses {
   }
   // Needed before a request is handed over, and before anything is dropped.
   void settle() {
-    if (more_ > 0) last_->outstanding.fetch_add(more_, std::memory_order_seq_cst);
+    if (last_ && more_ > 0) last_->outstanding.fetch_add(more_, std::memory_order_seq_cst);
     more_ = 0;
     last_ = nullptr;
   }
@@ -76,7 +76,7 @@ class RegionDrops {
     ++count_;
   }
   void settle() {
-    if (count_ > 0) last_->outstanding.fetch_sub(count_, std::memory_order_seq_cst);
+    if (last_ && count_ > 0) last_->outstanding.fetch_sub(count_, std::memory_order_seq_cst);
     count_ = 0;
   }
 

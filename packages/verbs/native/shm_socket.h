@@ -10,5 +10,7 @@ namespace rdmc {
 socklen_t abstractAddress(const std::string& name, sockaddr_un& address);
 // Whether the process at the other end runs as our user.
 bool sameUser(int socket);
+// The process at the other end, as this one numbers it; 0 where it cannot be found out.
+pid_t peerProcess(int socket);
 
 }  // namespace rdmc

@@ -45,8 +45,7 @@ void ShmTransport::start() {
 }
 
 void ShmTransport::stop() {
-  for (auto& [fd, from] : incoming_) device_.service().unwatch(fd);
-  incoming_.clear();
+  while (!incoming_.empty()) drop(incoming_.begin()->first);
   while (!outgoing_.empty()) lose(outgoing_.begin()->first, "the device is closed");
   device_.service().unwatch(listener_.get());
   listener_.reset();
@@ -56,19 +55,16 @@ LinkMessage ShmTransport::hello() const {
   LinkMessage message{};
   message.type = kHello;
   message.a = kControlVersion;
+  message.b = key().empty() ? 0 : 1;
   message.id = device_.id();
   return message;
-}
-
-void ShmTransport::sendHello(int socket) const {
-  const int fds[2] = {device_.control().fd().get(), device_.service().wakeFd().get()};
-  sendLinkMessage(socket, hello(), fds, 2);
 }
 
 // ---- incoming: others ask us
 
 void ShmTransport::accept() {
-  for (;;) {
+  // What is left is reported again.
+  for (int i = 0; i < kAcceptsAtOnce; ++i) {
     Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
       if (errno != EMFILE && errno != ENFILE) return;
@@ -77,51 +73,133 @@ void ShmTransport::accept() {
       acceptAgainNs_ = steadyNs() + kAcceptPauseNs;
       return;
     }
-    if (!sameUser(socket.get())) {
-      LinkMessage refused{};
-      refused.type = kRefused;
-      refused.a = 1;
-      sendLinkMessage(socket.get(), refused);
+    if (sameUser(socket.get())) {
+      welcome(std::move(socket));
       continue;
     }
-    const int fd = socket.get();
-    incoming_[fd].socket = std::move(socket);
-    device_.service().watch(fd, EPOLLIN, [this, fd](uint32_t) { onIncoming(fd); });
+    LinkMessage refused{};
+    refused.type = kRefused;
+    refused.a = kLinkOtherUser;
+    sendLinkMessage(socket.get(), refused);
   }
 }
 
+void ShmTransport::welcome(Fd socket) {
+  const int fd = socket.get();
+  Strangers::Address from{};
+  const pid_t process = peerProcess(fd);
+  std::memcpy(from.data(), &process, sizeof process);
+  try {
+    device_.service().watch(fd, EPOLLIN, [this, fd](uint32_t) { onIncoming(fd); });
+  } catch (const Failure&) {
+    return;  // the kernel watches no more for this user: the peer dials again
+  }
+  Incoming& made = incoming_[fd];
+  made.socket = std::move(socket);
+  made.firstBytesNs = steadyNs() + kFirstBytesMs * 1'000'000;
+  made.greetingNs = steadyNs() + kGreetingMs * 1'000'000;
+  if (const uint64_t leaves = strangers_.add(uint64_t(fd), from); leaves != 0) drop(int(leaves));
+  onIncoming(fd);  // a peer says hello at once
+}
+
+void ShmTransport::drop(int fd) {
+  strangers_.remove(uint64_t(fd));
+  device_.service().unwatch(fd);
+  incoming_.erase(fd);
+}
+
 void ShmTransport::onIncoming(int fd) {
+  const auto found = incoming_.find(fd);
+  if (found == incoming_.end()) return;
+  Incoming& from = found->second;
   for (;;) {
-    Incoming& from = incoming_.at(fd);
     LinkMessage message;
     std::vector<Fd> fds;
     const int got = receiveLinkMessage(fd, message, fds);
     if (got == 0) return;
-    if (got < 0 || (!from.greeted && message.type != kHello)) {
-      device_.service().unwatch(fd);
-      incoming_.erase(fd);
-      return;
+    if (got < 0) return drop(fd);
+    if (from.stage == Incoming::Stage::kAdmitted) {
+      serve(from, message);
+    } else if (!greetBack(from, message)) {
+      return drop(fd);
     }
-    serve(from, message);
   }
 }
 
+int ShmTransport::turnStrangers(int64_t now) {
+  int64_t nextNs = INT64_MAX;
+  std::vector<int> overdue;
+  strangers_.each([&](uint64_t id) {
+    const Incoming& from = incoming_.at(int(id));
+    const int64_t due = from.stage == Incoming::Stage::kHello ? from.firstBytesNs : from.greetingNs;
+    if (due <= now) {
+      overdue.push_back(int(id));
+    } else {
+      nextNs = std::min(nextNs, due);
+    }
+  });
+  for (const int fd : overdue) drop(fd);
+  return nextNs == INT64_MAX ? -1 : int((nextNs - now) / 1'000'000 + 1);
+}
+
+// ---- greeting those who dial
+
+bool ShmTransport::greetBack(Incoming& from, const LinkMessage& message) {
+  strangers_.spoke(uint64_t(from.socket.get()));
+  try {
+    if (from.stage == Incoming::Stage::kHello && message.type == kHello) return onHello(from, message);
+    if (from.stage == Incoming::Stage::kProof && message.type == kProof) return onProof(from, message);
+  } catch (const Failure&) {
+    // No random numbers, or no HMAC: nobody can be admitted.
+  }
+  return false;
+}
+
+bool ShmTransport::onHello(Incoming& from, const LinkMessage& message) {
+  if (message.a != kControlVersion) return refuse(from, kLinkOtherVersion);
+  if ((message.b == 1) != !key().empty()) return refuse(from, kLinkWrongKey);
+  if (key().empty()) return admit(from);
+  from.greeting.initiator = message.id;
+  from.greeting.listener = device_.id();
+  std::memcpy(from.greeting.initiatorNonce, message.bytes, kNonceBytes);
+  freshNonce(from.greeting.listenerNonce);
+  LinkMessage challenge{};
+  challenge.type = kChallenge;
+  std::memcpy(challenge.bytes, from.greeting.listenerNonce, kNonceBytes);
+  from.stage = Incoming::Stage::kProof;
+  return from.outbox.send(from.socket.get(), challenge);
+}
+
+bool ShmTransport::onProof(Incoming& from, const LinkMessage& message) {
+  if (!sameProof(message.bytes, shmProof(key(), ShmRole::kInitiator, from.greeting))) return refuse(from, kLinkWrongKey);
+  return admit(from);
+}
+
+bool ShmTransport::admit(Incoming& from) {
+  LinkMessage answer = hello();
+  if (!key().empty()) {
+    const Mac mac = shmProof(key(), ShmRole::kListener, from.greeting);
+    std::memcpy(answer.bytes, mac.data(), mac.size());
+  }
+  from.stage = Incoming::Stage::kAdmitted;
+  strangers_.remove(uint64_t(from.socket.get()));
+  const int fds[2] = {device_.control().fd().get(), device_.service().wakeFd().get()};
+  return from.outbox.send(from.socket.get(), answer, fds, 2);
+}
+
+bool ShmTransport::refuse(Incoming& from, LinkRefusalReason reason) {
+  LinkMessage refused{};
+  refused.type = kRefused;
+  refused.a = reason;
+  refused.b = kControlVersion;
+  sendLinkMessage(from.socket.get(), refused);
+  return false;
+}
+
+// ---- serving those who were admitted
+
 void ShmTransport::serve(Incoming& from, const LinkMessage& message) {
   switch (message.type) {
-    case kHello: {
-      if (message.a != kControlVersion) {
-        LinkMessage refused{};
-        refused.type = kRefused;
-        refused.a = 2;
-        refused.b = kControlVersion;
-        from.outbox.send(from.socket.get(), refused);
-        return;
-      }
-      from.greeted = true;
-      const int fds[2] = {device_.control().fd().get(), device_.service().wakeFd().get()};
-      from.outbox.send(from.socket.get(), hello(), fds, 2);
-      return;
-    }
     case kGetArena:
       return serveArena(from, message.a);
     case kGetEvent:

@@ -1,5 +1,5 @@
 // How devices of one host meet: sequenced-packet sockets in the abstract Unix name space, which belongs
-// to the network namespace, admitted by user id. Everything here runs on the service thread.
+// to the network namespace, admitted by user id and by proof of the key. Everything here runs on the service thread.
 #pragma once
 #include <map>
 #include <memory>
@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "peer_link.h"
+#include "shm_greeting.h"
 #include "soft_device.h"
+#include "strangers.h"
 
 namespace rdmc {
 
@@ -36,36 +38,58 @@ class ShmTransport {
     ConnectCallback done;
     int64_t deadlineNs;
   };
-  // An outgoing connection; `link` exists once the peer has said hello.
+  // An outgoing connection; `link` exists once the peer has said hello. Without a socket it is dialled again: the
+  // peer's backlog was full, or the peer had more strangers than it keeps.
   struct Outgoing {
     DeviceId peer;
     Fd socket;
+    ShmGreeting greeting;
+    bool proved = false;       // we have answered the peer's challenge
+    int64_t dialAgainNs = 0;   // without a socket: not before this
     std::shared_ptr<PeerLink> link;
     std::vector<Waiting> waiting;
     std::vector<uint32_t> releasing;  // indices of our destroyed queue pairs
   };
   struct Incoming {
+    enum class Stage { kHello, kProof, kAdmitted };
     Fd socket;
     LinkOutbox outbox;
-    bool greeted = false;
-    std::vector<uint32_t> arenas;  // handed out
+    Stage stage = Stage::kHello;
+    ShmGreeting greeting;
+    int64_t firstBytesNs = 0, greetingNs = 0;  // by when they are due
+    std::vector<uint32_t> arenas;              // handed out
   };
 
   void accept();
+  void welcome(Fd socket);
+  void drop(int fd);
   void onIncoming(int fd);
+  // False: the connection ends.
+  bool greetBack(Incoming& from, const LinkMessage& message);
+  bool onHello(Incoming& from, const LinkMessage& message);
+  bool onProof(Incoming& from, const LinkMessage& message);
+  bool admit(Incoming& from);
+  static bool refuse(Incoming& from, LinkRefusalReason reason);
+  int turnStrangers(int64_t now);
   void serve(Incoming& from, const LinkMessage& message);
   void serveArena(Incoming& from, uint32_t id);
   void serveEvent(Incoming& from, uint32_t queuePair);
   void serveDetach(Incoming& from, const LinkMessage& message);
-  Outgoing* dial(const QueuePairAddress& remote, std::string& why);
+  Outgoing* dial(const DeviceId& peer, std::string& why);
+  // Connects and says hello. False with `why` when that cannot succeed.
+  bool open(Outgoing& to, std::string& why);
+  int redial(int64_t now);
   void onOutgoing(const DeviceId& peer);
   bool handle(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds);
+  bool onChallenge(Outgoing& to, const LinkMessage& message);
   bool greet(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds);
+  void onRefused(Outgoing& to, const LinkMessage& message);
+  bool onArena(Outgoing& to, const LinkMessage& message, const std::vector<Fd>& fds);
   void attach(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds);
   void lose(const DeviceId& peer, const std::string& why);
   void failWaiting(Outgoing& to, const std::string& code, const std::string& why);
   LinkMessage hello() const;
-  void sendHello(int socket) const;
+  const std::vector<uint8_t>& key() const { return device_.options().key; }
   int turnWaiting(int64_t now);
   bool flush();
   void resumeAccepting(int64_t now);
@@ -75,6 +99,7 @@ class ShmTransport {
   int64_t acceptAgainNs_ = 0;  // when descriptors had run out; 0: it listens
   std::map<DeviceId, Outgoing> outgoing_;
   std::unordered_map<int, Incoming> incoming_;
+  Strangers strangers_;  // by descriptor
 };
 
 uint64_t peerToken(const DeviceId& device, uint32_t queuePair);

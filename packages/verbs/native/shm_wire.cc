@@ -35,14 +35,17 @@ uint8_t* localAt(WorkRequest& request, uint64_t offset, uint64_t& contiguous) {
 
 int64_t steadyNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-ShmWire::ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken)
+ShmWire::ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken, uint32_t peerDepth)
     : link_(std::move(link)),
       peerNumber_(peerNumber),
       ownToken_(ownToken),
       theirs_(link_->control().qp(peerNumber & (kMaxQps - 1))),
       theirSlots_(link_->control().receiveSlots(peerNumber & (kMaxQps - 1))),
       theirInbound_(link_->control().inbound(peerNumber & (kMaxQps - 1))),
-      theirIndex_(peerNumber & (kMaxQps - 1)) {}
+      theirIndex_(peerNumber & (kMaxQps - 1)),
+      theirDepth_(peerDepth),
+      theirCq_(readOnce(theirs_.receiveCq) & (kMaxCqs - 1)),
+      theirDomain_(readOnce(theirs_.protectionDomain)) {}
 
 bool ShmWire::enter(uint32_t regionIndex) {
   if (!connected()) return false;  // the page may be somebody else's by now
@@ -97,21 +100,38 @@ ShmWire::Step ShmWire::receiverNotReady(QueuePair& qp) {
   return Step::kBlocked;
 }
 
-bool ShmWire::permitted(uint32_t key, uint64_t address, uint64_t length, uint32_t access) const {
+bool ShmWire::RegionFacts::permits(uint64_t from, uint64_t bytes, uint32_t rights, uint32_t pd) const {
+  return (access & rights) == rights && protectionDomain == pd && from >= address && bytes <= length &&
+         from - address <= length - bytes;
+}
+
+bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
   const SharedRegion& region = link_->control().region(key & (kMaxRegions - 1));
-  return key != 0 && region.key.load(std::memory_order_acquire) == key && (region.access & access) == access &&
-         region.protectionDomain == theirs_.protectionDomain && address >= region.address &&
-         length <= region.length && address - region.address <= region.length - length;
+  if (key == 0 || region.key.load(std::memory_order_acquire) != key) return false;
+  facts = {readOnce(region.access), readOnce(region.protectionDomain), readOnce(region.arena),
+           readOnce(region.address), readOnce(region.length)};
+  return true;
+}
+
+bool ShmWire::permitted(uint32_t key, uint64_t address, uint64_t length, uint32_t access) const {
+  RegionFacts facts;
+  return lookUp(key, facts) && facts.permits(address, length, access, theirDomain_);
 }
 
 ShmWire::Step ShmWire::resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access,
                                Window& window) {
   const uint32_t index = key & (kMaxRegions - 1);
   const SharedRegion& region = link_->control().region(index);
-  if (!permitted(key, address, length, access)) return fail(kRemoteAccessError, true);
-  const uint32_t arenaId = region.arena;
-  const uint64_t offset = address - region.address;
+  RegionFacts facts;
+  if (!lookUp(key, facts) || !facts.permits(address, length, access, theirDomain_)) {
+    return fail(kRemoteAccessError, true);
+  }
+  const uint32_t arenaId = facts.arena;
+  const uint64_t offset = address - facts.address;
+  // The offset belongs to the arena: it is read after the arena, and after the look whether both are being changed.
+  std::atomic_thread_fence(std::memory_order_acquire);
   if (region.moving.load(std::memory_order_acquire)) return Step::kRetry;
+  const uint64_t arenaOffset = readOnce(region.arenaOffset);
   if (!arena_ || arena_->id != arenaId || arenaEpoch_ != link_->arenaEpoch()) {
     arenaEpoch_ = link_->arenaEpoch();
     arena_ = link_->arena(arenaId);
@@ -122,8 +142,12 @@ ShmWire::Step ShmWire::resolve(QueuePair& qp, uint32_t key, uint64_t address, ui
       return link_->alive() && !overdue ? Step::kBlocked : fail(kRetryExceeded, false);
     }
   }
-  const uint64_t at = region.arenaOffset + offset;
-  if (at > arena_->memory.length() || length > arena_->memory.length() - at) return fail(kRemoteOperationError, true);
+  // The peer says where in its file the region lies; the file ends where it ends.
+  const uint64_t size = arena_->memory.length();
+  if (arenaOffset > size || offset > size - arenaOffset || length > size - arenaOffset - offset) {
+    return fail(kRemoteOperationError, true);
+  }
+  const uint64_t at = arenaOffset + offset;
   try {
     if (length > 0) arena_->prepare(at, length);
   } catch (const Failure&) {
@@ -136,7 +160,7 @@ ShmWire::Step ShmWire::resolve(QueuePair& qp, uint32_t key, uint64_t address, ui
 bool ShmWire::stillValid(uint32_t key, const Window& window) const {
   const SharedRegion& region = link_->control().region(window.regionIndex);
   return region.key.load(std::memory_order_seq_cst) == key && region.moving.load(std::memory_order_seq_cst) == 0 &&
-         region.arena == arena_->id;
+         readOnce(region.arena) == arena_->id;
 }
 
 bool ShmWire::landed(uint32_t key, const Window& window) const {
@@ -150,7 +174,7 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
   const bool immediate = request.opcode == kWriteWithImm;
   if (request.length == 0) {
     if (!enter(0)) return peerNotConnected(qp);
-    if (immediate) publish(qp, request, kSuccess);
+    if (immediate) publish(request, kSuccess);
     leave();
     return Step::kDone;
   }
@@ -177,7 +201,7 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
   }
   done_ += length;
   const bool last = done_ == request.length;
-  if (last && immediate) publish(qp, request, kSuccess);
+  if (last && immediate) publish(request, kSuccess);
   leave();
   return last ? Step::kDone : Step::kCopied;
 }
@@ -221,6 +245,10 @@ ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
     return Step::kRetry;
   }
   auto* word = reinterpret_cast<uint64_t*>(window.memory);
+  if (reinterpret_cast<uintptr_t>(word) & 7) {  // a region that does not lie where its addresses say
+    leave();
+    return fail(kRemoteOperationError, true);
+  }
   uint64_t before = request.compare;
   if (request.opcode == kFetchAndAdd) {
     before = __atomic_fetch_add(word, request.compare, __ATOMIC_SEQ_CST);
@@ -243,12 +271,17 @@ ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
 
 ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   if (!connected()) return peerNotConnected(qp);
-  const ReceiveSlot& slot = theirSlots_[produced_ % theirs_.receiveDepth];
+  const ReceiveSlot& shared = theirSlots_[produced_ % theirDepth_];
+  const uint32_t entries = std::min(readOnce(shared.sgeCount), kMaxSge);
+  Sge sges[kMaxSge];
   uint64_t room = 0;
-  for (uint32_t i = 0; i < std::min<uint32_t>(slot.sgeCount, kMaxSge); ++i) room += slot.sge[i].length;
+  for (uint32_t i = 0; i < entries; ++i) {
+    sges[i] = readOnce(shared.sge[i]);
+    room += sges[i].length;
+  }
   if (request.length > room) {
     if (!enter(0)) return peerNotConnected(qp);
-    publish(qp, request, kLocalLengthError);
+    publish(request, kLocalLengthError);
     leave();
     return fail(kRemoteInvalidRequest, false);
   }
@@ -258,11 +291,10 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   // Where in the receiver's scatter list the next byte goes.
   uint64_t skip = done_;
   uint32_t entry = 0;
-  const uint32_t entries = std::min<uint32_t>(slot.sgeCount, kMaxSge);
-  while (entry + 1 < entries && skip >= slot.sge[entry].length) skip -= slot.sge[entry++].length;
+  while (entry + 1 < entries && skip >= sges[entry].length) skip -= sges[entry++].length;
   Window window{nullptr, 0};
   if (length > 0) {
-    const Sge& to = slot.sge[entry];
+    const Sge& to = sges[entry];
     length = std::min<uint64_t>(length, to.length - skip);
     const Step resolved = resolve(qp, to.lkey, to.address() + skip, length, kLocalWrite, window);
     // A key that its owner gave up is the receiver's mistake; a peer that is gone is nobody's.
@@ -270,35 +302,40 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
     if (resolved != Step::kCopied) return resolved;
   }
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
-  if (length > 0 && !stillValid(slot.sge[entry].lkey, window)) {
+  if (length > 0 && !stillValid(sges[entry].lkey, window)) {
     leave();
     return Step::kRetry;
   }
   if (length > 0) {
     copyAnyOrder(window.memory, from, length);
-    if (!landed(slot.sge[entry].lkey, window)) {
+    if (!landed(sges[entry].lkey, window)) {
       leave();
       return Step::kRetry;
     }
   }
   done_ += length;
   const bool last = done_ == request.length;
-  if (last) publish(qp, request, kSuccess);
+  if (last) publish(request, kSuccess);
   leave();
   return last ? Step::kDone : Step::kCopied;
 }
 
-void ShmWire::publish(QueuePair& qp, const WorkRequest& request, Status status) {
-  InboundCompletion& completion = theirInbound_[produced_ % theirs_.receiveDepth];
+void ShmWire::publish(const WorkRequest& request, Status status) {
+  InboundCompletion& completion = theirInbound_[produced_ % theirDepth_];
   completion.status = status;
   completion.opcode = request.opcode == kWriteWithImm ? kCompletedReceiveWriteWithImm : kCompletedReceive;
+#if !RDMC_PLANT_RACE
   completion.bytes = uint32_t(request.length);
+#endif
   completion.immediate = request.immediate;
   completion.flags = carriesImmediate(request.opcode) ? uint32_t(kWithImmediate) : 0;
   theirs_.produced.store(++produced_, std::memory_order_release);
-  SharedCq& cq = link_->control().cq(theirs_.receiveCq & (kMaxCqs - 1));
+  SharedCq& cq = link_->control().cq(theirCq_);
   cq.ready[theirIndex_ / 64].fetch_or(1ull << (theirIndex_ % 64), std::memory_order_seq_cst);
-  link_->signal(theirs_.receiveCq & (kMaxCqs - 1), (request.flags & kSolicited) || status != kSuccess);
+#if RDMC_PLANT_RACE  // by a test, which asserts that the thread sanitizer reports it
+  completion.bytes = uint32_t(request.length);
+#endif
+  link_->signal(theirCq_, (request.flags & kSolicited) || status != kSuccess);
 }
 
 ShmWire::Step ShmWire::step(QueuePair& qp, WorkRequest& request) {

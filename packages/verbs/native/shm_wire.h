@@ -14,7 +14,8 @@ namespace rdmc {
 
 class ShmWire : public Wire {
  public:
-  ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken);
+  // `peerDepth`: entries of the peer's receive queue, checked.
+  ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken, uint32_t peerDepth);
   const char* name() const override { return "shm"; }
   Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
   int64_t deadline() const override { return deadlineNs_; }
@@ -26,6 +27,12 @@ class ShmWire : public Wire {
 
  private:
   enum class Step { kCopied, kDone, kBlocked, kRetry, kFailed };
+  // What the target says of a region, read once.
+  struct RegionFacts {
+    uint32_t access, protectionDomain, arena;
+    uint64_t address, length;
+    bool permits(uint64_t from, uint64_t bytes, uint32_t rights, uint32_t pd) const;
+  };
   // A checked piece of the target's memory.
   struct Window {
     uint8_t* memory;
@@ -40,6 +47,8 @@ class ShmWire : public Wire {
   Step receiverNotReady(QueuePair& qp);
   Step peerNotConnected(QueuePair& qp);
   Step fail(Status status, bool tellPeer);
+  // False: no region has the key.
+  bool lookUp(uint32_t key, RegionFacts& facts) const;
   bool permitted(uint32_t key, uint64_t address, uint64_t length, uint32_t access) const;
   Step resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access, Window& window);
   bool stillValid(uint32_t key, const Window& window) const;
@@ -48,7 +57,7 @@ class ShmWire : public Wire {
   bool enter(uint32_t regionIndex);
   void leave();
   bool connected() const;
-  void publish(QueuePair& qp, const WorkRequest& request, Status status);
+  void publish(const WorkRequest& request, Status status);
   bool expired(int64_t allowedMs);
 
   std::shared_ptr<PeerLink> link_;
@@ -57,7 +66,7 @@ class ShmWire : public Wire {
   SharedQp& theirs_;
   ReceiveSlot* const theirSlots_;
   InboundCompletion* const theirInbound_;
-  const uint32_t theirIndex_;
+  const uint32_t theirIndex_, theirDepth_, theirCq_, theirDomain_;
   bool detached_ = false;
   bool rnrWaiting_ = false;
 

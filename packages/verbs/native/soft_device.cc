@@ -87,16 +87,18 @@ uint16_t SoftDevice::tcpPort() const { return tcp_ ? tcp_->port() : 0; }
 
 uint32_t SoftDevice::createProtectionDomain() {
   std::lock_guard guard(objects_);
-  for (uint32_t i = 1; i < pds_.size(); ++i) {
-    if (pds_[i]) continue;
-    pds_[i] = true;
-    return i;
-  }
-  pds_.push_back(true);
+  pds_.push_back(true);  // a number is used once, so that a stale one is seen
   return uint32_t(pds_.size() - 1);
 }
 
+void SoftDevice::checkProtectionDomain(uint32_t pd) {
+  std::lock_guard guard(objects_);
+  if (pd < pds_.size() && pds_[pd]) return;
+  throw Failure("ERR_RDMC_PROTECTION_DOMAIN_CLOSED", "The protection domain is closed");
+}
+
 void SoftDevice::destroyProtectionDomain(uint32_t pd) {
+  checkProtectionDomain(pd);
   uint32_t users = regions_.count(pd);
   eachQp([&](const std::shared_ptr<QueuePair>& qp) { users += qp->protectionDomain() == pd; });
   if (users > 0) {
@@ -108,22 +110,24 @@ void SoftDevice::destroyProtectionDomain(uint32_t pd) {
 }
 
 uint32_t SoftDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t access) {
+  checkProtectionDomain(pd);
   return regions_.addExtent(pool_->allocate(length), length, access, pd);
 }
 
 uint32_t SoftDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) {
+  checkProtectionDomain(pd);
   return regions_.addForeign(reinterpret_cast<uint64_t>(memory), length, access, pd);
 }
 
-void SoftDevice::revokeRegion(uint32_t index) {
-  regions_.at(index);
-  regions_.hide(index);
-  quiesceRegion(index);
+void SoftDevice::revokeRegion(uint32_t handle) {
+  regions_.hide(handle);
+  quiesceRegion(RegionTable::indexOf(handle));
 }
 
-void SoftDevice::closeRegion(uint32_t index) {
-  regions_.retire(index);
-  regions_.hide(index);
+void SoftDevice::closeRegion(uint32_t handle) {
+  regions_.retire(handle);
+  const uint32_t index = RegionTable::indexOf(handle);
+  regions_.hideRetired(index);
   quiesceRegion(index);
   std::lock_guard guard(relocation_);
   regions_.remove(index);
@@ -160,33 +164,40 @@ uint32_t SoftDevice::createCq(int channelId) {
     if (cqs_[i]) continue;
     if (used) ++used->users;
     cqs_[i] = std::make_shared<CompletionQueue>(i, control_.cq(i), used);
-    return i;
+    cqGenerations_[i] = (cqGenerations_[i] + 1) % kCqGenerations;
+    return i | cqGenerations_[i] << kCqIndexBits;
   }
   throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device has " + std::to_string(kMaxCqs) + " completion queues already");
 }
 
-std::shared_ptr<CompletionQueue> SoftDevice::cq(uint32_t index) {
+std::shared_ptr<CompletionQueue> SoftDevice::cq(uint32_t handle) {
   std::lock_guard guard(objects_);
-  if (index >= kMaxCqs || !cqs_[index]) {
+  return cqHere(handle);
+}
+
+std::shared_ptr<CompletionQueue> SoftDevice::cqHere(uint32_t handle) {
+  const uint32_t index = handle & (kMaxCqs - 1);
+  if (!cqs_[index] || cqGenerations_[index] != handle >> kCqIndexBits) {
     throw Failure("ERR_RDMC_COMPLETION_QUEUE_CLOSED", "The completion queue is closed");
   }
   return cqs_[index];
 }
 
-void SoftDevice::destroyCq(uint32_t index) {
-  const auto queue = cq(index);
+void SoftDevice::destroyCq(uint32_t handle) {
+  std::lock_guard guard(objects_);
+  const auto queue = cqHere(handle);
   if (queue->users > 0) {
     throw Failure("ERR_RDMC_COMPLETION_QUEUE_BUSY", "Queue pairs still use the completion queue: close them first");
   }
-  std::lock_guard guard(objects_);
   if (queue->channel()) --queue->channel()->users;
-  cqs_[index].reset();
+  cqs_[queue->index()].reset();
 }
 
 uint32_t SoftDevice::poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max) {
   uint32_t count = cq.take(out, max);
   auto& ready = cq.shared().ready;
-  const uint32_t words = highestQp_ / 64 + 1;
+  // A queue pair whose number the caller knows was counted before that number was handed out.
+  const uint32_t words = highestQp_.load(std::memory_order_acquire) / 64 + 1;
   for (uint32_t word = 0; word < words && count < max; ++word) {
     if (ready[word].load(std::memory_order_relaxed) == 0) continue;
     uint64_t bits = ready[word].exchange(0, std::memory_order_seq_cst);
@@ -215,6 +226,7 @@ uint32_t SoftDevice::createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, 
   if (receiveDepth == 0 || receiveDepth > kMaxReceiveDepth || sendDepth == 0 || sendDepth > kMaxSendDepth) {
     throw Failure("ERR_RDMC_DEVICE_LIMIT", "A queue is deeper than the device allows");
   }
+  checkProtectionDomain(pd);
   auto send = cq(sendCq);
   auto receive = cq(receiveCq);
   uint32_t index = kMaxQps;
@@ -227,7 +239,7 @@ uint32_t SoftDevice::createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, 
       throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device has " + std::to_string(kMaxQps - 1) + " queue pairs already");
     }
     qpPageTaken_[index] = true;
-    highestQp_ = std::max(highestQp_, index);
+    highestQp_.store(std::max(highestQp_.load(std::memory_order_relaxed), index), std::memory_order_release);
   }
   constexpr uint32_t kGenerations = 1u << (32 - kQpIndexBits);
   qpGeneration_[index] = (qpGeneration_[index] + 1) % kGenerations;

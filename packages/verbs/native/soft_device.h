@@ -12,6 +12,7 @@
 #include "completion_queue.h"
 #include "control_segment.h"
 #include "device.h"
+#include "fixed_vector.h"
 #include "queue_pair.h"
 #include "region_table.h"
 #include "service_thread.h"
@@ -21,6 +22,10 @@ namespace rdmc {
 
 class ShmTransport;
 class TcpTransport;
+
+constexpr uint32_t kCqIndexBits = 8;
+constexpr uint32_t kCqGenerations = 1u << (32 - kCqIndexBits);
+static_assert(kMaxCqs == 1u << kCqIndexBits);
 
 struct SoftOptions {
   std::string transport;  // auto, shm, tcp
@@ -66,18 +71,19 @@ class SoftDevice final : public Device {
   uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) override;
   uint32_t remoteKey(uint32_t region) override;
   bool remotelyReachable(uint32_t region) override;
-  void revokeRegion(uint32_t index) override;
-  void closeRegion(uint32_t index) override;
+  void revokeRegion(uint32_t handle) override;
+  void closeRegion(uint32_t handle) override;
 
   int createChannel() override;
   std::shared_ptr<CompletionChannel> channel(int id);
   std::shared_ptr<Channel> channelAt(int id) override { return channel(id); }
   void destroyChannel(int id) override;
   uint32_t createCq(int channel);
-  std::shared_ptr<CompletionQueue> cq(uint32_t index);
+  // A handle is index | generation << 8: one that another thread has closed does not name what took the slot.
+  std::shared_ptr<CompletionQueue> cq(uint32_t handle);
   uint32_t createCompletionQueue(uint32_t, int channel) override { return createCq(channel); }
-  std::shared_ptr<CompletionSource> completionSource(uint32_t index) override { return cq(index); }
-  void destroyCq(uint32_t index) override;
+  std::shared_ptr<CompletionSource> completionSource(uint32_t handle) override { return cq(handle); }
+  void destroyCq(uint32_t handle) override;
   uint32_t poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max);
   uint32_t pollSource(CompletionSource& source, CompletionSlot* out, uint32_t max) override {
     return poll(static_cast<CompletionQueue&>(source), out, max);
@@ -110,7 +116,6 @@ class SoftDevice final : public Device {
   WriteTear& tear() { return tear_; }
 
   // For wires and transports.
-  void handOver(const std::shared_ptr<QueuePair>& qp);
   void waitForPeer(QueuePair& qp, const ControlSegment& peer);
   void countCopied(uint64_t bytes) { counters.copiedBytes.fetch_add(bytes, std::memory_order_relaxed); }
   template <typename Visit>
@@ -118,7 +123,8 @@ class SoftDevice final : public Device {
     std::vector<std::shared_ptr<QueuePair>> all;
     {
       std::lock_guard guard(tableLock_);
-      for (uint32_t i = 0; i <= highestQp_; ++i) {
+      const uint32_t highest = highestQp_.load(std::memory_order_relaxed);
+      for (uint32_t i = 0; i <= highest; ++i) {
         if (qps_[i]) all.push_back(qps_[i]);
       }
     }
@@ -128,12 +134,19 @@ class SoftDevice final : public Device {
   DeviceCounters counters;
 
  private:
+  // The queue pairs of one doorbell.
+  using TouchedQps = FixedVector<std::shared_ptr<QueuePair>, kBatchSlots>;
+  uint32_t accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool& sends);
+  void progressInTurns(TouchedQps& active);
+  void handOver(TouchedQps& qps);
   int turn();
   bool drive(QueuePair& qp, int64_t& nextNs, bool& more);
   // Returns false when a stopped peer still holds the page busy.
   bool waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegion);
   void quiesceRegion(uint32_t index);
   void relocateRegion(uint32_t index);
+  void checkProtectionDomain(uint32_t pd);  // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
+  std::shared_ptr<CompletionQueue> cqHere(uint32_t handle);  // with objects_ held
 
   SoftOptions options_;
   DeviceId id_;
@@ -145,15 +158,16 @@ class SoftDevice final : public Device {
   WriteTear tear_;
 
   std::mutex objects_;
-  std::vector<bool> pds_;
+  std::vector<bool> pds_;  // by number; open
   std::vector<std::shared_ptr<CompletionChannel>> channels_;
   std::array<std::shared_ptr<CompletionQueue>, kMaxCqs> cqs_;
+  std::array<uint32_t, kMaxCqs> cqGenerations_{};
 
   SpinLock tableLock_;
   std::array<std::shared_ptr<QueuePair>, kMaxQps> qps_;
   std::vector<bool> qpPageTaken_;
   std::vector<uint32_t> qpGeneration_;
-  uint32_t highestQp_ = 0;
+  std::atomic<uint32_t> highestQp_{0};  // written under tableLock_, read by polls without it
 
   std::mutex relocation_;
   std::mutex unfinishedLock_;

@@ -155,8 +155,8 @@ bool TcpDialler::collectReply() {
     readable = false;
     return false;
   }
-  if (moved == TcpMoved::kEnd && have_ == 0 && step_ == Step::kFirstReply) {
-    missed(ECONNRESET);  // too many greet at once, or it starts again
+  if (moved == TcpMoved::kEnd && have_ == 0) {
+    missed(ECONNRESET);  // it has more strangers than it keeps, or it starts again
     return false;
   }
   if (moved == TcpMoved::kEnd) {
@@ -209,7 +209,9 @@ bool TcpDialler::onRefusal() {
     case kTcpWrongKey:
       return fail("ERR_RDMC_WRONG_KEY", nic_.device().options().key.empty()
                                             ? "the peer has a key, we have none; give all peers the same key"
-                                            : "the peer has another key, or none; give all peers the same key");
+                                            : "the peer has another key, or none; give all peers the same key "
+                                              "(without the option `key`, it is the user's, and both must find the "
+                                              "same file)");
     case kTcpOtherDevice:
       return fail(code, "another device listens there: the address is stale");
     case kTcpNoQueuePair:

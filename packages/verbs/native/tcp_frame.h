@@ -98,8 +98,7 @@ struct TcpResponse {
 static_assert(sizeof(TcpResponse) == 24);
 
 constexpr int64_t kMs = 1'000'000;  // in nanoseconds
-constexpr int64_t kTcpGreetingMs = 5000;      // for a greeting to end
-constexpr uint32_t kTcpMaxUngreeted = 256;    // connections that have not proved who they are
+constexpr int64_t kTcpGreetingMs = 5000;      // for a peer that was dialled to greet
 constexpr uint32_t kTcpMaxParked = 4;         // connections waiting for one queue pair to connect
 constexpr int64_t kTcpNotReadyMs = 1000;
 constexpr int64_t kTcpLingerMs = 2000;        // for what one connection still holds when the other has ended

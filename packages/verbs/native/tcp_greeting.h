@@ -1,14 +1,15 @@
 // What both sides of a greeting compute: nonces and proofs of the shared key. See tcp_frame.h.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "key_proof.h"
 #include "tcp_frame.h"
 
 namespace rdmc {
 
-using TcpMac = std::array<uint8_t, kTcpMacBytes>;
+using TcpMac = Mac;
+static_assert(kTcpMacBytes == kMacBytes && kTcpNonceBytes == kNonceBytes);
 
 enum class TcpRole { kInitiator, kListener };
 

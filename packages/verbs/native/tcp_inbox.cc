@@ -1,6 +1,8 @@
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "failure.h"
 #include "tcp_nic.h"
@@ -26,6 +28,15 @@ void TcpInbox::mark(std::shared_ptr<TcpWire> wire) {
     std::lock_guard guard(mutex_);
     if (closed_) return;
     marked_.push_back(std::move(wire));
+  }
+  wake();
+}
+
+void TcpInbox::mark(std::vector<std::shared_ptr<TcpWire>>&& wires) {
+  {
+    std::lock_guard guard(mutex_);
+    if (closed_) return;
+    std::move(wires.begin(), wires.end(), std::back_inserter(marked_));
   }
   wake();
 }

@@ -9,7 +9,6 @@
 namespace rdmc {
 namespace {
 
-constexpr int kAcceptsPerTurn = 64;
 constexpr int64_t kOutOfFilesMs = 100;
 constexpr int64_t kParkedCheckMs = 1000;
 
@@ -27,15 +26,21 @@ bool tcpIsFrom(const TcpHello& hello, const TcpWire& wire) {
 }
 
 bool TcpListener::turn() {
-  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+  for (int i = 0; i < kAcceptsAtOnce; ++i) {
     Fd socket(::accept4(fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno != EAGAIN) nic_.setDeadline(*this, tcpNowNs() + kOutOfFilesMs * kMs);
       return false;
     }
-    if (nic_.ungreeted >= kTcpMaxUngreeted) continue;  // closes it
-    nic_.watch(nic_.add<TcpGreeter>(std::move(socket)));
+    const Strangers::Address from = tcpPeerAddress(socket);
+    auto& greeter = nic_.add<TcpGreeter>(std::move(socket));
+    const uint64_t leaves = nic_.strangers.add(greeter.id, from);
+    if (TcpConnection* old = leaves == 0 ? nullptr : nic_.find(leaves)) nic_.end(*old);
+    nic_.watch(greeter);
+    // A peer says hello at once: it is heard before others can push it out.
+    greeter.readable = true;
+    if (greeter.turn()) nic_.enqueue(greeter);
   }
   return true;
 }
@@ -43,11 +48,16 @@ bool TcpListener::turn() {
 // ---- greeting
 
 TcpGreeter::TcpGreeter(TcpNic& nic, Fd socket) : TcpConnection(nic, std::move(socket)) {
-  ++nic_.ungreeted;
-  nic_.setDeadline(*this, tcpNowNs() + kTcpGreetingMs * kMs);
+  greetingNs_ = tcpNowNs() + kGreetingMs * kMs;
+  nic_.setDeadline(*this, tcpNowNs() + kFirstBytesMs * kMs);
 }
 
-TcpGreeter::~TcpGreeter() { --nic_.ungreeted; }
+TcpGreeter::~TcpGreeter() { nic_.strangers.remove(id); }
+
+void TcpGreeter::expire(int64_t nowNs) {
+  if (silent_ || nowNs >= greetingNs_) return nic_.end(*this);
+  nic_.setDeadline(*this, greetingNs_);
+}
 
 bool TcpGreeter::turn() {
   if (step_ == Step::kRefused) return discard();
@@ -64,6 +74,8 @@ bool TcpGreeter::collect(size_t wanted) {
   if (moved == TcpMoved::kEnd) nic_.end(*this);
   if (moved == TcpMoved::kNothing) readable = false;
   if (moved != TcpMoved::kSome) return false;
+  if (silent_) nic_.strangers.spoke(id);
+  silent_ = false;
   have_ += got;
   if (step_ == Step::kHello) {
     const uint32_t start[2] = {kTcpMagic, kTcpVersion};

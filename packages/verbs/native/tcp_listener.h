@@ -19,7 +19,7 @@ class TcpGreeter : public TcpConnection {
   TcpGreeter(TcpNic& nic, Fd socket);
   ~TcpGreeter() override;
   bool turn() override;
-  void expire(int64_t) override { nic_.end(*this); }
+  void expire(int64_t nowNs) override;
 
  private:
   enum class Step { kHello, kProof, kRefused };
@@ -35,6 +35,8 @@ class TcpGreeter : public TcpConnection {
   Step step_ = Step::kHello;
   uint8_t buffer_[sizeof(TcpHello)]{};
   size_t have_ = 0;
+  int64_t greetingNs_;  // by when the greeting must have ended
+  bool silent_ = true;
   TcpHello hello_{};
   uint8_t nonce_[kTcpNonceBytes]{};
   bool admittedByKey_ = false;

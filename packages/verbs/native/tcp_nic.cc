@@ -52,6 +52,15 @@ void TcpNic::mark(std::shared_ptr<TcpWire> wire) {
   if (!wire->marked.exchange(true, std::memory_order_seq_cst)) inbox_->mark(std::move(wire));
 }
 
+void TcpNic::mark(std::span<const std::shared_ptr<QueuePair>> queuePairs) {
+  std::vector<std::shared_ptr<TcpWire>> wires;
+  for (const auto& qp : queuePairs) {
+    auto wire = std::static_pointer_cast<TcpWire>(qp->wire());
+    if (!wire->marked.exchange(true, std::memory_order_seq_cst)) wires.push_back(std::move(wire));
+  }
+  if (!wires.empty()) inbox_->mark(std::move(wires));
+}
+
 void TcpNic::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
                      const ConnectParameters& parameters, ConnectCallback done) {
   const bool posted = inbox_->post([this, qp, remote, parameters, done] {

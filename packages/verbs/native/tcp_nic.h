@@ -8,11 +8,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "soft_device.h"
+#include "strangers.h"
 #include "tcp_connection.h"
 #include "tcp_frame.h"
 #include "tcp_touch.h"
@@ -29,6 +31,7 @@ class TcpInbox {
   TcpInbox();
   bool post(Job job);  // false: the NIC has stopped
   void mark(std::shared_ptr<TcpWire> wire);
+  void mark(std::vector<std::shared_ptr<TcpWire>>&& wires);  // all in one go
   void wake();
   // NIC thread.
   bool take(std::vector<Job>& jobs, std::vector<std::shared_ptr<TcpWire>>& marked);
@@ -59,6 +62,7 @@ class TcpNic {
   TcpTouch& touch() { return touch_; }
   const std::shared_ptr<TcpInbox>& inbox() const { return inbox_; }
   void mark(std::shared_ptr<TcpWire> wire);
+  void mark(std::span<const std::shared_ptr<QueuePair>> queuePairs);
   void connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote, const ConnectParameters& parameters,
                ConnectCallback done);
   void release(const std::shared_ptr<QueuePair>& qp);
@@ -90,7 +94,7 @@ class TcpNic {
   void tearDown(TcpWire& wire);
   void fail(TcpWire& wire, Status status);
 
-  uint32_t ungreeted = 0;
+  Strangers strangers;  // by connection id
   std::unordered_multimap<uint32_t, TcpParked*> parked;  // by the queue pair they wait for
 
  private:

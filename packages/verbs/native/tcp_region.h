@@ -10,13 +10,12 @@ namespace rdmc {
 inline bool tcpPermits(const QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access) {
   Region* region;
   if (length == 0) return true;
-  if (key == 0) return false;
   try {
-    region = &qp.device().regions().at(key & (kMaxRegions - 1));
+    region = &qp.device().regions().at(key);
   } catch (const Failure&) {
     return false;  // no region there
   }
-  return region->key.load(std::memory_order_seq_cst) == key && !region->revoked.load(std::memory_order_seq_cst) &&
+  return !region->revoked.load(std::memory_order_seq_cst) &&
          (region->access & access) == access && region->protectionDomain == qp.protectionDomain() &&
          address >= region->address && length <= region->length &&
          address - region->address <= region->length - length;

@@ -182,7 +182,10 @@ bool TcpResponder::receiverReady() {
   }
   wire_->rnrWaiting.store(false, std::memory_order_relaxed);
   rnrNoticeNs_ = rnrDeadlineNs_ = 0;
-  slot_ = *qp_->nextReceive();
+  const ReceiveSlot* next = qp_->nextReceive();
+  // Local peers map the page, and may have changed what it says.
+  if (!next) return refuse(kRemoteOperationError);
+  slot_ = readOnce(*next);
   return true;
 }
 

@@ -97,6 +97,21 @@ uint16_t tcpLocalPort(const Fd& socket) {
                    : reinterpret_cast<sockaddr_in&>(address).sin_port);
 }
 
+std::array<uint8_t, 16> tcpPeerAddress(const Fd& socket) {
+  std::array<uint8_t, 16> out{};
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return out;
+  if (address.ss_family == AF_INET6) {
+    const in6_addr& from = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    const size_t significant = IN6_IS_ADDR_V4MAPPED(&from) || IN6_IS_ADDR_LOOPBACK(&from) ? 16 : 8;
+    std::memcpy(out.data(), &from, significant);
+  } else {
+    std::memcpy(out.data(), &reinterpret_cast<const sockaddr_in&>(address).sin_addr, 4);
+  }
+  return out;
+}
+
 Fd tcpSocket(int family) { return Fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
 
 void tcpSetRequesterOptions(const Fd& socket, uint32_t retryTimeoutMs) {

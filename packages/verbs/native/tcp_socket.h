@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ std::vector<TcpEndpoint> tcpResolve(const std::string& host, uint16_t port, std:
 // Throws Failure ERR_RDMC_SYSTEM with errno and the address.
 Fd tcpListen(const std::string& host, uint16_t port);
 uint16_t tcpLocalPort(const Fd& socket);
+
+// Where a connection comes from: an IPv4 address, or the network part of an IPv6 address, which belongs to one host.
+std::array<uint8_t, 16> tcpPeerAddress(const Fd& socket);
 
 Fd tcpSocket(int family);  // invalid with errno
 // For the side that sends requests: unacknowledged ones end the connection after `retryTimeoutMs`; one that is idle

@@ -17,6 +17,8 @@ void TcpTransport::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress
   nic_->connect(std::move(qp), remote, parameters, std::move(done));
 }
 
+void TcpTransport::mark(std::span<const std::shared_ptr<QueuePair>> queuePairs) { nic_->mark(queuePairs); }
+
 void TcpTransport::release(const std::shared_ptr<QueuePair>& qp) { nic_->release(qp); }
 
 void TcpTransport::quiesceRegion(uint32_t) {

@@ -1,6 +1,7 @@
 // The soft device between hosts: TCP, moved by a native thread of its own (the "NIC").
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 
 #include "soft_device.h"
@@ -20,6 +21,8 @@ class TcpTransport {
   // device has a key.
   void connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote, const ConnectParameters& parameters,
                ConnectCallback done);
+  // Work for the NIC thread (Progress::kForNic). It sees all of these queue pairs or none. Any thread.
+  void mark(std::span<const std::shared_ptr<QueuePair>> queuePairs);
   // A destroyed queue pair: frees its page (SoftDevice::freeQpIndex) once the NIC has let go.
   void release(const std::shared_ptr<QueuePair>& qp);
   // A region was hidden: returns when the NIC thread places no more bytes into it.

@@ -9,10 +9,7 @@ namespace rdmc {
 Progress TcpWire::progress(QueuePair& pair, int64_t&) {
   if (closed()) return Progress::kIdle;
   if (window.sending || window.full) return Progress::kElsewhere;  // the NIC comes back to it
-  if (!window.admitted) {
-    nic_.mark(shared_from_this());
-    return Progress::kElsewhere;
-  }
+  if (!window.admitted) return Progress::kForNic;
   // Waking the NIC takes longer than sending a little. Nobody changes the socket under sendLock.
   TcpSendWindow::Batch batch;
   window.gather(pair, batch, kTcpDirectBytes);
@@ -30,8 +27,7 @@ Progress TcpWire::progress(QueuePair& pair, int64_t&) {
     }
     return Progress::kElsewhere;
   }
-  nic_.mark(shared_from_this());
-  return Progress::kElsewhere;
+  return Progress::kForNic;
 }
 
 void TcpWire::receivePosted(QueuePair&) {

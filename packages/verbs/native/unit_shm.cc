@@ -3,6 +3,7 @@
 #include "link_message.cc"
 #include "link_outbox.cc"
 #include "peer_link.cc"
+#include "shm_greeting.cc"
 #include "shm_socket.cc"
 #include "shm_transport.cc"
 #include "shm_transport_outgoing.cc"

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Builds the native addon in native/. Also published as `rdmc-verbs-build`, for platforms without a
-// prebuilt package. Does nothing outside Linux, where the pure packages still work.
+// prebuilt package. Does nothing outside Linux, where the pure packages still work. With --strict, as in the package's
+// own build, a warning is an error; a compiler that we have not tried may warn of more.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -59,6 +60,9 @@ function startAnewIfHeaderChanged() {
   writeFileSync(stamp, now);
 }
 
+const strict = process.argv.includes('--strict');
+const CXXFLAGS = [process.env.CXXFLAGS, strict ? '-Werror' : ''].filter(Boolean).join(' ');
+
 startAnewIfHeaderChanged();
 const [command, ...first] = nodeGyp();
 const configured = existsSync(join(native, 'build', 'Makefile'));
@@ -69,6 +73,7 @@ for (const step of steps) {
     [...first, ...step, ...headers(), '-C', native, '--jobs', String(availableParallelism())],
     {
       encoding: 'utf8',
+      env: { ...process.env, CXXFLAGS },
     },
   );
   if (run.status === 0) continue;

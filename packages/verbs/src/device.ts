@@ -8,6 +8,7 @@ import { VerbsError } from './errors.js';
 import { native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 import { ProtectionDomain } from './protection-domain.js';
+import { softDeviceKey } from './soft-device-key.js';
 import { SubmissionQueue } from './submission-queue.js';
 
 export interface OpenDeviceOptions {
@@ -28,8 +29,17 @@ export interface OpenDeviceOptions {
   readonly listen?: { readonly host: string; readonly port?: number };
   /** What `chooseDevice` said, where it was asked before: taken as it is, and nothing is looked at again. */
   readonly choice?: DeviceChoice;
-  /** Secret all peers of the soft device share, at least 16 bytes; admits their TCP connections by challenge. */
+  /**
+   * Secret all peers of the soft device share, at least 16 bytes; each connection, over TCP or a Unix socket, proves it
+   * by challenge. Default: on loopback and over shared memory the key of the user, so that processes of other users are
+   * refused; a device that listens beyond loopback needs a key, or `insecure`.
+   */
   readonly key?: Uint8Array;
+  /**
+   * Without any key (default false): every local process of this user, and every process that reaches the TCP port,
+   * may connect. All peers must say so.
+   */
+  readonly insecure?: boolean;
 }
 
 /**
@@ -130,11 +140,21 @@ export class Device {
 }
 
 const PATH_MTUS = [256, 512, 1024, 2048, 4096];
-const KNOWN_OPTIONS = ['device', 'port', 'gidIndex', 'pathMtuBytes', 'transport', 'listen', 'key', 'choice'];
+const KNOWN_OPTIONS = [
+  'device',
+  'port',
+  'gidIndex',
+  'pathMtuBytes',
+  'transport',
+  'listen',
+  'key',
+  'insecure',
+  'choice',
+];
 
 function checkOptions(options: OpenDeviceOptions): void {
   onlyKnownOptions('openDevice', options, KNOWN_OPTIONS);
-  const { transport = 'auto', key, pathMtuBytes } = options;
+  const { transport = 'auto', key, insecure, pathMtuBytes } = options;
   if (!['auto', 'shm', 'tcp'].includes(transport)) {
     throw new VerbsError(
       'ERR_RDMC_INVALID_OPTION',
@@ -156,6 +176,15 @@ function checkOptions(options: OpenDeviceOptions): void {
       `openDevice: key must have at least 16 bytes, not ${key.byteLength}`,
     );
   }
+  if (insecure !== undefined && typeof insecure !== 'boolean') {
+    throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'openDevice: insecure must be true or false');
+  }
+  if (insecure && key !== undefined) {
+    throw new VerbsError(
+      'ERR_RDMC_INVALID_OPTION',
+      'openDevice: insecure means without a key; leave one of the two out',
+    );
+  }
   if (options.port !== undefined) integerOption('openDevice', 'port', options.port, 1, 255);
   if (options.gidIndex !== undefined)
     integerOption('openDevice', 'gidIndex', options.gidIndex, 0, MAX_GID_INDEX);
@@ -163,11 +192,13 @@ function checkOptions(options: OpenDeviceOptions): void {
 
 function openSoft(options: OpenDeviceOptions): number {
   const { tearAfterBytes } = readEnvironment();
+  const transport = options.transport ?? 'auto';
+  const host = options.listen?.host ?? '127.0.0.1';
   const handle = native().softOpen({
-    transport: options.transport ?? 'auto',
-    host: options.listen?.host ?? '127.0.0.1',
+    transport,
+    host,
     port: integerOption('openDevice', 'listen.port', options.listen?.port ?? 0, 0, 65_535),
-    key: options.key,
+    key: softDeviceKey({ ...options, transport, host }),
   });
   if (tearAfterBytes !== undefined) native().deviceTearWrites(handle, tearAfterBytes, true);
   return handle;
@@ -187,7 +218,8 @@ function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {
  * Opens a device. Logs nothing: `device.choice` says what was chosen and why.
  * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE, ERR_RDMC_NO_DEVICE, ERR_RDMC_PORT_DOWN, ERR_RDMC_UNKNOWN_PORT,
  *   ERR_RDMC_GID_INDEX, ERR_RDMC_PATH_MTU, ERR_RDMC_PERMISSION, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD,
- *   ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_INVALID_OPTION, ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING, ERR_RDMC_SYSTEM
+ *   ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_INVALID_OPTION, ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING, ERR_RDMC_SYSTEM,
+ *   ERR_RDMC_KEY_REQUIRED, ERR_RDMC_USER_KEY
  */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   checkOptions(options);

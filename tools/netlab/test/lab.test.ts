@@ -79,6 +79,12 @@ labTest('a shaped link carries its rate and no more, and another one after slow(
   expect(await say(lab, 'h0', 'tc qdisc show dev eth0')).toContain('100Mbit');
 });
 
+/** Bytes that a class of a host's link has sent: the first path that was slowed is class 10:2. */
+async function sentByClass(lab: Netlab, host: string, id: string): Promise<number> {
+  const classes = await say(lab, host, 'tc -s class show dev eth0');
+  return Number(new RegExp(`class htb ${id} [^]*?Sent (\\d+) bytes`).exec(classes)![1]);
+}
+
 labTest('one slow path between two hosts leaves the others as they are', async () => {
   await using lab = await createLab({ hosts: 4, rate: '200mbit' });
   await lab.slowPath('h0', 'h1', '10mbit');
@@ -90,10 +96,14 @@ labTest('one slow path between two hosts leaves the others as they are', async (
   ] as const) {
     expect((await lab.goodput(from, to, MIB / 2)).bitsPerSecond).toBeLessThan(5e6);
   }
-  const other = await lab.goodput('h0', 'h3', 4 * MIB);
-  expect(other.bitsPerSecond).toBeGreaterThan(8e6);
+  const slowed = await sentByClass(lab, 'h0', '10:2');
+  expect(slowed).toBeGreaterThan(MIB / 2);
+  await lab.goodput('h0', 'h3', 4 * MIB);
+  // A packet or two to find the neighbour, and nothing of what goes elsewhere.
+  expect((await sentByClass(lab, 'h0', '10:2')) - slowed).toBeLessThan(MIB / 16);
+  expect(await sentByClass(lab, 'h0', '10:1')).toBeGreaterThan(4 * MIB);
   await lab.slowPath('h0', 'h1');
-  expect((await lab.goodput('h0', 'h1', 4 * MIB)).bitsPerSecond).toBeGreaterThan(8e6);
+  expect(await say(lab, 'h0', 'tc class show dev eth0')).toMatch(/class htb 10:2 .*rate 100Gbit/);
   await using bare = await createLab({ hosts: 2 });
   await expect(bare.slowPath('h0', 'h1', '1mbit')).rejects.toMatchObject({
     code: 'ERR_RDMC_NETLAB_INVALID_OPTION',
@@ -111,12 +121,20 @@ labTest('a link that is cut carries nothing until it is healed', async () => {
   expect(await patiently(lab, 'h0', 'h1')).toBe('reached');
 });
 
+/** Bytes that left the first rack of this process's lab by its uplink. */
+function bytesOfUplink(): number {
+  const lab = namespaces().find((name) => name.endsWith('SWITCH'))!;
+  const printed = execFileSync('ip', ['-n', lab, '-s', '-j', 'link', 'show', 'up0'], { encoding: 'utf8' });
+  return JSON.parse(printed)[0].stats64.tx.bytes;
+}
+
 labTest('racks share the uplink; inside a rack it does not count', async () => {
   await using lab = await createLab({ hosts: 4, racks: 2, uplink: { rate: '20mbit' } });
-  const inside = await lab.goodput('h0', 'h1', 8 * MIB);
-  expect(inside.bitsPerSecond).toBeGreaterThan(25e6);
+  await lab.goodput('h0', 'h1', 8 * MIB);
+  expect(bytesOfUplink()).toBeLessThan(MIB / 16);
   const started = performance.now();
   await Promise.all([lab.goodput('h0', 'h2', 2 * MIB), lab.goodput('h1', 'h3', 2 * MIB)]);
+  expect(bytesOfUplink()).toBeGreaterThan(4 * MIB);
   // Through one uplink go 4 MiB in no less than 1.6 s; side by side they would take half of that.
   expect(performance.now() - started).toBeGreaterThan(1500);
   await listen(lab, 'h2');

@@ -62,7 +62,7 @@ export class Client implements Sink, Session {
     return this.#authenticated;
   }
 
-  /** Whoever has not given the password has short commands only. */
+  /** A client that has not given the password has short commands only. */
   set authenticated(is: boolean) {
     this.#authenticated = is;
     this.parser.limits = is ? CLIENT_LIMITS : STRANGER_LIMITS;

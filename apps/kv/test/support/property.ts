@@ -1,9 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/**
- * The seed of a property test: RDMC_TEST_SEED repeats a run. fast-check prints it with a failure, and so does a test's
- * own loop.
- */
+/** The first seed of a property test; fast-check prints the one that failed, and RDMC_TEST_SEED repeats it. */
 export const SEED = Number(process.env.RDMC_TEST_SEED ?? randomInt(2 ** 31 - 1));
 
 /** How long fuzz tests run at least, in seconds (default 0: their number of runs); RDMC_TEST_FUZZ_SECONDS sets it. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 
-const DEFAULT_ROUNDS = 200;
+const DEFAULT_ROUNDS = 100;
 const { RDMC_TEST_SEED, RDMC_TEST_FUZZ_SECONDS } = process.env;
 
 /** Draws from a seed. */
@@ -27,7 +27,7 @@ export class Dice {
 }
 
 /**
- * Tries many inputs; each has a seed of its own. Runs 200 rounds, or for RDMC_TEST_FUZZ_SECONDS. A failure prints the
+ * Tries many inputs; each has a seed of its own. Runs 100 rounds, or for RDMC_TEST_FUZZ_SECONDS. A failure prints the
  * command that repeats it, and the input as a line for the corpus.
  */
 export async function fuzz(

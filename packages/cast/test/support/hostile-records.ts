@@ -8,11 +8,23 @@ import { CHECKSUM } from './local-cast.js';
 const NAMES = ['a', 'b', 'trap', 'kept', '.', '..', '', '.rdmc-cast-x', 'n'.repeat(256), 'x\0y', 'Ã'];
 const SIZES = [0, 1, 3, 16_384, 2 ** 32, 2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER];
 
-/** A path that is often good, and sometimes leads where it must not. */
+/** Paths that lead where they must not. */
+const ESCAPES = [
+  '../up',
+  '../outside/precious',
+  'a/../../up',
+  '/tmp/rdmc-up',
+  'trap/../../up',
+  './../up',
+  'a/..',
+];
+
+/** A path that is mostly good. */
 function path(dice: Dice): Buffer {
-  const good = dice.below(4) > 0;
-  const names = dice.some(3, () => (good ? dice.one(['a', 'b', 'c', 'trap', 'kept']) : dice.one(NAMES)));
-  return Buffer.from(`${dice.below(20) === 0 ? '/' : ''}${names.join('/')}`);
+  const kind = dice.below(8);
+  if (kind === 0) return Buffer.from(dice.one(ESCAPES));
+  const names = kind === 1 ? NAMES : ['a', 'b', 'c', 'trap', 'kept'];
+  return Buffer.from(dice.some(3, () => dice.one(names)).join('/'));
 }
 
 function common(dice: Dice, index: number) {
@@ -70,16 +82,36 @@ export function hostileRecords(dice: Dice): StreamRecord[] {
   return dice.below(3) > 0 ? records : records.filter(() => dice.below(6) > 0);
 }
 
+/** Where the records of a message begin, as far as their lengths make sense. */
+function recordStarts(message: Buffer): number[] {
+  const starts: number[] = [];
+  for (let at = layout.MESSAGE_HEADER_BYTES; at + layout.RECORD_HEADER_BYTES <= message.length; ) {
+    starts.push(at);
+    const lengths =
+      message.readUInt32LE(at + layout.FIELD_BYTES_AT) + message.readUInt32LE(at + layout.DATA_BYTES_AT);
+    at += layout.RECORD_HEADER_BYTES + lengths;
+  }
+  return starts;
+}
+
+/** Gives a record another type, or moves the border between its fields and what follows. */
+export function relabelled(message: Buffer, dice: Dice): Buffer {
+  const starts = recordStarts(message);
+  if (starts.length === 0) return message;
+  const at = dice.one(starts);
+  if (dice.below(2) === 0) message.writeUInt32LE(dice.below(10), at + layout.TYPE_AT);
+  else message.writeUInt32LE(dice.below(48), at + layout.FIELD_BYTES_AT);
+  return message;
+}
+
 /** Makes the checksums of a damaged message fit again, so that what is behind them is tried. */
 export function repaired(message: Buffer): Buffer {
   if (message.length < layout.MESSAGE_HEADER_BYTES) return message;
   message.writeUInt32LE(crc32(message.subarray(0, layout.HEADER_CRC_AT)), layout.HEADER_CRC_AT);
-  for (let at = layout.MESSAGE_HEADER_BYTES; at + layout.RECORD_HEADER_BYTES <= message.length; ) {
+  for (const at of recordStarts(message)) {
     const fieldsEnd = at + layout.RECORD_HEADER_BYTES + message.readUInt32LE(at + layout.FIELD_BYTES_AT);
-    const end = fieldsEnd + message.readUInt32LE(at + layout.DATA_BYTES_AT);
     if (fieldsEnd > message.length) break;
     message.writeUInt32LE(crc32(message.subarray(at + layout.TYPE_AT, fieldsEnd)), at);
-    at = end;
   }
   return message;
 }

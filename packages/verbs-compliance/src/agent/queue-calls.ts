@@ -8,6 +8,7 @@ import type {
   SendWorkRequest,
   WorkCompletion,
 } from '@rdmc/verbs';
+import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
 import { waitFor } from '../wait.js';
 import { type AgentState, ChannelState, type QueueState } from './state.js';
 
@@ -106,6 +107,24 @@ export function queueCalls(state: AgentState) {
     transport: (args: { qp: number }): string => state.get('qp', args.qp).transport,
     postSend(args: { qp: number; requests: readonly SendWorkRequest[] }): void {
       state.get('qp', args.qp).postSend(...args.requests);
+    },
+    /** Posts signaled WRITEs of a whole region on several queue pairs, `count` on each, by one doorbell. */
+    postWritesTogether(args: {
+      device: number;
+      region: number;
+      targets: readonly { readonly qp: number; readonly remote: { address: number; rkey: number } }[];
+      count: number;
+    }): void {
+      const batch = state.get('device', args.device).createSubmissionQueue();
+      const { address, lengthBytes, lkey } = state.get('region', args.region).sge();
+      for (const { qp, remote } of args.targets) {
+        for (let id = 0; id < args.count; id += 1) {
+          batch.begin(Opcode.WRITE, state.get('qp', qp).number, id, WorkRequestFlag.SIGNALED);
+          batch.sge(address, lengthBytes, lkey);
+          batch.remote(remote.address, remote.rkey);
+        }
+      }
+      batch.flush();
     },
     /** Posts inline bytes and overwrites the caller's copy in the same turn. */
     postInlineAndScribble(args: { qp: number; request: SendWorkRequest }): void {

@@ -1,0 +1,48 @@
+// Connections to a listener whose other end has not proved that it knows the key. They are few, those of one address
+// are fewer, and the one that goes for a newcomer is the oldest of those that have said nothing; where all have said
+// something, the oldest. So silent connections, however many, keep nobody out.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+
+namespace rdmc {
+
+constexpr size_t kMaxStrangers = 256;
+constexpr size_t kMaxStrangersOfOneAddress = 64;
+// Fewer than the quota, so that each newcomer is looked at several times before others can push it out.
+constexpr int kAcceptsAtOnce = 16;
+constexpr int64_t kFirstBytesMs = 1000;  // for the first bytes of a greeting
+constexpr int64_t kGreetingMs = 5000;    // for a greeting to end
+
+class Strangers {
+ public:
+  // Where a connection comes from: an IP address, or the process at the other end of a Unix socket.
+  using Address = std::array<uint8_t, 16>;
+
+  // One more; `id` is not 0. Returns the one that has to go for it, 0 where there is room.
+  uint64_t add(uint64_t id, const Address& from);
+  // It has sent something.
+  void spoke(uint64_t id);
+  // It proved the key, or it is gone. Returns whether it was a stranger.
+  bool remove(uint64_t id);
+  size_t size() const { return entries_.size(); }
+  template <typename Visit>
+  void each(Visit visit) const {
+    for (const Entry& entry : entries_) visit(entry.id);
+  }
+
+ private:
+  struct Entry {
+    uint64_t id;
+    Address from;
+    bool silent;
+  };
+  uint64_t oldest(const Address* from) const;
+  std::list<Entry> entries_;  // oldest first
+  std::unordered_map<uint64_t, std::list<Entry>::iterator> byId_;
+};
+
+}  // namespace rdmc

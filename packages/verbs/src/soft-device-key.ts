@@ -1,0 +1,42 @@
+import { createHmac } from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import { userKey } from '@rdmc/common';
+import { VerbsError } from './errors.js';
+
+/** The user's key has other uses: each has a key of its own, derived from it. */
+const PURPOSE = 'rdmc soft device 1';
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/**
+ * What connections of a soft device prove: the key given, else that of the user, else nothing.
+ * @throws VerbsError ERR_RDMC_KEY_REQUIRED, ERR_RDMC_USER_KEY
+ */
+export function softDeviceKey(options: {
+  readonly key?: Uint8Array | undefined;
+  readonly insecure?: boolean | undefined;
+  readonly transport: string;
+  readonly host: string;
+}): Uint8Array | undefined {
+  const { key, insecure, transport, host } = options;
+  if (key !== undefined || insecure) return key;
+  // Peers on other hosts cannot have this user's key.
+  if (transport !== 'shm' && !isLoopback(host)) {
+    throw new VerbsError(
+      'ERR_RDMC_KEY_REQUIRED',
+      `openDevice: ${host} is not on loopback; give all peers the same key (openssl rand -hex 32), ` +
+        'or, on a network you trust entirely, set insecure: true',
+    );
+  }
+  return createHmac('sha256', keyOfUser()).update(PURPOSE).digest();
+}
+
+function keyOfUser(): Buffer {
+  try {
+    return userKey();
+  } catch (error) {
+    throw new VerbsError('ERR_RDMC_USER_KEY', `openDevice: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,204 @@
+// Drives the soft device from several threads, both ends in one process, for the sanitizers:
+//   soft-driver shm|tcp ROUNDS
+// Ends with 0, with 3 where the device did wrong, or as the sanitizer ends it.
+#include <atomic>
+#include <cstring>
+
+#include "side.h"
+
+namespace rdmc::driver {
+namespace {
+
+constexpr uint32_t kMessageBytes = 512;
+constexpr uint32_t kSlots = 32;
+constexpr uint32_t kLargeBytes = 3 << 20;
+
+uint8_t patternAt(uint64_t message, uint32_t at) { return uint8_t(message * 31 + at * 7 + 1); }
+
+// Sends numbered messages out of `from`, each of which the other side checks.
+void sendMessages(Side& side, const Memory& from, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t slot = i % kSlots;
+    // The slot's last message has completed: `kSlots` are under way at most.
+    for (uint32_t at = 0; at < kMessageBytes; ++at) from.data()[slot * kMessageBytes + at] = patternAt(i, at);
+    WorkRequestSlot send = request(kSendWithImm, side.qp, i);
+    send.immediate = uint32_t(i);
+    local(send, from, slot * kMessageBytes, kMessageBytes);
+    post(side, send);
+    take(side, 1, succeeded);
+  }
+}
+
+void receiveMessages(Side& side, const Memory& into, uint64_t count) {
+  const auto postReceive = [&](uint64_t i) {
+    WorkRequestSlot receive = request(kReceive, side.qp, i);
+    local(receive, into, i % kSlots * kMessageBytes, kMessageBytes);
+    post(side, receive);
+  };
+  for (uint64_t i = 0; i < kSlots; ++i) postReceive(i);
+  uint64_t next = 0;
+  take(side, count, [&](const CompletionSlot& completion) {
+    succeeded(completion);
+    expect(completion.idLow == next && completion.immediate == next, "messages in order");
+    const uint8_t* bytes = into.data() + next % kSlots * kMessageBytes;
+    for (uint32_t at = 0; at < kMessageBytes; ++at) expect(bytes[at] == patternAt(next, at), "a message's bytes");
+    postReceive(next + kSlots);
+    ++next;
+  });
+}
+
+void messages(const std::string& transport, uint64_t rounds) {
+  Side a(transport), b(transport);
+  connectBoth(a, a.qp, b, b.qp);
+  const Memory from(*a.device, a.pd, kSlots * kMessageBytes), into(*b.device, b.pd, kSlots * kMessageBytes);
+  std::thread receiver([&] { receiveMessages(b, into, rounds); });
+  sendMessages(a, from, rounds);
+  receiver.join();
+  b.device->close();
+  a.device->close();
+}
+
+// WRITEs that announce themselves, READs back, and atomics, on several queue pairs from as many threads.
+void oneSided(const std::string& transport, uint64_t rounds) {
+  constexpr uint32_t kThreads = 3;
+  Side b(transport);
+  const Memory target(*b.device, b.pd, kThreads * kLargeBytes + 64);
+  std::vector<std::unique_ptr<Side>> sides;
+  for (uint32_t i = 0; i < kThreads; ++i) sides.push_back(std::make_unique<Side>(transport));
+  for (auto& side : sides) connectBoth(*side, side->qp, b, b.addQp());
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      Side& a = *sides[i];
+      const Memory own(*a.device, a.pd, 2 * kLargeBytes);
+      for (uint64_t round = 0; round < rounds; ++round) {
+        std::memset(own.data(), int(round + i), kLargeBytes);
+        WorkRequestSlot write = request(kWrite, a.qp, 1);
+        local(write, own, 0, kLargeBytes);
+        remote(write, target, 64 + i * kLargeBytes);
+        post(a, write);
+        WorkRequestSlot read = request(kRead, a.qp, 2);
+        local(read, own, kLargeBytes, kLargeBytes);
+        remote(read, target, 64 + i * kLargeBytes);
+        post(a, read);
+        WorkRequestSlot add = request(kFetchAndAdd, a.qp, 3);
+        add.compareLow = 1;
+        local(add, own, 0, 8);
+        remote(add, target, 0);
+        take(a, 2, succeeded);
+        expect(std::memcmp(own.data() + 8, own.data() + kLargeBytes + 8, kLargeBytes - 8) == 0, "what was written");
+        post(a, add);
+        take(a, 1, succeeded);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  expect(__atomic_load_n(reinterpret_cast<uint64_t*>(target.data()), __ATOMIC_SEQ_CST) == kThreads * rounds,
+         "every addition once");
+  for (auto& side : sides) side->device->close();
+  b.device->close();
+}
+
+// One thread polls while others make and close queue pairs and regions of the same device.
+void lifecycle(const std::string& transport, uint64_t rounds) {
+  Side a(transport), b(transport);
+  std::atomic<bool> over{false};
+  std::thread poller([&] {
+    CompletionSlot slots[16];
+    while (!over.load()) a.poll(slots, 16);
+  });
+  std::vector<std::thread> makers;
+  for (int maker = 0; maker < 2; ++maker) {
+    makers.emplace_back([&] {
+      for (uint64_t round = 0; round < rounds; ++round) {
+        // Two chunks and a half: threads share the chunks at both ends.
+        const Memory memory(*a.device, a.pd, 5 << 19), other(*b.device, b.pd, 4096);
+        const uint32_t near = a.addQp(), far = b.addQp();
+        connectBoth(a, near, b, far);
+        WorkRequestSlot write = request(kWrite, near, round);
+        write.flags = 0;
+        local(write, memory, 0, 4096);
+        remote(write, other, 0);
+        post(a, write);
+        b.device->destroyQp(far);
+        a.device->destroyQp(near);
+        a.device->closeRegion(memory.index);
+        b.device->closeRegion(other.index);
+      }
+    });
+  }
+  for (auto& maker : makers) maker.join();
+  over = true;
+  poller.join();
+  a.device->close();
+  b.device->close();
+}
+
+// Regions are revoked, and queue pairs broken, in the middle of transfers: from then on no byte changes.
+void barriers(const std::string& transport, uint64_t rounds) {
+  for (uint64_t round = 0; round < rounds; ++round) {
+    Side a(transport), b(transport);
+    connectBoth(a, a.qp, b, b.qp);
+    const Memory from(*a.device, a.pd, kLargeBytes);
+    const Memory into(*b.device, b.pd, kLargeBytes);
+    std::thread writer([&] {
+      for (int i = 0; i < 8; ++i) {
+        WorkRequestSlot write = request(kWrite, a.qp, uint64_t(i));
+        local(write, from, 0, kLargeBytes);
+        remote(write, into, 0);
+        post(a, write);
+      }
+      take(a, 8, [](const CompletionSlot&) {});
+    });
+    if (round % 2 == 0) {
+      b.device->revokeRegion(into.index);
+    } else {
+      b.device->failQueuePair(b.qp);
+    }
+    // Not atomic: a byte that changes now is a race.
+    std::memset(into.data(), 0x55, kLargeBytes);
+    for (uint32_t at = 0; at < kLargeBytes; at += 4096) expect(into.data()[at] == 0x55, "no change after a barrier");
+    writer.join();
+    a.device->close();
+    b.device->close();
+  }
+}
+
+// A device is closed while others use it.
+void closing(const std::string& transport, uint64_t rounds) {
+  for (uint64_t round = 0; round < rounds; ++round) {
+    Side a(transport), b(transport);
+    connectBoth(a, a.qp, b, b.qp);
+    const Memory from(*a.device, a.pd, 65536), into(*b.device, b.pd, 65536);
+    std::thread writer([&] {
+      for (int i = 0; i < 64; ++i) {
+        WorkRequestSlot write = request(kWriteWithImm, a.qp, uint64_t(i));
+        local(write, from, 0, 65536);
+        remote(write, into, 0);
+        post(a, write);
+      }
+      take(a, 64, [](const CompletionSlot&) {});
+    });
+    for (int i = 0; i < 8; ++i) post(b, request(kReceive, b.qp, uint64_t(i)));
+    b.device->close();
+    writer.join();
+    a.device->close();
+  }
+}
+
+}  // namespace
+}  // namespace rdmc::driver
+
+int main(int count, char** arguments) {
+  using namespace rdmc::driver;
+  if (count != 3) stop("usage: soft-driver shm|tcp ROUNDS");
+  const std::string transport = arguments[1];
+  const uint64_t rounds = std::strtoull(arguments[2], nullptr, 10);
+  messages(transport, rounds * 50);
+  oneSided(transport, rounds);
+  lifecycle(transport, rounds * 4);
+  barriers(transport, rounds);
+  closing(transport, rounds);
+  std::printf("soft-driver: %s passed\n", arguments[1]);
+  return 0;
+}

@@ -1,0 +1,144 @@
+// Other builds of the C++ sources, for tests: the addon or a program without Node, with a sanitizer, a fuzzer or a
+// planted fault. Each is compiled once for each state of the sources, below native/build/variants.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const native = join(here, '..', '..', 'native');
+const variants = join(native, 'build', 'variants');
+const nodeHeaders = join(dirname(process.execPath), '..', 'include', 'node');
+
+/** What the soft device needs; the rest is the binding to JavaScript and RDMA devices. */
+export const SOFT_UNITS = ['unit_core.cc', 'unit_shm.cc', 'unit_tcp.cc'];
+const ALL_UNITS = [...SOFT_UNITS, 'unit_binding.cc', 'unit_ibverbs.cc'];
+
+const BASE = ['-std=gnu++20', '-g1', '-fno-omit-frame-pointer', '-fPIC', '-pthread', '-fvisibility=hidden'];
+const STRICT = ['-Wall', '-Wextra', '-Wunused-parameter', '-Werror'];
+
+/** Include directories and definitions of the addon. */
+export function addonFlags() {
+  const addonApi = dirname(createRequire(import.meta.url).resolve('node-addon-api/napi.h'));
+  const defines = ['-DNAPI_VERSION=9', '-DNODE_ADDON_API_DISABLE_DEPRECATED', '-DBUILDING_NODE_EXTENSION'];
+  return [
+    '-isystem',
+    nodeHeaders,
+    '-isystem',
+    addonApi,
+    ...defines,
+    '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS',
+  ];
+}
+
+function digest(folders, flags) {
+  const hash = createHash('sha256').update(JSON.stringify(flags));
+  for (const folder of folders) {
+    for (const name of readdirSync(folder).sort()) {
+      if (/\.(cc|h)$/.test(name)) hash.update(name).update(readFileSync(join(folder, name)));
+    }
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+function run(compiler, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(compiler, args, { stdio: ['ignore', 2, 2] });
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${compiler} ended with ${code}: ${args.join(' ')}`));
+    });
+  });
+}
+
+/** Compiles what is not there yet; several processes may do so at once, each object is put in place whole. */
+async function compileAll(compiler, jobs) {
+  const waiting = jobs.filter(({ object }) => !existsSync(object));
+  const worker = async () => {
+    for (let job = waiting.shift(); job; job = waiting.shift()) {
+      const part = `${job.object}.${process.pid}`;
+      await run(compiler, [...BASE, ...STRICT, ...job.flags, `-I${native}`, '-c', job.source, '-o', part]);
+      renameSync(part, job.object);
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
+}
+
+/**
+ * @param {{ name: string, compiler?: string, units: readonly string[], folder?: string, flags: readonly string[],
+ *   special?: Readonly<Record<string, readonly string[]>>, objects?: readonly string[], linking: readonly string[] }} variant
+ *   `folder`: more sources, all of which are compiled; `special`: more flags of single units;
+ *   `objects`: what is compiled already
+ * @returns the path of what was linked
+ */
+async function build({
+  name,
+  compiler = process.env.CXX ?? 'g++',
+  units,
+  folder,
+  flags,
+  special = {},
+  objects = [],
+  linking,
+}) {
+  const own = folder ? [folder] : [];
+  const into = join(variants, digest([native, ...own], [compiler, flags]));
+  mkdirSync(into, { recursive: true });
+  const result = join(into, name);
+  if (existsSync(result)) return result;
+  const named = own.flatMap((each) => readdirSync(each).map((file) => join(each, file)));
+  const sources = [
+    ...units.map((unit) => join(native, unit)),
+    ...named.filter((file) => file.endsWith('.cc')),
+  ];
+  const jobs = sources.map((source) => {
+    const unit = basename(source);
+    const more = special[unit] ?? [];
+    const object = join(into, `${unit}${more.length > 0 ? `.${name}` : ''}.o`);
+    return { source, object, flags: [...flags, ...more] };
+  });
+  await compileAll(compiler, jobs);
+  const part = `${result}.${process.pid}`;
+  const all = [...jobs.map(({ object }) => object), ...objects];
+  await run(compiler, [...flags, ...all, '-pthread', ...linking, '-o', part]);
+  renameSync(part, result);
+  return result;
+}
+
+/** The addon with these flags. */
+export function buildAddon(flags) {
+  const linking = ['-shared', '-Wl,-z,nodelete', '-ldl'];
+  return build({ name: 'rdmc_verbs.node', units: ALL_UNITS, flags: [...addonFlags(), ...flags], linking });
+}
+
+/** Node's OpenSSL, of which the soft device uses three functions, is of the same interface. */
+const CRYPTO = ['-l:libcrypto.so.3'];
+
+/** A program of the soft device and the sources of a folder beside this file. */
+export function buildProgram(name, folder, flags, { special = {}, compiler } = {}) {
+  const all = ['-isystem', nodeHeaders, ...flags];
+  return build({
+    name,
+    compiler,
+    units: SOFT_UNITS,
+    folder: join(here, folder),
+    flags: all,
+    special,
+    linking: CRYPTO,
+  });
+}
+
+/** The same, quickly, out of the objects of the addon that was built beside the sources; undefined where there are none. */
+async function linkProgram(name, folder) {
+  const built = join(native, 'build', 'Release', 'obj.target', 'rdmc_verbs');
+  const objects = SOFT_UNITS.map((unit) => join(built, unit.replace(/\.cc$/, '.o')));
+  if (!objects.every((object) => existsSync(object))) return undefined;
+  return build({ name, units: [], folder: join(here, folder), flags: [], objects, linking: CRYPTO });
+}
+
+/** Loaded by NODE_OPTIONS=--require, it puts the addon named by RDMC_TEST_ADDON in place of the one beside the sources. */
+export const USE_ADDON = join(here, 'use-addon.cjs');

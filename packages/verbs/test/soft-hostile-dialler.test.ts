@@ -1,0 +1,104 @@
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Control, LocalPeer, queuePairPage } from './support/local-peer.js';
+import { side, until } from './support/pair.js';
+
+const KEY = randomBytes(32);
+const HUGE = 0xffff_ffff;
+
+/** A hostile process that has mapped the control segment of a device. */
+async function admitted(device: unknown, key: Uint8Array): Promise<LocalPeer> {
+  const peer = new LocalPeer('dial', { device, proof: 'right', key: Buffer.from(key).toString('hex') });
+  for (;;) if ('arena' in (await peer.next())) return peer;
+}
+
+/** Published for the first receive of a queue pair. */
+function inbound(number: number, status: number, opcode: number, bytes: number): [number, number][] {
+  const at = queuePairPage(number) + Control.INBOUND;
+  return [
+    [at, status],
+    [at + 4, opcode],
+    [at + 8, bytes],
+    [queuePairPage(number) + Control.PRODUCED, 1],
+  ];
+}
+
+describe('a peer that writes into our control segment', () => {
+  it.each([
+    ['more bytes than the receive has room for', 0, 128, HUGE],
+    ['an operation that is none', 0, 77, 1],
+    ['a WRITE longer than any message', 0, 129, HUGE],
+  ])('cannot complete a receive with %s', async (_, status, opcode, bytes) => {
+    const { device, domain, queue, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
+    onTestFinished(() => device.close());
+    const region = await domain.allocate(4096);
+    queuePair.postReceive({ id: 5, sges: [region.sge(0, 64)] });
+    const peer = await admitted(queuePair.address.device, KEY);
+    await peer.write(...inbound(queuePair.number, status, opcode, bytes));
+    queuePair.modifyToError();
+    const [completion] = await until('a completion', () => {
+      const found = queue.poll();
+      return found.length > 0 ? found : undefined;
+    });
+    expect(completion).toMatchObject({ id: 5, status: 'GENERAL_ERROR', byteLength: 0 });
+  });
+
+  it('harms neither receiving over TCP nor closing', async () => {
+    const victim = fork(fileURLToPath(new URL('fixtures/tcp-victim.mjs', import.meta.url)), [
+      KEY.toString('hex'),
+    ]);
+    const ended = once(victim, 'exit');
+    const [{ device, numbers }] = (await once(victim, 'message')) as [{ device: string; numbers: number[] }];
+    const peer = await admitted(device, KEY);
+    for (const number of numbers) {
+      const page = queuePairPage(number);
+      await peer.write([page + Control.RECEIVE_DEPTH, 0]);
+    }
+    // The list of held mutexes once lay behind the liveness word.
+    await peer.write(
+      ...Array.from({ length: 16 }, (_, i) => [Control.LIVENESS + 4 * i, 0x4141_4141] as const),
+    );
+    victim.send({});
+    const [outcome] = (await Promise.race([once(victim, 'message'), ended])) as [unknown];
+    expect(outcome).toEqual({ status: 'SUCCESS' });
+    victim.send({});
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it('and stays in the middle of a copy, in a region that cannot be, does not stop us', async () => {
+    const { device, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
+    onTestFinished(() => device.close());
+    const peer = await admitted(queuePair.address.device, KEY);
+    const page = queuePairPage(queuePair.number);
+    await peer.write([page + Control.BUSY_REGION, HUGE], [page + Control.BUSY, 1]);
+    queuePair.modifyToError();
+    expect(queuePair.state).toBe('ERROR');
+  });
+});
+
+describe('a region that gets fresh memory under a stopped initiator', () => {
+  it('keeps what threads of this process store meanwhile', async () => {
+    const { device, domain, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
+    onTestFinished(() => device.close());
+    const region = await domain.allocate(64 << 20, { remoteWrite: true });
+    region.view().fill(0);
+    const peer = await admitted(queuePair.address.device, KEY);
+    const page = queuePairPage(queuePair.number);
+    await peer.write([page + Control.BUSY_REGION, region.lkey & 16_383], [page + Control.BUSY, 1]);
+    const control = new Int32Array(new SharedArrayBuffer(8));
+    const writer = new Worker(new URL('fixtures/storing-worker.mjs', import.meta.url), {
+      workerData: { device: device.handle, region: region.handle, control },
+    });
+    await until('the writer to store', () => (Atomics.load(control, 0) > 0 ? true : undefined));
+    region.revoke();
+    Atomics.store(control, 1, 1);
+    const [{ stores, lost }] = (await once(writer, 'message')) as [{ stores: number; lost: number }];
+    expect(stores).toBeGreaterThan(0);
+    expect(lost).toBe(0);
+    await writer.terminate();
+  });
+});

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { QueuePair } from '../src/index.js';
+import { type Side, side } from './support/pair.js';
+
+const RETURNING = 300;
+const SILENT = 600;
+/** For what hangs. */
+const LIMIT_MS = 60_000;
+
+async function sides(transport: 'shm' | 'tcp'): Promise<[Side, Side]> {
+  const pair: [Side, Side] = [
+    await side({ device: 'soft', transport }),
+    await side({ device: 'soft', transport }),
+  ];
+  onTestFinished(async () => {
+    for (const { device } of pair) await device.close();
+  });
+  return pair;
+}
+
+/** One more queue pair on each side, connected to each other while strangers knock. */
+async function connectOnce([a, b]: readonly [Side, Side]): Promise<void> {
+  const one = a.domain.createQueuePair({ sendQueue: a.queue, receiveQueue: a.queue });
+  const two = b.domain.createQueuePair({ sendQueue: b.queue, receiveQueue: b.queue });
+  const options = { retryTimeoutMs: LIMIT_MS };
+  await Promise.all([one.connect(two.address, options), two.connect(one.address, options)]);
+}
+
+/** Connects, says `said` or nothing, and connects again whenever that ends. */
+function stranger(port: number, said: string): () => void {
+  let socket: Socket | undefined;
+  let stopped = false;
+  const begin = (): void => {
+    if (stopped) return;
+    socket = connect(port, '127.0.0.1', () => said && socket!.write(said));
+    socket.on('error', () => undefined);
+    socket.resume().on('close', () => setTimeout(begin, 1));
+  };
+  begin();
+  return () => {
+    stopped = true;
+    socket?.destroy();
+  };
+}
+
+function portOf({ address }: QueuePair): number {
+  return Number((address as Record<string, unknown>).tcpPort);
+}
+
+describe('connections that prove nothing', () => {
+  it.each([
+    ['say nothing', ''],
+    ['begin a greeting and stop', 'RDCT'],
+  ])('do not keep peers out over TCP when they %s and come back again and again', async (_, said) => {
+    const pair = await sides('tcp');
+    const port = portOf(pair[0].queuePair);
+    const stops = Array.from({ length: RETURNING }, () => stranger(port, said));
+    onTestFinished(() => {
+      for (const stop of stops) stop();
+    });
+    for (let i = 0; i < 3; i += 1) await connectOnce(pair);
+  });
+
+  it('end by themselves over TCP', async () => {
+    const [{ queuePair }] = await sides('tcp');
+    const port = portOf(queuePair);
+    const sockets = ['', 'RDCT'].map((said) => {
+      const socket = connect(port, '127.0.0.1', () => said && socket.write(said));
+      return socket.resume();
+    });
+    await Promise.all(sockets.map((socket) => once(socket, 'close')));
+  });
+
+  it('do not keep peers out over the Unix socket', async () => {
+    const pair = await sides('shm');
+    const script = fileURLToPath(new URL('fixtures/silent-strangers.py', import.meta.url));
+    const device = String(pair[0].queuePair.address.device);
+    const strangers = spawn('python3', [script, device, String(SILENT)]);
+    onTestFinished(() => void strangers.kill('SIGKILL'));
+    await once(strangers.stdout, 'data');
+    await connectOnce(pair);
+    // It ends when the last of its connections has ended.
+    expect(await once(strangers, 'exit')).toEqual([0, null]);
+  });
+});

@@ -1,0 +1,77 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const SCRIPT = fileURLToPath(new URL('../fixtures/local-peer.py', import.meta.url));
+
+export type Said = Record<string, unknown>;
+
+/** A process that speaks the Unix-socket protocol of the soft device as it is told to: fixtures/local-peer.py. */
+export class LocalPeer {
+  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #lines: AsyncIterator<string>;
+  #errors = '';
+
+  constructor(mode: 'dial' | 'listen', options: Said) {
+    this.#process = spawn('python3', [SCRIPT, mode, JSON.stringify(options)]);
+    this.#process.stderr.on('data', (text) => {
+      this.#errors += text;
+    });
+    this.#process.stdin.on('error', () => undefined);
+    this.#lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
+    onTestFinished(() => this.end());
+  }
+
+  /** What it says next. */
+  async next(): Promise<Said> {
+    const { value, done } = await this.#lines.next();
+    if (done) throw new Error(`the local peer said nothing more: ${this.#errors}`);
+    return JSON.parse(value) as Said;
+  }
+
+  /** Everything it says until it ends. */
+  async rest(): Promise<Said[]> {
+    const all: Said[] = [];
+    for (;;) {
+      const { value, done } = await this.#lines.next();
+      if (done) {
+        if (this.#errors) throw new Error(this.#errors);
+        return all;
+      }
+      all.push(JSON.parse(value) as Said);
+    }
+  }
+
+  /** Writes 32-bit words into the control segment it has mapped. */
+  async write(...words: readonly (readonly [offset: number, value: number])[]): Promise<void> {
+    this.#process.stdin.write(`${JSON.stringify(words)}\n`);
+    await this.next();
+  }
+
+  async end(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    this.#process.kill('SIGKILL');
+    await once(this.#process, 'close');
+  }
+}
+
+/** Offsets in a control segment: native/control_segment.h. */
+export const Control = {
+  LIVENESS: 64,
+  QUEUE_PAIRS: 4 << 20,
+  QUEUE_PAIR_BYTES: 128 << 10,
+  /** Within a queue pair's page. */
+  STATE: 0,
+  RECEIVE_DEPTH: 12,
+  RECEIVES_POSTED: 64,
+  BUSY: 128,
+  BUSY_REGION: 132,
+  PRODUCED: 136,
+  INBOUND: 96 << 10,
+} as const;
+
+export function queuePairPage(number: number): number {
+  return Control.QUEUE_PAIRS + (number & 8191) * Control.QUEUE_PAIR_BYTES;
+}

@@ -1,0 +1,115 @@
+// `npm run test:sanitize`: the C++ of @rdmc/verbs under sanitizers. Arguments name parts:
+//
+//   threads   thread sanitizer: a driver of the soft device without Node, both ends in one process
+//   planted   the same with a race planted in the shared-memory path, which must be reported
+//   memory    address, undefined-behaviour and leak sanitizers: the same driver
+//   addon     address and undefined-behaviour sanitizers: the addon under Node runs the compliance suite and the tests
+//   --smoke   threads, planted and memory, briefly
+//
+// Without arguments: everything.
+import { spawnSync } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildAddon, buildProgram, USE_ADDON } from '../../packages/verbs/test/native/variant.mjs';
+import { needCommands, root, setUp, stop } from './setup.mjs';
+
+const ROUNDS = 100;
+const SMOKE_ROUNDS = 10;
+const THREAD = ['-O1', '-fsanitize=thread', '-Wno-tsan', '-DRDMC_SHARE_MAPPINGS=1'];
+const MEMORY = ['-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
+/** The planted race is in this unit alone, so that nothing else is compiled anew. */
+const PLANTED = { 'unit_shm.cc': ['-DRDMC_PLANT_RACE=1'] };
+const COMPILER = [['g++', 'g++']];
+
+const began = Date.now();
+const seconds = () => ((Date.now() - began) / 1000).toFixed(0);
+
+function runProgram(label, program, args, env) {
+  const result = spawnSync(program, args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+    maxBuffer: 64 << 20,
+  });
+  if (result.status !== 0)
+    stop(`${label} failed (${result.status ?? result.signal}):\n${result.stdout}${result.stderr}`);
+  console.log(`── ${label} … ok (${seconds()} s)`);
+}
+
+async function threads(rounds) {
+  const driver = await buildProgram('soft-driver', 'soft-driver', THREAD);
+  for (const transport of ['shm', 'tcp']) {
+    runProgram(`thread sanitizer, ${transport}`, driver, [transport, String(rounds)], {
+      TSAN_OPTIONS: 'halt_on_error=1',
+    });
+  }
+}
+
+async function planted() {
+  const driver = await buildProgram('soft-driver-planted', 'soft-driver', THREAD, { special: PLANTED });
+  const result = spawnSync(driver, ['shm', String(SMOKE_ROUNDS)], { encoding: 'utf8', maxBuffer: 64 << 20 });
+  const found = /WARNING: ThreadSanitizer: data race[\s\S]*ShmWire::publish/.test(result.stderr);
+  if (result.status === 0 || !found)
+    stop(`The thread sanitizer does not report the planted race:\n${result.stderr}`);
+  console.log(`── the planted race is reported … ok (${seconds()} s)`);
+}
+
+async function memory(rounds) {
+  const driver = await buildProgram('soft-driver', 'soft-driver', MEMORY);
+  const env = { UBSAN_OPTIONS: 'print_stacktrace=1' };
+  for (const transport of ['shm', 'tcp']) {
+    runProgram(
+      `address, undefined and leak sanitizers, ${transport}`,
+      driver,
+      [transport, String(rounds)],
+      env,
+    );
+  }
+}
+
+/** Node keeps what it allocated until it ends, so leaks are looked for by `memory` alone. */
+async function addon() {
+  const path = await buildAddon(MEMORY);
+  const file = spawnSync('g++', ['-print-file-name=libasan.so'], { encoding: 'utf8' }).stdout.trim();
+  const env = {
+    ...process.env,
+    LD_PRELOAD: realpathSync(file),
+    ASAN_OPTIONS: 'detect_leaks=0',
+    UBSAN_OPTIONS: 'print_stacktrace=1',
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require ${USE_ADDON}`,
+    RDMC_TEST_ADDON: path,
+  };
+  const loads = `await (await (await import('@rdmc/verbs')).openDevice({ device: 'soft' })).close();
+    process.exit((await import('node:fs')).readFileSync('/proc/self/maps', 'utf8').includes('${path}') ? 0 : 1)`;
+  const compliance = join(root, 'packages', 'verbs-compliance');
+  const inNode = spawnSync(process.execPath, ['--input-type=module', '-e', loads], { cwd: compliance, env });
+  if (inNode.status !== 0) stop(`Node does not load ${path}:\n${inNode.stderr}`);
+  for (const [folder, files] of [
+    [compliance, ['soft-', 'faults', 'other-device', 'ibverbs-fake']],
+    [join(root, 'packages', 'verbs'), []],
+  ]) {
+    console.log(`── address and undefined-behaviour sanitizers under Node: ${folder}`);
+    const run = spawnSync('npx', ['vitest', 'run', ...files], { cwd: folder, env, stdio: 'inherit' });
+    if (run.status !== 0) stop(`The tests in ${folder} failed with the sanitized addon.`);
+  }
+}
+
+const PARTS = {
+  threads: () => threads(ROUNDS),
+  planted,
+  memory: () => memory(ROUNDS),
+  addon,
+};
+
+const SMOKE = { threads: () => threads(SMOKE_ROUNDS), planted, memory: () => memory(SMOKE_ROUNDS) };
+
+const asked = process.argv.slice(2).map((name) => (name === '--smoke' ? 'smoke' : name));
+const known = [...Object.keys(PARTS), 'smoke'];
+const unknown = asked.find((name) => !known.includes(name));
+if (unknown) stop(`test:sanitize has no part '${unknown}'; it has ${known.join(', ')}`);
+needCommands('test:sanitize', COMPILER);
+setUp();
+const parts = asked.length === 0 ? PARTS : {};
+if (asked.includes('smoke')) Object.assign(parts, SMOKE);
+for (const name of asked) if (name !== 'smoke') parts[name] = PARTS[name];
+for (const part of Object.values(parts)) await part();
+console.log(`── test:sanitize: ${Object.keys(parts).join(', ')} passed (${seconds()} s)`);
