@@ -99,10 +99,14 @@ export class Store {
   put(slot: number, key: string, value: string, expiresAt: number): Entry {
     const bytes = objectBytes(key.length, value.length, expiresAt);
     // What cannot be removed must not come in.
-    this.#check(removalBytes(key.length));
-    this.#reserve(bytes);
+    const removal = removalBytes(key.length);
+    this.#reserve(bytes, Math.max(bytes, removal));
     this.#lastVersion += 1;
-    return this.#change(slot, key, new Entry(value, this.#lastVersion, expiresAt, this.sequence), bytes);
+    const after = new Entry(value, this.#lastVersion, expiresAt, this.#turn.sequence);
+    const before = this.keyspace.set(slot, key, after);
+    const entry = encodeKeyObject({ key, version: after.version, value, expiresAt });
+    this.#turn.add({ slot, key, before, after }, entry, bytes);
+    return after;
   }
 
   /** Leaves an entry without a value; the key must hold something. */
@@ -110,7 +114,11 @@ export class Store {
     const bytes = removalBytes(key.length);
     this.#reserve(bytes);
     this.#lastVersion += 1;
-    return this.#change(slot, key, new Entry(undefined, this.#lastVersion, NO_EXPIRY, this.sequence), bytes);
+    const after = new Entry(undefined, this.#lastVersion, NO_EXPIRY, this.#turn.sequence);
+    const before = this.keyspace.set(slot, key, after);
+    const entry = encodeKeyRemoval(key, after.version, before?.location?.segmentId ?? 0n);
+    this.#turn.add({ slot, key, before, after }, entry, bytes);
+    return after;
   }
 
   /**
@@ -159,20 +167,10 @@ export class Store {
     return undefined;
   }
 
-  /** Room for so many bytes in one append. */
-  #reserve(bytes: number): void {
-    this.#check(bytes);
+  /** Room for so many bytes in one append; `least` is what an append must have room for. */
+  #reserve(bytes: number, least = bytes): void {
+    if (least > this.#maxAppendBytes) throw tooLarge(least, this.#maxAppendBytes);
     this.#turn.reserve(bytes, this.#maxAppendBytes);
-  }
-
-  #check(bytes: number): void {
-    const most = this.#maxAppendBytes;
-    if (bytes <= most) return;
-    throw new KvError(
-      'ERR_RDMC_ENTRY_TOO_LARGE',
-      `${bytes} bytes of keys and values, with what the log adds, are over the limit of ${most} ` +
-        '(a quarter of a log segment); nothing was done',
-    );
   }
 
   /**
@@ -189,17 +187,6 @@ export class Store {
     const waiting = this.#waiting.filter((waiter) => waiter.sequence >= sequence);
     this.#waiting = this.#waiting.filter((waiter) => waiter.sequence < sequence);
     for (const { reject } of waiting) reject(error);
-  }
-
-  #change(slot: number, key: string, after: Entry, bytes: number): Entry {
-    const before = this.keyspace.set(slot, key, after);
-    const { value, version, expiresAt } = after;
-    const entry =
-      value === undefined
-        ? encodeKeyRemoval(key, version, before?.location?.segmentId ?? 0n)
-        : encodeKeyObject({ key, version, value, expiresAt });
-    this.#turn.add({ slot, key, before, after }, entry, bytes);
-    return after;
   }
 
   /** Entries are superseded only by what is in the log. */
@@ -241,4 +228,12 @@ export class Store {
     }
     this.listener.refused(sequence, codeOf(error), messageOf(error));
   }
+}
+
+function tooLarge(bytes: number, most: number): KvError {
+  return new KvError(
+    'ERR_RDMC_ENTRY_TOO_LARGE',
+    `${bytes} bytes of keys and values, with what the log adds, are over the limit of ${most} ` +
+      '(a quarter of a log segment); nothing was done',
+  );
 }

@@ -16,6 +16,8 @@ export interface Append {
   readonly entries: LogEntry[];
 }
 
+const NONE: readonly Append[] = [];
+
 /**
  * The appends that the writes of a turn become. Before a write that does not fit into the last one a new one begins, so
  * writes of different clients never make each other too large.
@@ -25,7 +27,8 @@ export class TurnAppends {
   bytes = 0;
   /** Number of the append that is being filled. */
   sequence = 1;
-  #filling: Append = { sequence: 1, changes: [], entries: [] };
+  #changes: Change[] = [];
+  #entries: LogEntry[] = [];
   #fillingBytes = 0;
   /** In order; the one that is being filled comes after them. */
   #full: Append[] = [];
@@ -37,32 +40,34 @@ export class TurnAppends {
 
   /** What is added next, so many bytes in all, is in one append of at most `most` bytes. */
   reserve(bytes: number, most: number): void {
-    if (this.#fillingBytes + bytes <= most || this.#filling.changes.length === 0) return;
-    this.#full.push(this.#filling);
-    this.#begin();
+    if (this.#fillingBytes + bytes > most && this.#changes.length > 0) this.#full.push(this.#next());
   }
 
   add(change: Change, entry: LogEntry, bytes: number): void {
-    this.#filling.changes.push(change);
-    this.#filling.entries.push(entry);
+    this.#changes.push(change);
+    this.#entries.push(entry);
     this.#fillingBytes += bytes;
     this.bytes += bytes;
   }
 
   /** The turn's appends, in order; the next one begins. */
   take(): readonly Append[] {
-    if (this.#filling.changes.length === 0) return [];
-    const all = this.#full;
-    all.push(this.#filling);
-    this.#full = [];
+    if (this.#changes.length === 0) return NONE;
     this.bytes = 0;
-    this.#begin();
+    if (this.#full.length === 0) return [this.#next()];
+    const all = this.#full;
+    all.push(this.#next());
+    this.#full = [];
     return all;
   }
 
-  #begin(): void {
+  /** What was filled; the next one begins. */
+  #next(): Append {
+    const append = { sequence: this.sequence, changes: this.#changes, entries: this.#entries };
     this.sequence += 1;
-    this.#filling = { sequence: this.sequence, changes: [], entries: [] };
+    this.#changes = [];
+    this.#entries = [];
     this.#fillingBytes = 0;
+    return append;
   }
 }
