@@ -94,7 +94,7 @@ uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint
     case 2:
       return reinterpret_cast<uint8_t*>(control.inbound(index));
     case 3:
-      return reinterpret_cast<uint8_t*>(&control.region(region & (kMaxRegions - 1)));
+      return reinterpret_cast<uint8_t*>(&control.region(RegionTable::indexOf(region)));
     default:
       return reinterpret_cast<uint8_t*>(&control.cq(cq & (kMaxCqs - 1)));
   }
@@ -109,7 +109,7 @@ void control(const uint8_t* data, size_t size) {
   for (int i = 0; i < 2; ++i) qp[i] = p.devices[i]->createQp(p.pd[i], p.cq[i], p.cq[i], 16, 16, true);
   connect(p, qp);
   // The hostile side's own pages, and what it may write of the victim's.
-  SharedRegion& entry = p.devices[1]->control().region(p.region[1] & (kMaxRegions - 1));
+  SharedRegion& entry = p.devices[1]->control().region(RegionTable::indexOf(p.region[1]));
   uint8_t saved[sizeof(SharedRegion)];
   std::memcpy(saved, static_cast<void*>(&entry), sizeof saved);
   for (size_t at = 0; at + 6 <= size; at += 6) {
