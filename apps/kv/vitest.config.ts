@@ -7,6 +7,9 @@ export default suite({
     'test/cluster.test.ts',
     'test/demo.test.ts',
     'test/fenced.test.ts',
+    'test/etcd.test.ts',
+    'test/left-behind.test.ts',
+    'test/full-log.test.ts',
     'test/processes.test.ts',
   ],
 });

@@ -44,6 +44,9 @@ interface Pending {
   reject(error: Error): void;
 }
 
+/** Signals that end a member. */
+const ENDING: readonly NodeJS.Signals[] = ['SIGKILL', 'SIGTERM', 'SIGINT'];
+
 /** Milliseconds of the machine's monotonic clock, which all its processes share. */
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
@@ -62,6 +65,7 @@ export class MemberProcess {
   readonly #watchers = new Set<() => void>();
   #calls = 0;
   #gone: string | undefined;
+  #killed = false;
 
   constructor(
     readonly id: number,
@@ -88,6 +92,11 @@ export class MemberProcess {
 
   get pid(): number {
     return this.#child.pid!;
+  }
+
+  /** It was told to end. The others may know of its death before this process does. */
+  get killed(): boolean {
+    return this.#killed;
   }
 
   get alive(): boolean {
@@ -136,6 +145,7 @@ export class MemberProcess {
   signal(signal: NodeJS.Signals): number {
     const at = now();
     this.#child.kill(signal);
+    if (ENDING.includes(signal)) this.#killed = true;
     return at;
   }
 

@@ -144,3 +144,10 @@ describe('ends of a process that nobody announced, in the middle of a transfer',
     await stream.cluster.leave();
   });
 });
+
+it('a member that was told to end is not asked to leave, though its process may still be there', async () => {
+  const cluster = await Cluster.start(2);
+  cluster.at(1).signal('SIGTERM');
+  await cluster.leave();
+  expect(await cluster.at(1).exited).toEqual({ code: null, signal: 'SIGTERM' });
+});

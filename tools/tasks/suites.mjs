@@ -9,13 +9,15 @@ import { root } from './setup.mjs';
  */
 const MEASURED = {
   'apps/kv': { seconds: 90, pieces: 2 },
-  'apps/rdmc': { seconds: 60, pieces: 2 },
-  'packages/cast': { seconds: 60, pieces: 2 },
-  'packages/group': { seconds: 60 },
-  'packages/tailwind': { seconds: 60 },
-  'packages/verbs-compliance': { seconds: 60 },
-  'test-e2e': { seconds: 120, pieces: 3 },
-  'tools/chaos': { seconds: 60 },
+  'apps/paramserver': { seconds: 50 },
+  'apps/rdmc': { seconds: 150, pieces: 2 },
+  'packages/cast': { seconds: 120, pieces: 2 },
+  'packages/hipower': { seconds: 100 },
+  'packages/tailwind': { seconds: 100 },
+  'packages/verbs-compliance': { seconds: 120, pieces: 2 },
+  'test-e2e': { seconds: 280, pieces: 3 },
+  'tools/chaos': { seconds: 140 },
+  'tools/roce-vm': { seconds: 50 },
 };
 const DEFAULT_SECONDS = 15;
 

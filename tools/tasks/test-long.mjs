@@ -15,10 +15,20 @@ function filesOf(folder) {
     .filter((file) => readFileSync(join(root, folder, file), 'utf8').includes('RDMC_TEST_LONG'));
 }
 
+/** Random deaths of members, with seeds that npm test does not run. */
+const CHAOS = {
+  label: 'test-e2e/test/chaos.test.ts, 100 seeds',
+  command: 'npx',
+  args: ['vitest', 'run', 'test/chaos.test.ts'],
+  cwd: 'test-e2e',
+  env: { RDMC_CHAOS_RUNS: '100' },
+};
+
 const smoke = process.argv[2] === '--smoke';
 setUp();
-await passParts(
-  suiteFolders().flatMap((folder) =>
+await passParts([
+  ...(smoke ? [] : [CHAOS]),
+  ...suiteFolders().flatMap((folder) =>
     filesOf(folder).map((file) => ({
       label: `${folder}/${file}`,
       command: 'npx',
@@ -27,4 +37,4 @@ await passParts(
       env: { RDMC_TEST_LONG: '1' },
     })),
   ),
-);
+]);

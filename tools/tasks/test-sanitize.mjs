@@ -4,19 +4,13 @@
 //   planted   the same with a race planted in the shared-memory path, which must be reported
 //   memory    address, undefined-behaviour and leak sanitizers: the same driver
 //   addon     address and undefined-behaviour sanitizers: the addon under Node runs the compliance suite and the tests
-//   tidy      clang-tidy with .clang-tidy
-//   smoke     threads, planted and memory, briefly
+//   --smoke   threads, planted and memory, briefly
 //
 // Without arguments: everything.
 import { spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import {
-  addonFlags,
-  buildAddon,
-  buildProgram,
-  USE_ADDON,
-} from '../../packages/verbs/test/native/variant.mjs';
+import { join } from 'node:path';
+import { buildAddon, buildProgram, USE_ADDON } from '../../packages/verbs/test/native/variant.mjs';
 import { needCommands, root, setUp, stop } from './setup.mjs';
 
 const ROUNDS = 100;
@@ -25,7 +19,6 @@ const THREAD = ['-O1', '-fsanitize=thread', '-Wno-tsan', '-DRDMC_SHARE_MAPPINGS=
 const MEMORY = ['-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
 /** The planted race is in this unit alone, so that nothing else is compiled anew. */
 const PLANTED = { 'unit_shm.cc': ['-DRDMC_PLANT_RACE=1'] };
-const TIDY = [['clang-tidy', 'clang-tidy']];
 const COMPILER = [['g++', 'g++']];
 
 const began = Date.now();
@@ -100,28 +93,16 @@ async function addon() {
   }
 }
 
-/** clang-tidy on what the soft device, the binding and RDMA devices are compiled from. */
-function tidy() {
-  needCommands('clang-tidy', TIDY);
-  const native = join(root, 'packages', 'verbs', 'native');
-  const units = ['core', 'shm', 'tcp', 'ibverbs', 'binding'].map((name) => join(native, `unit_${name}.cc`));
-  const flags = ['-std=gnu++20', `-I${native}`, ...addonFlags()];
-  for (const unit of units) {
-    runProgram(`clang-tidy ${basename(unit)}`, 'clang-tidy', ['--quiet', unit, '--', ...flags], {});
-  }
-}
-
 const PARTS = {
   threads: () => threads(ROUNDS),
   planted,
   memory: () => memory(ROUNDS),
   addon,
-  tidy,
 };
 
 const SMOKE = { threads: () => threads(SMOKE_ROUNDS), planted, memory: () => memory(SMOKE_ROUNDS) };
 
-const asked = process.argv.slice(2);
+const asked = process.argv.slice(2).map((name) => (name === '--smoke' ? 'smoke' : name));
 const known = [...Object.keys(PARTS), 'smoke'];
 const unknown = asked.find((name) => !known.includes(name));
 if (unknown) stop(`test:sanitize has no part '${unknown}'; it has ${known.join(', ')}`);

@@ -133,7 +133,7 @@ export function buildProgram(name, folder, flags, { special = {}, compiler } = {
 }
 
 /** The same, quickly, out of the objects of the addon that was built beside the sources; undefined where there are none. */
-export async function linkProgram(name, folder) {
+async function linkProgram(name, folder) {
   const built = join(native, 'build', 'Release', 'obj.target', 'rdmc_verbs');
   const objects = SOFT_UNITS.map((unit) => join(built, unit.replace(/\.cc$/, '.o')));
   if (!objects.every((object) => existsSync(object))) return undefined;
