@@ -113,17 +113,12 @@ bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
   return true;
 }
 
-bool ShmWire::permitted(uint32_t key, uint64_t address, uint64_t length, uint32_t access) const {
-  RegionFacts facts;
-  return lookUp(key, facts) && facts.permits(address, length, access, theirDomain_);
-}
-
-ShmWire::Step ShmWire::resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access,
-                               Window& window) {
+ShmWire::Step ShmWire::resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint64_t remaining,
+                               uint32_t access, Window& window) {
   const uint32_t index = key & (kMaxRegions - 1);
   const SharedRegion& region = link_->control().region(index);
   RegionFacts facts;
-  if (!lookUp(key, facts) || !facts.permits(address, length, access, theirDomain_)) {
+  if (!lookUp(key, facts) || !facts.permits(address, remaining, access, theirDomain_)) {
     return fail(kRemoteAccessError, true);
   }
   const uint32_t arenaId = facts.arena;
@@ -184,10 +179,8 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
   if (request.torn) length = std::min(length, request.placed - done_);
   Window window;
   // The whole range is checked before the first byte is written.
-  if (done_ == 0 && !permitted(request.rkey, request.remote, request.length, kRemoteWrite)) {
-    return fail(kRemoteAccessError, true);
-  }
-  const Step resolved = resolve(qp, request.rkey, request.remote + done_, length, kRemoteWrite, window);
+  const Step resolved =
+      resolve(qp, request.rkey, request.remote + done_, length, request.length - done_, kRemoteWrite, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -216,10 +209,8 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
   uint8_t* to = localAt(request, done_, contiguous);
   const uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
   Window window;
-  if (done_ == 0 && !permitted(request.rkey, request.remote, request.length, kRemoteRead)) {
-    return fail(kRemoteAccessError, true);
-  }
-  const Step resolved = resolve(qp, request.rkey, request.remote + done_, length, kRemoteRead, window);
+  const Step resolved =
+      resolve(qp, request.rkey, request.remote + done_, length, request.length - done_, kRemoteRead, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -237,7 +228,7 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
 ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
   if (request.remote & 7) return fail(kRemoteInvalidRequest, true);
   Window window;
-  const Step resolved = resolve(qp, request.rkey, request.remote, 8, kRemoteAtomic, window);
+  const Step resolved = resolve(qp, request.rkey, request.remote, 8, 8, kRemoteAtomic, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -296,7 +287,7 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   if (length > 0) {
     const Sge& to = sges[entry];
     length = std::min<uint64_t>(length, to.length - skip);
-    const Step resolved = resolve(qp, to.lkey, to.address() + skip, length, kLocalWrite, window);
+    const Step resolved = resolve(qp, to.lkey, to.address() + skip, length, length, kLocalWrite, window);
     // A key that its owner gave up is the receiver's mistake; a peer that is gone is nobody's.
     if (resolved == Step::kFailed && failure_ == kRemoteAccessError) return fail(kRemoteOperationError, true);
     if (resolved != Step::kCopied) return resolved;

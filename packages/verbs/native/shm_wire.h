@@ -49,8 +49,9 @@ class ShmWire : public Wire {
   Step fail(Status status, bool tellPeer);
   // False: no region has the key.
   bool lookUp(uint32_t key, RegionFacts& facts) const;
-  bool permitted(uint32_t key, uint64_t address, uint64_t length, uint32_t access) const;
-  Step resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access, Window& window);
+  // `length` bytes of what the request still has to move; access to all that is checked.
+  Step resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint64_t remaining, uint32_t access,
+               Window& window);
   bool stillValid(uint32_t key, const Window& window) const;
   // After a copy: whether it went where the target still looks. If not, the quantum does not count.
   bool landed(uint32_t key, const Window& window) const;
