@@ -79,7 +79,9 @@ export class CastRun {
     if (!nothing) return summary;
     const codes = new Set(failed.map(({ code }) => code));
     const [first] = failed;
-    const code = codes.size === 1 ? (first!.code as CastErrorCode) : 'ERR_RDMC_NO_RECEIVERS';
+    // A receiver that was closed says ERR_RDMC_ABORTED; of a cast that code means the signal of its caller.
+    const isCommon = codes.size === 1 && first!.code !== 'ERR_RDMC_ABORTED';
+    const code = isCommon ? (first!.code as CastErrorCode) : 'ERR_RDMC_NO_RECEIVERS';
     const others = failed.length > 1 ? ` (and ${failed.length - 1} more receivers failed)` : '';
     throw new CastError(code, `${first!.message}${others}`, { summary });
   }

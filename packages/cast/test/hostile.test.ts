@@ -134,8 +134,8 @@ describe('a receiver that does not keep to the protocol', () => {
       typeof ReceiverLink
     >[0]);
     link.madeMessages = () => 10;
-    const sockets = { connect: async () => connect(to) } as unknown as Dialling['sockets'];
-    const dialling = { sockets, address: to.host, timeoutMs: 60_000, signal: new AbortController().signal };
+    const { signal } = new AbortController();
+    const dialling: Dialling = { sockets: ownSockets(), address: to.host, timeoutMs: 60_000, signal };
     await link.open(dialling, invitation);
     await link.down;
     expect(link.failure).toMatchObject({ code: 'ERR_RDMC_CAST_PROTOCOL', receiver: 'the liar' });

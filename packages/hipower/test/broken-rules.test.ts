@@ -7,12 +7,12 @@ import {
   type Responder,
 } from '@rdmc/hipower';
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
-import { attachRegion } from '@rdmc/verbs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BOARD_HEADER_WORDS, BOARD_STRIDE } from '../src/layout/board.js';
 import { BoardIndex, boardsRegionBytes } from '../src/layout/boards-region.js';
 import { footerIndex, slotStride } from '../src/layout/footer.js';
 import { deviceOver, rejection } from './support/cluster.js';
+import { regionOfLength } from './support/regions.js';
 
 /** Channels whose other side breaks the rules while they run: a peer with a defect, or memory that was damaged. */
 
@@ -58,18 +58,8 @@ async function open(kind: Kind, breaks: Record<number, Breaks> = {}): Promise<[R
 
 /** A region of a node, by its length: the application's view of what peers reach. */
 function words(node: number, lengthBytes: number): Int32Array {
-  const { device } = nodes[node]!.node;
-  for (let handle = 0; handle < 10_000; handle += 1) {
-    try {
-      const region = attachRegion(device, handle);
-      if (region.length !== lengthBytes) continue;
-      const view = region.view();
-      return new Int32Array(view.buffer, view.byteOffset, view.byteLength / 4);
-    } catch {
-      // There is no region of this handle.
-    }
-  }
-  throw new Error(`no region of ${lengthBytes} bytes`);
+  const view = regionOfLength(nodes[node]!.node.device, lengthBytes).view();
+  return new Int32Array(view.buffer, view.byteOffset, view.byteLength / 4);
 }
 
 /** Toggles bits of a board, as whoever writes it would. */

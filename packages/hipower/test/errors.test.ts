@@ -1,10 +1,10 @@
 import type { ChannelOptions, HiPowerNode, Requester, Responder } from '@rdmc/hipower';
-import { attachRegion, type MemoryRegion } from '@rdmc/verbs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectDeadline } from '../src/connect-deadline.js';
 import { BOARD_STRIDE, boardBytes, writeEnd } from '../src/layout/board.js';
 import { BoardIndex, boardsRegionBytes, boardView } from '../src/layout/boards-region.js';
 import { deviceOver, rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
+import { regionOfLength } from './support/regions.js';
 
 let nodes: HiPowerNode[];
 beforeAll(async () => {
@@ -23,19 +23,6 @@ async function openPair(more: Partial<ChannelOptions> = {}): Promise<[Requester,
     nodes[0]!.createRequester({ ...options, to: 1 }),
     nodes[1]!.createResponder({ ...options, from: 0 }),
   ]);
-}
-
-/** The region of a node's device that has this length. */
-function regionOfLength(node: HiPowerNode, lengthBytes: number): MemoryRegion {
-  for (let handle = 0; handle < 10_000; handle += 1) {
-    try {
-      const region = attachRegion(node.device, handle);
-      if (region.length === lengthBytes) return region;
-    } catch {
-      // There is no region of this handle.
-    }
-  }
-  throw new Error(`no region of ${lengthBytes} bytes`);
 }
 
 describe('options', () => {
@@ -234,7 +221,7 @@ describe('use', () => {
   it('a connection that breaks again and again, though both live: an error after a few generations', async () => {
     const [requester, responder] = await openPair({ slots: 7, slotBytes: 1000 });
     // From now on every WRITE is refused by the responder's device.
-    regionOfLength(nodes[1]!, 7 * 1024).revoke();
+    regionOfLength(nodes[1]!.device, 7 * 1024).revoke();
     await requester.write(Uint8Array.of(1));
     const error = await rejection(requester.end());
     expect(error).toMatchObject({ code: 'ERR_RDMC_HIPOWER_CONNECTION_LOST' });
@@ -253,7 +240,7 @@ describe('use', () => {
       [nodes[0]!, 'requester', BoardIndex.OWN],
       [nodes[1]!, 'responder', BoardIndex.LANDING],
     ] as const) {
-      const boards = regionOfLength(node, boardsRegionBytes(role, 1));
+      const boards = regionOfLength(node.device, boardsRegionBytes(role, 1));
       writeEnd(boardView(boards.view(), index * BOARD_STRIDE, boardBytes(slots)).header, 3);
     }
     expect((await waiting).code).toBe('ERR_RDMC_HIPOWER_INCOMPLETE');
@@ -278,7 +265,7 @@ describe('use', () => {
     for (let i = 0; i < 8; i += 1) {
       const slots = 9 + i;
       const [requester, responder] = await openPair({ slots, slotBytes: 1000 });
-      regionOfLength(nodes[1]!, slots * 1024).revoke();
+      regionOfLength(nodes[1]!.device, slots * 1024).revoke();
       await requester.write(Uint8Array.of(1));
       await vi.waitFor(() => expect(requester.generation).toBeGreaterThan(2), LIMIT_MS);
       await requester.close();
