@@ -1,16 +1,20 @@
 import type { Mutant } from '../mutant.js';
+import { cast } from './cast.js';
 import { dataplane } from './dataplane.js';
 import { group } from './group.js';
 import { hipower } from './hipower.js';
+import { kv } from './kv.js';
 import { mesh } from './mesh.js';
 import { schedule } from './schedule.js';
 import { tailwind } from './tailwind.js';
 
 /** Every mutant of the repository. */
 export const MUTANTS: readonly Mutant[] = [
+  ...cast,
   ...dataplane,
   ...group,
   ...hipower,
+  ...kv,
   ...mesh,
   ...schedule,
   ...tailwind,

@@ -1,0 +1,168 @@
+import type { Mutant } from '../mutant.js';
+
+const PACKAGE = 'apps/kv';
+const IMPORTS = ['apps/kv/test/imports.test.ts'];
+const PEERS = ['apps/kv/test/peers.test.ts'];
+const ROUTER = ['apps/kv/test/router.test.ts'];
+const PLACEMENT = ['apps/kv/test/placement.test.ts'];
+const LINKS = ['apps/kv/test/broken-takeover.test.ts'];
+const PARSER = ['apps/kv/test/parser.test.ts'];
+const STRANGERS = ['apps/kv/test/strangers.test.ts'];
+const KEY = ['apps/kv/test/key.test.ts'];
+
+/** The key-value store over the log. */
+export const kv: readonly Mutant[] = [
+  {
+    id: 'kv/import-answered-early',
+    package: PACKAGE,
+    function: 'Imports.finish',
+    find: 'while (found.frames < frames) await changeOf(found, signal);',
+    replace: '',
+    fault: 'A takeover is answered before all of its frames came.',
+    tests: IMPORTS,
+  },
+  {
+    id: 'kv/import-not-durable',
+    package: PACKAGE,
+    function: 'Imports.#commit',
+    find: 'await this.store.whenAcknowledged(sequence);',
+    replace: '',
+    fault: 'An import is answered before its last append is acknowledged.',
+    tests: IMPORTS,
+  },
+  {
+    id: 'kv/import-of-strangers',
+    package: PACKAGE,
+    function: 'Imports.#of',
+    find: 'found.takeover === takeover && found.session === session',
+    replace: 'found.takeover === takeover',
+    fault: 'Frames of other connections count.',
+    tests: IMPORTS,
+  },
+  {
+    id: 'kv/import-after-break',
+    package: PACKAGE,
+    function: 'Imports.sessionEnded',
+    find: 'found.session !== session || found.isComplete',
+    replace: 'true',
+    fault: 'A takeover waits for frames of a connection that broke.',
+    tests: IMPORTS,
+  },
+  {
+    id: 'kv/import-own-version',
+    package: PACKAGE,
+    function: 'Imports.take',
+    find: 'known && known.version >= record.version',
+    replace: 'known',
+    fault: 'Of two entries of a key the first one wins.',
+    tests: IMPORTS,
+  },
+  {
+    id: 'kv/slots-of-others',
+    package: PACKAGE,
+    function: 'PeerSink.#runOne',
+    find: '!ownsAll(command, this.#parser.arguments, this.isOwn)',
+    replace: 'false',
+    fault: 'A server runs commands for slots that it does not own.',
+    tests: PEERS,
+  },
+  {
+    id: 'kv/write-resent',
+    package: PACKAGE,
+    function: 'Router.lost',
+    find: 'request.writes',
+    replace: 'false',
+    fault: 'A write is sent again after its connection broke.',
+    tests: ROUTER,
+  },
+  {
+    id: 'kv/attempts-not-abandoned',
+    package: PACKAGE,
+    function: 'Placement.#plan',
+    find: 'for (const failed of this.#failed.get(logId) ?? []) await this.#abandon(failed);',
+    replace: '',
+    fault: 'A new plan leaves what earlier attempts stored.',
+    tests: PLACEMENT,
+  },
+  {
+    id: 'kv/plan-of-another-takeover',
+    package: PACKAGE,
+    function: 'Placement.#plan',
+    find: 'current?.takeover !== takeover',
+    replace: 'current === undefined',
+    fault: 'A takeover that is over may still record its plan.',
+    tests: PLACEMENT,
+  },
+  {
+    id: 'kv/takeover-over-broken-link',
+    package: PACKAGE,
+    function: 'TakeoverLinks.constructor',
+    find: 'anySignal(ended, ...[...this.#links.values()].map(({ closed }) => closed))',
+    replace: 'anySignal(ended)',
+    fault: 'A takeover waits for frames that were lost with a connection.',
+    tests: LINKS,
+  },
+  {
+    id: 'kv/tables-never-shrink',
+    package: PACKAGE,
+    function: 'Arguments.reset',
+    find: 'this.starts.length > KEPT_TABLE',
+    replace: 'false',
+    fault: 'The tables of a long command stay with its connection.',
+    tests: PARSER,
+  },
+  {
+    id: 'kv/command-kept',
+    package: PACKAGE,
+    function: 'Arguments.release',
+    find: 'this.buffer = EMPTY;',
+    replace: '',
+    fault: 'The last command stays in memory.',
+    tests: PARSER,
+  },
+  {
+    id: 'kv/limits-of-strangers',
+    package: PACKAGE,
+    function: 'Client.authenticated',
+    find: 'is ? CLIENT_LIMITS : STRANGER_LIMITS',
+    replace: 'CLIENT_LIMITS',
+    fault: 'A stranger may send commands of any length.',
+    tests: STRANGERS,
+  },
+  {
+    id: 'kv/http-goes-on',
+    package: PACKAGE,
+    function: 'Router.dispatch',
+    find: '!command && isHttp(args)',
+    replace: 'false',
+    fault: 'A web page may have a browser send commands.',
+    tests: STRANGERS,
+  },
+  {
+    id: 'kv/protection-off',
+    package: PACKAGE,
+    function: 'requireProtection',
+    find: '!protectedMode || password !== undefined || host === undefined || isLoopbackHost(host)',
+    replace: 'true',
+    fault: 'Everybody on the network may run commands.',
+    tests: STRANGERS,
+  },
+  {
+    id: 'kv/password-without-key',
+    package: PACKAGE,
+    function: 'requireKeyForPassword',
+    find: 'password === undefined || key !== undefined',
+    replace: 'true',
+    fault: 'Commands pass the password at the port for servers.',
+    tests: STRANGERS,
+  },
+  {
+    id: 'kv/public-key-file',
+    package: PACKAGE,
+    function: 'requireKeyFile',
+    find: '(facts.mode & OTHERS_MODE_BITS) !== 0',
+    replace: 'false',
+    fault: 'A key that others can read is used.',
+    tests: KEY,
+  },
+];
