@@ -62,6 +62,12 @@ describe('FrameReader', () => {
     );
   });
 
+  it('refuses a frame without a type', () => {
+    const reader = new FrameReader(LIMIT);
+    reader.push(Buffer.alloc(4));
+    expect(() => reader.next()).toThrow(expect.objectContaining({ code: 'ERR_RDMC_MESH_PROTOCOL' }));
+  });
+
   it('takes a frame of exactly the limit and refuses one byte more by its length alone', () => {
     const reader = new FrameReader(LIMIT);
     reader.push(frames.encodeFrame(6, Buffer.alloc(LIMIT - 1)));

@@ -125,6 +125,12 @@ describe('a recovery’s plan', () => {
     expect(found.segments[0]).toEqual({ segmentId: 1n, candidates: [2, 1], floorBytes: 950 });
   });
 
+  it('never takes a survivor for the head, whatever digest it has', () => {
+    const survivor = { ...open(4n, 300, digest(4n)), survivor: true };
+    const { headId } = plan({ 1: [closed(1n), survivor], 2: [open(5n, 400, digest(1n, 5n))] });
+    expect(headId).toBe(5n);
+  });
+
   it('draws no conclusions from survivors: they are closed, or open, whatever the head is', () => {
     const survivor = { ...closed(6n), survivor: true };
     const unfinished = { ...open(7n, 300, null), survivor: true };

@@ -2,7 +2,11 @@ import type { Mutant } from '../mutant.js';
 
 const PACKAGE = 'packages/mesh';
 const FRAMES = ['packages/mesh/test/frames.test.ts', 'packages/mesh/test/hostile.test.ts'];
-const JOIN = ['packages/mesh/test/join.test.ts', 'packages/mesh/test/hostile.test.ts'];
+const JOIN = [
+  'packages/mesh/test/join.test.ts',
+  'packages/mesh/test/hostile.test.ts',
+  'packages/mesh/test/verdict.test.ts',
+];
 
 /** Frames, introductions and refusals of the mesh. */
 export const mesh: readonly Mutant[] = [

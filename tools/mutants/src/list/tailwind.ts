@@ -183,7 +183,7 @@ export const tailwind: readonly Mutant[] = [
     id: 'tailwind/resume-after-first',
     package: PACKAGE,
     function: 'ReplicaSet.#agree',
-    find: 'if (this.#waiting > 0) return; await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));',
+    find: 'if (this.#waiting > 0) return; await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica))); if (this.#waiting > 0) return;',
     replace: 'await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));',
     fault: 'The minimum is raised after the first replacement of several.',
     tests: REPLICAS,
