@@ -85,7 +85,10 @@ export async function runParts(parts, limit = places) {
     for (let part = waiting.shift(); part; part = waiting.shift()) {
       const { passed, seconds, output } = await runPart(part, running);
       console.log(`── ${part.label}: ${passed ? 'ok' : 'FAILED'} (${seconds.toFixed(1)} s)`);
-      if (passed) continue;
+      if (passed) {
+        for (const [line] of output.matchAll(/^left out: .*$/gm)) console.log(`   ${line}`);
+        continue;
+      }
       failed.push(part.label);
       console.log(output);
     }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
+import { LeftOutReporter } from './left-out-reporter.js';
 import { RepeatReporter } from './repeat-reporter.js';
 
 const MINUTE_MS = 60_000;
@@ -25,7 +26,7 @@ export function suite({ slow = [], ...options }: SuiteOptions = {}): ViteUserCon
       maxWorkers: Math.max(LEAST_WORKERS, availableParallelism() - 1),
       testTimeout: 3 * MINUTE_MS,
       hookTimeout: 2 * MINUTE_MS,
-      reporters: ['default', new RepeatReporter()],
+      reporters: ['default', new LeftOutReporter(), new RepeatReporter()],
       setupFiles: [fileURLToPath(new URL('seed.ts', import.meta.url))],
       exclude: [...configDefaults.exclude, ...leftOut],
       passWithNoTests: leftOut.length > 0,
