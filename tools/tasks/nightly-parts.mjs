@@ -12,6 +12,7 @@ export const SMOKE_SECONDS = 60;
  * @property {string} script
  * @property {string[]} full arguments of the script
  * @property {string[]} [smoke] arguments of the smoke test; without it a push runs nothing of this part
+ * @property {Record<string, string>} [env]
  * @property {number} minutes after which the full part is ended
  */
 
@@ -29,7 +30,13 @@ export const PARTS = [
     minutes: 30,
   },
   { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['smoke'], minutes: 30 },
-  { label: 'soft-RoCE', script: 'test:roce', full: [], minutes: 40 },
+  {
+    label: 'soft-RoCE',
+    script: 'test:roce',
+    full: [],
+    env: { RDMC_TEST_REQUIRE_ROCE: '1' },
+    minutes: 40,
+  },
   { label: 'arm64', script: 'test:arm64', full: [], smoke: ['--smoke'], minutes: 30 },
   { label: 'browser', script: 'test:browser', full: [], smoke: ['--smoke'], minutes: 30 },
 ];

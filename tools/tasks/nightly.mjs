@@ -22,6 +22,7 @@ const parts = chosen
     label: smoke ? `smoke test of ${part.label}` : part.label,
     command: 'npm',
     args: ['run', '--silent', part.script, '--', ...(smoke ? part.smoke : part.full)],
+    env: part.env,
     // A push may come beside other work, so what is meant to take a minute is ended after five.
     limitSeconds: smoke ? 5 * SMOKE_SECONDS : 60 * part.minutes,
   }));

@@ -19,6 +19,9 @@ import { root } from './setup.mjs';
 /** Most parts wait for much of their time, so three of them run on two cores. */
 export const places = Number(process.env.RDMC_TEST_PLACES) || Math.ceil(availableParallelism() * 1.5);
 
+/** Lines about tests that did not run: they are shown of parts that passed, too. */
+const LEFT_OUT = /^(left out: |.*\bdid NOT run\b).*$/gm;
+
 /** Processor seconds of all children that have ended, or undefined where the system does not tell. */
 function processorSeconds() {
   try {
@@ -64,6 +67,8 @@ function runPart({ command, args, cwd = '.', env = {}, limitSeconds }, running) 
       resolve({ passed, seconds: secondsSince(began), output: `${output}${why}` });
     };
     child.on('error', (error) => done(false, error.message));
+    // What it left behind may hold its output open.
+    child.on('exit', () => endGroup(child));
     child.on('close', (code, signal) => {
       const why = late ? `ended after its limit of ${limitSeconds} s` : `ended with ${code ?? signal}`;
       done(code === 0, code === 0 ? '' : `${command} ${args.join(' ')} (in ${cwd}) ${why}`);
@@ -86,7 +91,7 @@ export async function runParts(parts, limit = places) {
       const { passed, seconds, output } = await runPart(part, running);
       console.log(`── ${part.label}: ${passed ? 'ok' : 'FAILED'} (${seconds.toFixed(1)} s)`);
       if (passed) {
-        for (const [line] of output.matchAll(/^left out: .*$/gm)) console.log(`   ${line}`);
+        for (const [line] of output.matchAll(LEFT_OUT)) console.log(`   ${line}`);
         continue;
       }
       failed.push(part.label);

@@ -71,6 +71,8 @@ export const HOLE_BYTES = 16 * KIB;
 export const MAX_UNSYNCED_FILES = 256;
 /** Of a file under way: when so much was written since, the disk is given it, so that the end waits for little. */
 export const EARLY_SYNC_BYTES = 32 * MIB;
+/** Of a file under way: written since the disk was last given it, at most, while the disk is still busy with it. */
+export const MAX_UNSYNCED_BYTES = 128 * MIB;
 /** Directories that are synced at a time. */
 export const DIRECTORIES_SYNCED_AT_ONCE = 8;
 /** Open directories the writer keeps. */

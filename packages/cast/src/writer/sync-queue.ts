@@ -1,4 +1,4 @@
-import { EARLY_SYNC_BYTES, MAX_UNSYNCED_FILES } from '../constants.js';
+import { EARLY_SYNC_BYTES, MAX_UNSYNCED_BYTES, MAX_UNSYNCED_FILES } from '../constants.js';
 import { CastError } from '../errors.js';
 import type { Commits, SealedFile } from './commits.js';
 import type { FileSink } from './file-sink.js';
@@ -18,6 +18,10 @@ interface Item {
  */
 export class SyncQueue implements Commits {
   readonly #items: Item[] = [];
+  /** Files under way whose early sync has not ended. */
+  readonly #early = new Set<FileSink>();
+  /** One of them that was written far ahead of the disk. */
+  #ahead: FileSink | undefined;
   #running = 0;
   #wake: () => void = () => {};
   #failure: { readonly error: unknown } | undefined;
@@ -30,12 +34,23 @@ export class SyncQueue implements Commits {
 
   /** Whether more should wait for `room`. */
   get isFull(): boolean {
-    return this.#items.length >= MAX_UNSYNCED_FILES;
+    return this.#items.length >= MAX_UNSYNCED_FILES || this.#isAhead;
+  }
+
+  /** Otherwise the last sync of a large file on a slow disk would take longer than its sender waits. */
+  get #isAhead(): boolean {
+    return this.#ahead !== undefined && this.#early.has(this.#ahead);
   }
 
   written(sink: FileSink): void {
-    if (sink.unsyncedBytes < EARLY_SYNC_BYTES || sink.isSyncing) return;
-    this.#run(sink.startSync((descriptor) => this.port.data(descriptor)));
+    if (sink.unsyncedBytes < EARLY_SYNC_BYTES) return;
+    if (sink.isSyncing) {
+      if (sink.unsyncedBytes >= MAX_UNSYNCED_BYTES) this.#ahead = sink;
+      return;
+    }
+    this.#early.add(sink);
+    const synced = sink.startSync((descriptor) => this.port.data(descriptor));
+    this.#run(synced.finally(() => this.#early.delete(sink)));
   }
 
   file({ sink, commit, fail }: SealedFile): void {
@@ -58,10 +73,14 @@ export class SyncQueue implements Commits {
     else this.#items.push({ ready: true, sink: undefined, finish: action });
   }
 
-  /** Waits until fewer files wait. @throws CastError where nothing more can be stored */
+  /** Waits until fewer files wait, and no file is far ahead of the disk. @throws CastError where nothing more can be stored */
   async room(): Promise<void> {
-    while (this.#items.length > MAX_UNSYNCED_FILES / 2 && !this.#failure) await this.#progress();
+    while (this.#mustWait && !this.#failure) await this.#progress();
     this.#check();
+  }
+
+  get #mustWait(): boolean {
+    return this.#items.length > MAX_UNSYNCED_FILES / 2 || this.#isAhead;
   }
 
   /** Waits until everything has its name. @throws CastError where nothing more can be stored */
