@@ -223,6 +223,17 @@ it('a SET of 900 KB beside an MSET of two values of 1 MB: both are done', async 
   expect(fixture.log.appends.map(keysIn)).toEqual([['a'], ['b', 'c']]);
 });
 
+it('a write behind which another one got room and failed is done, without any more of that turn', async () => {
+  const fixture = new Fixture(2000);
+  // Its value would fit, its removal would not: it is refused after the append before it was closed.
+  const long = 'k'.repeat(1974);
+  const replies = await fixture.turn([[['SET', 'a', 'x'.repeat(100)]], [['MSET', long, '']]]);
+  expect(replies).toEqual([['+OK'], [expect.stringMatching(TOO_LARGE)]]);
+  expect(fixture.log.appends.map(keysIn)).toEqual([['a']]);
+  expect(fixture.store.batchBytes).toBe(0);
+  expect(await fixture.turn([[['SET', 'b', '1']]])).toEqual([['+OK']]);
+});
+
 it('a DEL of keys that no append has room for together removes them', async () => {
   const fixture = new Fixture(2000);
   const keys = ['a', 'b', 'c'].map((letter) => letter.repeat(900));

@@ -58,11 +58,11 @@ export type { BackupServiceOptions } from './rpc/backup-service-options.js';
 export type { InventoryEntry } from './rpc/messages.js';
 export { acceptLoss, type KnownLogs, knownLogs } from './salvage/known-logs.js';
 export {
+  lockReplicaDirectory,
   type ReplicaDirectory,
   type ReplicaFile,
   readReplicaDirectory,
   readWhole,
-  requireUnusedDirectory,
 } from './salvage/replica-files.js';
 export { type LogSurvey, type SurveyedSegment, surveyLog } from './salvage/survey.js';
 export type { SegmentRef } from './segment-key.js';

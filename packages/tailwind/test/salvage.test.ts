@@ -1,5 +1,5 @@
 /** What can be had of a log whose end was lost with the memory of all its backups. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   acceptLoss,
@@ -10,21 +10,23 @@ import {
   FileStore,
   knownLogs,
   type LogSurvey,
+  lockReplicaDirectory,
   type planRecovery,
   Recovery,
   type ReplicaDirectory,
   type ReplicaFile,
   readReplicaDirectory,
   readWhole,
-  requireUnusedDirectory,
   segmentEntries,
   surveyLog,
 } from '@rdmc/tailwind';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { planSalvage } from '../src/recovery/plan.js';
 import { segmentKey } from '../src/segment-key.js';
+import { ReplicaStore } from '../src/storage/replica-store.js';
 import { CLUSTER, filesIn, temporaryDirectory } from './support/backups.js';
 import { coordinatedLog, object, startCluster, startCoordinator, until } from './support/cluster.js';
+import { sampleSegment } from './support/segments.js';
 
 const OBJECTS = 700;
 const incomplete = expect.objectContaining({ code: 'ERR_RDMC_LOG_INCOMPLETE' });
@@ -87,7 +89,7 @@ it('gives up what no file has when told so, and recovers exactly what the survey
   await store.close();
 
   const cluster = await startCluster(4, { directories });
-  await expect(requireUnusedDirectory(directories[2]!)).rejects.toMatchObject({
+  await expect(lockReplicaDirectory(directories[2]!)).rejects.toMatchObject({
     code: 'ERR_RDMC_STATE_LOCKED',
   });
   const { mesh, plane } = cluster[2]!;
@@ -147,6 +149,58 @@ it('leaves out segments that were cleaned, although their files are still there'
   const survey = surveyLog(1n, [directory], { segmentId: 0n, epoch: 0 });
   expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual([2n, 5n, 6n]);
   expect(survey.missing).toEqual([4n]);
+});
+
+describe('a survivor of cleaning that the newest digest does not name', () => {
+  it.each<[string, ReplicaFile[], bigint[]]>([
+    [
+      'is there when that head was opened in the middle of the round, and what was cleaned is gone',
+      [file(12n, [10n, 12n]), file(20n, undefined), file(21n, [10n, 12n, 21n])],
+      [12n, 20n, 21n],
+    ],
+    [
+      'is left out when an earlier digest names it',
+      [file(20n, undefined), file(21n, [20n, 21n]), file(30n, [19n, 30n])],
+      [30n],
+    ],
+    [
+      'is left out when a digest names a later survivor',
+      [file(20n, undefined), file(25n, undefined), file(30n, [19n, 25n, 30n])],
+      [25n, 30n],
+    ],
+    [
+      'is left out when all is whole that it may be copied from',
+      [file(19n, [19n]), file(20n, undefined), file(30n, [19n, 30n])],
+      [19n, 30n],
+    ],
+  ])('%s', (_, files, expected) => {
+    const survey = surveyLog(1n, [{ directory: '/', files, damaged: [] }], { segmentId: 0n, epoch: 0 });
+    expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual(expected);
+  });
+});
+
+it('a file that its backup would refuse is damaged', async () => {
+  const directory = temporaryDirectory();
+  const { store } = await ReplicaStore.open(directory, CLUSTER);
+  const ids = [1n, 2n, 3n];
+  const paths = ids.map((segmentId) => store.pathOf({ logId: 1n, segmentId }));
+  for (const segmentId of ids) {
+    const { bytes, ends } = sampleSegment(8192, [[100], [100]], { logId: 1n, segmentId, incarnation: 1 });
+    const lengthBytes = ends.at(-1)!;
+    const kind = { state: 'open', committed: true, survivor: false } as const;
+    const size = { lengthBytes, checksum: 0, floorBytes: 0, segmentBytes: 8192 };
+    await store.write({ logId: 1n, segmentId, incarnation: 1, epoch: 1, ...kind, ...size }, bytes);
+  }
+  await store.close();
+  await truncate(paths[1]!, (await stat(paths[1]!)).size - 1);
+  const renamed = join(directory, `${segmentKey({ logId: 1n, segmentId: 4n })}.replica`);
+  await rename(paths[2]!, renamed);
+  const { files, damaged } = await readReplicaDirectory(directory, CLUSTER);
+  expect(files.map(({ path }) => path)).toEqual([paths[0]]);
+  expect(damaged.map(({ path, code }) => [path, code])).toEqual([
+    [paths[1], 'ERR_RDMC_REPLICA_DAMAGED'],
+    [renamed, 'ERR_RDMC_REPLICA_DAMAGED'],
+  ]);
 });
 
 it('takes the longest of the files of a segment', () => {

@@ -24,11 +24,14 @@ export class PlannedEnd {
     this.#finish = finish;
   }
 
-  /** Where a signal comes while the process ends by itself, the end was planned. */
+  /** Once begun, only 0 replaces the exit code: where a signal comes before or meanwhile, the end was planned. */
   begin(exitCode: number): void {
-    this.#exitCode = exitCode;
-    if (this.#isBegun) return;
+    if (this.#isBegun) {
+      if (exitCode === 0) this.#exitCode = 0;
+      return;
+    }
     this.#isBegun = true;
+    this.#exitCode = exitCode;
     this.#finish().then(
       () => process.exit(this.#exitCode),
       (error: unknown) => {

@@ -28,10 +28,12 @@ started with (--directory), and name them as arguments.
 
   kv salvage --directory /var/lib/kv /mnt/host2/kv /mnt/host3/kv
 
-It changes nothing until you say --accept-loss. With that, the next start of all members recovers exactly what was
-listed, and what is missing is given up for ever. Before that, keep a copy of all directories.
+It locks the directories meanwhile, so it must be able to write there. It changes nothing until you say --accept-loss.
+With that, the next start of all members recovers exactly what was listed, and what is missing is given up for ever.
+Before that, keep a copy of all directories.
 
-Exit code: 0 nothing is missing, or the loss was accepted; 3 something is missing, and nothing was changed; 1 an error
+Exit code: 0 nothing is missing, or the loss was accepted (now, or by an earlier run); 3 something is missing, and
+nothing was changed; 1 an error
 `;
 
 export function addSalvageCommand(program: Command, tell: Tell): void {

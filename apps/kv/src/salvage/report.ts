@@ -7,9 +7,10 @@ export interface SalvageReport {
   readonly state: string;
   /**
    * complete: nothing is missing. incomplete: nothing was changed. accepted: the next start serves what is listed, and
-   * what is missing was given up.
+   * what is missing was given up. accepted-before: an earlier run did that, of all logs that are incomplete; the next
+   * start serves what that one listed, and nothing was changed.
    */
-  readonly outcome: 'complete' | 'incomplete' | 'accepted';
+  readonly outcome: 'complete' | 'incomplete' | 'accepted' | 'accepted-before';
   readonly directories: readonly SalvageDirectory[];
   /** Servers of which no directory was found. */
   readonly absent: readonly number[];
@@ -39,6 +40,8 @@ export interface SalvageLog {
   readonly missing: readonly string[];
   /** What was written last was not found. */
   readonly isEndMissing: boolean;
+  /** An earlier run gave up what was missing then. */
+  readonly isLossAccepted: boolean;
 }
 
 /** The slots of a log, by what each slot's log is. */

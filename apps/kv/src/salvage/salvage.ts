@@ -1,13 +1,14 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   acceptLoss,
+  type KnownLogs,
   knownLogs,
   type LogRecord,
   type LogSurvey,
+  lockReplicaDirectory,
   type ReplicaDirectory,
   readReplicaDirectory,
-  requireUnusedDirectory,
   type StateStore,
   surveyLog,
 } from '@rdmc/tailwind';
@@ -27,13 +28,23 @@ export interface SalvageOptions {
   readonly acceptLoss: boolean;
 }
 
-interface ServerDirectory extends ReplicaDirectory {
+/** A server's directory. */
+interface ServerPlace {
   readonly server: number;
+  readonly directory: string;
+}
+
+interface ServerDirectory extends ReplicaDirectory, ServerPlace {}
+
+/** A log that has slots, and what was found of it. */
+interface SurveyedLog {
+  readonly log: LogRecord;
+  readonly survey: LogSurvey;
 }
 
 /**
  * Says what of a cluster can be recovered, from which files, and what is missing; and, where told so, has the next start
- * recover that. No member may run. Without `acceptLoss` nothing is changed.
+ * recover that. No member may run: the directories are locked until all is done. Without `acceptLoss` nothing is changed.
  * @param store the coordinator's state, open here and nowhere else
  * @throws KvError ERR_RDMC_KV_NOTHING_TO_SALVAGE, ERR_RDMC_KV_FILES_MISSING; TailwindError ERR_RDMC_STATE_LOCKED: a
  *   server uses its directory; ERR_RDMC_REPLICA_FOREIGN_CLUSTER, ERR_RDMC_REPLICA_FOREIGN_VERSION
@@ -47,22 +58,37 @@ export async function salvage(store: StateStore, options: SalvageOptions): Promi
       `by ${options.place} no cluster has ever served: there is nothing to recover. Check --directory`,
     );
   }
-  const directories = await readServers(options.roots, known.clusterId);
-  const there = new Set(directories.map(({ server }) => server));
-  const all = [...new Set(known.logs.map(({ owner }) => owner))].sort((a, b) => a - b);
-  const absent = all.filter((server) => !there.has(server) && !options.without.includes(server));
-  const surveyed = known.logs.filter(({ logId, state }) => {
-    return state !== 'recovered' && owners.includes(String(logId));
-  });
-  const surveys = surveyed.map((log) => surveyLog(log.logId, directories, log.minimum));
-  const isComplete = surveys.every((survey) => survey.isComplete);
-  if (options.acceptLoss && !isComplete) await acceptAll(store, surveys, directories, absent);
+  const places = findServers(options.roots);
+  const locks: AsyncDisposable[] = [];
+  try {
+    // One after the other: those that were taken are released where a later one is refused.
+    for (const { directory } of places) locks.push(await lockReplicaDirectory(directory));
+    return await salvageLocked(store, options, { known, owners, places });
+  } finally {
+    await Promise.all(locks.map((lock) => lock[Symbol.asyncDispose]()));
+  }
+}
+
+async function salvageLocked(
+  store: StateStore,
+  options: SalvageOptions,
+  { known, owners, places }: { known: KnownLogs; owners: string[]; places: readonly ServerPlace[] },
+): Promise<SalvageReport> {
+  const directories = await readServers(places, known.clusterId);
+  const absent = absentServers(known, directories, options.without);
+  const surveyed = known.logs
+    .filter(({ logId, state }) => state !== 'recovered' && owners.includes(String(logId)))
+    .map((log) => ({ log, survey: surveyLog(log.logId, directories, log.minimum) }));
+  const outcome = outcomeOf(surveyed, options.acceptLoss);
+  if (outcome === 'accepted') requireNoneAbsent(absent);
   const logs: SalvageLog[] = [];
-  for (const [index, log] of surveyed.entries()) logs.push(await describe(log, surveys[index]!, owners));
+  for (const each of surveyed) logs.push(await describe(each, owners));
+  // Last: what cannot be reported is not given up.
+  if (outcome === 'accepted') await acceptAll(store, surveyed);
   return {
     clusterId: known.clusterId,
     state: options.place,
-    outcome: isComplete ? 'complete' : options.acceptLoss ? 'accepted' : 'incomplete',
+    outcome,
     directories: directories.map(({ server, directory, files, damaged }) => {
       return { server, directory, files: files.length, damaged };
     }),
@@ -71,25 +97,46 @@ export async function salvage(store: StateStore, options: SalvageOptions): Promi
   };
 }
 
-async function acceptAll(
-  store: StateStore,
-  surveys: readonly LogSurvey[],
-  directories: readonly ServerDirectory[],
-  absent: readonly number[],
-): Promise<void> {
-  if (absent.length > 0) {
-    throw new KvError(
-      'ERR_RDMC_KV_FILES_MISSING',
-      `no directory of servers ${absent.join(', ')} was found, and their files may hold what is missing; nothing was ` +
-        `changed. Name copies of their directories, or say --without ${absent.join(',')} if they are gone for good`,
-    );
-  }
-  for (const { directory } of directories) await requireUnusedDirectory(directory);
-  for (const survey of surveys) if (!survey.isComplete) await acceptLoss(store, survey);
+function outcomeOf(surveyed: readonly SurveyedLog[], acceptsLoss: boolean): SalvageReport['outcome'] {
+  const needy = surveyed.filter((each) => !each.survey.isComplete || wasAccepted(each.log));
+  if (needy.length === 0) return 'complete';
+  if (acceptsLoss) return 'accepted';
+  return needy.every(({ log }) => wasAccepted(log)) ? 'accepted-before' : 'incomplete';
 }
 
-async function readServers(roots: readonly string[], clusterId: string): Promise<ServerDirectory[]> {
-  const found: ServerDirectory[] = [];
+function wasAccepted({ salvage: accepted }: LogRecord): boolean {
+  return accepted !== null;
+}
+
+function requireNoneAbsent(absent: readonly number[]): void {
+  if (absent.length === 0) return;
+  throw new KvError(
+    'ERR_RDMC_KV_FILES_MISSING',
+    `no directory of servers ${absent.join(', ')} was found, and their files may hold what is missing; nothing was ` +
+      `changed. Name copies of their directories, or say --without ${absent.join(',')} if they are gone for good`,
+  );
+}
+
+/** Of a log whose loss was accepted before, what is listed now counts, be it all. */
+async function acceptAll(store: StateStore, surveyed: readonly SurveyedLog[]): Promise<void> {
+  for (const { log, survey } of surveyed) {
+    if (!survey.isComplete || wasAccepted(log)) await acceptLoss(store, survey);
+  }
+}
+
+function absentServers(
+  { logs }: KnownLogs,
+  directories: readonly ServerPlace[],
+  without: readonly number[],
+): number[] {
+  const there = new Set(directories.map(({ server }) => server));
+  const all = [...new Set(logs.map(({ owner }) => owner))].sort((a, b) => a - b);
+  return all.filter((server) => !there.has(server) && !without.includes(server));
+}
+
+/** By server. A directory that is named twice is there once. */
+function findServers(roots: readonly string[]): ServerPlace[] {
+  const found = new Map<string, ServerPlace>();
   for (const root of roots) {
     if (!existsSync(root)) {
       throw new KvError('ERR_RDMC_KV_INVALID_OPTION', `there is no directory ${root}`);
@@ -97,22 +144,31 @@ async function readServers(roots: readonly string[], clusterId: string): Promise
     for (const name of readdirSync(root).sort()) {
       const server = /^server-(\d+)$/.exec(name)?.[1];
       if (server === undefined) continue;
-      found.push({ server: Number(server), ...(await readReplicaDirectory(join(root, name), clusterId)) });
+      const directory = join(root, name);
+      const path = realpathSync(directory);
+      if (!found.has(path)) found.set(path, { server: Number(server), directory });
     }
   }
-  return found.sort((a, b) => a.server - b.server);
+  return [...found.values()].sort((a, b) => a.server - b.server);
+}
+
+async function readServers(places: readonly ServerPlace[], clusterId: string): Promise<ServerDirectory[]> {
+  const read: ServerDirectory[] = [];
+  for (const { server, directory } of places) {
+    read.push({ server, ...(await readReplicaDirectory(directory, clusterId)) });
+  }
+  return read;
 }
 
 async function describe(
-  { owner }: LogRecord,
-  survey: LogSurvey,
+  { log: record, survey }: SurveyedLog,
   owners: readonly string[],
 ): Promise<SalvageLog> {
   const log = String(survey.logId);
   const { keys, entries } = await countKeys(survey, (slot) => owners[slot] === log);
   return {
     log,
-    server: owner,
+    server: record.owner,
     slots: slotsOf(log, owners).map(([from, to]) => [from, to] as const),
     isComplete: survey.isComplete,
     keys,
@@ -123,5 +179,6 @@ async function describe(
     }),
     missing: survey.missing.map(String),
     isEndMissing: survey.isEndMissing,
+    isLossAccepted: wasAccepted(record),
   };
 }

@@ -16,7 +16,7 @@ export function salvageText(report: SalvageReport): string {
 }
 
 function logLines(log: SalvageLog): string[] {
-  const { segments, missing, isEndMissing } = log;
+  const { segments, missing, isEndMissing, isLossAccepted } = log;
   const slots = log.slots.map(([from, to]) => `${from}-${to}`).join(', ');
   const state = log.isComplete ? 'complete' : 'INCOMPLETE';
   const size = (log.bytes / MIB).toFixed(1);
@@ -29,6 +29,7 @@ function logLines(log: SalvageLog): string[] {
   if (missing.length > 0) lines.push(`  missing: segments ${missing.join(', ')}`);
   if (isEndMissing)
     lines.push('  missing: what was written last, which was only in the memory of its backups');
+  if (isLossAccepted) lines.push('  its loss was accepted by an earlier run');
   return lines;
 }
 
@@ -37,6 +38,12 @@ function outcomeLines({ outcome, absent }: SalvageReport): string[] {
   if (outcome === 'accepted') {
     return [
       'What is missing was given up. Start all members with the same directories: they serve what is listed.',
+    ];
+  }
+  if (outcome === 'accepted-before') {
+    return [
+      'The loss was accepted already: the next start of all members serves what was listed then. Nothing was changed.',
+      'Where more files were found since, say --accept-loss again: then it serves what is listed now.',
     ];
   }
   const lines = ['Nothing was changed.'];

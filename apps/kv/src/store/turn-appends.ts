@@ -52,11 +52,12 @@ export class TurnAppends {
 
   /** The turn's appends, in order; the next one begins. */
   take(): readonly Append[] {
-    if (this.#changes.length === 0) return NONE;
+    if (this.#changes.length === 0 && this.#full.length === 0) return NONE;
     this.bytes = 0;
     if (this.#full.length === 0) return [this.#next()];
     const all = this.#full;
-    all.push(this.#next());
+    // None, where room was reserved and the write behind it failed.
+    if (this.#changes.length > 0) all.push(this.#next());
     this.#full = [];
     return all;
   }

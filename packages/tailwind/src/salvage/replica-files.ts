@@ -5,7 +5,12 @@ import { messageOf, TailwindError } from '../errors.js';
 import { EntryType } from '../format/layout.js';
 import { type ScanResult, scanSegment, segmentEntries } from '../format/scan.js';
 import { decodeReplicaHeader, REPLICA_HEADER_BYTES, type ReplicaRecord } from '../storage/replica-header.js';
-import { type DamagedFile, REPLICA_LOCK_NAME, REPLICA_SUFFIX } from '../storage/replica-store.js';
+import {
+  type DamagedFile,
+  REPLICA_LOCK_NAME,
+  REPLICA_SUFFIX,
+  requireMatchingFile,
+} from '../storage/replica-store.js';
 
 /** A replica in a backup's directory, as it was found. */
 export interface ReplicaFile {
@@ -21,12 +26,13 @@ export interface ReplicaFile {
 export interface ReplicaDirectory {
   readonly directory: string;
   readonly files: readonly ReplicaFile[];
-  /** Files whose header cannot be used. */
+  /** Files that a backup would not use either. */
   readonly damaged: readonly DamagedFile[];
 }
 
 /**
- * Reads a backup's directory without its backup, and changes nothing there. Holds one file in memory at a time.
+ * Reads a backup's directory without its backup, and changes nothing there. Holds one file in memory at a time. Lock the
+ * directory before.
  * @throws TailwindError ERR_RDMC_REPLICA_FOREIGN_CLUSTER, ERR_RDMC_REPLICA_FOREIGN_VERSION; errors of the file system
  */
 export async function readReplicaDirectory(directory: string, clusterId: string): Promise<ReplicaDirectory> {
@@ -52,10 +58,13 @@ export async function readWhole({ path, scan }: ReplicaFile): Promise<Uint8Array
   return content.subarray(REPLICA_HEADER_BYTES, REPLICA_HEADER_BYTES + scan.offset);
 }
 
-/** @throws TailwindError ERR_RDMC_STATE_LOCKED: a backup uses the directory */
-export async function requireUnusedDirectory(directory: string): Promise<void> {
+/**
+ * Keeps backups, and others that salvage, out of a directory until the lock is disposed of. Writes one file there.
+ * @throws TailwindError ERR_RDMC_STATE_LOCKED: another one uses the directory; errors of the file system
+ */
+export async function lockReplicaDirectory(directory: string): Promise<AsyncDisposable> {
   const lock = await FileStoreLock.take(join(directory, REPLICA_LOCK_NAME));
-  await lock.release();
+  return { [Symbol.asyncDispose]: () => lock.release() };
 }
 
 async function readReplica(path: string, clusterId: string): Promise<ReplicaFile> {
@@ -67,6 +76,7 @@ async function readReplica(path: string, clusterId: string): Promise<ReplicaFile
       `${path} belongs to cluster ${theirs}, and this is cluster ${clusterId}`,
     );
   }
+  requireMatchingFile(path, content.length, record);
   const { logId, segmentId, incarnation, lengthBytes, checksum, floorBytes, state } = record;
   const bytes = content.subarray(REPLICA_HEADER_BYTES);
   const certificate = state === 'closed' ? { lengthBytes, checksum } : undefined;

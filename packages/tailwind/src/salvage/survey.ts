@@ -12,6 +12,13 @@ export interface SurveyedSegment {
   readonly lengthBytes: number;
 }
 
+/** A head's list of the log's segments. */
+interface Digest {
+  /** The head's. */
+  readonly segmentId: bigint;
+  readonly ids: readonly bigint[];
+}
+
 /** What the files of a log's backups hold of it. */
 export interface LogSurvey {
   readonly logId: bigint;
@@ -27,8 +34,8 @@ export interface LogSurvey {
 
 /**
  * Finds out what files have of a log, by the rules of a recovery first. Where these refuse it, the most that can be had:
- * of each segment the file with the longest whole prefix. Segments that the newest digest leaves out are left out:
- * the cleaner had moved what was live in them, and what was removed since would come back. Pure.
+ * of each segment the file with the longest whole prefix. Segments that were cleaned are left out: the cleaner had moved
+ * what was live in them, and what was removed since would come back. Pure.
  */
 export function surveyLog(
   logId: bigint,
@@ -44,10 +51,9 @@ export function surveyLog(
     const segments = planned.flatMap((segmentId) => best.get(segmentId) ?? []);
     return { logId, isComplete: true, segments, missing: [], isEndMissing: false };
   }
-  const newest = newestDigest(best);
-  const isLeftOut = (segmentId: bigint): boolean =>
-    newest !== undefined && segmentId <= newest.segmentId && !newest.ids.includes(segmentId);
-  const segments = [...best.values()].filter(({ segmentId }) => !isLeftOut(segmentId));
+  const digests = digestsIn(best);
+  const newest = digests.at(-1);
+  const segments = [...best.values()].filter((segment) => !wasCleaned(segment, best, digests));
   const missing = (newest?.ids ?? []).filter((segmentId) => !best.has(segmentId));
   return { logId, isComplete: false, segments, missing, isEndMissing: true };
 }
@@ -102,10 +108,36 @@ function bestFiles(files: readonly ReplicaFile[]): Map<bigint, SurveyedSegment> 
   return best;
 }
 
-function newestDigest(
-  best: ReadonlyMap<bigint, SurveyedSegment>,
-): { segmentId: bigint; ids: bigint[] } | undefined {
+/** Of the heads that were found, by ascending id. */
+function digestsIn(best: ReadonlyMap<bigint, SurveyedSegment>): Digest[] {
   const heads = [...best.values()].filter(({ file }) => file.digest && !file.record.survivor);
-  const head = heads.at(-1);
-  return head && { segmentId: head.segmentId, ids: decodeDigest(head.file.digest!) };
+  return heads.map(({ segmentId, file }) => ({ segmentId, ids: decodeDigest(file.digest!) }));
+}
+
+/**
+ * Whether a segment was in the log before the newest digest, which does not name it. Of a head that is certain. A
+ * survivor has its id before a digest names it: heads that are opened during its round of cleaning come after it and
+ * name what it was copied from. That may have been freed since, with the first digest that names the survivor in memory
+ * only. So a survivor was cleaned where a digest names it or one that came later (rounds join the log in order), and is
+ * not needed where all that it may be copied from is whole.
+ *
+ * What else is kept brings nothing back, because versions decide: an entry that supersedes another one leaves the log only
+ * with a later round of cleaning. The survivors of that come later, and are in files before it frees anything. (It may
+ * have none. Then it takes a file that a backup could not remove, and another one that is missing, for a key to be back.)
+ */
+function wasCleaned(
+  { segmentId, file }: SurveyedSegment,
+  best: ReadonlyMap<bigint, SurveyedSegment>,
+  digests: readonly Digest[],
+): boolean {
+  const newest = digests.at(-1);
+  if (!newest || segmentId > newest.segmentId || newest.ids.includes(segmentId)) return false;
+  if (!file.record.survivor) return true;
+  const joined = (id: bigint): boolean => id >= segmentId && best.get(id)?.file.record.survivor === true;
+  if (digests.some(({ ids }) => ids.some(joined))) return true;
+  return newest.ids.filter((id) => id < segmentId).every((id) => isWholeClosed(best.get(id)));
+}
+
+function isWholeClosed(segment: SurveyedSegment | undefined): boolean {
+  return segment?.file.record.state === 'closed' && segment.file.scan.status === 'ok';
 }

@@ -1,5 +1,5 @@
 import { open, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { makeDirectory, syncDirectory } from '../coordinator/file-store-directory.js';
 import { FileStoreLock } from '../coordinator/file-store-lock.js';
 import { messageOf, TailwindError } from '../errors.js';
@@ -69,7 +69,7 @@ export class ReplicaStore {
     for (const name of names.filter((entry) => entry.endsWith(REPLICA_SUFFIX)).sort()) {
       const path = join(directory, name);
       try {
-        replicas.push(await this.#readHeader(path, name));
+        replicas.push(await this.#readHeader(path));
       } catch (error) {
         const { code } = error as TailwindError;
         if (!UNUSABLE.includes(code)) throw error;
@@ -120,27 +120,30 @@ export class ReplicaStore {
     await syncDirectory(this.directory);
   }
 
-  async #readHeader(path: string, name: string): Promise<ReplicaRecord> {
+  async #readHeader(path: string): Promise<ReplicaRecord> {
     const file = await open(path);
     try {
       const header = new Uint8Array(REPLICA_HEADER_BYTES);
       const { bytesRead } = await file.read(header, 0, header.length, 0);
       const { clusterId, record } = decodeReplicaHeader(header.subarray(0, bytesRead), path);
       if (clusterId !== this.clusterId) throw foreignCluster(path, clusterId, this.clusterId);
-      if (`${segmentKey(record)}${REPLICA_SUFFIX}` !== name)
-        throw damagedFile(path, 'its name is that of another one');
-      const { size } = await file.stat();
-      if (size < REPLICA_HEADER_BYTES + record.lengthBytes) {
-        throw damagedFile(
-          path,
-          `it has ${size} bytes and needs ${REPLICA_HEADER_BYTES + record.lengthBytes}`,
-        );
-      }
+      requireMatchingFile(path, (await file.stat()).size, record);
       return record;
     } finally {
       await file.close();
     }
   }
+}
+
+/**
+ * A file has the name of its segment, and all bytes that its header promises.
+ * @throws TailwindError ERR_RDMC_REPLICA_DAMAGED
+ */
+export function requireMatchingFile(path: string, sizeBytes: number, record: ReplicaRecord): void {
+  if (`${segmentKey(record)}${REPLICA_SUFFIX}` !== basename(path))
+    throw damagedFile(path, 'its name is that of another one');
+  const wanted = REPLICA_HEADER_BYTES + record.lengthBytes;
+  if (sizeBytes < wanted) throw damagedFile(path, `it has ${sizeBytes} bytes and needs ${wanted}`);
 }
 
 function shortWrite(path: string, size: number, wanted: number): Error {

@@ -1,0 +1,118 @@
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lockReplicaDirectory, type StateStore } from '@rdmc/tailwind';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import type { countKeys } from '../src/salvage/count-keys.js';
+import { type SalvageOptions, salvage } from '../src/salvage/salvage.js';
+import { salvageText } from '../src/salvage/text.js';
+
+const counting = vi.hoisted(() => ({ error: undefined as Error | undefined }));
+vi.mock('../src/salvage/count-keys.js', async (original) => {
+  const real: { countKeys: typeof countKeys } = await original();
+  const mocked: typeof countKeys = (...args) =>
+    counting.error ? Promise.reject(counting.error) : real.countKeys(...args);
+  return { countKeys: mocked };
+});
+
+const LOCKED = { code: 'ERR_RDMC_STATE_LOCKED' };
+
+/** A coordinator's state in memory: one log of server 1, which has all slots. */
+class State implements StateStore {
+  onPut: () => void = () => {};
+  readonly #values = new Map([
+    ['cluster', '00112233-4455-6677-8899-aabbccddeeff'],
+    [
+      'log/1',
+      JSON.stringify({
+        logId: '1',
+        incarnation: 1,
+        owner: 1,
+        state: 'live',
+        recoverer: null,
+        minimum: { segmentId: '0', epoch: 0 },
+        successors: [],
+      }),
+    ],
+    ['kv/slots', JSON.stringify([[0, 16_383, '1']])],
+  ]);
+
+  async get(key: string) {
+    const value = this.#values.get(key);
+    return value === undefined ? undefined : { value, revision: 1 };
+  }
+
+  async list(prefix: string) {
+    const found = [...this.#values].filter(([key]) => key.startsWith(prefix));
+    return new Map(found.map(([key, value]) => [key, { value, revision: 1 }]));
+  }
+
+  async put(key: string, value: string): Promise<number> {
+    this.onPut();
+    this.#values.set(key, value);
+    return 1;
+  }
+
+  async close(): Promise<void> {}
+}
+
+async function clusterOfTwo() {
+  const root = await mkdtemp(join(tmpdir(), 'kv-salvage-'));
+  onTestFinished(() => rm(root, { recursive: true }));
+  const directories = [1, 2].map((server) => join(root, `server-${server}`));
+  for (const directory of directories) mkdirSync(directory);
+  const store = new State();
+  const run = (options: Partial<SalvageOptions> = {}) =>
+    salvage(store, { place: 'memory', roots: [root], without: [], acceptLoss: false, ...options });
+  const locks = () => directories.map((each) => readdirSync(each).length);
+  return { root, directories, store, run, locks };
+}
+
+it('no server may use its directory from before the first is read until the loss is recorded', async () => {
+  const { directories, store, run, locks } = await clusterOfTwo();
+  {
+    await using _ = await lockReplicaDirectory(directories[1]!);
+    const unreadable = join(directories[0]!, 'x.replica');
+    mkdirSync(unreadable);
+    await expect(run()).rejects.toMatchObject(LOCKED);
+    await expect(run({ acceptLoss: true })).rejects.toMatchObject(LOCKED);
+    await rm(unreadable, { recursive: true });
+  }
+  expect(locks()).toEqual([0, 0]);
+  let meanwhile: number[] = [];
+  store.onPut = () => {
+    meanwhile = locks();
+  };
+  expect(await run({ acceptLoss: true })).toMatchObject({ outcome: 'accepted' });
+  expect([meanwhile, locks()]).toEqual([
+    [1, 1],
+    [0, 0],
+  ]);
+});
+
+it('a directory that is named twice is there once', async () => {
+  const { root, run } = await clusterOfTwo();
+  const other = `${root}-link`;
+  symlinkSync(root, other);
+  onTestFinished(() => rm(other));
+  const { directories } = await run({ roots: [root, other] });
+  expect(directories.map(({ server }) => server)).toEqual([1, 2]);
+});
+
+it('gives nothing up where it cannot report what there is', async () => {
+  const { run } = await clusterOfTwo();
+  counting.error = new Error('unreadable');
+  await expect(run({ acceptLoss: true })).rejects.toThrow('unreadable');
+  counting.error = undefined;
+  expect(await run()).toMatchObject({ outcome: 'incomplete', logs: [{ isLossAccepted: false }] });
+});
+
+it('says that the loss was accepted already, and takes what is listed now when told again', async () => {
+  const { run } = await clusterOfTwo();
+  await run({ acceptLoss: true });
+  const report = await run();
+  expect(report).toMatchObject({ outcome: 'accepted-before', logs: [{ isLossAccepted: true }] });
+  expect(salvageText(report)).toContain('The loss was accepted already');
+  expect(await run({ acceptLoss: true })).toMatchObject({ outcome: 'accepted' });
+});
