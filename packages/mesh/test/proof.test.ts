@@ -63,7 +63,7 @@ describe('a server that shows a certificate in place of the key', () => {
     const { port } = await impostor();
     const raw = tcpConnect({ port, host: '127.0.0.1' });
     const socket = Security.ofMesh(new ClusterKey(KEY)).client(raw);
-    open.push(raw, socket);
+    open.push(socket);
     await expect(socketEvent(socket, 'secureConnect')).rejects.toThrow();
     expect(socket.authorizationError).toBeDefined();
   });
