@@ -48,6 +48,8 @@ export const SPARE_HANDSHAKES = 64;
 export const STRANGER_ADDRESSES = 4;
 /** Attempts to connect where the other end cuts each of them before it has answered. */
 export const CUT_ATTEMPTS = 3;
+/** The pause before the next of them, give or take a quarter, so that callers cut together do not come back together. */
+export const CUT_PAUSE_MS = 50;
 /** How long `close()` waits for a peer to read the LEAVE before it cuts the connection. */
 export const CLOSE_TIMEOUT_MS = 2_000;
 /** Into how many ticks of this process' own loop that time is cut. */

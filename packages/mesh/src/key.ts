@@ -6,6 +6,11 @@ import { invalidOption, MeshError } from './errors.js';
 /** What the error of a wrong key advises. */
 export const SAME_KEY_ADVICE = 'give both ends the same key (openssl rand -hex 32)';
 
+/** A process that started after the file of the user's key was removed has another one. */
+const VANISHED_KEY_ADVICE =
+  'where both ends are of one user, the system may have removed that key since one of them started: ' +
+  'restart the older one, or give both a key';
+
 /**
  * The cluster key never goes anywhere itself: what is used is derived from it by HKDF-SHA-256
  * (RFC 5869), one purpose per `info` text, so that no derived secret tells another.
@@ -27,7 +32,8 @@ export class ClusterKey {
   /** The key of the user that runs this process. @throws MeshError ERR_RDMC_MESH_USER_KEY */
   static ofUser(): ClusterKey {
     const user = `user ${process.geteuid?.() ?? '?'}`;
-    return new ClusterKey(usersKey(), `the key of ${user} in ${userKeyDirectory()}, as no key was given`);
+    const name = `the key of ${user} in ${userKeyDirectory()}, as no key was given`;
+    return new ClusterKey(usersKey(), `${name} (${VANISHED_KEY_ADVICE})`);
   }
 
   secret(label: string): Buffer {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { CUT_ATTEMPTS, MAX_MEMBERS } from './constants.js';
+import { CUT_ATTEMPTS, CUT_PAUSE_MS, MAX_MEMBERS } from './constants.js';
 import { codeOf, invalidOption, MeshError, messageOf } from './errors.js';
 import { chooseKey, SAME_KEY_ADVICE, validateInsecure } from './key.js';
 import { describeAddress, type Member } from './members.js';
@@ -55,8 +55,8 @@ export class KeyedSockets {
 
   /**
    * Connects, and with a key completes the handshake. Where the other end cuts the connection before it has answered,
-   * as one does that has too many strangers, this is tried three times. The socket is the caller's; it has an 'error'
-   * listener.
+   * as one does that has too many strangers, this is tried three times, with a short pause before the next. The socket
+   * is the caller's; it has an 'error' listener.
    * @throws MeshError ERR_RDMC_MESH_UNREACHABLE with the system's error as `cause`, ERR_RDMC_MESH_WRONG_KEY where the
    *   other end has another key, none, or speaks no TLS; ERR_RDMC_MESH_ABORTED
    */
@@ -70,21 +70,27 @@ export class KeyedSockets {
     const where = describeAddress(to);
     if (signal?.aborted) throw aborted(where, signal);
     let raw = openSocket(to);
-    const onAbort = (): void => void raw.destroy(aborted(where, signal!));
-    const timer = setTimeout(() => raw.destroy(unreachable(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const stop = new AbortController();
+    const end = (reason: MeshError): void => {
+      stop.abort(reason);
+      raw.destroy(reason);
+    };
+    const onAbort = (): void => end(aborted(where, signal!));
+    const timer = setTimeout(() => end(unreachable(`no answer within ${timeoutMs} ms`)), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       for (let attempt = 1; ; attempt += 1) {
         await socketEvent(raw, 'connect');
         const socket = await this.#secured(raw, where, attempt < CUT_ATTEMPTS);
         if (socket !== undefined) return socket;
+        await pauseAfterCut(stop.signal);
         raw = openSocket(to);
       }
     } catch (error) {
       raw.destroy();
       if (signal?.aborted) throw aborted(where, signal);
       if (error instanceof MeshError && error.code === 'ERR_RDMC_MESH_WRONG_KEY') throw error;
-      const cause = raw.errored ?? error;
+      const cause = stop.signal.reason ?? raw.errored ?? error;
       throw unreachable(`${where}: ${messageOf(cause)}`, cause);
     } finally {
       clearTimeout(timer);
@@ -140,6 +146,19 @@ export class KeyedSockets {
 /** Whether a connection ended without a word of TLS about it. */
 function wasCut(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE', 'ERR_RDMC_MESH_UNREACHABLE'].includes(codeOf(error) ?? '');
+}
+
+/** Rejects with the signal's reason when that comes first. */
+function pauseAfterCut(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, CUT_PAUSE_MS * (0.75 + Math.random() / 2));
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
 }
 
 function otherKeying(from: string, isTls: boolean, keyName: string | undefined): MeshError {

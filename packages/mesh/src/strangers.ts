@@ -10,22 +10,32 @@ import { type MeshError, protocolError } from './errors.js';
 
 /** What one address has here, each set in the order of arrival. */
 class AddressQuota {
+  readonly all = new Set<Stranger>();
   readonly silent = new Set<Stranger>();
-  readonly speaking = new Set<Stranger>();
 
   get size(): number {
-    return this.silent.size + this.speaking.size;
+    return this.all.size;
   }
 
-  /** The oldest of those that have not said anything, else the oldest. */
-  get oldest(): Stranger | undefined {
-    const [first] = this.silent.size > 0 ? this.silent : this.speaking;
-    return first;
+  /**
+   * The oldest that has been silent for a tick, else the oldest. A connection that has just arrived is silent as well:
+   * among connections that said a few bytes, a rule without the tick would end every newcomer for the next one.
+   */
+  get leaving(): Stranger | undefined {
+    const [silent] = this.silent;
+    if (silent !== undefined && silent.ticks > 0) return silent;
+    const [oldest] = this.all;
+    return oldest;
   }
 
-  delete(stranger: Stranger): void {
+  add(stranger: Stranger): void {
+    this.all.add(stranger);
+    this.silent.add(stranger);
+  }
+
+  delete(stranger: Stranger): boolean {
     this.silent.delete(stranger);
-    this.speaking.delete(stranger);
+    return this.all.delete(stranger);
   }
 }
 
@@ -70,8 +80,9 @@ export class Stranger {
 /**
  * Connections that have not introduced themselves. Whoever can reach the port can open them, so they are bounded: each
  * address has a quota of connections that have not proved the key, a newcomer beyond it takes the place of the oldest
- * (a silent one first), and first bytes and introduction have their time. So silent connections, however many, keep nobody
- * out; and as no member dials twice at once, members that share an address have room for all of them.
+ * (first of those that have been silent for a tick), and first bytes and introduction have their time. So connections
+ * that prove nothing, silent or not, do not hold the quota; and as no member dials twice at once, members that share an
+ * address have room for all of them.
  *
  * Time is counted in ticks of this process' own loop: a tick that comes late counts for one, and sockets are read once
  * more before a connection is ended, as its bytes may have arrived meanwhile.
@@ -99,10 +110,10 @@ export class Strangers {
     const address = socket.remoteAddress ?? '';
     const stranger = new Stranger(socket, address, this);
     const quota = this.#quotas.get(address);
-    if (quota !== undefined && quota.size >= this.#perAddress) endOldest(quota);
-    else if (this.#counted >= this.#perAddress * STRANGER_ADDRESSES) endOldest(this.#largest());
+    if (quota !== undefined && quota.size >= this.#perAddress) endOneOf(quota);
+    else if (this.#counted >= this.#perAddress * STRANGER_ADDRESSES) endOneOf(this.#largest());
     this.#present.add(stranger);
-    this.#quotaOf(address).silent.add(stranger);
+    this.#quotaOf(address).add(stranger);
     this.#counted += 1;
     socket.once('close', () => this.remove(stranger));
     this.#timer ??= setInterval(() => this.#tick(), this.#tickMs);
@@ -115,15 +126,12 @@ export class Strangers {
   }
 
   heard(stranger: Stranger): void {
-    const quota = this.#quotas.get(stranger.address);
-    if (quota?.silent.delete(stranger)) quota.speaking.add(stranger);
+    this.#quotas.get(stranger.address)?.silent.delete(stranger);
   }
 
   uncount(stranger: Stranger): void {
     const quota = this.#quotas.get(stranger.address);
-    const before = quota?.size ?? 0;
-    quota?.delete(stranger);
-    if (quota === undefined || quota.size === before) return;
+    if (quota === undefined || !quota.delete(stranger)) return;
     this.#counted -= 1;
     if (quota.size === 0) this.#quotas.delete(stranger.address);
   }
@@ -155,24 +163,25 @@ export class Strangers {
   #tick(): void {
     for (const stranger of this.#present) {
       stranger.ticks += 1;
-      if (lateness(stranger) !== undefined) endAfterRead(stranger);
+      if (lateness(stranger) !== undefined) this.#endAfterRead(stranger);
     }
+  }
+
+  /** Timers run before sockets are read; the second immediate comes after a full read of them. */
+  #endAfterRead(stranger: Stranger): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        // What arrived meanwhile may have let the connection in; then it belongs to somebody else.
+        const reason = this.#present.has(stranger) ? lateness(stranger) : undefined;
+        if (reason !== undefined) stranger.end(protocolError(reason));
+      }),
+    );
   }
 }
 
-function endOldest(quota: AddressQuota): void {
-  quota.oldest?.end(
+function endOneOf(quota: AddressQuota): void {
+  quota.leaving?.end(
     protocolError('too many connections have not proved the key, and it was the oldest of them'),
-  );
-}
-
-/** Timers run before sockets are read; the second immediate comes after a full read of them. */
-function endAfterRead(stranger: Stranger): void {
-  setImmediate(() =>
-    setImmediate(() => {
-      const reason = lateness(stranger);
-      if (reason !== undefined) stranger.end(protocolError(reason));
-    }),
   );
 }
 

@@ -103,6 +103,7 @@ export function firstBytes(socket: Socket): Promise<Buffer> {
       reject(unreachable('the connection ended before its first bytes'));
     };
     socket.on('data', onData).on('end', onEnd).on('close', onEnd);
+    if (socket.destroyed) onEnd();
   });
 }
 

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { CUT_PAUSE_MS } from '../src/constants.js';
 import { encodeFrame, FrameReader, KeyedSockets } from '../src/index.js';
 import { KEY, rejection } from './helpers.js';
 
@@ -85,5 +87,83 @@ describe('KeyedSockets', () => {
     const aborted = await rejection(sockets.connect(to, { signal: AbortSignal.abort() }) as never);
     expect(aborted.code).toBe('ERR_RDMC_MESH_ABORTED');
     expect(() => new KeyedSockets({ purpose: 'test', keys: KEY } as never)).toThrow(/no option 'keys'/);
+  });
+
+  it('a socket that is closed already is not waited for', async () => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    open.push({ destroy: () => server.close() });
+    const accepted = once(server, 'connection');
+    open.push(connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {}));
+    const [raw] = (await accepted) as [Socket];
+    raw.destroy();
+    await once(raw, 'close');
+    const error = await rejection(new KeyedSockets({ key: KEY, purpose: 'test' }).accept(raw));
+    expect(error.code).toBe('ERR_RDMC_MESH_UNREACHABLE');
+  });
+});
+
+/** A server that cuts so many connections after their first bytes; `arrived` counts all. */
+async function cutting(sockets: KeyedSockets, cuts: number) {
+  const server = createServer((raw) => {
+    seen.arrived += 1;
+    open.push(raw);
+    if (seen.arrived <= cuts) raw.on('error', () => {}).once('data', () => raw.destroy());
+    else void sockets.accept(raw).catch(() => raw.destroy());
+  });
+  const seen = { arrived: 0, to: { host: '127.0.0.1', port: 0 } };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  open.push({ destroy: () => server.close() });
+  seen.to.port = (server.address() as AddressInfo).port;
+  return seen;
+}
+
+describe('a connection that is cut before the answer', () => {
+  const sockets = new KeyedSockets({ key: KEY, purpose: 'test' });
+  const LIMIT_MS = CUT_PAUSE_MS / 2;
+
+  /** Time stands still until `vi.advanceTimersByTime`. */
+  function stopTime(): void {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+  }
+
+  /** The time-out and the pause are the two timers that run. */
+  async function untilPause(server: { arrived: number }, arrived: number): Promise<void> {
+    while (vi.getTimerCount() < 2 && server.arrived <= arrived) await immediate();
+    expect(server.arrived).toBe(arrived);
+  }
+
+  it('is tried again after a pause', async () => {
+    const server = await cutting(sockets, 2);
+    stopTime();
+    const connecting = sockets.connect(server.to);
+    for (const attempt of [1, 2]) {
+      await untilPause(server, attempt);
+      vi.advanceTimersByTime(2 * CUT_PAUSE_MS);
+    }
+    open.push(await connecting);
+    expect(server.arrived).toBe(3);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is not tried again once the time is over or the signal aborted', async () => {
+    const server = await cutting(sockets, 2);
+    stopTime();
+    const late = rejection(sockets.connect(server.to, { timeoutMs: LIMIT_MS }));
+    await untilPause(server, 1);
+    vi.advanceTimersByTime(LIMIT_MS);
+    expect(await late).toMatchObject({
+      code: 'ERR_RDMC_MESH_UNREACHABLE',
+      message: expect.stringContaining(`no answer within ${LIMIT_MS} ms`),
+    });
+    const abort = new AbortController();
+    const aborted = rejection(sockets.connect(server.to, { signal: abort.signal }));
+    await untilPause(server, 2);
+    abort.abort();
+    expect((await aborted).code).toBe('ERR_RDMC_MESH_ABORTED');
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -9,7 +9,8 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KeyedSockets } from '../src/index.js';
 import { ClusterKey } from '../src/key.js';
-import { requireKeyProof } from '../src/security.js';
+import { requireKeyProof, Security } from '../src/security.js';
+import { socketEvent } from '../src/transport.js';
 import { assertWhole, form, KEY, place, until } from './helpers.js';
 
 const IMPOSTOR = fileURLToPath(new URL('fixtures/impostor.pem', import.meta.url));
@@ -56,6 +57,15 @@ describe('a server that shows a certificate in place of the key', () => {
     const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } });
     expect(JSON.parse(stdout)).toEqual(['ERR_RDMC_MESH_WRONG_KEY', 'ERR_RDMC_MESH_WRONG_KEY']);
     expect(Buffer.concat(heard)).toHaveLength(0);
+  });
+
+  it('is refused by TLS itself, before the proof is asked for', async () => {
+    const { port } = await impostor();
+    const raw = tcpConnect({ port, host: '127.0.0.1' });
+    const socket = Security.ofMesh(new ClusterKey(KEY)).client(raw);
+    open.push(socket);
+    await expect(socketEvent(socket, 'secureConnect')).rejects.toThrow();
+    expect(socket.authorizationError).toBeDefined();
   });
 
   it('fails the proof also where TLS trusts it', async () => {

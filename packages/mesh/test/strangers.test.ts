@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
-import { SPARE_HANDSHAKES, STRANGER_ADDRESSES } from '../src/constants.js';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { HANDSHAKE_TICKS, SPARE_HANDSHAKES, STRANGER_ADDRESSES } from '../src/constants.js';
 import { KeyedSockets } from '../src/index.js';
 import { Strangers } from '../src/strangers.js';
 import { assertWhole, closed, form, KEY, place, stranger, until } from './helpers.js';
@@ -85,6 +86,28 @@ const ofOneAddress = (count: number): string[] => Array(count).fill('127.0.0.1')
 const indexesOfEnded = (sockets: readonly Socket[]): number[] =>
   sockets.flatMap((socket, index) => (socket.destroyed ? [index] : []));
 
+/** From here on ticks of 1 ms come from `vi.advanceTimersByTime`. */
+function ticksByHand(): void {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+describe('a connection whose time is over', () => {
+  it('stays when it is let in between the tick and the read that follows', async () => {
+    const [late, letIn] = (await connections(ofOneAddress(2))) as [Socket, Socket];
+    ticksByHand();
+    const strangers = new Strangers(1, 1);
+    strangers.admit(late);
+    const stranger = strangers.admit(letIn);
+    vi.advanceTimersByTime(HANDSHAKE_TICKS + 1);
+    stranger.done();
+    // The end waits for two of them.
+    for (let i = 0; i < 3; i += 1) await immediate();
+    expect(late.destroyed).toBe(true);
+    expect(letIn.destroyed).toBe(false);
+  });
+});
+
 describe('a quota', () => {
   const quota = SPARE_HANDSHAKES + 1;
 
@@ -98,11 +121,13 @@ describe('a quota', () => {
     expect(strangers.size).toBe(quota + 1);
   });
 
-  it('ends silent ones before those that speak, and does not count those that have proved the key', async () => {
-    const sockets = await connections(ofOneAddress(quota + 3));
-    const strangers = new Strangers(1, NEVER_MS);
+  it('ends those first that were silent for a tick, and does not count those with the key', async () => {
+    const sockets = await connections(ofOneAddress(quota + 4));
+    ticksByHand();
+    const strangers = new Strangers(1, 1);
     open.push({ destroy: () => strangers.close() });
     const all = sockets.slice(0, quota).map((socket) => strangers.admit(socket));
+    vi.advanceTimersByTime(1);
     all[0]!.heard();
     all[1]!.heard();
     all[1]!.proven();
@@ -111,8 +136,12 @@ describe('a quota', () => {
     strangers.admit(sockets[quota + 1]!);
     expect(indexesOfEnded(sockets)).toEqual([2]);
     for (const each of all.slice(3)) each.heard();
+    // The last two are the only silent ones, but they have just arrived.
     strangers.admit(sockets[quota + 2]!);
-    expect(indexesOfEnded(sockets)).toEqual([2, quota]);
+    expect(indexesOfEnded(sockets)).toEqual([0, 2]);
+    vi.advanceTimersByTime(1);
+    strangers.admit(sockets[quota + 3]!);
+    expect(indexesOfEnded(sockets)).toEqual([0, 2, quota]);
   });
 
   it('of all addresses together: the one that has most gives its oldest', async () => {

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { KeyedSockets, type MeshLogger } from '../src/index.js';
 import { form, KEY, place, rejection, thrown, until } from './helpers.js';
 
@@ -44,6 +46,21 @@ describe('without a key, on loopback', () => {
     // Whoever gives one does not need it.
     expect(new KeyedSockets({ purpose: 'test', key: KEY }).keyed).toBe(true);
     expect(new KeyedSockets({ purpose: 'test', insecure: true }).keyed).toBe(false);
+  });
+
+  it('an end that started before the key vanished refuses later ones, and the error says why', async () => {
+    const older = new KeyedSockets({ purpose: 'test' });
+    rmSync(join(runtime, 'rdmc', 'user-key'));
+    const younger = new KeyedSockets({ purpose: 'test' });
+    const server = createServer((raw) => void older.accept(raw).catch(() => raw.destroy()));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const error = await rejection(
+      younger.connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port }),
+    );
+    expect(error.code).toBe('ERR_RDMC_MESH_WRONG_KEY');
+    expect(error.message).toContain('the system may have removed that key since one of them started');
   });
 
   it('`insecure` and `key` contradict each other, and beyond loopback `insecure` is not enough', async () => {

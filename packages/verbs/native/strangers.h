@@ -10,8 +10,10 @@
 
 namespace rdmc {
 
-constexpr size_t kMaxStrangers = 256;
-constexpr size_t kMaxStrangersOfOneAddress = 64;
+// Every queue pair dials a connection of its own: 8 members of 16 queue pairs behind one address are 128 at once. All
+// that are allowed take 1024 descriptors, which Node's limit (it raises the soft one to the hard one) has room for.
+constexpr size_t kMaxStrangers = 1024;
+constexpr size_t kMaxStrangersOfOneAddress = 256;
 // Fewer than the quota, so that each newcomer is looked at several times before others can push it out.
 constexpr int kAcceptsAtOnce = 16;
 constexpr int64_t kFirstBytesMs = 1000;  // for the first bytes of a greeting

@@ -197,7 +197,10 @@ bool TcpDialler::onChallenge() {
   iovec piece{proof.data(), proof.size()};
   size_t sent = 0;
   tcpSend(fd(), &piece, 1, sent);
-  if (sent != proof.size()) return fail("ERR_RDMC_CONNECT_FAILED", "the connection broke during the greeting");
+  if (sent != proof.size()) {
+    missed(ECONNRESET);  // as in collectReply
+    return false;
+  }
   step_ = Step::kWelcome;
   return true;
 }
