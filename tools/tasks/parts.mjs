@@ -16,8 +16,8 @@ import { root } from './setup.mjs';
  * @property {number} [limitSeconds] it is ended, and has failed, after so long
  */
 
-/** Most parts wait for much of their time, so three of them run on two cores. */
-export const places = Number(process.env.RDMC_TEST_PLACES) || Math.ceil(availableParallelism() * 1.5);
+/** Most parts wait for much of their time, so there are two for each core. */
+export const places = Number(process.env.RDMC_TEST_PLACES) || availableParallelism() * 2;
 
 /** Lines about tests that did not run: they are shown of parts that passed, too. */
 const LEFT_OUT = /^(left out: |.*\bdid NOT run\b).*$/gm;

@@ -139,6 +139,10 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
   const abandonedBefore: number[] = [];
   mesh.takeover = async (leader, takeover) => {
     attempts.push(takeover);
+    // Only the takeover that is under way may have a plan.
+    await expect(mesh.plan(leader, takeover + 1)).rejects.toMatchObject({
+      code: 'ERR_RDMC_KV_TAKEOVER_FAILED',
+    });
     await mesh.plan(leader, takeover);
     abandonedBefore.push(mesh.abandoned.length);
     if (attempts.length < 3) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
