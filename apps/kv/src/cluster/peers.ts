@@ -120,6 +120,8 @@ export class Peers {
     raw.once('close', () => this.#accepted.delete(raw));
     try {
       const socket = await this.#sockets.accept(raw);
+      // Only the TLS socket from now on: Node 20 crashes where both are destroyed in one turn.
+      this.#accepted.delete(raw);
       this.#accepted.add(socket);
       socket.on('close', () => this.#accepted.delete(socket));
       socket.on('error', () => socket.destroy());

@@ -45,9 +45,9 @@ export const cast: readonly Mutant[] = [
   {
     id: 'cast/unsynced-unbounded',
     package: PACKAGE,
-    function: 'SyncQueue.room',
-    find: 'this.#items.length > MAX_UNSYNCED_FILES / 2 && !this.#failure',
-    replace: 'false',
+    function: 'SyncQueue.#mustWait',
+    find: 'this.#items.length > MAX_UNSYNCED_FILES / 2 || this.#isAhead',
+    replace: 'this.#isAhead',
     fault: 'Any number of files wait for the disk.',
     tests: DURABLE,
   },
@@ -59,5 +59,14 @@ export const cast: readonly Mutant[] = [
     replace: '',
     fault: 'A cast is complete before its files have their names.',
     tests: DURABLE,
+  },
+  {
+    id: 'cast/ahead-of-disk',
+    package: PACKAGE,
+    function: 'SyncQueue.written',
+    find: 'if (sink.unsyncedBytes >= MAX_UNSYNCED_BYTES) this.#ahead = sink;',
+    replace: '',
+    fault: 'A large file is written any distance ahead of a slow disk.',
+    tests: ['packages/cast/test/sync-queue.test.ts'],
   },
 ];
