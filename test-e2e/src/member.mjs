@@ -8,6 +8,7 @@ import * as proc from './proc.mjs';
 let node;
 const groups = new Map();
 let beats = 0;
+const beatTimers = [];
 let leaving = false;
 
 function group(id) {
@@ -54,6 +55,7 @@ const operations = {
   verifyKept: ({ group: id }) => group(id).verifyKept(),
   close: ({ group: id, ...options }) => group(id).close(options),
   async leave() {
+    for (const timer of beatTimers) clearInterval(timer);
     await node.close();
     leaving = true;
     process.disconnect();
@@ -72,6 +74,7 @@ const operations = {
   beat({ to, intervalMs }) {
     const timer = setInterval(() => node.mesh.send(to, 'e2e.beat', 0), intervalMs);
     timer.unref();
+    beatTimers.push(timer);
   },
   /** Resolves after `count` more signs of another member. */
   async beats({ count }) {
