@@ -18,7 +18,7 @@ const MEASURED = {
   'packages/tailwind': { seconds: 92 },
   'packages/verbs': { seconds: 28 },
   'packages/verbs-compliance': { seconds: 117, pieces: 2 },
-  'test-e2e': { seconds: 349, pieces: 3 },
+  'test-e2e': { seconds: 305, pieces: 3 },
   'tools/chaos': { seconds: 193 },
   'tools/roce-vm': { seconds: 37 },
 };
