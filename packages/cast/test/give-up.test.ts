@@ -99,7 +99,9 @@ describe('a cast that is given up', () => {
       isGivenUp = namesIn(inside).includes('new/sub/one');
     };
     const writer = new StreamWriter(inside, randomUUID(), CHECKSUM, active, undefined, () => isGivenUp);
-    expect(() => writer.store(0, whole(...tree))).toThrow(expect.objectContaining({ code: 'ERR_RDMC_ABORTED' }));
+    expect(() => writer.store(0, whole(...tree))).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_ABORTED' }),
+    );
     writer.close();
     expect(namesIn(inside)).toEqual(['new', 'new/sub', 'new/sub/one']);
     expect(modeOf(join(inside, 'new/sub'))).toBe('500');

@@ -179,7 +179,12 @@ describe('a survivor of cleaning that the newest digest does not name', () => {
   });
 
   it('is doubtful where it is kept; what the newest digest names, or could not name, is not', () => {
-    const files = [file(12n, [10n, 12n]), file(20n, undefined), file(21n, [10n, 12n, 21n]), file(22n, undefined)];
+    const files = [
+      file(12n, [10n, 12n]),
+      file(20n, undefined),
+      file(21n, [10n, 12n, 21n]),
+      file(22n, undefined),
+    ];
     const survey = surveyLog(1n, [{ directory: '/', files, damaged: [] }], { segmentId: 0n, epoch: 0 });
     expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual([12n, 20n, 21n, 22n]);
     expect(survey.doubtful).toEqual([20n]);

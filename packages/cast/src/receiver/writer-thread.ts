@@ -10,9 +10,7 @@ const MODULE = new URL('./writer.js', import.meta.url);
 
 /** The application's end of the thread that stores. */
 export class WriterThread {
-  readonly #signs = new Int32Array(
-    new SharedArrayBuffer(WriterSigns.COUNT * Int32Array.BYTES_PER_ELEMENT),
-  );
+  readonly #signs = new Int32Array(new SharedArrayBuffer(WriterSigns.COUNT * Int32Array.BYTES_PER_ELEMENT));
   readonly #thread = new CallingThread<WriterCalls>(MODULE, { signs: this.#signs });
   /** Calls that are not done. */
   #queued = 0;
