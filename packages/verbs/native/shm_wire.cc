@@ -12,6 +12,8 @@
 namespace rdmc {
 namespace {
 
+constexpr int kRetriesAtOnce = 100;
+
 // Walks a request's local memory, inline bytes included.
 uint8_t* localAt(WorkRequest& request, uint64_t offset, uint64_t& contiguous) {
   if (request.flags & kInline) {
@@ -29,7 +31,6 @@ uint8_t* localAt(WorkRequest& request, uint64_t offset, uint64_t& contiguous) {
   contiguous = 0;
   return nullptr;
 }
-
 
 }  // namespace
 
@@ -76,6 +77,13 @@ bool ShmWire::expired(int64_t allowedMs) {
   if (waitingSinceNs_ == 0) waitingSinceNs_ = now;
   deadlineNs_ = waitingSinceNs_ + allowedMs * 1'000'000;
   return now >= deadlineNs_;
+}
+
+// Counted apart from other waits: a receiver that is not ready has answered, and has limits of its own.
+bool ShmWire::retriedTooLong(const QueuePair& qp) {
+  const int64_t now = steadyNs();
+  if (retryingSinceNs_ == 0) retryingSinceNs_ = now;
+  return now - retryingSinceNs_ >= int64_t(qp.parameters().retryTimeoutMs) * 1'000'000;
 }
 
 ShmWire::Step ShmWire::peerNotConnected(QueuePair& qp) {
@@ -362,19 +370,25 @@ Progress ShmWire::progress(QueuePair& qp, int64_t& budgetBytes) {
   int retries = 0;
   while (WorkRequest* request = qp.head()) {
     const uint64_t before = done_;
-    const Step result = step(qp, *request);
-    if (result == Step::kBlocked) return Progress::kBlocked;
-    if (result == Step::kRetry) {
-      if (++retries > 100) return Progress::kRetry;
-      continue;
+    Step result = step(qp, *request);
+    if (result == Step::kBlocked) {
+      if (rnrWaiting_) retryingSinceNs_ = 0;
+      return Progress::kBlocked;
     }
-    waitingSinceNs_ = deadlineNs_ = 0;
+    if (result == Step::kRetry) {
+      if (++retries <= kRetriesAtOnce) continue;
+      // Over TCP, a peer that answers nothing ends the connection after the same time.
+      if (!retriedTooLong(qp)) return Progress::kRetry;
+      result = fail(kRetryExceeded, false);
+    }
+    waitingSinceNs_ = deadlineNs_ = retryingSinceNs_ = 0;
     if (result == Step::kFailed) {
       if (tellPeer_) {
         LinkMessage message{};
         message.type = kPeerError;
         message.a = peerNumber_;
         link_->send(message);
+        qp.device().service().poke();  // sends it where the socket has no room now
       }
       done_ = 0;
       qp.failLocked(failure_);
@@ -403,7 +417,7 @@ void ShmWire::receivePosted(QueuePair& qp) {
   if (qp.shared().rnrWaiting.load(std::memory_order_seq_cst)) link_->poke();
 }
 
-void ShmWire::quiesce(QueuePair& qp) { qp.device().waitForPeer(qp, link_->control()); }
+bool ShmWire::quiesce(QueuePair& qp) { return qp.device().waitForPeer(qp, link_->control()); }
 
 void ShmWire::detach(QueuePair&) {
   detached_ = true;

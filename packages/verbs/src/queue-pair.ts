@@ -139,8 +139,8 @@ export class QueuePair {
    */
   async close(): Promise<void> {
     if (!this.#closed) {
-      this.#closed = true;
       closeUnlessGone(() => native().queuePairDestroy(this.device.handle, this.number));
+      this.#closed = true;
     }
     await this.#connecting?.catch(() => undefined);
   }
