@@ -5,7 +5,7 @@ import { linkProgram } from './native/variant.mjs';
 /** For what hangs: the program itself waits 300 s for what does not come. */
 const LIMIT_MS = 400_000;
 
-const program = await linkProgram('soft-faults', 'soft-faults', ['soft-driver']);
+const program = await linkProgram('soft-faults', 'soft-faults', { beside: ['soft-driver'] });
 const lacking = program ? '' : '[skipped: the addon was not built here: npx turbo run native]';
 
 it.skipIf(lacking).each([

@@ -2,5 +2,5 @@
 export function linkProgram(
   name: string,
   folder: string,
-  beside?: readonly string[],
+  more?: { readonly beside?: readonly string[]; readonly ibverbs?: boolean },
 ): Promise<string | undefined>;

@@ -136,11 +136,13 @@ export function buildProgram(name, folder, flags, { special = {}, compiler } = {
 
 /**
  * The same, quickly, out of the objects of the addon that was built beside the sources; undefined where there are none.
- * @param {readonly string[]} beside folders beside this file, whose headers it includes
+ * @param {{ beside?: readonly string[], ibverbs?: boolean }} more
+ *   `beside`: folders beside this file, whose headers it includes; `ibverbs`: with RDMA devices
  */
-export async function linkProgram(name, folder, beside = []) {
+export async function linkProgram(name, folder, { beside = [], ibverbs = false } = {}) {
   const built = join(native, 'build', 'Release', 'obj.target', 'rdmc_verbs');
-  const objects = SOFT_UNITS.map((unit) => join(built, unit.replace(/\.cc$/, '.o')));
+  const units = ibverbs ? [...SOFT_UNITS, 'unit_ibverbs.cc'] : SOFT_UNITS;
+  const objects = units.map((unit) => join(built, unit.replace(/\.cc$/, '.o')));
   if (!objects.every((object) => existsSync(object))) return undefined;
   return build({
     name,
@@ -149,7 +151,8 @@ export async function linkProgram(name, folder, beside = []) {
     flags: [],
     objects,
     beside: beside.map((each) => join(here, each)),
-    linking: CRYPTO,
+    // The unit of RDMA devices contains their binding to Node, which is not called.
+    linking: ibverbs ? [...CRYPTO, '-ldl', '-no-pie', '-Wl,--unresolved-symbols=ignore-all'] : CRYPTO,
   });
 }
 
