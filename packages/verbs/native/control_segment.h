@@ -29,7 +29,7 @@
 namespace rdmc {
 
 constexpr uint32_t kControlMagic = 0x434d4452;  // "RDMC"
-constexpr uint32_t kControlVersion = 2;
+constexpr uint32_t kControlVersion = 3;  // 3: bells in the place of eventfds
 constexpr uint32_t kRegionIndexBits = 14;
 constexpr uint32_t kMaxRegions = 1u << kRegionIndexBits;
 constexpr uint32_t kMaxCqs = 256;

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <system_error>
 
 namespace rdmc {
 
@@ -11,6 +13,20 @@ Failure systemFailure(const char* syscall, const std::string& what, int err) {
   if (err == ENOMEM || err == ENOSPC) message += "; free memory, or raise the memory limit";
   const bool memory = err == ENOMEM || err == ENOSPC;
   return Failure(memory ? "ERR_RDMC_OUT_OF_MEMORY" : "ERR_RDMC_SYSTEM", message, err, syscall);
+}
+
+Failure caughtFailure() {
+  try {
+    throw;
+  } catch (const Failure& failure) {
+    return failure;
+  } catch (const std::bad_alloc&) {
+    return Failure("ERR_RDMC_OUT_OF_MEMORY", "Out of memory");
+  } catch (const std::system_error& error) {
+    return Failure("ERR_RDMC_SYSTEM", error.what(), error.code().value());
+  } catch (const std::exception& error) {
+    return Failure("ERR_RDMC_SYSTEM", error.what());
+  }
 }
 
 }  // namespace rdmc

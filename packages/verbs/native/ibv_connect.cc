@@ -108,6 +108,10 @@ void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const Co
     throw Failure("ERR_RDMC_QUEUE_PAIR_STATE", "The queue pair is connected, or connecting, already");
   }
   ++connects_;
+  Rollback free([&] {
+    --connects_;
+    found->connecting = false;
+  });
   const bool posted = workers_.post([this, found, end, parameters, done] {
     std::unique_ptr<Failure> failure;
     {
@@ -116,8 +120,8 @@ void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const Co
         checkOpen();
         establish(*found, end, parameters);
         checkOpen();  // still
-      } catch (const Failure& caught) {
-        failure = std::make_unique<Failure>(caught);
+      } catch (const std::exception&) {
+        failure = std::make_unique<Failure>(caughtFailure());
       }
       found->connecting = false;
       if (found->closed) {
@@ -129,9 +133,7 @@ void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const Co
     --connects_;
     done(failure.get());
   });
-  if (posted) return;
-  --connects_;
-  found->connecting = false;
+  if (posted) return free.dismiss();
   throw Failure("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
 }
 

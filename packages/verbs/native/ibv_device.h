@@ -192,6 +192,7 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
 
   // Events and the end (ibv_events.cc).
   void watchEvents();
+  void handleEvents();  // until the device is closed or gone
   void handleEvent(const ibv_async_event& event);
   bool stillThere() const;
   // The device is gone: everything outstanding is flushed, listeners are told, the hardware's objects given back.

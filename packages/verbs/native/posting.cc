@@ -38,6 +38,10 @@ uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t 
 }
 
 uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
+  if (removed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    for (uint32_t i = 0; i < count; ++i) slots[i].result = kDeviceRemoved;
+    return count;
+  }
   uint32_t refused = 0;
   TouchedQps touched;
   for (uint32_t first = 0; first < count;) {

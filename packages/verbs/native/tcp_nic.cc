@@ -64,7 +64,12 @@ void TcpNic::mark(std::span<const std::shared_ptr<QueuePair>> queuePairs) {
 void TcpNic::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
                      const ConnectParameters& parameters, ConnectCallback done) {
   const bool posted = inbox_->post([this, qp, remote, parameters, done] {
-    add<TcpDialler>(qp, remote, parameters, done).begin();
+    try {
+      add<TcpDialler>(qp, remote, parameters, done).begin();
+    } catch (const std::exception&) {
+      const Failure failure = caughtFailure();
+      done(&failure);
+    }
   });
   if (posted) return;
   const Failure failure("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
@@ -148,7 +153,7 @@ void TcpNic::tearDown(TcpWire& wire) {
 
 // ---- the loop
 
-void TcpNic::run() {
+void TcpNic::turns() {
   while (!stopping_) {
     int timeout = ready_.empty() ? timeoutMs() : 0;
     if (timeout != 0 && !inbox_->goToSleep()) timeout = 0;
@@ -159,7 +164,17 @@ void TcpNic::run() {
     handleDeadlines();
     bury();
   }
-  finish();
+}
+
+// Nobody behind this catches: an exception that got past would end the process.
+void TcpNic::run() {
+  for (const auto part : {&TcpNic::turns, &TcpNic::finish}) {
+    try {
+      (this->*part)();
+    } catch (const std::exception&) {
+      device_.abandon(caughtFailure());
+    }
+  }
 }
 
 int TcpNic::timeoutMs() const {
@@ -200,12 +215,21 @@ void TcpNic::handleMarked(const std::shared_ptr<TcpWire>& wire) {
   if (wire->responder && wire->rnrWaiting.load(std::memory_order_relaxed)) enqueue(*wire->responder);
 }
 
+bool TcpNic::turn(TcpConnection& connection) {
+  try {
+    return connection.turn();
+  } catch (const Failure& failure) {
+    connection.failed(failure);
+    return false;
+  }
+}
+
 void TcpNic::handleReady() {
   std::vector<TcpConnection*> turns;
   turns.swap(ready_);
   for (TcpConnection* connection : turns) {
     connection->queued = false;
-    if (!connection->ended && connection->turn()) enqueue(*connection);
+    if (!connection->ended && turn(*connection)) enqueue(*connection);
   }
 }
 

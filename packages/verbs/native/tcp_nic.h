@@ -79,6 +79,7 @@ class TcpNic {
   TcpConnection* find(uint64_t id) const;
   void watch(TcpConnection& connection);
   void enqueue(TcpConnection& connection);
+  bool turn(TcpConnection& connection);  // TcpConnection::turn, where it may throw
   void setDeadline(TcpConnection& connection, int64_t atNs);
   template <typename Visit>
   void eachConnection(Visit visit) {
@@ -100,6 +101,7 @@ class TcpNic {
  private:
   void adopt(std::unique_ptr<TcpConnection> connection);
   void run();
+  void turns();  // until it is stopped
   void handleEvents(int timeoutMs);
   void handleInbox();
   void handleMarked(const std::shared_ptr<TcpWire>& wire);

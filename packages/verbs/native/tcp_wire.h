@@ -20,7 +20,7 @@ class TcpWire : public Wire, public std::enable_shared_from_this<TcpWire> {
   const char* name() const override { return "tcp"; }
   Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
   void receivePosted(QueuePair& qp) override;
-  void quiesce(QueuePair& qp) override;
+  bool quiesce(QueuePair& qp) override;
   void detach(QueuePair&) override {}
 
   const DeviceId peerDevice;

@@ -5,10 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Control, LocalPeer, queuePairPage } from './support/local-peer.js';
-import { side, until } from './support/pair.js';
+import { connectedSides, side, until } from './support/pair.js';
 
 const KEY = randomBytes(32);
 const HUGE = 0xffff_ffff;
+/** So long is waited for a peer in the middle of a copy: native/barriers.cc. */
+const STOPPED_PEER_MS = 50;
+/** More than sockets hold. */
+const QUESTIONS = 100_000;
 
 /** A hostile process that has mapped the control segment of a device. */
 async function admitted(device: unknown, key: Uint8Array): Promise<LocalPeer> {
@@ -70,13 +74,32 @@ describe('a peer that writes into our control segment', () => {
   });
 
   it('and stays in the middle of a copy, in a region that cannot be, does not stop us', async () => {
-    const { device, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
-    onTestFinished(() => device.close());
+    // Connected: only then does breaking the queue pair wait for the peer.
+    const [{ device, queuePair }, other] = await connectedSides({
+      device: 'soft',
+      transport: 'shm',
+      key: KEY,
+    });
+    onTestFinished(async () => {
+      await device.close();
+      await other.device.close();
+    });
     const peer = await admitted(queuePair.address.device, KEY);
     const page = queuePairPage(queuePair.number);
     await peer.write([page + Control.BUSY_REGION, HUGE], [page + Control.BUSY, 1]);
+    const begin = performance.now();
     queuePair.modifyToError();
+    expect(performance.now() - begin).toBeGreaterThan(STOPPED_PEER_MS - 1);
     expect(queuePair.state).toBe('ERROR');
+  });
+
+  it('and asks without reading the answers is not heard until it reads them', async () => {
+    const { device, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
+    onTestFinished(() => device.close());
+    const peer = await admitted(queuePair.address.device, KEY);
+    const { asked } = (await peer.order({ ask: QUESTIONS })) as { asked: number };
+    expect(asked).toBeLessThan(QUESTIONS);
+    expect(await peer.next()).toEqual({ answered: asked });
   });
 });
 
