@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { onlyTimedOut } from '../src/failures.js';
+import type { Mutant } from '../src/mutant.js';
+import { outcomeOf } from '../src/outcome.js';
+import { lineOf, reportOf, summaryOf } from '../src/report.js';
+import type { Trial } from '../src/trial.js';
+import type { Verdict } from '../src/verdict.js';
+
+const passed = (seconds = 1): Trial => ({ passed: true, timedOut: false, seconds, output: '' });
+const failed = (seconds = 1): Trial => ({ passed: false, timedOut: false, seconds, output: '' });
+const late = (seconds: number): Trial => ({ passed: false, timedOut: true, seconds, output: '' });
+
+/** The outcome where the tests end so with the fault, each time, and so without it; and the limits that they had. */
+async function decide(mutated: Trial[], baseline: Trial[] = []) {
+  const asked: string[] = [];
+  const outcome = await outcomeOf(
+    {
+      mutated: async (limitMs) => {
+        asked.push(`mutant ${limitMs}`);
+        return mutated.shift()!;
+      },
+      baseline: async (limitMs) => {
+        asked.push(`baseline ${limitMs}`);
+        return baseline.shift()!;
+      },
+    },
+    60_000,
+  );
+  return { ...outcome, asked };
+}
+
+test('a failed test kills, at once', async () => {
+  expect(await decide([failed(2)])).toMatchObject({
+    outcome: 'killed',
+    found: true,
+    asked: ['mutant 60000'],
+  });
+});
+
+test('a mutant that no test finds survives, at once', async () => {
+  expect(await decide([passed()])).toMatchObject({
+    outcome: 'survived',
+    found: false,
+    asked: ['mutant 60000'],
+  });
+});
+
+test('a mutant that hangs again with a larger limit, where the tests pass without it, is found', async () => {
+  expect(await decide([late(60), late(180)], [passed(10)])).toMatchObject({
+    outcome: 'timed out',
+    found: true,
+    asked: ['mutant 60000', 'baseline 60000', 'mutant 180000'],
+  });
+});
+
+test.each([
+  ['do not end', late(60)],
+  ['fail', failed()],
+])('where the tests %s without the fault, a time-out says nothing', async (_, baseline) => {
+  expect(await decide([late(60)], [baseline])).toMatchObject({
+    outcome: 'timed out',
+    found: false,
+    asked: ['mutant 60000', 'baseline 60000'],
+  });
+});
+
+test.each([
+  ['passes', passed(100), 'survived', false],
+  ['fails', failed(100), 'killed', true],
+])(
+  'a mutant that was only slow and %s with a larger limit is no time-out',
+  async (_, second, outcome, found) => {
+    expect(await decide([late(60), second], [passed()])).toMatchObject({ outcome, found });
+  },
+);
+
+test('a test whose own limit ends it as early as the first time proves nothing', async () => {
+  expect(await decide([late(50), late(50)], [passed()])).toMatchObject({
+    outcome: 'timed out',
+    found: false,
+  });
+});
+
+function jsonReport(...messages: string[]): string {
+  const assertionResults = messages.map((message) => ({ status: 'failed', failureMessages: [message] }));
+  return JSON.stringify({ testResults: [{ status: 'failed', message: '', assertionResults }] });
+}
+
+const TEST_LATE = 'Error: Test timed out in 5000ms.\nIf this is a long-running test, pass a timeout value';
+
+test.each([
+  ['a test that ran out of its time', jsonReport(TEST_LATE), true],
+  ['a hook that did', jsonReport('Hook timed out in 10000ms.'), true],
+  ['an assertion', jsonReport('AssertionError: expected 1 to be 2'), false],
+  ['an assertion beside a time-out', jsonReport(TEST_LATE, 'AssertionError: x'), false],
+  [
+    'a file that does not load',
+    JSON.stringify({ testResults: [{ status: 'failed', message: 'SyntaxError', assertionResults: [] }] }),
+    false,
+  ],
+  ['no failure, as after a worker that crashed', JSON.stringify({ testResults: [] }), false],
+])('%s in a report of vitest', (_, report, expected) => {
+  expect(onlyTimedOut(report)).toBe(expected);
+});
+
+function verdict(outcome: Verdict['outcome'], found: boolean, survives?: string): Verdict {
+  const mutant = { id: 'x/y', fault: 'Breaks.', ...(survives && { survives }) } as Mutant;
+  return { mutant, outcome, found, how: 'so', seconds: 1 };
+}
+
+test('of those that timed out the report counts as killed what hangs', () => {
+  const verdicts = [...Array(18).fill(verdict('killed', true)), verdict('timed out', true)];
+  verdicts.push(verdict('timed out', false));
+  const report = { killed: 18, timedOut: 2, hung: 1, survived: 0, explained: 0 };
+  expect(reportOf(verdicts)).toEqual({ ...report, passed: true });
+  expect(reportOf(verdicts.slice(1))).toMatchObject({ killed: 17, passed: false });
+  expect(summaryOf(verdicts)).toBe(
+    '20 mutants: 18 killed by a failed test, 2 timed out (1 of them hang, and count as killed), ' +
+      '0 survived (0 explained)',
+  );
+  expect(lineOf(verdict('timed out', true))).toBe('timed out x/y (so, 1.0 s)');
+  expect(lineOf(verdict('timed out', false))).toContain('fault: Breaks.');
+  expect(lineOf(verdict('survived', false))).toContain('not explained');
+});
