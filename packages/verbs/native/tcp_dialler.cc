@@ -93,6 +93,7 @@ void TcpDialler::attempt() {
 
 void TcpDialler::missed(int error) {
   lastError_ = error;
+  nic_.unwatch(*this);
   socket_.reset();
   if (++next_ < endpoints_.size()) return attempt();
   next_ = 0;

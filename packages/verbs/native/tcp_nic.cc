@@ -98,6 +98,7 @@ void TcpNic::adopt(std::unique_ptr<TcpConnection> connection) {
 void TcpNic::end(TcpConnection& connection) {
   if (connection.ended) return;
   connection.ended = true;
+  unwatch(connection);
   const auto found = connections_.find(connection.id);
   ended_.push_back(std::move(found->second));
   connections_.erase(found);
@@ -118,6 +119,12 @@ void TcpNic::watch(TcpConnection& connection) {
     connection.readable = connection.hungUp = true;  // its turn finds out
     enqueue(connection);
   }
+}
+
+// Closing a socket is not enough: it stays watched as long as another process has a copy of its descriptor, and every
+// process that is being started has one for a while.
+void TcpNic::unwatch(TcpConnection& connection) {
+  if (connection.fd() >= 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);
 }
 
 void TcpNic::enqueue(TcpConnection& connection) {

@@ -78,6 +78,7 @@ class TcpNic {
   void end(TcpConnection& connection);  // deleted after this turn
   TcpConnection* find(uint64_t id) const;
   void watch(TcpConnection& connection);
+  void unwatch(TcpConnection& connection);  // before its socket is closed
   void enqueue(TcpConnection& connection);
   bool turn(TcpConnection& connection);  // TcpConnection::turn, where it may throw
   void setDeadline(TcpConnection& connection, int64_t atNs);
