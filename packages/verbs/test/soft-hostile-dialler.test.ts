@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Control, LocalPeer, queuePairPage } from './support/local-peer.js';
+import { Control, LocalPeer, queuePairPage, readyBit } from './support/local-peer.js';
 import { connectedSides, side, until } from './support/pair.js';
 
 const KEY = randomBytes(32);
@@ -49,6 +49,24 @@ describe('a peer that writes into our control segment', () => {
       return found.length > 0 ? found : undefined;
     });
     expect(completion).toMatchObject({ id: 5, status: 'GENERAL_ERROR', byteLength: 0 });
+  });
+
+  it('cannot complete more receives than were posted', async () => {
+    const { device, domain, queue, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
+    onTestFinished(() => device.close());
+    const region = await domain.allocate(4096);
+    queuePair.postReceive({ id: 5, sges: [region.sge(0, 64)] });
+    const peer = await admitted(queuePair.address.device, KEY);
+    await peer.write(
+      ...inbound(queuePair.number, 0, 128, 1),
+      [queuePairPage(queuePair.number) + Control.PRODUCED, 3],
+      readyBit(0, queuePair.number),
+    );
+    const completions = await until('a completion', () => {
+      const found = queue.poll();
+      return found.length > 0 ? found : undefined;
+    });
+    expect(completions).toMatchObject([{ id: 5, status: 'SUCCESS', byteLength: 1 }]);
   });
 
   it('harms neither receiving over TCP nor closing', async () => {

@@ -92,3 +92,10 @@ export const LinkMessage = { PEER_ERROR: 8 } as const;
 export function queuePairPage(number: number): number {
   return Control.QUEUE_PAIRS + (number & 8191) * Control.QUEUE_PAIR_BYTES;
 }
+
+/** The word of a completion queue that says that a queue pair has completions: nothing is polled without it. */
+export function readyBit(queue: number, queuePair: number): [offset: number, value: number] {
+  const index = queuePair & 8191;
+  const page = Control.COMPLETION_QUEUES + queue * Control.COMPLETION_QUEUE_BYTES;
+  return [page + Control.READY + (index >> 5) * 4, 2 ** (index & 31)];
+}
