@@ -85,7 +85,7 @@ void closeWatcher(int id) {
 
 void onReadable(uv_poll_t* poll, int status, int) {
   auto* watcher = static_cast<Watcher*>(poll->data);
-  const napi_env env = watcher->env;
+  napi_env env = watcher->env;
   if (status == 0) {
     try {
       drain(*watcher);

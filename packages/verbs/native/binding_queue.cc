@@ -101,14 +101,14 @@ T* sizedMemory(const Napi::Value& value, size_t bytes, const char* what) {
 Napi::Value completionQueuePoller(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   const auto cq = device->completionSource(u32(info, 1));
-  auto* batch = sizedMemory<CompletionSlot>(info[2], kCompletionBytes * kPollSlots, "The poll batch");
+  auto* batch = sizedMemory<CompletionSlot>(info[2], size_t{kCompletionBytes} * kPollSlots, "The poll batch");
   auto* bound = new Poller{device, cq, batch, Napi::Persistent(info[2].As<Napi::Object>())};
   return boundFunction(info.Env(), "poll", guarded<poll>, bound);
 }
 
 Napi::Value submissionDoorbell(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
-  auto* batch = sizedMemory<WorkRequestSlot>(info[1], kWorkRequestBytes * kBatchSlots, "The submission batch");
+  auto* batch = sizedMemory<WorkRequestSlot>(info[1], size_t{kWorkRequestBytes} * kBatchSlots, "The submission batch");
   auto control = info[2].As<Napi::Uint32Array>();
   auto* bound = new Doorbell{device, batch, control.Data(), Napi::Persistent(info[1].As<Napi::Object>()),
                              Napi::Persistent(info[2].As<Napi::Object>())};

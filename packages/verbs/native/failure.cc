@@ -7,8 +7,13 @@
 
 namespace rdmc {
 
+std::string errorText(int err) {
+  char buffer[128];
+  return ::strerror_r(err, buffer, sizeof buffer);  // GNU's: it says where the words are
+}
+
 Failure systemFailure(const char* syscall, const std::string& what, int err) {
-  std::string message = what + ": " + syscall + " failed: " + std::strerror(err);
+  std::string message = what + ": " + syscall + " failed: " + errorText(err);
   if (err == EMFILE || err == ENFILE) message += "; raise the limit of open files (ulimit -n)";
   if (err == ENOMEM || err == ENOSPC) message += "; free memory, or raise the memory limit";
   const bool memory = err == ENOMEM || err == ENOSPC;

@@ -13,6 +13,9 @@ struct Failure : std::runtime_error {
   std::string syscall;
 };
 
+// What the system calls an errno. Unlike std::strerror, for any thread.
+std::string errorText(int err);
+
 // A refused system call: `what` says what it was for.
 Failure systemFailure(const char* syscall, const std::string& what, int err);
 

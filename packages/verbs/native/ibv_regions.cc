@@ -115,9 +115,9 @@ void IbvDevice::registerKeys(uint32_t region, uint32_t pdIndex, uint64_t length,
   }
   if (!keys.local || ((access & kRemoteAccess) && !keys.remote)) {
     const uint32_t times = keys.local || !(access & kRemoteAccess) ? 1 : 2;
-    const Failure failure = registrationFailure(length, times, errno);
+    Failure failure = registrationFailure(length, times, errno);  // it counts what is registered
     giveKeysBack(RegionTable::indexOf(region));
-    throw failure;
+    throw Failure(std::move(failure));
   }
   keys.localKey = keys.local->lkey;
   keys.remoteKey = keys.remote ? keys.remote->rkey : 0;
@@ -199,7 +199,7 @@ void IbvDevice::deregister(ibv_mr*& mr, uint32_t pd) {
   }
   if (error != 0) {
     throw Failure("ERR_RDMC_REGION_BUSY",
-                  options_.device + " does not give a memory region's registration back (" + std::strerror(error) +
+                  options_.device + " does not give a memory region's registration back (" + errorText(error) +
                       "): peers may still write there, so the memory stays registered; close the region again later, "
                       "or the device",
                   error, "ibv_dereg_mr");

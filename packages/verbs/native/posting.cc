@@ -13,7 +13,7 @@ constexpr int64_t kDoorbellBudget = 4 << 20;
 // Of one queue pair in its turn: as much as a block of a multicast, because a block that is finished late
 // keeps its receiver waiting, and two half-finished ones keep two waiting.
 constexpr int64_t kTurnBudget = 1 << 20;
-constexpr int kRetryMs = 1;
+constexpr int64_t kRetryMs = 1;
 
 }  // namespace
 

@@ -127,7 +127,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   uint32_t loadSges(const WorkRequestSlot& slot, WorkRequest& request);
   void releaseRegions(WorkRequest& request);
   void flushReceives(Status status = kFlushed);
-  CompletionSlot receiveCompletion(uint32_t at, const InboundCompletion& inbound);
+  CompletionSlot receiveCompletion(uint32_t at, const InboundCompletion& published);
   void dropReceive(uint32_t at);
 
   SoftDevice& device_;

@@ -49,7 +49,7 @@ bool ShmTransport::open(Outgoing& to, std::string& why) {
       to.dialAgainNs = steadyNs() + kDialAgainMs * 1'000'000;
       return true;
     }
-    why = "no device listens at the abstract socket " + name + " (" + std::strerror(errno) +
+    why = "no device listens at the abstract socket " + name + " (" + errorText(errno) +
           "): its process has ended, or it lives in another network namespace";
     return false;
   }

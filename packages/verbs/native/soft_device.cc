@@ -329,7 +329,7 @@ void SoftDevice::connect(uint32_t number, const QueuePairAddress& remote, const 
     if (failure) found->connecting = false;
     done(failure);
   };
-  if (tcp) return tcp_->connect(found, remote, parameters, std::move(wrapped));
+  if (tcp) return tcp_->connect(found, remote, parameters, wrapped);
   const bool posted = service_->post([this, found, remote, parameters, wrapped] {
     try {
       shm_->connect(found, remote, parameters, wrapped);

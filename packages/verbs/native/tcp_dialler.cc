@@ -99,7 +99,7 @@ void TcpDialler::missed(int error) {
   next_ = 0;
   const int64_t again = tcpNowNs() + pauseMs_ * kMs;
   if (again >= giveUpNs_) {
-    return giveUp("ERR_RDMC_CONNECT_FAILED", std::string(std::strerror(lastError_)) + ", for " +
+    return giveUp("ERR_RDMC_CONNECT_FAILED", errorText(lastError_) + ", for " +
                                                  std::to_string(parameters_.retryTimeoutMs) +
                                                  " ms; is the peer's device open, and its address reachable?");
   }

@@ -61,8 +61,8 @@ void TcpNic::mark(std::span<const std::shared_ptr<QueuePair>> queuePairs) {
   if (!wires.empty()) inbox_->mark(std::move(wires));
 }
 
-void TcpNic::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
-                     const ConnectParameters& parameters, ConnectCallback done) {
+void TcpNic::connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
+                     const ConnectParameters& parameters, const ConnectCallback& done) {
   const bool posted = inbox_->post([this, qp, remote, parameters, done] {
     try {
       add<TcpDialler>(qp, remote, parameters, done).begin();

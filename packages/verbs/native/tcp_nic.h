@@ -63,8 +63,8 @@ class TcpNic {
   const std::shared_ptr<TcpInbox>& inbox() const { return inbox_; }
   void mark(std::shared_ptr<TcpWire> wire);
   void mark(std::span<const std::shared_ptr<QueuePair>> queuePairs);
-  void connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote, const ConnectParameters& parameters,
-               ConnectCallback done);
+  void connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
+               const ConnectParameters& parameters, const ConnectCallback& done);
   void release(const std::shared_ptr<QueuePair>& qp);
 
   // NIC thread only.
