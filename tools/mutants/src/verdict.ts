@@ -39,7 +39,7 @@ export class Judge {
     const outcome = await outcomeOf(
       {
         mutated: (limit) => this.#withFault(mutant, place, limit),
-        baseline: (limit) => test(this.#workshop.root, mutant.tests, limit),
+        baseline: (limit) => this.#withoutFault(mutant, limit),
       },
       limitMs,
     );
@@ -58,11 +58,21 @@ export class Judge {
     }
   }
 
+  /** Tests of C++ also link the addon's objects, which a copy does not have at first, and later has with a fault. */
+  async #withoutFault(mutant: Mutant, limitMs: number): Promise<Trial> {
+    const { root } = this.#workshop;
+    if (mutant.language === 'C++') {
+      const built = await build(root, mutant, BUILD_LIMIT_MS);
+      if (!built.passed) throw new Unusable(`the addon does not compile:\n${built.output}`);
+    }
+    return test(root, mutant.tests, limitMs);
+  }
+
   async #secondsWithout(mutant: Mutant): Promise<number> {
     const name = mutant.tests.join(' ');
     const known = this.#baseline.get(name);
     if (known !== undefined) return known;
-    const { passed, seconds, output } = await test(this.#workshop.root, mutant.tests, BASELINE_LIMIT_MS);
+    const { passed, seconds, output } = await this.#withoutFault(mutant, BASELINE_LIMIT_MS);
     if (!passed) throw new Unusable(`the tests of ${mutant.id} fail without any fault: ${name}\n${output}`);
     this.#baseline.set(name, seconds);
     return seconds;
