@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { onlyTimedOut } from './failures.js';
 import type { Mutant } from './mutant.js';
 
@@ -14,7 +15,8 @@ export interface Trial {
 }
 
 const KEPT_OUTPUT_CHARACTERS = 20_000;
-const REPORT = 'mutant-report.json';
+/** Beside this one, in what is built. */
+const REPORTER = fileURLToPath(new URL('failure-reporter.js', import.meta.url));
 
 /** Builds what a mutant changed in a copy: its package, without declarations, or the native addon. */
 export function build(root: string, mutant: Mutant, limitMs: number): Promise<Trial> {
@@ -40,13 +42,13 @@ export async function test(root: string, files: readonly string[], limitMs: numb
 }
 
 async function runTests(root: string, folder: string, names: string[], limitMs: number): Promise<Trial> {
-  const report = join(root, REPORT);
-  rmSync(report, { force: true });
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`];
+  const failures = join(root, 'mutant-failures.json');
+  rmSync(failures, { force: true });
+  const reporters = ['--reporter=default', `--reporter=${REPORTER}`];
   const command = [tool(root, 'vitest'), 'run', '--bail=1', ...reporters, ...names];
-  const trial = await run(root, folder, command, limitMs);
-  if (trial.passed || trial.timedOut || !existsSync(report)) return trial;
-  return { ...trial, timedOut: onlyTimedOut(readFileSync(report, 'utf8')) };
+  const trial = await run(root, folder, command, limitMs, { RDMC_MUTANTS_FAILURES: failures });
+  if (trial.passed || trial.timedOut || !existsSync(failures)) return trial;
+  return { ...trial, timedOut: onlyTimedOut(JSON.parse(readFileSync(failures, 'utf8')) as string[]) };
 }
 
 function tool(root: string, name: string): string {
@@ -68,6 +70,7 @@ async function run(
   folder: string,
   command: readonly string[],
   limitMs: number,
+  env: Record<string, string> = {},
 ): Promise<Trial> {
   const [name, ...args] = command as [string, ...string[]];
   const started = performance.now();
@@ -75,7 +78,7 @@ async function run(
     cwd: join(root, folder),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, FORCE_COLOR: '0' },
+    env: { ...process.env, FORCE_COLOR: '0', ...env },
   });
   let output = '';
   const keep = (chunk: Buffer): void => {

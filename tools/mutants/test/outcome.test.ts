@@ -1,4 +1,9 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startVitest } from 'vitest/node';
+import FailureReporter from '../src/failure-reporter.js';
 import { onlyTimedOut } from '../src/failures.js';
 import type { Mutant } from '../src/mutant.js';
 import { outcomeOf } from '../src/outcome.js';
@@ -81,27 +86,38 @@ test('a test whose own limit ends it as early as the first time proves nothing',
   });
 });
 
-function jsonReport(...messages: string[]): string {
-  const assertionResults = messages.map((message) => ({ status: 'failed', failureMessages: [message] }));
-  return JSON.stringify({ testResults: [{ status: 'failed', message: '', assertionResults }] });
-}
-
-const TEST_LATE = 'Error: Test timed out in 5000ms.\nIf this is a long-running test, pass a timeout value';
-
-test.each([
-  ['a test that ran out of its time', jsonReport(TEST_LATE), true],
-  ['a hook that did', jsonReport('Hook timed out in 10000ms.'), true],
-  ['an assertion', jsonReport('AssertionError: expected 1 to be 2'), false],
-  ['an assertion beside a time-out', jsonReport(TEST_LATE, 'AssertionError: x'), false],
-  [
-    'a file that does not load',
-    JSON.stringify({ testResults: [{ status: 'failed', message: 'SyntaxError', assertionResults: [] }] }),
-    false,
-  ],
-  ['no failure, as after a worker that crashed', JSON.stringify({ testResults: [] }), false],
-])('%s in a report of vitest', (_, report, expected) => {
-  expect(onlyTimedOut(report)).toBe(expected);
+test('what fails only by its own time-out has timed out, and nothing else', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdmc-failures-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const never = 'async () => { await new Promise(() => {}); }';
+  const late = `test('late', { timeout: 10 }, ${never});`;
+  const hook = `describe('hook', () => { beforeAll(${never}, 10); test('not run', () => {}); });`;
+  const wrong = `test('wrong', () => { expect(1).toBe(2); });`;
+  const broken = `throw new Error('does not load');`;
+  expect(await failuresOf(folder, late + hook)).toHaveLength(2);
+  for (const [source, expected] of [
+    [late + hook, true],
+    [late, true],
+    [hook, true],
+    [late + wrong, false],
+    [broken, false],
+    [`test('passes', () => {});`, false],
+  ] as const) {
+    expect(onlyTimedOut(await failuresOf(folder, source)), source).toBe(expected);
+  }
 });
+
+/** What vitest's failures say, for a test file. */
+async function failuresOf(folder: string, source: string): Promise<string[]> {
+  const failures = join(folder, 'failures.json');
+  process.env.RDMC_MUTANTS_FAILURES = failures;
+  writeFileSync(join(folder, 'a.test.js'), source);
+  const options = { root: folder, config: false, watch: false, globals: true, run: true } as const;
+  const vitest = await startVitest('test', [], { ...options, reporters: [new FailureReporter()] });
+  await vitest.close();
+  process.exitCode = 0;
+  return JSON.parse(readFileSync(failures, 'utf8')) as string[];
+}
 
 function verdict(outcome: Verdict['outcome'], found: boolean, survives?: string): Verdict {
   const mutant = { id: 'x/y', fault: 'Breaks.', ...(survives && { survives }) } as Mutant;
