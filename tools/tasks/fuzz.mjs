@@ -15,6 +15,18 @@ const FLAGS = ['-O1', '-fsanitize=fuzzer,address', '-DRDMC_LIBFUZZER=1'];
 const INPUT_LIMIT_SECONDS = 120;
 const MAX_BYTES = 4096;
 
+/** Debian packages by the command or file that they bring. */
+export function fuzzNeeds() {
+  const name = `libclang_rt.fuzzer-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.a`;
+  const found =
+    spawnSync('clang++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout?.trim() ?? name;
+  return [
+    ['clang++', 'clang'],
+    // Clang says the bare name of what it does not find.
+    [found.startsWith('/') ? found : `/${name}`, 'libclang-rt-dev'],
+  ];
+}
+
 /** The inputs of a target, copied into a folder. */
 function seedsOf(target, folder) {
   const own = readdirSync(CORPUS).filter(
