@@ -4,7 +4,7 @@ import type { Mutant } from '../mutant.js';
 const PACKAGE = { package: 'packages/verbs', language: 'C++' } as const;
 const SHM = ['packages/verbs-compliance/test/soft-shm-thread.test.ts'];
 const TCP = ['packages/verbs-compliance/test/soft-tcp-thread.test.ts'];
-const STOPPED = ['packages/verbs-compliance/test/soft-shm-process.test.ts'];
+const STOPPED = ['packages/verbs/test/soft-faults.test.ts'];
 const KEY = ['packages/verbs/test/soft-key.test.ts'];
 const TCP_KEY = ['packages/verbs/test/soft-tcp-key.test.ts'];
 const HOSTILE_DIALLER = ['packages/verbs/test/soft-hostile-dialler.test.ts'];
