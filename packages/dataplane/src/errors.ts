@@ -14,6 +14,15 @@ export class ProtocolError extends DataPlaneError {
   override readonly name = 'ProtocolError';
 }
 
+/** Code and message of any thrown value. */
+export function errorFacts(thrown: unknown): { readonly code: string; readonly message: string } {
+  const { code, message } = (thrown ?? {}) as { code?: unknown; message?: unknown };
+  return {
+    code: typeof code === 'string' ? code : 'ERR_RDMC_WORKER',
+    message: typeof message === 'string' ? message : String(thrown),
+  };
+}
+
 /** A short text for any thrown value. */
 export function describe(thrown: unknown): string {
   return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);

@@ -20,6 +20,8 @@ export interface LoopParts {
   readonly yieldProcessor: () => number;
   readonly signalApplication: EventFdSignal;
   readonly dispatchCompletions: (count: number) => void;
+  /** Hands out work requests that were refused at posting; returns how many. */
+  readonly dispatchRefused: () => number;
   readonly dispatchCommand: (commands: RingReader) => void;
   /** Handlers that run after each batch of work, before the doorbell. */
   readonly afterWork: () => void;
@@ -142,6 +144,7 @@ export class WorkerLoop {
       counters[Counter.commands]! += 1;
       this.parts.dispatchCommand(commands);
     }
+    commands.release();
     if (taken > 0) signalRoom(words, ControlWord.COMMAND_ROOM_WANTED, this.parts.signalApplication);
     return taken;
   }
@@ -149,15 +152,16 @@ export class WorkerLoop {
   #takeCompletions(): number {
     if (this.parts.outbox.blocked) return 0;
     const { counters } = this.parts;
+    const refused = this.parts.dispatchRefused();
     const count = this.parts.pollBatch();
     counters[Counter.polls]! += 1;
     if (count === 0) {
       counters[Counter.emptyPolls]! += 1;
-      return 0;
+      return refused;
     }
     counters[Counter.completions]! += count;
     this.parts.dispatchCompletions(count);
-    return count;
+    return refused + count;
   }
 
   /**

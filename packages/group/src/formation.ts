@@ -80,7 +80,7 @@ export class Formation {
       this.#checkConnected();
       await this.#orFail(this.#connectedAll.promise);
       // Until the end, so that no news of a loss that comes meanwhile is lost itself.
-      await this.#orFail(this.environment.link.start(this.slot.number));
+      await this.#orFail(this.environment.link.commands.start(this.slot.number));
       return this.#region!;
     } catch (error) {
       await this.#undo(error);
@@ -182,7 +182,7 @@ export class Formation {
     await environment.link.open({ ...setup, ...windows }, events);
     await Promise.all(
       neighbours.map(async (neighbour, pair) => {
-        const address = await environment.link.createPair(slot.number, pair);
+        const address = await environment.link.commands.createPair({ group: slot.number, pair });
         this.#addresses.set(members[neighbour]!, address);
       }),
     );
@@ -206,7 +206,7 @@ export class Formation {
     if (!isReady || this.#connections.has(member)) return;
     const pair = this.neighbourhood.neighbours.indexOf(this.options.members.indexOf(member));
     const connection = create.address
-      ? this.environment.link.connect(this.slot.number, pair, create.address)
+      ? this.environment.link.commands.connect({ group: this.slot.number, pair, address: create.address })
       : Promise.reject(new Error('it sent no address'));
     const explained = connection.catch((cause: unknown) => {
       const reason = `its queue pairs cannot be connected: ${messageOf(cause)}`;

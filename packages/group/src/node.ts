@@ -44,16 +44,15 @@ export class RdmcNode {
   ) {
     this.#slots = slots;
     this.#directory = new GroupDirectory(mesh);
-    this.#link = new WorkerLink(plane);
+    this.#link = new WorkerLink(plane, (error) => {
+      this.#death = error;
+      for (const session of this.#sessions) session.workerDied(error);
+    });
     const { device } = plane;
     this.#port = new PortState(device.choice.port);
     this.#deviceEvents = device.onEvent((event) => {
       this.#port.take(event);
       if (event.type === 'deviceRemoved') for (const session of this.#sessions) session.deviceRemoved();
-    });
-    plane.onDeath((error) => {
-      this.#death = error;
-      for (const session of this.#sessions) session.workerDied(error);
     });
   }
 
