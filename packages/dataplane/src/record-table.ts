@@ -60,11 +60,16 @@ export function post<Args extends readonly unknown[]>(payload: Payload<Args>): P
   return { payload, answer: undefined };
 }
 
-export function call<Args extends readonly unknown[], Answer extends readonly [] | readonly [unknown] = []>(
+export function call<Args extends readonly unknown[]>(payload: Payload<Args>): Call<Args, []>;
+export function call<Args extends readonly unknown[], Answer>(
   payload: Payload<Args>,
-  answer?: Payload<Answer>,
-): Call<Args, Answer> {
-  return { payload, answer: answer ?? (nothing as unknown as Payload<Answer>) };
+  answer: Payload<[value: Answer]>,
+): Call<Args, [value: Answer]>;
+export function call<Args extends readonly unknown[]>(
+  payload: Payload<Args>,
+  answer: Payload<readonly unknown[]> = nothing,
+): Call<Args, readonly unknown[]> {
+  return { payload, answer };
 }
 
 /** What a record of any shape is assignable to. */

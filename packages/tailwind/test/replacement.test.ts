@@ -201,9 +201,10 @@ describe('what is given up', () => {
   it('a connection that was ended is no burden to its backup, and there are not more than a few', async () => {
     const [first] = await startCluster(2);
     const { mesh, plane } = first!;
+    const link = await WorkerLink.inline(plane, () => {});
     const options = {
       mesh,
-      link: WorkerLink.of(plane),
+      link,
       logId: 7n,
       session: '0'.repeat(32),
       retryTimeoutMs: 60_000,
@@ -215,6 +216,7 @@ describe('what is given up', () => {
     expect(refused).toHaveLength(6);
     expect(refused[0]!.reason).toEqual(refusal('ERR_RDMC_BACKUP_FULL'));
     await Promise.all(all.map((result) => (result.status === 'fulfilled' ? result.value.drop() : undefined)));
+    await link.close();
   });
 
   it('memory that is not there for the next segment does not end the log', async () => {

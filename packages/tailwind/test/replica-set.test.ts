@@ -21,7 +21,8 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
   const how = { replicas, segmentBytes: SEGMENT, random: () => 0, backups: [...backups] };
   const options = checkLogOptions({ mesh, plane, authority, logId: 7n, incarnation: 1, ...how });
   const ended = new AbortController();
-  const link = WorkerLink.of(plane);
+  // In this thread: the plane's worker belongs to the backup service of the built package.
+  const link = await WorkerLink.inline(plane, (error) => ended.abort(error));
   const debts: { member: number; isWanted: () => boolean }[] = [];
   const refusals = new Map<Need, Error | undefined>();
   const connections = new Connections({ ...options, link, session: '0'.repeat(32) }, backups, options.random);
@@ -43,6 +44,7 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
   onTestFinished(async () => {
     ended.abort(new Error('the test is over'));
     await connections.close();
+    await link.close();
     await region.close();
   });
   return { set, ended, debts, refusals, authority, link };
@@ -116,9 +118,11 @@ describe('the end of a log', () => {
     const { set, ended, link } = await rig(members, [1, 2], 1);
     await set.open();
     let isReplacing = false;
-    link.replace = () => {
-      isReplacing = true;
-    };
+    Object.assign(link.commands, {
+      replace: () => {
+        isReplacing = true;
+      },
+    });
     set.memberLost(1, undefined);
     await until(() => isReplacing);
     ended.abort(new Error('the data plane died'));

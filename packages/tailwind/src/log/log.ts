@@ -4,7 +4,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
 import { codeOf, invalidOption, TailwindError } from '../errors.js';
 import type { SegmentEntry } from '../format/scan.js';
-import { LocalPlane } from '../local-plane.js';
 import { askAbandon, askClaim } from '../rpc/backup-client.js';
 import { WorkerLink } from '../worker-link.js';
 import { Cleaner } from './cleaner.js';
@@ -28,8 +27,6 @@ export class Log {
   readonly #environment: LogEnvironment;
   readonly #ended = new AbortController();
   readonly #segments: SegmentTable;
-  /** Where this thread posts the writes itself. */
-  readonly #local: LocalPlane | undefined;
   readonly #heads: Heads;
   readonly #cleaner: Cleaner | undefined;
   readonly #unsubscribe: (() => void)[];
@@ -40,12 +37,11 @@ export class Log {
   private constructor(
     private readonly options: CheckedLogOptions,
     session: string,
+    link: WorkerLink,
   ) {
     const { mesh, plane, cleaner } = options;
     // Whatever waits listens to it: there may be as many as segments and backups.
     setMaxListeners(0, this.#ended.signal);
-    if (options.thread === 'application') this.#local = new LocalPlane(plane, (error) => this.#fail(error));
-    const link = this.#local ? new WorkerLink(this.#local) : WorkerLink.of(plane);
     this.#environment = {
       options,
       link,
@@ -90,7 +86,12 @@ export class Log {
   }
 
   static async #begin(checked: CheckedLogOptions, session: string): Promise<Log> {
-    const log = new Log(checked, session);
+    // Nothing of it can end before the log is there: it has nothing to do yet.
+    let log: Log;
+    const onEnd = (error: Error): void => log.#fail(error);
+    const { plane, thread } = checked;
+    const link = thread === 'application' ? await WorkerLink.inline(plane, onEnd) : WorkerLink.of(plane);
+    log = new Log(checked, session, link);
     try {
       await log.#heads.begin();
       // Where the device promises no order, the CRC in every header still tells torn writes.
@@ -183,7 +184,7 @@ export class Log {
     // What still holds a region ends in this turn: its queue pairs are gone.
     await turn();
     await this.#segments.close();
-    await this.#local?.close();
+    if (this.options.thread === 'application') await this.#environment.link.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -214,7 +214,7 @@ export class Recovery {
       region = await plane.protectionDomain.allocate(Math.max(1, scan.offset));
       if (scan.offset > 0) {
         const from = { fromAddress: address, rkey, lengthBytes: scan.offset };
-        await this.#link.read({
+        await this.#link.commands.read({
           pair: connection.pair,
           toAddress: region.address,
           lkey: region.lkey,
