@@ -224,6 +224,16 @@ export class InlineDriver<Table extends RecordTable> {
 
   #turn(): void {
     if (this.#gone) return;
+    try {
+      this.#work();
+    } catch (error) {
+      // The device closes with its data plane, before this thread hears of that.
+      if (errorFacts(error).code !== 'ERR_RDMC_DEVICE_CLOSED') throw error;
+      this.#failed(closedError(this.options.name));
+    }
+  }
+
+  #work(): void {
     while (this.#step()) if (this.#gone) return;
     const wanted = this.#host.waitsForSolicited() ? Armed.SOLICITED : Armed.ANY;
     if (wanted <= this.#armed) return;
