@@ -6,10 +6,10 @@ const may = {
   'packages/mesh': ['packages/common'],
   'packages/verbs-compliance': ['packages/verbs'],
   'packages/dataplane': ['packages/common', 'packages/verbs'],
-  'packages/member': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
+  'packages/node': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'packages/group': [
     'packages/common',
-    'packages/member',
+    'packages/node',
     'packages/schedule',
     'packages/verbs',
     'packages/dataplane',
@@ -17,7 +17,7 @@ const may = {
   ],
   'packages/tailwind': [
     'packages/common',
-    'packages/member',
+    'packages/node',
     'packages/verbs',
     'packages/dataplane',
     'packages/mesh',
@@ -31,7 +31,7 @@ const may = {
   ],
   'packages/hipower': [
     'packages/common',
-    'packages/member',
+    'packages/node',
     'packages/verbs',
     'packages/dataplane',
     'packages/mesh',
@@ -49,7 +49,7 @@ const may = {
   ],
   'apps/kv': [
     'packages/common',
-    'packages/member',
+    'packages/node',
     'packages/dataplane',
     'packages/mesh',
     'packages/tailwind',

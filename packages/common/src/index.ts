@@ -1,5 +1,6 @@
 export { anySignal } from './any-signal.js';
 export { Deferred } from './deferred.js';
+export type { Logger } from './logger.js';
 export { type OptionChecks, type OptionErrorCode, optionChecks } from './option-checks.js';
 export { ownIdentity, type ProcessIdentity, parseIdentity, processState } from './process-identity.js';
 export { codeOf, messageOf } from './thrown.js';

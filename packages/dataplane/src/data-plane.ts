@@ -1,3 +1,4 @@
+import type { Logger } from '@rdmc/common';
 import {
   attachDevice,
   attachProtectionDomain,
@@ -12,7 +13,7 @@ import { ControlWord } from './control.js';
 import { type Counters, readCounters } from './counters.js';
 import { DataPlaneError } from './errors.js';
 import { EventInbox } from './event-inbox.js';
-import { checkOptions, type DataPlaneOptions, type Logger } from './options.js';
+import { checkOptions, type DataPlaneOptions } from './options.js';
 import { createClient, eventSink } from './protocol-client.js';
 import type { RecordView } from './record-codec.js';
 import type { EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
@@ -93,7 +94,7 @@ export class DataPlane {
     const thread = new WorkerThread(checked);
     const ready = await readyWith(thread, options);
     const plane = new DataPlane(thread, ready, checked.protocols, options.logger);
-    options.logger?.debug({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
+    options.logger?.debug?.({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
     return plane;
   }
 
@@ -198,7 +199,7 @@ export class DataPlane {
     this.thread.ref();
     this.#commands.post(tagOf(SYSTEM_PROTOCOL, SystemKind.STOP), undefined);
     const timer = setTimeout(() => {
-      this.logger?.warn({ timeoutMs }, 'data plane did not stop in time and is terminated');
+      this.logger?.warn?.({ timeoutMs }, 'data plane did not stop in time and is terminated');
       void this.thread.terminate();
     }, timeoutMs);
     const exit = await this.thread.exited;
@@ -217,7 +218,7 @@ export class DataPlane {
       { cause },
     );
     this.#ended.set(number, error);
-    this.logger?.warn({ protocol: name, reason: failure.message }, 'a protocol failed');
+    this.logger?.warn?.({ protocol: name, reason: failure.message }, 'a protocol failed');
     this.#commands.rejectProtocol(number, error);
     this.#endListeners.get(number)?.(error);
   }
@@ -230,7 +231,7 @@ export class DataPlane {
     this.#inbox.finish();
     this.#commands.rejectAll(() => this.#goneError());
     if (expected) return;
-    this.logger?.warn({ exit }, 'data plane died');
+    this.logger?.warn?.({ exit }, 'data plane died');
     for (const [number, listener] of this.#endListeners) {
       if (!this.#ended.has(number)) queueMicrotask(() => listener(this.#goneError()));
     }

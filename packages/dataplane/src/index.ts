@@ -2,7 +2,7 @@ export { type Counters, type NamedCounter, readCounters } from './counters.js';
 export { DataPlane, type DeathListener, type EndListener } from './data-plane.js';
 export { DataPlaneError, ProtocolError } from './errors.js';
 export { InlineDriver, type InlineOptions } from './inline-driver.js';
-export type { DataPlaneOptions, Logger, ProtocolModule } from './options.js';
+export type { DataPlaneOptions, ProtocolModule } from './options.js';
 export {
   type CompletionHandler,
   type Protocol,

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { optionChecks } from '@rdmc/common';
+import { type Logger, optionChecks } from '@rdmc/common';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import {
   DEFAULT_RING_BYTES,
@@ -10,12 +10,6 @@ import {
   MIN_RING_BYTES,
 } from './constants.js';
 import { DataPlaneError } from './errors.js';
-
-/** Takes what pino takes; `console` does as well. */
-export interface Logger {
-  debug(details: object, message: string): void;
-  warn(details: object, message: string): void;
-}
 
 /** A protocol to run in the worker. */
 export interface ProtocolModule {

@@ -1,11 +1,6 @@
-import {
-  type DataPlane,
-  DataPlaneError,
-  type EndListener,
-  type ProtocolClient,
-  ProtocolError,
-} from '@rdmc/dataplane';
-import { type GroupRecords, type GroupSetup, groupRecords, PROTOCOL_NAME, type Trouble } from './records.js';
+import { DataPlaneError, type EndListener, type ProtocolClient, ProtocolError } from '@rdmc/dataplane';
+import type { NodeContext } from '@rdmc/node';
+import type { GroupRecords, GroupSetup, Trouble } from './records.js';
 
 /** What a group hears from the worker. */
 export interface WorkerEvents {
@@ -19,10 +14,8 @@ export class WorkerLink {
   readonly commands: ProtocolClient<GroupRecords>;
   readonly #listeners = new Map<number, WorkerEvents>();
 
-  constructor(plane: DataPlane, onEnd: EndListener) {
-    this.commands = plane.connect(
-      PROTOCOL_NAME,
-      groupRecords,
+  constructor(context: NodeContext<GroupRecords>, onEnd: EndListener) {
+    this.commands = context.connect(
       {
         incoming: (group, message, sizeBytes) => this.#listeners.get(group)?.incoming(message, sizeBytes),
         finished: (group, message) => this.#listeners.get(group)?.finished(message),

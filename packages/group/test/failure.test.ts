@@ -84,7 +84,7 @@ describe('a member that is lost', () => {
   it('is named when its worker dies', async () => {
     const groups = await createEverywhere(nodes, { id: 12, members: ALL });
     const reading = rejection(collect(groups[2]!));
-    const { plane } = nodes[2]! as unknown as { plane: DataPlane };
+    const { plane } = nodes[2]!.node as unknown as { plane: DataPlane };
     const { thread } = plane as unknown as { thread: { terminate(): Promise<void> } };
     await thread.terminate();
     const error = await reading;

@@ -1,6 +1,6 @@
 import type { MeshPeer } from '@rdmc/mesh';
 import { type DeviceFacts, factsOf } from './device-facts.js';
-import { MemberError } from './errors.js';
+import { NodeError } from './errors.js';
 
 /** The device every member can use; others are used only where all have the same kind. */
 export const COMMON_DEVICE = 'soft';
@@ -8,7 +8,7 @@ export const COMMON_DEVICE = 'soft';
 /**
  * The kind of device this member opens: the one all have, else the common one. Every member comes to the same. Members without a
  * device do not count.
- * @throws MemberError ERR_RDMC_DEVICE_MISMATCH naming a member and both values
+ * @throws NodeError ERR_RDMC_DEVICE_MISMATCH naming a member and both values
  */
 export function agreeOnDevice(
   ownId: number,
@@ -33,12 +33,12 @@ export function agreeOnDevice(
 
 type Side = [id: number, facts: DeviceFacts];
 
-function mismatch(field: keyof DeviceFacts, [ownId, own]: Side, [id, theirs]: Side): MemberError {
+function mismatch(field: keyof DeviceFacts, [ownId, own]: Side, [id, theirs]: Side): NodeError {
   const what =
     field === 'host'
       ? `members ${ownId} and ${id} are on different hosts, and transport 'shm' needs one host`
       : `${field} is '${own[field]}' at member ${ownId} and '${theirs[field]}' at member ${id}`;
-  return new MemberError('ERR_RDMC_DEVICE_MISMATCH', `${what}; give all members the same device options`, {
+  return new NodeError('ERR_RDMC_DEVICE_MISMATCH', `${what}; give all members the same device options`, {
     memberId: id,
     field,
   });

@@ -43,7 +43,7 @@ export class MemberDevice {
   /**
    * What this member opens, by what all have announced. A soft device listens where the member does, and admits whom
    * the mesh admits.
-   * @throws MemberError ERR_RDMC_DEVICE_MISMATCH with `memberId` and `field`
+   * @throws NodeError ERR_RDMC_DEVICE_MISMATCH with `memberId` and `field`
    */
   agree(mesh: Mesh): OpenDeviceOptions {
     const { wanted, choice } = this;

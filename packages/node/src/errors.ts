@@ -1,26 +1,28 @@
-/** Every code a {@link MemberError} can carry. They are stable; messages are not. */
-export type MemberErrorCode =
+/** Every code a {@link NodeError} can carry. They are stable; messages are not. */
+export type NodeErrorCode =
   | 'ERR_RDMC_INVALID_OPTION'
   | 'ERR_RDMC_UNKNOWN_OPTION'
-  | 'ERR_RDMC_DEVICE_MISMATCH';
+  | 'ERR_RDMC_DUPLICATE_PROTOCOL'
+  | 'ERR_RDMC_DEVICE_MISMATCH'
+  | 'ERR_RDMC_PROTOCOL_MISMATCH';
 
-export interface MemberErrorDetails {
+export interface NodeErrorDetails {
   /** The member the error is about. */
   readonly memberId?: number;
-  /** What the members disagree on: 'device', 'transport' or 'host'. */
+  /** What the members disagree on: 'device', 'transport', 'host', or the name of a protocol. */
   readonly field?: string;
 }
 
 /** What joining a cluster throws beside the errors of the mesh, the device and the data plane. Tell cases apart by `code`. */
-export class MemberError extends Error {
-  override readonly name = 'MemberError';
+export class NodeError extends Error {
+  override readonly name = 'NodeError';
   readonly memberId: number | undefined;
   readonly field: string | undefined;
 
   constructor(
-    readonly code: MemberErrorCode,
+    readonly code: NodeErrorCode,
     message: string,
-    details: MemberErrorDetails = {},
+    details: NodeErrorDetails = {},
   ) {
     super(message);
     this.memberId = details.memberId;
