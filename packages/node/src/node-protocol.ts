@@ -24,7 +24,7 @@ export interface NodeContext<Table extends RecordTable> {
   connect(events: EventHandlers<Table>, onEnd?: EndListener): ProtocolClient<Table>;
 }
 
-/** What a protocol offers to the application. */
+/** What a protocol's API may have for the node. */
 export interface NodeApi {
   /** Called when the node closes, before its mesh and its device: ends what is open. */
   close?(): void | Promise<void>;
@@ -34,7 +34,7 @@ export interface NodeApi {
  * A protocol: what the nodes of a cluster can be given to run. It has a side in the worker, between the completion queue and
  * the application, and a side in the application's thread, whose API is a property of the node.
  */
-export interface NodeProtocol<Api extends NodeApi = NodeApi, Table extends RecordTable = RecordTable> {
+export interface NodeProtocol<Api extends object = object, Table extends RecordTable = RecordTable> {
   /** No two protocols of a node have the same; letters, digits, `.`, `-`. */
   readonly name: string;
   /** Of what the members say to each other. All members of a cluster run the same version. */
@@ -44,12 +44,12 @@ export interface NodeProtocol<Api extends NodeApi = NodeApi, Table extends Recor
   readonly worker: URL;
   /** Made once for each node: what both sides share, such as a SharedArrayBuffer. */
   data?(): unknown;
-  /** Makes the API, when the members have gathered and the worker runs. */
+  /** Makes the API, when the members have gathered and the worker runs. Its `close` is called with the node's: `NodeApi`. */
   application(context: NodeContext<Table>): Api | Promise<Api>;
 }
 
 /** A protocol, with its types inferred. */
-export function nodeProtocol<Api extends NodeApi, Table extends RecordTable>(
+export function nodeProtocol<Api extends object, Table extends RecordTable>(
   protocol: NodeProtocol<Api, Table>,
 ): NodeProtocol<Api, Table> {
   return protocol;

@@ -113,7 +113,7 @@ export class Node {
       logger,
       connect: (events, onEnd) => plane.connect(name, records, events, onEnd),
     };
-    const api: NodeApi = await protocol.application(context);
+    const api: object = await protocol.application(context);
     this.#apis.push(api);
     Object.defineProperty(this, key, { value: api, enumerable: true });
   }
