@@ -3,7 +3,7 @@ import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
-import { abortedError, GroupError, type GroupErrorCode, messageOf } from './errors.js';
+import { AbortError, GroupError, type GroupErrorCode, messageOf } from './errors.js';
 import { groupMemoryBytes } from './group-memory.js';
 import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
@@ -67,7 +67,7 @@ export class Formation {
   async run(events: WorkerEvents): Promise<MemoryRegion> {
     const { signal, timeoutMs } = this.options;
     const timer = setTimeout(() => this.fail(this.#timeoutError()), timeoutMs);
-    const onAbort = (): void => this.fail(abortedError(`Creating group ${this.options.id}`, signal!));
+    const onAbort = (): void => this.fail(new AbortError(`Creating group ${this.options.id}`, signal!));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     try {
@@ -91,7 +91,7 @@ export class Formation {
     }
   }
 
-  fail(error: GroupError): void {
+  fail(error: GroupError | AbortError): void {
     this.#failure.reject(error);
   }
 

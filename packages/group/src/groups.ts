@@ -3,7 +3,7 @@ import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
 import type { DeviceEventListener, MemoryRegion } from '@rdmc/verbs';
 import { GroupDirectory } from './directory.js';
 import type { GroupEnvironment } from './environment.js';
-import { abortedError, GroupError } from './errors.js';
+import { AbortError, GroupError, throwIfAborted } from './errors.js';
 import { Group } from './group.js';
 import { checkGroupOptions, type GroupOptions } from './group-options.js';
 import { GroupSession } from './group-session.js';
@@ -51,7 +51,7 @@ export class Groups {
   /**
    * Memory for messages: from the device's pool, faulted in, and usable by `send` and `incoming`. `region.close()`
    * and `message.release()` give it back. A length of 0 gives a region of one byte.
-   * @throws GroupError ERR_RDMC_INVALID_OPTION, ERR_RDMC_ABORTED, ERR_RDMC_NODE_CLOSED; VerbsError ERR_RDMC_OUT_OF_MEMORY
+   * @throws GroupError ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED; AbortError; VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
   async allocate(
     lengthBytes: number,
@@ -61,11 +61,11 @@ export class Groups {
     const signal = signalOption('allocate', options.signal);
     integerOption('allocate', 'lengthBytes', lengthBytes, 0, Number.MAX_SAFE_INTEGER);
     this.#assertOpen();
-    if (signal?.aborted) throw abortedError('The allocation', signal);
+    throwIfAborted('The allocation', signal);
     const region = await this.#context.plane.protectionDomain.allocate(Math.max(1, lengthBytes));
     if (signal?.aborted) {
       await region.close();
-      throw abortedError('The allocation', signal);
+      throw new AbortError('The allocation', signal);
     }
     this.#allocated.add(region);
     return region;
@@ -78,7 +78,7 @@ export class Groups {
    * @throws GroupError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_ALGORITHM,
    *   ERR_RDMC_GROUP_TOO_SMALL, ERR_RDMC_DUPLICATE_MEMBER, ERR_RDMC_UNKNOWN_MEMBER, ERR_RDMC_NOT_A_MEMBER,
    *   ERR_RDMC_GROUP_EXISTS, ERR_RDMC_TOO_MANY_GROUPS, ERR_RDMC_NODE_CLOSED; ERR_RDMC_GROUP_MISMATCH with `field`,
-   *   ERR_RDMC_GROUP_TIMEOUT with `missing`, ERR_RDMC_MEMBER_LOST with `memberId`, ERR_RDMC_ABORTED
+   *   ERR_RDMC_GROUP_TIMEOUT with `missing`, ERR_RDMC_MEMBER_LOST with `memberId`; AbortError
    */
   async create(options: GroupOptions): Promise<Group> {
     this.#assertOpen();

@@ -2,7 +2,7 @@ export type { Member } from '@rdmc/mesh';
 export { type Algorithm, algorithms } from '@rdmc/schedule';
 export type { MemoryRegion, OpenDeviceOptions } from '@rdmc/verbs';
 export { automaticBlockSize } from './block-size.js';
-export { GroupError, type GroupErrorCode } from './errors.js';
+export { AbortError, GroupError, type GroupErrorCode, groupErrors } from './errors.js';
 export { type CloseOptions, Group, type SendOptions } from './group.js';
 export type { GroupOptions, IncomingHandler, RegionRange } from './group-options.js';
 export { Groups, groups } from './groups.js';
