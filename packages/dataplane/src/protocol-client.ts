@@ -8,6 +8,7 @@ import {
   type Handler,
   type RecordView,
 } from './record-codec.js';
+import { eventFunctions } from './record-functions.js';
 import type { Call, EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
 import { tagOf } from './records.js';
 
@@ -54,14 +55,17 @@ function caller(
   };
 }
 
-/** Hands the events of a protocol to the application's functions. */
+/**
+ * Hands the events of a protocol to the application's functions.
+ * @throws DataPlaneError ERR_RDMC_INVALID_OPTION where one is missing
+ */
 export function eventSink<Table extends RecordTable>(
   records: Table,
   handlers: EventHandlers<Table>,
 ): (kind: number, record: RecordView) => void {
-  const functions = handlers as Readonly<Record<string, Handler>>;
+  const functions = eventFunctions(records, handlers);
   const decoders = Object.entries(records.events).map(([name, payload]) =>
-    decoderOf(payload, functions[name]!.bind(functions)),
+    decoderOf(payload, functions.get(name)!),
   );
   return (kind, record) => void decoders[kind]!(record);
 }
