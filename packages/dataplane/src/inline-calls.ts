@@ -1,4 +1,5 @@
 import { errorFacts, ProtocolError } from './errors.js';
+import type { InlinePace } from './inline-pace.js';
 
 /** Calls to a protocol in the same thread. What the protocol throws becomes a ProtocolError, as behind a ring. */
 export class InlineCalls {
@@ -6,7 +7,10 @@ export class InlineCalls {
   readonly #waiting = new Set<(error: Error) => void>();
 
   /** @param onSettled called when the answer to `pending` may have changed */
-  constructor(private readonly onSettled: () => void) {}
+  constructor(
+    private readonly pace: InlinePace,
+    private readonly onSettled: () => void,
+  ) {}
 
   get pending(): boolean {
     return this.#waiting.size > 0;
@@ -22,7 +26,7 @@ export class InlineCalls {
       try {
         const result = handler();
         if (result instanceof Promise) this.#wait(result.then(own).then(resolve, fail), reject);
-        else resolve(own(result));
+        else this.#answer(resolve, own(result));
       } catch (error) {
         fail(error);
       }
@@ -32,6 +36,12 @@ export class InlineCalls {
   rejectAll(error: Error): void {
     for (const reject of this.#waiting) reject(error);
     this.#waiting.clear();
+  }
+
+  /** Who calls again at each answer would otherwise never come to an end of the microtasks. */
+  #answer(resolve: (answer: unknown) => void, answer: unknown): void {
+    if (this.pace.mayGoOn()) resolve(answer);
+    else setImmediate(resolve, answer);
   }
 
   #wait(settled: Promise<void>, reject: (error: Error) => void): void {

@@ -47,7 +47,7 @@ export class InlineDriver<Table extends RecordTable> {
   readonly #completions: CompletionQueue;
   readonly #host: ProtocolHost;
   readonly #pace = new InlinePace();
-  readonly #calls = new InlineCalls(() => this.#updateRef());
+  readonly #calls = new InlineCalls(this.#pace, () => this.#updateRef());
   readonly #removeExitListener: () => void;
   #hosted!: HostedProtocol;
   #commands!: ReadonlyMap<string, Handler>;
