@@ -60,9 +60,7 @@ class Ring {
       }),
     );
     await Promise.all(ring.children.map((child) => once(child, 'message')));
-    const replies = await Promise.all(
-      ring.children.map((child) => ask(child, { command: 'addresses' })),
-    );
+    const replies = await Promise.all(ring.children.map((child) => ask(child, { command: 'addresses' })));
     await Promise.all(
       ring.children.map((child, i) => {
         const before = replies.at(i - 1).answer[1];

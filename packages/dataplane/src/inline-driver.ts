@@ -170,10 +170,12 @@ export class InlineDriver<Table extends RecordTable> {
   }
 
   #createClient(): ProtocolClient<Table> {
-    const entries = Object.entries(this.options.worker.records.commands).map(([name, { payload, answer }]) => [
-      name,
-      answer ? this.#caller(name, { payload, answer }) : this.#poster(name, payload),
-    ]);
+    const entries = Object.entries(this.options.worker.records.commands).map(
+      ([name, { payload, answer }]) => [
+        name,
+        answer ? this.#caller(name, { payload, answer }) : this.#poster(name, payload),
+      ],
+    );
     return Object.fromEntries(entries) as ProtocolClient<Table>;
   }
 

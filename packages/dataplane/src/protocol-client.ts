@@ -1,7 +1,7 @@
 import type { CommandQueue } from './command-queue.js';
 import type { DataPlaneError } from './errors.js';
 import {
-  decodeAnswer,
+  answerDecoderOf,
   decoderOf,
   type Encode,
   encoderOf,
@@ -48,10 +48,11 @@ function caller(
   encode: Encode,
   { commands, ended }: ClientParts,
 ): Handler {
-  return async (a, b, c, d, e, f, g, h) => {
+  const decode = answerDecoderOf(answer);
+  return (a, b, c, d, e, f, g, h) => {
     const error = ended();
-    if (error) throw error;
-    return decodeAnswer(answer, await commands.command(tag, encode(a, b, c, d, e, f, g, h)));
+    if (error) return Promise.reject(error);
+    return commands.command(tag, () => encode(a, b, c, d, e, f, g, h), decode);
   };
 }
 

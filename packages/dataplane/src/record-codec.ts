@@ -117,11 +117,13 @@ export function decoderOf({ shape, count }: Payload<readonly unknown[]>, handler
   return () => handler();
 }
 
-/** The value of an answer. */
-export function decodeAnswer(answer: Payload<readonly unknown[]>, payload: Uint8Array): unknown {
-  let value: unknown;
-  decoderOf(answer, (only) => {
-    value = only;
-  })(new KeptRecord(payload));
-  return value;
+/** Makes the value of an answer of its bytes. */
+export function answerDecoderOf({
+  shape,
+  count,
+}: Payload<readonly unknown[]>): (payload: Uint8Array) => unknown {
+  if (shape === 'json') return (payload) => JSON.parse(decoder.decode(payload));
+  if (shape === 'bytes') return (payload) => payload;
+  if (count === 1) return (payload) => new KeptRecord(payload).number(0);
+  return () => undefined;
 }

@@ -141,7 +141,8 @@ function checkPayload(name: string, payload: unknown, maxNumbers: number): void 
     );
   }
   const isCount = Number.isInteger(count) && (count as number) >= 0 && (count as number) <= maxNumbers;
-  if (!isCount) throw invalid(`has records of 0 to ${maxNumbers} numbers, not ${String(count)}; see '${name}'`);
+  if (!isCount)
+    throw invalid(`has records of 0 to ${maxNumbers} numbers, not ${String(count)}; see '${name}'`);
 }
 
 function isObject(value: unknown): value is object {

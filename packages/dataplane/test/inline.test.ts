@@ -90,8 +90,7 @@ describe('starting a protocol in the application’s thread', () => {
   it('fails as the protocol’s start fails, and leaves nothing behind', async () => {
     const plane = await startPlane(PLANE);
     const onEnd = vi.fn();
-    const start = (data: object) =>
-      InlineDriver.start(plane, { name: 'pairs', worker, data, events, onEnd });
+    const start = (data: object) => InlineDriver.start(plane, { name: 'pairs', worker, data, events, onEnd });
     await expect(start({ startError: true })).rejects.toEqual(withCode('ERR_TEST_START'));
     const options = { name: 'echo', worker: echo, events: NO_ECHO_EVENTS, onEnd };
     for (const data of [{ noProtocol: true }, { noCommands: true }]) {

@@ -45,8 +45,16 @@ describe('start', () => {
       { module: 'data:text/javascript,export%20default{start(){}}' },
       'ERR_RDMC_INVALID_PROTOCOL',
     ],
-    ['a start that returns nothing', { module: ECHO, data: { noProtocol: true } }, 'ERR_RDMC_INVALID_PROTOCOL'],
-    ['a command without a function', { module: ECHO, data: { noCommands: true } }, 'ERR_RDMC_INVALID_PROTOCOL'],
+    [
+      'a start that returns nothing',
+      { module: ECHO, data: { noProtocol: true } },
+      'ERR_RDMC_INVALID_PROTOCOL',
+    ],
+    [
+      'a command without a function',
+      { module: ECHO, data: { noCommands: true } },
+      'ERR_RDMC_INVALID_PROTOCOL',
+    ],
     ['a start that throws', { module: ECHO, data: { startError: true } }, 'ERR_TEST_START'],
   ])('fails with the cause: %s', async (_, protocol, code) => {
     const error = await DataPlane.start({ protocols: [{ name: 'a', ...protocol }] }).then(

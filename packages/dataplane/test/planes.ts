@@ -114,7 +114,6 @@ export async function driveEcho(
   return driven!;
 }
 
-
 /** Waits for a condition by looking again at every turn of the event loop. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));

@@ -12,7 +12,9 @@ const module = new URL('./fixtures/shapes.mjs', import.meta.url);
 type Sent = readonly [name: string, ...values: unknown[]];
 
 const row = (count: number) =>
-  fc.array(fc.double(), { minLength: count, maxLength: count }).map((values): Sent => [`row${count}`, ...values]);
+  fc
+    .array(fc.double(), { minLength: count, maxLength: count })
+    .map((values): Sent => [`row${count}`, ...values]);
 const record: fc.Arbitrary<Sent> = fc.oneof(
   fc.constant<Sent>(['signal']),
   fc.jsonValue().map((value): Sent => ['value', JSON.parse(JSON.stringify(value))]),
@@ -28,7 +30,9 @@ async function firstWrong(client: Client, heard: Sent[], records: readonly Sent[
   for (const [name, ...values] of records) client[name]!(...values);
   await client.askSignal!();
   const wrong = records.findIndex((sent, i) => !isDeepStrictEqual(heard[i], sent));
-  return wrong < 0 && heard.length === records.length ? undefined : { sent: records[wrong], got: heard[wrong] };
+  return wrong < 0 && heard.length === records.length
+    ? undefined
+    : { sent: records[wrong], got: heard[wrong] };
 }
 
 function listeners(heard: Sent[]): Record<string, (...values: unknown[]) => void> {
