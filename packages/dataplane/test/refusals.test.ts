@@ -68,6 +68,10 @@ describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) 
   it('is not overtaken by requests that others of the batch lie between', async () => {
     const { client, heard } = await pairs(driver);
     await client.connect();
+    // The connection is up then, so that the doorbell would carry the message over.
+    await client.transfer();
+    await until(() => heard.length === 2);
+    heard.length = 0;
     client.request([...receives(2), ...receives(2, 1)]);
     client.request([
       { side: 'sender', id: 11, lkey: NOBODYS_LKEY },
