@@ -46,13 +46,18 @@ export class CommandQueue {
     return this.#send(tag, 0, payload);
   }
 
-  /** Like `post`, for a record that will be answered. */
-  command(tag: number, payload: Uint8Array | undefined): Promise<Uint8Array> {
+  /** Like `post`, for a record that will be answered. Rejects with what `encode` throws. */
+  command<Answer>(
+    tag: number,
+    encode: () => Uint8Array | undefined,
+    decode: (payload: Uint8Array) => Answer,
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const request = this.#nextRequest();
-      this.#outstanding.set(request, { protocol: tag >>> 16, resolve, reject });
+      const answered = (payload: Uint8Array): void => resolve(decode(payload));
+      this.#outstanding.set(request, { protocol: tag >>> 16, resolve: answered, reject });
       try {
-        this.#send(tag, request, payload);
+        this.#send(tag, request, encode());
         this.onChange();
       } catch (error) {
         this.#take(request)?.reject(error);

@@ -43,6 +43,7 @@ export class DataPlane {
   readonly #watcher: FdWatcher;
   readonly #numbers: ReadonlyMap<string, number>;
   readonly #deathListeners = new Set<DeathListener>();
+  readonly #exitListeners = new Set<(error: DataPlaneError) => void>();
   /** By the protocol's number: what to tell of its end, once there is a client. */
   readonly #endListeners = new Map<number, EndListener>();
   /** Protocols that have ended, while the data plane goes on. */
@@ -120,7 +121,8 @@ export class DataPlane {
    * at once. A call rejects with a ProtocolError of the protocol's code; with ERR_RDMC_PROTOCOL_ENDED,
    * ERR_RDMC_DATAPLANE_DIED or ERR_RDMC_DATAPLANE_CLOSED where nobody answers. A post after the end is dropped.
    * @param onEnd is told when the protocol has ended, but not of a close
-   * @throws DataPlaneError ERR_RDMC_UNKNOWN_PROTOCOL, ERR_RDMC_PROTOCOL_TAKEN, and as a call rejects
+   * @throws DataPlaneError ERR_RDMC_UNKNOWN_PROTOCOL, ERR_RDMC_PROTOCOL_TAKEN, ERR_RDMC_INVALID_OPTION where the function
+   *   of an event is missing, and as a call rejects
    */
   connect<Table extends RecordTable>(
     protocol: string,
@@ -133,10 +135,12 @@ export class DataPlane {
     if (this.#endListeners.has(number)) {
       throw new DataPlaneError('ERR_RDMC_PROTOCOL_TAKEN', `Protocol '${protocol}' has a client already`);
     }
+    const sink = eventSink(records, events);
     this.#endListeners.set(number, onEnd);
+    this.#inbox.listen(number, sink);
     const ended = this.#ended.get(number);
+    // Behind the events that were kept.
     if (ended) queueMicrotask(() => onEnd(ended));
-    this.#inbox.listen(number, eventSink(records, events));
     return createClient(records, {
       commands: this.#commands,
       protocol: number,
@@ -158,6 +162,22 @@ export class DataPlane {
     if (this.#state === 'dead') queueMicrotask(() => listener(this.#goneError()));
     else this.#deathListeners.add(listener);
     return () => void this.#deathListeners.delete(listener);
+  }
+
+  /** Calls the listener at the end of the worker, whether asked for or not. Returns a function that removes it. @internal */
+  onExit(listener: (error: DataPlaneError) => void): () => void {
+    this.#exitListeners.add(listener);
+    return () => void this.#exitListeners.delete(listener);
+  }
+
+  /** Nothing was asked to end yet. @internal */
+  get running(): boolean {
+    return this.#state === 'running';
+  }
+
+  /** The worker ended without having been asked to. @internal */
+  get died(): boolean {
+    return this.#state === 'dead';
   }
 
   /** Keeps the process alive until `unref()` or the end of the data plane. */
@@ -230,6 +250,8 @@ export class DataPlane {
     this.#state = expected ? 'closed' : 'dead';
     this.#inbox.finish();
     this.#commands.rejectAll(() => this.#goneError());
+    for (const listener of this.#exitListeners) listener(this.#goneError());
+    this.#exitListeners.clear();
     if (expected) return;
     this.logger?.warn?.({ exit }, 'data plane died');
     for (const [number, listener] of this.#endListeners) {

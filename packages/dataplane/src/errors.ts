@@ -9,7 +9,7 @@ export class DataPlaneError extends Error {
   }
 }
 
-/** A protocol answered a command with `fail(requestId, code, message)`; `code` is the protocol's. */
+/** A call was answered with what the protocol threw; `code` is the protocol's. */
 export class ProtocolError extends DataPlaneError {
   override readonly name = 'ProtocolError';
 }

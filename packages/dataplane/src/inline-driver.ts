@@ -1,15 +1,18 @@
-import { performance } from 'node:perf_hooks';
 import type { CompletionChannel, CompletionQueue } from '@rdmc/verbs';
-import { DEFAULT_INLINE_QUEUE_DEPTH, INLINE_TURN_MS } from './constants.js';
+import { DEFAULT_INLINE_QUEUE_DEPTH } from './constants.js';
 import { createControl } from './control.js';
 import { Counter, CounterBlock, type Counters, readCounters } from './counters.js';
 import type { DataPlane, EndListener } from './data-plane.js';
-import { DataPlaneError, errorFacts, ProtocolError } from './errors.js';
+import { DataPlaneError, errorFacts } from './errors.js';
 import type { HostedProtocol } from './hosted-protocol.js';
+import { InlineCalls } from './inline-calls.js';
+import { InlinePace } from './inline-pace.js';
+import { inlineEvents, owned } from './inline-records.js';
 import type { ProtocolWorker } from './protocol.js';
 import { ProtocolHost } from './protocol-host.js';
 import type { Handler } from './record-codec.js';
-import type { EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
+import { commandsOf } from './record-functions.js';
+import type { Call, EventHandlers, Payload, ProtocolClient, RecordTable } from './record-table.js';
 
 /** What the completion channel is armed for. */
 const Armed = { NOTHING: 0, SOLICITED: 1, ANY: 2 } as const;
@@ -20,9 +23,9 @@ export interface InlineOptions<Table extends RecordTable> {
   readonly worker: ProtocolWorker<Table>;
   /** Reaches the protocol as `context.data`, as it is. */
   readonly data?: unknown;
-  /** Called during a turn. */
+  /** Called during a turn, one function for each event of the table. */
   readonly events: EventHandlers<Table>;
-  /** Hears, once, that the protocol does nothing any more: it threw, or the data plane died. */
+  /** Hears, once, that the protocol does nothing any more: it threw, or the data plane died. Not of a close. */
   readonly onEnd?: EndListener;
 }
 
@@ -30,10 +33,10 @@ export interface InlineOptions<Table extends RecordTable> {
  * Runs one protocol in the application's thread, on a data plane's device, with a completion queue of its own. A command
  * goes out without waking another thread and without being encoded; where the device completes writes at once (over shared
  * memory the doorbell copies), its completion is there in the same turn of the event loop. What is not complete then is heard
- * of through the completion channel. Belongs to the thread that started it.
+ * of through the completion channel. Belongs to the thread that started it. Ends with its data plane; close it before.
  *
  * What the event loop does meanwhile delays the protocol, and the other way round: for protocols that react to other members
- * in time, the worker is the place.
+ * in time, the worker is the place. Keeps the process alive only while calls are unanswered.
  */
 export class InlineDriver<Table extends RecordTable> {
   /** Sends the protocol's commands. What is sent until the microtasks run goes out with one doorbell. */
@@ -43,16 +46,20 @@ export class InlineDriver<Table extends RecordTable> {
   readonly #channel: CompletionChannel;
   readonly #completions: CompletionQueue;
   readonly #host: ProtocolHost;
-  readonly #waiting = new Set<(error: Error) => void>();
+  readonly #pace = new InlinePace();
+  readonly #calls = new InlineCalls(this.#pace, () => this.#updateRef());
+  readonly #removeExitListener: () => void;
   #hosted!: HostedProtocol;
+  #commands!: ReadonlyMap<string, Handler>;
   #scheduled = false;
   #turnAsked = false;
-  /** When the event loop came to the first work in its present turn; undefined before that work. */
-  #turnBegan: number | undefined;
   #armed: number = Armed.NOTHING;
+  /** The channel keeps the event loop alive. */
+  #keepsAlive = false;
+  /** Why nothing is done any more. */
   #end: DataPlaneError | undefined;
+  #released: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  readonly #removeDeathListener: () => void;
 
   private constructor(
     private readonly plane: DataPlane,
@@ -77,7 +84,10 @@ export class InlineDriver<Table extends RecordTable> {
       onFailure: (_, error) => this.#failed(protocolEnded(options.name, error)),
     });
     this.client = this.#createClient();
-    this.#removeDeathListener = plane.onDeath((error) => this.#failed(error));
+    this.#removeExitListener = plane.onExit((error) => {
+      if (plane.died) this.#failed(error);
+      else this.#finish(error);
+    });
   }
 
   /** @throws what the protocol's start throws; VerbsError where the device has no room for a completion queue */
@@ -85,10 +95,13 @@ export class InlineDriver<Table extends RecordTable> {
     plane: DataPlane,
     options: InlineOptions<Table>,
   ): Promise<InlineDriver<Table>> {
+    const { name, data, worker, events } = options;
     const driver = new InlineDriver(plane, options);
     try {
-      const events = (hosted: HostedProtocol) => guarded(options.events, hosted);
-      driver.#hosted = await driver.#host.add(options.name, options.data, options.worker, events);
+      const eventsOf = (hosted: HostedProtocol) => inlineEvents(worker.records, events, hosted);
+      const hosted = await driver.#host.add(name, data, worker, eventsOf);
+      driver.#commands = commandsOf(name, worker.records, hosted.protocol);
+      driver.#hosted = hosted;
     } catch (error) {
       await driver.close();
       throw error;
@@ -101,7 +114,11 @@ export class InlineDriver<Table extends RecordTable> {
     return readCounters(this.#control);
   }
 
-  /** Stops the protocol, and resolves when the device has let go of all memory. Idempotent. */
+  /**
+   * Stops the protocol, and resolves when the device has let go of all memory; idempotent. Calls that are unanswered then
+   * reject with ERR_RDMC_DATAPLANE_CLOSED.
+   * @throws what the protocol's stop throws; it is gone then, too
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -112,38 +129,65 @@ export class InlineDriver<Table extends RecordTable> {
   }
 
   async #close(): Promise<void> {
-    if (this.#gone) return;
-    const stopped = this.#host.stop();
-    this.#askTurn();
-    await stopped;
-    this.#end = closedError(this.options.name);
-    this.#rejectAll(this.#end);
-    await this.#release();
+    try {
+      if (!this.#end) {
+        const stopped = this.#host.stop();
+        this.#askTurn();
+        await stopped;
+      }
+    } finally {
+      this.#finish(closedError(this.options.name));
+      await this.#released;
+    }
+  }
+
+  /** Settles everything that waits, and lets go of the device. The first reason counts. */
+  #finish(reason: DataPlaneError): void {
+    if (this.#end) return;
+    this.#end = reason;
+    this.#calls.rejectAll(reason);
+    this.#released = this.#release();
+    // Who closes hears of it.
+    this.#released.catch(() => {});
   }
 
   async #release(): Promise<void> {
-    this.#removeDeathListener();
-    await this.#host.released();
-    await this.#completions.close();
-    await this.#channel.close();
+    this.#removeExitListener();
+    try {
+      await this.#host.release();
+    } finally {
+      await this.#completions.close();
+      await this.#channel.close();
+    }
+  }
+
+  /** The protocol threw, or the data plane died. */
+  #failed(error: DataPlaneError): void {
+    if (this.#end) return;
+    this.#finish(error);
+    // Before the start has ended, it rejects.
+    if (this.#hosted) queueMicrotask(() => this.options.onEnd?.(error));
   }
 
   #createClient(): ProtocolClient<Table> {
-    const entries = Object.entries(this.options.worker.records.commands).map(([name, { answer }]) => [
-      name,
-      answer ? this.#caller(name) : this.#poster(name),
-    ]);
+    const entries = Object.entries(this.options.worker.records.commands).map(
+      ([name, { payload, answer }]) => [
+        name,
+        answer ? this.#caller(name, { payload, answer }) : this.#poster(name, payload),
+      ],
+    );
     return Object.fromEntries(entries) as ProtocolClient<Table>;
   }
 
-  #poster(name: string): Handler {
+  #poster(name: string, payload: Payload<readonly unknown[]>): Handler {
     let handler: Handler | undefined;
     return (a, b, c, d, e, f, g, h) => {
       if (this.#gone) return false;
-      handler ??= this.#handler(name);
+      const first = owned(payload, a);
+      handler ??= this.#commands.get(name)!;
+      this.#counters.values[Counter.commands]! += 1;
       try {
-        handler(a, b, c, d, e, f, g, h);
-        this.#counters.values[Counter.commands]! += 1;
+        handler(first, b, c, d, e, f, g, h);
       } catch (error) {
         this.#host.fail(this.#hosted, error);
       }
@@ -152,53 +196,34 @@ export class InlineDriver<Table extends RecordTable> {
     };
   }
 
-  #caller(name: string): Handler {
-    return (argument) =>
-      new Promise((resolve, reject) => {
-        const gone = this.#gone;
-        if (gone) throw gone;
-        this.#waiting.add(reject);
-        this.#counters.values[Counter.commands]! += 1;
-        const run = async (): Promise<unknown> => this.#handler(name)(argument);
-        run()
-          .then(resolve, (error: unknown) => {
-            const { code, message } = errorFacts(error);
-            reject(new ProtocolError(code, message, { cause: error }));
-          })
-          .finally(() => this.#waiting.delete(reject));
-        this.#askTurn();
-      });
+  #caller(name: string, { payload, answer }: Call<readonly unknown[], readonly unknown[]>): Handler {
+    const own = (value: unknown): unknown => owned(answer, value);
+    return async (a, b, c, d, e, f, g, h) => {
+      const gone = this.#gone;
+      if (gone) throw gone;
+      const first = owned(payload, a);
+      this.#counters.values[Counter.commands]! += 1;
+      this.#askTurn();
+      return this.#calls.run(() => this.#commands.get(name)!(first, b, c, d, e, f, g, h), own);
+    };
   }
 
-  #handler(name: string): Handler {
-    const commands = this.#hosted.protocol!.commands as Readonly<Record<string, Handler>>;
-    return commands[name]!.bind(commands);
-  }
-
-  /** Why nothing can be sent any more. With the data plane its device went, and every queue pair on it. */
+  /** Why nothing can be sent any more. */
   get #gone(): DataPlaneError | undefined {
-    return this.#end ?? (this.plane.closed ? closedError(this.options.name) : undefined);
-  }
-
-  #failed(error: DataPlaneError): void {
-    if (this.#end) return;
-    this.#end = error;
-    this.#rejectAll(error);
-    if (!this.plane.closed) void this.#release().catch(() => {});
-    this.options.onEnd?.(error);
-  }
-
-  #rejectAll(error: Error): void {
-    for (const reject of this.#waiting) reject(error);
-    this.#waiting.clear();
+    if (this.#end) return this.#end;
+    return this.#closing || !this.plane.running ? closedError(this.options.name) : undefined;
   }
 
   /** Commands, too, may leave something for the end of a turn. */
   #askTurn(): void {
     this.#turnAsked = true;
+    this.#schedule();
+  }
+
+  #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    if (this.#mayGoOn()) queueMicrotask(this.#run);
+    if (this.#pace.mayGoOn()) queueMicrotask(this.#run);
     else setImmediate(this.#run);
   }
 
@@ -207,40 +232,31 @@ export class InlineDriver<Table extends RecordTable> {
     this.#turn();
   };
 
-  /**
-   * Whoever sends again when a completion is there has the next completion in the same turn of the event loop, and so on:
-   * timers, and with them leases, and what comes from other members would have to wait. So such a chain is cut now and then.
-   */
-  #mayGoOn(): boolean {
-    const now = performance.now();
-    if (this.#turnBegan === undefined) {
-      this.#turnBegan = now;
-      setImmediate(() => {
-        this.#turnBegan = undefined;
-      });
-    }
-    return now - this.#turnBegan < INLINE_TURN_MS;
-  }
-
   #turn(): void {
-    if (this.#gone) return;
     try {
-      this.#work();
+      if (this.#end || !this.#steps()) return;
+      this.#updateRef();
+      const wanted = this.#host.waitsForSolicited() ? Armed.SOLICITED : Armed.ANY;
+      if (wanted <= this.#armed || this.#end) return;
+      this.#armed = wanted;
+      this.#completions.arm({ solicitedOnly: wanted === Armed.SOLICITED });
+      // What came before the arming makes no event.
+      this.#steps();
     } catch (error) {
-      // The device closes with its data plane, before this thread hears of that.
-      if (errorFacts(error).code !== 'ERR_RDMC_DEVICE_CLOSED') throw error;
-      this.#failed(closedError(this.options.name));
+      this.#deviceFailed(error);
     }
   }
 
-  #work(): void {
-    while (this.#step()) if (this.#gone) return;
-    const wanted = this.#host.waitsForSolicited() ? Armed.SOLICITED : Armed.ANY;
-    if (wanted <= this.#armed) return;
-    this.#armed = wanted;
-    this.#completions.arm({ solicitedOnly: wanted === Armed.SOLICITED });
-    // What came before the arming makes no event.
-    while (this.#step()) if (this.#gone) return;
+  /** Goes on until there is nothing to do: true; false where the protocol has ended, or the event loop has its turn. */
+  #steps(): boolean {
+    while (this.#step()) {
+      if (this.#end) return false;
+      if (!this.#pace.mayGoOn()) {
+        this.#schedule();
+        return false;
+      }
+    }
+    return true;
   }
 
   /** One doorbell and one poll. Whether there was anything to do. */
@@ -261,22 +277,19 @@ export class InlineDriver<Table extends RecordTable> {
     host.afterWork();
     return true;
   }
-}
 
-/** Events of a protocol that has ended reach nobody. */
-function guarded<Table extends RecordTable>(
-  events: EventHandlers<Table>,
-  hosted: HostedProtocol,
-): EventHandlers<Table> {
-  const functions = events as Readonly<Record<string, Handler>>;
-  const entries = Object.keys(functions).map((name) => {
-    const handler = functions[name]!.bind(functions);
-    const emit: Handler = (a, b, c, d, e, f, g, h) => {
-      if (!hosted.failure) handler(a, b, c, d, e, f, g, h);
-    };
-    return [name, emit];
-  });
-  return Object.fromEntries(entries) as EventHandlers<Table>;
+  /** The host catches what protocols throw, so this came from the device. A data plane that closes takes it away. */
+  #deviceFailed(error: unknown): void {
+    if (this.plane.running) this.#failed(protocolEnded(this.options.name, error));
+    else this.#finish(closedError(this.options.name));
+  }
+
+  #updateRef(): void {
+    const wanted = this.#calls.pending && !this.#end;
+    if (wanted === this.#keepsAlive) return;
+    this.#keepsAlive = wanted;
+    this.#channel.ref(wanted);
+  }
 }
 
 function protocolEnded(name: string, error: unknown): DataPlaneError {

@@ -15,9 +15,9 @@ import { DataPlaneError } from './errors.js';
 export interface ProtocolModule {
   /** By this name the application addresses it. */
   readonly name: string;
-  /** URL, or absolute path, of an ES module whose default export is a ProtocolFactory. */
+  /** URL, or absolute path, of an ES module whose default export `protocolWorker` made. */
   readonly module: URL | string;
-  /** Reaches the factory as `context.data`; anything that can be cloned to a worker. */
+  /** Reaches the protocol as `context.data`; anything that can be cloned to a worker. */
   readonly data?: unknown;
 }
 

@@ -1,13 +1,14 @@
 import type { CommandQueue } from './command-queue.js';
 import type { DataPlaneError } from './errors.js';
 import {
-  decodeAnswer,
+  answerDecoderOf,
   decoderOf,
   type Encode,
   encoderOf,
   type Handler,
   type RecordView,
 } from './record-codec.js';
+import { eventFunctions } from './record-functions.js';
 import type { Call, EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
 import { tagOf } from './records.js';
 
@@ -47,21 +48,25 @@ function caller(
   encode: Encode,
   { commands, ended }: ClientParts,
 ): Handler {
-  return async (a, b, c, d, e, f, g, h) => {
+  const decode = answerDecoderOf(answer);
+  return (a, b, c, d, e, f, g, h) => {
     const error = ended();
-    if (error) throw error;
-    return decodeAnswer(answer, await commands.command(tag, encode(a, b, c, d, e, f, g, h)));
+    if (error) return Promise.reject(error);
+    return commands.command(tag, () => encode(a, b, c, d, e, f, g, h), decode);
   };
 }
 
-/** Hands the events of a protocol to the application's functions. */
+/**
+ * Hands the events of a protocol to the application's functions.
+ * @throws DataPlaneError ERR_RDMC_INVALID_OPTION where one is missing
+ */
 export function eventSink<Table extends RecordTable>(
   records: Table,
   handlers: EventHandlers<Table>,
 ): (kind: number, record: RecordView) => void {
-  const functions = handlers as Readonly<Record<string, Handler>>;
+  const functions = eventFunctions(records, handlers);
   const decoders = Object.entries(records.events).map(([name, payload]) =>
-    decoderOf(payload, functions[name]!.bind(functions)),
+    decoderOf(payload, functions.get(name)!),
   );
   return (kind, record) => void decoders[kind]!(record);
 }

@@ -8,9 +8,9 @@ import {
   type SubmissionQueue,
 } from '@rdmc/verbs';
 import { Counter, type CounterBlock } from './counters.js';
-import { DataPlaneError } from './errors.js';
 import { type Attachment, HostedProtocol } from './hosted-protocol.js';
 import type { CompletionHandler, ProtocolContext, ProtocolWorker } from './protocol.js';
+import { commandsOf } from './record-functions.js';
 import type { EventHandlers, RecordTable } from './record-table.js';
 
 /** What a host works with, and what its driver does for it. */
@@ -23,6 +23,12 @@ export interface HostParts {
   readonly wake: () => void;
   /** A protocol threw, and is no more. */
   readonly onFailure: (protocol: HostedProtocol, error: unknown) => void;
+}
+
+/** A request that was refused at posting, and whose it was then. */
+interface Refused {
+  readonly completion: Uint32Array;
+  readonly attachment: Attachment | undefined;
 }
 
 /**
@@ -38,7 +44,7 @@ export class ProtocolHost {
   /** Queue pairs of protocols that have failed. */
   readonly #closing: Promise<void>[] = [];
   /** Requests that were refused at posting, for their handlers in the next turn. */
-  #refused: Uint32Array[] = [];
+  #refused: Refused[] = [];
 
   constructor(private readonly parts: HostParts) {
     this.submission = parts.device.createSubmissionQueue({
@@ -55,14 +61,11 @@ export class ProtocolHost {
   ): Promise<HostedProtocol> {
     const hosted = new HostedProtocol(this.#protocols.length + 1, name);
     this.#protocols.push(hosted);
-    hosted.protocol = await worker.start(this.#context(hosted, data, eventsOf(hosted)));
-    if (typeof hosted.protocol?.commands !== 'object') {
-      throw new DataPlaneError(
-        'ERR_RDMC_INVALID_PROTOCOL',
-        `Protocol '${name}': its start() must return an object with commands`,
-      );
-    }
-    if (hosted.protocol.onTurn) this.#turning = [...this.#turning, hosted];
+    const protocol = await worker.start(this.#context(hosted, data, eventsOf(hosted)));
+    if (hosted.failure) throw hosted.failure.error;
+    commandsOf(name, worker.records, protocol);
+    hosted.protocol = protocol;
+    if (protocol.onTurn) this.#turning = [...this.#turning, hosted];
     return hosted;
   }
 
@@ -76,7 +79,11 @@ export class ProtocolHost {
     const refused = this.#refused;
     if (refused.length === 0) return 0;
     this.#refused = [];
-    for (const completion of refused) this.#dispatch(completion, 0, 1);
+    for (const { completion, attachment } of refused) {
+      // The number may be another queue pair's by now.
+      if (attachment && this.#attachments.get(attachment.queuePair.number) !== attachment) this.#unclaimed();
+      else this.#dispatch(completion, 0, 1);
+    }
     return refused.length;
   };
 
@@ -106,10 +113,13 @@ export class ProtocolHost {
     if (this.submission.pending > 0) this.submission.flush();
   };
 
-  /** Stops all protocols; rejects, when all have stopped, with what one of them threw. */
+  /** Stops all protocols; rejects, when all have stopped or failed, with what one of their `stop` threw. */
   async stop(): Promise<void> {
     const running = this.#protocols.filter(({ failure }) => !failure);
-    const stopped = await Promise.allSettled(running.map(async ({ protocol }) => protocol?.stop?.()));
+    const stopping = running.map(async ({ protocol, failed }) => {
+      await Promise.race([protocol?.stop?.(), failed]);
+    });
+    const stopped = await Promise.allSettled(stopping);
     const failed = stopped.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
   }
@@ -117,22 +127,26 @@ export class ProtocolHost {
   /** Ends a protocol that threw: its queue pairs are broken, and closed. */
   fail(hosted: HostedProtocol, error: unknown): void {
     if (hosted.failure) return;
-    hosted.failure = { error };
+    hosted.fail(error);
     this.#turning = this.#turning.filter((other) => other !== hosted);
-    const own = [...this.#attachments.values()].filter(({ owner }) => owner === hosted);
-    for (const { queuePair } of own) breakQueuePair(queuePair);
-    // What it wrote in this turn must not go to a later queue pair of the same number.
-    this.submission.flush();
-    for (const { queuePair } of own) {
-      this.#attachments.delete(queuePair.number);
-      this.#close(queuePair);
-    }
+    this.#discard([...this.#attachments.values()].filter(({ owner }) => owner === hosted));
     this.parts.onFailure(hosted, error);
   }
 
-  /** Resolves when the queue pairs of protocols that have failed are closed. */
-  async released(): Promise<void> {
+  /** Closes what is still attached; resolves when this is done, also for protocols that have failed. */
+  async release(): Promise<void> {
+    this.#discard([...this.#attachments.values()]);
     await Promise.all(this.#closing);
+  }
+
+  #discard(attachments: readonly Attachment[]): void {
+    for (const { queuePair } of attachments) breakQueuePair(queuePair);
+    // What was written in this turn must not go to a later queue pair of the same number.
+    this.submission.flush();
+    for (const { queuePair } of attachments) {
+      this.#attachments.delete(queuePair.number);
+      this.#close(queuePair);
+    }
   }
 
   #close(queuePair: QueuePair): void {
@@ -148,7 +162,7 @@ export class ProtocolHost {
         const base = next * Layout.COMPLETION_WORDS;
         attachment = this.#attachments.get(words[base + CompletionWord.QUEUE_PAIR]!);
         if (attachment) attachment.handler.onCompletion(words, base);
-        else this.parts.counters.values[Counter.unclaimedCompletions]! += 1;
+        else this.#unclaimed();
       }
     } catch (error) {
       this.fail(attachment!.owner, error);
@@ -156,11 +170,15 @@ export class ProtocolHost {
     return next + 1;
   }
 
+  #unclaimed(): void {
+    this.parts.counters.values[Counter.unclaimedCompletions]! += 1;
+  }
+
   /** Called during a flush. What is posted behind a refused request must not be carried out as if there was no gap. */
   #refuse(completion: Uint32Array): void {
     const attachment = this.#attachments.get(completion[CompletionWord.QUEUE_PAIR]!);
     if (attachment) breakQueuePair(attachment.queuePair);
-    this.#refused.push(completion);
+    this.#refused.push({ completion, attachment });
     this.parts.wake();
   }
 
@@ -171,13 +189,21 @@ export class ProtocolHost {
       this.#close(queuePair);
       return;
     }
+    this.#remove(queuePair);
     hosted.attached += 1;
     this.#attachments.set(queuePair.number, { queuePair, handler, owner: hosted });
   }
 
-  #detach(hosted: HostedProtocol, queuePair: QueuePair): void {
+  #detach(queuePair: QueuePair): void {
     if (this.submission.pending > 0) this.submission.flush();
-    if (this.#attachments.delete(queuePair.number)) hosted.attached -= 1;
+    this.#remove(queuePair);
+  }
+
+  #remove({ number }: QueuePair): void {
+    const attachment = this.#attachments.get(number);
+    if (!attachment) return;
+    attachment.owner.attached -= 1;
+    this.#attachments.delete(number);
   }
 
   #context<Table extends RecordTable>(
@@ -196,7 +222,7 @@ export class ProtocolHost {
       submission,
       events,
       attach: (queuePair, handler) => this.#attach(hosted, queuePair, handler),
-      detach: (queuePair) => this.#detach(hosted, queuePair),
+      detach: (queuePair) => this.#detach(queuePair),
       counter: (counter) => counters.named(`${hosted.name}.${counter}`),
       wake,
     };

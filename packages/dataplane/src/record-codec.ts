@@ -1,5 +1,6 @@
 // How the arguments of a record travel through a ring. See record-table.ts.
 import { MAX_NUMBERS } from './constants.js';
+import { DataPlaneError, describe } from './errors.js';
 import type { Payload } from './record-table.js';
 
 /** A record that was received. Valid until the next one is taken. */
@@ -62,9 +63,24 @@ function numbersEncoder(count: number): Encode {
 /** Makes the bytes of a record of its arguments. They are valid until the next record is encoded. */
 export function encoderOf({ shape, count }: Payload<readonly unknown[]>): Encode {
   if (shape === 'numbers') return numbersEncoder(count);
-  if (shape === 'json') return (value) => encoder.encode(JSON.stringify(value) ?? 'null');
+  if (shape === 'json') return (value) => encoder.encode(toJson(value));
   if (shape === 'bytes') return (bytes) => bytes;
   return () => undefined;
+}
+
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch (error) {
+    const message = `A json record carries what JSON can carry: ${describe(error)}`;
+    throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', message, { cause: error });
+  }
+}
+
+/** @throws DataPlaneError ERR_RDMC_INVALID_OPTION */
+export function checkBytes(payload: unknown): asserts payload is Uint8Array {
+  if (payload instanceof Uint8Array) return;
+  throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', 'The bytes of a record are a Uint8Array');
 }
 
 type Decode = (record: RecordView) => unknown;
@@ -101,11 +117,13 @@ export function decoderOf({ shape, count }: Payload<readonly unknown[]>, handler
   return () => handler();
 }
 
-/** The value of an answer. */
-export function decodeAnswer(answer: Payload<readonly unknown[]>, payload: Uint8Array): unknown {
-  let value: unknown;
-  decoderOf(answer, (only) => {
-    value = only;
-  })(new KeptRecord(payload));
-  return value;
+/** Makes the value of an answer of its bytes. */
+export function answerDecoderOf({
+  shape,
+  count,
+}: Payload<readonly unknown[]>): (payload: Uint8Array) => unknown {
+  if (shape === 'json') return (payload) => JSON.parse(decoder.decode(payload));
+  if (shape === 'bytes') return (payload) => payload;
+  if (count === 1) return (payload) => new KeptRecord(payload).number(0);
+  return () => undefined;
 }

@@ -117,16 +117,38 @@ export type EventHandlers<Table extends RecordTable> = {
  * @throws DataPlaneError ERR_RDMC_INVALID_PROTOCOL
  */
 export function recordTable<const Table extends RecordTable>(table: Table): Table {
-  const payloads = [
-    ...Object.values(table.commands).map(({ payload }) => payload),
-    ...Object.values(table.events),
-  ];
-  const isTooLong = payloads.some(({ count }) => !(count >= 0 && count <= MAX_NUMBERS));
-  if (isTooLong || payloads.length > MAX_KIND) {
-    throw new DataPlaneError(
-      'ERR_RDMC_INVALID_PROTOCOL',
-      `A record table has at most ${MAX_KIND} records, and each of them at most ${MAX_NUMBERS} numbers`,
-    );
+  const { commands, events } = (table ?? {}) as Partial<RecordTable>;
+  const isComplete = isObject(commands) && isObject(events);
+  if (!isComplete) throw invalid('has `commands` and `events`; {} where there are none');
+  for (const [name, command] of Object.entries(commands)) {
+    checkPayload(name, (command as { payload?: unknown } | undefined)?.payload, MAX_NUMBERS);
+    if (command.answer) checkPayload(`the answer to ${name}`, command.answer, 1);
+  }
+  for (const [name, payload] of Object.entries(events)) checkPayload(name, payload, MAX_NUMBERS);
+  if (Math.max(Object.keys(commands).length, Object.keys(events).length) > MAX_KIND) {
+    throw invalid(`has at most ${MAX_KIND} commands and as many events`);
   }
   return table;
+}
+
+const SHAPES: readonly unknown[] = ['nothing', 'json', 'bytes', 'numbers'];
+
+function checkPayload(name: string, payload: unknown, maxNumbers: number): void {
+  const { shape, count } = (payload ?? {}) as { shape?: unknown; count?: unknown };
+  if (!SHAPES.includes(shape)) {
+    throw invalid(
+      `has call(…) and post(…) as commands, and nothing, json(), bytes or numbers(…) as events; see '${name}'`,
+    );
+  }
+  const isCount = Number.isInteger(count) && (count as number) >= 0 && (count as number) <= maxNumbers;
+  if (!isCount)
+    throw invalid(`has records of 0 to ${maxNumbers} numbers, not ${String(count)}; see '${name}'`);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function invalid(rule: string): DataPlaneError {
+  return new DataPlaneError('ERR_RDMC_INVALID_PROTOCOL', `A record table ${rule}`);
 }

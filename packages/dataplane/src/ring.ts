@@ -14,7 +14,7 @@
  * Only head and tail are accessed atomically; they publish the bytes.
  */
 import { DataPlaneError } from './errors.js';
-import type { RecordView } from './record-codec.js';
+import { checkBytes, type RecordView } from './record-codec.js';
 
 export const RECORD_HEADER_BYTES = 16;
 const WRAP_MARKER = 0xffff_ffff;
@@ -85,9 +85,7 @@ export class RingWriter {
 
   /** @throws DataPlaneError ERR_RDMC_RECORD_TOO_LARGE, ERR_RDMC_INVALID_OPTION for another kind of array */
   check(payload: Uint8Array): void {
-    if (!(payload instanceof Uint8Array)) {
-      throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', 'A payload is a Uint8Array, or nothing');
-    }
+    checkBytes(payload);
     if (payload.byteLength > this.maxPayload) {
       throw new DataPlaneError(
         'ERR_RDMC_RECORD_TOO_LARGE',

@@ -6,6 +6,7 @@ import type { HostedProtocol } from './hosted-protocol.js';
 import type { ProtocolWorker } from './protocol.js';
 import type { ProtocolHost } from './protocol-host.js';
 import { decoderOf, encoderOf, type Handler } from './record-codec.js';
+import { commandsOf } from './record-functions.js';
 import type { Call, EventHandlers, Post, RecordTable } from './record-table.js';
 import { encodeFailure, tagOf } from './records.js';
 import type { RingReader } from './ring.js';
@@ -41,8 +42,9 @@ export class WorkerDriver {
   ): Promise<void> {
     const eventsOf = (hosted: HostedProtocol): EventHandlers<Table> => this.#events(hosted, worker.records);
     const hosted = await this.host.add(name, data, worker, eventsOf);
+    const handlers = commandsOf(name, worker.records, hosted.protocol);
     const commands = Object.entries(worker.records.commands).map(([command, record]) =>
-      this.#command(hosted, command, record),
+      this.#command(hosted, handlers.get(command)!, record),
     );
     this.#protocols.push({ hosted, commands });
   }
@@ -73,11 +75,10 @@ export class WorkerDriver {
 
   #command(
     hosted: HostedProtocol,
-    name: string,
+    handler: Handler,
     record: Post<readonly unknown[]> | Call<readonly unknown[], readonly unknown[]>,
   ): (record: RingReader) => void {
-    const handlers = hosted.protocol!.commands as Readonly<Record<string, Handler>>;
-    const decode = decoderOf(record.payload, handlers[name]!.bind(handlers));
+    const decode = decoderOf(record.payload, handler);
     const { answer } = record;
     if (!answer) return decode;
     const encode = encoderOf(answer);
