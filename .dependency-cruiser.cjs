@@ -41,19 +41,13 @@ const may = {
   'tools/roce-vm': [],
   'tools/chaos': [
     'packages/verbs',
-    'packages/dataplane',
+    'packages/node',
     'packages/mesh',
     'packages/tailwind',
     'tools/netlab',
     'apps/kv',
   ],
-  'apps/kv': [
-    'packages/common',
-    'packages/node',
-    'packages/dataplane',
-    'packages/mesh',
-    'packages/tailwind',
-  ],
+  'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/tailwind'],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/common',

@@ -1,12 +1,14 @@
 import {
   type DataPlane,
+  type DataPlaneError,
   type EndListener,
   type EventHandlers,
   InlineDriver,
   type ProtocolClient,
 } from '@rdmc/dataplane';
+import type { NodeContext } from '@rdmc/node';
 import { TailwindError } from './errors.js';
-import { type ChannelSetup, PROTOCOL_NAME, type TailwindRecords, tailwindRecords } from './records.js';
+import { type ChannelSetup, PROTOCOL_NAME, type TailwindRecords } from './records.js';
 import { tailwindWorker } from './worker/tailwind-protocol.js';
 
 /** What the application hears of a channel. */
@@ -16,39 +18,46 @@ export interface ChannelListener {
   caughtUp(target: number): void;
 }
 
-const links = new WeakMap<DataPlane, WorkerLink>();
-
 /** The application's side of `worker/`: the commands to it, and its events to the channels concerned. */
 export class WorkerLink {
   commands!: ProtocolClient<TailwindRecords>;
   readonly #listeners = new Map<number, ChannelListener>();
+  readonly #endListeners = new Set<EndListener>();
+  #end: DataPlaneError | undefined;
   #driver: InlineDriver<TailwindRecords> | undefined;
   #lastNumber = 0;
 
   private constructor(private readonly plane: DataPlane) {}
 
-  /** To the protocol in the plane's worker. One per data plane: numbers are never used twice. */
-  static of(plane: DataPlane): WorkerLink {
-    let link = links.get(plane);
-    if (!link) {
-      link = new WorkerLink(plane);
-      link.commands = plane.connect(PROTOCOL_NAME, tailwindRecords, link.#events());
-      links.set(plane, link);
-    }
+  /** To the protocol in the node's worker. One per node: numbers are never used twice. */
+  static connect({ plane, connect }: Pick<NodeContext<TailwindRecords>, 'plane' | 'connect'>): WorkerLink {
+    const link = new WorkerLink(plane);
+    link.commands = connect(link.#events(), link.#ended);
     return link;
   }
 
-  /** To a protocol of its own, which runs in this thread. */
-  static async inline(plane: DataPlane, onEnd: EndListener): Promise<WorkerLink> {
+  /** To a protocol of its own, which runs in this thread. @throws VerbsError, DataPlaneError as `InlineDriver.start` */
+  static async inline(plane: DataPlane): Promise<WorkerLink> {
     const link = new WorkerLink(plane);
     link.#driver = await InlineDriver.start(plane, {
       name: PROTOCOL_NAME,
       worker: tailwindWorker,
       events: link.#events(),
-      onEnd,
+      onEnd: link.#ended,
     });
     link.commands = link.#driver.client;
     return link;
+  }
+
+  /**
+   * Calls the listener once when the protocol does nothing any more: it threw, or the data plane died; soon, when it has ended
+   * already. Not when it is closed. Returns a function that removes the listener.
+   */
+  onEnd(listener: EndListener): () => void {
+    const end = this.#end;
+    if (end) queueMicrotask(() => listener(end));
+    else this.#endListeners.add(listener);
+    return () => void this.#endListeners.delete(listener);
   }
 
   /** A fresh number, for a pair, a channel, a target or a key. */
@@ -79,6 +88,12 @@ export class WorkerLink {
   async close(): Promise<void> {
     await this.#driver?.close();
   }
+
+  readonly #ended: EndListener = (error) => {
+    this.#end = error;
+    for (const listener of this.#endListeners) listener(error);
+    this.#endListeners.clear();
+  };
 
   #events(): EventHandlers<TailwindRecords> {
     return {
