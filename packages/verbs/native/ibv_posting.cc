@@ -244,10 +244,10 @@ uint32_t IbvDevice::handOver(IbvQueuePair& qp, Posting& posting) {
   return refused;
 }
 
-uint32_t IbvDevice::postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count) {
+// `broken`: a send of the queue pair was refused earlier in the batch.
+uint32_t IbvDevice::postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count, bool broken) {
   Posting posting(regions_);
   uint32_t refused = 0;
-  bool broken = false;
   bool flushes;
   {
     std::lock_guard guard(qp.posting);
@@ -331,7 +331,8 @@ uint32_t IbvDevice::post(WorkRequestSlot* slots, uint32_t count) {
     if (number & kSharedNumber) {
       refused += postToShared(number, slots + first, run);
     } else if (const auto target = qp(number)) {
-      refused += postToQueuePair(*target, slots + first, run);
+      const bool broken = refused > 0 && hasRefusedSend(slots, first, number);
+      refused += postToQueuePair(*target, slots + first, run, broken);
     } else {
       for (uint32_t i = first; i < end; ++i) slots[i].result = removed_ ? kDeviceRemoved : kUnknownQueuePair;
       refused += run;

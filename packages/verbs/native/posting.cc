@@ -1,6 +1,7 @@
 // Posting batches of work requests, and going on with those that could not be finished at once.
 #include <algorithm>
 
+#include "scatter_gather.h"
 #include "shm_wire.h"
 #include "soft_device.h"
 #include "tcp_transport.h"
@@ -17,10 +18,10 @@ constexpr int kRetryMs = 1;
 
 }  // namespace
 
-// Requests for one queue pair, in their order. Returns how many were refused.
-uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool& sends) {
+// Requests for one queue pair, in their order; `broken`: a send of it was refused earlier in the batch. Returns how many were
+// refused.
+uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool broken, bool& sends) {
   uint32_t refused = 0;
-  bool broken = false;
   std::lock_guard guard(target.sendLock);
   for (uint32_t i = 0; i < count; ++i) {
     WorkRequestSlot& slot = slots[i];
@@ -47,7 +48,8 @@ uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
     auto target = qp(number);
     bool sends = false;
     if (target) {
-      refused += accept(*target, slots + first, end - first, sends);
+      const bool broken = refused > 0 && hasRefusedSend(slots, first, number);
+      refused += accept(*target, slots + first, end - first, broken, sends);
     } else {
       for (uint32_t i = first; i < end; ++i) slots[i].result = kUnknownQueuePair;
       refused += end - first;

@@ -12,6 +12,16 @@ constexpr bool isAtomic(uint32_t opcode) { return opcode == kCompareAndSwap || o
 
 constexpr bool carriesImmediate(uint32_t opcode) { return opcode == kSendWithImm || opcode == kWriteWithImm; }
 
+// Whether one of the first `count` requests is a refused send to this queue pair: later ones must not overtake it, also where
+// requests to others lie between them.
+inline bool hasRefusedSend(const WorkRequestSlot* slots, uint32_t count, uint32_t queuePair) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const WorkRequestSlot& slot = slots[i];
+    if (slot.queuePair == queuePair && slot.opcode != kReceive && slot.result != kAccepted) return true;
+  }
+  return false;
+}
+
 constexpr uint32_t completionOpcode(uint32_t opcode) {
   switch (opcode) {
     case kWrite:
