@@ -46,6 +46,7 @@ export class InlineDriver<Table extends RecordTable> {
   readonly #waiting = new Set<(error: Error) => void>();
   #hosted!: HostedProtocol;
   #scheduled = false;
+  #lookScheduled = false;
   #turnAsked = false;
   /** When the event loop came to the first work in its present turn; undefined before that work. */
   #turnBegan: number | undefined;
@@ -74,6 +75,7 @@ export class InlineDriver<Table extends RecordTable> {
       completionQueue: this.#completions,
       counters: this.#counters,
       wake: () => this.#askTurn(),
+      look: () => this.#askLook(),
       onFailure: (_, error) => this.#failed(protocolEnded(options.name, error)),
     });
     this.client = this.#createClient();
@@ -200,6 +202,17 @@ export class InlineDriver<Table extends RecordTable> {
     this.#scheduled = true;
     if (this.#mayGoOn()) queueMicrotask(this.#run);
     else setImmediate(this.#run);
+  }
+
+  /** The event loop has its turn first, and the step that asked comes to an end. */
+  #askLook(): void {
+    if (this.#lookScheduled) return;
+    this.#lookScheduled = true;
+    setImmediate(() => {
+      this.#lookScheduled = false;
+      this.#turnAsked = true;
+      this.#turn();
+    });
   }
 
   readonly #run = (): void => {
