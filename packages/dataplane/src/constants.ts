@@ -24,6 +24,11 @@ export const CONTESTED_YIELD_NS = 20_000;
 export const MIN_REST_MS = 50;
 export const MAX_REST_MS = 3200;
 
+/** For so long after a contested yield between two looks (`ProtocolContext.look`) the thread naps where it would yield. */
+export const NAPS_MS = 50;
+/** Length of a nap: long beside a look, short beside the 1 ms of the event loop's timers, to which longer pauses belong. */
+export const NAP_MICROSECONDS = 100;
+
 /** Counters that protocols add. */
 export const MAX_NAMED_COUNTERS = 64;
 export const MAX_COUNTER_NAME_BYTES = 52;

@@ -52,6 +52,7 @@ export class InlineDriver<Table extends RecordTable> {
   #hosted!: HostedProtocol;
   #commands!: ReadonlyMap<string, Handler>;
   #scheduled = false;
+  #lookScheduled = false;
   #turnAsked = false;
   #armed: number = Armed.NOTHING;
   /** The channel keeps the event loop alive. */
@@ -81,6 +82,7 @@ export class InlineDriver<Table extends RecordTable> {
       completionQueue: this.#completions,
       counters: this.#counters,
       wake: () => this.#askTurn(),
+      look: () => this.#askLook(),
       onFailure: (_, error) => this.#failed(protocolEnded(options.name, error)),
     });
     this.client = this.#createClient();
@@ -225,6 +227,17 @@ export class InlineDriver<Table extends RecordTable> {
     this.#scheduled = true;
     if (this.#pace.mayGoOn()) queueMicrotask(this.#run);
     else setImmediate(this.#run);
+  }
+
+  /** The event loop has its turn first, and the step that asked comes to an end. */
+  #askLook(): void {
+    if (this.#lookScheduled) return;
+    this.#lookScheduled = true;
+    setImmediate(() => {
+      this.#lookScheduled = false;
+      this.#turnAsked = true;
+      this.#turn();
+    });
   }
 
   readonly #run = (): void => {

@@ -21,6 +21,8 @@ export interface HostParts {
   readonly counters: CounterBlock;
   /** Asks for a turn. */
   readonly wake: () => void;
+  /** Asks for a turn, for a look: `ProtocolContext.look`. */
+  readonly look: (mayNap: boolean) => void;
   /** A protocol threw, and is no more. */
   readonly onFailure: (protocol: HostedProtocol, error: unknown) => void;
 }
@@ -211,7 +213,7 @@ export class ProtocolHost {
     data: unknown,
     events: EventHandlers<Table>,
   ): ProtocolContext<Table> {
-    const { device, protectionDomain, completionQueue, counters, wake } = this.parts;
+    const { device, protectionDomain, completionQueue, counters, wake, look } = this.parts;
     const { submission } = this;
     return {
       name: hosted.name,
@@ -225,6 +227,7 @@ export class ProtocolHost {
       detach: (queuePair) => this.#detach(queuePair),
       counter: (counter) => counters.named(`${hosted.name}.${counter}`),
       wake,
+      look,
     };
   }
 }

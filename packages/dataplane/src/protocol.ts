@@ -41,6 +41,14 @@ export interface ProtocolContext<Table extends RecordTable = RecordTable> {
   counter(name: string): NamedCounter;
   /** Asks for another turn of the loop, also from asynchronous code while the loop sleeps. */
   wake(): void;
+  /**
+   * Asks for another turn although nothing has happened, to look at shared memory whose changes nobody reports; also from
+   * asynchronous code. Looks are not work: they do not keep the loop polling once they end. Where they are all
+   * there is to do, the thread yields its processor between two of them; where others want the processor, it sleeps for 0.1 ms
+   * instead if all protocols that asked gave `mayNap`. A completion, a command or a timer ends that sleep. In the application's
+   * thread the event loop has a turn in between.
+   */
+  look(mayNap: boolean): void;
 }
 
 /**

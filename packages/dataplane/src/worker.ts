@@ -5,11 +5,12 @@ import {
   type Device,
   eventfdSignaller,
   FdWatcher,
+  FineTimer,
   type OpenDeviceOptions,
   openDevice,
   yieldProcessor,
 } from '@rdmc/verbs';
-import { DEFAULT_COMPLETION_QUEUE_DEPTH } from './constants.js';
+import { DEFAULT_COMPLETION_QUEUE_DEPTH, NAP_MICROSECONDS } from './constants.js';
 import { ControlWord } from './control.js';
 import { CounterBlock } from './counters.js';
 import { DataPlaneError } from './errors.js';
@@ -86,6 +87,7 @@ async function main(input: WorkerInput): Promise<void> {
     completionQueue,
     counters,
     wake: () => loop.askTurn(),
+    look: (mayNap) => loop.askLook(mayNap),
     onFailure: (hosted, error) => driver.tellFailure(hosted, error),
   });
   const driver: WorkerDriver = new WorkerDriver(host, {
@@ -94,7 +96,8 @@ async function main(input: WorkerInput): Promise<void> {
     sent: (delivered) => loop.sent(delivered),
     onStop: () => void shutDown(),
   });
-  const loop = new WorkerLoop({
+  const napTimer = new FineTimer(() => loop.endNap());
+  const loop: WorkerLoop = new WorkerLoop({
     words,
     counters: counters.values,
     commands,
@@ -103,6 +106,7 @@ async function main(input: WorkerInput): Promise<void> {
     pollBatch: completionQueue.pollBatch,
     armChannel: () => completionQueue.arm({ solicitedOnly: host.waitsForSolicited() }),
     yieldProcessor,
+    startNap: () => napTimer.start(NAP_MICROSECONDS),
     signalApplication,
     dispatchCompletions: host.dispatchCompletions,
     dispatchRefused: host.dispatchRefused,

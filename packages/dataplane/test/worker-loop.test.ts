@@ -31,6 +31,7 @@ function setUp(windowMs: number, overrides: Partial<LoopParts> = {}) {
       return count;
     },
     armChannel: () => log.push('arm'),
+    startNap: () => {},
     yieldProcessor: () => 0,
     signalApplication: () => log.push('room'),
     dispatchCompletions: (count) => log.push(`completions ${count}`),

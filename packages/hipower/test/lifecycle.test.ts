@@ -10,6 +10,7 @@ import {
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deviceOver, rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
+import { startMembers } from './support/members.js';
 
 let nodes: HiPowerNode[];
 beforeAll(async () => {
@@ -225,34 +226,23 @@ describe('closing and connecting', () => {
   });
 });
 
-it.each(KINDS)(
-  'a request that the device refuses in the middle of a batch costs a connection and no slot, %j',
-  async (kind) => {
-    const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-    const module = new URL('./support/refusing-worker.mjs', import.meta.url);
-    const parts = await Promise.all(
-      reserved.map(async ({ server }, id) => {
-        const mesh = await Mesh.join({ id, members, server });
-        const protocols = id === 0 ? [{ name: 'hipower', module }] : [hiPowerProtocol()];
-        const plane = await DataPlane.start({ device: deviceOver(), protocols });
-        return { mesh, plane, node: HiPowerNode.attach(mesh, plane) };
-      }),
-    );
+// With two responders, requests to the other one lie between the refused request and those behind it.
+it.each(KINDS.flatMap((kind) => [1, 2].map((count) => [kind, count] as const)))(
+  'a request that the device refuses in the middle of a batch costs a connection and no slot, %j, responders: %i',
+  async (kind, count) => {
+    const [sender, ...receivers] = await startMembers(1 + count, { 0: './refusing-worker.mjs' });
     const options = { ...named(kind), slots: 64 };
-    const [requester, responder] = await Promise.all([
-      parts[0]!.node.createRequester({ ...options, to: 1 }),
-      parts[1]!.node.createResponder({ ...options, from: 0 }),
+    const [requester, ...responders] = await Promise.all([
+      sender!.node.createRequester({ ...options, to: receivers.map(({ node }) => node.id) }),
+      ...receivers.map(({ node }) => node.createResponder({ ...options, from: 0 })),
     ]);
     const numbers = Array.from({ length: 200 }, (_, i) => [i]);
     for (const [number] of numbers.slice(0, 60)) requester.tryWrite(Uint8Array.of(number!));
-    const got = consume(responder);
+    const got = responders.map(consume);
     for (const [number] of numbers.slice(60)) await requester.write(Uint8Array.of(number!));
     await requester.end();
-    expect(await got).toEqual(numbers);
+    for (const each of got) expect(await each).toEqual(numbers);
     expect(requester.generation).toBe(2);
-    await Promise.all(parts.map(({ node }) => node.close()));
-    await Promise.all(parts.flatMap(({ mesh, plane }) => [mesh.close(), plane.close()]));
   },
 );
 

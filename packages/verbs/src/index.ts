@@ -19,6 +19,7 @@ export {
 export { type DeviceEvent, DeviceEventListener } from './device-events.js';
 export { PostError, VerbsError } from './errors.js';
 export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
+export { FineTimer } from './fine-timer.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';
 export type { Refusal } from './post-result.js';
 export { type AccessOptions, attachProtectionDomain, ProtectionDomain } from './protection-domain.js';
