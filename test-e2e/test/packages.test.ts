@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +21,9 @@ interface Packed {
 }
 
 /**
- * What a stranger gets: each package is packed, installed alone (with what it depends on) into an empty
- * project, and its example runs there.
+ * What a stranger gets: each package is packed and installed, and its example runs in a project that has the package and
+ * what its manifest depends on, and nothing else. npm installs the command alone and all packages together; one more
+ * installation for each package would take most of the time, and find the same.
  */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const workspace = mkdtempSync(join(tmpdir(), 'rdmc-packages-'));
@@ -37,18 +47,44 @@ function closure(name: string, found = new Set<string>()): Set<string> {
   return found;
 }
 
-function installAlone(name: string): string {
-  const project = join(workspace, name.replace('/', '-'));
+/** A project into which npm has installed these packages. */
+function install(title: string, names: Iterable<string>): string {
+  const project = emptyProject(title);
+  const tarballs = [...names].map((each) => packed[each]!.tarball);
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs], {
+    cwd: project,
+    stdio: 'pipe',
+  });
+  return project;
+}
+
+function emptyProject(title: string): string {
+  const project = join(workspace, title.replace('/', '-'));
   mkdirSync(project);
   writeFileSync(
     join(project, 'package.json'),
     JSON.stringify({ name: 'empty', private: true, type: 'module' }),
   );
-  const tarballs = [...closure(name)].map((each) => packed[each]!.tarball);
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs], {
-    cwd: project,
-    stdio: 'pipe',
-  });
+  return project;
+}
+
+const modules = join(install('all packages', Object.keys(packed)), 'node_modules');
+
+/** A package and all that the manifests below it name, as far as npm has installed it: not the addon of another platform. */
+function installedBelow(name: string, found = new Set<string>()): Set<string> {
+  if (found.has(name) || !existsSync(join(modules, name))) return found;
+  found.add(name);
+  const manifest = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8'));
+  const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+  for (const below of names) installedBelow(below, found);
+  return found;
+}
+
+/** A project that has what npm has installed of a package and of what it depends on, and no other package. */
+function projectWith(name: string): string {
+  const project = emptyProject(name);
+  for (const each of installedBelow(name))
+    cpSync(join(modules, each), join(project, 'node_modules', each), { recursive: true });
   return project;
 }
 
@@ -62,8 +98,8 @@ describe('packed packages', () => {
     expect(withExample.sort()).toEqual(libraries.sort());
   });
 
-  it.each(withExample)('%s installs alone and its example runs', (name) => {
-    const project = installAlone(name);
+  it.each(withExample)('%s has all it needs: its example runs where nothing else is', (name) => {
+    const project = projectWith(name);
     copyFileSync(join(packed[name]!.folder!, 'example.mjs'), join(project, 'example.mjs'));
     const output = execFileSync(process.execPath, ['example.mjs'], {
       cwd: project,
@@ -74,7 +110,7 @@ describe('packed packages', () => {
   });
 
   it('the rdmc command installs alone and answers', () => {
-    const project = installAlone('@rdmc/cli');
+    const project = install('the command', closure('@rdmc/cli'));
     const output = execFileSync(
       join(project, 'node_modules/.bin/rdmc'),
       ['schedule', '--nodes', '4', '--blocks', '3'],

@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const ARCHITECTURES = ['x64', 'arm64'];
+const VERBS = '@rdmc/verbs';
 const platformName = (arch) => `@rdmc/verbs-linux-${arch}`;
 
 function readManifest(folder) {
@@ -32,18 +33,18 @@ function writeManifest(folder, manifest) {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-function npmPack(folder, out) {
-  const printed = execFileSync('npm', ['pack', '--json', '--pack-destination', out], {
-    cwd: folder,
+/** Packs these folders with one npm, whose start takes longer than packing; returns the tarballs by package name. */
+function npmPack(folders, out) {
+  const printed = execFileSync('npm', ['pack', '--json', '--pack-destination', out, ...folders], {
     encoding: 'utf8',
   });
   const packed = JSON.parse(printed.slice(printed.search(/[[{]/)));
-  const entry = Array.isArray(packed) ? packed[0] : Object.values(packed)[0];
-  return join(out, entry.filename);
+  const entries = Array.isArray(packed) ? packed : Object.values(packed);
+  return new Map(entries.map(({ name, filename }) => [name, join(out, filename)]));
 }
 
 /** The package that carries the addon built on this machine. */
-function packPlatform(verbs, staging, out) {
+function stagePlatform(verbs, staging) {
   const { version, license, repository, engines } = readManifest(verbs);
   const folder = join(staging, 'platform');
   mkdirSync(folder);
@@ -65,11 +66,11 @@ function packPlatform(verbs, staging, out) {
     files: ['rdmc_verbs.node'],
     publishConfig: { access: 'public' },
   });
-  return { tarball: npmPack(folder, out), dependencies: [] };
+  return folder;
 }
 
 /** @rdmc/verbs with its optional platform packages named. */
-function packVerbs(verbs, ours, staging, out) {
+function stageVerbs(verbs, staging) {
   const folder = join(staging, 'verbs');
   cpSync(verbs, folder, {
     recursive: true,
@@ -80,34 +81,43 @@ function packVerbs(verbs, ours, staging, out) {
     ARCHITECTURES.map((arch) => [platformName(arch), manifest.version]),
   );
   writeManifest(folder, manifest);
-  return { tarball: npmPack(folder, out), dependencies: [...ours, platformName(process.arch)] };
+  return folder;
+}
+
+/** The folders of all packages that are published, by name. */
+function publishedFolders() {
+  const folders = ['packages', 'apps'].flatMap((parent) =>
+    readdirSync(join(root, parent)).map((name) => join(root, parent, name)),
+  );
+  return folders.filter((folder) => {
+    return existsSync(join(folder, 'package.json')) && !readManifest(folder).private;
+  });
+}
+
+/** Packages of ours that a package needs, with the addon for @rdmc/verbs. */
+function dependenciesOf({ name, dependencies = {} }) {
+  const ours = Object.keys(dependencies).filter((each) => each.startsWith('@rdmc/'));
+  return name === VERBS ? [...ours, platformName(process.arch)] : ours;
 }
 
 export function packAll(out) {
   mkdirSync(out, { recursive: true });
   const staging = mkdtempSync(join(tmpdir(), 'rdmc-pack-'));
-  const packed = {};
   try {
-    for (const parent of ['packages', 'apps']) {
-      for (const name of readdirSync(join(root, parent))) {
-        const folder = join(root, parent, name);
-        if (!existsSync(join(folder, 'package.json'))) continue;
-        const manifest = readManifest(folder);
-        if (manifest.private) continue;
-        const ours = Object.keys(manifest.dependencies ?? {}).filter((each) => each.startsWith('@rdmc/'));
-        if (manifest.name === '@rdmc/verbs') {
-          packed[platformName(process.arch)] = packPlatform(folder, staging, out);
-          packed[manifest.name] = packVerbs(folder, ours, staging, out);
-        } else {
-          packed[manifest.name] = { tarball: npmPack(folder, out), dependencies: ours };
-        }
-        packed[manifest.name].folder = folder;
-      }
+    const published = publishedFolders().map((folder) => ({ folder, manifest: readManifest(folder) }));
+    const verbs = published.find(({ manifest }) => manifest.name === VERBS).folder;
+    const staged = published.map(({ folder }) => (folder === verbs ? stageVerbs(verbs, staging) : folder));
+    const tarballs = npmPack([stagePlatform(verbs, staging), ...staged], out);
+    const platform = platformName(process.arch);
+    const packed = { [platform]: { tarball: tarballs.get(platform), dependencies: [] } };
+    for (const { folder, manifest } of published) {
+      const { name } = manifest;
+      packed[name] = { tarball: tarballs.get(name), dependencies: dependenciesOf(manifest), folder };
     }
+    return packed;
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
-  return packed;
 }
 
 if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {

@@ -29,7 +29,7 @@ export const PARTS = [
     smoke: ['--only', 'dataplane/ring-wrap'],
     minutes: 30,
   },
-  { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['smoke'], minutes: 30 },
+  { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['--smoke'], minutes: 40 },
   {
     label: 'soft-RoCE',
     script: 'test:roce',

@@ -4,14 +4,19 @@
 //   planted   the same with a race planted in the shared-memory path, which must be reported
 //   memory    address, undefined-behaviour and leak sanitizers: the same driver
 //   addon     address and undefined-behaviour sanitizers: the addon under Node runs the compliance suite and the tests
-//   --smoke   threads, planted and memory, briefly
+//   fuzz      libFuzzer with the address sanitizer: the fuzz targets, each for --seconds N (default 60)
+//   tidy      clang-tidy, each finding of which is a failure
+//   --smoke   threads, planted, memory and fuzz, briefly
 //
-// Without arguments: everything.
+// Without names: everything.
 import { spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { buildAddon, buildProgram, USE_ADDON } from '../../packages/verbs/test/native/variant.mjs';
-import { needCommands, root, setUp, stop } from './setup.mjs';
+import { fuzz, fuzzNeeds } from './fuzz.mjs';
+import { missingPackages, needCommands, root, setUp, stop } from './setup.mjs';
+import { tidy } from './tidy.mjs';
 
 const ROUNDS = 100;
 const SMOKE_ROUNDS = 10;
@@ -19,7 +24,10 @@ const THREAD = ['-O1', '-fsanitize=thread', '-Wno-tsan', '-DRDMC_SHARE_MAPPINGS=
 const MEMORY = ['-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
 /** The planted race is in this unit alone, so that nothing else is compiled anew. */
 const PLANTED = { 'unit_shm.cc': ['-DRDMC_PLANT_RACE=1'] };
+const FUZZ_SECONDS = 60;
+const SMOKE_FUZZ_SECONDS = 2;
 const COMPILER = [['g++', 'g++']];
+const TIDY = [['clang-tidy', 'clang-tidy']];
 
 const began = Date.now();
 const seconds = () => ((Date.now() - began) / 1000).toFixed(0);
@@ -93,23 +101,56 @@ async function addon() {
   }
 }
 
+const say = (what) => console.log(`── ${what} … ok (${seconds()} s)`);
+
+async function libFuzzer(secondsEach) {
+  needCommands('test:sanitize fuzz', fuzzNeeds());
+  await fuzz(secondsEach, say);
+}
+
+async function clangTidy() {
+  needCommands('test:sanitize tidy', TIDY);
+  const findings = await tidy();
+  if (findings !== '') stop(`clang-tidy:\n${findings}`);
+  say('clang-tidy');
+}
+
+const { values, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: { smoke: { type: 'boolean' }, seconds: { type: 'string' } },
+});
+const fuzzSeconds = Number(values.seconds ?? FUZZ_SECONDS);
+if (!Number.isSafeInteger(fuzzSeconds) || fuzzSeconds < 1)
+  stop('--seconds must be a whole number of at least 1');
+
 const PARTS = {
   threads: () => threads(ROUNDS),
   planted,
   memory: () => memory(ROUNDS),
   addon,
+  fuzz: () => libFuzzer(fuzzSeconds),
+  tidy: clangTidy,
+};
+/** For every push, which does not install another compiler. */
+async function smokeFuzz() {
+  const missing = missingPackages(fuzzNeeds());
+  if (missing.length > 0)
+    return console.log(`left out: libFuzzer [for it: apt-get install ${missing.join(' ')}]`);
+  return fuzz(SMOKE_FUZZ_SECONDS, say);
+}
+const SMOKE = {
+  threads: () => threads(SMOKE_ROUNDS),
+  planted,
+  memory: () => memory(SMOKE_ROUNDS),
+  fuzz: smokeFuzz,
 };
 
-const SMOKE = { threads: () => threads(SMOKE_ROUNDS), planted, memory: () => memory(SMOKE_ROUNDS) };
-
-const asked = process.argv.slice(2).map((name) => (name === '--smoke' ? 'smoke' : name));
-const known = [...Object.keys(PARTS), 'smoke'];
-const unknown = asked.find((name) => !known.includes(name));
-if (unknown) stop(`test:sanitize has no part '${unknown}'; it has ${known.join(', ')}`);
+const unknown = asked.find((name) => !(name in PARTS));
+if (unknown) stop(`test:sanitize has no part '${unknown}'; it has ${Object.keys(PARTS).join(', ')}`);
 needCommands('test:sanitize', COMPILER);
 setUp();
-const parts = asked.length === 0 ? PARTS : {};
-if (asked.includes('smoke')) Object.assign(parts, SMOKE);
-for (const name of asked) if (name !== 'smoke') parts[name] = PARTS[name];
+const parts = asked.length > 0 || values.smoke ? {} : { ...PARTS };
+if (values.smoke) Object.assign(parts, SMOKE);
+for (const name of asked) parts[name] = PARTS[name];
 for (const part of Object.values(parts)) await part();
 console.log(`── test:sanitize: ${Object.keys(parts).join(', ')} passed (${seconds()} s)`);

@@ -1,11 +1,11 @@
 // `npm test`: installs, builds, and runs every check and test of the repository, as many side by side as cores allow.
 import { passParts } from './parts.mjs';
-import { prepare, run, turboArgs, turboEnv, wantCommands } from './setup.mjs';
+import { prepare, run, tool, turboArgs, turboEnv, wantCommands } from './setup.mjs';
 import { suites } from './suites.mjs';
 
 /** Checks that need nothing built. */
 const FIRST = [
-  { label: 'lint and format', command: 'npx', args: ['biome', 'check', '.'] },
+  { label: 'lint and format', command: tool('biome'), args: ['check', '.'] },
   { label: 'changesets', command: 'node', args: ['tools/tasks/changesets.mjs'] },
 ];
 const LAYERED = [
@@ -19,8 +19,8 @@ const LAYERED = [
 ];
 /** Checks of what was built. They begin before the tests, because they end sooner. */
 const CHECKS = [
-  { label: 'layers', command: 'npx', args: ['depcruise', '--config', '.dependency-cruiser.cjs', ...LAYERED] },
-  { label: 'unused code and dependencies', command: 'npx', args: ['knip'] },
+  { label: 'layers', command: tool('depcruise'), args: ['--config', '.dependency-cruiser.cjs', ...LAYERED] },
+  { label: 'unused code and dependencies', command: tool('knip'), args: [] },
   { label: 'packages as users get them', command: 'node', args: ['tools/tasks/packages.mjs'] },
 ];
 
@@ -33,7 +33,7 @@ wantCommands('Tests of @rdmc/kv against Redis', [
 ]);
 const build = {
   label: 'build and types',
-  command: 'npx',
+  command: tool('turbo'),
   args: turboArgs('typecheck'),
   env: turboEnv(),
   seconds: 100,

@@ -137,12 +137,11 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
   });
   const attempts: number[] = [];
   const abandonedBefore: number[] = [];
+  const others: unknown[] = [];
   mesh.takeover = async (leader, takeover) => {
     attempts.push(takeover);
-    // Only the takeover that is under way may have a plan.
-    await expect(mesh.plan(leader, takeover + 1)).rejects.toMatchObject({
-      code: 'ERR_RDMC_KV_TAKEOVER_FAILED',
-    });
+    // Looked at later: what fails here is tried again, for ever.
+    others.push(await mesh.plan(leader, takeover + 1).catch(({ code }: { code: string }) => code));
     await mesh.plan(leader, takeover);
     abandonedBefore.push(mesh.abandoned.length);
     if (attempts.length < 3) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
@@ -151,6 +150,8 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
   };
   mesh.lose(1);
   await recovered;
+  // Only the takeover that is under way may have a plan.
+  expect(others).toEqual(Array(3).fill('ERR_RDMC_KV_TAKEOVER_FAILED'));
   // Of each attempt that failed, both heirs, as soon as the next one plans.
   expect(abandonedBefore).toEqual([0, 2, 4]);
   expect(mesh.abandoned.map(({ member, takeover }) => [member, takeover])).toEqual([

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalCluster, MemberProcess } from '../src/demo/processes.js';
 import { KvCoordinator } from '../src/index.js';
 import type { SalvageReport } from '../src/salvage/report.js';
+import { slotOf } from '../src/store/slot.js';
 import { RawClient } from './support/raw-client.js';
 
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -89,6 +90,47 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
     for (const server of servers) await server.kill('SIGKILL');
     if (!isEnded) await (await starting).close();
   }
+});
+
+describe('the longest keys and values', () => {
+  // Beside each other they just fit into an append of a log with segments of 8 MiB, which is the default.
+  const [keyBytes, valueBytes] = [950_000, 1024 * 1024];
+
+  /** Such keys, whose slots a server has, or has not. */
+  function longKeys(count: number, isWanted: (slot: number) => boolean, letter: string): string[] {
+    const keys: string[] = [];
+    for (let number = 0; keys.length < count; number += 1) {
+      const key = `${letter}${number}`.padEnd(keyBytes, letter);
+      if (isWanted(slotOf(Buffer.from(key), 0, key.length))) keys.push(key);
+    }
+    return keys;
+  }
+
+  it('of a server that was killed with -9 are all at the others', async () => {
+    // Two survivors are left beside each recoverer, which open segments for what they take over.
+    const cluster = await start(['--replicas', '2']);
+    const client = await RawClient.connect(cluster.ports[1]!);
+    const range = /:(\d+)\r\n:(\d+)\r\n\*\d+\r\n\$9\r\n127\.0\.0\.1\r\n:(\d+)\r\n/g;
+    const ranges = [...(await client.command('CLUSTER', 'SLOTS')).matchAll(range)];
+    const own = ranges.filter(([, , , port]) => Number(port) === cluster.ports[0]);
+    expect(own.length).toBeGreaterThan(0);
+    const isOwn = (slot: number): boolean =>
+      own.some(([, from, to]) => slot >= Number(from) && slot <= Number(to));
+    const keys = [...longKeys(3, isOwn, 'a'), ...longKeys(1, (slot) => !isOwn(slot), 'b')];
+    const textOf = (index: number): string => String(index).repeat(valueBytes);
+    for (const [index, key] of keys.entries()) {
+      expect(await client.command('SET', key, textOf(index))).toBe('+OK\r\n');
+    }
+    await cluster.servers[0]!.kill('SIGKILL');
+    const { entries } = await cluster.coordinator.until(({ recovered }) => recovered);
+    expect(entries).toBe(3);
+    for (const [index, key] of keys.entries()) {
+      const reply = await client.command('GET', key);
+      // Not printed where they differ: that is a megabyte.
+      expect(reply === `$${valueBytes}\r\n${textOf(index)}\r\n`, `key ${index}`).toBe(true);
+    }
+    expect(await client.command('DBSIZE')).toBe(':4\r\n');
+  });
 });
 
 describe('kv salvage', () => {

@@ -116,3 +116,13 @@ it('says that the loss was accepted already, and takes what is listed now when t
   expect(salvageText(report)).toContain('The loss was accepted already');
   expect(await run({ acceptLoss: true })).toMatchObject({ outcome: 'accepted' });
 });
+
+it('says which segments may bring removed keys back', async () => {
+  const { run } = await clusterOfTwo();
+  const report = await run();
+  expect(salvageText(report)).not.toContain('doubtful');
+  const logs = report.logs.map((log) => ({ ...log, doubtful: ['20', '23'] }));
+  const text = salvageText({ ...report, logs });
+  expect(text).toContain('doubtful: segments 20, 23');
+  expect(text).toContain('keys that were removed long ago may be back');
+});

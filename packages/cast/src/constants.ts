@@ -51,6 +51,8 @@ export const MAX_CASTS = 16;
 export const JOIN_GRACE_MS = 30_000;
 /** How long an end of a control connection waits for the other to read the last frame. */
 export const FAREWELL_TIMEOUT_MS = 2_000;
+/** A writer's thread that is to end and has done nothing for so long hangs on its disk. */
+export const WRITER_HANGS_MS = 10_000;
 /** How long a connection may outlive the news that the process behind it is gone. */
 export const LOSS_GRACE_MS = 1_000;
 

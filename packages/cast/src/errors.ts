@@ -72,6 +72,11 @@ export function protocolError(message: string, cause?: unknown): CastError {
   return new CastError('ERR_RDMC_CAST_PROTOCOL', message, { cause });
 }
 
+/** Of what a receiver still does for a cast that it has given up. */
+export function givenUp(): CastError {
+  return new CastError('ERR_RDMC_ABORTED', 'the receiver has given the cast up');
+}
+
 /** Errors of layers below keep their codes; those without one of ours get `fallback`. */
 export function toCastError(error: unknown, fallback: CastErrorCode, message = messageOf(error)): CastError {
   if (error instanceof CastError) return error;

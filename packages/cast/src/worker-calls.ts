@@ -86,8 +86,16 @@ export class CallingThread<C extends Calls> {
   }
 }
 
-/** The worker's end: does one call after the other; one that returns a promise is done when that is settled. */
-export function answerCalls(calls: Calls, port: MessagePort = parentPort!): void {
+/**
+ * The worker's end: does one call after the other; one that returns a promise is done when that is settled.
+ *
+ * @param ahead what is done as soon as a call of that name arrives, while others may be under way
+ */
+export function answerCalls(
+  calls: Calls,
+  port: Pick<MessagePort, 'on' | 'postMessage'> = parentPort!,
+  ahead: { readonly [name: string]: () => void } = {},
+): void {
   let last: Promise<void> = Promise.resolve();
   const answer = async ({ id, name, argument }: Call): Promise<Answer> => {
     try {
@@ -97,6 +105,7 @@ export function answerCalls(calls: Calls, port: MessagePort = parentPort!): void
     }
   };
   port.on('message', (call: Call) => {
+    ahead[call.name]?.();
     last = last.then(async () => port.postMessage(await answer(call)));
   });
 }

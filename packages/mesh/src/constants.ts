@@ -42,10 +42,10 @@ export const CONNECT_TICKS = 20;
  * at once on one busy machine share its processor for their handshakes, and attempts that end early begin from nothing.
  */
 export const HANDSHAKE_TICKS = 80;
-/** Connections per address that have not proved the key, beyond those expected: one per member. */
+/** Connections per source that have not proved the key, beyond those expected: one per member. */
 export const SPARE_HANDSHAKES = 64;
-/** Of all addresses together there may be as many as fill the quotas of this number of addresses. */
-export const STRANGER_ADDRESSES = 4;
+/** Of all sources together there may be as many as fill the quotas of this number of sources. */
+export const STRANGER_SOURCES = 4;
 /** Attempts to connect where the other end cuts each of them before it has answered. */
 export const CUT_ATTEMPTS = 3;
 /** The pause before the next of them, give or take a quarter, so that callers cut together do not come back together. */

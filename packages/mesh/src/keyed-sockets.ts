@@ -15,7 +15,7 @@ export interface KeyedSocketsOptions {
   readonly insecure?: boolean | undefined;
   /** Names the protocol spoken on the sockets: ends with different purposes refuse each other, as with different keys. */
   readonly purpose: string;
-  /** How many connections may well come from one address at the same moment, 1 to 4096. Default 64. */
+  /** How many connections may well come from one address, or one IPv6 network, at the same moment, 1 to 4096. Default 64. */
   readonly expected?: number | undefined;
 }
 
@@ -100,7 +100,7 @@ export class KeyedSockets {
 
   /**
    * Takes a socket that a server accepted, looks at its first bytes, and with a key completes the handshake. The
-   * result is paused, and nothing of it has been read. Until then the connection counts against its address's quota
+   * result is paused, and nothing of it has been read. Until then the connection counts against its source's quota
    * (64 and those expected), and where that is full, the oldest one is ended for it; first bytes are due within 1 s, the key
    * within 20 s.
    * @throws MeshError ERR_RDMC_MESH_WRONG_KEY, ERR_RDMC_MESH_PROTOCOL, ERR_RDMC_MESH_UNREACHABLE. The socket stays open, so

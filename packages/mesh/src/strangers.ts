@@ -4,12 +4,13 @@ import {
   HANDSHAKE_TICK_MS,
   HANDSHAKE_TICKS,
   SPARE_HANDSHAKES,
-  STRANGER_ADDRESSES,
+  STRANGER_SOURCES,
 } from './constants.js';
 import { type MeshError, protocolError } from './errors.js';
+import { sourceOf } from './source-of.js';
 
-/** What one address has here, each set in the order of arrival. */
-class AddressQuota {
+/** What one source has here, each set in the order of arrival. */
+class SourceQuota {
   readonly all = new Set<Stranger>();
   readonly silent = new Set<Stranger>();
 
@@ -49,7 +50,8 @@ export class Stranger {
 
   constructor(
     readonly socket: Socket,
-    readonly address: string,
+    /** By `sourceOf`. */
+    readonly source: string,
     private readonly strangers: Strangers,
   ) {}
 
@@ -79,25 +81,25 @@ export class Stranger {
 
 /**
  * Connections that have not introduced themselves. Whoever can reach the port can open them, so they are bounded: each
- * address has a quota of connections that have not proved the key, a newcomer beyond it takes the place of the oldest
+ * source has a quota of connections that have not proved the key, a newcomer beyond it takes the place of the oldest
  * (first of those that have been silent for a tick), and first bytes and introduction have their time. So connections
- * that prove nothing, silent or not, do not hold the quota; and as no member dials twice at once, members that share an
- * address have room for all of them.
+ * that prove nothing, silent or not, do not hold the quota; and as no member dials twice at once, members that share a
+ * source have room for all of them.
  *
  * Time is counted in ticks of this process' own loop: a tick that comes late counts for one, and sockets are read once
  * more before a connection is ended, as its bytes may have arrived meanwhile.
  */
 export class Strangers {
-  readonly #perAddress: number;
+  readonly #perSource: number;
   readonly #tickMs: number;
   readonly #present = new Set<Stranger>();
-  readonly #quotas = new Map<string, AddressQuota>();
+  readonly #quotas = new Map<string, SourceQuota>();
   #counted = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param expected how many connections may well come from one address at once */
+  /** @param expected how many connections may well come from one source at once */
   constructor(expected: number, tickMs = HANDSHAKE_TICK_MS) {
-    this.#perAddress = expected + SPARE_HANDSHAKES;
+    this.#perSource = expected + SPARE_HANDSHAKES;
     this.#tickMs = tickMs;
   }
 
@@ -107,13 +109,13 @@ export class Strangers {
 
   /** Makes room where there is none, and counts the connection until it is done or closed. */
   admit(socket: Socket): Stranger {
-    const address = socket.remoteAddress ?? '';
-    const stranger = new Stranger(socket, address, this);
-    const quota = this.#quotas.get(address);
-    if (quota !== undefined && quota.size >= this.#perAddress) endOneOf(quota);
-    else if (this.#counted >= this.#perAddress * STRANGER_ADDRESSES) endOneOf(this.#largest());
+    const source = sourceOf(socket.remoteAddress ?? '');
+    const stranger = new Stranger(socket, source, this);
+    const quota = this.#quotas.get(source);
+    if (quota !== undefined && quota.size >= this.#perSource) endOneOf(quota);
+    else if (this.#counted >= this.#perSource * STRANGER_SOURCES) endOneOf(this.#largest());
     this.#present.add(stranger);
-    this.#quotaOf(address).add(stranger);
+    this.#quotaOf(source).add(stranger);
     this.#counted += 1;
     socket.once('close', () => this.remove(stranger));
     this.#timer ??= setInterval(() => this.#tick(), this.#tickMs);
@@ -126,14 +128,14 @@ export class Strangers {
   }
 
   heard(stranger: Stranger): void {
-    this.#quotas.get(stranger.address)?.silent.delete(stranger);
+    this.#quotas.get(stranger.source)?.silent.delete(stranger);
   }
 
   uncount(stranger: Stranger): void {
-    const quota = this.#quotas.get(stranger.address);
+    const quota = this.#quotas.get(stranger.source);
     if (quota === undefined || !quota.delete(stranger)) return;
     this.#counted -= 1;
-    if (quota.size === 0) this.#quotas.delete(stranger.address);
+    if (quota.size === 0) this.#quotas.delete(stranger.source);
   }
 
   remove(stranger: Stranger): void {
@@ -144,18 +146,18 @@ export class Strangers {
     this.#timer = undefined;
   }
 
-  #quotaOf(address: string): AddressQuota {
-    let quota = this.#quotas.get(address);
+  #quotaOf(source: string): SourceQuota {
+    let quota = this.#quotas.get(source);
     if (quota === undefined) {
-      quota = new AddressQuota();
-      this.#quotas.set(address, quota);
+      quota = new SourceQuota();
+      this.#quotas.set(source, quota);
     }
     return quota;
   }
 
-  /** Of the address that has most; of several, the one that came first. */
-  #largest(): AddressQuota {
-    let largest = new AddressQuota();
+  /** Of the source that has most; of several, the one that came first. */
+  #largest(): SourceQuota {
+    let largest = new SourceQuota();
     for (const quota of this.#quotas.values()) if (quota.size > largest.size) largest = quota;
     return largest;
   }
@@ -179,7 +181,7 @@ export class Strangers {
   }
 }
 
-function endOneOf(quota: AddressQuota): void {
+function endOneOf(quota: SourceQuota): void {
   quota.leaving?.end(
     protocolError('too many connections have not proved the key, and it was the oldest of them'),
   );

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { HANDSHAKE_TICKS, SPARE_HANDSHAKES, STRANGER_ADDRESSES } from '../src/constants.js';
+import { HANDSHAKE_TICKS, SPARE_HANDSHAKES, STRANGER_SOURCES } from '../src/constants.js';
 import { KeyedSockets } from '../src/index.js';
+import { sourceOf } from '../src/source-of.js';
 import { Strangers } from '../src/strangers.js';
 import { assertWhole, closed, form, KEY, place, stranger, until } from './helpers.js';
 
@@ -146,7 +147,7 @@ describe('a quota', () => {
 
   it('of all addresses together: the one that has most gives its oldest', async () => {
     const others = Array.from(
-      { length: quota * STRANGER_ADDRESSES - 2 },
+      { length: quota * STRANGER_SOURCES - 2 },
       (_, i) => `127.0.${1 + (i >> 7)}.${1 + (i & 127)}`,
     );
     const sockets = await connections(['127.0.0.3', '127.0.0.2', '127.0.0.2', ...others]);
@@ -165,5 +166,62 @@ describe('a quota', () => {
     sockets[0]!.destroy();
     strangers.admit(sockets[quota]!);
     expect(indexesOfEnded(sockets)).toEqual([0]);
+  });
+});
+
+/** A connection from an address that this host need not have. */
+function connectionFrom(address: string): Socket {
+  const socket = new Socket();
+  Object.defineProperty(socket, 'remoteAddress', { value: address });
+  open.push(socket);
+  return socket;
+}
+
+describe('a source', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::1', '::1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
+    ['2001:db8::6', '2001:db8:0:0::/64'],
+    ['2001:db8:0:2::', '2001:db8:0:2::/64'],
+    ['fe80::1234%eth0', 'fe80:0:0:0::/64'],
+    ['::2', '0:0:0:0::/64'],
+    ['', ''],
+  ])('of %s is %s', (address, source) => {
+    expect(sourceOf(address)).toBe(source);
+  });
+
+  it('is one IPv6 network, whichever of its addresses connections come from', () => {
+    const strangers = new Strangers(1, NEVER_MS);
+    open.push({ destroy: () => strangers.close() });
+    const sockets = Array.from({ length: SPARE_HANDSHAKES + 2 }, (_, i) => {
+      return connectionFrom(`2001:db8::${(i + 1).toString(16)}`);
+    });
+    const elsewhere = connectionFrom('2001:db8:0:1::1');
+    for (const socket of [elsewhere, ...sockets]) strangers.admit(socket);
+    expect(indexesOfEnded(sockets)).toEqual([0]);
+    expect(elsewhere.destroyed).toBe(false);
+  });
+
+  it('has room for all members of one IPv6 network, beside as many strangers of it as may be', () => {
+    const members = 100;
+    const strangers = new Strangers(members, NEVER_MS);
+    open.push({ destroy: () => strangers.close() });
+    const silent = Array.from({ length: SPARE_HANDSHAKES }, (_, i) => connectionFrom(`fd00::a:${i}`));
+    for (const socket of silent) strangers.admit(socket);
+    const dialling = Array.from({ length: members }, (_, i) => connectionFrom(`fd00::b:${i}`));
+    const admitted = dialling.map((socket) => strangers.admit(socket));
+    expect(indexesOfEnded([...silent, ...dialling])).toEqual([]);
+    for (const each of admitted) {
+      each.heard();
+      each.proven();
+    }
+    // Those with the key do not count, so whatever comes now ends others.
+    const flood = Array.from({ length: 3 * members }, (_, i) => connectionFrom(`fd00::c:${i}`));
+    for (const socket of flood) strangers.admit(socket);
+    expect(indexesOfEnded(dialling)).toEqual([]);
+    expect(indexesOfEnded(silent)).toHaveLength(SPARE_HANDSHAKES);
   });
 });

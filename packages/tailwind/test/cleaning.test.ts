@@ -27,6 +27,11 @@ function value(round: number): string {
   return `${round} `.padEnd(100, 'v');
 }
 
+/** Few of them fill a segment: every write that is awaited alone costs a way to the worker and back. */
+function largeValue(round: number): string {
+  return `${round} `.padEnd(1500, 'v');
+}
+
 async function recover({ logs }: ClusterMember, logId: bigint): Promise<Map<string, string>> {
   const recovery = await logs.recover({ coordinator: logs.coordinator(1), logId });
   const found = await recovered(recovery);
@@ -58,14 +63,14 @@ describe('cleaning', () => {
     }
     let most = 0;
     // How often what is cold is moved depends on when the cleaner has its turn: so it gets its turns.
-    for (let times = 0; times < 15 || (store.moves <= COLD && times < 150); times += 1) {
+    for (let times = 0; times < 6 || (store.moves <= COLD && times < 60); times += 1) {
       await overwrite(store, 10, 60, expected);
       most = Math.max(most, store.log.stats().segments);
     }
     const stats = store.log.stats();
-    expect(stats.appendedBytes).toBeGreaterThan(4 * MAX_SEGMENTS * SEGMENT);
+    expect(stats.appendedBytes).toBeGreaterThan(2 * MAX_SEGMENTS * SEGMENT);
     expect(most).toBeLessThanOrEqual(MAX_SEGMENTS);
-    expect(stats.cleanedSegments).toBeGreaterThan(3 * MAX_SEGMENTS);
+    expect(stats.cleanedSegments).toBeGreaterThan(MAX_SEGMENTS);
     expect(store.moves).toBeGreaterThan(COLD);
     expect(stats.movedBytes).toBeGreaterThan(0);
     for (const [key, text] of expected) expect(store.get(key)).toBe(text);
@@ -120,15 +125,17 @@ describe('cleaning', () => {
       if (closed.get(survivor!) !== 2 || carrier === undefined || opened.get(carrier) !== 2) return false;
       return heads.filter((id) => id < carrier).every((id) => closed.get(id) === 2);
     };
-    const write = async (key: string): Promise<bigint> => {
-      await store.set(key, value(0));
-      expected.set(key, value(0));
+    const write = async (key: string, text = largeValue(0)): Promise<bigint> => {
+      await store.set(key, text);
+      expected.set(key, text);
       return store.index.get(key)!.segmentId;
     };
+    const writeCold = (from: number): Promise<unknown> =>
+      Promise.all(Array.from({ length: 20 }, (_, index) => write(`cold ${from + index}`, value(0))));
     // Two segments with some live objects each, which fit into one; all else comes for nothing.
-    for (let number = 0; number < 20; number += 1) await write(`cold ${number}`);
+    await writeCold(0);
     while ((await write('junk')) < 2n);
-    for (let number = 20; number < 40; number += 1) await write(`cold ${number}`);
+    await writeCold(20);
     const cold = new Set(
       Array.from({ length: 40 }, (_, number) => store.index.get(`cold ${number}`)!.segmentId),
     );
@@ -188,7 +195,7 @@ describe('cleaning', () => {
     const fill = async (prefix: string): Promise<unknown> => {
       try {
         for (let number = 0; ; number += 1) {
-          await store.set(`${prefix} ${number}`, value(number));
+          await store.set(`${prefix} ${number}`, largeValue(number));
           keys.push(`${prefix} ${number}`);
         }
       } catch (error) {

@@ -266,7 +266,7 @@ describe('leases', () => {
     now = 10_099;
     expect(lease.valid).toBe(false);
     const before = looks;
-    await until(() => looks > before + 2);
+    await until(() => begun || looks > before + 2);
     await second!.logs();
     expect(begun).toBe(false);
     now = 10_100;
@@ -359,6 +359,31 @@ describe('leases', () => {
     time.now = 10_000;
     await recovery;
     lease.close();
+  });
+
+  it('are not given on a log that is declared dead while its owner is looked up', async () => {
+    const members = await startCluster(3);
+    const time = new TestClock(5000);
+    const slow = new SlowStore(await FileStore.open(join(temporaryDirectory(), 'state')));
+    const options = { leaseMs: 1000, leaseMarginMs: 0, clock: time.clock };
+    const coordinator = await Coordinator.start({ mesh: members[0]!.mesh, store: slow, ...options });
+    onTestFinished(() => coordinator.close());
+    const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
+    const { logId } = await clients[1]!.createLog();
+    time.now = 9000;
+    // The answer to the first look says that the log lives, and arrives when it does no more.
+    const answer = slow.hold(1);
+    const leased = clients[1]!
+      .lease(logId, () => time.now)
+      .then(
+        () => 'given',
+        ({ code }: { code: string }) => code,
+      );
+    await answer.held;
+    // No lease was noted: the recovery has begun at once.
+    expect(await clients[2]!.beginRecovery(logId)).toMatchObject({ state: 'recovering' });
+    answer.release();
+    expect(await leased).toBe('ERR_RDMC_LOG_FENCED');
   });
 
   it('asked for by others, or of logs that do not exist, delay no recovery', async () => {

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { ownIdentity } from '@rdmc/common';
 import { FileStore } from '@rdmc/tailwind';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -111,7 +111,7 @@ describe('the file store', () => {
       writeFileSync(lock, JSON.stringify(holder));
       const opened = FileStore.open(path);
       await expect(opened).rejects.toEqual(refusal('ERR_RDMC_STATE_LOCKED'));
-      for (const word of ['process 4711', `host '${holder.host}'`, `remove ${lock}`]) {
+      for (const word of ['process 4711', `host '${holder.host}'`, `remove its lock: rm ${lock}`]) {
         await expect(opened).rejects.toThrow(word);
       }
       expect(readdirSync(dirname(path))).toEqual(['state.lock.elsewhere']);
@@ -121,7 +121,18 @@ describe('the file store', () => {
       const path = join(temporaryDirectory(), 'state');
       const { host: _, ...incomplete } = other;
       writeFileSync(`${path}.lock.old`, JSON.stringify(incomplete));
-      await expect(FileStore.open(path)).rejects.toThrow(`${path}.lock.old`);
+      await expect(FileStore.open(path)).rejects.toThrow(`remove its lock: rm ${path}.lock.old`);
+    });
+
+    it('is removed by the command in the error, also where the path has blanks and quotes', async () => {
+      const directory = join(temporaryDirectory(), "node's data");
+      mkdirSync(directory);
+      const path = join(directory, 'state');
+      writeFileSync(`${path}.lock.elsewhere`, JSON.stringify({ ...other, pids: 'pid:[1]' }));
+      const error = await FileStore.open(relative(process.cwd(), path)).catch((error: Error) => error);
+      const command = /remove its lock: (rm .*)$/.exec((error as Error).message)![1]!;
+      execFileSync('sh', ['-c', command], { cwd: '/' });
+      await (await FileStore.open(path)).close();
     });
   });
 });

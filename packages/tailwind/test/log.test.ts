@@ -95,19 +95,43 @@ describe.each<ReplicationMode>(['one-sided', 'rpc'])('replication, %s', (mode) =
     const members = await startCluster(5);
     const { log, authority } = await createLog(members[0]!, { mode, replicas: 2 });
     await appendAll(log, 0, 250);
+    let count = await appendUntilRoom(log, 250);
     const [victim] = log.backups;
     const killed = members[victim!]!.kill();
-    await appendAll(log, 250, 500);
+    // So few that they stay in this segment: a closed one would be replaced without a word of the coordinator.
+    await appendAll(log, count, count + 20);
+    count += 20;
     await killed;
     // Its memory may have taken all of these before its thread ended.
     await until(() => !log.backups.includes(victim!));
-    await appendAll(log, 500, 550);
+    await appendAll(log, count, 550);
     expect(authority.raised.length).toBeGreaterThan(0);
     const survivors = members.filter(({ id }) => id !== victim);
     await untilReplicated(survivors, log, 2);
     expectComplete(await replicasOf(survivors, log), 2, 550);
   });
+
+  it('goes over to further segments while a backup dies, and loses nothing', async () => {
+    const members = await startCluster(5);
+    const { log } = await createLog(members[0]!, { mode, replicas: 2 });
+    await appendAll(log, 0, 100);
+    const [victim] = log.backups;
+    const killed = members[victim!]!.kill();
+    await appendAll(log, 100, 350);
+    await killed;
+    const survivors = members.filter(({ id }) => id !== victim);
+    await untilReplicated(survivors, log, 2);
+    expectComplete(await replicasOf(survivors, log), 2, 350);
+  });
 });
+
+/** Appends until the head is less than half full, and says how many objects there are now. */
+async function appendUntilRoom(log: Log, from: number): Promise<number> {
+  for (let number = from; ; number += 1) {
+    const { offsets } = await log.append(object(number)).acknowledged;
+    if (offsets[0]! < SEGMENT / 2) return number + 1;
+  }
+}
 
 /** Closed replicas are replaced beside appends: waits until every segment has r committed ones. */
 async function untilReplicated(members: readonly ClusterMember[], log: Log, r: number): Promise<void> {

@@ -175,6 +175,27 @@ describe('a survivor of cleaning that the newest digest does not name', () => {
     const survey = surveyLog(1n, [{ directory: '/', files, damaged: [] }], { segmentId: 0n, epoch: 0 });
     expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual(expected);
   });
+
+  it('is doubtful where it is kept; what the newest digest names, or could not name, is not', () => {
+    const files = [
+      file(12n, [10n, 12n]),
+      file(20n, undefined),
+      file(21n, [10n, 12n, 21n]),
+      file(22n, undefined),
+    ];
+    const survey = surveyLog(1n, [{ directory: '/', files, damaged: [] }], { segmentId: 0n, epoch: 0 });
+    expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual([12n, 20n, 21n, 22n]);
+    expect(survey.doubtful).toEqual([20n]);
+  });
+
+  it('of an old round that its backup could not remove, beside a source that is damaged, is doubtful', () => {
+    // Segment 20 was cleaned by a round without survivors: a key in it was removed, and the tombstone has expired.
+    const damaged = { ...file(19n, [19n]), scan: { status: 'damaged', offset: 50, checksum: 1 } };
+    const files = [damaged as unknown as ReplicaFile, file(20n, undefined), file(30n, [19n, 30n])];
+    const survey = surveyLog(1n, [{ directory: '/', files, damaged: [] }], { segmentId: 0n, epoch: 0 });
+    expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual([19n, 20n, 30n]);
+    expect(survey.doubtful).toEqual([20n]);
+  });
 });
 
 it('a file that its backup would refuse is damaged', async () => {
@@ -213,7 +234,14 @@ it('takes the longest of the files of a segment', () => {
 
 it('of a log that is in no file nothing can be had', () => {
   const survey = surveyLog(1n, [], { segmentId: 0n, epoch: 0 });
-  expect(survey).toEqual({ logId: 1n, isComplete: false, segments: [], missing: [], isEndMissing: true });
+  expect(survey).toEqual({
+    logId: 1n,
+    isComplete: false,
+    segments: [],
+    missing: [],
+    isEndMissing: true,
+    doubtful: [],
+  });
   expect(planSalvage(1n, [], []).segments).toEqual([]);
 });
 

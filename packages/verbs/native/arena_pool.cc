@@ -48,14 +48,17 @@ void carryStores(const uint64_t* copied, const uint64_t* old, uint64_t* now, siz
 // the second restores the byte's former value, and an atomic addition before the change if another follows it at once.
 // Only holding the writers up, by userfaultfd, would keep these, and most kernels refuse that to ordinary users.)
 // `old` shows the extent's present memory at another address.
-void moveUnderWriters(const Extent& extent, const uint8_t* old, const Arena& fresh) {
+void moveUnderWriters(Extent& extent, const uint8_t* old, const Arena& fresh) {
   std::vector<uint64_t> copied(kMovedAtOnce / sizeof(uint64_t));
-  for (size_t at = 0; at < extent.length; at += kMovedAtOnce) {
+  while (extent.moved < extent.length) {
+    const size_t at = extent.moved;
     const size_t length = std::min(kMovedAtOnce, extent.length - at);
     uint8_t* const place = extent.data() + at;
     std::memcpy(copied.data(), place, length);
     std::memcpy(fresh.memory.data() + at, copied.data(), length);
     mapFixed(place, length, fresh.fd.get(), at);
+    extent.abandoned = true;
+    extent.moved += length;
     carryStores(copied.data(), reinterpret_cast<const uint64_t*>(old + at),
                 reinterpret_cast<uint64_t*>(place), length / sizeof(uint64_t));
   }
@@ -92,7 +95,13 @@ Mapping mapArena(int fd, size_t length) {
   return Mapping(base, length);
 }
 
-Extent::~Extent() { pool->release(*this); }
+Extent::~Extent() {
+  try {
+    pool->release(*this);
+  } catch (const std::exception&) {
+    // No memory to note that the room is free: it is lost, and the process goes on.
+  }
+}
 
 std::shared_ptr<Arena> ArenaPool::createArena(size_t length, bool shared) {
   auto arena = std::make_shared<Arena>();
@@ -179,20 +188,26 @@ std::shared_ptr<Arena> ArenaPool::find(uint32_t id) {
 
 uint32_t ArenaPool::replace(Extent& extent) {
   std::lock_guard guard(mutex_);
-  auto fresh = createArena(roundUp(extent.length, kChunkBytes), false);
-  fresh->free.clear();
-  fresh->freeBytes = 0;
+  if (!extent.next) {
+    extent.next = createArena(roundUp(extent.length, kChunkBytes), false);
+    extent.next->free.clear();
+    extent.next->freeBytes = 0;
+  }
+  const Arena& fresh = *extent.next;
+  // Pages that cannot be had are refused here; a copy into them would end the process.
+  populateRange(fresh.memory.data(), fresh.memory.length());
   if (const auto moved = arenas_.find(extent.fresh); moved != arenas_.end()) {
-    moveUnderWriters(extent, moved->second->memory.data(), *fresh);
+    moveUnderWriters(extent, moved->second->memory.data(), fresh);
   } else {
     const Mapping old = mapArena(extent.arena->fd.get(), extent.arena->memory.length());
-    moveUnderWriters(extent, old.data() + extent.offset, *fresh);
+    moveUnderWriters(extent, old.data() + extent.offset, fresh);
   }
   // The mapping lives on at the extent's address; peers reach the memory by the arena's descriptor.
   arenas_.erase(extent.fresh);
-  extent.abandoned = true;
-  extent.fresh = fresh->id;
-  return fresh->id;
+  extent.fresh = fresh.id;
+  extent.next.reset();
+  extent.moved = 0;
+  return extent.fresh;
 }
 
 void ArenaPool::release(Extent& extent) {
@@ -200,6 +215,7 @@ void ArenaPool::release(Extent& extent) {
   {
     std::lock_guard guard(mutex_);
     Arena& arena = *extent.arena;
+    if (extent.next && arenas_.erase(extent.next->id)) gone.push_back(extent.next->id);
     if (extent.abandoned) {
       // The addresses no longer show this arena's pages: an own arena goes, a shared one loses the room.
       if (!arena.shared && arenas_.erase(arena.id)) gone.push_back(arena.id);

@@ -44,6 +44,9 @@ struct Extent {
   size_t offset, length;
   bool abandoned = false;  // its pages were replaced: not shareable any more, never reused
   uint32_t fresh = 0;      // the arena they come from now
+  // A replacement that failed half-way: where the pages come from, and how many bytes already do.
+  std::shared_ptr<Arena> next;
+  size_t moved = 0;
 };
 
 class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
@@ -58,7 +61,8 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
   // The memfd of an arena, for a peer; nullptr when it is gone.
   std::shared_ptr<Arena> find(uint32_t id);
   // Gives an extent fresh memory at the same address, copied from the old; the old pages are left to
-  // whoever still maps them. Returns the new arena's id.
+  // whoever still maps them. Returns the new arena's id. Throws Failure where memory, descriptors or addresses have run
+  // out; called again, it goes on where it stopped. `extent.moved` says whether it has begun.
   uint32_t replace(Extent& extent);
   void release(Extent& extent);
   size_t mappedBytes();

@@ -4,6 +4,10 @@
 // no initiator is in the middle of a quantum. One that stays there is stopped (SIGSTOP, a debugger): the
 // region's addresses are given fresh memory, and the stopped initiator may write into the old one. Other initiators wait
 // meanwhile; what threads of this process and its NIC thread store is carried over (arena_pool.cc).
+//
+// Fresh memory takes a descriptor, addresses and pages. Where one of these has run out, the peer may still write, and
+// this is said: revoking and closing a region fail, and a queue pair's receives end with FATAL, not as flushed, an event
+// says why, and it cannot be closed. Each may be tried again.
 #include <time.h>
 
 #include "shm_wire.h"
@@ -39,9 +43,20 @@ bool SoftDevice::waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegi
   return true;
 }
 
-void SoftDevice::waitForPeer(QueuePair& qp, const ControlSegment& peer) {
-  if (!peer.alive()) return;
-  if (!waitWhileBusy(qp, 0, true)) relocateRegion(qp.shared().busyRegion.load());
+bool SoftDevice::waitForPeer(QueuePair& qp, const ControlSegment& peer) {
+  if (!peer.alive() || waitWhileBusy(qp, 0, true)) return true;
+  try {
+    relocateRegion(qp.shared().busyRegion.load());
+    return true;
+  } catch (const std::exception&) {
+    const Failure failure = caughtFailure();
+    events().publish({"queuePairFatal",
+                      "Queue pair " + std::to_string(qp.number()) +
+                          " has failed, and a stopped peer may still write to its memory, which cannot be replaced: " +
+                          failure.what(),
+                      0, qp.number()});
+    return false;
+  }
 }
 
 void SoftDevice::quiesceRegion(uint32_t index) {
@@ -58,6 +73,11 @@ void SoftDevice::relocateRegion(uint32_t index) {
   if (!extent) return;
   SharedRegion& shared = regions_.shared(index);
   shared.moving.store(1, std::memory_order_seq_cst);
+  Rollback still([&] {
+    // Where a part has moved, peers would write to memory that nobody looks at.
+    if (extent->moved > 0) regions_.hideRetired(index);
+    shared.moving.store(0, std::memory_order_seq_cst);
+  });
   std::vector<std::pair<std::shared_ptr<QueuePair>, uint32_t>> stopped;
   eachQp([&](const std::shared_ptr<QueuePair>& qp) {
     const uint32_t seen = qp->shared().busy.load(std::memory_order_seq_cst);
@@ -69,6 +89,7 @@ void SoftDevice::relocateRegion(uint32_t index) {
     // They may go on in the old memory for ever: it does not count any more.
     for (const auto& [qp, seen] : stopped) qp->leftBehind.store(seen, std::memory_order_seq_cst);
   }
+  still.dismiss();
   shared.moving.store(0, std::memory_order_seq_cst);
 }
 

@@ -2,8 +2,6 @@
 #pragma once
 #include <napi.h>
 
-#include <system_error>
-
 #include "failure.h"
 #include "device.h"
 
@@ -37,15 +35,25 @@ void bind(Napi::Env env, Napi::Object exports, const char* name) {
                         [](const Napi::CallbackInfo& info) -> Napi::Value {
                           try {
                             return Function(info);
-                          } catch (const Failure& failure) {
-                            throw toError(info.Env(), failure);
-                          } catch (const std::bad_alloc&) {
-                            throw toError(info.Env(), Failure("ERR_RDMC_OUT_OF_MEMORY", "Out of memory"));
-                          } catch (const std::system_error& error) {
-                            throw toError(info.Env(), Failure("ERR_RDMC_SYSTEM", error.what(), error.code().value()));
+                          } catch (const Napi::Error&) {
+                            throw;
+                          } catch (const std::exception&) {
+                            throw toError(info.Env(), caughtFailure());
                           }
                         },
                         name));
+}
+
+// The same for a function of plain Node-API, which no wrapper surrounds.
+template <napi_value (*Function)(napi_env, napi_callback_info)>
+napi_value guarded(napi_env env, napi_callback_info info) {
+  try {
+    return Function(env, info);
+  } catch (const std::exception&) {
+    const Failure failure = caughtFailure();
+    napi_throw_error(env, failure.code.c_str(), failure.what());
+    return nullptr;
+  }
 }
 
 }  // namespace rdmc

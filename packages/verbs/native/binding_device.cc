@@ -21,7 +21,11 @@ Opened& openedBy(Napi::Env env) {
     env.AddCleanupHook(
         [](Opened* mine) {
           while (!mine->devices.empty()) {
-            closeDevice(mine->devices.back());
+            try {
+              closeDevice(mine->devices.back());
+            } catch (const std::exception&) {
+              // Nobody is left who could be told.
+            }
             mine->devices.pop_back();
           }
         },

@@ -112,8 +112,14 @@ void closeWatcher(int id) {
 
 void onReadable(uv_poll_t* poll, int status, int) {
   auto* watcher = static_cast<Watcher*>(poll->data);
-  const napi_env env = watcher->env;
-  if (status == 0) drain(*watcher);
+  napi_env env = watcher->env;
+  if (status == 0) {
+    try {
+      drain(*watcher);
+    } catch (const std::exception&) {
+      // It stays readable, so this is called again.
+    }
+  }
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) return;
   napi_value callback;

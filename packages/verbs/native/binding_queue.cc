@@ -101,18 +101,18 @@ T* sizedMemory(const Napi::Value& value, size_t bytes, const char* what) {
 Napi::Value completionQueuePoller(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   const auto cq = device->completionSource(u32(info, 1));
-  auto* batch = sizedMemory<CompletionSlot>(info[2], kCompletionBytes * kPollSlots, "The poll batch");
+  auto* batch = sizedMemory<CompletionSlot>(info[2], size_t{kCompletionBytes} * kPollSlots, "The poll batch");
   auto* bound = new Poller{device, cq, batch, Napi::Persistent(info[2].As<Napi::Object>())};
-  return boundFunction(info.Env(), "poll", poll, bound);
+  return boundFunction(info.Env(), "poll", guarded<poll>, bound);
 }
 
 Napi::Value submissionDoorbell(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
-  auto* batch = sizedMemory<WorkRequestSlot>(info[1], kWorkRequestBytes * kBatchSlots, "The submission batch");
+  auto* batch = sizedMemory<WorkRequestSlot>(info[1], size_t{kWorkRequestBytes} * kBatchSlots, "The submission batch");
   auto control = info[2].As<Napi::Uint32Array>();
   auto* bound = new Doorbell{device, batch, control.Data(), Napi::Persistent(info[1].As<Napi::Object>()),
                              Napi::Persistent(info[2].As<Napi::Object>())};
-  return boundFunction(info.Env(), "doorbell", ring, bound);
+  return boundFunction(info.Env(), "doorbell", guarded<ring>, bound);
 }
 
 Napi::Value sharedReceiveQueueCreate(const Napi::CallbackInfo& info) {
@@ -227,7 +227,8 @@ Napi::Value queuePairConnect(const Napi::CallbackInfo& info) {
   auto done = [shared](const Failure* failure) { shared->settle(failure); };
   try {
     device->connectTo(u32(info, 1), remote, parameters, done);
-  } catch (const Failure& failure) {
+  } catch (const std::exception&) {
+    const Failure failure = caughtFailure();
     shared->settle(&failure);
   }
   return promise;

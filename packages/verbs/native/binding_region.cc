@@ -22,10 +22,8 @@ class Allocation : public Napi::AsyncWorker {
   void Execute() override {
     try {
       index_ = device_->allocateRegion(pd_, length_, access_);
-    } catch (const Failure& failure) {
-      failure_ = std::make_unique<Failure>(failure);
-    } catch (const std::bad_alloc&) {
-      failure_ = std::make_unique<Failure>("ERR_RDMC_OUT_OF_MEMORY", "Out of memory");
+    } catch (const std::exception&) {
+      failure_ = std::make_unique<Failure>(caughtFailure());
     }
   }
   void OnOK() override {

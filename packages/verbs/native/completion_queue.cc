@@ -1,5 +1,6 @@
 #include "completion_queue.h"
 
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -11,18 +12,34 @@ namespace rdmc {
 
 static std::atomic<uint64_t> channelsMade{0};
 
-CompletionChannel::CompletionChannel() : id_(++channelsMade), fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!fd_.valid()) throw systemFailure("eventfd", "Creating a completion channel", errno);
+constexpr int kDrainedAtOnce = 16;
+
+CompletionChannel::CompletionChannel()
+    : id_(++channelsMade), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = event_.get();
+  if (!event_.valid() || !epoll_.valid() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.get(), &event) != 0) {
+    throw systemFailure("eventfd", "Creating a completion channel", errno);
+  }
 }
 
 void CompletionChannel::signal() const {
   const uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);  // full: already readable
+  [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);  // full: already readable
 }
 
 void CompletionChannel::drain() {
-  uint64_t count;
-  [[maybe_unused]] const auto got = ::read(fd_.get(), &count, sizeof count);  // empty: nothing to drain
+  epoll_event ready[kDrainedAtOnce];
+  const int count = ::epoll_wait(epoll_.get(), ready, kDrainedAtOnce, 0);
+  for (int i = 0; i < count; ++i) {
+    if (ready[i].data.fd != event_.get()) {
+      bells_.silence(ready[i].data.fd);
+      continue;
+    }
+    uint64_t signals;
+    [[maybe_unused]] const auto got = ::read(event_.get(), &signals, sizeof signals);
+  }
 }
 
 CompletionQueue::CompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<CompletionChannel> channel)

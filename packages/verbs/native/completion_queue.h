@@ -13,6 +13,7 @@
 #include "constants.h"
 #include "control_segment.h"
 #include "device.h"
+#include "peer_bells.h"
 #include "raii.h"
 
 namespace rdmc {
@@ -20,16 +21,20 @@ namespace rdmc {
 class CompletionChannel final : public Channel {
  public:
   CompletionChannel();
-  int fd() const override { return fd_.get(); }
+  // Readable when the channel was signalled or a peer has rung.
+  int fd() const override { return epoll_.get(); }
   void signal() const;
   void drain() override;
   // Tells this channel from all others of the process, past ones included.
   uint64_t id() const { return id_; }
+  PeerBells& bells() { return bells_; }
   std::atomic<uint32_t> users{0};
 
  private:
   const uint64_t id_;
-  Fd fd_;
+  Fd event_;  // never handed out
+  Fd epoll_;
+  PeerBells bells_{epoll_};
 };
 
 class CompletionQueue final : public CompletionSource {

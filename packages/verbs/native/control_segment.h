@@ -29,7 +29,7 @@
 namespace rdmc {
 
 constexpr uint32_t kControlMagic = 0x434d4452;  // "RDMC"
-constexpr uint32_t kControlVersion = 2;
+constexpr uint32_t kControlVersion = 3;  // 3: bells in the place of eventfds
 constexpr uint32_t kRegionIndexBits = 14;
 constexpr uint32_t kMaxRegions = 1u << kRegionIndexBits;
 constexpr uint32_t kMaxCqs = 256;
@@ -110,8 +110,8 @@ constexpr size_t kReceiveSlotsOffset = 4 << 10;
 constexpr size_t kInboundOffset = 96 << 10;
 constexpr size_t kControlBytes = kQpsOffset + size_t(kMaxQps) * kQpStride;
 // As drawn above.
-static_assert(kRegionsOffset == 64 * 1024 && kCqsOffset == 2 * 1024 * 1024 && kQpsOffset == 4 * 1024 * 1024);
-static_assert(kQpStride == 128 * 1024 && kReceiveSlotsOffset == 4 * 1024 && kInboundOffset == 96 * 1024);
+static_assert(kRegionsOffset == 65'536 && kCqsOffset == 2'097'152 && kQpsOffset == 4'194'304);
+static_assert(kQpStride == 131'072 && kReceiveSlotsOffset == 4'096 && kInboundOffset == 98'304);
 static_assert(sizeof(Header) <= kRegionsOffset && sizeof(SharedQp) <= kReceiveSlotsOffset);
 static_assert(kRegionsOffset + sizeof(SharedRegion) * kMaxRegions <= kCqsOffset);
 static_assert(kCqsOffset + sizeof(SharedCq) * kMaxCqs <= kQpsOffset);

@@ -13,7 +13,13 @@ struct Failure : std::runtime_error {
   std::string syscall;
 };
 
+// What the system calls an errno. Unlike std::strerror, for any thread.
+std::string errorText(int err);
+
 // A refused system call: `what` says what it was for.
 Failure systemFailure(const char* syscall, const std::string& what, int err);
+
+// The exception that is being handled, as a Failure: for the edges behind which nobody catches. In a handler only.
+Failure caughtFailure();
 
 }  // namespace rdmc

@@ -11,7 +11,7 @@ namespace rdmc {
 template <typename T, uint32_t N>
 class FixedVector {
  public:
-  FixedVector() {}
+  FixedVector() {}  // NOLINT(modernize-use-equals-default): the union has no default constructor
   ~FixedVector() { truncate(0); }
   FixedVector(const FixedVector&) = delete;
   FixedVector& operator=(const FixedVector&) = delete;

@@ -35,8 +35,8 @@ uint8_t rnrTimerCode(uint32_t ms) {
   static const uint32_t waits[] = {65536, 1,    2,    3,    4,    6,    8,    12,   16,   24,   32,
                                    48,    64,   96,   128,  192,  256,  384,  512,  768,  1024, 1536,
                                    2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
-  for (uint8_t code = 1; code < std::size(waits); ++code) {
-    if (waits[code] >= ms * 100) return code;
+  for (size_t code = 1; code < std::size(waits); ++code) {
+    if (waits[code] >= ms * 100) return uint8_t(code);
   }
   return 0;
 }
@@ -108,6 +108,10 @@ void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const Co
     throw Failure("ERR_RDMC_QUEUE_PAIR_STATE", "The queue pair is connected, or connecting, already");
   }
   ++connects_;
+  Rollback free([&] {
+    --connects_;
+    found->connecting = false;
+  });
   const bool posted = workers_.post([this, found, end, parameters, done] {
     std::unique_ptr<Failure> failure;
     {
@@ -116,8 +120,8 @@ void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const Co
         checkOpen();
         establish(*found, end, parameters);
         checkOpen();  // still
-      } catch (const Failure& caught) {
-        failure = std::make_unique<Failure>(caught);
+      } catch (const std::exception&) {
+        failure = std::make_unique<Failure>(caughtFailure());
       }
       found->connecting = false;
       if (found->closed) {
@@ -129,9 +133,7 @@ void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const Co
     --connects_;
     done(failure.get());
   });
-  if (posted) return;
-  --connects_;
-  found->connecting = false;
+  if (posted) return free.dismiss();
   throw Failure("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
 }
 
@@ -179,7 +181,7 @@ void IbvDevice::establish(IbvQueuePair& qp, const RemoteEnd& remote, const Conne
     if (removed_ || error == EIO || error == ENODEV) throw refusal("ibv_modify_qp", "Connecting", error);
     throw Failure("ERR_RDMC_CONNECT_FAILED",
                   options_.device + " cannot reach " + gidText(remote.gid) + " from " + gidText(here.gid) + ": " +
-                      std::strerror(error) +
+                      errorText(error) +
                       (error == ETIMEDOUT ? ": nobody answers at that address; see that both are in one network"
                                           : "; see that both sides use a GID of the same type (rdmc devices)"),
                   error, "ibv_modify_qp");

@@ -41,7 +41,7 @@ Failure IbvDevice::refusal(const char* call, const std::string& what, int error)
   }
   if (error == ENOMEM || error == EINVAL || error == ENOSPC) {
     return Failure("ERR_RDMC_DEVICE_LIMIT",
-                   what + " is more than " + options_.device + " has room for: " + std::strerror(error) +
+                   what + " is more than " + options_.device + " has room for: " + errorText(error) +
                        "; close what is not needed, or ask for less",
                    error, call);
   }

@@ -68,7 +68,7 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
 
   RegionTable& regions() override { return regions_; }
   uint32_t createProtectionDomain() override;
-  void destroyProtectionDomain(uint32_t pd) override;
+  void destroyProtectionDomain(uint32_t index) override;
   uint32_t allocateRegion(uint32_t pd, uint64_t length, uint32_t access) override;
   uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) override;
   uint32_t registerDmabuf(uint32_t pd, int fd, uint64_t offset, uint64_t length, uint32_t access) override;
@@ -127,7 +127,7 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   void openContext();
   void readLimits();
   void readPort();
-  void checkPort(const IbvPort& port) const;
+  void checkPort(const IbvPort& found) const;
   IbvPort queryPort() const;
   IbvPort port() const;
   void refreshPort();
@@ -161,9 +161,9 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   void reserveCompletions(IbvQueuePair& qp);
   void giveCompletionsBack(IbvQueuePair& qp);
   void createHardware(IbvQueuePair& qp);
-  void destroyHardware(const std::shared_ptr<IbvQueuePair>& qp);
+  void destroyHardware(const std::shared_ptr<IbvQueuePair>& found);
   void establish(IbvQueuePair& qp, const RemoteEnd& remote, const ConnectParameters& parameters);
-  RemoteEnd readRemote(const AddressFields& remote) const;
+  RemoteEnd readRemote(const AddressFields& from) const;
 
   // The error state (ibv_breaking.cc).
   void breakOff(IbvQueuePair& qp);
@@ -187,11 +187,12 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   uint32_t handOver(IbvQueuePair& qp, Posting& posting);
   uint32_t postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count, bool broken);
   uint32_t postToShared(uint32_t number, WorkRequestSlot* slots, uint32_t count);
-  bool translateShared(const ibv_wc& from, CompletionSlot& out);
+  bool translateShared(const ibv_wc& wc, CompletionSlot& out);
   std::vector<std::shared_ptr<IbvQueuePair>> allQueuePairs();
 
   // Events and the end (ibv_events.cc).
   void watchEvents();
+  void handleEvents();  // until the device is closed or gone
   void handleEvent(const ibv_async_event& event);
   bool stillThere() const;
   // The device is gone: everything outstanding is flushed, listeners are told, the hardware's objects given back.

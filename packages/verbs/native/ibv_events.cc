@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 
 #include "ibv_device.h"
 #include "scatter_gather.h"
@@ -43,7 +44,20 @@ IbvDevice::~IbvDevice() {
   finish();
 }
 
+// Nobody behind this catches: an exception that got past would end the process.
 void IbvDevice::watchEvents() {
+  try {
+    handleEvents();
+  } catch (const std::exception&) {
+    try {
+      abandon(caughtFailure().what());
+    } catch (const std::exception&) {
+      // Everything is refused since `removed_` was set; what was not given back goes with the device.
+    }
+  }
+}
+
+void IbvDevice::handleEvents() {
   const int asyncFd = context_->async_fd;
   for (;;) {
     pollfd watched[] = {{stopEvents_.get(), POLLIN, 0}, {asyncFd, POLLIN, 0}};
@@ -207,7 +221,17 @@ void IbvDevice::close() {
     }
     if (context_) deregisterAll();
   }
-  std::thread([self = shared_from_this()] { self->finish(); }).detach();
+  try {
+    std::thread([self = shared_from_this()] {
+      try {
+        self->finish();
+      } catch (const std::exception&) {
+        // What was not given back goes with the process.
+      }
+    }).detach();
+  } catch (const std::system_error&) {
+    finish();  // no thread can be started: the application waits
+  }
 }
 
 void IbvDevice::finish() {

@@ -45,7 +45,7 @@ std::shared_ptr<const IbvLibrary> load(const std::string& path) {
   // Never closed: providers keep threads and pointers into it.
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) {
-    const char* reason = ::dlerror();
+    const char* reason = ::dlerror();  // NOLINT(concurrency-mt-unsafe): the C library keeps one for each thread
     throw Failure("ERR_RDMC_IBVERBS_MISSING",
                   "libibverbs cannot be opened: " + std::string(reason ? reason : path) +
                       "; install it (Debian: apt-get install libibverbs1 ibverbs-providers), or name another with "

@@ -149,7 +149,7 @@ void IbvDevice::probeQueues() {
   }
   if (!made) {
     throw Failure("ERR_RDMC_UNSUPPORTED",
-                  options_.device + " makes no reliable-connection queue pair: " + std::strerror(probe.error()),
+                  options_.device + " makes no reliable-connection queue pair: " + errorText(probe.error()),
                   probe.error(), "ibv_create_qp");
   }
   limits_.ordersWrites = probe.ordersWrites();

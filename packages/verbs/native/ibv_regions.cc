@@ -115,9 +115,9 @@ void IbvDevice::registerKeys(uint32_t region, uint32_t pdIndex, uint64_t length,
   }
   if (!keys.local || ((access & kRemoteAccess) && !keys.remote)) {
     const uint32_t times = keys.local || !(access & kRemoteAccess) ? 1 : 2;
-    const Failure failure = registrationFailure(length, times, errno);
+    Failure failure = registrationFailure(length, times, errno);  // it counts what is registered
     giveKeysBack(RegionTable::indexOf(region));
-    throw failure;
+    throw Failure(std::move(failure));
   }
   keys.localKey = keys.local->lkey;
   keys.remoteKey = keys.remote ? keys.remote->rkey : 0;
@@ -184,9 +184,8 @@ bool IbvDevice::remotelyReachable(uint32_t region) {
   return true;
 }
 
-// Either the registration is gone, or it is kept and this throws.
+// Either the registration is gone, or it is kept and this throws. With `registrations_` held.
 void IbvDevice::deregister(ibv_mr*& mr, uint32_t pd) {
-  std::lock_guard guard(registrations_);
   if (!mr) return;
   int error = library_->dereg_mr(mr);
   if (error != 0) {
@@ -200,7 +199,7 @@ void IbvDevice::deregister(ibv_mr*& mr, uint32_t pd) {
   }
   if (error != 0) {
     throw Failure("ERR_RDMC_REGION_BUSY",
-                  options_.device + " does not give a memory region's registration back (" + std::strerror(error) +
+                  options_.device + " does not give a memory region's registration back (" + errorText(error) +
                       "): peers may still write there, so the memory stays registered; close the region again later, "
                       "or the device",
                   error, "ibv_dereg_mr");
@@ -209,6 +208,7 @@ void IbvDevice::deregister(ibv_mr*& mr, uint32_t pd) {
 }
 
 void IbvDevice::giveKeysBack(uint32_t index) {
+  std::lock_guard guard(registrations_);
   RegionKeys& keys = keys_[index];
   const uint32_t pd = regions_.domainOf(index);
   deregister(keys.remote, pd);
@@ -217,6 +217,9 @@ void IbvDevice::giveKeysBack(uint32_t index) {
 
 void IbvDevice::revokeRegion(uint32_t handle) {
   std::shared_lock gate(gate_);
+  // Closing gives the registrations back under this lock before the slot has its next tenant: as long as the handle is
+  // valid here, the keys in its slot are its own.
+  std::lock_guard guard(registrations_);
   const Region& region = regions_.at(handle);
   regions_.hide(handle);
   if (!region.mappedHere && region.outstanding.load() > 0) {

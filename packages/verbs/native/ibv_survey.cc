@@ -40,7 +40,7 @@ SurveyedDevice readDevice(const IbvLibrary& library, ibv_device* from) {
   ibv_context* context = library.open_device(from);
   if (!context) {
     out.errorNumber = errno;
-    out.error = std::strerror(errno);
+    out.error = errorText(errno);
     return out;
   }
   ibv_device_attr attributes;

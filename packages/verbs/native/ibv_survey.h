@@ -34,6 +34,6 @@ struct Survey {
 };
 
 // Throws Failure ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD.
-Survey surveyIbverbs(const std::string& library);
+Survey surveyIbverbs(const std::string& path);
 
 }  // namespace rdmc

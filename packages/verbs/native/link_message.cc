@@ -25,7 +25,9 @@ LinkSent sendLinkMessage(int socket, const LinkMessage& message, const int* fds,
   for (;;) {
     if (::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == ssize_t(sizeof message)) return LinkSent::kYes;
     if (errno == EINTR) continue;
-    return errno == EAGAIN || errno == ENOBUFS ? LinkSent::kNoRoom : LinkSent::kBroken;
+    // ETOOMANYREFS: others of this user have too many descriptors on their way.
+    const bool room = errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM && errno != ETOOMANYREFS;
+    return room ? LinkSent::kBroken : LinkSent::kNoRoom;
   }
 }
 

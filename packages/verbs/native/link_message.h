@@ -21,20 +21,21 @@ namespace rdmc {
 //   L -> D  kChallenge  bytes: nonce of L
 //   D -> L  kProof      bytes: HMAC-SHA256(key, "rdmc-shm-2 initiator" D L nonce-of-D nonce-of-L), D and L the device ids
 //   L -> D  kHello      a: control version, id: device of L, bytes: HMAC-SHA256(key, "rdmc-shm-2 listener" and so on)
-//                                                                                   + control memfd, service eventfd
+//                                                                                   + control memfd
 //   L -> D  kRefused    a: reason (1 another user, 2 another version, 3 another key, or none)
 //
 // After that:
 //
 //   kGetEvent   a: queue pair                                                            asks how to wake it
 //   kEvent      a: queue pair, b: its completion queue, c: 1 exists, 2 has a channel,
-//               size: id of the channel                                          + eventfd
+//               size: id of the channel                                          + bell (peer_bells.h)
 //   kGetArena   a: arena
 //   kArena      a: arena, size: bytes, 0 when it is gone                               + memfd
 //   kArenaGone  a: arena                                                                 drop your mapping
 //   kPeerError  a: queue pair of the receiver whose peer broke the connection
 //   kDetach     a: queue pair of the receiver, b: index of the sender's, which is going away
 //   kDetached   a: the index: nobody uses that page any more
+//   kWake       look again: what the receiver waits for may be there
 struct LinkMessage {
   uint32_t type, a, b, c;
   uint64_t size;
@@ -58,6 +59,7 @@ enum LinkMessageType : uint32_t {
   kDetached,
   kChallenge,
   kProof,
+  kWake,
 };
 
 enum class LinkSent { kYes, kNoRoom, kBroken };

@@ -3,12 +3,24 @@
 #include <fcntl.h>
 
 namespace rdmc {
+namespace {
+
+// A peer that is stopped misses two messages for each of our queue pairs at most, and its own requests are not read before
+// it has read the answers, so that few descriptors wait.
+constexpr size_t kMaxWaiting = 2 * kMaxQps;
+constexpr size_t kMaxWaitingFds = 256;
+
+}  // namespace
+
 
 bool LinkOutbox::send(int socket, const LinkMessage& message, const int* fds, int fdCount) {
   if (waiting_.empty()) {
     const LinkSent sent = sendLinkMessage(socket, message, fds, fdCount);
     if (sent != LinkSent::kNoRoom) return sent == LinkSent::kYes;
   }
+  overflown_ |= waiting_.size() >= kMaxWaiting || fds_ + size_t(fdCount) > kMaxWaitingFds;
+  if (overflown_) return false;
+  fds_ += size_t(fdCount);
   Waiting later{message, {}};
   // The caller may close its descriptors before these go out.
   for (int i = 0; i < fdCount; ++i) later.fds.emplace_back(::fcntl(fds[i], F_DUPFD_CLOEXEC, 0));
@@ -26,7 +38,11 @@ void LinkOutbox::flush(int socket) {
     }
     const LinkSent sent = sendLinkMessage(socket, next.message, fds, count);
     if (sent == LinkSent::kNoRoom) return;
-    if (sent == LinkSent::kBroken) return waiting_.clear();
+    if (sent == LinkSent::kBroken) {
+      fds_ = 0;
+      return waiting_.clear();
+    }
+    fds_ -= next.fds.size();
     waiting_.pop_front();
   }
 }

@@ -6,6 +6,7 @@
 #include "arena_pool.h"
 #include "completion_queue.h"
 #include "failure.h"
+#include "peer_bells.h"
 #include "sealed_memory.h"
 
 namespace rdmc {
@@ -19,22 +20,21 @@ void PeerArena::prepare(uint64_t offset, uint64_t length) {
   }
 }
 
-PeerLink::PeerLink(Fd socket, ControlSegment control, Fd wake)
-    : socket_(std::move(socket)), control_(std::move(control)), wake_(std::move(wake)) {
+PeerLink::PeerLink(Fd socket, ControlSegment control) : socket_(std::move(socket)), control_(std::move(control)) {
   for (auto& event : events_) event.store(-1);
   for (auto& signalled : lastSignalled_) signalled.store(0);
 }
 
 void PeerLink::poke() const {
-  const uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+  LinkMessage message{};
+  message.type = kWake;
+  sendLinkMessage(socket_.get(), message);
 }
 
 void PeerLink::signal(uint32_t cq, bool solicited) {
   if (!shouldSignal(control_.cq(cq), lastSignalled_[cq], solicited)) return;
   const int fd = events_[cq].load(std::memory_order_acquire);
-  const uint64_t one = 1;
-  if (fd >= 0) [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
+  if (fd >= 0) PeerBells::ring(fd);
 }
 
 std::shared_ptr<PeerArena> PeerLink::arena(uint32_t id) {
@@ -83,6 +83,10 @@ void PeerLink::dropArena(uint32_t id) {
 }
 
 void PeerLink::addEvent(uint32_t cq, uint64_t channelId, Fd fd) {
+  if (!PeerBells::isBell(fd)) {
+    throw Failure("ERR_RDMC_CONNECT_FAILED",
+                  "The peer hands out something to wake it by that is not a datagram socket; is it a soft device?");
+  }
   std::lock_guard guard(mutex_);
   if (cq >= kMaxCqs) return;
   const auto known = eventFds_.find(cq);
@@ -101,10 +105,11 @@ bool PeerLink::send(const LinkMessage& message) {
   return outbox_.send(socket_.get(), message);
 }
 
-bool PeerLink::flush() {
+PeerLink::Flushed PeerLink::flush() {
   std::lock_guard guard(outboxMutex_);
   outbox_.flush(socket_.get());
-  return outbox_.empty();
+  if (outbox_.overflown()) return Flushed::kNeverRead;
+  return outbox_.empty() ? Flushed::kAll : Flushed::kSome;
 }
 
 void PeerLink::markLost() {

@@ -24,15 +24,15 @@ struct PeerArena {
 
 class PeerLink {
  public:
-  PeerLink(Fd socket, ControlSegment control, Fd wake);
+  PeerLink(Fd socket, ControlSegment control);
 
   const ControlSegment& control() const { return control_; }
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   bool alive() const { return !lost() && control_.alive(); }
   int socket() const { return socket_.get(); }
-  // Wakes the peer's service thread.
+  // Wakes the peer's service thread, by a message: where the socket has no room for one, the peer has some to read.
   void poke() const;
-  // Wakes whoever waits for the peer's completion queue; once per arming.
+  // Wakes whoever waits for the peer's completion queue; once per arming. Never waits.
   void signal(uint32_t cq, bool solicited);
 
   // nullptr: not mapped yet.
@@ -45,17 +45,18 @@ class PeerLink {
   // Rises whenever an arena is dropped: cached pointers are to be looked up again.
   uint32_t arenaEpoch() const { return arenaEpoch_.load(std::memory_order_acquire); }
 
+  // Throws Failure where the descriptor is not a bell.
   void addEvent(uint32_t cq, uint64_t channelId, Fd fd);
   // From any thread. False: the peer is gone. What its socket has no room for waits for `flush`.
   bool send(const LinkMessage& message);
-  // Sends what waits; whether that was all.
-  bool flush();
+  enum class Flushed { kAll, kSome, kNeverRead };
+  // Sends what waits. kNeverRead: more waits than a living peer leaves unread.
+  Flushed flush();
   void markLost();
 
  private:
   Fd socket_;
   ControlSegment control_;
-  Fd wake_;
   std::atomic<bool> lost_{false};
   std::mutex outboxMutex_;
   LinkOutbox outbox_;

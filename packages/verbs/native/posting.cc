@@ -13,7 +13,7 @@ constexpr int64_t kDoorbellBudget = 4 << 20;
 // Of one queue pair in its turn: as much as a block of a multicast, because a block that is finished late
 // keeps its receiver waiting, and two half-finished ones keep two waiting.
 constexpr int64_t kTurnBudget = 1 << 20;
-constexpr int kRetryMs = 1;
+constexpr int64_t kRetryMs = 1;
 
 }  // namespace
 
@@ -37,6 +37,10 @@ uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t 
 }
 
 uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
+  if (removed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    for (uint32_t i = 0; i < count; ++i) slots[i].result = kDeviceRemoved;
+    return count;
+  }
   uint32_t refused = 0;
   TouchedQps touched;
   for (uint32_t first = 0; first < count;) {

@@ -223,7 +223,7 @@ uint32_t QueuePair::mergeInbound(CompletionSlot* out, uint32_t max) {
   return count;
 }
 
-void QueuePair::flushReceives() {
+void QueuePair::flushReceives(Status status) {
   // With receiveLock held, after quiesce: what the peer published counts, the rest is flushed.
   const uint32_t depth = uint32_t(receives_.size());
   uint32_t published = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
@@ -234,7 +234,7 @@ void QueuePair::flushReceives() {
     receiveCq_->push(receiveCompletion(at, inbound_[at]));
   }
   InboundCompletion flushed{};
-  flushed.status = kFlushed;
+  flushed.status = status;
   flushed.opcode = kCompletedReceive;
   for (; receivesConsumed_ != receivesPosted_; ++receivesConsumed_) {
     receiveCq_->push(receiveCompletion(receivesConsumed_ % depth, flushed));
@@ -242,15 +242,16 @@ void QueuePair::flushReceives() {
   receivesFlushed_ = true;
 }
 
-void QueuePair::failLocked(Status status) {
+bool QueuePair::failLocked(Status status) {
   failed_ = true;
   if (state() != kError) mine_.state.store(kError, std::memory_order_seq_cst);
   // Before anything completes: whoever sees the completion may reuse the memory.
-  if (wire_) wire_->quiesce(*this);
+  const bool quiet = !wire_ || wire_->quiesce(*this);
   if (size_ > 0) completeHead(status, 0);
   while (size_ > 0) completeHead(kFlushed, 0);
   std::lock_guard guard(receiveLock_);
-  if (!receivesFlushed_) flushReceives();
+  if (!receivesFlushed_) flushReceives(quiet ? kFlushed : kFatal);
+  return quiet;
 }
 
 void QueuePair::fail(Status status) {

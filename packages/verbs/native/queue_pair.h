@@ -66,8 +66,8 @@ class Wire {
   // Steady-clock nanoseconds by which a blocked queue pair must be looked at again; 0: none.
   virtual int64_t deadline() const { return 0; }
   virtual void receivePosted(QueuePair& qp) = 0;
-  // The error state was set: returns when the peer changes no more bytes through this queue pair.
-  virtual void quiesce(QueuePair& qp) = 0;
+  // The error state was set: returns when the peer changes no more bytes through this queue pair. False: it still may.
+  virtual bool quiesce(QueuePair& qp) = 0;
   // Last call, with sendLock held: lets go of everything that belongs to the peer.
   virtual void detach(QueuePair& qp) = 0;
 };
@@ -101,8 +101,9 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   size_t sendDepth() const { return ring_.size(); }
   size_t receiveDepth() const { return receives_.size(); }
   void completeHead(Status status, uint64_t bytes);
-  // Error state: the head completes with `status`, everything else as flushed. A barrier.
-  void failLocked(Status status);
+  // Error state: the head completes with `status`, everything else as flushed. A barrier; false where it cannot be one:
+  // the peer may still change bytes, and receives end with kFatal.
+  bool failLocked(Status status);
 
   // Any thread.
   void fail(Status status);
@@ -125,8 +126,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   friend class SoftDevice;
   uint32_t loadSges(const WorkRequestSlot& slot, WorkRequest& request);
   void releaseRegions(WorkRequest& request);
-  void flushReceives();
-  CompletionSlot receiveCompletion(uint32_t at, const InboundCompletion& inbound);
+  void flushReceives(Status status = kFlushed);
+  CompletionSlot receiveCompletion(uint32_t at, const InboundCompletion& published);
   void dropReceive(uint32_t at);
 
   SoftDevice& device_;

@@ -83,7 +83,7 @@ void ServiceThread::runJobs() {
   for (auto& job : jobs) job();
 }
 
-void ServiceThread::run() {
+void ServiceThread::turns() {
   hooks_.begin();
   int timeoutMs = -1;
   while (!stopping_) {
@@ -104,12 +104,26 @@ void ServiceThread::run() {
     runJobs();
     timeoutMs = hooks_.turn();
   }
+}
+
+// Nobody behind this catches: an exception that got past would end the process.
+void ServiceThread::run() {
+  try {
+    turns();
+  } catch (const std::exception&) {
+    hooks_.failed(caughtFailure());
+  }
   {
     std::lock_guard guard(mutex_);
     stopped_ = true;
   }
-  runJobs();
-  hooks_.end();
+  for (const auto& last : {Job([this] { runJobs(); }), hooks_.end}) {
+    try {
+      last();
+    } catch (const std::exception&) {
+      hooks_.failed(caughtFailure());
+    }
+  }
 }
 
 }  // namespace rdmc

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "failure.h"
 #include "raii.h"
 
 namespace rdmc {
@@ -20,6 +21,8 @@ class ServiceThread {
   using Handler = std::function<void(uint32_t events)>;
   struct Hooks {
     Job begin, end;
+    // An exception came out of a job, a handler or a turn: the thread does nothing more but end.
+    std::function<void(const Failure&)> failed;
     // Runs after every wake-up; returns milliseconds until it wants to run again, -1 for never.
     std::function<int()> turn;
   };
@@ -31,7 +34,6 @@ class ServiceThread {
   bool post(Job job);
   // From any thread: one more turn.
   void poke() const;
-  const Fd& wakeFd() const { return wake_; }
   void stop();
 
   // On the service thread only.
@@ -42,6 +44,7 @@ class ServiceThread {
 
  private:
   void run();
+  void turns();  // until it is stopped
   void runJobs();
   Hooks hooks_;
   Fd epoll_, wake_;

@@ -41,7 +41,12 @@ ShmTransport::ShmTransport(SoftDevice& device) : device_(device) {
 std::string ShmTransport::socketName(const DeviceId& id) { return "rdmc-soft-" + toHex(id); }
 
 void ShmTransport::start() {
-  device_.service().watch(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); });
+  try {
+    device_.service().watch(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); });
+    acceptAgainNs_ = 0;
+  } catch (const Failure&) {
+    acceptAgainNs_ = steadyNs() + kAcceptPauseNs;  // the kernel watches no more for this user now
+  }
 }
 
 void ShmTransport::stop() {
@@ -67,7 +72,7 @@ void ShmTransport::accept() {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
-      if (errno != EMFILE && errno != ENFILE) return;
+      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
       // It would be reported as readable for ever.
       device_.service().unwatch(listener_.get());
       acceptAgainNs_ = steadyNs() + kAcceptPauseNs;
@@ -90,29 +95,42 @@ void ShmTransport::welcome(Fd socket) {
   const pid_t process = peerProcess(fd);
   std::memcpy(from.data(), &process, sizeof process);
   try {
-    device_.service().watch(fd, EPOLLIN, [this, fd](uint32_t) { onIncoming(fd); });
+    device_.service().watch(fd, EPOLLIN, [this, fd](uint32_t events) { onIncoming(fd, events); });
   } catch (const Failure&) {
     return;  // the kernel watches no more for this user: the peer dials again
   }
   Incoming& made = incoming_[fd];
   made.socket = std::move(socket);
+  made.link = ++links_;
   made.firstBytesNs = steadyNs() + kFirstBytesMs * 1'000'000;
   made.greetingNs = steadyNs() + kGreetingMs * 1'000'000;
   if (const uint64_t leaves = strangers_.add(uint64_t(fd), from); leaves != 0) drop(int(leaves));
-  onIncoming(fd);  // a peer says hello at once
+  onIncoming(fd, EPOLLIN);  // a peer says hello at once
 }
 
 void ShmTransport::drop(int fd) {
   strangers_.remove(uint64_t(fd));
   device_.service().unwatch(fd);
-  incoming_.erase(fd);
+  const auto found = incoming_.find(fd);
+  if (found == incoming_.end()) return;
+  for (const auto& each : found->second.channels) {
+    const auto channel = each.lock();
+    // Its last ring may not have been heard.
+    if (channel && channel->bells().remove(found->second.link)) channel->signal();
+  }
+  incoming_.erase(found);
 }
 
-void ShmTransport::onIncoming(int fd) {
+void ShmTransport::onIncoming(int fd, uint32_t events) {
   const auto found = incoming_.find(fd);
   if (found == incoming_.end()) return;
   Incoming& from = found->second;
-  for (;;) {
+  // What is left is reported again.
+  if (from.paused && (events & (EPOLLHUP | EPOLLERR))) return drop(fd);
+  for (int i = 0; i < kMessagesAtOnce; ++i) {
+    // Who asks without reading the answers is not heard until it has read them: they take memory and descriptors here.
+    from.paused = !from.outbox.empty();
+    if (from.paused) return device_.service().rewatch(fd, 0);
     LinkMessage message;
     std::vector<Fd> fds;
     const int got = receiveLinkMessage(fd, message, fds);
@@ -183,8 +201,8 @@ bool ShmTransport::admit(Incoming& from) {
   }
   from.stage = Incoming::Stage::kAdmitted;
   strangers_.remove(uint64_t(from.socket.get()));
-  const int fds[2] = {device_.control().fd().get(), device_.service().wakeFd().get()};
-  return from.outbox.send(from.socket.get(), answer, fds, 2);
+  const int fd = device_.control().fd().get();
+  return from.outbox.send(from.socket.get(), answer, &fd, 1);
 }
 
 bool ShmTransport::refuse(Incoming& from, LinkRefusalReason reason) {
@@ -206,6 +224,8 @@ void ShmTransport::serve(Incoming& from, const LinkMessage& message) {
       return serveEvent(from, message.a);
     case kDetach:
       return serveDetach(from, message);
+    case kWake:
+      return;  // what it is about is looked at in every turn
     case kPeerError:
       if (const auto qp = device_.qp(message.a)) qp->fail(kFlushed);
       return;
@@ -225,7 +245,7 @@ void ShmTransport::serveArena(Incoming& from, uint32_t id) {
   }
   answer.size = arena->memory.length();
   const int fd = arena->fd.get();
-  from.arenas.push_back(id);
+  from.arenas.insert(id);
   from.outbox.send(from.socket.get(), answer, &fd, 1);
 }
 
@@ -242,8 +262,24 @@ void ShmTransport::serveEvent(Incoming& from, uint32_t queuePair) {
   const auto& channel = qp->receiveCq()->channel();
   answer.c = channel ? 2 : 1;
   answer.size = channel ? channel->id() : 0;
-  const int fd = channel ? channel->fd() : -1;
-  from.outbox.send(from.socket.get(), answer, &fd, channel ? 1 : 0);
+  const int fd = channel ? bellFor(from, channel) : -1;
+  from.outbox.send(from.socket.get(), answer, &fd, fd >= 0 ? 1 : 0);
+}
+
+// -1: there is no descriptor left for one, which the peer is told by its absence.
+int ShmTransport::bellFor(Incoming& from, const std::shared_ptr<CompletionChannel>& channel) {
+  try {
+    const int fd = channel->bells().endFor(from.link);
+    const bool known = std::any_of(from.channels.begin(), from.channels.end(),
+                                   [&](const auto& each) { return each.lock() == channel; });
+    if (!known) {
+      std::erase_if(from.channels, [](const auto& each) { return each.expired(); });
+      from.channels.push_back(channel);
+    }
+    return fd;
+  } catch (const Failure&) {
+    return -1;
+  }
 }
 
 void ShmTransport::serveDetach(Incoming& from, const LinkMessage& message) {
@@ -266,7 +302,7 @@ void ShmTransport::arenaGone(uint32_t id) {
   message.type = kArenaGone;
   message.a = id;
   for (auto& [fd, from] : incoming_) {
-    if (std::erase(from.arenas, id)) from.outbox.send(fd, message);
+    if (from.arenas.erase(id) > 0) from.outbox.send(fd, message);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,15 +56,18 @@ class ShmTransport {
     Fd socket;
     LinkOutbox outbox;
     Stage stage = Stage::kHello;
+    bool paused = false;  // not read, because it does not read our answers
     ShmGreeting greeting;
     int64_t firstBytesNs = 0, greetingNs = 0;  // by when they are due
-    std::vector<uint32_t> arenas;              // handed out
+    std::set<uint32_t> arenas;                 // handed out
+    uint64_t link = 0;                         // names it to channels
+    std::vector<std::weak_ptr<CompletionChannel>> channels;  // that have a bell for it
   };
 
   void accept();
   void welcome(Fd socket);
   void drop(int fd);
-  void onIncoming(int fd);
+  void onIncoming(int fd, uint32_t events);
   // False: the connection ends.
   bool greetBack(Incoming& from, const LinkMessage& message);
   bool onHello(Incoming& from, const LinkMessage& message);
@@ -74,6 +78,7 @@ class ShmTransport {
   void serve(Incoming& from, const LinkMessage& message);
   void serveArena(Incoming& from, uint32_t id);
   void serveEvent(Incoming& from, uint32_t queuePair);
+  int bellFor(Incoming& from, const std::shared_ptr<CompletionChannel>& channel);
   void serveDetach(Incoming& from, const LinkMessage& message);
   Outgoing* dial(const DeviceId& peer, std::string& why);
   // Connects and says hello. False with `why` when that cannot succeed.
@@ -92,15 +97,18 @@ class ShmTransport {
   const std::vector<uint8_t>& key() const { return device_.options().key; }
   int turnWaiting(int64_t now);
   bool flush();
-  void resumeAccepting(int64_t now);
+  void endUnread(const std::vector<DeviceId>& outgoing, const std::vector<int>& incoming);
 
   SoftDevice& device_;
   Fd listener_;
   int64_t acceptAgainNs_ = 0;  // when descriptors had run out; 0: it listens
   std::map<DeviceId, Outgoing> outgoing_;
   std::unordered_map<int, Incoming> incoming_;
+  uint64_t links_ = 0;
   Strangers strangers_;  // by descriptor
 };
+
+constexpr int kMessagesAtOnce = 64;  // of one peer, which must not keep the others waiting
 
 uint64_t peerToken(const DeviceId& device, uint32_t queuePair);
 

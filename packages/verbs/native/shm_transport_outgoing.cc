@@ -49,7 +49,7 @@ bool ShmTransport::open(Outgoing& to, std::string& why) {
       to.dialAgainNs = steadyNs() + kDialAgainMs * 1'000'000;
       return true;
     }
-    why = "no device listens at the abstract socket " + name + " (" + std::strerror(errno) +
+    why = "no device listens at the abstract socket " + name + " (" + errorText(errno) +
           "): its process has ended, or it lives in another network namespace";
     return false;
   }
@@ -114,7 +114,8 @@ void ShmTransport::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress
 }
 
 void ShmTransport::onOutgoing(const DeviceId& peer) {
-  for (;;) {
+  // What is left is reported again.
+  for (int i = 0; i < kMessagesAtOnce; ++i) {
     const auto found = outgoing_.find(peer);
     if (found == outgoing_.end()) return;
     Outgoing& to = found->second;
@@ -219,11 +220,11 @@ bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<F
         (!to.proved || !sameProof(message.bytes, shmProof(key(), ShmRole::kListener, to.greeting)))) {
       throw Failure("ERR_RDMC_WRONG_KEY", "the peer does not know our key");
     }
-    if (fds.size() != 2) {
+    if (fds.size() != 1) {
       throw Failure("ERR_RDMC_SYSTEM", "no descriptor left; raise the limit (ulimit -n)", EMFILE, "recvmsg");
     }
     ControlSegment control = ControlSegment::map(fds[0]);
-    to.link = std::make_shared<PeerLink>(std::move(to.socket), std::move(control), std::move(fds[1]));
+    to.link = std::make_shared<PeerLink>(std::move(to.socket), std::move(control));
   } catch (const Failure& failure) {
     failWaiting(to, failure.code, failure.what());
     lose(DeviceId(to.peer), failure.what());
@@ -250,11 +251,15 @@ void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<
     }
     if (message.c == 2 && fds.empty()) {
       const Failure failure("ERR_RDMC_SYSTEM",
-                            "Cannot connect over shared memory: no descriptor left; raise the limit (ulimit -n)", EMFILE,
-                            "recvmsg");
+                            "Cannot connect over shared memory: no descriptor left here, or at the peer; raise the limit "
+                            "(ulimit -n)", EMFILE, "recvmsg");
       return waiting.done(&failure);
     }
-    if (message.c == 2) to.link->addEvent(message.b, message.size, std::move(fds[0]));
+    try {
+      if (message.c == 2) to.link->addEvent(message.b, message.size, std::move(fds[0]));
+    } catch (const Failure& failure) {
+      return waiting.done(&failure);
+    }
     const uint32_t depth = readOnce(to.link->control().qp(message.a & (kMaxQps - 1)).receiveDepth);
     if (depth == 0 || depth > kMaxReceiveDepth) {
       const Failure failure("ERR_RDMC_CONNECT_FAILED", "Cannot connect over shared memory: the peer announces a receive "
@@ -283,25 +288,37 @@ int ShmTransport::turn() {
     if (const int ms = turnStrangers(now); ms >= 0) atMost(ms);
   }
   if (!flush()) atMost(kFlushAgainMs);
-  if (acceptAgainNs_ != 0) resumeAccepting(now);
+  if (acceptAgainNs_ != 0 && now >= acceptAgainNs_) start();
   if (acceptAgainNs_ != 0) atMost(int((acceptAgainNs_ - now) / 1'000'000 + 1));
   return nextMs;
 }
 
 bool ShmTransport::flush() {
   bool all = true;
-  for (auto& [peer, to] : outgoing_) all &= !to.link || to.link->flush();
+  std::vector<DeviceId> outgoing;
+  std::vector<int> incoming;
+  for (auto& [peer, to] : outgoing_) {
+    const auto flushed = to.link ? to.link->flush() : PeerLink::Flushed::kAll;
+    if (flushed == PeerLink::Flushed::kNeverRead) outgoing.push_back(peer);
+    all &= flushed == PeerLink::Flushed::kAll;
+  }
   for (auto& [fd, from] : incoming_) {
     from.outbox.flush(fd);
+    if (from.outbox.overflown()) incoming.push_back(fd);
+    if (from.paused && from.outbox.empty()) {
+      from.paused = false;
+      device_.service().rewatch(fd, EPOLLIN);
+    }
     all &= from.outbox.empty();
   }
+  endUnread(outgoing, incoming);
   return all;
 }
 
-void ShmTransport::resumeAccepting(int64_t now) {
-  if (now < acceptAgainNs_) return;
-  acceptAgainNs_ = 0;
-  start();
+// Links whose peers read nothing: requests on them end with RETRY_EXCEEDED, connects with ERR_RDMC_CONNECT_FAILED.
+void ShmTransport::endUnread(const std::vector<DeviceId>& outgoing, const std::vector<int>& incoming) {
+  for (const auto& peer : outgoing) lose(peer, "the peer reads none of our messages; is its process stopped?");
+  for (const int fd : incoming) drop(fd);
 }
 
 int ShmTransport::turnWaiting(int64_t now) {

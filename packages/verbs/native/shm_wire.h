@@ -20,7 +20,7 @@ class ShmWire : public Wire {
   Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
   int64_t deadline() const override { return deadlineNs_; }
   void receivePosted(QueuePair& qp) override;
-  void quiesce(QueuePair& qp) override;
+  bool quiesce(QueuePair& qp) override;
   void detach(QueuePair& qp) override;
   const std::shared_ptr<PeerLink>& link() const { return link_; }
   uint32_t peerNumber() const { return peerNumber_; }
@@ -60,6 +60,7 @@ class ShmWire : public Wire {
   bool connected() const;
   void publish(const WorkRequest& request, Status status);
   bool expired(int64_t allowedMs);
+  bool retriedTooLong(const QueuePair& qp);
 
   std::shared_ptr<PeerLink> link_;
   const uint32_t peerNumber_;
@@ -75,6 +76,7 @@ class ShmWire : public Wire {
   uint32_t busyCount_ = 0;
   uint32_t produced_ = 0;
   int64_t waitingSinceNs_ = 0, deadlineNs_ = 0;
+  int64_t retryingSinceNs_ = 0;  // 0: the peer has let something happen since
   Status failure_ = kSuccess;
   bool tellPeer_ = false;
 

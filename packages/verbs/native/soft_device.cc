@@ -47,9 +47,10 @@ SoftDevice::SoftDevice(SoftOptions options)
   ServiceThread::Hooks hooks;
   hooks.begin = [this] { control_.holdLiveness(); };
   hooks.end = [this] {
+    Rollback dead([this] { control_.releaseLiveness(); });  // whatever happens
     if (shm_) shm_->stop();
-    control_.releaseLiveness();
   };
+  hooks.failed = [this](const Failure& why) { abandon(why); };
   hooks.turn = [this] {
     const int progress = turn();
     const int connects = shm_ ? shm_->turn() : -1;
@@ -81,11 +82,38 @@ void SoftDevice::close() {
   unfinished_.clear();
 }
 
+void SoftDevice::abandon(const Failure& why) noexcept {
+  if (closed_ || removed_.exchange(true)) return;
+  // Without a list of all queue pairs: memory may be what has run out.
+  for (uint32_t i = 0; i <= highestQp_.load(); ++i) {
+    std::shared_ptr<QueuePair> qp;
+    {
+      std::lock_guard guard(tableLock_);
+      qp = qps_[i];
+    }
+    try {
+      if (qp) qp->fail(kFatal);
+    } catch (const std::exception&) {
+      // It is in the error state; some of its completions are lost.
+    }
+  }
+  try {
+    events().publish({"deviceRemoved", std::string("The soft device cannot be used any more: ") + why.what(), 0, 0});
+  } catch (const std::exception&) {
+    // Whoever uses it next is told.
+  }
+}
+
+void SoftDevice::checkUsable() const {
+  if (removed_) throw Failure("ERR_RDMC_DEVICE_REMOVED", "The soft device cannot be used any more: close it, and open another");
+}
+
 uint16_t SoftDevice::tcpPort() const { return tcp_ ? tcp_->port() : 0; }
 
 // ---- protection domains and regions
 
 uint32_t SoftDevice::createProtectionDomain() {
+  checkUsable();
   std::lock_guard guard(objects_);
   pds_.push_back(true);  // a number is used once, so that a stale one is seen
   return uint32_t(pds_.size() - 1);
@@ -110,11 +138,13 @@ void SoftDevice::destroyProtectionDomain(uint32_t pd) {
 }
 
 uint32_t SoftDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t access) {
+  checkUsable();
   checkProtectionDomain(pd);
   return regions_.addExtent(pool_->allocate(length), length, access, pd);
 }
 
 uint32_t SoftDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) {
+  checkUsable();
   checkProtectionDomain(pd);
   return regions_.addForeign(reinterpret_cast<uint64_t>(memory), length, access, pd);
 }
@@ -128,7 +158,9 @@ void SoftDevice::closeRegion(uint32_t handle) {
   regions_.retire(handle);
   const uint32_t index = RegionTable::indexOf(handle);
   regions_.hideRetired(index);
+  Rollback valid([&] { regions_.restore(index); });
   quiesceRegion(index);
+  valid.dismiss();
   std::lock_guard guard(relocation_);
   regions_.remove(index);
 }
@@ -136,6 +168,7 @@ void SoftDevice::closeRegion(uint32_t handle) {
 // ---- channels and completion queues
 
 int SoftDevice::createChannel() {
+  checkUsable();
   std::lock_guard guard(objects_);
   channels_.push_back(std::make_shared<CompletionChannel>());
   return int(channels_.size() - 1);
@@ -158,6 +191,7 @@ void SoftDevice::destroyChannel(int id) {
 }
 
 uint32_t SoftDevice::createCq(int channelId) {
+  checkUsable();
   auto used = channelId < 0 ? nullptr : channel(channelId);
   std::lock_guard guard(objects_);
   for (uint32_t i = 0; i < kMaxCqs; ++i) {
@@ -223,6 +257,7 @@ uint32_t SoftDevice::poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max
 
 uint32_t SoftDevice::createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, uint32_t sendDepth,
                               uint32_t receiveDepth, bool signalAll) {
+  checkUsable();
   if (receiveDepth == 0 || receiveDepth > kMaxReceiveDepth || sendDepth == 0 || sendDepth > kMaxSendDepth) {
     throw Failure("ERR_RDMC_DEVICE_LIMIT", "A queue is deeper than the device allows");
   }
@@ -275,6 +310,7 @@ QueuePairAddress SoftDevice::address(const QueuePair& qp) const {
 
 void SoftDevice::connect(uint32_t number, const QueuePairAddress& remote, const ConnectParameters& parameters,
                          ConnectCallback done) {
+  checkUsable();
   const auto found = qpAt(number);
   if (found->state() != kInit || found->connecting.exchange(true)) {
     throw Failure("ERR_RDMC_QUEUE_PAIR_STATE", "The queue pair is connected, or connecting, already");
@@ -293,9 +329,15 @@ void SoftDevice::connect(uint32_t number, const QueuePairAddress& remote, const 
     if (failure) found->connecting = false;
     done(failure);
   };
-  if (tcp) return tcp_->connect(found, remote, parameters, std::move(wrapped));
-  const bool posted = service_->post(
-      [this, found, remote, parameters, wrapped] { shm_->connect(found, remote, parameters, wrapped); });
+  if (tcp) return tcp_->connect(found, remote, parameters, wrapped);
+  const bool posted = service_->post([this, found, remote, parameters, wrapped] {
+    try {
+      shm_->connect(found, remote, parameters, wrapped);
+    } catch (const std::exception&) {
+      const Failure failure = caughtFailure();
+      wrapped(&failure);
+    }
+  });
   if (posted) return;
   const Failure closed("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
   wrapped(&closed);
@@ -305,7 +347,11 @@ void SoftDevice::destroyQp(uint32_t number) {
   const auto found = qpAt(number);
   {
     std::lock_guard guard(found->sendLock);
-    found->failLocked(kFlushed);
+    if (!found->failLocked(kFlushed)) {
+      throw Failure("ERR_RDMC_QUEUE_PAIR_BUSY",
+                    "A stopped peer may still write through the queue pair, and there is no fresh memory to put in the "
+                    "place of what it writes to: close the queue pair again later, or the device");
+    }
     if (found->wire()) found->wire()->detach(*found);
   }
   {

@@ -109,6 +109,10 @@ class SoftDevice final : public Device {
   // The page of a destroyed queue pair has no user left.
   void freeQpIndex(uint32_t index);
 
+  // A native thread of the device cannot go on: queue pairs fail, listeners hear `deviceRemoved`, and everything but
+  // closing fails with ERR_RDMC_DEVICE_REMOVED. Any thread.
+  void abandon(const Failure& why) noexcept;
+
   // Posts a batch; writes each slot's result. Returns how many were refused.
   uint32_t post(WorkRequestSlot* slots, uint32_t count) override;
 
@@ -116,7 +120,8 @@ class SoftDevice final : public Device {
   WriteTear& tear() { return tear_; }
 
   // For wires and transports.
-  void waitForPeer(QueuePair& qp, const ControlSegment& peer);
+  // False: the peer may still change bytes, and an event has said so.
+  bool waitForPeer(QueuePair& qp, const ControlSegment& peer);
   void countCopied(uint64_t bytes) { counters.copiedBytes.fetch_add(bytes, std::memory_order_relaxed); }
   template <typename Visit>
   void eachQp(Visit visit) {
@@ -143,8 +148,10 @@ class SoftDevice final : public Device {
   bool drive(QueuePair& qp, int64_t& nextNs, bool& more);
   // Returns false when a stopped peer still holds the page busy.
   bool waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegion);
+  // Both throw Failure where there is no fresh memory for a region in which a peer is stopped.
   void quiesceRegion(uint32_t index);
   void relocateRegion(uint32_t index);
+  void checkUsable() const;  // throws ERR_RDMC_DEVICE_REMOVED
   void checkProtectionDomain(uint32_t pd);  // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
   std::shared_ptr<CompletionQueue> cqHere(uint32_t handle);  // with objects_ held
 
@@ -176,7 +183,7 @@ class SoftDevice final : public Device {
   std::unique_ptr<ShmTransport> shm_;  // before the thread that uses it: destroyed after that has ended
   std::unique_ptr<ServiceThread> service_;
   std::unique_ptr<TcpTransport> tcp_;
-  std::atomic<bool> closed_{false};
+  std::atomic<bool> closed_{false}, removed_{false};
 };
 
 }  // namespace rdmc

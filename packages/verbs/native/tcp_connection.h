@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 
+#include "failure.h"
 #include "raii.h"
 
 namespace rdmc {
@@ -20,6 +21,9 @@ class TcpConnection {
   virtual bool turn() = 0;
   // `deadlineNs` has passed; it was set to 0 before the call.
   virtual void expire(int64_t nowNs) { (void)nowNs; }
+
+  // A turn threw this: for connections that fail alone. By default the whole NIC does, which no single one may outlive.
+  virtual void failed(const Failure& failure) { throw failure; }
 
   int fd() const { return socket_.get(); }
 

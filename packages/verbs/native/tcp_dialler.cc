@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include "failure.h"
@@ -44,13 +45,23 @@ void TcpDialler::begin() {
 void TcpDialler::lookUp() {
   nic_.setDeadline(*this, giveUpNs_);
   TcpNic* nic = &nic_;
-  std::thread([inbox = nic_.inbox(), nic, host = remote_.tcpHost, port = remote_.tcpPort, mine = id] {
-    std::string why;
-    auto endpoints = tcpResolve(host, port, why);
-    inbox->post([nic, mine, endpoints = std::move(endpoints), why] {
-      if (auto* dialler = dynamic_cast<TcpDialler*>(nic->find(mine))) dialler->found(endpoints, why);
-    });
-  }).detach();
+  const auto resolve = [inbox = nic_.inbox(), nic, host = remote_.tcpHost, port = remote_.tcpPort, mine = id] {
+    try {
+      std::string why;
+      auto endpoints = tcpResolve(host, port, why);
+      inbox->post([nic, mine, endpoints = std::move(endpoints), why] {
+        if (auto* dialler = dynamic_cast<TcpDialler*>(nic->find(mine))) dialler->found(endpoints, why);
+      });
+    } catch (const std::exception&) {
+      // No memory for the answer: the NIC gives up when the time is over.
+    }
+  };
+  try {
+    std::thread(resolve).detach();
+  } catch (const std::system_error&) {
+    const Failure failure = caughtFailure();
+    giveUp(failure.code, "no thread can be started to look up its name: " + std::string(failure.what()));
+  }
 }
 
 void TcpDialler::found(std::vector<TcpEndpoint> endpoints, const std::string& why) {
@@ -82,12 +93,13 @@ void TcpDialler::attempt() {
 
 void TcpDialler::missed(int error) {
   lastError_ = error;
+  nic_.unwatch(*this);
   socket_.reset();
   if (++next_ < endpoints_.size()) return attempt();
   next_ = 0;
   const int64_t again = tcpNowNs() + pauseMs_ * kMs;
   if (again >= giveUpNs_) {
-    return giveUp("ERR_RDMC_CONNECT_FAILED", std::string(std::strerror(lastError_)) + ", for " +
+    return giveUp("ERR_RDMC_CONNECT_FAILED", errorText(lastError_) + ", for " +
                                                  std::to_string(parameters_.retryTimeoutMs) +
                                                  " ms; is the peer's device open, and its address reachable?");
   }

@@ -17,6 +17,7 @@ class TcpDialler : public TcpConnection {
   void begin();
   bool turn() override;
   void expire(int64_t nowNs) override;
+  void failed(const Failure& failure) override { giveUp(failure.code, failure.what()); }
   void giveUp(const std::string& code, const std::string& why);
 
  private:

@@ -40,7 +40,7 @@ bool TcpListener::turn() {
     nic_.watch(greeter);
     // A peer says hello at once: it is heard before others can push it out.
     greeter.readable = true;
-    if (greeter.turn()) nic_.enqueue(greeter);
+    if (nic_.turn(greeter)) nic_.enqueue(greeter);
   }
   return true;
 }

@@ -19,6 +19,7 @@ class TcpGreeter : public TcpConnection {
   TcpGreeter(TcpNic& nic, Fd socket);
   ~TcpGreeter() override;
   bool turn() override;
+  void failed(const Failure&) override { nic_.end(*this); }
   void expire(int64_t nowNs) override;
 
  private:

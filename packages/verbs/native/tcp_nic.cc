@@ -61,10 +61,15 @@ void TcpNic::mark(std::span<const std::shared_ptr<QueuePair>> queuePairs) {
   if (!wires.empty()) inbox_->mark(std::move(wires));
 }
 
-void TcpNic::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
-                     const ConnectParameters& parameters, ConnectCallback done) {
+void TcpNic::connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
+                     const ConnectParameters& parameters, const ConnectCallback& done) {
   const bool posted = inbox_->post([this, qp, remote, parameters, done] {
-    add<TcpDialler>(qp, remote, parameters, done).begin();
+    try {
+      add<TcpDialler>(qp, remote, parameters, done).begin();
+    } catch (const std::exception&) {
+      const Failure failure = caughtFailure();
+      done(&failure);
+    }
   });
   if (posted) return;
   const Failure failure("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
@@ -93,6 +98,7 @@ void TcpNic::adopt(std::unique_ptr<TcpConnection> connection) {
 void TcpNic::end(TcpConnection& connection) {
   if (connection.ended) return;
   connection.ended = true;
+  unwatch(connection);
   const auto found = connections_.find(connection.id);
   ended_.push_back(std::move(found->second));
   connections_.erase(found);
@@ -113,6 +119,12 @@ void TcpNic::watch(TcpConnection& connection) {
     connection.readable = connection.hungUp = true;  // its turn finds out
     enqueue(connection);
   }
+}
+
+// Closing a socket is not enough: it stays watched as long as another process has a copy of its descriptor, and every
+// process that is being started has one for a while.
+void TcpNic::unwatch(TcpConnection& connection) {
+  if (connection.fd() >= 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);
 }
 
 void TcpNic::enqueue(TcpConnection& connection) {
@@ -148,7 +160,7 @@ void TcpNic::tearDown(TcpWire& wire) {
 
 // ---- the loop
 
-void TcpNic::run() {
+void TcpNic::turns() {
   while (!stopping_) {
     int timeout = ready_.empty() ? timeoutMs() : 0;
     if (timeout != 0 && !inbox_->goToSleep()) timeout = 0;
@@ -159,7 +171,17 @@ void TcpNic::run() {
     handleDeadlines();
     bury();
   }
-  finish();
+}
+
+// Nobody behind this catches: an exception that got past would end the process.
+void TcpNic::run() {
+  for (const auto part : {&TcpNic::turns, &TcpNic::finish}) {
+    try {
+      (this->*part)();
+    } catch (const std::exception&) {
+      device_.abandon(caughtFailure());
+    }
+  }
 }
 
 int TcpNic::timeoutMs() const {
@@ -200,12 +222,21 @@ void TcpNic::handleMarked(const std::shared_ptr<TcpWire>& wire) {
   if (wire->responder && wire->rnrWaiting.load(std::memory_order_relaxed)) enqueue(*wire->responder);
 }
 
+bool TcpNic::turn(TcpConnection& connection) {
+  try {
+    return connection.turn();
+  } catch (const Failure& failure) {
+    connection.failed(failure);
+    return false;
+  }
+}
+
 void TcpNic::handleReady() {
   std::vector<TcpConnection*> turns;
   turns.swap(ready_);
   for (TcpConnection* connection : turns) {
     connection->queued = false;
-    if (!connection->ended && connection->turn()) enqueue(*connection);
+    if (!connection->ended && turn(*connection)) enqueue(*connection);
   }
 }
 

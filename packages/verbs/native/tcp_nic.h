@@ -63,8 +63,8 @@ class TcpNic {
   const std::shared_ptr<TcpInbox>& inbox() const { return inbox_; }
   void mark(std::shared_ptr<TcpWire> wire);
   void mark(std::span<const std::shared_ptr<QueuePair>> queuePairs);
-  void connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote, const ConnectParameters& parameters,
-               ConnectCallback done);
+  void connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
+               const ConnectParameters& parameters, const ConnectCallback& done);
   void release(const std::shared_ptr<QueuePair>& qp);
 
   // NIC thread only.
@@ -78,7 +78,9 @@ class TcpNic {
   void end(TcpConnection& connection);  // deleted after this turn
   TcpConnection* find(uint64_t id) const;
   void watch(TcpConnection& connection);
+  void unwatch(TcpConnection& connection);  // before its socket is closed
   void enqueue(TcpConnection& connection);
+  bool turn(TcpConnection& connection);  // TcpConnection::turn, where it may throw
   void setDeadline(TcpConnection& connection, int64_t atNs);
   template <typename Visit>
   void eachConnection(Visit visit) {
@@ -100,6 +102,7 @@ class TcpNic {
  private:
   void adopt(std::unique_ptr<TcpConnection> connection);
   void run();
+  void turns();  // until it is stopped
   void handleEvents(int timeoutMs);
   void handleInbox();
   void handleMarked(const std::shared_ptr<TcpWire>& wire);

@@ -28,7 +28,7 @@ std::vector<TcpEndpoint> lookUp(const std::string& host, uint16_t port, int flag
   std::vector<TcpEndpoint> endpoints;
   const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {
-    why = error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error);
+    why = error == EAI_SYSTEM ? errorText(errno) : ::gai_strerror(error);
     return endpoints;
   }
   for (const addrinfo* each = found; each; each = each->ai_next) {

@@ -12,9 +12,9 @@ void TcpTransport::stop() { nic_->stop(); }
 
 uint16_t TcpTransport::port() const { return nic_->port(); }
 
-void TcpTransport::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
-                           const ConnectParameters& parameters, ConnectCallback done) {
-  nic_->connect(std::move(qp), remote, parameters, std::move(done));
+void TcpTransport::connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
+                           const ConnectParameters& parameters, const ConnectCallback& done) {
+  nic_->connect(qp, remote, parameters, done);
 }
 
 void TcpTransport::mark(std::span<const std::shared_ptr<QueuePair>> queuePairs) { nic_->mark(queuePairs); }

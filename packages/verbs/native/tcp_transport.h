@@ -19,8 +19,8 @@ class TcpTransport {
   uint16_t port() const;
   // Connects in the background; calls `done` once, on the NIC thread. Admitted by challenge where the
   // device has a key.
-  void connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote, const ConnectParameters& parameters,
-               ConnectCallback done);
+  void connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
+               const ConnectParameters& parameters, const ConnectCallback& done);
   // Work for the NIC thread (Progress::kForNic). It sees all of these queue pairs or none. Any thread.
   void mark(std::span<const std::shared_ptr<QueuePair>> queuePairs);
   // A destroyed queue pair: frees its page (SoftDevice::freeQpIndex) once the NIC has let go.

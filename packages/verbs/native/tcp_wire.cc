@@ -34,10 +34,11 @@ void TcpWire::receivePosted(QueuePair&) {
   if (rnrWaiting.load(std::memory_order_seq_cst)) nic_.mark(shared_from_this());
 }
 
-void TcpWire::quiesce(QueuePair&) {
+bool TcpWire::quiesce(QueuePair&) {
   closed_.store(true, std::memory_order_seq_cst);
   nic_.touch().wait();
   nic_.mark(shared_from_this());
+  return true;
 }
 
 }  // namespace rdmc

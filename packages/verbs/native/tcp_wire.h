@@ -18,9 +18,9 @@ class TcpWire : public Wire, public std::enable_shared_from_this<TcpWire> {
   TcpWire(TcpNic& nic, const DeviceId& peerDevice, uint32_t peerNumber)
       : peerDevice(peerDevice), peerNumber(peerNumber), nic_(nic) {}
   const char* name() const override { return "tcp"; }
-  Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
+  Progress progress(QueuePair& pair, int64_t& budgetBytes) override;
   void receivePosted(QueuePair& qp) override;
-  void quiesce(QueuePair& qp) override;
+  bool quiesce(QueuePair& qp) override;
   void detach(QueuePair&) override {}
 
   const DeviceId peerDevice;

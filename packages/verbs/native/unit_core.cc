@@ -9,6 +9,7 @@
 #include "device.cc"
 #include "failure.cc"
 #include "key_proof.cc"
+#include "peer_bells.cc"
 #include "posting.cc"
 #include "queue_pair.cc"
 #include "region_table.cc"

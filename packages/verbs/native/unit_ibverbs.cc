@@ -17,3 +17,4 @@
 #include "ibv_regions.cc"
 #include "ibv_shared.cc"
 #include "ibv_survey.cc"
+#include "ibv_translating.cc"

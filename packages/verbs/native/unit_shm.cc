@@ -5,6 +5,8 @@
 #include "peer_link.cc"
 #include "shm_greeting.cc"
 #include "shm_socket.cc"
+#include "shm_steps.cc"
 #include "shm_transport.cc"
 #include "shm_transport_outgoing.cc"
+#include "shm_window.cc"
 #include "shm_wire.cc"

@@ -1,5 +1,7 @@
 #include "work_pool.h"
 
+#include <system_error>
+
 namespace rdmc {
 namespace {
 constexpr size_t kMaxThreads = 4;
@@ -9,7 +11,17 @@ bool WorkPool::post(std::function<void()> work) {
   std::lock_guard guard(mutex_);
   if (stopped_) return false;
   waiting_.push_back(std::move(work));
-  if (idle_ < waiting_.size() && threads_.size() < kMaxThreads) threads_.emplace_back([this] { run(); });
+  if (idle_ < waiting_.size() && threads_.size() < kMaxThreads) {
+    try {
+      threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) {
+        waiting_.pop_back();
+        throw;
+      }
+      // Those that run come to it.
+    }
+  }
   more_.notify_one();
   return true;
 }

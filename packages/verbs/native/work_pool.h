@@ -12,7 +12,8 @@ namespace rdmc {
 class WorkPool {
  public:
   ~WorkPool() { stop(); }
-  // False when the pool is stopped: the work will not be done.
+  // False when the pool is stopped: the work will not be done. Throws std::system_error where no thread can be started.
+  // The work throws nothing.
   bool post(std::function<void()> work);
   // Returns when the work begun has ended; what was not begun is done by the caller.
   void stop();

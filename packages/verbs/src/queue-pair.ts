@@ -137,11 +137,12 @@ export class QueuePair {
   /**
    * Destroys the queue pair; its unpolled completions are dropped. A barrier; idempotent. Resolves once a connect
    * under way has ended: then its queues and its protection domain can be closed.
+   * @throws VerbsError ERR_RDMC_QUEUE_PAIR_BUSY while a stopped peer may still write, and no memory is left to prevent it
    */
   async close(): Promise<void> {
     if (!this.#closed) {
-      this.#closed = true;
       closeUnlessGone(() => native().queuePairDestroy(this.device.handle, this.number));
+      this.#closed = true;
     }
     await this.#connecting?.catch(() => undefined);
   }

@@ -1,10 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CompletionQueue, openDevice, type QueuePair, type SharedReceiveQueue } from '../src/index.js';
+import { linkProgram } from './native/variant.mjs';
 import { FakeMachine, type FakeSettings, fakeLibrary, useFake } from './support/fake-library.js';
 import { completions, connectedSides, type Side, side, until } from './support/pair.js';
 
 /** Of enum ibv_event_type. */
 const CQ_ERR = 0;
+
+const revoking = fakeLibrary.missing
+  ? undefined
+  : await linkProgram('ibv-revoke', 'ibv-revoke', { ibverbs: true });
+const lacking = revoking ? '' : '[skipped: the addon was not built here: npx turbo run native]';
 
 let machine: FakeMachine;
 const restore: (() => void)[] = [];
@@ -176,6 +183,15 @@ describe.skipIf(fakeLibrary.missing)(`memory that the driver keeps ${fakeLibrary
     await other.close();
     await device.close();
   });
+
+  it.skipIf(!revoking)(
+    `leaves the next region in its slot alone when a thread revokes it while another closes it ${lacking}`,
+    () => {
+      fake();
+      const run = spawnSync(revoking as string, [fakeLibrary.path, 'fake0'], { encoding: 'utf8' });
+      expect(run.status ?? run.signal, run.stderr).toBe(0);
+    },
+  );
 });
 
 describe.skipIf(fakeLibrary.missing)(`closing while connecting ${fakeLibrary.missing}`, () => {

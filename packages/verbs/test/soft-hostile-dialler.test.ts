@@ -4,11 +4,15 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Control, LocalPeer, queuePairPage } from './support/local-peer.js';
-import { side, until } from './support/pair.js';
+import { Control, LocalPeer, queuePairPage, readyBit } from './support/local-peer.js';
+import { connectedSides, side, until } from './support/pair.js';
 
 const KEY = randomBytes(32);
 const HUGE = 0xffff_ffff;
+/** So long is waited for a peer in the middle of a copy: native/barriers.cc. */
+const STOPPED_PEER_MS = 50;
+/** More than sockets hold. */
+const QUESTIONS = 100_000;
 
 /** A hostile process that has mapped the control segment of a device. */
 async function admitted(device: unknown, key: Uint8Array): Promise<LocalPeer> {
@@ -47,6 +51,24 @@ describe('a peer that writes into our control segment', () => {
     expect(completion).toMatchObject({ id: 5, status: 'GENERAL_ERROR', byteLength: 0 });
   });
 
+  it('cannot complete more receives than were posted', async () => {
+    const { device, domain, queue, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
+    onTestFinished(() => device.close());
+    const region = await domain.allocate(4096);
+    queuePair.postReceive({ id: 5, sges: [region.sge(0, 64)] });
+    const peer = await admitted(queuePair.address.device, KEY);
+    await peer.write(
+      ...inbound(queuePair.number, 0, 128, 1),
+      [queuePairPage(queuePair.number) + Control.PRODUCED, 3],
+      readyBit(0, queuePair.number),
+    );
+    const completions = await until('a completion', () => {
+      const found = queue.poll();
+      return found.length > 0 ? found : undefined;
+    });
+    expect(completions).toMatchObject([{ id: 5, status: 'SUCCESS', byteLength: 1 }]);
+  });
+
   it('harms neither receiving over TCP nor closing', async () => {
     const victim = fork(fileURLToPath(new URL('fixtures/tcp-victim.mjs', import.meta.url)), [
       KEY.toString('hex'),
@@ -70,13 +92,32 @@ describe('a peer that writes into our control segment', () => {
   });
 
   it('and stays in the middle of a copy, in a region that cannot be, does not stop us', async () => {
-    const { device, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
-    onTestFinished(() => device.close());
+    // Connected: only then does breaking the queue pair wait for the peer.
+    const [{ device, queuePair }, other] = await connectedSides({
+      device: 'soft',
+      transport: 'shm',
+      key: KEY,
+    });
+    onTestFinished(async () => {
+      await device.close();
+      await other.device.close();
+    });
     const peer = await admitted(queuePair.address.device, KEY);
     const page = queuePairPage(queuePair.number);
     await peer.write([page + Control.BUSY_REGION, HUGE], [page + Control.BUSY, 1]);
+    const begin = performance.now();
     queuePair.modifyToError();
+    expect(performance.now() - begin).toBeGreaterThan(STOPPED_PEER_MS - 1);
     expect(queuePair.state).toBe('ERROR');
+  });
+
+  it('and asks without reading the answers is not heard until it reads them', async () => {
+    const { device, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
+    onTestFinished(() => device.close());
+    const peer = await admitted(queuePair.address.device, KEY);
+    const { asked } = (await peer.order({ ask: QUESTIONS })) as { asked: number };
+    expect(asked).toBeLessThan(QUESTIONS);
+    expect(await peer.next()).toEqual({ answered: asked });
   });
 });
 

@@ -57,7 +57,12 @@ describe('a peer over shared memory', () => {
     ['does not know the key', { key: randomBytes(32).toString('hex') }, 'ERR_RDMC_WRONG_KEY'],
     ['does not ask for the key', { challenges: false }, 'ERR_RDMC_WRONG_KEY'],
     ['could shrink its control segment', { controlSealed: false }, 'ERR_RDMC_CONNECT_FAILED'],
+    ['has a control segment of another version', { controlVersion: 99 }, 'ERR_RDMC_PROTOCOL_VERSION'],
+    ['has something else for a control segment', { controlMagic: 0 }, 'ERR_RDMC_PROTOCOL_VERSION'],
+    ['has a control segment that ends early', { controlBytes: 4096 }, 'ERR_RDMC_PROTOCOL_VERSION'],
     ['announces a receive queue of no entries', { receiveDepth: 0 }, 'ERR_RDMC_CONNECT_FAILED'],
+    ['is to be woken through a pipe, which is full', { bell: 'pipe' }, 'ERR_RDMC_CONNECT_FAILED'],
+    ['is to be woken through a stream, which is full', { bell: 'stream' }, 'ERR_RDMC_CONNECT_FAILED'],
     ['announces a receive queue of 2^32 - 1 entries', { receiveDepth: HUGE }, 'ERR_RDMC_CONNECT_FAILED'],
   ])('that %s is refused', async (_, peer, code) => {
     expect(await meet({ peer })).toEqual({ code });
@@ -83,6 +88,7 @@ describe('a peer over shared memory', () => {
     ['posts a receive of 2^32 - 1 entries', { sgeCount: HUGE }, 'SUCCESS'],
     ['posts a receive of entries of 2^32 - 1 bytes', { slotBytes: HUGE }, 'SUCCESS'],
     ['posts 2^32 - 1 receives', { receivesPosted: HUGE }, 'SUCCESS'],
+    ['makes those wait who wake it', { bell: 'datagrams' }, 'SUCCESS'],
     ['names a completion queue that cannot be', { receiveCq: HUGE }, 'SUCCESS'],
   ])('that %s does no harm', async (_, peer, status) => {
     expect(await meet({ peer, lengthBytes: 4096 })).toEqual({ status });

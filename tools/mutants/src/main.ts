@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { MUTANTS } from './list/index.js';
 import type { Mutant } from './mutant.js';
-import { StaleMutant } from './place.js';
-import { lineOf, reportOf } from './report.js';
+import { lineOf, reportOf, summaryOf } from './report.js';
+import { StaleMutant } from './stale.js';
 import { Judge, Unusable, type Verdict } from './verdict.js';
 import { Workshop } from './workshop.js';
 
@@ -17,6 +17,7 @@ Puts faults into a copy of the product, one at a time, builds it and runs the te
   --jobs N      copies that work side by side (default: half the processors)
   --list        prints the mutants and ends
   --json FILE   writes the verdicts there
+A mutant whose tests run out of time counts as killed when they pass without it, and run out of a larger limit with it.
 Exit code 0: 95% were killed, and the list explains each survivor; 1: not so; 2: usage, a stale mutant, or tests that
 fail without a fault. Ctrl-C ends the tests and removes the copies.`;
 
@@ -71,18 +72,12 @@ async function judgeAll(mutants: readonly Mutant[], jobs: number): Promise<Verdi
 }
 
 function conclude(verdicts: readonly Verdict[]): number {
-  const { killed, survived, explained, passed } = reportOf(verdicts);
   if (values.json !== undefined) {
-    const rows = verdicts.map(({ mutant, outcome, how, seconds }) => ({
-      id: mutant.id,
-      outcome,
-      how,
-      seconds,
-    }));
+    const rows = verdicts.map(({ mutant, ...outcome }) => ({ id: mutant.id, ...outcome }));
     writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`);
   }
-  console.log(`${verdicts.length} mutants: ${killed} killed, ${survived} survived (${explained} explained)`);
-  return passed ? 0 : 1;
+  console.log(summaryOf(verdicts));
+  return reportOf(verdicts).passed ? 0 : 1;
 }
 
 function say(text: string, code: number): number {

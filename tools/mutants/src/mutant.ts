@@ -7,9 +7,14 @@ export interface Mutant {
   readonly id: string;
   /** Folder of the package whose source it changes: `packages/group`. */
   readonly package: string;
-  /** Qualified name of the function: `GroupMachine.blockArrived`, `Backup.#flush`, `planRecovery`. */
+  /** Of the function; TypeScript where it is not given. */
+  readonly language?: 'C++';
+  /** Qualified name of the function: `GroupMachine.blockArrived`, `Backup.#flush`, `planRecovery`, `ShmWire::enter`. */
   readonly function: string;
-  /** The expression or the statements to find in it, as source; white space and comments do not count. */
+  /**
+   * The expression or the statements to find in it, as source; white space and comments do not count. In C++, which is
+   * not parsed, any run of tokens.
+   */
   readonly find: string;
   /** What takes its place; empty removes it. */
   readonly replace: string;

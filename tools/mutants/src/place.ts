@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CppSources } from './cpp-place.js';
 import { namedFunctions } from './functions.js';
 import type { Mutant } from './mutant.js';
+import { type Place, placeAt, stale } from './stale.js';
 import {
   isNode,
   type Node,
@@ -12,18 +14,6 @@ import {
   tokensBetween,
 } from './tokens.js';
 
-/** Where a mutant's condition stands, and what the file becomes. */
-export interface Place {
-  /** From the repository's root. */
-  readonly file: string;
-  readonly mutated: string;
-}
-
-/** The mutant is stale: its function or its condition is not there, or not only once. */
-export class StaleMutant extends Error {
-  override readonly name = 'StaleMutant';
-}
-
 interface Range {
   readonly start: number;
   readonly end: number;
@@ -33,24 +23,24 @@ interface Range {
 export class Sources {
   readonly #root: string;
   readonly #packages = new Map<string, ReadonlyMap<string, ParsedSource>>();
+  readonly #cpp: CppSources;
 
   constructor(root: string) {
     this.#root = root;
+    this.#cpp = new CppSources(root);
   }
 
   /** @throws StaleMutant: no such function or condition in the package, or more than one */
   place(mutant: Mutant): Place {
+    if (mutant.language === 'C++') return this.#cpp.place(mutant);
     const functions = [...this.#functionsNamed(mutant)];
     if (functions.length === 0) throw stale(mutant, `has no function ${mutant.function}`);
     const pattern = patternTokens(mutant.find);
     if (pattern.length === 0) throw stale(mutant, 'has an empty condition');
     const found = functions.flatMap(({ file, source, node }) =>
-      rangesOf(source, node, pattern).map((range) => ({ file, source, range })),
+      rangesOf(source, node, pattern).map(({ start, end }) => ({ file, text: source.text, start, end })),
     );
-    if (found.length !== 1) throw stale(mutant, `has ${found.length} places like «${mutant.find}», not one`);
-    const [{ file, source, range }] = found as [(typeof found)[0]];
-    const { text } = source;
-    return { file, mutated: `${text.slice(0, range.start)}${mutant.replace}${text.slice(range.end)}` };
+    return placeAt(mutant, found);
   }
 
   *#functionsNamed(mutant: Mutant): Generator<{ file: string; source: ParsedSource; node: Node }> {
@@ -100,10 +90,4 @@ function* statementRuns(node: Node): Generator<Range> {
 
 function equal(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
-}
-
-function stale(mutant: Mutant, what: string): StaleMutant {
-  return new StaleMutant(
-    `${mutant.id}: ${mutant.package} ${what}; change the list in tools/mutants/src/list`,
-  );
 }

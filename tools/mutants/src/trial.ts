@@ -1,19 +1,30 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onlyTimedOut } from './failures.js';
+import type { Mutant } from './mutant.js';
 
 export interface Trial {
   readonly passed: boolean;
+  /** It did not end within its limit, or no test failed but by running out of its own time. */
   readonly timedOut: boolean;
   readonly seconds: number;
   readonly output: string;
 }
 
 const KEPT_OUTPUT_CHARACTERS = 20_000;
+/** Beside this one, in what is built. */
+const REPORTER = fileURLToPath(new URL('failure-reporter.js', import.meta.url));
 
-/** Builds a package of a copy, without declarations. */
-export function build(root: string, folder: string, limitMs: number): Promise<Trial> {
-  return run(root, folder, ['tsup', '--no-dts', '--silent'], limitMs);
+/** Builds what a mutant changed in a copy: its package, without declarations, or the native addon. */
+export function build(root: string, mutant: Mutant, limitMs: number): Promise<Trial> {
+  const folder = mutant.package;
+  if (mutant.language === 'C++') {
+    return run(root, folder, [process.execPath, join('scripts', 'build-native.mjs')], limitMs);
+  }
+  return run(root, folder, [tool(root, 'tsup'), '--no-dts', '--silent'], limitMs);
 }
 
 /** Runs test files, one package after the other, until one fails. */
@@ -22,12 +33,26 @@ export async function test(root: string, files: readonly string[], limitMs: numb
   let last: Trial | undefined;
   for (const [folder, own] of byPackage(files)) {
     const names = own.map((file) => relative(folder, file));
-    last = await run(root, folder, ['vitest', 'run', '--bail=1', ...names], limitMs);
+    last = await runTests(root, folder, names, limitMs - seconds * 1000);
     seconds += last.seconds;
     if (!last.passed) break;
   }
   if (last === undefined) throw new Error('a mutant needs a test file');
   return { ...last, seconds };
+}
+
+async function runTests(root: string, folder: string, names: string[], limitMs: number): Promise<Trial> {
+  const failures = join(root, 'mutant-failures.json');
+  rmSync(failures, { force: true });
+  const reporters = ['--reporter=default', `--reporter=${REPORTER}`];
+  const command = [tool(root, 'vitest'), 'run', '--bail=1', ...reporters, ...names];
+  const trial = await run(root, folder, command, limitMs, { RDMC_MUTANTS_FAILURES: failures });
+  if (trial.passed || trial.timedOut || !existsSync(failures)) return trial;
+  return { ...trial, timedOut: onlyTimedOut(JSON.parse(readFileSync(failures, 'utf8')) as string[]) };
+}
+
+function tool(root: string, name: string): string {
+  return join(root, 'node_modules', '.bin', name);
 }
 
 function byPackage(files: readonly string[]): Map<string, string[]> {
@@ -45,14 +70,15 @@ async function run(
   folder: string,
   command: readonly string[],
   limitMs: number,
+  env: Record<string, string> = {},
 ): Promise<Trial> {
   const [name, ...args] = command as [string, ...string[]];
   const started = performance.now();
-  const child = spawn(join(root, 'node_modules', '.bin', name), args, {
+  const child = spawn(name, args, {
     cwd: join(root, folder),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, FORCE_COLOR: '0' },
+    env: { ...process.env, FORCE_COLOR: '0', ...env },
   });
   let output = '';
   const keep = (chunk: Buffer): void => {
@@ -61,10 +87,13 @@ async function run(
   child.stdout.on('data', keep);
   child.stderr.on('data', keep);
   let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    endGroup(child.pid);
-  }, limitMs);
+  const timer = setTimeout(
+    () => {
+      timedOut = true;
+      endGroup(child.pid);
+    },
+    Math.max(1, limitMs),
+  );
   const stop = (): void => endGroup(child.pid);
   process.once('exit', stop);
   const [code] = (await once(child, 'exit')) as [number | null];

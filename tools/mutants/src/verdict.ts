@@ -1,20 +1,18 @@
 import type { Mutant } from './mutant.js';
+import { type Outcome, outcomeOf } from './outcome.js';
 import { Sources } from './place.js';
-import { build, test } from './trial.js';
+import type { Place } from './stale.js';
+import { build, type Trial, test } from './trial.js';
 import type { Workshop } from './workshop.js';
 
-export interface Verdict {
+export interface Verdict extends Outcome {
   readonly mutant: Mutant;
-  readonly outcome: 'killed' | 'survived';
-  /** How it was found: a test failed, or the tests did not end. */
-  readonly how: string;
-  readonly seconds: number;
 }
 
 const BUILD_LIMIT_MS = 300_000;
 const BASELINE_LIMIT_MS = 900_000;
 const LEAST_LIMIT_MS = 60_000;
-/** A mutant may make its tests slower by so much; beyond that it counts as hanging, and so as killed. */
+/** A mutant may make its tests slower by so much before they have timed out. */
 const LIMIT_FACTOR = 6;
 
 /** The tests fail without any fault, or a fault does not compile: that says nothing about the tests. */
@@ -36,31 +34,45 @@ export class Judge {
 
   /** @throws StaleMutant, Unusable */
   async judge(mutant: Mutant): Promise<Verdict> {
-    const { file, mutated } = this.#sources.place(mutant);
-    const { root } = this.#workshop;
+    const place = this.#sources.place(mutant);
     const limitMs = Math.max(LEAST_LIMIT_MS, (await this.#secondsWithout(mutant)) * 1000 * LIMIT_FACTOR);
+    const outcome = await outcomeOf(
+      {
+        mutated: (limit) => this.#withFault(mutant, place, limit),
+        baseline: (limit) => this.#withoutFault(mutant, limit),
+      },
+      limitMs,
+    );
+    return { mutant, ...outcome };
+  }
+
+  async #withFault(mutant: Mutant, { file, mutated }: Place, limitMs: number): Promise<Trial> {
+    const { root } = this.#workshop;
     this.#workshop.write(file, mutated);
     try {
-      const built = await build(root, mutant.package, BUILD_LIMIT_MS);
+      const built = await build(root, mutant, BUILD_LIMIT_MS);
       if (!built.passed) throw new Unusable(`${mutant.id} does not compile:\n${built.output}`);
-      const { passed, timedOut, seconds } = await test(root, mutant.tests, limitMs);
-      const how = timedOut ? 'its tests did not end' : 'a test failed';
-      return {
-        mutant,
-        outcome: passed ? 'survived' : 'killed',
-        how: passed ? 'no test failed' : how,
-        seconds,
-      };
+      return await test(root, mutant.tests, limitMs);
     } finally {
-      this.#workshop.restore(file, mutant.package);
+      this.#workshop.restore(file, mutant);
     }
+  }
+
+  /** Tests of C++ also link the addon's objects, which a copy does not have at first, and later has with a fault. */
+  async #withoutFault(mutant: Mutant, limitMs: number): Promise<Trial> {
+    const { root } = this.#workshop;
+    if (mutant.language === 'C++') {
+      const built = await build(root, mutant, BUILD_LIMIT_MS);
+      if (!built.passed) throw new Unusable(`the addon does not compile:\n${built.output}`);
+    }
+    return test(root, mutant.tests, limitMs);
   }
 
   async #secondsWithout(mutant: Mutant): Promise<number> {
     const name = mutant.tests.join(' ');
     const known = this.#baseline.get(name);
     if (known !== undefined) return known;
-    const { passed, seconds, output } = await test(this.#workshop.root, mutant.tests, BASELINE_LIMIT_MS);
+    const { passed, seconds, output } = await this.#withoutFault(mutant, BASELINE_LIMIT_MS);
     if (!passed) throw new Unusable(`the tests of ${mutant.id} fail without any fault: ${name}\n${output}`);
     this.#baseline.set(name, seconds);
     return seconds;

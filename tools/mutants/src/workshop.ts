@@ -2,8 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Mutant } from './mutant.js';
 
 const WORKSPACES = ['packages', 'apps', 'tools'];
+const ADDON = join('packages', 'verbs', 'native', 'build', 'Release', 'rdmc_verbs.node');
 
 /**
  * A copy of the checkout in which faults are tried, so that the checkout itself never holds one.
@@ -17,7 +19,7 @@ export class Workshop {
     this.root = mkdtempSync(join(tmpdir(), 'rdmc-mutants-'));
     for (const file of this.#tracked()) this.#copy(file);
     for (const folder of this.#packages()) this.#copy(join(folder, 'dist'));
-    this.#copy(join('packages', 'verbs', 'native', 'build', 'Release', 'rdmc_verbs.node'));
+    this.#copy(ADDON);
     this.#copyDependencies();
   }
 
@@ -25,11 +27,23 @@ export class Workshop {
     writeFileSync(join(this.root, file), text);
   }
 
-  /** The file and its package's build as in the checkout. */
-  restore(file: string, folder: string): void {
+  /** The mutant's file and what was built from it as in the checkout. */
+  restore(file: string, mutant: Mutant): void {
     this.#copy(file);
-    rmSync(join(this.root, folder, 'dist'), { recursive: true, force: true });
-    this.#copy(join(folder, 'dist'));
+    if (mutant.language === 'C++') this.#restoreAddon();
+    else this.#restorePackage(mutant.package);
+  }
+
+  #restorePackage(folder: string): void {
+    const dist = join(folder, 'dist');
+    rmSync(join(this.root, dist), { recursive: true, force: true });
+    this.#copy(dist);
+  }
+
+  /** A new file: processes may have the old one mapped. The objects stay, so that the next build compiles one unit. */
+  #restoreAddon(): void {
+    rmSync(join(this.root, ADDON), { force: true });
+    this.#copy(ADDON);
   }
 
   remove(): void {

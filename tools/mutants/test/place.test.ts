@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Mutant } from '../src/mutant.js';
-import { Sources, StaleMutant } from '../src/place.js';
+import { Sources } from '../src/place.js';
+import { StaleMutant } from '../src/stale.js';
 
 const SOURCE = `
 export class Buffer {

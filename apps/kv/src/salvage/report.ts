@@ -38,6 +38,8 @@ export interface SalvageLog {
   readonly segments: readonly { readonly segment: string; readonly file: string; readonly bytes: number }[];
   /** Segments that the log is known to have had, and of which nothing was found. */
   readonly missing: readonly string[];
+  /** Of the segments, those that may be left over from an earlier cleaning: keys that were removed long ago may be back. */
+  readonly doubtful: readonly string[];
   /** What was written last was not found. */
   readonly isEndMissing: boolean;
   /** An earlier run gave up what was missing then. */

@@ -178,6 +178,7 @@ async function describe(
       return { segment: String(segmentId), file: file.path, bytes: lengthBytes };
     }),
     missing: survey.missing.map(String),
+    doubtful: survey.doubtful.map(String),
     isEndMissing: survey.isEndMissing,
     isLossAccepted: wasAccepted(record),
   };

@@ -16,7 +16,7 @@ export function salvageText(report: SalvageReport): string {
 }
 
 function logLines(log: SalvageLog): string[] {
-  const { segments, missing, isEndMissing, isLossAccepted } = log;
+  const { segments, missing, doubtful, isEndMissing, isLossAccepted } = log;
   const slots = log.slots.map(([from, to]) => `${from}-${to}`).join(', ');
   const state = log.isComplete ? 'complete' : 'INCOMPLETE';
   const size = (log.bytes / MIB).toFixed(1);
@@ -27,6 +27,12 @@ function logLines(log: SalvageLog): string[] {
     ...segments.map(({ segment, file, bytes }) => `    segment ${segment}: ${bytes} bytes of ${file}`),
   ];
   if (missing.length > 0) lines.push(`  missing: segments ${missing.join(', ')}`);
+  if (doubtful.length > 0) {
+    lines.push(
+      `  doubtful: segments ${doubtful.join(', ')}, which the newest list of the log's segments does not name: copies made by a`,
+      '    cleaning, under way or long over. Where it was over, keys that were removed long ago may be back',
+    );
+  }
   if (isEndMissing)
     lines.push('  missing: what was written last, which was only in the memory of its backups');
   if (isLossAccepted) lines.push('  its loss was accepted by an earlier run');

@@ -1,15 +1,17 @@
-import { FAREWELL_TIMEOUT_MS } from '../constants.js';
+import { WRITER_HANGS_MS } from '../constants.js';
 import { CallingThread } from '../worker-calls.js';
 import type { OpenOrder } from '../writer/orders.js';
 import type { StoredReport } from '../writer/stream-writer.js';
-import type { WriterCalls } from '../writer.js';
+import type { WriterCalls } from '../writer/writer-calls.js';
+import { WriterSigns } from '../writer/writer-signs.js';
+import { untilQuiet } from './until-quiet.js';
 
 const MODULE = new URL('./writer.js', import.meta.url);
 
 /** The application's end of the thread that stores. */
 export class WriterThread {
-  readonly #activity = new Int32Array(new SharedArrayBuffer(4));
-  readonly #thread = new CallingThread<WriterCalls>(MODULE, { activity: this.#activity });
+  readonly #signs = new Int32Array(new SharedArrayBuffer(WriterSigns.COUNT * Int32Array.BYTES_PER_ELEMENT));
+  readonly #thread = new CallingThread<WriterCalls>(MODULE, { signs: this.#signs });
   /** Calls that are not done. */
   #queued = 0;
   #seenActivity = 0;
@@ -60,21 +62,26 @@ export class WriterThread {
   /** How long nothing has been done although there is something to do, as seen from one call to the next. */
   get busyMs(): number {
     const now = performance.now();
-    const activity = Atomics.load(this.#activity, 0);
+    const activity = this.#activity();
     if (this.#queued === 0 || activity !== this.#seenActivity) this.#busySince = now;
     this.#seenActivity = activity;
     return Math.round(now - this.#busySince);
   }
 
-  /** Removes what is temporary, and ends the thread; one that hangs on its disk is left behind after a while. */
+  /**
+   * Has directories get their modes and what is temporary removed, and ends the thread. Waits while the thread does
+   * something. One that hangs on its disk is left behind; it does that, and ends, when the disk answers.
+   */
   async end(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise((resolve) => {
-      timer = setTimeout(resolve, 5 * FAREWELL_TIMEOUT_MS);
-    });
-    await Promise.race([this.#thread.call('close', undefined).catch(() => {}), limit]);
-    clearTimeout(timer);
-    await this.#thread.end();
+    Atomics.store(this.#signs, WriterSigns.GIVEN_UP, 1);
+    const closed = this.#thread.call('close', undefined).catch(() => {});
+    const ended = closed.then(() => this.#thread.end());
+    await untilQuiet(ended, () => this.#activity(), WRITER_HANGS_MS);
+    this.#thread.ref(false);
+  }
+
+  #activity(): number {
+    return Atomics.load(this.#signs, WriterSigns.ACTIVITY);
   }
 
   async #busy<T>(call: Promise<T>): Promise<T> {

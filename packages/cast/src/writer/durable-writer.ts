@@ -21,9 +21,11 @@ export class DurableWriter {
     checksum: Checksum,
     private readonly active: () => void,
     private readonly port: SyncPort,
+    /** As for a `StreamWriter`. */
+    isGivenUp: () => boolean = () => false,
   ) {
     this.#queue = new SyncQueue(port, active);
-    this.#writer = new StreamWriter(directory, castId, checksum, active, this.#queue);
+    this.#writer = new StreamWriter(directory, castId, checksum, active, this.#queue, isGivenUp);
   }
 
   get freeBytes(): number {
@@ -57,7 +59,14 @@ export class DurableWriter {
     return this.#writer.report();
   }
 
+  /** As a `StreamWriter`'s. Does not wait for the disk, and ends what waits for it in `store` and `finish`. */
+  giveUp(): void {
+    this.#queue.giveUp();
+    this.#writer.giveUp();
+  }
+
   async close(): Promise<void> {
+    this.giveUp();
     await this.#queue.abandon();
     this.#writer.close();
   }

@@ -37,14 +37,13 @@ export class LastThings {
     this.#links.push({ ...record, path: Buffer.from(record.path), target: Buffer.from(record.target) });
   }
 
-  /** Returns the number of links made. @throws CastError where nothing more can be stored */
-  links(): number {
-    let made = 0;
+  /** Yields of each link whether it was made. @throws CastError where nothing more can be stored */
+  *links(): Generator<boolean, void, undefined> {
     for (const link of this.#links) {
-      if (this.outcomes.attempt(link.index, link.path, () => this.#make(link))) made += 1;
+      const isMade = this.outcomes.attempt(link.index, link.path, () => this.#make(link));
       this.active();
+      yield isMade;
     }
-    return made;
   }
 
   /**
@@ -78,6 +77,7 @@ export class LastThings {
       } catch {
         // It is gone, or the disk is.
       }
+      this.active();
     }
   }
 

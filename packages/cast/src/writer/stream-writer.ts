@@ -1,7 +1,7 @@
 import { closeSync, constants, linkSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import type { CastProblem } from '../cast-summary.js';
 import type { Checksum } from '../checksum.js';
-import { CastError, protocolError } from '../errors.js';
+import { CastError, givenUp, protocolError } from '../errors.js';
 import { FileStatus } from '../stream/layout.js';
 import { decodeMessage } from '../stream/message-decoder.js';
 import { shown } from '../stream/paths.js';
@@ -59,6 +59,7 @@ export class StreamWriter {
   #lastIndex = -1;
   #closed = false;
   #finished = false;
+  #givenUp = false;
   #ended: StreamEndRecord | undefined;
 
   /** @throws CastError ERR_RDMC_READ_ONLY, ERR_RDMC_PERMISSION, ERR_RDMC_NO_SPACE and others */
@@ -70,6 +71,8 @@ export class StreamWriter {
     private readonly active: () => void = () => {},
     /** When files get their names. */
     private readonly commits: Commits = commitAtOnce,
+    /** Asked after every record: whether the cast was given up elsewhere. */
+    private readonly isGivenUp: () => boolean = () => false,
   ) {
     this.#root = openDirectory(directory);
     try {
@@ -113,6 +116,7 @@ export class StreamWriter {
       this.#take(record);
       this.active();
       yield;
+      this.#requireWanted();
     }
     this.#messages += 1;
   }
@@ -131,8 +135,14 @@ export class StreamWriter {
     if (messages !== this.#messages || !this.#isComplete) {
       throw protocolError('the stream ended without everything it should have brought');
     }
-    this.#links += this.#last.links();
-    yield* this.#last.finishDirectories();
+    for (const isMade of this.#last.links()) {
+      if (isMade) this.#links += 1;
+      this.#requireWanted();
+    }
+    for (const descriptor of this.#last.finishDirectories()) {
+      yield descriptor;
+      this.#requireWanted();
+    }
     this.#finished = true;
   }
 
@@ -149,11 +159,18 @@ export class StreamWriter {
     };
   }
 
+  /** The cast ends early: directories that it made get their modes now, and only `close` may follow. Idempotent. */
+  giveUp(): void {
+    if (this.#givenUp || this.#finished || this.#closed) return;
+    this.#givenUp = true;
+    this.#last.giveUp();
+  }
+
   /** Removes what is temporary, and lets go of everything. Idempotent. */
   close(): void {
     if (this.#closed) return;
+    this.giveUp();
     this.#closed = true;
-    if (!this.#finished) this.#last.giveUp();
     this.#tree.close();
     try {
       this.#files.discard();
@@ -161,6 +178,11 @@ export class StreamWriter {
     } finally {
       closeSync(this.#root);
     }
+  }
+
+  /** @throws CastError ERR_RDMC_ABORTED */
+  #requireWanted(): void {
+    if (this.#givenUp || this.isGivenUp()) throw givenUp();
   }
 
   get #isComplete(): boolean {

@@ -1,5 +1,5 @@
 import { EARLY_SYNC_BYTES, MAX_UNSYNCED_BYTES, MAX_UNSYNCED_FILES } from '../constants.js';
-import { CastError } from '../errors.js';
+import { givenUp } from '../errors.js';
 import type { Commits, SealedFile } from './commits.js';
 import type { FileSink } from './file-sink.js';
 import type { SyncPort } from './sync-port.js';
@@ -89,9 +89,15 @@ export class SyncQueue implements Commits {
     this.#check();
   }
 
-  /** Waits until no descriptor is in use, and lets go of files without a name. No name is given any more. */
+  /** No name is given any more, and what waits for room, or for all names, is refused. */
+  giveUp(): void {
+    this.#failure ??= { error: givenUp() };
+    this.#wake();
+  }
+
+  /** Gives up, waits until no descriptor is in use, and lets go of files without a name. */
   async abandon(): Promise<void> {
-    this.#failure ??= { error: new CastError('ERR_RDMC_ABORTED', 'the receiver has given the cast up') };
+    this.giveUp();
     while (this.#running > 0) await this.#progress();
     for (const { sink } of this.#items.splice(0)) sink?.release();
   }

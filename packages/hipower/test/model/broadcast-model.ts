@@ -17,16 +17,17 @@ export interface BroadcastSetting extends Setting {
 export class BroadcastModel implements Model {
   readonly #links: readonly ChannelModel[];
   readonly #words: number;
+  readonly #whole: Int32Array;
 
   constructor(private readonly setting: BroadcastSetting) {
     this.#links = [0, 1].map(() => new ChannelModel(setting));
-    this.#words = this.#links[0]!.snapshot().length;
+    this.#words = this.#links[0]!.current().length;
+    this.#whole = new Int32Array(2 * this.#words);
   }
 
-  snapshot(): Int32Array {
-    const whole = new Int32Array(2 * this.#words);
-    this.#links.forEach((link, index) => void whole.set(link.snapshot(), index * this.#words));
-    return whole;
+  current(): Int32Array {
+    this.#links.forEach((link, index) => void this.#whole.set(link.current(), index * this.#words));
+    return this.#whole;
   }
 
   restore(state: Int32Array): void {

@@ -172,8 +172,8 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     );
   }
 
-  snapshot(): Int32Array {
-    return this.#memory.snapshot();
+  current(): Int32Array {
+    return this.#memory.current;
   }
 
   restore(state: Int32Array): void {

@@ -2,7 +2,8 @@ import { keyOf } from './memory.js';
 
 /** A system whose every step from a state can be tried. */
 export interface Model {
-  snapshot(): Int32Array;
+  /** The state as it is. The next step changes it: whoever keeps it copies it, and most states are known already. */
+  current(): Int32Array;
   restore(state: Int32Array): void;
   /** Names of the steps that are possible now. */
   steps(): string[];
@@ -31,7 +32,9 @@ interface Node {
 
 /** Visits every reachable state, breadth first; ends at the first unsafe step. */
 export function explore(model: Model, limit = 3_000_000): Exploration {
-  const nodes: Node[] = [{ state: model.snapshot(), from: -1, step: '', before: [], isDone: model.done() }];
+  const nodes: Node[] = [
+    { state: model.current().slice(), from: -1, step: '', before: [], isDone: model.done() },
+  ];
   const known = new Map<string, number>([[keyOf(nodes[0]!.state), 0]]);
   let transitions = 0;
   for (let at = 0; at < nodes.length; at += 1) {
@@ -50,14 +53,14 @@ export function explore(model: Model, limit = 3_000_000): Exploration {
         };
       }
       transitions += 1;
-      const state = model.snapshot();
+      const state = model.current();
       const key = keyOf(state);
       let to = known.get(key);
       if (to === undefined) {
         to = nodes.length;
         if (to === limit) throw new Error(`more than ${limit} states`);
         known.set(key, to);
-        nodes.push({ state, from: at, step, before: [], isDone: model.done() });
+        nodes.push({ state: state.slice(), from: at, step, before: [], isDone: model.done() });
       }
       nodes[to]!.before.push(at);
     }

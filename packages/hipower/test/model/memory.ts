@@ -2,17 +2,20 @@
 export class ModelMemory {
   #next = 0;
   #words = new Int32Array(512);
+  #taken = this.#words.subarray(0, 0);
 
   /** A part of the array. Take all parts before the first snapshot. */
   take(words: number): Int32Array {
     const part = this.#words.subarray(this.#next, this.#next + words);
     this.#next += words;
     if (this.#next > this.#words.length) throw new Error('the model has more state than expected');
+    this.#taken = this.#words.subarray(0, this.#next);
     return part;
   }
 
-  snapshot(): Int32Array {
-    return this.#words.slice(0, this.#next);
+  /** All parts as they are. The next step changes them: whoever keeps a state copies it. */
+  get current(): Int32Array {
+    return this.#taken;
   }
 
   restore(snapshot: Int32Array): void {
@@ -20,6 +23,6 @@ export class ModelMemory {
   }
 }
 
-export function keyOf(snapshot: Int32Array): string {
-  return Buffer.from(snapshot.buffer, snapshot.byteOffset, snapshot.byteLength).toString('latin1');
+export function keyOf(state: Int32Array): string {
+  return Buffer.from(state.buffer, state.byteOffset, state.byteLength).toString('latin1');
 }

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { ownIdentity, type ProcessIdentity, parseIdentity, processState } from '@rdmc/common';
 import { TailwindError } from '../errors.js';
 
@@ -73,11 +73,17 @@ function describe(
   holder: ProcessIdentity | undefined,
   state: ReturnType<typeof processState> | undefined,
 ): string {
-  if (!holder) return `${path} does not say which process has it open. Remove that file if no process has`;
+  const remove = `remove its lock: rm ${shellWord(resolve(path))}`;
+  if (!holder) return `${path} does not say which process has it open. If no process has, ${remove}`;
   const { pid, host } = holder;
   if (state === 'alive') return `process ${pid} has it open. Stop that process first`;
   return (
     `process ${pid} on host '${host}' has it open, and cannot be seen from this host or container. ` +
-    `Stop that process first; if it is gone for certain, remove ${path}`
+    `Stop that process first; if it is gone for certain, ${remove}`
   );
+}
+
+/** To be pasted into a shell, whatever the path has in it. */
+function shellWord(path: string): string {
+  return /^[\w./:@%+=,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -30,6 +30,12 @@ export interface LogSurvey {
   readonly missing: readonly bigint[];
   /** The end of the log was not found: segments that the digest could not name may be missing too. */
   readonly isEndMissing: boolean;
+  /**
+   * Those of the segments that the newest digest does not name, although it is younger: survivors of cleaning, needed where
+   * they belong to a round that was under way. A backup may also have failed to remove such a file, and then objects in it
+   * that were removed since come back.
+   */
+  readonly doubtful: readonly bigint[];
 }
 
 /**
@@ -49,13 +55,15 @@ export function surveyLog(
   const planned = completePlan(logId, files, minimum);
   if (planned) {
     const segments = planned.flatMap((segmentId) => best.get(segmentId) ?? []);
-    return { logId, isComplete: true, segments, missing: [], isEndMissing: false };
+    return { logId, isComplete: true, segments, missing: [], isEndMissing: false, doubtful: [] };
   }
   const digests = digestsIn(best);
   const newest = digests.at(-1);
   const segments = [...best.values()].filter((segment) => !wasCleaned(segment, best, digests));
   const missing = (newest?.ids ?? []).filter((segmentId) => !best.has(segmentId));
-  return { logId, isComplete: false, segments, missing, isEndMissing: true };
+  const doubtful = segments.filter((segment) => isUnnamed(segment, newest));
+  const doubtfulIds = doubtful.map(({ segmentId }) => segmentId);
+  return { logId, isComplete: false, segments, missing, isEndMissing: true, doubtful: doubtfulIds };
 }
 
 /** The segments that a recovery would take; undefined where it would refuse. */
@@ -123,7 +131,8 @@ function digestsIn(best: ReadonlyMap<bigint, SurveyedSegment>): Digest[] {
  *
  * What else is kept brings nothing back, because versions decide: an entry that supersedes another one leaves the log only
  * with a later round of cleaning. The survivors of that come later, and are in files before it frees anything. (It may
- * have none. Then it takes a file that a backup could not remove, and another one that is missing, for a key to be back.)
+ * have none. Then it takes a file that a backup could not remove, and another one that is missing, for a key to be back.
+ * Files do not tell that from a round that was under way, so the survey calls such survivors doubtful.)
  */
 function wasCleaned(
   { segmentId, file }: SurveyedSegment,
@@ -131,11 +140,16 @@ function wasCleaned(
   digests: readonly Digest[],
 ): boolean {
   const newest = digests.at(-1);
-  if (!newest || segmentId > newest.segmentId || newest.ids.includes(segmentId)) return false;
+  if (!newest || !isUnnamed({ segmentId }, newest)) return false;
   if (!file.record.survivor) return true;
   const joined = (id: bigint): boolean => id >= segmentId && best.get(id)?.file.record.survivor === true;
   if (digests.some(({ ids }) => ids.some(joined))) return true;
   return newest.ids.filter((id) => id < segmentId).every((id) => isWholeClosed(best.get(id)));
+}
+
+/** It has a lower number than the newest head, whose digest does not name it. */
+function isUnnamed({ segmentId }: Pick<SurveyedSegment, 'segmentId'>, newest: Digest | undefined): boolean {
+  return newest !== undefined && segmentId <= newest.segmentId && !newest.ids.includes(segmentId);
 }
 
 function isWholeClosed(segment: SurveyedSegment | undefined): boolean {

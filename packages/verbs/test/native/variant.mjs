@@ -70,9 +70,10 @@ async function compileAll(compiler, jobs) {
 
 /**
  * @param {{ name: string, compiler?: string, units: readonly string[], folder?: string, flags: readonly string[],
- *   special?: Readonly<Record<string, readonly string[]>>, objects?: readonly string[], linking: readonly string[] }} variant
+ *   special?: Readonly<Record<string, readonly string[]>>, objects?: readonly string[], beside?: readonly string[],
+ *   linking: readonly string[] }} variant
  *   `folder`: more sources, all of which are compiled; `special`: more flags of single units;
- *   `objects`: what is compiled already
+ *   `objects`: what is compiled already; `beside`: folders with headers
  * @returns the path of what was linked
  */
 async function build({
@@ -83,10 +84,11 @@ async function build({
   flags,
   special = {},
   objects = [],
+  beside = [],
   linking,
 }) {
   const own = folder ? [folder] : [];
-  const into = join(variants, digest([native, ...own], [compiler, flags]));
+  const into = join(variants, digest([native, ...own, ...beside], [compiler, flags]));
   mkdirSync(into, { recursive: true });
   const result = join(into, name);
   if (existsSync(result)) return result;
@@ -99,7 +101,7 @@ async function build({
     const unit = basename(source);
     const more = special[unit] ?? [];
     const object = join(into, `${unit}${more.length > 0 ? `.${name}` : ''}.o`);
-    return { source, object, flags: [...flags, ...more] };
+    return { source, object, flags: [...flags, ...more, ...beside.map((each) => `-I${each}`)] };
   });
   await compileAll(compiler, jobs);
   const part = `${result}.${process.pid}`;
@@ -132,12 +134,26 @@ export function buildProgram(name, folder, flags, { special = {}, compiler } = {
   });
 }
 
-/** The same, quickly, out of the objects of the addon that was built beside the sources; undefined where there are none. */
-export async function linkProgram(name, folder) {
+/**
+ * The same, quickly, out of the objects of the addon that was built beside the sources; undefined where there are none.
+ * @param {{ beside?: readonly string[], ibverbs?: boolean }} more
+ *   `beside`: folders beside this file, whose headers it includes; `ibverbs`: with RDMA devices
+ */
+export async function linkProgram(name, folder, { beside = [], ibverbs = false } = {}) {
   const built = join(native, 'build', 'Release', 'obj.target', 'rdmc_verbs');
-  const objects = SOFT_UNITS.map((unit) => join(built, unit.replace(/\.cc$/, '.o')));
+  const units = ibverbs ? [...SOFT_UNITS, 'unit_ibverbs.cc'] : SOFT_UNITS;
+  const objects = units.map((unit) => join(built, unit.replace(/\.cc$/, '.o')));
   if (!objects.every((object) => existsSync(object))) return undefined;
-  return build({ name, units: [], folder: join(here, folder), flags: [], objects, linking: CRYPTO });
+  return build({
+    name,
+    units: [],
+    folder: join(here, folder),
+    flags: [],
+    objects,
+    beside: beside.map((each) => join(here, each)),
+    // The unit of RDMA devices contains their binding to Node, which is not called.
+    linking: ibverbs ? [...CRYPTO, '-ldl', '-no-pie', '-Wl,--unresolved-symbols=ignore-all'] : CRYPTO,
+  });
 }
 
 /** Loaded by NODE_OPTIONS=--require, it puts the addon named by RDMC_TEST_ADDON in place of the one beside the sources. */

@@ -46,8 +46,18 @@ export class LocalPeer {
 
   /** Writes 32-bit words into the control segment it has mapped. */
   async write(...words: readonly (readonly [offset: number, value: number])[]): Promise<void> {
-    this.#process.stdin.write(`${JSON.stringify(words)}\n`);
-    await this.next();
+    await this.order({ write: words });
+  }
+
+  /** One message to the device's service thread: its type and its numbers, as native/link_message.h draws them. */
+  async send(...message: readonly number[]): Promise<void> {
+    await this.order({ send: message });
+  }
+
+  /** Tells it what to do; what it says to that. */
+  order(what: Said): Promise<Said> {
+    this.#process.stdin.write(`${JSON.stringify(what)}\n`);
+    return this.next();
   }
 
   async end(): Promise<void> {
@@ -60,6 +70,10 @@ export class LocalPeer {
 /** Offsets in a control segment: native/control_segment.h. */
 export const Control = {
   LIVENESS: 64,
+  COMPLETION_QUEUES: 2 << 20,
+  COMPLETION_QUEUE_BYTES: 4096,
+  /** Within a completion queue's page. */
+  READY: 64,
   QUEUE_PAIRS: 4 << 20,
   QUEUE_PAIR_BYTES: 128 << 10,
   /** Within a queue pair's page. */
@@ -72,6 +86,16 @@ export const Control = {
   INBOUND: 96 << 10,
 } as const;
 
+/** Types of messages: native/link_message.h. */
+export const LinkMessage = { PEER_ERROR: 8 } as const;
+
 export function queuePairPage(number: number): number {
   return Control.QUEUE_PAIRS + (number & 8191) * Control.QUEUE_PAIR_BYTES;
+}
+
+/** The word of a completion queue that says that a queue pair has completions: nothing is polled without it. */
+export function readyBit(queue: number, queuePair: number): [offset: number, value: number] {
+  const index = queuePair & 8191;
+  const page = Control.COMPLETION_QUEUES + queue * Control.COMPLETION_QUEUE_BYTES;
+  return [page + Control.READY + (index >> 5) * 4, 2 ** (index & 31)];
 }

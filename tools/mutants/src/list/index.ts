@@ -7,6 +7,7 @@ import { kv } from './kv.js';
 import { mesh } from './mesh.js';
 import { schedule } from './schedule.js';
 import { tailwind } from './tailwind.js';
+import { verbs } from './verbs.js';
 
 /** Every mutant of the repository. */
 export const MUTANTS: readonly Mutant[] = [
@@ -18,4 +19,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...mesh,
   ...schedule,
   ...tailwind,
+  ...verbs,
 ];

@@ -1,9 +1,14 @@
 // Drives the soft device from several threads, both ends in one process, for the sanitizers:
 //   soft-driver shm|tcp ROUNDS
 // Ends with 0, with 3 where the device did wrong, or as the sanitizer ends it.
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 
+#include "raii.h"
 #include "side.h"
 
 namespace rdmc::driver {
@@ -186,6 +191,39 @@ void closing(const std::string& transport, uint64_t rounds) {
   }
 }
 
+std::vector<int> connectionsOverTcp() {
+  std::vector<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::atoi(entry.path().filename().c_str());
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
+    if (peer.ss_family == AF_INET) found.push_back(fd);  // and not a standard stream
+  }
+  return found;
+}
+
+// A process that is being started has copies of every descriptor, so that closing one does not end its socket: what
+// happens to that socket then must not reach the connection, which is gone.
+void copiedSockets() {
+  Side a("tcp"), b("tcp");
+  connectBoth(a, a.qp, b, b.qp);
+  std::vector<Fd> copies;
+  for (const int fd : connectionsOverTcp()) copies.emplace_back(::dup(fd));
+  b.device->destroyQp(b.qp);
+  a.device->destroyQp(a.qp);
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (connectionsOverTcp().size() > copies.size()) {
+    if (std::chrono::steady_clock::now() > end) stop("connections of closed queue pairs stay open");
+    std::this_thread::yield();
+  }
+  for (const Fd& copy : copies) ::shutdown(copy.get(), SHUT_RDWR);
+  // Both devices have looked at their sockets by the time they have connected again.
+  connectBoth(a, a.addQp(), b, b.addQp());
+  b.device->close();
+  a.device->close();
+}
+
 }  // namespace
 }  // namespace rdmc::driver
 
@@ -199,6 +237,7 @@ int main(int count, char** arguments) {
   lifecycle(transport, rounds * 4);
   barriers(transport, rounds);
   closing(transport, rounds);
+  if (transport == "tcp") copiedSockets();
   std::printf("soft-driver: %s passed\n", arguments[1]);
   return 0;
 }

@@ -1,0 +1,28 @@
+import { Deferred } from '@rdmc/common';
+import { HEARTBEAT_MS } from '../constants.js';
+import { SilenceWatch } from '../silence-watch.js';
+
+/**
+ * Resolves when `done` is settled, or when `activity` has been the same for `limitMs`: whoever counts there hangs, and
+ * whoever only takes long does not.
+ */
+export async function untilQuiet(
+  done: Promise<unknown>,
+  activity: () => number,
+  limitMs: number,
+): Promise<void> {
+  const quiet = new Deferred<void>();
+  const watch = new SilenceWatch(limitMs, () => quiet.resolve());
+  let seen = activity();
+  const timer = setInterval(() => {
+    const now = activity();
+    if (now !== seen) watch.heard();
+    seen = now;
+  }, HEARTBEAT_MS);
+  try {
+    await Promise.race([done, quiet.promise]);
+  } finally {
+    clearInterval(timer);
+    watch.stop();
+  }
+}
