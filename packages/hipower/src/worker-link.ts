@@ -1,6 +1,7 @@
-import { type DataPlane, DataPlaneError, type ProtocolClient } from '@rdmc/dataplane';
+import { DataPlaneError, type ProtocolClient } from '@rdmc/dataplane';
+import type { NodeContext } from '@rdmc/node';
 import { HiPowerError } from './errors.js';
-import { type HiPowerRecords, hiPowerRecords, MAX_CHANNELS, PROTOCOL_NAME, type Trouble } from './records.js';
+import { type HiPowerRecords, MAX_CHANNELS, type Trouble } from './records.js';
 
 /** What a channel hears from the worker. */
 export interface WorkerEvents {
@@ -11,27 +12,13 @@ export interface WorkerEvents {
   deviceRemoved(): void;
 }
 
-const links = new WeakMap<DataPlane, WorkerLink>();
-
 /** The application's side of `worker/`: commands to it, and its events to the channels concerned. */
 export class WorkerLink {
   readonly commands: ProtocolClient<HiPowerRecords>;
   readonly #channels: (WorkerEvents | undefined)[] = [];
 
-  /** The one link of a plane: all nodes on it number their channels together. */
-  static of(plane: DataPlane): WorkerLink {
-    let link = links.get(plane);
-    if (!link) {
-      link = new WorkerLink(plane);
-      links.set(plane, link);
-    }
-    return link;
-  }
-
-  private constructor(plane: DataPlane) {
-    this.commands = plane.connect(
-      PROTOCOL_NAME,
-      hiPowerRecords,
+  constructor(context: NodeContext<HiPowerRecords>) {
+    this.commands = context.connect(
       {
         wake: (channel) => this.#channels[channel]?.wake(),
         trouble: (trouble) => this.#channels[trouble.channel]?.trouble(trouble),

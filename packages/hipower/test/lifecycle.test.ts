@@ -1,15 +1,6 @@
-import { DataPlane } from '@rdmc/dataplane';
-import {
-  type ChannelOptions,
-  HiPowerNode,
-  hiPowerProtocol,
-  type Message,
-  type Requester,
-  type Responder,
-} from '@rdmc/hipower';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import type { ChannelOptions, HiPowerNode, Message, Requester, Responder } from '@rdmc/hipower';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { deviceOver, rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
+import { rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
 import { startMembers } from './support/members.js';
 
 let nodes: HiPowerNode[];
@@ -17,6 +8,8 @@ beforeAll(async () => {
   nodes = await startCluster(3);
 });
 afterAll(() => stopCluster(nodes));
+
+const REFUSING = new URL('./support/refusing-worker.mjs', import.meta.url);
 
 /** For what hangs. */
 const LIMIT_MS = 120_000;
@@ -186,51 +179,13 @@ describe('closing and connecting', () => {
       expect(thrown(call).code).toBe('ERR_RDMC_HIPOWER_CLOSED');
     }
   });
-
-  it('several nodes on one mesh and one data plane do not mix their channels', async () => {
-    const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-    const parts = await Promise.all(
-      reserved.map(async ({ server }, id) => {
-        const mesh = await Mesh.join({ id, members, server });
-        const plane = await DataPlane.start({ device: deviceOver(), protocols: [hiPowerProtocol()] });
-        const attached = [1, 2].map(() => HiPowerNode.attach(mesh, plane));
-        return { mesh, plane, attached };
-      }),
-    );
-    const channels = await Promise.all(
-      [0, 1].map(async (which) => {
-        const options = named();
-        return Promise.all([
-          parts[0]!.attached[which]!.createRequester({ ...options, to: 1 }),
-          parts[1]!.attached[which]!.createResponder({ ...options, from: 0 }),
-        ]);
-      }),
-    );
-    const again = parts[0]!.attached[1]!.createRequester({
-      ...named(),
-      channel: channels[0]![0].channel,
-      to: 1,
-    });
-    expect((await rejection(again)).code).toBe('ERR_RDMC_HIPOWER_CHANNEL_EXISTS');
-    // The first node of each process goes; its neighbour's channel works on.
-    const [first, second] = channels as [[Requester, Responder], [Requester, Responder]];
-    await Promise.all([first[0].end(), consume(first[1])]);
-    await Promise.all(parts.map(({ attached }) => attached[0]!.close()));
-    await second[0].write(Uint8Array.of(9));
-    second[0].reconnect();
-    const [got] = await Promise.all([consume(second[1]), second[0].end()]);
-    expect(got).toEqual([[9]]);
-    await Promise.all(parts.map(({ attached }) => attached[1]!.close()));
-    await Promise.all(parts.flatMap(({ mesh, plane }) => [mesh.close(), plane.close()]));
-  });
 });
 
 // With two responders, requests to the other one lie between the refused request and those behind it.
 it.each(KINDS.flatMap((kind) => [1, 2].map((count) => [kind, count] as const)))(
   'a request that the device refuses in the middle of a batch costs a connection and no slot, %j, responders: %i',
   async (kind, count) => {
-    const [sender, ...receivers] = await startMembers(1 + count, { 0: './refusing-worker.mjs' });
+    const [sender, ...receivers] = await startMembers(1 + count, { 0: { module: REFUSING } });
     const options = { ...named(kind), slots: 64 };
     const [requester, ...responders] = await Promise.all([
       sender!.node.createRequester({ ...options, to: receivers.map(({ node }) => node.id) }),

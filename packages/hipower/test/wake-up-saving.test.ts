@@ -18,7 +18,7 @@ function lastAnswer({ node }: Member): number | undefined {
 it.each(CASES)(
   '%s: idle channels leave the wake-up saving of other protocols on, %j',
   async (transport, kind) => {
-    const telling = './telling-worker.mjs';
+    const telling = { module: new URL('./support/telling-worker.mjs', import.meta.url) };
     const members = await startMembers(2, { 0: telling, 1: telling }, transport);
     const options = { channel: 'idle', slots: 4, slotBytes: 64, spinMs: 0, ...kind };
     const [requester, responder] = await Promise.all([

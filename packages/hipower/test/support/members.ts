@@ -1,40 +1,59 @@
-import { DataPlane, type ProtocolModule } from '@rdmc/dataplane';
-import { HiPowerNode, hiPowerProtocol } from '@rdmc/hipower';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { type HiPowerNode, hipower } from '@rdmc/hipower';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { Node } from '@rdmc/node';
 import { onTestFinished } from 'vitest';
 import { deviceOver } from './cluster.js';
 
-/** A node on a mesh and a data plane that the test sees; all of them are closed when the test ends. */
-export interface Member {
-  readonly mesh: Mesh;
-  readonly plane: DataPlane;
-  readonly node: HiPowerNode;
+/** A node as the short form shows it. */
+export type MemberNode = Pick<
+  HiPowerNode,
+  'id' | 'mesh' | 'device' | 'counters' | 'createRequester' | 'createResponder' | 'close'
+>;
+
+/** Another module for the worker's side of a member, and what it is given as `data`. */
+export interface OtherWorker {
+  readonly module: URL;
+  readonly data?: unknown;
 }
 
-/** Members 0 to `count` − 1; those that `workers` names have another worker's module, of this folder. */
+export interface Member {
+  readonly node: MemberNode;
+}
+
+/** Members 0 to `count` − 1, gone at the end of the test; those that `workers` names have another worker's side. */
 export async function startMembers(
   count: number,
-  workers: Readonly<Record<number, string>>,
+  workers: Readonly<Record<number, OtherWorker>>,
   transport: 'shm' | 'tcp' | 'auto' = 'auto',
 ): Promise<Member[]> {
   const reserved = await reserveLoopbackPorts(count);
   const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
   const started = await Promise.all(
     reserved.map(async ({ server }, id) => {
-      const mesh = await Mesh.join({ id, members, server });
-      const protocols = [protocolOf(workers[id])];
-      const plane = await DataPlane.start({ device: deviceOver(transport), protocols, windowMs: 0 });
-      return { mesh, plane, node: HiPowerNode.attach(mesh, plane) };
+      const options = { id, members, server, device: deviceOver(transport), windowMs: 0 };
+      return { node: await join(options, workers[id]) };
     }),
   );
   onTestFinished(async () => {
     await Promise.all(started.map(({ node }) => node.close()));
-    await Promise.all(started.flatMap(({ mesh, plane }) => [mesh.close(), plane.close()]));
   });
   return started;
 }
 
-function protocolOf(worker: string | undefined): ProtocolModule {
-  const own = hiPowerProtocol();
-  return worker === undefined ? own : { ...own, module: new URL(worker, import.meta.url) };
+async function join(
+  options: Omit<Parameters<typeof Node.join>[0], 'protocols'>,
+  other: OtherWorker | undefined,
+): Promise<MemberNode> {
+  const own = hipower();
+  const channels = other ? { ...own, worker: other.module, data: () => other.data } : own;
+  const node = await Node.join({ ...options, protocols: { channels } });
+  return {
+    id: node.id,
+    mesh: node.mesh,
+    device: node.device,
+    counters: () => node.counters(),
+    createRequester: (requester) => node.channels.requester(requester),
+    createResponder: (responder) => node.channels.responder(responder),
+    close: () => node.close(),
+  };
 }
