@@ -1,3 +1,4 @@
+import { codeOf } from '@rdmc/common';
 import {
   type CompletionQueue,
   CompletionWord,
@@ -143,11 +144,19 @@ export class ProtocolHost {
 
   #discard(attachments: readonly Attachment[]): void {
     for (const { queuePair } of attachments) breakQueuePair(queuePair);
-    // What was written in this turn must not go to a later queue pair of the same number.
-    this.submission.flush();
+    this.#flushWritten();
     for (const { queuePair } of attachments) {
       this.#attachments.delete(queuePair.number);
       this.#close(queuePair);
+    }
+  }
+
+  /** What was written in this turn must not go to a later queue pair of the same number. A device that is closed has none. */
+  #flushWritten(): void {
+    try {
+      this.submission.flush();
+    } catch (error) {
+      if (codeOf(error) !== 'ERR_RDMC_DEVICE_CLOSED') throw error;
     }
   }
 

@@ -22,6 +22,7 @@ async function host() {
     completionQueue,
     counters,
     wake() {},
+    look() {},
     onFailure() {},
   });
   const queues = { sendQueue: completionQueue, receiveQueue: completionQueue, sendDepth: 4, receiveDepth: 4 };
