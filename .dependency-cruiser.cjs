@@ -6,10 +6,10 @@ const may = {
   'packages/mesh': ['packages/common'],
   'packages/verbs-compliance': ['packages/verbs'],
   'packages/dataplane': ['packages/common', 'packages/verbs'],
-  'packages/member': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
+  'packages/node': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'packages/group': [
     'packages/common',
-    'packages/member',
+    'packages/node',
     'packages/schedule',
     'packages/verbs',
     'packages/dataplane',
@@ -17,7 +17,7 @@ const may = {
   ],
   'packages/tailwind': [
     'packages/common',
-    'packages/member',
+    'packages/node',
     'packages/verbs',
     'packages/dataplane',
     'packages/mesh',
@@ -31,7 +31,7 @@ const may = {
   ],
   'packages/hipower': [
     'packages/common',
-    'packages/member',
+    'packages/node',
     'packages/verbs',
     'packages/dataplane',
     'packages/mesh',
@@ -41,19 +41,13 @@ const may = {
   'tools/roce-vm': [],
   'tools/chaos': [
     'packages/verbs',
-    'packages/dataplane',
+    'packages/node',
     'packages/mesh',
     'packages/tailwind',
     'tools/netlab',
     'apps/kv',
   ],
-  'apps/kv': [
-    'packages/common',
-    'packages/member',
-    'packages/dataplane',
-    'packages/mesh',
-    'packages/tailwind',
-  ],
+  'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/tailwind'],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/common',

@@ -3,40 +3,37 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { Node } from '@rdmc/node';
 import {
   Backup,
-  BackupService,
   Coordinator,
-  CoordinatorClient,
   decodeObject,
   EntryType,
   encodeObject,
   FileStore,
-  Log,
-  Recovery,
-  startPlane,
+  tailwind,
 } from '@rdmc/tailwind';
 
 const directory = mkdtempSync(join(tmpdir(), 'tailwind-example-'));
 const reserved = await reserveLoopbackPorts(4);
 const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-const meshes = await Promise.all(reserved.map(({ server }, id) => Mesh.join({ id, members, server })));
+const nodes = await Promise.all(
+  reserved.map(({ server }, id) => Node.join({ id, members, server, protocols: { logs: tailwind() } })),
+);
 
 // Member 1 is the coordinator as well.
 const store = await FileStore.open(join(directory, 'coordinator'));
-const coordinator = await Coordinator.start({ mesh: meshes[1], store });
+const coordinator = await Coordinator.start({ mesh: nodes[1].mesh, store });
 
-const planes = await Promise.all(meshes.map((mesh) => startPlane(mesh, { windowMs: 0 })));
-for (const id of [1, 2, 3]) {
-  const { protectionDomain } = planes[id];
+for (const { id, logs, protectionDomain } of nodes.slice(1)) {
   const place = { directory: join(directory, `backup-${id}`), clusterId: coordinator.clusterId, buffers: 4 };
-  new BackupService(meshes[id], planes[id], await Backup.open({ protectionDomain, ...place }));
+  logs.serve(await Backup.open({ protectionDomain, ...place }));
 }
 
-const authority = new CoordinatorClient(meshes[0], 1);
+const authority = nodes[0].logs.coordinator(1);
 const { logId, incarnation } = await authority.createLog();
-const log = await Log.create({ mesh: meshes[0], plane: planes[0], authority, logId, incarnation });
+const log = await nodes[0].logs.create({ authority, logId, incarnation });
 const append = (version, key, value) =>
   log.append({ type: EntryType.OBJECT, parts: encodeObject(version, Buffer.from(key), Buffer.from(value)) });
 append(1, 'colour', 'red');
@@ -44,16 +41,10 @@ append(2, 'shape', 'round');
 const { segmentId } = await append(3, 'colour', 'blue').acknowledged;
 console.log(`acknowledged in segment ${segmentId}, at backups ${log.backups.sort()}`);
 await log.close();
-await planes[0].close();
-await meshes[0].close();
+await nodes[0].close();
 
-const recovery = await Recovery.begin({
-  mesh: meshes[1],
-  plane: planes[1],
-  coordinator: new CoordinatorClient(meshes[1], 1),
-  logId,
-  backups: [1, 2, 3],
-});
+const { logs } = nodes[1];
+const recovery = await logs.recover({ coordinator: logs.coordinator(1), logId, backups: [1, 2, 3] });
 const found = new Map();
 for await (const segment of recovery.segments()) {
   for (const { type, payload } of segment.entries()) {
@@ -68,6 +59,5 @@ console.log('recovered:', Object.fromEntries(found));
 await recovery.close();
 
 await coordinator.close();
-await Promise.all(planes.slice(1).map((plane) => plane.close()));
-await Promise.all(meshes.slice(1).map((mesh) => mesh.close()));
+await Promise.all(nodes.slice(1).map((node) => node.close()));
 rmSync(directory, { recursive: true });

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { DataPlane } from '@rdmc/dataplane';
-import {
-  type ChannelOptions,
-  HiPowerNode,
-  hiPowerProtocol,
-  type Requester,
-  type Responder,
-} from '@rdmc/hipower';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { type ChannelOptions, HiPowerNode, type Requester, type Responder } from '@rdmc/hipower';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { patient } from '../src/patience.js';
 import { deviceOf, EXPENDABLE, losePackets, losePacketsNoMore, lostPackets, WHY_NOT } from './devices.js';
 import { RETRY_MS } from './members.js';
@@ -25,26 +18,15 @@ const KINDS: readonly Partial<ChannelOptions>[] = [
   { confirmation: 'per-request' },
 ];
 
-interface Member {
-  readonly mesh: Mesh;
-  readonly plane: DataPlane;
-  readonly node: HiPowerNode;
-}
-
 /** A node on each device, all in this process. Sides that wait sleep soon: they share few processors. */
-async function startNodes(): Promise<Member[]> {
+async function startNodes(): Promise<HiPowerNode[]> {
   const reserved = await reserveLoopbackPorts(NODES);
   const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
   const times = { silenceTimeoutMs: patient(10_000), timeoutMs: patient(30_000) };
   return Promise.all(
-    reserved.map(async ({ server }, id) => {
-      const mesh = await Mesh.join({ id, members, server, ...times });
-      const plane = await DataPlane.start({
-        device: { device: deviceOf(id) },
-        protocols: [hiPowerProtocol()],
-        windowMs: 0,
-      });
-      return { mesh, plane, node: HiPowerNode.attach(mesh, plane) };
+    reserved.map(({ server }, id) => {
+      const device = { device: deviceOf(id) };
+      return HiPowerNode.join({ id, members, server, device, windowMs: 0, ...times });
     }),
   );
 }
@@ -78,15 +60,12 @@ async function expectAll(responder: Responder, senders: readonly number[]): Prom
 
 export function hipower(): void {
   describe('HiPower between nodes on devices of their own', () => {
-    let members: Member[] = [];
+    let nodes: HiPowerNode[] = [];
     before(async () => {
-      members = await startNodes();
+      nodes = await startNodes();
     });
     after(async () => {
-      for (const { node, plane, mesh } of members) {
-        await node.close();
-        await Promise.all([plane.close(), mesh.close()]);
-      }
+      for (const node of nodes) await node.close();
     });
 
     async function run(
@@ -104,8 +83,8 @@ export function hipower(): void {
         },
         ...{ retryTimeoutMs: RETRY_MS, timeoutMs: patient(30_000), ...kind },
       };
-      const requesters = Promise.all(from.map((id) => members[id]!.node.createRequester({ ...options, to })));
-      const responders = Promise.all(to.map((id) => members[id]!.node.createResponder({ ...options, from })));
+      const requesters = Promise.all(from.map((id) => nodes[id]!.createRequester({ ...options, to })));
+      const responders = Promise.all(to.map((id) => nodes[id]!.createResponder({ ...options, from })));
       const ends = [
         ...(await requesters).map((requester, i) => sendAll(requester, from[i]!, reconnects)),
         ...(await responders).map((responder) => expectAll(responder, from)),

@@ -34,7 +34,7 @@ for (const line of lines) {
       env,
     },
   );
-  const chosen = smoke ? suites(['packages/common', 'packages/member']) : suites();
+  const chosen = smoke ? suites(['packages/common', 'packages/node']) : suites();
   const tested = chosen.filter(({ cwd }) => !cwd.startsWith('tools/'));
   await passParts(tested.map((part) => ({ ...part, label: `Node.js ${line}: ${part.label}`, env })));
 }

@@ -1,6 +1,17 @@
+export { AbortError, abortErrors, throwIfAborted } from './abort-error.js';
 export { anySignal } from './any-signal.js';
 export { Deferred } from './deferred.js';
-export { type OptionChecks, type OptionErrorCode, optionChecks } from './option-checks.js';
+export type { Logger } from './logger.js';
+export { type OptionChecks, type OptionErrorCode, optionChecks, optionErrors } from './option-checks.js';
 export { ownIdentity, type ProcessIdentity, parseIdentity, processState } from './process-identity.js';
+export {
+  categoryOf,
+  type ErrorCategory,
+  type ErrorFacts,
+  type ErrorTable,
+  errorTable,
+  RdmcError,
+  type RdmcErrorDetails,
+} from './rdmc-error.js';
 export { codeOf, messageOf } from './thrown.js';
 export { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory } from './user-key.js';

@@ -1,5 +1,19 @@
+import { errorTable } from './rdmc-error.js';
+
 /** The codes that every package's errors have for options. */
-export type OptionErrorCode = 'ERR_RDMC_INVALID_OPTION' | 'ERR_RDMC_UNKNOWN_OPTION';
+export const optionErrors = errorTable({
+  ERR_RDMC_INVALID_OPTION: [
+    'usage',
+    'an option or an argument has a wrong value',
+    'the message names it, and what it may be',
+  ],
+  ERR_RDMC_UNKNOWN_OPTION: [
+    'usage',
+    'an option does not exist',
+    'the message lists those that do; look for a misspelling',
+  ],
+});
+export type OptionErrorCode = keyof typeof optionErrors;
 
 /** Checks of the options that a caller gave; `where` is the call they were given to. */
 export interface OptionChecks {

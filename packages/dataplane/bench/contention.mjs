@@ -11,12 +11,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { DataPlane } from '@rdmc/dataplane';
-import { Command } from './token-ring.mjs';
+import { tokenRecords } from './token-ring.mjs';
 
 const windows = [50, 0];
 /** Until all workers sleep again. */
 const SETTLE_MS = 80;
-const text = (payload) => JSON.parse(new TextDecoder().decode(payload));
 
 async function member() {
   const { windowMs, ...data } = JSON.parse(process.env.TOKEN_RING);
@@ -24,21 +23,17 @@ async function member() {
     windowMs,
     protocols: [{ name: 'ring', module: new URL('./token-ring.mjs', import.meta.url), data }],
   });
-  process.on('message', async ({ kind, json, hops }) => {
-    if (kind === 'close') {
+  const ring = plane.connect('ring', tokenRecords, {});
+  process.on('message', async ({ command, argument }) => {
+    if (command === 'close') {
       process.disconnect();
       await plane.close();
       return;
     }
-    const payload = hops ? new Uint8Array(Float64Array.of(hops).buffer) : new TextEncoder().encode(json);
     const started = performance.now();
-    const answer = await plane.command('ring', kind, payload);
+    const answer = await ring[command](argument);
     const milliseconds = performance.now() - started;
-    process.send({
-      answer: answer.length > 0 ? text(answer) : null,
-      milliseconds,
-      counters: plane.counters(),
-    });
+    process.send({ answer, milliseconds, counters: plane.counters() });
   });
   process.send('ready');
 }
@@ -65,14 +60,12 @@ class Ring {
       }),
     );
     await Promise.all(ring.children.map((child) => once(child, 'message')));
-    const replies = await Promise.all(
-      ring.children.map((child) => ask(child, { kind: Command.ADDRESS, json: '' })),
-    );
+    const replies = await Promise.all(ring.children.map((child) => ask(child, { command: 'addresses' })));
     await Promise.all(
       ring.children.map((child, i) => {
         const before = replies.at(i - 1).answer[1];
         const after = replies[(i + 1) % processes].answer[0];
-        return ask(child, { kind: Command.CONNECT, json: JSON.stringify([before, after]) });
+        return ask(child, { command: 'connect', argument: [before, after] });
       }),
     );
     return ring;
@@ -80,14 +73,14 @@ class Ring {
 
   /** Hops per second, all processes together. */
   async run(laps) {
-    const { milliseconds, counters } = await ask(this.children[0], { kind: Command.START, hops: laps });
+    const { milliseconds, counters } = await ask(this.children[0], { command: 'start', argument: laps });
     this.counters = counters;
     return (laps * this.children.length * 1000) / milliseconds;
   }
 
   async close() {
     const exits = this.children.map((child) => once(child, 'exit'));
-    for (const child of this.children) child.send({ kind: 'close' });
+    for (const child of this.children) child.send({ command: 'close' });
     await Promise.all(exits);
   }
 }

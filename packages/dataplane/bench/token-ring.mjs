@@ -2,11 +2,21 @@
  * A protocol for contention.mjs: processes in a ring pass tokens of some bytes on, each with a SEND from the memory
  * the token was received into. A process of its own forwards and nothing else, so all time is the data plane's.
  */
+import { call, json, nothing, numbers, protocolWorker, recordTable } from '@rdmc/dataplane';
 import { CompletionOpcode, CompletionWord, Opcode, Status, WorkRequestFlag } from '@rdmc/verbs';
 
-export const Command = { ADDRESS: 1, CONNECT: 2, START: 3 };
+export const tokenRecords = recordTable({
+  commands: {
+    /** Where the neighbours find this process: [previous, next]. */
+    addresses: call(nothing, json()),
+    connect: call(json()),
+    /** Answers when the tokens have made so many hops from here, and are home. */
+    start: call(numbers(1)),
+  },
+  events: {},
+});
 
-export default async function tokenRing(context) {
+export default protocolWorker(tokenRecords, async (context) => {
   const { protectionDomain, completionQueue, submission, data } = context;
   const { tokens, tokenBytes, first } = data;
   const slots = tokens + 1;
@@ -21,7 +31,7 @@ export default async function tokenRing(context) {
   const region = await protectionDomain.allocate(slots * tokenBytes);
   let hopsLeft = 0;
   let inFlight = 0;
-  let requestId = 0;
+  let home;
 
   const receive = (slot) => {
     submission.begin(Opcode.RECEIVE, previous.number, slot, WorkRequestFlag.SIGNALED);
@@ -38,7 +48,7 @@ export default async function tokenRing(context) {
     return status !== Status.SUCCESS;
   };
 
-  context.attach(next.number, {
+  context.attach(next, {
     onCompletion(words, base) {
       if (ended(words, base)) return;
       const slot = words[base + CompletionWord.ID_LOW];
@@ -46,7 +56,7 @@ export default async function tokenRing(context) {
       if (slot < slots) receive(slot);
     },
   });
-  context.attach(previous.number, {
+  context.attach(previous, {
     onCompletion(words, base) {
       if (ended(words, base)) return;
       if (words[base + CompletionWord.OPCODE] !== CompletionOpcode.RECEIVE) return;
@@ -58,34 +68,28 @@ export default async function tokenRing(context) {
       }
       receive(slot);
       inFlight -= 1;
-      if (inFlight === 0) context.reply(requestId);
+      if (inFlight === 0) home();
     },
   });
-  const addresses = () => new TextEncoder().encode(JSON.stringify([previous.address, next.address]));
   return {
-    onCommand(kind, id, payload) {
-      if (kind === Command.ADDRESS) return context.reply(id, addresses());
-      if (kind === Command.CONNECT) {
-        const [ofPrevious, ofNext] = JSON.parse(new TextDecoder().decode(payload));
-        Promise.all([previous.connect(ofPrevious), next.connect(ofNext)]).then(
-          () => {
-            for (let slot = 0; slot < slots; slot += 1) receive(slot);
-            context.wake();
-            context.reply(id);
-          },
-          (error) => context.fail(id, error.code, error.message),
-        );
-        return undefined;
-      }
-      requestId = id;
-      hopsLeft = new Float64Array(payload.buffer)[0];
-      inFlight = tokens;
-      for (let token = 0; token < tokens; token += 1) {
-        // Any bytes will do.
-        submission.begin(Opcode.SEND, next.number, slots, WorkRequestFlag.SIGNALED);
-        submission.sge(region.address, tokenBytes, region.lkey);
-      }
-      return undefined;
+    commands: {
+      addresses: () => [previous.address, next.address],
+      async connect([ofPrevious, ofNext]) {
+        await Promise.all([previous.connect(ofPrevious), next.connect(ofNext)]);
+        for (let slot = 0; slot < slots; slot += 1) receive(slot);
+        context.wake();
+      },
+      start: (hops) =>
+        new Promise((resolve) => {
+          home = resolve;
+          hopsLeft = hops;
+          inFlight = tokens;
+          for (let token = 0; token < tokens; token += 1) {
+            // Any bytes will do.
+            submission.begin(Opcode.SEND, next.number, slots, WorkRequestFlag.SIGNALED);
+            submission.sge(region.address, tokenBytes, region.lkey);
+          }
+        }),
     },
   };
-}
+});

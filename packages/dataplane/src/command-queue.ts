@@ -10,6 +10,7 @@ interface Waiting {
 }
 
 interface Outstanding {
+  readonly protocol: number;
   readonly resolve: (payload: Uint8Array) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -45,26 +46,18 @@ export class CommandQueue {
     return this.#send(tag, 0, payload);
   }
 
-  /** Like `post`, for a record that will be answered. */
-  command(tag: number, payload: Uint8Array | undefined, signal?: AbortSignal): Promise<Uint8Array> {
+  /** Like `post`, for a record that will be answered. Rejects with what `encode` throws. */
+  command<Answer>(
+    tag: number,
+    encode: () => Uint8Array | undefined,
+    decode: (payload: Uint8Array) => Answer,
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
       const request = this.#nextRequest();
-      const onAbort = (): void => this.#take(request)?.reject(signal!.reason);
-      const settled = (): void => signal?.removeEventListener('abort', onAbort);
-      this.#outstanding.set(request, {
-        resolve: (answer) => {
-          settled();
-          resolve(answer);
-        },
-        reject: (reason) => {
-          settled();
-          reject(reason);
-        },
-      });
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const answered = (payload: Uint8Array): void => resolve(decode(payload));
+      this.#outstanding.set(request, { protocol: tag >>> 16, resolve: answered, reject });
       try {
-        this.#send(tag, request, payload);
+        this.#send(tag, request, encode());
         this.onChange();
       } catch (error) {
         this.#take(request)?.reject(error);
@@ -94,7 +87,7 @@ export class CommandQueue {
     this.onChange();
   }
 
-  /** The worker answered; answers to commands that were given up are dropped. */
+  /** The worker answered. */
   answer(request: number, payload: Uint8Array = NOTHING): void {
     const command = this.#take(request);
     command?.resolve(payload);
@@ -103,6 +96,13 @@ export class CommandQueue {
   fail(request: number, error: Error): void {
     const command = this.#take(request);
     command?.reject(error);
+  }
+
+  /** This protocol will answer nothing any more. */
+  rejectProtocol(protocol: number, error: Error): void {
+    for (const [request, command] of this.#outstanding) {
+      if (command.protocol === protocol) this.#take(request)?.reject(error);
+    }
   }
 
   /** Nobody will answer any more. */

@@ -1,3 +1,4 @@
+import type { Logger } from '@rdmc/common';
 import {
   attachDevice,
   attachProtectionDomain,
@@ -11,14 +12,19 @@ import { DEFAULT_STOP_TIMEOUT_MS, SYSTEM_PROTOCOL, SystemKind } from './constant
 import { ControlWord } from './control.js';
 import { type Counters, readCounters } from './counters.js';
 import { DataPlaneError } from './errors.js';
-import { EventInbox, type EventListener } from './event-inbox.js';
-import { checkOptions, type DataPlaneOptions, type Logger } from './options.js';
-import { tagOf } from './records.js';
+import { EventInbox } from './event-inbox.js';
+import { checkOptions, type DataPlaneOptions } from './options.js';
+import { createClient, eventSink } from './protocol-client.js';
+import type { RecordView } from './record-codec.js';
+import type { EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
+import { decodeFailure, protocolError, tagOf } from './records.js';
 import { RingReader, RingWriter } from './ring.js';
 import type { ReadyMessage } from './worker-input.js';
 import { describeExit, type WorkerExit, WorkerThread } from './worker-thread.js';
 
 export type DeathListener = (error: DataPlaneError) => void;
+/** Hears, once, that a protocol does nothing any more: it threw, or its data plane died. Not of a close. */
+export type EndListener = (error: DataPlaneError) => void;
 
 /**
  * The application's side of a worker thread that owns a device and its completion queue (RDMC, DSN 2018,
@@ -37,6 +43,11 @@ export class DataPlane {
   readonly #watcher: FdWatcher;
   readonly #numbers: ReadonlyMap<string, number>;
   readonly #deathListeners = new Set<DeathListener>();
+  readonly #exitListeners = new Set<(error: DataPlaneError) => void>();
+  /** By the protocol's number: what to tell of its end, once there is a client. */
+  readonly #endListeners = new Map<number, EndListener>();
+  /** Protocols that have ended, while the data plane goes on. */
+  readonly #ended = new Map<number, DataPlaneError>();
   #state: 'running' | 'closing' | 'closed' | 'dead' = 'running';
   #exit: WorkerExit | undefined;
   #closing: Promise<void> | undefined;
@@ -62,6 +73,7 @@ export class DataPlane {
     const reader = new RingReader({ data: thread.eventRing, words, head: EVENT_HEAD, tail: EVENT_TAIL });
     this.#commands = new CommandQueue(writer, words, signalWorker, () => this.#updateRef());
     this.#inbox = new EventInbox(reader, words, this.#commands, signalWorker);
+    this.#inbox.listen(SYSTEM_PROTOCOL, (_, record) => this.#onProtocolEnd(record));
     this.#numbers = new Map(protocols.map(({ name }, index) => [name, index + 1]));
     this.device = attachDevice(ready.device, ready.choice);
     this.protectionDomain = attachProtectionDomain(this.device, ready.protectionDomain);
@@ -83,7 +95,7 @@ export class DataPlane {
     const thread = new WorkerThread(checked);
     const ready = await readyWith(thread, options);
     const plane = new DataPlane(thread, ready, checked.protocols, options.logger);
-    options.logger?.debug({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
+    options.logger?.debug?.({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
     return plane;
   }
 
@@ -102,46 +114,44 @@ export class DataPlane {
   }
 
   /**
-   * Sends a command and waits for its answer. Commands and posts reach the worker in the order of the calls; a
-   * full ring makes them wait, in that order. The payload is copied at once.
+   * Connects the application to one of the protocols: returns the functions that send its commands, and from then on calls
+   * `events` in this thread. What came before reaches them first. A protocol has one client.
    *
-   * An abort of `signal` ends the waiting only: the command may have been, or may still be, carried out.
-   * @param kind 0 to 65535; its meaning is the protocol's
-   * @throws ProtocolError with the protocol's code; DataPlaneError ERR_RDMC_DATAPLANE_DIED,
-   *   ERR_RDMC_DATAPLANE_CLOSED, ERR_RDMC_UNKNOWN_PROTOCOL, ERR_RDMC_RECORD_TOO_LARGE, ERR_RDMC_INVALID_OPTION
+   * Commands reach the protocol in the order of the calls; a full ring makes them wait, in that order. Arguments are copied
+   * at once. A call rejects with a ProtocolError of the protocol's code; with ERR_RDMC_PROTOCOL_ENDED,
+   * ERR_RDMC_DATAPLANE_DIED or ERR_RDMC_DATAPLANE_CLOSED where nobody answers. A post after the end is dropped.
+   * @param onEnd is told when the protocol has ended, but not of a close
+   * @throws DataPlaneError ERR_RDMC_UNKNOWN_PROTOCOL, ERR_RDMC_PROTOCOL_TAKEN, ERR_RDMC_INVALID_OPTION where the function
+   *   of an event is missing, and as a call rejects
    */
-  async command(
+  connect<Table extends RecordTable>(
     protocol: string,
-    kind: number,
-    payload?: Uint8Array,
-    options: { signal?: AbortSignal } = {},
-  ): Promise<Uint8Array> {
+    records: Table,
+    events: EventHandlers<Table>,
+    onEnd: EndListener = () => {},
+  ): ProtocolClient<Table> {
     this.#checkRunning();
-    return this.#commands.command(tagOf(this.#numberOf(protocol), kind), payload, options.signal);
-  }
-
-  /**
-   * Sends a command without answer. False: the ring is full and the record waits in this thread's memory;
-   * who posts much waits for `drained()` then.
-   * @throws as `command`, at once
-   */
-  post(protocol: string, kind: number, payload?: Uint8Array): boolean {
-    this.#checkRunning();
-    return this.#commands.post(tagOf(this.#numberOf(protocol), kind), payload);
+    const number = this.#numberOf(protocol);
+    if (this.#endListeners.has(number)) {
+      throw new DataPlaneError('ERR_RDMC_PROTOCOL_TAKEN', `Protocol '${protocol}' has a client already`);
+    }
+    const sink = eventSink(records, events);
+    this.#endListeners.set(number, onEnd);
+    this.#inbox.listen(number, sink);
+    const ended = this.#ended.get(number);
+    // Behind the events that were kept.
+    if (ended) queueMicrotask(() => onEnd(ended));
+    return createClient(records, {
+      commands: this.#commands,
+      protocol: number,
+      ended: () => (this.#state === 'running' ? this.#ended.get(number) : this.#goneError()),
+    });
   }
 
   /** Resolves when everything posted lies in the ring. @throws DataPlaneError when the worker is gone before */
   async drained(): Promise<void> {
     this.#checkRunning();
     return this.#commands.drained();
-  }
-
-  /**
-   * Calls the listener, in this thread, for every event of the protocol; what came before the first listener
-   * reaches that one. Returns a function that removes the listener.
-   */
-  onEvent(protocol: string, listener: EventListener): () => void {
-    return this.#inbox.listen(this.#numberOf(protocol), listener);
   }
 
   /**
@@ -152,6 +162,22 @@ export class DataPlane {
     if (this.#state === 'dead') queueMicrotask(() => listener(this.#goneError()));
     else this.#deathListeners.add(listener);
     return () => void this.#deathListeners.delete(listener);
+  }
+
+  /** Calls the listener at the end of the worker, whether asked for or not. Returns a function that removes it. @internal */
+  onExit(listener: (error: DataPlaneError) => void): () => void {
+    this.#exitListeners.add(listener);
+    return () => void this.#exitListeners.delete(listener);
+  }
+
+  /** Nothing was asked to end yet. @internal */
+  get running(): boolean {
+    return this.#state === 'running';
+  }
+
+  /** The worker ended without having been asked to. @internal */
+  get died(): boolean {
+    return this.#state === 'dead';
   }
 
   /** Keeps the process alive until `unref()` or the end of the data plane. */
@@ -193,12 +219,28 @@ export class DataPlane {
     this.thread.ref();
     this.#commands.post(tagOf(SYSTEM_PROTOCOL, SystemKind.STOP), undefined);
     const timer = setTimeout(() => {
-      this.logger?.warn({ timeoutMs }, 'data plane did not stop in time and is terminated');
+      this.logger?.warn?.({ timeoutMs }, 'data plane did not stop in time and is terminated');
       void this.thread.terminate();
     }, timeoutMs);
     const exit = await this.thread.exited;
     clearTimeout(timer);
     if (exit.error !== undefined) throw this.#goneError();
+  }
+
+  #onProtocolEnd(record: RecordView): void {
+    const failure = decodeFailure(record.payload);
+    const number = failure.protocol!;
+    const name = [...this.#numbers].find(([, other]) => other === number)![0];
+    const cause = protocolError(failure);
+    const error = new DataPlaneError(
+      'ERR_RDMC_PROTOCOL_ENDED',
+      `Protocol '${name}' of the data plane failed, and has ended: ${failure.message}. The other protocols go on`,
+      { cause },
+    );
+    this.#ended.set(number, error);
+    this.logger?.warn?.({ protocol: name, reason: failure.message }, 'a protocol failed');
+    this.#commands.rejectProtocol(number, error);
+    this.#endListeners.get(number)?.(error);
   }
 
   #onExit(exit: WorkerExit): void {
@@ -208,8 +250,13 @@ export class DataPlane {
     this.#state = expected ? 'closed' : 'dead';
     this.#inbox.finish();
     this.#commands.rejectAll(() => this.#goneError());
+    for (const listener of this.#exitListeners) listener(this.#goneError());
+    this.#exitListeners.clear();
     if (expected) return;
-    this.logger?.warn({ exit }, 'data plane died');
+    this.logger?.warn?.({ exit }, 'data plane died');
+    for (const [number, listener] of this.#endListeners) {
+      if (!this.#ended.has(number)) queueMicrotask(() => listener(this.#goneError()));
+    }
     for (const listener of this.#deathListeners) queueMicrotask(() => listener(this.#goneError()));
     this.#deathListeners.clear();
   }

@@ -9,9 +9,18 @@ export class DataPlaneError extends Error {
   }
 }
 
-/** A protocol answered a command with `fail(requestId, code, message)`; `code` is the protocol's. */
+/** A call was answered with what the protocol threw; `code` is the protocol's. */
 export class ProtocolError extends DataPlaneError {
   override readonly name = 'ProtocolError';
+}
+
+/** Code and message of any thrown value. */
+export function errorFacts(thrown: unknown): { readonly code: string; readonly message: string } {
+  const { code, message } = (thrown ?? {}) as { code?: unknown; message?: unknown };
+  return {
+    code: typeof code === 'string' ? code : 'ERR_RDMC_WORKER',
+    message: typeof message === 'string' ? message : String(thrown),
+  };
 }
 
 /** A short text for any thrown value. */

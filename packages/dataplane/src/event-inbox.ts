@@ -1,21 +1,23 @@
 import type { CommandQueue } from './command-queue.js';
 import { EVENTS_PER_DRAIN, MAX_KIND, ReplyKind } from './constants.js';
 import { ControlWord } from './control.js';
-import { decodeFailure } from './records.js';
+import { KeptRecord, type RecordView } from './record-codec.js';
+import { decodeFailure, protocolError } from './records.js';
 import type { RingReader } from './ring.js';
 import { type EventFdSignal, signalRoom, signalSleeper } from './wake.js';
 
-export type EventListener = (kind: number, payload: Uint8Array) => void;
+/** Takes the events of one protocol. The record is valid during the call only. */
+export type EventSink = (kind: number, record: RecordView) => void;
 
-interface Listeners {
-  readonly set: Set<EventListener>;
-  /** What came before the first listener. */
-  held: { readonly kind: number; readonly payload: Uint8Array }[] | undefined;
+interface Events {
+  sink: EventSink | undefined;
+  /** What came before the sink. */
+  held: { readonly kind: number; readonly record: KeptRecord }[] | undefined;
 }
 
-/** The application's end of the event ring: settles commands and calls the listeners of events. */
+/** The application's end of the event ring: settles commands, and hands events to the sinks of their protocols. */
 export class EventInbox {
-  readonly #listeners = new Map<number, Listeners>();
+  readonly #protocols = new Map<number, Events>();
   #draining = false;
   #stopped = false;
 
@@ -26,20 +28,16 @@ export class EventInbox {
     private readonly signalWorker: EventFdSignal,
   ) {}
 
-  /** Adds a listener; the first one gets, soon after, what came before it. Returns what removes it. */
-  listen(protocol: number, listener: EventListener): () => void {
-    const listeners = this.#of(protocol);
-    const { held } = listeners;
-    listeners.set.add(listener);
-    if (held) {
-      queueMicrotask(() => {
-        // In order: until here everything new has gone behind what is held.
-        if (listeners.held !== held) return;
-        listeners.held = undefined;
-        for (const { kind, payload } of held) this.#deliver(listeners, kind, payload);
-      });
-    }
-    return () => void listeners.set.delete(listener);
+  /** Sets the sink of a protocol. It gets, soon after, what came before it. */
+  listen(protocol: number, sink: EventSink): void {
+    const events = this.#of(protocol);
+    events.sink = sink;
+    queueMicrotask(() => {
+      // In order: until here everything new has gone behind what is held.
+      const { held = [] } = events;
+      events.held = undefined;
+      for (const { kind, record } of held) deliver(sink, kind, record);
+    });
   }
 
   /** Called by the watcher of the application's eventfd. */
@@ -63,6 +61,7 @@ export class EventInbox {
       if (!this.events.next()) {
         Atomics.store(this.words, ControlWord.APPLICATION_SLEEPING, 1);
         if (this.events.empty) {
+          this.events.release();
           this.#draining = false;
           this.#announceRoom();
           return;
@@ -73,6 +72,7 @@ export class EventInbox {
       this.#take();
     }
     // More is there: let the application's own event loop have a turn first.
+    this.events.release();
     this.#draining = true;
     this.#announceRoom();
     setImmediate(this.#drain);
@@ -84,37 +84,37 @@ export class EventInbox {
   }
 
   #take(): void {
-    const { tag, request, payload } = this.events;
+    const { events } = this;
+    const { tag, request } = events;
     const kind = tag & MAX_KIND;
-    if (request === 0) this.#deliver(this.#of(tag >>> 16), kind, payload);
-    else if (kind === ReplyKind.DONE) this.commands.answer(request, payload);
-    else this.commands.fail(request, decodeFailure(payload));
+    if (request === 0) this.#event(this.#of(tag >>> 16), kind);
+    else if (kind === ReplyKind.DONE) this.commands.answer(request, events.payload);
+    else this.commands.fail(request, protocolError(decodeFailure(events.payload)));
   }
 
-  #deliver(listeners: Listeners, kind: number, payload: Uint8Array): void {
-    if (listeners.held) {
-      listeners.held.push({ kind, payload });
-      return;
-    }
-    for (const listener of listeners.set) {
-      try {
-        listener(kind, payload);
-      } catch (error) {
-        // The application's own fault: an uncaught exception there, as for any event listener, and the other
-        // events still arrive.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
+  #event({ sink, held }: Events, kind: number): void {
+    if (held) held.push({ kind, record: new KeptRecord(this.events.payload) });
+    else deliver(sink!, kind, this.events);
   }
 
-  #of(protocol: number): Listeners {
-    let listeners = this.#listeners.get(protocol);
-    if (!listeners) {
-      listeners = { set: new Set(), held: [] };
-      this.#listeners.set(protocol, listeners);
+  #of(protocol: number): Events {
+    let events = this.#protocols.get(protocol);
+    if (!events) {
+      events = { sink: undefined, held: [] };
+      this.#protocols.set(protocol, events);
     }
-    return listeners;
+    return events;
+  }
+}
+
+function deliver(sink: EventSink, kind: number, record: RecordView): void {
+  try {
+    sink(kind, record);
+  } catch (error) {
+    // The application's own fault: an uncaught exception there, as for any event listener, and the other events
+    // still arrive.
+    queueMicrotask(() => {
+      throw error;
+    });
   }
 }

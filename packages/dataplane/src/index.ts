@@ -1,6 +1,28 @@
 export { type Counters, type NamedCounter, readCounters } from './counters.js';
-export { DataPlane, type DeathListener } from './data-plane.js';
+export { DataPlane, type DeathListener, type EndListener } from './data-plane.js';
 export { DataPlaneError, ProtocolError } from './errors.js';
-export type { EventListener } from './event-inbox.js';
-export type { DataPlaneOptions, Logger, ProtocolModule } from './options.js';
-export type { CompletionHandler, Protocol, ProtocolContext, ProtocolFactory } from './protocol.js';
+export { InlineDriver, type InlineOptions } from './inline-driver.js';
+export type { DataPlaneOptions, ProtocolModule } from './options.js';
+export {
+  type CompletionHandler,
+  type Protocol,
+  type ProtocolContext,
+  type ProtocolWorker,
+  protocolWorker,
+} from './protocol.js';
+export {
+  bytes,
+  type Call,
+  type CommandHandlers,
+  call,
+  type EventHandlers,
+  json,
+  nothing,
+  numbers,
+  type Payload,
+  type Post,
+  type ProtocolClient,
+  post,
+  type RecordTable,
+  recordTable,
+} from './record-table.js';

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { optionChecks } from '@rdmc/common';
+import { type Logger, optionChecks } from '@rdmc/common';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import {
   DEFAULT_RING_BYTES,
@@ -11,19 +11,13 @@ import {
 } from './constants.js';
 import { DataPlaneError } from './errors.js';
 
-/** Takes what pino takes; `console` does as well. */
-export interface Logger {
-  debug(details: object, message: string): void;
-  warn(details: object, message: string): void;
-}
-
 /** A protocol to run in the worker. */
 export interface ProtocolModule {
   /** By this name the application addresses it. */
   readonly name: string;
-  /** URL, or absolute path, of an ES module whose default export is a ProtocolFactory. */
+  /** URL, or absolute path, of an ES module whose default export `protocolWorker` made. */
   readonly module: URL | string;
-  /** Reaches the factory as `context.data`; anything that can be cloned to a worker. */
+  /** Reaches the protocol as `context.data`; anything that can be cloned to a worker. */
   readonly data?: unknown;
 }
 

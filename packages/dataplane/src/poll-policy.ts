@@ -1,4 +1,4 @@
-import { CALM_YIELDS, CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from './constants.js';
+import { CALM_YIELDS, CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS, NAPS_MS } from './constants.js';
 
 /**
  * Decides when the worker stops polling (RDMC, DSN 2018, section 4.2: poll for 50 ms after each event, then
@@ -12,6 +12,11 @@ import { CALM_YIELDS, CONTESTED_YIELD_NS, MAX_REST_MS, MIN_REST_MS } from './con
  * short of cores is probed seldom: each probe can cost a time slice of a few milliseconds, with work waiting for
  * the prober. Only empty polls that came back at once, many in a row, prove calm; then the rests are short again.
  *
+ * Looks (`ProtocolContext.look`) have an account of their own, so that a protocol that only looks changes nothing for the
+ * others: they neither prolong the window nor begin a rest. Where looks are all there is to do, the processor is given away
+ * between two of them, and where that was contested, the thread naps instead for a while, so that it does not starve those
+ * who have work: the threads that fill the memory it looks at among them.
+ *
  * Times are milliseconds of one monotonic clock.
  */
 export class PollPolicy {
@@ -19,6 +24,7 @@ export class PollPolicy {
   #restUntil = Number.NEGATIVE_INFINITY;
   #nextRestMs = MIN_REST_MS;
   #calmYields = 0;
+  #napUntil = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly windowMs: number,
@@ -49,5 +55,15 @@ export class PollPolicy {
   maySleep(now: number): boolean {
     if (this.windowMs === Number.POSITIVE_INFINITY) return false;
     return now < this.#restUntil || now - this.#lastWork >= this.windowMs;
+  }
+
+  /** Between two looks the processor was given away for so long. */
+  yieldedBetweenLooks(nanoseconds: number, now: number): void {
+    if (nanoseconds > CONTESTED_YIELD_NS) this.#napUntil = now + NAPS_MS;
+  }
+
+  /** Whether to nap between two looks. A worker with a window of Infinity has a processor to itself. */
+  mayNap(now: number): boolean {
+    return now < this.#napUntil && this.windowMs !== Number.POSITIVE_INFINITY;
   }
 }

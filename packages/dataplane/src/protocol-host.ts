@@ -1,120 +1,251 @@
-import type { ProtectionDomain, SubmissionQueue } from '@rdmc/verbs';
-import { type CompletionQueue, CompletionWord, type Device, Layout } from '@rdmc/verbs';
-import { MAX_KIND, ReplyKind, SYSTEM_PROTOCOL, SystemKind } from './constants.js';
+import { codeOf } from '@rdmc/common';
+import {
+  type CompletionQueue,
+  CompletionWord,
+  type Device,
+  Layout,
+  type ProtectionDomain,
+  type QueuePair,
+  type SubmissionQueue,
+} from '@rdmc/verbs';
 import { Counter, type CounterBlock } from './counters.js';
-import { DataPlaneError } from './errors.js';
-import type { EventOutbox } from './event-outbox.js';
-import type { CompletionHandler, Protocol, ProtocolContext, ProtocolFactory } from './protocol.js';
-import { encodeFailure, tagOf } from './records.js';
-import type { RingReader } from './ring.js';
-import type { WorkerLoop } from './worker-loop.js';
+import { type Attachment, HostedProtocol } from './hosted-protocol.js';
+import type { CompletionHandler, ProtocolContext, ProtocolWorker } from './protocol.js';
+import { commandsOf } from './record-functions.js';
+import type { EventHandlers, RecordTable } from './record-table.js';
 
-/** What a worker holds for all its protocols. */
+/** What a host works with, and what its driver does for it. */
 export interface HostParts {
   readonly device: Device;
   readonly protectionDomain: ProtectionDomain;
   readonly completionQueue: CompletionQueue;
-  readonly submission: SubmissionQueue;
   readonly counters: CounterBlock;
-  readonly outbox: EventOutbox;
+  /** Asks for a turn. */
+  readonly wake: () => void;
+  /** Asks for a turn, for a look: `ProtocolContext.look`. */
+  readonly look: (mayNap: boolean) => void;
+  /** A protocol threw, and is no more. */
+  readonly onFailure: (protocol: HostedProtocol, error: unknown) => void;
 }
 
-/** Runs the protocols: gives them their contexts, and hands completions and commands to the right one. */
+/** A request that was refused at posting, and whose it was then. */
+interface Refused {
+  readonly completion: Uint32Array;
+  readonly attachment: Attachment | undefined;
+}
+
+/**
+ * Runs protocols: gives them their contexts, hands completions to the right one, and ends one that throws without harm to
+ * the others. A driver (`WorkerDriver`, `InlineDriver`) turns it, and brings commands and events across.
+ */
 export class ProtocolHost {
-  readonly #handlers = new Map<number, CompletionHandler>();
-  readonly #protocols: Protocol[] = [];
+  readonly submission: SubmissionQueue;
+  readonly #attachments = new Map<number, Attachment>();
+  readonly #protocols: HostedProtocol[] = [];
   /** The protocols that want a call after each batch of work. */
-  readonly #turning: Protocol[] = [];
-  #loop: WorkerLoop | undefined;
+  #turning: HostedProtocol[] = [];
+  /** Queue pairs of protocols that have failed. */
+  readonly #closing: Promise<void>[] = [];
+  /** Requests that were refused at posting, for their handlers in the next turn. */
+  #refused: Refused[] = [];
 
-  constructor(
-    private readonly parts: HostParts,
-    private readonly onStop: () => void,
-  ) {}
-
-  /** The loop is made after the host; nothing can arrive before. */
-  bind(loop: WorkerLoop): void {
-    this.#loop = loop;
+  constructor(private readonly parts: HostParts) {
+    this.submission = parts.device.createSubmissionQueue({
+      onRefused: (completion) => this.#refuse(completion),
+    });
   }
 
   /** Starts a protocol; they are numbered from 1 in the order of these calls. */
-  async add(name: string, data: unknown, factory: ProtocolFactory): Promise<void> {
-    const number = this.#protocols.length + 1;
-    const protocol = await factory(this.#context(number, name, data));
-    if (typeof protocol?.onCommand !== 'function') {
-      throw new DataPlaneError(
-        'ERR_RDMC_INVALID_PROTOCOL',
-        `Protocol '${name}': its factory must return an object with onCommand()`,
-      );
-    }
-    this.#protocols.push(protocol);
-    if (protocol.onTurn) this.#turning.push(protocol);
+  async add<Table extends RecordTable>(
+    name: string,
+    data: unknown,
+    worker: ProtocolWorker<Table>,
+    eventsOf: (hosted: HostedProtocol) => EventHandlers<Table>,
+  ): Promise<HostedProtocol> {
+    const hosted = new HostedProtocol(this.#protocols.length + 1, name);
+    this.#protocols.push(hosted);
+    const protocol = await worker.start(this.#context(hosted, data, eventsOf(hosted)));
+    if (hosted.failure) throw hosted.failure.error;
+    commandsOf(name, worker.records, protocol);
+    hosted.protocol = protocol;
+    if (protocol.onTurn) this.#turning = [...this.#turning, hosted];
+    return hosted;
   }
 
   readonly dispatchCompletions = (count: number): void => {
     const { words } = this.parts.completionQueue;
-    for (let i = 0, base = 0; i < count; i += 1, base += Layout.COMPLETION_WORDS) {
-      const handler = this.#handlers.get(words[base + CompletionWord.QUEUE_PAIR]!);
-      if (handler) handler.onCompletion(words, base);
-      else this.parts.counters.values[Counter.unclaimedCompletions]! += 1;
-    }
+    for (let next = 0; next < count; ) next = this.#dispatch(words, next, count);
   };
 
-  readonly dispatchCommand = (record: RingReader): void => {
-    const protocol = record.tag >>> 16;
-    const kind = record.tag & MAX_KIND;
-    if (protocol !== SYSTEM_PROTOCOL) {
-      this.#protocols[protocol - 1]!.onCommand(kind, record.request, record.payload);
-    } else if (kind === SystemKind.STOP) {
-      this.onStop();
+  /** Hands out what was refused since the last call; returns how many requests that were. */
+  readonly dispatchRefused = (): number => {
+    const refused = this.#refused;
+    if (refused.length === 0) return 0;
+    this.#refused = [];
+    for (const { completion, attachment } of refused) {
+      // The number may be another queue pair's by now.
+      if (attachment && this.#attachments.get(attachment.queuePair.number) !== attachment) this.#unclaimed();
+      else this.#dispatch(completion, 0, 1);
     }
+    return refused.length;
   };
 
   readonly afterWork = (): void => {
-    for (const protocol of this.#turning) protocol.onTurn!();
+    for (const hosted of this.#turning) {
+      try {
+        hosted.protocol!.onTurn!();
+      } catch (error) {
+        this.fail(hosted, error);
+      }
+    }
   };
 
   /** Whether a solicited completion is the next thing that any protocol can do something with. */
-  readonly waitsForSolicited = (): boolean =>
-    this.#protocols.every((protocol) => protocol.waitsForSolicited?.() ?? false);
-
-  readonly ringDoorbell = (): void => {
-    if (this.parts.submission.pending > 0) this.parts.submission.flush();
+  readonly waitsForSolicited = (): boolean => {
+    for (const hosted of this.#protocols) {
+      try {
+        if (!hosted.waitsForSolicited) return false;
+      } catch (error) {
+        this.fail(hosted, error);
+      }
+    }
+    return true;
   };
 
+  readonly ringDoorbell = (): void => {
+    if (this.submission.pending > 0) this.submission.flush();
+  };
+
+  /** Stops all protocols; rejects, when all have stopped or failed, with what one of their `stop` threw. */
   async stop(): Promise<void> {
-    await Promise.all(this.#protocols.map(async (protocol) => protocol.stop?.()));
+    const running = this.#protocols.filter(({ failure }) => !failure);
+    const stopping = running.map(async ({ protocol, failed }) => {
+      await Promise.race([protocol?.stop?.(), failed]);
+    });
+    const stopped = await Promise.allSettled(stopping);
+    const failed = stopped.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
   }
 
-  #send(counter: number, tag: number, request: number, payload: Uint8Array | undefined): void {
-    const delivered = this.parts.outbox.send(tag, request, payload);
-    this.parts.counters.values[counter]! += 1;
-    this.#loop?.sent(delivered);
+  /** Ends a protocol that threw: its queue pairs are broken, and closed. */
+  fail(hosted: HostedProtocol, error: unknown): void {
+    if (hosted.failure) return;
+    hosted.fail(error);
+    this.#turning = this.#turning.filter((other) => other !== hosted);
+    this.#discard([...this.#attachments.values()].filter(({ owner }) => owner === hosted));
+    this.parts.onFailure(hosted, error);
   }
 
-  #context(number: number, name: string, data: unknown): ProtocolContext {
-    const { device, protectionDomain, completionQueue, submission, counters, outbox } = this.parts;
-    const done = tagOf(number, ReplyKind.DONE);
-    const failed = tagOf(number, ReplyKind.FAILED);
+  /** Closes what is still attached; resolves when this is done, also for protocols that have failed. */
+  async release(): Promise<void> {
+    this.#discard([...this.#attachments.values()]);
+    await Promise.all(this.#closing);
+  }
+
+  #discard(attachments: readonly Attachment[]): void {
+    for (const { queuePair } of attachments) breakQueuePair(queuePair);
+    this.#flushWritten();
+    for (const { queuePair } of attachments) {
+      this.#attachments.delete(queuePair.number);
+      this.#close(queuePair);
+    }
+  }
+
+  /** What was written in this turn must not go to a later queue pair of the same number. A device that is closed has none. */
+  #flushWritten(): void {
+    try {
+      this.submission.flush();
+    } catch (error) {
+      if (codeOf(error) !== 'ERR_RDMC_DEVICE_CLOSED') throw error;
+    }
+  }
+
+  #close(queuePair: QueuePair): void {
+    this.#closing.push(queuePair.close().catch(() => {}));
+  }
+
+  /** From `first` on, until all are handed out or a handler throws. Returns where to go on. */
+  #dispatch(words: Uint32Array, first: number, count: number): number {
+    let next = first;
+    let attachment: Attachment | undefined;
+    try {
+      for (; next < count; next += 1) {
+        const base = next * Layout.COMPLETION_WORDS;
+        attachment = this.#attachments.get(words[base + CompletionWord.QUEUE_PAIR]!);
+        if (attachment) attachment.handler.onCompletion(words, base);
+        else this.#unclaimed();
+      }
+    } catch (error) {
+      this.fail(attachment!.owner, error);
+    }
+    return next + 1;
+  }
+
+  #unclaimed(): void {
+    this.parts.counters.values[Counter.unclaimedCompletions]! += 1;
+  }
+
+  /** Called during a flush. What is posted behind a refused request must not be carried out as if there was no gap. */
+  #refuse(completion: Uint32Array): void {
+    const attachment = this.#attachments.get(completion[CompletionWord.QUEUE_PAIR]!);
+    if (attachment) breakQueuePair(attachment.queuePair);
+    this.#refused.push({ completion, attachment });
+    this.parts.wake();
+  }
+
+  #attach(hosted: HostedProtocol, queuePair: QueuePair, handler: CompletionHandler): void {
+    if (hosted.failure) {
+      // Asynchronous code of a protocol that has ended meanwhile.
+      breakQueuePair(queuePair);
+      this.#close(queuePair);
+      return;
+    }
+    this.#remove(queuePair);
+    hosted.attached += 1;
+    this.#attachments.set(queuePair.number, { queuePair, handler, owner: hosted });
+  }
+
+  #detach(queuePair: QueuePair): void {
+    if (this.submission.pending > 0) this.submission.flush();
+    this.#remove(queuePair);
+  }
+
+  #remove({ number }: QueuePair): void {
+    const attachment = this.#attachments.get(number);
+    if (!attachment) return;
+    attachment.owner.attached -= 1;
+    this.#attachments.delete(number);
+  }
+
+  #context<Table extends RecordTable>(
+    hosted: HostedProtocol,
+    data: unknown,
+    events: EventHandlers<Table>,
+  ): ProtocolContext<Table> {
+    const { device, protectionDomain, completionQueue, counters, wake, look } = this.parts;
+    const { submission } = this;
     return {
-      name,
+      name: hosted.name,
       data,
       device,
       protectionDomain,
       completionQueue,
       submission,
-      attach: (queuePair, handler) => void this.#handlers.set(queuePair, handler),
-      detach: (queuePair) => void this.#handlers.delete(queuePair),
-      reply: (request, payload) => {
-        if (request !== 0) this.#send(Counter.replies, done, request, payload);
-      },
-      fail: (request, code, message) => {
-        if (request === 0) return;
-        this.#send(Counter.replies, failed, request, encodeFailure(code, message, outbox.maxPayload));
-      },
-      emit: (kind, payload) => this.#send(Counter.events, tagOf(number, kind), 0, payload),
-      counter: (counter) => counters.named(`${name}.${counter}`),
-      wake: () => this.#loop?.askTurn(),
+      events,
+      attach: (queuePair, handler) => this.#attach(hosted, queuePair, handler),
+      detach: (queuePair) => this.#detach(queuePair),
+      counter: (counter) => counters.named(`${hosted.name}.${counter}`),
+      wake,
+      look,
     };
+  }
+}
+
+/** A barrier: nothing of it is carried out afterwards. One that is closed already needs none. */
+function breakQueuePair(queuePair: QueuePair): void {
+  try {
+    queuePair.modifyToError();
+  } catch {
+    // Closed, or gone with its device.
   }
 }

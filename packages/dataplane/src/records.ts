@@ -15,17 +15,28 @@ export function tagOf(protocol: number, kind: number): number {
   return ((protocol << 16) | kind) >>> 0;
 }
 
-/** Payload of a failure: `code` and `message`, as JSON; a message that is too long is cut. */
-export function encodeFailure(code: string, message: string, maxBytes: number): Uint8Array {
-  const encoder = new TextEncoder();
-  const encoded = encoder.encode(JSON.stringify({ code, message }));
-  if (encoded.byteLength <= maxBytes) return encoded;
-  // One UTF-16 unit takes at most 6 bytes in JSON.
-  const room = Math.max(0, Math.floor((maxBytes - 64) / 6) - code.length);
-  return encoder.encode(JSON.stringify({ code, message: message.slice(0, room) }));
+/** What a failed command is answered with, and what the application hears of a protocol that has ended. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  /** The number of a protocol that has ended. */
+  readonly protocol?: number;
 }
 
-export function decodeFailure(payload: Uint8Array): ProtocolError {
-  const { code, message } = JSON.parse(new TextDecoder().decode(payload)) as Record<string, string>;
-  return new ProtocolError(code ?? 'ERR_RDMC_PROTOCOL', message ?? '');
+/** As JSON; a message that is too long is cut. */
+export function encodeFailure(failure: Failure, maxBytes: number): Uint8Array {
+  const encoder = new TextEncoder();
+  const encoded = encoder.encode(JSON.stringify(failure));
+  if (encoded.byteLength <= maxBytes) return encoded;
+  // One UTF-16 unit takes at most 6 bytes in JSON.
+  const room = Math.max(0, Math.floor((maxBytes - 96) / 6) - failure.code.length);
+  return encoder.encode(JSON.stringify({ ...failure, message: failure.message.slice(0, room) }));
+}
+
+export function decodeFailure(payload: Uint8Array): Failure {
+  return JSON.parse(new TextDecoder().decode(payload)) as Failure;
+}
+
+export function protocolError({ code, message }: Failure): ProtocolError {
+  return new ProtocolError(code, message);
 }

@@ -6,15 +6,17 @@
  * multiple of 8 and never wraps:
  * ```
  *  0 u32 length   header and payload, without padding     4 u32 protocol << 16 | kind
- *  8 u32 request  0: no answer expected                  12 payload, then padding to a multiple of 8
+ *  8 u32 request  0: no answer expected                  12 u32 0
+ * 16 payload, then padding to a multiple of 8
  * ```
  * Where the rest of the area is too short for a record, a length of 0xffffffff there sends the reader back to
  * offset 0. A record takes at most a quarter of the ring, so an empty ring always has room for one.
  * Only head and tail are accessed atomically; they publish the bytes.
  */
 import { DataPlaneError } from './errors.js';
+import { checkBytes, type RecordView } from './record-codec.js';
 
-export const RECORD_HEADER_BYTES = 12;
+export const RECORD_HEADER_BYTES = 16;
 const WRAP_MARKER = 0xffff_ffff;
 const EMPTY = new Uint8Array(0);
 
@@ -74,6 +76,7 @@ export class RingWriter {
     this.#u32[at >>> 2] = length;
     this.#u32[(at >>> 2) + 1] = tag;
     this.#u32[(at >>> 2) + 2] = request;
+    this.#u32[(at >>> 2) + 3] = 0;
     if (payload.byteLength > 0) this.#bytes.set(payload, at + RECORD_HEADER_BYTES);
     this.#head = (this.#head + skipped + padded) >>> 0;
     Atomics.store(this.memory.words, this.memory.head, this.#head | 0);
@@ -82,9 +85,7 @@ export class RingWriter {
 
   /** @throws DataPlaneError ERR_RDMC_RECORD_TOO_LARGE, ERR_RDMC_INVALID_OPTION for another kind of array */
   check(payload: Uint8Array): void {
-    if (!(payload instanceof Uint8Array)) {
-      throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', 'A payload is a Uint8Array, or nothing');
-    }
+    checkBytes(payload);
     if (payload.byteLength > this.maxPayload) {
       throw new DataPlaneError(
         'ERR_RDMC_RECORD_TOO_LARGE',
@@ -95,22 +96,38 @@ export class RingWriter {
   }
 }
 
-/** The reading end. Belongs to one thread. `next` fills the three fields. */
-export class RingReader {
+/** The reading end. Belongs to one thread. What `next` took is valid until the following `next` or `release`. */
+export class RingReader implements RecordView {
   readonly #bytes: Uint8Array;
   readonly #u32: Uint32Array;
+  readonly #f64: Float64Array;
   readonly #size: number;
+  /** Behind the record that is being read, and as far as the writer knows. */
   #tail: number;
+  #released: number;
+  #payloadAt = 0;
+  #payloadBytes = 0;
   tag = 0;
   request = 0;
-  /** A copy that belongs to the reader. */
-  payload: Uint8Array = EMPTY;
 
   constructor(private readonly memory: RingMemory) {
     this.#bytes = new Uint8Array(memory.data);
     this.#u32 = new Uint32Array(memory.data);
+    this.#f64 = new Float64Array(memory.data);
     this.#size = memory.data.byteLength;
     this.#tail = Atomics.load(memory.words, memory.tail) >>> 0;
+    this.#released = this.#tail;
+  }
+
+  /** A copy that the reader may keep. */
+  get payload(): Uint8Array {
+    if (this.#payloadBytes === 0) return EMPTY;
+    return this.#bytes.slice(this.#payloadAt, this.#payloadAt + this.#payloadBytes);
+  }
+
+  /** One of the numbers of the payload. */
+  number(index: number): number {
+    return this.#f64[(this.#payloadAt >>> 3) + index]!;
   }
 
   get empty(): boolean {
@@ -119,6 +136,7 @@ export class RingReader {
 
   /** Takes the next record; false when there is none. */
   next(): boolean {
+    this.release();
     if (this.empty) return false;
     let at = this.#tail & (this.#size - 1);
     let skipped = 0;
@@ -129,10 +147,16 @@ export class RingReader {
     const length = this.#u32[at >>> 2]!;
     this.tag = this.#u32[(at >>> 2) + 1]!;
     this.request = this.#u32[(at >>> 2) + 2]!;
-    this.payload =
-      length === RECORD_HEADER_BYTES ? EMPTY : this.#bytes.slice(at + RECORD_HEADER_BYTES, at + length);
+    this.#payloadAt = at + RECORD_HEADER_BYTES;
+    this.#payloadBytes = length - RECORD_HEADER_BYTES;
     this.#tail = (this.#tail + skipped + ((length + 7) & ~7)) >>> 0;
-    Atomics.store(this.memory.words, this.memory.tail, this.#tail | 0);
     return true;
+  }
+
+  /** Gives the memory of the record that was taken last back to the writer. */
+  release(): void {
+    if (this.#released === this.#tail) return;
+    this.#released = this.#tail;
+    Atomics.store(this.memory.words, this.memory.tail, this.#tail | 0);
   }
 }

@@ -18,8 +18,12 @@ export interface LoopParts {
   readonly pollBatch: () => number;
   readonly armChannel: () => void;
   readonly yieldProcessor: () => number;
+  /** Has `endNap` called soon. */
+  readonly startNap: () => void;
   readonly signalApplication: EventFdSignal;
   readonly dispatchCompletions: (count: number) => void;
+  /** Hands out work requests that were refused at posting; returns how many. */
+  readonly dispatchRefused: () => number;
   readonly dispatchCommand: (commands: RingReader) => void;
   /** Handlers that run after each batch of work, before the doorbell. */
   readonly afterWork: () => void;
@@ -35,6 +39,11 @@ export interface LoopParts {
 export class WorkerLoop {
   #asleep = false;
   #turnAsked = false;
+  #lookAsked = false;
+  /** Of all that asked for a look. */
+  #mayNap = true;
+  /** Asleep, but only until the next look. */
+  #napping = false;
   #inTurn = false;
   #stopped = false;
   #stopWhenFlushed: (() => void) | undefined;
@@ -60,6 +69,20 @@ export class WorkerLoop {
     setImmediate(this.#slice);
   }
 
+  /** Asks for a turn in which protocols look at shared memory, though nothing happened: `ProtocolContext.look`. */
+  askLook(mayNap: boolean): void {
+    this.#lookAsked = true;
+    this.#mayNap &&= mayNap;
+    if (!this.#asleep) return;
+    this.#awake();
+    setImmediate(this.#slice);
+  }
+
+  /** The timer of a nap. It may come late, when something else has ended the nap. */
+  endNap(): void {
+    if (this.#napping) this.wakeUp();
+  }
+
   /** A record was sent: outside of a turn nobody else announces it. */
   sent(delivered: boolean): void {
     if (this.#inTurn) return;
@@ -78,7 +101,8 @@ export class WorkerLoop {
   #awake(): void {
     this.#asleep = false;
     Atomics.store(this.parts.words, ControlWord.WORKER_SLEEPING, 0);
-    this.parts.counters[Counter.wakeups]! += 1;
+    if (!this.#napping) this.parts.counters[Counter.wakeups]! += 1;
+    this.#napping = false;
   }
 
   readonly #slice = (): void => {
@@ -88,7 +112,7 @@ export class WorkerLoop {
     counters[Counter.pollingMicroseconds]! += (performance.now() - started) * 1000;
     if (goesOn) setImmediate(this.#slice);
     // Counted last: whoever reads it in another thread, and sees the worker asleep, sees all that was counted before.
-    else if (this.#asleep) counters[Counter.sleeps]! += 1;
+    else if (this.#asleep && !this.#napping) counters[Counter.sleeps]! += 1;
   };
 
   /** Turns until the slice is over (true) or until there is nothing to spin for (false). */
@@ -102,6 +126,8 @@ export class WorkerLoop {
         if (this.#sleepUntilRoom()) return false;
       } else if (worked) {
         policy.worked(now);
+      } else if (this.#lookAsked) {
+        if (this.#giveWay(now)) return false;
       } else if (policy.maySleep(now)) {
         if (this.#sleep()) return false;
       } else if (policy.yielded(this.parts.yieldProcessor(), now)) {
@@ -109,6 +135,23 @@ export class WorkerLoop {
       }
       if (now - started >= SLICE_MS) return true;
     }
+  }
+
+  /** Looks are all there is to do: whether the thread naps before the next one. */
+  #giveWay(now: number): boolean {
+    const { policy } = this.parts;
+    if (!this.#mayNap || !policy.mayNap(now)) {
+      policy.yieldedBetweenLooks(this.parts.yieldProcessor(), now);
+      return false;
+    }
+    // The turn after the arming is for what came meanwhile, and the look for the turn after the nap.
+    this.#lookAsked = false;
+    const ends = this.#sleep();
+    this.#lookAsked = true;
+    if (!this.#asleep) return ends;
+    this.#napping = true;
+    this.parts.startNap();
+    return true;
   }
 
   /** One turn; whether it found work. */
@@ -121,13 +164,14 @@ export class WorkerLoop {
     if (this.#stopWhenFlushed) return this.#end(this.#stopWhenFlushed);
     this.#inTurn = true;
     const asked = this.#turnAsked;
+    const looks = this.#lookAsked;
     this.#turnAsked = false;
+    this.#lookAsked = false;
+    this.#mayNap = true;
     const taken = this.#takeCommands() + this.#takeCompletions();
     const worked = asked || taken > 0;
-    if (worked) {
-      counters[Counter.turns]! += 1;
-      this.parts.afterWork();
-    }
+    if (worked) counters[Counter.turns]! += 1;
+    if (worked || looks) this.parts.afterWork();
     this.parts.ringDoorbell();
     this.#inTurn = false;
     outbox.announce();
@@ -142,6 +186,7 @@ export class WorkerLoop {
       counters[Counter.commands]! += 1;
       this.parts.dispatchCommand(commands);
     }
+    commands.release();
     if (taken > 0) signalRoom(words, ControlWord.COMMAND_ROOM_WANTED, this.parts.signalApplication);
     return taken;
   }
@@ -149,15 +194,16 @@ export class WorkerLoop {
   #takeCompletions(): number {
     if (this.parts.outbox.blocked) return 0;
     const { counters } = this.parts;
+    const refused = this.parts.dispatchRefused();
     const count = this.parts.pollBatch();
     counters[Counter.polls]! += 1;
     if (count === 0) {
       counters[Counter.emptyPolls]! += 1;
-      return 0;
+      return refused;
     }
     counters[Counter.completions]! += count;
     this.parts.dispatchCompletions(count);
-    return count;
+    return refused + count;
   }
 
   /**

@@ -5,31 +5,33 @@ import {
   type Device,
   eventfdSignaller,
   FdWatcher,
+  FineTimer,
   type OpenDeviceOptions,
   openDevice,
   yieldProcessor,
 } from '@rdmc/verbs';
-import { DEFAULT_COMPLETION_QUEUE_DEPTH } from './constants.js';
+import { DEFAULT_COMPLETION_QUEUE_DEPTH, NAP_MICROSECONDS } from './constants.js';
 import { ControlWord } from './control.js';
 import { CounterBlock } from './counters.js';
 import { DataPlaneError } from './errors.js';
 import { EventOutbox } from './event-outbox.js';
 import { PollPolicy } from './poll-policy.js';
-import type { ProtocolFactory } from './protocol.js';
+import type { ProtocolWorker } from './protocol.js';
 import { ProtocolHost } from './protocol-host.js';
 import { RingReader, RingWriter } from './ring.js';
+import { WorkerDriver } from './worker-driver.js';
 import type { ReadyMessage, WorkerInput } from './worker-input.js';
 import { WorkerLoop } from './worker-loop.js';
 
-async function factoryOf(name: string, module: string): Promise<ProtocolFactory> {
-  const loaded = (await import(module)) as { default?: unknown };
-  if (typeof loaded.default !== 'function') {
+async function workerOf(name: string, module: string): Promise<ProtocolWorker> {
+  const loaded = (await import(module)) as { default?: Partial<ProtocolWorker> };
+  if (typeof loaded.default?.start !== 'function' || typeof loaded.default.records !== 'object') {
     throw new DataPlaneError(
       'ERR_RDMC_INVALID_PROTOCOL',
-      `Protocol '${name}': ${module} has no default export that is a function`,
+      `Protocol '${name}': the default export of ${module} is not what protocolWorker() makes`,
     );
   }
-  return loaded.default as ProtocolFactory;
+  return loaded.default as ProtocolWorker;
 }
 
 function createQueue(device: Device, channel: CompletionChannel, depth: number | undefined) {
@@ -51,14 +53,13 @@ async function main(input: WorkerInput): Promise<void> {
   const wanted = deviceOptions();
   const protocols = await Promise.all(
     input.protocols.map(async ({ name, module, data }) => {
-      return { name, data, factory: await factoryOf(name, module) };
+      return { name, data, worker: await workerOf(name, module) };
     }),
   );
   const device = await openDevice(await wanted);
   const protectionDomain = device.allocateProtectionDomain();
   const channel = device.createCompletionChannel();
   const completionQueue = createQueue(device, channel, input.completionQueueDepth);
-  const submission = device.createSubmissionQueue();
   const commands = new RingReader({
     data: input.commandRing,
     words,
@@ -80,11 +81,23 @@ async function main(input: WorkerInput): Promise<void> {
     await device.close();
     process.exit(0);
   };
-  const host = new ProtocolHost(
-    { device, protectionDomain, completionQueue, submission, counters, outbox },
-    () => void shutDown(),
-  );
-  const loop = new WorkerLoop({
+  const host: ProtocolHost = new ProtocolHost({
+    device,
+    protectionDomain,
+    completionQueue,
+    counters,
+    wake: () => loop.askTurn(),
+    look: (mayNap) => loop.askLook(mayNap),
+    onFailure: (hosted, error) => driver.tellFailure(hosted, error),
+  });
+  const driver: WorkerDriver = new WorkerDriver(host, {
+    counters,
+    outbox,
+    sent: (delivered) => loop.sent(delivered),
+    onStop: () => void shutDown(),
+  });
+  const napTimer = new FineTimer(() => loop.endNap());
+  const loop: WorkerLoop = new WorkerLoop({
     words,
     counters: counters.values,
     commands,
@@ -93,16 +106,17 @@ async function main(input: WorkerInput): Promise<void> {
     pollBatch: completionQueue.pollBatch,
     armChannel: () => completionQueue.arm({ solicitedOnly: host.waitsForSolicited() }),
     yieldProcessor,
+    startNap: () => napTimer.start(NAP_MICROSECONDS),
     signalApplication,
     dispatchCompletions: host.dispatchCompletions,
-    dispatchCommand: host.dispatchCommand,
+    dispatchRefused: host.dispatchRefused,
+    dispatchCommand: driver.dispatchCommand,
     afterWork: host.afterWork,
     ringDoorbell: host.ringDoorbell,
   });
-  host.bind(loop);
   channel.onEvent(loop.wakeUp);
   new FdWatcher(input.workerEventFd, loop.wakeUp);
-  for (const { name, data, factory } of protocols) await host.add(name, data, factory);
+  for (const { name, data, worker } of protocols) await driver.add(name, data, worker);
   loop.start();
   const ready: ReadyMessage = {
     device: device.handle,

@@ -4,40 +4,38 @@ import { Worker } from 'node:worker_threads';
 import { type Counters, type DataPlane, readCounters } from '@rdmc/dataplane';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Kind } from './fixtures/echo.mjs';
-import { fromU32, startEcho, u32, until } from './planes.js';
+import { echoRecords } from './fixtures/echo.mjs';
+import { ECHO, NO_ECHO_EVENTS, startEcho, startPlane, until, withCode } from './planes.js';
 
 /** For a worker that hangs: nothing else runs in this thread meanwhile, not even vitest's limit of time. */
 const LIMIT_MS = 120_000;
+const EMPTY = new Uint8Array(0);
 
-const withCode = (code: string) => expect.objectContaining({ code });
+function gate(): { word: Int32Array; open: () => void } {
+  const word = new Int32Array(new SharedArrayBuffer(4));
+  const open = (): void => {
+    Atomics.store(word, 0, 1);
+    Atomics.notify(word, 0);
+  };
+  return { word, open };
+}
 
-describe.each([50, 0, Number.POSITIVE_INFINITY])('commands, window %d ms', (windowMs) => {
-  it('are answered with the protocol’s payload', async () => {
-    const plane = await startEcho({ windowMs });
-    expect(await plane.command('echo', Kind.ECHO, Uint8Array.of(1, 2, 3))).toEqual(Uint8Array.of(1, 2, 3));
-    expect(await plane.command('echo', Kind.ECHO)).toEqual(new Uint8Array(0));
-    expect(await plane.command('echo', Kind.LATER, u32(9))).toEqual(u32(9));
-  });
-
-  it('reject with the protocol’s error', async () => {
-    const plane = await startEcho({ windowMs });
-    await expect(plane.command('echo', Kind.FAIL)).rejects.toMatchObject({
-      name: 'ProtocolError',
-      code: 'ERR_TEST_REFUSED',
-      message: 'not today',
-    });
+describe.each([50, 0, Number.POSITIVE_INFINITY])('calls, window %d ms', (windowMs) => {
+  it('are answered with what the protocol returns', async () => {
+    const { echo } = await startEcho({ windowMs });
+    expect(await echo.echo(Uint8Array.of(1, 2, 3))).toEqual(Uint8Array.of(1, 2, 3));
+    expect(await echo.echo(EMPTY)).toEqual(EMPTY);
+    expect(await echo.quiet()).toBeUndefined();
+    expect(await echo.later(Uint8Array.of(9))).toEqual(Uint8Array.of(9));
   });
 
   it('of random sizes all come back as they were through rings of 4 KiB', async () => {
-    const plane = await startEcho({ windowMs, commandRingBytes: 4096, eventRingBytes: 4096 });
-    const size = fc.integer({ min: 0, max: 1012 });
+    const { plane, echo } = await startEcho({ windowMs, commandRingBytes: 4096, eventRingBytes: 4096 });
+    const size = fc.integer({ min: 0, max: 1008 });
     await fc.assert(
       fc.asyncProperty(fc.array(size, { maxLength: 200 }), async (sizes) => {
         const payloads = sizes.map((length, i) => new Uint8Array(length).fill(i));
-        const answers = await Promise.all(
-          payloads.map((payload) => plane.command('echo', Kind.ECHO, payload)),
-        );
+        const answers = await Promise.all(payloads.map((payload) => echo.echo(payload)));
         const wrong = answers.findIndex((answer, i) => Buffer.compare(answer, payloads[i]!) !== 0);
         expect(wrong).toBe(-1);
       }),
@@ -48,60 +46,48 @@ describe.each([50, 0, Number.POSITIVE_INFINITY])('commands, window %d ms', (wind
 });
 
 describe('a full command ring', () => {
-  it('keeps posts and commands in order, and says when it has drained', async () => {
-    const gate = new Int32Array(new SharedArrayBuffer(4));
-    const plane = await startEcho({ commandRingBytes: 4096, data: { gate } });
-    const stalled = plane.command('echo', Kind.STALL);
-    const payload = new Uint8Array(64);
+  it('keeps posts and calls in order, and says when it has drained', async () => {
+    const { word, open } = gate();
+    const { plane, echo } = await startEcho({ commandRingBytes: 4096, data: { gate: word } });
+    const stalled = echo.stall();
     let waited = 0;
-    for (let i = 0; i < 1000; i += 1) {
-      new DataView(payload.buffer).setUint32(0, i, true);
-      if (!plane.post('echo', Kind.ORDER, payload)) waited += 1;
-    }
+    for (let i = 0; i < 1000; i += 1) if (!echo.order(i, 0, 0, 0, 0, 0, 0, 0)) waited += 1;
     expect(waited).toBeGreaterThan(900);
     expect(plane.counters().commandRingBytes).toBeLessThanOrEqual(4096);
-    const order = plane.command('echo', Kind.ORDER);
-    Atomics.store(gate, 0, 1);
-    Atomics.notify(gate, 0);
+    const order = echo.orders();
+    open();
     await stalled;
     await plane.drained();
-    expect(fromU32(await order)).toEqual(Array.from({ length: 1000 }, (_, i) => i));
-  });
-
-  it('does not send a command that was given up while it waited', async () => {
-    const gate = new Int32Array(new SharedArrayBuffer(4));
-    const plane = await startEcho({ commandRingBytes: 4096, data: { gate } });
-    const stalled = plane.command('echo', Kind.STALL);
-    while (plane.post('echo', Kind.COUNT, new Uint8Array(500)));
-    const controller = new AbortController();
-    const before = plane.counters();
-    const given = plane.command('echo', Kind.THROW, undefined, { signal: controller.signal });
-    controller.abort(new Error('changed my mind'));
-    await expect(given).rejects.toThrow('changed my mind');
-    Atomics.store(gate, 0, 1);
-    Atomics.notify(gate, 0);
-    await stalled;
-    await plane.command('echo', Kind.ECHO);
-    expect(plane.counters().named['echo.seen']).toBeGreaterThan(before.named['echo.seen']!);
+    expect(await order).toEqual(Array.from({ length: 1000 }, (_, i) => i));
   });
 });
 
 describe('events', () => {
-  it('of the start reach the first listener, before later ones', async () => {
-    const plane = await startEcho({ data: { emitAtStart: true } });
-    await plane.command('echo', Kind.EMIT, u32(1, 8));
-    const kinds: number[] = [];
-    plane.onEvent('echo', (kind) => kinds.push(kind));
-    await plane.command('echo', Kind.EMIT, u32(1, 8));
-    expect(kinds).toEqual([100, 5, 5]);
+  it('from before the connection are kept, and reach it first and in order', async () => {
+    const plane = await startPlane([{ name: 'echo', module: ECHO, data: { emitAtStart: true, chatty: 3 } }]);
+    await until(() => plane.counters().events === 4);
+    // Until here nobody listened; this thread has taken them from the ring.
+    await until(() => plane.counters().eventRingBytes === 0);
+    const heard: string[] = [];
+    const echo = plane.connect('echo', echoRecords, {
+      ...NO_ECHO_EVENTS,
+      started: (payload) => heard.push(`started ${payload}`),
+      emittedLater: (value) => heard.push(`later ${value}`),
+      emitted: ({ length }) => heard.push(`emitted ${length}`),
+    });
+    expect(heard).toEqual([]);
+    await echo.emit(1, 8);
+    expect(heard).toEqual(['started 1,2,3', 'later 0', 'later 0.5', 'later 1', 'emitted 8']);
   });
 
   it('beyond the ring’s size all arrive, in order, while the worker waits', async () => {
-    const plane = await startEcho({ eventRingBytes: 4096 });
-    const numbers: number[] = [];
-    plane.onEvent('echo', (_, payload) => numbers.push(fromU32(payload.subarray(0, 4))[0]!));
-    const first = plane.command('echo', Kind.EMIT, u32(5000, 200));
-    const second = plane.command('echo', Kind.ECHO);
+    const heard: number[] = [];
+    const { plane, echo } = await startEcho({
+      eventRingBytes: 4096,
+      events: { emitted: ({ buffer }) => heard.push(new DataView(buffer).getUint32(0, true)) },
+    });
+    const first = echo.emit(5000, 200);
+    const second = echo.quiet();
     // This thread does not drain, so the worker cannot get as far as the second command.
     const deadline = performance.now() + LIMIT_MS;
     while (plane.counters().eventRingFull === 0 && performance.now() < deadline);
@@ -109,43 +95,57 @@ describe('events', () => {
     expect(plane.counters()).toMatchObject({ commands: 1, replies: 1 });
     expect(plane.counters().eventRingBytes).toBeLessThanOrEqual(4096);
     await Promise.all([first, second]);
-    expect(numbers).toEqual(Array.from({ length: 5000 }, (_, i) => i));
+    expect(heard).toEqual(Array.from({ length: 5000 }, (_, i) => i));
   });
 
   it('emitted outside of a turn arrive while the loop sleeps', async () => {
-    const plane = await startEcho({ windowMs: 0 });
-    const event = new Promise((resolve) => plane.onEvent('echo', (kind) => resolve(kind)));
-    await plane.command('echo', Kind.ASYNC_EMIT, u32(1));
-    expect(await event).toBe(6);
-  });
-
-  it('stop reaching a listener that was removed', async () => {
-    const plane = await startEcho();
-    let heard = 0;
-    const remove = plane.onEvent('echo', () => {
-      heard += 1;
-    });
-    await plane.command('echo', Kind.EMIT, u32(2, 8));
-    remove();
-    await plane.command('echo', Kind.EMIT, u32(2, 8));
-    expect(heard).toBe(2);
+    const heard: number[] = [];
+    const { echo } = await startEcho({ windowMs: 0, events: { emittedLater: (n) => heard.push(n) } });
+    await echo.emitLater(1.5);
+    expect(heard).toEqual([1.5]);
   });
 });
 
-describe('refusals', () => {
-  it('name the unknown protocol, the kind out of range and the record that never fits', async () => {
-    const plane = await startEcho({ commandRingBytes: 4096, eventRingBytes: 8192 });
-    await expect(plane.command('ehco', 1)).rejects.toEqual(withCode('ERR_RDMC_UNKNOWN_PROTOCOL'));
-    expect(() => plane.post('echo', 65_536)).toThrow(withCode('ERR_RDMC_INVALID_OPTION'));
-    await expect(plane.command('echo', -1)).rejects.toEqual(withCode('ERR_RDMC_INVALID_OPTION'));
-    await expect(plane.command('echo', 1, Uint32Array.of(1) as never)).rejects.toEqual(
-      withCode('ERR_RDMC_INVALID_OPTION'),
+describe('a connection', () => {
+  it('is refused for an unknown protocol, a second client and a missing event', async () => {
+    const plane = await startPlane([{ name: 'echo', module: ECHO }]);
+    const connect = (name: string, events: object) =>
+      plane.connect(name, echoRecords, events as typeof NO_ECHO_EVENTS);
+    expect(() => connect('ehco', NO_ECHO_EVENTS)).toThrow(withCode('ERR_RDMC_UNKNOWN_PROTOCOL'));
+    expect(() => connect('echo', { ...NO_ECHO_EVENTS, emitted: undefined })).toThrow(
+      expect.objectContaining({
+        code: 'ERR_RDMC_INVALID_OPTION',
+        message: expect.stringContaining("'emitted'"),
+      }),
     );
-    const tooLong = new Uint8Array(1013);
-    await expect(plane.command('echo', Kind.ECHO, tooLong)).rejects.toEqual(
-      withCode('ERR_RDMC_RECORD_TOO_LARGE'),
-    );
-    expect(await plane.command('echo', Kind.ECHO, tooLong.subarray(1))).toHaveLength(1012);
+    const echo = connect('echo', NO_ECHO_EVENTS);
+    expect(() => connect('echo', NO_ECHO_EVENTS)).toThrow(withCode('ERR_RDMC_PROTOCOL_TAKEN'));
+    await echo.quiet();
+  });
+});
+
+describe('refused records', () => {
+  it('are those that never fit, and bytes that are none', async () => {
+    const { echo } = await startEcho({ commandRingBytes: 4096, eventRingBytes: 8192 });
+    const wrong = Uint32Array.of(1) as never;
+    await expect(echo.echo(wrong)).rejects.toEqual(withCode('ERR_RDMC_INVALID_OPTION'));
+    expect(() => echo.count(wrong)).toThrow(withCode('ERR_RDMC_INVALID_OPTION'));
+    const tooLong = new Uint8Array(1009);
+    await expect(echo.echo(tooLong)).rejects.toEqual(withCode('ERR_RDMC_RECORD_TOO_LARGE'));
+    expect(() => echo.count(tooLong)).toThrow(withCode('ERR_RDMC_RECORD_TOO_LARGE'));
+    expect(await echo.echo(tooLong.subarray(1))).toHaveLength(1008);
+  });
+
+  it('may be answers: the call rejects, and the protocol goes on', async () => {
+    const { echo, ends } = await startEcho({ eventRingBytes: 4096 });
+    for (const sized of [echo.sized, echo.sizedLater]) {
+      await expect(sized(1009)).rejects.toMatchObject({
+        name: 'ProtocolError',
+        code: 'ERR_RDMC_RECORD_TOO_LARGE',
+      });
+      expect(await sized(1008)).toHaveLength(1008);
+    }
+    expect(ends).toEqual([]);
   });
 });
 
@@ -156,19 +156,19 @@ async function later(plane: DataPlane, afterMs: number): Promise<Counters> {
 
 describe('sleep', () => {
   it('lasts until something happens: no wake-ups, no polls, no turns', async () => {
-    const plane = await startEcho({ windowMs: 1 });
-    await plane.command('echo', Kind.ECHO);
+    const { plane, echo } = await startEcho({ windowMs: 1 });
+    await echo.quiet();
     await until(() => plane.counters().sleeps === plane.counters().wakeups + 1);
     // A signal that was sent when the worker was about to sleep wakes it once, for nothing.
     let before = await later(plane, 100);
     while (!isDeepStrictEqual(plane.counters(), before)) before = await later(plane, 100);
     expect(await later(plane, 300)).toEqual(before);
-    await plane.command('echo', Kind.ECHO);
+    await echo.quiet();
     expect(plane.counters().wakeups).toBe(before.wakeups + 1);
   });
 
   it('does not happen with pure polling', async () => {
-    const plane = await startEcho({ windowMs: Number.POSITIVE_INFINITY });
+    const { plane } = await startEcho({ windowMs: Number.POSITIVE_INFINITY });
     const before = plane.counters();
     await until(() => plane.counters().emptyPolls > before.emptyPolls + 1000);
     expect(plane.counters().sleeps).toBe(0);
@@ -177,9 +177,9 @@ describe('sleep', () => {
 
 describe('counters', () => {
   it('are read in another thread', async () => {
-    const plane = await startEcho();
-    plane.post('echo', Kind.COUNT);
-    await plane.command('echo', Kind.ECHO);
+    const { plane, echo } = await startEcho();
+    echo.count(EMPTY);
+    await echo.quiet();
     const code = `
       const { parentPort, workerData } = require('node:worker_threads');
       import('@rdmc/dataplane').then(({ readCounters }) => parentPort.postMessage(readCounters(workerData)));`;

@@ -74,20 +74,31 @@ describe('the application ends', () => {
     });
   });
 
+  it('not while a protocol in its own thread owes an answer', async () => {
+    expect(await run('nothing', 'inline', 50)).toEqual({
+      code: 0,
+      signal: null,
+      output: 'answered\n',
+      errors: '',
+    });
+  });
+
   it('not while it holds a reference', async () => {
     expect(await run('nothing', 'waiting', 0)).toMatchObject({ code: 0, output: 'kept alive\n' });
   });
 });
 
-describe('the worker ends', () => {
+describe('the worker or its protocol ends', () => {
   const counted = (output: string) => JSON.parse(output) as Record<string, number>;
 
   it.each([
     ['terminate', 'loaded+0', 'ERR_RDMC_DATAPLANE_CLOSED'],
     ['terminate', `loaded+${random(8)}`, 'ERR_RDMC_DATAPLANE_CLOSED'],
     ['terminate', 'closing', 'ERR_RDMC_DATAPLANE_CLOSED'],
-    ['protocol-throws', 'loaded+0', 'ERR_RDMC_DATAPLANE_DIED'],
-    ['protocol-throws', `loaded+${random(8)}`, 'ERR_RDMC_DATAPLANE_DIED'],
+    ['protocol-rejects', 'loaded+0', 'ERR_RDMC_DATAPLANE_DIED'],
+    ['protocol-rejects', `loaded+${random(8)}`, 'ERR_RDMC_DATAPLANE_DIED'],
+    ['protocol-throws', 'loaded+0', 'ERR_RDMC_PROTOCOL_ENDED'],
+    ['protocol-throws', `loaded+${random(8)}`, 'ERR_RDMC_PROTOCOL_ENDED'],
     ['protocol-exits', 'loaded+0', 'ERR_RDMC_DATAPLANE_DIED'],
     ['protocol-exits', `loaded+${random(8)}`, 'ERR_RDMC_DATAPLANE_DIED'],
   ])('by %s, %s: every command is answered or rejected, and the process ends', async (how, moment, code) => {
@@ -101,6 +112,7 @@ describe('the worker ends', () => {
 
   it.each([
     ['terminate', 0],
+    ['protocol-rejects', 0],
     ['protocol-throws', 0],
     ['protocol-exits', 50],
   ])('by %s while it sleeps (window %d), and the process ends', async (how, windowMs) => {

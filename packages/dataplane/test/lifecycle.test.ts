@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { DataPlane, DataPlaneError } from '@rdmc/dataplane';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Kind } from './fixtures/echo.mjs';
-import { ECHO, startEcho, until } from './planes.js';
+import { ECHO, startEcho, until, withCode } from './planes.js';
 
-const withCode = (code: string) => expect.objectContaining({ code });
+const EMPTY = new Uint8Array(0);
 const DIED = withCode('ERR_RDMC_DATAPLANE_DIED');
 const CLOSED = withCode('ERR_RDMC_DATAPLANE_CLOSED');
 
@@ -37,16 +36,26 @@ describe('start', () => {
       'ERR_MODULE_NOT_FOUND',
     ],
     [
-      'a module without a factory',
+      'a module without a default export',
       { module: 'data:text/javascript,export%20const%20a=1' },
       'ERR_RDMC_INVALID_PROTOCOL',
     ],
     [
-      'a factory that returns nothing',
-      { module: 'data:text/javascript,export%20default()=>1' },
+      'a default export without a record table',
+      { module: 'data:text/javascript,export%20default{start(){}}' },
       'ERR_RDMC_INVALID_PROTOCOL',
     ],
-    ['a factory that throws', { module: ECHO, data: { startError: true } }, 'ERR_TEST_START'],
+    [
+      'a start that returns nothing',
+      { module: ECHO, data: { noProtocol: true } },
+      'ERR_RDMC_INVALID_PROTOCOL',
+    ],
+    [
+      'a command without a function',
+      { module: ECHO, data: { noCommands: true } },
+      'ERR_RDMC_INVALID_PROTOCOL',
+    ],
+    ['a start that throws', { module: ECHO, data: { startError: true } }, 'ERR_TEST_START'],
   ])('fails with the cause: %s', async (_, protocol, code) => {
     const error = await DataPlane.start({ protocols: [{ name: 'a', ...protocol }] }).then(
       () => undefined,
@@ -68,7 +77,7 @@ describe('start', () => {
     const loaded = new BroadcastChannel(name);
     onTestFinished(() => loaded.close());
     const heard = once(loaded, 'message');
-    const module = `data:text/javascript,const c=new BroadcastChannel('${name}');c.postMessage(1);c.close();export default()=>({onCommand(){}})`;
+    const module = `data:text/javascript,const c=new BroadcastChannel('${name}');c.postMessage(1);c.close();export default{records:{commands:{},events:{}},start:()=>({commands:{}})}`;
     const device = heard.then(() => ({ device: 'soft' }));
     const plane = await DataPlane.start({ device, protocols: [{ name: 'a', module }] });
     expect(plane.device.kind).toBe('soft');
@@ -93,7 +102,7 @@ describe('start', () => {
   });
 
   it('shares the device with this thread', async () => {
-    const plane = await startEcho();
+    const { plane } = await startEcho();
     expect(plane.device.kind).toBe('soft');
     expect(plane.protectionDomain.device).toBe(plane.device);
   });
@@ -101,24 +110,31 @@ describe('start', () => {
 
 describe('close', () => {
   it('carries out what was sent, delivers the last events, and is idempotent', async () => {
-    const plane = await startEcho({ data: { emitAtStop: true } });
-    const kinds: number[] = [];
-    plane.onEvent('echo', (kind) => kinds.push(kind));
-    const answers = Array.from({ length: 100 }, () => plane.command('echo', Kind.ECHO));
+    let stopped = 0;
+    const { plane, echo, ends } = await startEcho({
+      data: { emitAtStop: true },
+      events: {
+        stopped: () => {
+          stopped += 1;
+        },
+      },
+    });
+    const answers = Array.from({ length: 100 }, () => echo.quiet());
     const first = plane.close();
     expect(plane.close()).toBe(first);
     await Promise.all([first, ...answers]);
-    expect(kinds).toEqual([101]);
+    expect(stopped).toBe(1);
     expect(plane.closed).toBe(true);
-    await expect(plane.command('echo', Kind.ECHO)).rejects.toEqual(CLOSED);
-    expect(() => plane.post('echo', Kind.ECHO)).toThrow(CLOSED);
+    await expect(echo.quiet()).rejects.toEqual(CLOSED);
+    expect(echo.count(EMPTY)).toBe(false);
+    await expect(plane.drained()).rejects.toEqual(CLOSED);
     await plane[Symbol.asyncDispose]();
+    expect(ends).toEqual([]);
   });
 
   it('rejects what nobody answered', async () => {
-    const plane = await startEcho();
-    const never = plane.command('echo', Kind.NEVER);
-    const refused = expect(never).rejects.toEqual(CLOSED);
+    const { plane, echo } = await startEcho();
+    const refused = expect(echo.never(EMPTY)).rejects.toEqual(CLOSED);
     await plane.close();
     await refused;
   });
@@ -127,8 +143,8 @@ describe('close', () => {
     const warnings: string[] = [];
     const logger = { debug: () => {}, warn: (_: object, message: string) => void warnings.push(message) };
     for (const data of [{ stopNever: true }, undefined]) {
-      const plane = await startEcho({ data, logger });
-      if (!data) plane.post('echo', Kind.SPIN);
+      const { plane, echo } = await startEcho({ data, logger });
+      if (!data) echo.spin();
       await plane.close({ timeoutMs: 50 });
       expect(plane.closed).toBe(true);
     }
@@ -136,34 +152,38 @@ describe('close', () => {
   });
 
   it('fails when a protocol fails to stop, and the worker is gone all the same', async () => {
-    const plane = await startEcho({ data: { stopError: true } });
-    await expect(plane.close()).rejects.toEqual(DIED);
+    const { plane } = await startEcho({ data: { stopError: true } });
+    await expect(plane.close()).rejects.toMatchObject({
+      code: 'ERR_RDMC_DATAPLANE_DIED',
+      cause: { code: 'ERR_TEST_STOP' },
+    });
     expect(plane.closed).toBe(true);
   });
 
   it('by terminate needs no cooperation', async () => {
-    const plane = await startEcho();
-    const spinning = expect(plane.command('echo', Kind.SPIN)).rejects.toEqual(CLOSED);
+    const { plane, echo } = await startEcho();
+    echo.spin();
+    const waiting = expect(echo.never(EMPTY)).rejects.toEqual(CLOSED);
     await until(() => plane.counters().commands === 1);
     await plane.terminate();
-    await spinning;
+    await waiting;
     await plane.close();
   });
 });
 
 describe('death', () => {
   it.each([
-    ['an exception in a handler', Kind.THROW, { code: 'ERR_TEST_THROWN', message: 'thrown by the protocol' }],
-    ['a rejection nobody caught', Kind.REJECT, { message: 'rejected by the protocol' }],
-    ['process.exit in a handler', Kind.EXIT, undefined],
-  ])('by %s rejects everything that waits, with the cause', async (_, kind, cause) => {
-    const plane = await startEcho({ commandRingBytes: 4096 });
+    ['a rejection nobody caught', 'reject', { message: 'rejected by the protocol' }],
+    ['process.exit in a handler', 'exit', undefined],
+  ] as const)('by %s rejects everything that waits, with the cause', async (_, how, cause) => {
+    const { plane, echo, ends } = await startEcho({ commandRingBytes: 4096 });
     const deaths: DataPlaneError[] = [];
     plane.onDeath((error) => deaths.push(error));
+    const before = echo.never(EMPTY);
+    echo[how]();
     const waiting = [
-      plane.command('echo', Kind.NEVER),
-      plane.command('echo', kind),
-      ...Array.from({ length: 50 }, () => plane.command('echo', Kind.NEVER, new Uint8Array(500))),
+      before,
+      ...Array.from({ length: 50 }, () => echo.never(new Uint8Array(500))),
       plane.drained(),
     ];
     const reasons = (await Promise.allSettled(waiting)).map((result) => 'reason' in result && result.reason);
@@ -171,27 +191,30 @@ describe('death', () => {
     if (cause) expect(reasons[0]).toMatchObject({ cause });
     else expect(reasons[0].message).toContain('exited with code 7');
     expect(deaths).toHaveLength(1);
+    expect(ends).toEqual([DIED]);
     expect(plane.closed).toBe(true);
-    await expect(plane.command('echo', Kind.ECHO)).rejects.toEqual(DIED);
-    expect(() => plane.post('echo', Kind.ECHO)).toThrow(DIED);
+    await expect(echo.quiet()).rejects.toEqual(DIED);
+    expect(echo.count(EMPTY)).toBe(false);
     await plane.close();
     expect(plane.counters().commands).toBeGreaterThan(0);
   });
 
   it('is told to a listener that comes late, and not after a close', async () => {
-    const plane = await startEcho();
-    await expect(plane.command('echo', Kind.EXIT)).rejects.toEqual(DIED);
+    const { plane, echo } = await startEcho();
+    echo.exit();
+    await expect(echo.never(EMPTY)).rejects.toEqual(DIED);
     expect(await new Promise((resolve) => plane.onDeath(resolve))).toEqual(DIED);
     const other = await startEcho();
-    other.onDeath(() => expect.unreachable('it was closed'));
-    await other.close();
+    other.plane.onDeath(() => expect.unreachable('it was closed'));
+    await other.plane.close();
     await new Promise((resolve) => setImmediate(resolve));
+    expect(other.ends).toEqual([]);
   });
 
   it('still delivers the answers that were given before it', async () => {
-    const plane = await startEcho();
-    const answered = Array.from({ length: 20 }, (_, i) => plane.command('echo', Kind.ECHO, Uint8Array.of(i)));
-    plane.post('echo', Kind.EXIT);
+    const { echo } = await startEcho();
+    const answered = Array.from({ length: 20 }, (_, i) => echo.echo(Uint8Array.of(i)));
+    echo.exit();
     expect(await Promise.all(answered)).toHaveLength(20);
   });
 });

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { maxPayloadBytes, RingReader, RingWriter, ringDepth } from '../src/ring.js';
+import { maxPayloadBytes, RECORD_HEADER_BYTES, RingReader, RingWriter, ringDepth } from '../src/ring.js';
 import { transpile } from './transpile.js';
 
 const RING_BYTES = 4096;
@@ -53,6 +53,7 @@ describe('one thread', () => {
           expect(reader.empty).toBe(model.length === 0);
         }
         while (model.length > 0) read();
+        reader.release();
         expect(ringDepth(memory.words, 0, 1)).toBe(0);
       }),
     );
@@ -82,14 +83,30 @@ describe('one thread', () => {
     const { memory, writer, reader } = ring();
     writer.tryWrite(1, 1, bytes(100, 3));
     reader.next();
+    const { payload } = reader;
     new Uint8Array(memory.data).fill(0xee);
-    expect(Buffer.compare(reader.payload, bytes(100, 3))).toBe(0);
-    expect(reader.payload.buffer).toBeInstanceOf(ArrayBuffer);
+    expect(Buffer.compare(payload, bytes(100, 3))).toBe(0);
+    expect(payload.buffer).toBeInstanceOf(ArrayBuffer);
+  });
+
+  it('keeps a record in place until the next one is taken, or it is released', () => {
+    const { memory, writer, reader } = ring();
+    const row = Float64Array.of(0.5, -0, Number.NaN);
+    writer.tryWrite(1, 1, new Uint8Array(row.buffer));
+    writer.tryWrite(1, 2);
+    reader.next();
+    const depth = ringDepth(memory.words, 0, 1);
+    expect([0, 1, 2].map((index) => reader.number(index))).toEqual([...row]);
+    expect(ringDepth(memory.words, 0, 1)).toBe(depth);
+    reader.next();
+    expect(ringDepth(memory.words, 0, 1)).toBe(RECORD_HEADER_BYTES);
+    reader.release();
+    expect(ringDepth(memory.words, 0, 1)).toBe(0);
   });
 });
 
 describe('two threads', () => {
-  const compiled = transpile('ring', 'errors');
+  const compiled = transpile('ring', 'record-codec', 'constants', 'errors');
   afterAll(compiled.remove);
 
   it('loses, doubles and reorders nothing with records of random sizes', async () => {

@@ -31,9 +31,11 @@ function setUp(windowMs: number, overrides: Partial<LoopParts> = {}) {
       return count;
     },
     armChannel: () => log.push('arm'),
+    startNap: () => {},
     yieldProcessor: () => 0,
     signalApplication: () => log.push('room'),
     dispatchCompletions: (count) => log.push(`completions ${count}`),
+    dispatchRefused: () => 0,
     dispatchCommand: (record) => log.push(`command ${record.tag}`),
     afterWork: () => log.push('turn'),
     ringDoorbell: () => {
@@ -88,6 +90,24 @@ describe('a turn', () => {
     loop.askTurn();
     await untilAsleep();
     expect(log).toEqual(['turn', 'doorbell', 'arm']);
+  });
+});
+
+describe('refused requests', () => {
+  it('come before the completions of the same turn, and are work of their own', async () => {
+    const refused = [0, 2];
+    const { loop, log, polls, untilAsleep } = setUp(0, {
+      dispatchRefused: () => {
+        const count = refused.shift() ?? 0;
+        if (count > 0) log.push(`refused ${count}`);
+        return count;
+      },
+    });
+    polls.push(0, 3);
+    loop.start();
+    await untilAsleep();
+    // The first turn found nothing, so the channel was armed; the second comes before the sleep.
+    expect(log).toEqual(['arm', 'refused 2', 'poll 3', 'completions 3', 'turn', 'doorbell', 'arm']);
   });
 });
 

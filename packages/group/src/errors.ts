@@ -1,33 +1,91 @@
-export { messageOf } from '@rdmc/common';
+import { errorTable, optionErrors, RdmcError } from '@rdmc/common';
+
+export { AbortError, messageOf, throwIfAborted } from '@rdmc/common';
 
 /** Every code a {@link GroupError} of this package can carry. They are stable; messages are not. */
-export type GroupErrorCode =
-  | 'ERR_RDMC_INVALID_OPTION'
-  | 'ERR_RDMC_UNKNOWN_OPTION'
-  | 'ERR_RDMC_UNKNOWN_ALGORITHM'
-  | 'ERR_RDMC_GROUP_TOO_SMALL'
-  | 'ERR_RDMC_DUPLICATE_MEMBER'
-  | 'ERR_RDMC_UNKNOWN_MEMBER'
-  | 'ERR_RDMC_NOT_A_MEMBER'
-  | 'ERR_RDMC_GROUP_EXISTS'
-  | 'ERR_RDMC_TOO_MANY_GROUPS'
-  | 'ERR_RDMC_GROUP_MISMATCH'
-  | 'ERR_RDMC_GROUP_TIMEOUT'
-  | 'ERR_RDMC_NOT_ROOT'
-  | 'ERR_RDMC_ROOT_RECEIVES_NOTHING'
-  | 'ERR_RDMC_ITERATOR_TAKEN'
-  | 'ERR_RDMC_MEMBER_LOST'
-  | 'ERR_RDMC_PROTOCOL'
-  | 'ERR_RDMC_POST_FAILED'
-  | 'ERR_RDMC_INCOMING_FAILED'
-  | 'ERR_RDMC_INVALID_REGION'
-  | 'ERR_RDMC_TOO_MANY_BLOCKS'
-  | 'ERR_RDMC_CLOSE_UNKNOWN'
-  | 'ERR_RDMC_GROUP_CLOSED'
-  | 'ERR_RDMC_NODE_CLOSED'
-  | 'ERR_RDMC_ABORTED'
-  | 'ERR_RDMC_DATAPLANE_DIED'
-  | 'ERR_RDMC_DEVICE_REMOVED';
+export const groupErrors = errorTable({
+  ...optionErrors,
+  ERR_RDMC_UNKNOWN_ALGORITHM: ['usage', 'no algorithm has this name', 'take one of `algorithms`'],
+  ERR_RDMC_GROUP_TOO_SMALL: ['usage', 'a group has at least two members', 'name another member'],
+  ERR_RDMC_DUPLICATE_MEMBER: ['usage', 'the list names a member twice', 'name each member once'],
+  ERR_RDMC_UNKNOWN_MEMBER: [
+    'usage',
+    'the list names a member that the mesh does not have',
+    'name members of the mesh',
+  ],
+  ERR_RDMC_NOT_A_MEMBER: [
+    'usage',
+    'the list does not have this member',
+    'let the members of the list create the group',
+  ],
+  ERR_RDMC_GROUP_EXISTS: [
+    'usage',
+    'the id is in use at this node',
+    'close that group first, or take another id',
+  ],
+  ERR_RDMC_TOO_MANY_GROUPS: ['resource', 'too many groups are open at this node', 'close some first'],
+  ERR_RDMC_GROUP_MISMATCH: [
+    'refused',
+    'members gave different options',
+    'give all members the same; `field` names the option',
+  ],
+  ERR_RDMC_GROUP_TIMEOUT: [
+    'timeout',
+    'members did not create the group in time',
+    'see what keeps the members in `missing`',
+  ],
+  ERR_RDMC_NOT_ROOT: [
+    'usage',
+    'another member than the root sends',
+    'send at the root, or make another group',
+  ],
+  ERR_RDMC_ROOT_RECEIVES_NOTHING: ['usage', 'the root iterates over messages', 'iterate at the receivers'],
+  ERR_RDMC_ITERATOR_TAKEN: [
+    'usage',
+    'a group has one consumer, and there is one',
+    'share what the one consumer gets',
+  ],
+  ERR_RDMC_MEMBER_LOST: [
+    'peer-lost',
+    'the group failed with a member',
+    'close it, and make a new one of the others',
+  ],
+  ERR_RDMC_PROTOCOL: ['refused', 'a member broke the rules of the wire', 'run the same version everywhere'],
+  ERR_RDMC_POST_FAILED: [
+    'resource',
+    'the device of this member refused a request',
+    'keep regions open until their messages are through',
+  ],
+  ERR_RDMC_INCOMING_FAILED: ['usage', '`incoming` threw, or gave memory that does not fit', 'see the cause'],
+  ERR_RDMC_INVALID_REGION: [
+    'usage',
+    'memory is closed, too short, or of another node',
+    'allocate it with this node',
+  ],
+  ERR_RDMC_TOO_MANY_BLOCKS: [
+    'usage',
+    'the message would have too many blocks',
+    'create the group with larger blocks',
+  ],
+  ERR_RDMC_CLOSE_UNKNOWN: [
+    'peer-lost',
+    'it is not known whether everything reached everyone',
+    'ask the members in `missing`',
+  ],
+  ERR_RDMC_GROUP_CLOSED: ['closed', 'the group is closing, or closed', 'make another group'],
+  ERR_RDMC_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],
+  ERR_RDMC_DATAPLANE_DIED: [
+    'internal',
+    'the worker of this member died',
+    'see the cause; close the node and join again',
+  ],
+  ERR_RDMC_DEVICE_REMOVED: [
+    'resource',
+    'the RDMA device of this member is gone',
+    'close the node, and join again with another',
+  ],
+});
+export type GroupErrorCode = keyof typeof groupErrors;
 
 export interface GroupErrorDetails {
   readonly cause?: unknown;
@@ -39,38 +97,23 @@ export interface GroupErrorDetails {
   readonly missing?: readonly number[];
   /** What members disagree on. */
   readonly field?: string;
-  /** Resolves when the device has let go of memory that the failed call still uses. */
-  readonly settled?: Promise<void>;
 }
 
-/** What this package throws and rejects with. Tell cases apart by `code`. */
-export class GroupError extends Error {
+/** What this package throws and rejects with, beside `AbortError`. Tell cases apart by `code`. */
+export class GroupError extends RdmcError<GroupErrorCode> {
   override readonly name = 'GroupError';
-  readonly code: GroupErrorCode;
-  readonly memberId: number | undefined;
   readonly reason: string | undefined;
   readonly missing: readonly number[] | undefined;
   readonly field: string | undefined;
-  readonly settled: Promise<void> | undefined;
 
   constructor(code: GroupErrorCode, message: string, details: GroupErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
-    this.memberId = details.memberId;
+    super(code, message, details);
     this.reason = details.reason;
     this.missing = details.missing;
     this.field = details.field;
-    this.settled = details.settled;
   }
 }
 
 export function invalidOption(message: string): GroupError {
   return new GroupError('ERR_RDMC_INVALID_OPTION', message);
-}
-
-export function abortedError(what: string, signal: AbortSignal, settled?: Promise<void>): GroupError {
-  return new GroupError('ERR_RDMC_ABORTED', `${what} was aborted by its signal`, {
-    cause: signal.reason,
-    ...(settled && { settled }),
-  });
 }

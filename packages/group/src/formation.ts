@@ -3,7 +3,7 @@ import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
-import { abortedError, GroupError, type GroupErrorCode, messageOf } from './errors.js';
+import { AbortError, GroupError, type GroupErrorCode, messageOf } from './errors.js';
 import { groupMemoryBytes } from './group-memory.js';
 import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
@@ -67,7 +67,7 @@ export class Formation {
   async run(events: WorkerEvents): Promise<MemoryRegion> {
     const { signal, timeoutMs } = this.options;
     const timer = setTimeout(() => this.fail(this.#timeoutError()), timeoutMs);
-    const onAbort = (): void => this.fail(abortedError(`Creating group ${this.options.id}`, signal!));
+    const onAbort = (): void => this.fail(new AbortError(`Creating group ${this.options.id}`, signal!));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     try {
@@ -80,7 +80,7 @@ export class Formation {
       this.#checkConnected();
       await this.#orFail(this.#connectedAll.promise);
       // Until the end, so that no news of a loss that comes meanwhile is lost itself.
-      await this.#orFail(this.environment.link.start(this.slot.number));
+      await this.#orFail(this.environment.link.commands.start(this.slot.number));
       return this.#region!;
     } catch (error) {
       await this.#undo(error);
@@ -91,7 +91,7 @@ export class Formation {
     }
   }
 
-  fail(error: GroupError): void {
+  fail(error: GroupError | AbortError): void {
     this.#failure.reject(error);
   }
 
@@ -182,7 +182,7 @@ export class Formation {
     await environment.link.open({ ...setup, ...windows }, events);
     await Promise.all(
       neighbours.map(async (neighbour, pair) => {
-        const address = await environment.link.createPair(slot.number, pair);
+        const address = await environment.link.commands.createPair({ group: slot.number, pair });
         this.#addresses.set(members[neighbour]!, address);
       }),
     );
@@ -206,7 +206,7 @@ export class Formation {
     if (!isReady || this.#connections.has(member)) return;
     const pair = this.neighbourhood.neighbours.indexOf(this.options.members.indexOf(member));
     const connection = create.address
-      ? this.environment.link.connect(this.slot.number, pair, create.address)
+      ? this.environment.link.commands.connect({ group: this.slot.number, pair, address: create.address })
       : Promise.reject(new Error('it sent no address'));
     const explained = connection.catch((cause: unknown) => {
       const reason = `its queue pairs cannot be connected: ${messageOf(cause)}`;

@@ -61,7 +61,7 @@ export class GroupSession implements Participant, WorkerEvents {
     this.#sender = new RootSender(options, environment.device, link, slot.number, () => this.transports);
     this.#voice = this.#voiceTo(new Map());
     this.#desk = new IncomingDesk(environment, options.incoming, {
-      place: (message, address, lkey) => link.place(slot.number, message, address, lkey),
+      place: (message, address, lkey) => link.commands.place(slot.number, message, address, lkey),
       unread: () => this.inbox.unread,
       failed: (error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', `incoming: ${messageOf(error)}`, error),
     });

@@ -71,10 +71,10 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * receivers then have the message or get it from one another. Messages go in the order of the calls.
    *
    * An abort of `signal` withdraws a message that has not begun. One that has begun goes on: the promise rejects
-   * with ERR_RDMC_ABORTED, and the error's `settled` resolves when the memory is free.
+   * with an AbortError, whose `settled` resolves when the memory is free.
    *
    * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, ERR_RDMC_GROUP_CLOSED,
-   *   ERR_RDMC_ABORTED; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free
+   *   AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free
    */
   async send(message: MemoryRegion | RegionRange, options: SendOptions = {}): Promise<void> {
     onlyKnownOptions('send', options, ['offset', 'lengthBytes', 'signal']);

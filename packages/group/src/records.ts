@@ -1,30 +1,41 @@
 /*
  * What the application's thread and the worker say to each other about groups. `group` is the number this
- * node gave the group when it was opened, not its id.
- *
- * Numbers travel as a row of Float64 (little endian, 8 bytes each), everything else as JSON in UTF-8.
- *
- *   command        payload
- *    1 OPEN        JSON GroupSetup
- *    2 PAIR        JSON {group, pair}                    answer: JSON PairAddress
- *    3 CONNECT     JSON {group, pair, address}           answer when connected
- *    4 START       group                                 answer
- *    5 SEND        group, message, address, lkey, sizeBytes, blockSizeBytes
- *    6 PLACE       group, message, address, lkey
- *    7 ABORT       group       answer when the queue pairs are flushed and gone, and with them every claim on memory
- *
- *   event          payload
- *    1 INCOMING    group, message, sizeBytes
- *    2 FINISHED    group, message
- *    3 TROUBLE     JSON Trouble; the group's worker side has stopped
+ * node gave the group when it was opened, not its id. `pair` is an index of the group's neighbours.
  */
+import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { QueuePairAddress } from '@rdmc/verbs';
 
 export const PROTOCOL_NAME = 'group';
 
-export const Command = { OPEN: 1, PAIR: 2, CONNECT: 3, START: 4, SEND: 5, PLACE: 6, ABORT: 7 } as const;
-export const Event = { INCOMING: 1, FINISHED: 2, TROUBLE: 3 } as const;
+export const groupRecords = recordTable({
+  commands: {
+    open: call(json<GroupSetup>()),
+    createPair: call(json<{ readonly group: number; readonly pair: number }>(), json<PairAddress>()),
+    /** Answers with the transport, such as 'shm' or 'tcp', when the pair is connected. */
+    connect: call(
+      json<{ readonly group: number; readonly pair: number; readonly address: PairAddress }>(),
+      json<string>(),
+    ),
+    start: call(numbers<[group: number]>(1)),
+    send: post(
+      numbers<
+        [group: number, message: number, address: number, lkey: number, sizeBytes: number, blockBytes: number]
+      >(6),
+    ),
+    /** Memory for a message that `incoming` told of. */
+    place: post(numbers<[group: number, message: number, address: number, lkey: number]>(4)),
+    /** Answers when the queue pairs are flushed and gone, and with them every claim on memory. */
+    abort: call(numbers<[group: number]>(1)),
+  },
+  events: {
+    incoming: numbers<[group: number, message: number, sizeBytes: number]>(3),
+    finished: numbers<[group: number, message: number]>(2),
+    /** The group's worker side has stopped. */
+    trouble: json<Trouble>(),
+  },
+});
+export type GroupRecords = typeof groupRecords;
 
 /** What the worker needs to take part in a group. */
 export interface GroupSetup {
@@ -65,25 +76,4 @@ export interface Trouble {
   readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device';
   readonly code: string;
   readonly reason: string;
-}
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-export function encodeNumbers(...numbers: number[]): Uint8Array {
-  return new Uint8Array(Float64Array.from(numbers).buffer);
-}
-
-/** The numbers of a payload, whatever its alignment. */
-export function decodeNumbers(payload: Uint8Array): number[] {
-  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
-  return Array.from({ length: payload.byteLength / 8 }, (_, index) => view.getFloat64(index * 8, true));
-}
-
-export function encodeJson(value: unknown): Uint8Array {
-  return encoder.encode(JSON.stringify(value));
-}
-
-export function decodeJson<T>(payload: Uint8Array): T {
-  return JSON.parse(decoder.decode(payload)) as T;
 }

@@ -21,7 +21,7 @@ export class RootSender {
   ) {
     this.queue = new SendQueue((number, { region, offset, lengthBytes }) => {
       const address = region.address + offset;
-      link.send(slot, number, address, region.lkey, lengthBytes, this.#blockSize(lengthBytes));
+      link.commands.send(slot, number, address, region.lkey, lengthBytes, this.#blockSize(lengthBytes));
     });
   }
 

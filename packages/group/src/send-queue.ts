@@ -1,7 +1,7 @@
 import { Deferred } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { SENDS_IN_WORKER } from './constants.js';
-import { abortedError } from './errors.js';
+import { AbortError } from './errors.js';
 
 /** A part of a region, checked. */
 export interface SendRange {
@@ -36,7 +36,7 @@ export class SendQueue {
   }
 
   enqueue(range: SendRange, signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted) return Promise.reject(abortedError('The send', signal));
+    if (signal?.aborted) return Promise.reject(new AbortError('The send', signal));
     // Until it has left, the region cannot be closed: `close()` waits.
     const letGo = range.region.hold();
     const entry: Entry = { range, done: new Deferred<void>(), started: false, letGo };
@@ -73,7 +73,7 @@ export class SendQueue {
       const onAbort = (): void => {
         if (!entry.started) this.#withdraw(entry);
         const settled = entry.started ? entry.done.promise.catch(() => {}) : Promise.resolve();
-        reject(abortedError('The send', signal, settled));
+        reject(new AbortError('The send', signal, settled));
       };
       signal.addEventListener('abort', onAbort, { once: true });
       const stop = (): void => signal.removeEventListener('abort', onAbort);

@@ -3,12 +3,17 @@ import type { GroupSlot } from './environment.js';
 import { GroupError } from './errors.js';
 import { countersAt, createCounterTable } from './worker/counters.js';
 
+/** Counters of all groups of a node; any thread may read them. */
+export function createSlotTable(): SharedArrayBuffer {
+  return createCounterTable(MAX_GROUPS);
+}
+
 /** Numbers for the groups of a node, each with counters in shared memory. */
 export class GroupSlots {
-  /** All counters; any thread may read them. */
-  readonly table = createCounterTable(MAX_GROUPS);
   readonly #free: number[] = [];
   #next = 0;
+
+  constructor(private readonly table: SharedArrayBuffer) {}
 
   /** @throws GroupError ERR_RDMC_TOO_MANY_GROUPS */
   take(): GroupSlot {

@@ -1,7 +1,6 @@
 /** The module that the data plane loads in its worker. */
-import type { ProtocolFactory } from '@rdmc/dataplane';
+import { protocolWorker } from '@rdmc/dataplane';
+import { groupRecords } from './records.js';
 import { GroupProtocol } from './worker/group-protocol.js';
 
-const createGroupProtocol: ProtocolFactory = (context) => new GroupProtocol(context);
-
-export default createGroupProtocol;
+export default protocolWorker(groupRecords, (context) => new GroupProtocol(context));

@@ -10,8 +10,8 @@ const WINDOW = 1;
 function announcing() {
   const told: { count: number; confirmAs: number }[] = [];
   const port: GroupPort = {
-    receive: () => {},
-    send: () => {},
+    postReceive: () => {},
+    postSend: () => {},
     receiveAnnouncement: () => {},
     announce: (_pair, count, confirmAs) => told.push({ count, confirmAs }),
     copy: () => {},

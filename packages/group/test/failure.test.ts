@@ -84,9 +84,9 @@ describe('a member that is lost', () => {
   it('is named when its worker dies', async () => {
     const groups = await createEverywhere(nodes, { id: 12, members: ALL });
     const reading = rejection(collect(groups[2]!));
-    // The worker trusts its own side: a command that is no JSON is the end of it.
-    const { plane } = nodes[2]! as unknown as { plane: DataPlane };
-    plane.post('group', 1, Uint8Array.of(1));
+    const { plane } = nodes[2]!.node as unknown as { plane: DataPlane };
+    const { thread } = plane as unknown as { thread: { terminate(): Promise<void> } };
+    await thread.terminate();
     const error = await reading;
     const errors = await Promise.all(groups.map((group) => rejection(group.close())));
     // It hears of it from its own thread's end or from the others, whose queue pairs broke.

@@ -23,16 +23,15 @@ async function lastStep() {
   const starting = new Deferred<void>();
   const introduced = new Deferred<void>();
   const sent: { to: number; message: WireMessage }[] = [];
-  const link = {
-    open: async () => {},
+  const commands = {
     createPair: async () => ADDRESS,
     connect: async () => 'shm',
     start: () => {
       starting.resolve();
       return started.promise;
     },
-    abort: async () => {},
   };
+  const link = { commands, open: async () => {}, abort: async () => {} };
   const directory = {
     send(to: number, message: WireMessage) {
       sent.push({ to, message });

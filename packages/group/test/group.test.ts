@@ -1,4 +1,4 @@
-import type { GroupError, RdmcNode } from '@rdmc/group';
+import type { AbortError, RdmcNode } from '@rdmc/group';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   collect,
@@ -115,8 +115,8 @@ describe('a group', () => {
     const controller = new AbortController();
     const sending = root.send(region, { signal: controller.signal });
     controller.abort();
-    const error = (await rejection(sending)) as unknown as GroupError;
-    expect(error.code).toBe('ERR_RDMC_ABORTED');
+    const error = (await rejection(sending)) as unknown as AbortError;
+    expect(error).toMatchObject({ name: 'AbortError', code: 'ERR_RDMC_ABORTED', category: 'aborted' });
     admit!();
     await error.settled;
     expect(root.progress().messagesSent).toBe(1);

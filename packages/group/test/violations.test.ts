@@ -13,8 +13,8 @@ function relay() {
   const headers = new Uint32Array(2 * WINDOW * HEADER_WORDS);
   const posted: { pair: number; slot: number }[] = [];
   const port: GroupPort = {
-    receive: (pair, slot) => posted.push({ pair, slot }),
-    send: () => {},
+    postReceive: (pair, slot) => posted.push({ pair, slot }),
+    postSend: () => {},
     receiveAnnouncement: () => {},
     announce: () => {},
     copy: () => {},

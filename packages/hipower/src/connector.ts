@@ -39,7 +39,7 @@ export class Connector {
       all.catch(() => {});
       await Promise.race([all, round.failed, limits.failed, this.#deadline(round, limits, cancel.signal)]);
       round.check();
-      await this.environment.link.start(this.number);
+      await this.environment.link.commands.start(this.number);
       // A connection may have broken since the worker started.
       round.check();
     } catch (error) {
@@ -51,9 +51,11 @@ export class Connector {
   }
 
   async #connectTo(round: ConnectRound, member: number): Promise<void> {
-    const { link, directory } = this.environment;
+    const { directory } = this.environment;
+    const { commands } = this.environment.link;
     const peer = this.options.peers.indexOf(member);
-    const { address } = await link.createPair(this.number, peer, round.generation);
+    const order = { channel: this.number, peer, generation: round.generation };
+    const { address } = await commands.createPair(order);
     round.check();
     directory.send(member, {
       type: 'offer',
@@ -68,9 +70,14 @@ export class Connector {
     round.check();
     if (!accept) return;
     const { remote, account } = accept;
-    const order = { channel: this.number, peer, address: accept.address, remote, account };
     try {
-      this.transports[peer] = await link.connect(order);
+      this.transports[peer] = await commands.connect({
+        channel: this.number,
+        peer,
+        address: accept.address,
+        remote,
+        account,
+      });
     } catch (error) {
       round.unusable(member, error);
       throw error;

@@ -1,7 +1,7 @@
 /** Every number of the HiPower protocol in one place. Bytes, milliseconds and counts, as the names say. */
 
 /** Version of slots, bitmaps and of the messages in `wire-messages.ts`. Both sides must agree. */
-export const HIPOWER_PROTOCOL_VERSION = 2;
+export const HIPOWER_PROTOCOL_VERSION = 3;
 
 /** What the board of a channel (`layout/board.ts`) holds one bit each for. */
 export const MAX_SLOTS = 8192;

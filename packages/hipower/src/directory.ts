@@ -12,8 +12,6 @@ export interface Participant {
 
 const MAX_KEPT_OFFERS = 4096;
 
-const directories = new WeakMap<Mesh, Directory>();
-
 /** Leads messages to the channel they are about, and keeps offers whose responder does not exist yet. */
 export class Directory {
   readonly #participants = new Map<string, Participant>();
@@ -21,21 +19,7 @@ export class Directory {
   readonly #offers = new Map<string, { readonly from: number; readonly offer: OfferMessage }>();
   readonly #unsubscribe: (() => void)[];
 
-  /** Nodes on this mesh. */
-  #users = 0;
-
-  /** The one directory of a mesh: its nodes share the names of channels. Each closes it once. */
-  static of(mesh: Mesh): Directory {
-    let directory = directories.get(mesh);
-    if (!directory) {
-      directory = new Directory(mesh);
-      directories.set(mesh, directory);
-    }
-    directory.#users += 1;
-    return directory;
-  }
-
-  private constructor(private readonly mesh: Mesh) {
+  constructor(private readonly mesh: Mesh) {
     this.#unsubscribe = [
       mesh.onMessage(TOPIC, (from, body) => this.#take(from, body)),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
@@ -82,9 +66,6 @@ export class Directory {
   }
 
   close(): void {
-    this.#users -= 1;
-    if (this.#users > 0) return;
-    directories.delete(this.mesh);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#offers.clear();
   }

@@ -1,14 +1,9 @@
 export type { ChannelCounters } from './channel-counters.js';
 export type { ChannelOptions } from './channel-options.js';
+export { Channels, hipower, type RequesterOptions, type ResponderOptions } from './channels.js';
 export { HiPowerError, type HiPowerErrorCode, type HiPowerErrorDetails, type Progress } from './errors.js';
 export type { Message } from './message.js';
-export {
-  HiPowerNode,
-  type HiPowerNodeOptions,
-  hiPowerProtocol,
-  type RequesterOptions,
-  type ResponderOptions,
-} from './node.js';
+export { HiPowerNode, type HiPowerNodeOptions } from './node.js';
 export type { Confirmation, Mode } from './records.js';
 export type { Requester } from './requester.js';
 export type { Responder } from './responder.js';

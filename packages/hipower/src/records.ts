@@ -1,32 +1,34 @@
 /** What crosses between the application's thread and the worker: commands with their answers, and events. */
+import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
 import type { QueuePairAddress } from '@rdmc/verbs';
 
 /** Under this name the data plane runs the protocol. */
 export const PROTOCOL_NAME = 'hipower';
 
-export const Command = {
-  /** ChannelSetup. */
-  OPEN: 0,
-  /** { channel, peer, generation } → PairAnswer: tears down an old queue pair and makes a new one. */
-  PAIR: 1,
-  /** ConnectOrder → the transport. */
-  CONNECT: 2,
-  /** { channel }: everything is connected. */
-  START: 3,
-  /** { channel }: tears down all queue pairs and forgets the channel. */
-  CLOSE: 4,
-  /** { channel, peer }, as a post: the responder has released everything, and its connection is not needed any more. */
-  DISMISS: 5,
-  /** KICK + number of the channel, as a post without payload: look at the shared memory. */
-  KICK: 256,
-} as const;
-
-export const Event = {
-  /** Trouble. */
-  TROUBLE: 0,
-  /** WAKE + number of the channel, without payload: look at the shared memory. */
-  WAKE: 256,
-} as const;
+/** `channel` is the number that this node gave the channel, and `peer` an index of the channel's peers. */
+export const hiPowerRecords = recordTable({
+  commands: {
+    open: call(json<ChannelSetup>()),
+    /** Tears down an old queue pair and makes a new one. */
+    createPair: call(json<PairOrder>(), json<PairAnswer>()),
+    /** Answers with the transport, such as 'shm' or 'tcp'. */
+    connect: call(json<ConnectOrder>(), json<string>()),
+    /** Everything is connected. */
+    start: call(numbers<[channel: number]>(1)),
+    /** Tears down all queue pairs and forgets the channel. */
+    close: call(numbers<[channel: number]>(1)),
+    /** The responder has released everything, and its connection is not needed any more. */
+    dismiss: post(numbers<[channel: number, peer: number]>(2)),
+    /** Look at the shared memory. */
+    kick: post(numbers<[channel: number]>(1)),
+  },
+  events: {
+    /** Look at the shared memory. */
+    wake: numbers<[channel: number]>(1),
+    trouble: json<Trouble>(),
+  },
+});
+export type HiPowerRecords = typeof hiPowerRecords;
 
 /** Channels of a node at one time. */
 export const MAX_CHANNELS = 4096;
@@ -63,6 +65,12 @@ export interface Account {
   readonly next: number;
 }
 
+export interface PairOrder {
+  readonly channel: number;
+  readonly peer: number;
+  readonly generation: number;
+}
+
 export interface PairAnswer {
   readonly address: QueuePairAddress;
   readonly account: Account | null;
@@ -93,15 +101,4 @@ export interface Trouble {
   readonly kind: 'connection' | 'violation';
   readonly code: string;
   readonly reason: string;
-}
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-export function encodeJson(value: unknown): Uint8Array {
-  return encoder.encode(JSON.stringify(value));
-}
-
-export function decodeJson<T>(payload: Uint8Array): T {
-  return JSON.parse(decoder.decode(payload)) as T;
 }

@@ -72,7 +72,7 @@ export class RequesterSession implements Participant, WorkerEvents {
     const session = new RequesterSession(environment, options, resources, onNews);
     try {
       environment.directory.register(session);
-      await environment.link.open(resources.setup(session.#number));
+      await environment.link.commands.open(resources.setup(session.#number));
       for (const peer of options.peers) session.#lookFor(peer);
       await session.#connect();
       session.#signal = undefined;
@@ -101,7 +101,7 @@ export class RequesterSession implements Participant, WorkerEvents {
   }
 
   kick(): void {
-    this.environment.link.kick(this.#number);
+    this.environment.link.commands.kick(this.#number);
   }
 
   /** The end flag may be written from now on, so responders may go. */
@@ -285,7 +285,7 @@ export class RequesterSession implements Participant, WorkerEvents {
   #dismiss(member: number): void {
     this.#dismissed.add(member);
     this.#round.dismissed(member);
-    this.environment.link.dismiss(this.#number, this.options.peers.indexOf(member));
+    this.environment.link.commands.dismiss(this.#number, this.options.peers.indexOf(member));
     this.environment.directory.send(member, this.#farewell(true, 'it has everything'));
     this.onNews();
   }

@@ -78,7 +78,7 @@ export class ResponderSession implements Participant, WorkerEvents {
     session.host = bind(session);
     try {
       environment.directory.register(session);
-      await environment.link.open(resources.setup(session.#number));
+      await environment.link.commands.open(resources.setup(session.#number));
       for (const { member } of session.#sources) session.#lookFor(member);
       environment.directory.replay(session);
       await session.#allConnected();
@@ -98,7 +98,7 @@ export class ResponderSession implements Participant, WorkerEvents {
   }
 
   kick(): void {
-    this.environment.link.kick(this.#number);
+    this.environment.link.commands.kick(this.#number);
   }
 
   counters(): ChannelCounters {
@@ -242,11 +242,16 @@ export class ResponderSession implements Participant, WorkerEvents {
   /** Ends the former generation, tells what came of it, and connects anew. */
   async #connect(source: Source, offer: OfferMessage): Promise<void> {
     if (this.#closed || this.error || offer.generation <= source.generation) return;
-    const { link, directory } = this.environment;
+    const { directory } = this.environment;
+    const { commands } = this.environment.link;
     const peer = this.#sources.indexOf(source);
     source.generation = offer.generation;
     try {
-      const { address, account } = await link.createPair(this.#number, peer, offer.generation);
+      const { address, account } = await commands.createPair({
+        channel: this.#number,
+        peer,
+        generation: offer.generation,
+      });
       const header = this.#header(source);
       directory.send(source.member, {
         ...header,
@@ -262,7 +267,7 @@ export class ResponderSession implements Participant, WorkerEvents {
         remote: offer.remote,
         account: null,
       };
-      this.#transports[peer] = await link.connect(order);
+      this.#transports[peer] = await commands.connect(order);
       source.isConnected = true;
       if (this.#sources.every(({ isConnected }) => isConnected)) this.#connected.resolve();
     } catch (error) {

@@ -1,7 +1,6 @@
 /** The module that the data plane loads in its worker. */
-import type { ProtocolFactory } from '@rdmc/dataplane';
+import { protocolWorker } from '@rdmc/dataplane';
+import { hiPowerRecords } from './records.js';
 import { HiPowerProtocol } from './worker/hipower-protocol.js';
 
-const createHiPowerProtocol: ProtocolFactory = (context) => new HiPowerProtocol(context);
-
-export default createHiPowerProtocol;
+export default protocolWorker(hiPowerRecords, (context) => new HiPowerProtocol(context));

@@ -1,17 +1,10 @@
-import { DataPlane } from '@rdmc/dataplane';
-import {
-  type ChannelOptions,
-  HiPowerNode,
-  hiPowerProtocol,
-  type Requester,
-  type Responder,
-} from '@rdmc/hipower';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
-import { afterEach, describe, expect, it } from 'vitest';
+import type { ChannelOptions, Requester, Responder } from '@rdmc/hipower';
+import { describe, expect, it } from 'vitest';
 import { BOARD_HEADER_WORDS, BOARD_STRIDE } from '../src/layout/board.js';
 import { BoardIndex, boardsRegionBytes } from '../src/layout/boards-region.js';
 import { footerIndex, slotStride } from '../src/layout/footer.js';
-import { deviceOver, rejection } from './support/cluster.js';
+import { rejection } from './support/cluster.js';
+import { type Member, startMembers } from './support/members.js';
 import { regionOfLength } from './support/regions.js';
 
 /** Channels whose other side breaks the rules while they run: a peer with a defect, or memory that was damaged. */
@@ -26,29 +19,12 @@ const BREAKING = new URL('./support/breaking-worker.mjs', import.meta.url);
 
 type Kind = Partial<ChannelOptions>;
 type Breaks = { readonly breaks: string; readonly value?: number };
-type Node = { readonly mesh: Mesh; readonly plane: DataPlane; readonly node: HiPowerNode };
-
-let nodes: Node[] = [];
-afterEach(async () => {
-  for (const { node } of nodes) await node.close();
-  await Promise.all(nodes.flatMap(({ mesh, plane }) => [mesh.close(), plane.close()]));
-  nodes = [];
-});
+let nodes: Member[] = [];
 
 /** Node 0 with a requester, node 1 with its responder; the one that `breaks` names has a worker that breaks a rule. */
 async function open(kind: Kind, breaks: Record<number, Breaks> = {}): Promise<[Requester, Responder]> {
-  const reserved = await reserveLoopbackPorts(2);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  nodes = await Promise.all(
-    reserved.map(async ({ server }, id) => {
-      const mesh = await Mesh.join({ id, members, server });
-      const protocol = breaks[id]
-        ? { name: 'hipower', module: BREAKING, data: breaks[id] }
-        : hiPowerProtocol();
-      const plane = await DataPlane.start({ device: deviceOver(), protocols: [protocol], windowMs: 0 });
-      return { mesh, plane, node: HiPowerNode.attach(mesh, plane) };
-    }),
-  );
+  const workers = Object.entries(breaks).map(([id, data]) => [id, { module: BREAKING, data }]);
+  nodes = await startMembers(2, Object.fromEntries(workers));
   const options = { channel: 'rules', slots: SLOTS, slotBytes: SLOT_BYTES, ...kind };
   return Promise.all([
     nodes[0]!.node.createRequester({ ...options, to: 1 }),

@@ -1,21 +1,15 @@
-import { DataPlane } from '@rdmc/dataplane';
-import {
-  type ChannelOptions,
-  HiPowerNode,
-  hiPowerProtocol,
-  type Message,
-  type Requester,
-  type Responder,
-} from '@rdmc/hipower';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import type { ChannelOptions, HiPowerNode, Message, Requester, Responder } from '@rdmc/hipower';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { deviceOver, rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
+import { rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
+import { startMembers } from './support/members.js';
 
 let nodes: HiPowerNode[];
 beforeAll(async () => {
   nodes = await startCluster(3);
 });
 afterAll(() => stopCluster(nodes));
+
+const REFUSING = new URL('./support/refusing-worker.mjs', import.meta.url);
 
 /** For what hangs. */
 const LIMIT_MS = 120_000;
@@ -185,74 +179,25 @@ describe('closing and connecting', () => {
       expect(thrown(call).code).toBe('ERR_RDMC_HIPOWER_CLOSED');
     }
   });
-
-  it('several nodes on one mesh and one data plane do not mix their channels', async () => {
-    const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-    const parts = await Promise.all(
-      reserved.map(async ({ server }, id) => {
-        const mesh = await Mesh.join({ id, members, server });
-        const plane = await DataPlane.start({ device: deviceOver(), protocols: [hiPowerProtocol()] });
-        const attached = [1, 2].map(() => HiPowerNode.attach(mesh, plane));
-        return { mesh, plane, attached };
-      }),
-    );
-    const channels = await Promise.all(
-      [0, 1].map(async (which) => {
-        const options = named();
-        return Promise.all([
-          parts[0]!.attached[which]!.createRequester({ ...options, to: 1 }),
-          parts[1]!.attached[which]!.createResponder({ ...options, from: 0 }),
-        ]);
-      }),
-    );
-    const again = parts[0]!.attached[1]!.createRequester({
-      ...named(),
-      channel: channels[0]![0].channel,
-      to: 1,
-    });
-    expect((await rejection(again)).code).toBe('ERR_RDMC_HIPOWER_CHANNEL_EXISTS');
-    // The first node of each process goes; its neighbour's channel works on.
-    const [first, second] = channels as [[Requester, Responder], [Requester, Responder]];
-    await Promise.all([first[0].end(), consume(first[1])]);
-    await Promise.all(parts.map(({ attached }) => attached[0]!.close()));
-    await second[0].write(Uint8Array.of(9));
-    second[0].reconnect();
-    const [got] = await Promise.all([consume(second[1]), second[0].end()]);
-    expect(got).toEqual([[9]]);
-    await Promise.all(parts.map(({ attached }) => attached[1]!.close()));
-    await Promise.all(parts.flatMap(({ mesh, plane }) => [mesh.close(), plane.close()]));
-  });
 });
 
-it.each(KINDS)(
-  'a request that the device refuses in the middle of a batch costs a connection and no slot, %j',
-  async (kind) => {
-    const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-    const module = new URL('./support/refusing-worker.mjs', import.meta.url);
-    const parts = await Promise.all(
-      reserved.map(async ({ server }, id) => {
-        const mesh = await Mesh.join({ id, members, server });
-        const protocols = id === 0 ? [{ name: 'hipower', module }] : [hiPowerProtocol()];
-        const plane = await DataPlane.start({ device: deviceOver(), protocols });
-        return { mesh, plane, node: HiPowerNode.attach(mesh, plane) };
-      }),
-    );
+// With two responders, requests to the other one lie between the refused request and those behind it.
+it.each(KINDS.flatMap((kind) => [1, 2].map((count) => [kind, count] as const)))(
+  'a request that the device refuses in the middle of a batch costs a connection and no slot, %j, responders: %i',
+  async (kind, count) => {
+    const [sender, ...receivers] = await startMembers(1 + count, { 0: { module: REFUSING } });
     const options = { ...named(kind), slots: 64 };
-    const [requester, responder] = await Promise.all([
-      parts[0]!.node.createRequester({ ...options, to: 1 }),
-      parts[1]!.node.createResponder({ ...options, from: 0 }),
+    const [requester, ...responders] = await Promise.all([
+      sender!.node.createRequester({ ...options, to: receivers.map(({ node }) => node.id) }),
+      ...receivers.map(({ node }) => node.createResponder({ ...options, from: 0 })),
     ]);
     const numbers = Array.from({ length: 200 }, (_, i) => [i]);
     for (const [number] of numbers.slice(0, 60)) requester.tryWrite(Uint8Array.of(number!));
-    const got = consume(responder);
+    const got = responders.map(consume);
     for (const [number] of numbers.slice(60)) await requester.write(Uint8Array.of(number!));
     await requester.end();
-    expect(await got).toEqual(numbers);
+    for (const each of got) expect(await each).toEqual(numbers);
     expect(requester.generation).toBe(2);
-    await Promise.all(parts.map(({ node }) => node.close()));
-    await Promise.all(parts.flatMap(({ mesh, plane }) => [mesh.close(), plane.close()]));
   },
 );
 

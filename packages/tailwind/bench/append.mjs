@@ -13,19 +13,22 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
-import { Backup, BackupService, Log, startPlane } from '@rdmc/tailwind';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { Node } from '@rdmc/node';
+import { Backup, tailwind } from '@rdmc/tailwind';
 import { closedLoad, offeredLoad } from './append-load.mjs';
 
 const CLUSTER = '00112233-4455-6677-8899-aabbccddeeff';
 const MIB = 1024 * 1024;
 
+function joinCluster(options) {
+  return Node.join({ silenceTimeoutMs: 0, ...options, protocols: { logs: tailwind() } });
+}
+
 async function backupProcess({ id, members, directory, windowMs }) {
-  const mesh = await Mesh.join({ id, members, silenceTimeoutMs: 0 });
-  const plane = await startPlane(mesh, { windowMs });
-  const { protectionDomain } = plane;
+  const { logs, protectionDomain } = await joinCluster({ id, members, windowMs });
   const backup = await Backup.open({ protectionDomain, directory, clusterId: CLUSTER, buffers: 8 });
-  new BackupService(mesh, plane, backup);
+  logs.serve(backup);
   process.on('message', () => process.send({ cpu: process.cpuUsage() }));
   process.on('disconnect', () => process.exit());
   process.send({ ready: true });
@@ -105,29 +108,25 @@ async function startCluster({ replicas, windowMs }) {
     });
   });
   const ready = Promise.all(children.map((child) => once(child, 'message')));
-  const mesh = await Mesh.join({ id: 0, members, server: reserved[0].server, silenceTimeoutMs: 0 });
-  const plane = await startPlane(mesh, { windowMs });
+  const node = await joinCluster({ id: 0, members, server: reserved[0].server, windowMs });
   await ready;
   const end = async () => {
     for (const child of children) child.disconnect();
-    await plane.close();
-    await mesh.close();
+    await node.close();
     rmSync(root, { recursive: true });
   };
-  return { mesh, plane, children, end };
+  return { node, children, end };
 }
 
 let lastLogId = 0n;
 
 /** One scheme under one load, with a log of its own. */
-async function measure({ mesh, plane, children }, { seconds, replicas, window }, mode, load) {
+async function measure({ node, children }, { seconds, replicas, window }, mode, load) {
   lastLogId += 1n;
   const scheme = mode === 'one-sided-here' ? { mode: 'one-sided', thread: 'application' } : { mode };
   const authority = { raiseMinimum: async () => {} };
   const shape = { segmentBytes: 8 * MIB, replicas, window };
-  const log = await Log.create({
-    mesh,
-    plane,
+  const log = await node.logs.create({
     authority,
     logId: lastLogId,
     incarnation: 1,
@@ -144,7 +143,7 @@ async function measure({ mesh, plane, children }, { seconds, replicas, window },
   for (const segmentId of log.segmentIds) {
     for (const member of log.backups) {
       const request = { op: 'free', logId: String(lastLogId), segmentId: String(segmentId) };
-      await mesh.request(member, 'tailwind.backup', request);
+      await node.mesh.request(member, 'tailwind.backup', request);
     }
   }
   await log.close();

@@ -2,7 +2,7 @@
 // Random overwrites of objects with values of 100 bytes and keys of 30, of which so many are live that they fill a part
 // of the log's room; 3 backups, a process each; 64 appends under way.
 import { parseArgs } from 'node:util';
-import { decodeObject, EntryType, encodeObject, Log } from '@rdmc/tailwind';
+import { decodeObject, EntryType, encodeObject } from '@rdmc/tailwind';
 import { runMember, startMembers } from './members.mjs';
 
 const ENTRY_BYTES = 12 + 12 + 30 + 100;
@@ -53,12 +53,12 @@ function numberOf(payload) {
   return number;
 }
 
-async function measure({ mesh, plane }, logId, part, seconds, maxSegments) {
+async function measure({ logs }, logId, part, seconds, maxSegments) {
   const keys = Math.floor((part * maxSegments * SEGMENT_BYTES) / ENTRY_BYTES);
   const store = new Store(keys);
   const authority = { raiseMinimum: async () => {} };
   const options = { segmentBytes: SEGMENT_BYTES, maxSegments, cleaner: store.cleaner };
-  store.log = await Log.create({ mesh, plane, authority, logId, incarnation: 1, ...options });
+  store.log = await logs.create({ authority, logId, incarnation: 1, ...options });
   for (let first = 0; first < keys; first += 1000) {
     await Promise.all(Array.from({ length: Math.min(1000, keys - first) }, (_, k) => store.set(first + k)));
   }

@@ -4,19 +4,25 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
-import { Backup, BackupService, startPlane } from '@rdmc/tailwind';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { Node } from '@rdmc/node';
+import { Backup, tailwind } from '@rdmc/tailwind';
 
 export const CLUSTER = '00112233-4455-6677-8899-aabbccddeeff';
 
 /** Joins as a member with a backup. */
 export async function joinCluster({ id, members, directory, buffers, server }) {
-  const mesh = await Mesh.join({ id, members, silenceTimeoutMs: 0, ...(server && { server }) });
-  const plane = await startPlane(mesh);
-  const { protectionDomain } = plane;
+  const protocols = { logs: tailwind() };
+  const node = await Node.join({ id, members, silenceTimeoutMs: 0, ...(server && { server }), protocols });
+  const { mesh, logs, protectionDomain } = node;
   const backup = await Backup.open({ protectionDomain, directory, clusterId: CLUSTER, buffers });
-  const service = new BackupService(mesh, plane, backup);
-  return { mesh, plane, backup, service };
+  logs.serve(backup);
+  const close = async () => {
+    await logs.close();
+    await backup.close();
+    await node.close();
+  };
+  return { mesh, logs, close };
 }
 
 /** Members 0 to n − 1: `own` here, the others run `program` with BENCH_MEMBER set and say when they are ready. */
@@ -41,10 +47,7 @@ export async function startMembers(program, n, own, buffers = 16) {
   await Promise.all(ready);
   const end = async () => {
     for (const child of children.values()) if (child.connected) child.disconnect();
-    await here.service.close();
-    await here.backup.close();
-    await here.plane.close();
-    await here.mesh.close();
+    await here.close();
     rmSync(root, { recursive: true });
   };
   return { ...here, children, end };

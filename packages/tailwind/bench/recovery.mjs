@@ -5,25 +5,16 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import {
-  Coordinator,
-  CoordinatorClient,
-  decodeObject,
-  EntryType,
-  encodeObject,
-  FileStore,
-  Log,
-  Recovery,
-} from '@rdmc/tailwind';
+import { Coordinator, decodeObject, EntryType, encodeObject, FileStore } from '@rdmc/tailwind';
 import { runMember, startMembers } from './members.mjs';
 
 const PROGRAM = new URL(import.meta.url);
 const BATCH = 1000;
 
-async function load({ mesh, plane }, { mode, objects }) {
-  const authority = new CoordinatorClient(mesh, 1);
+async function load({ logs }, { mode, objects }) {
+  const authority = logs.coordinator(1);
   const { logId, incarnation } = await authority.createLog();
-  const log = await Log.create({ mesh, plane, authority, logId, incarnation, mode });
+  const log = await logs.create({ authority, logId, incarnation, mode });
   const value = new Uint8Array(100).fill(2);
   for (let number = 0; number < objects; number += BATCH) {
     const appends = [];
@@ -39,7 +30,7 @@ async function load({ mesh, plane }, { mode, objects }) {
 }
 
 async function measure(mode, objects) {
-  const { mesh, plane, children, end } = await startMembers(PROGRAM, 4, 1, 32);
+  const { mesh, logs, children, end } = await startMembers(PROGRAM, 4, 1, 32);
   const store = await FileStore.open(join(tmpdir(), `tailwind-bench-${process.pid}-${mode}`));
   const coordinator = await Coordinator.start({ mesh, store, leaseMs: 50, leaseMarginMs: 10 });
   const primary = children.get(0);
@@ -50,8 +41,7 @@ async function measure(mode, objects) {
   await exited;
   while (mesh.peers.get(0).state === 'connected') await new Promise((resolve) => setImmediate(resolve));
   const started = performance.now();
-  const client = new CoordinatorClient(mesh, 1);
-  const recovery = await Recovery.begin({ mesh, plane, coordinator: client, logId: BigInt(logId) });
+  const recovery = await logs.recover({ coordinator: logs.coordinator(1), logId: BigInt(logId) });
   const begun = performance.now();
   const index = new Map();
   let read = 0;

@@ -28,9 +28,6 @@ export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
 export const RPC_DATA_BYTES = 64 * 1024;
 export const RPC_WINDOW = 32;
 
-/** A log whose application's thread posts its writes leaves the event loop its turn after so long. */
-export const LOCAL_PLANE_TURN_MS = 1;
-
 export const DEFAULT_REPLICAS = 3;
 export const MAX_REPLICAS = 16;
 /** Appends of one log on their way at once; what comes meanwhile goes into one group. */

@@ -38,13 +38,13 @@ export {
 export { type SealedGroup, SegmentWriter } from './format/segment-writer.js';
 export type { LogAuthority, Minimum } from './log/authority.js';
 export type { EntryLocation } from './log/entry-location.js';
-export { Log } from './log/log.js';
+export type { Log } from './log/log.js';
 export type { LogCleaner } from './log/log-cleaner.js';
 export type { LogOptions } from './log/log-options.js';
 export type { LogStats } from './log/log-stats.js';
 export type { Append, AppendLocation, LogEntry } from './log/ticket.js';
+export { Logs, tailwind } from './logs.js';
 export type { Logger } from './options.js';
-export { type PlaneOptions, startPlane, tailwindProtocol } from './plane.js';
 export type { ReplicationMode } from './records.js';
 export {
   type BackupInventory,
@@ -52,8 +52,8 @@ export {
   planRecovery,
   type RecoveryPlan,
 } from './recovery/plan.js';
-export { type RecoveredSegment, Recovery, type RecoveryOptions } from './recovery/recover.js';
-export { BackupService } from './rpc/backup-service.js';
+export type { RecoveredSegment, Recovery, RecoveryOptions } from './recovery/recover.js';
+export type { BackupService } from './rpc/backup-service.js';
 export type { BackupServiceOptions } from './rpc/backup-service-options.js';
 export type { InventoryEntry } from './rpc/messages.js';
 export { acceptLoss, type KnownLogs, knownLogs } from './salvage/known-logs.js';

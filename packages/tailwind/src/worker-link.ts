@@ -1,20 +1,15 @@
-import type { DataPlane } from '@rdmc/dataplane';
-import type { QueuePairAddress } from '@rdmc/verbs';
-import type { LinkPlane } from './local-plane.js';
 import {
-  type ChannelSetup,
-  Command,
-  decodeJson,
-  decodeNumbers,
-  Event,
-  encodeJson,
-  encodeNumbers,
-  type LostTarget,
-  type PairSetup,
-  PROTOCOL_NAME,
-  type ReadSetup,
-  type TargetReplacement,
-} from './records.js';
+  type DataPlane,
+  type DataPlaneError,
+  type EndListener,
+  type EventHandlers,
+  InlineDriver,
+  type ProtocolClient,
+} from '@rdmc/dataplane';
+import type { NodeContext } from '@rdmc/node';
+import { TailwindError } from './errors.js';
+import { type ChannelSetup, PROTOCOL_NAME, type TailwindRecords } from './records.js';
+import { tailwindWorker } from './worker/tailwind-protocol.js';
 
 /** What the application hears of a channel. */
 export interface ChannelListener {
@@ -23,26 +18,46 @@ export interface ChannelListener {
   caughtUp(target: number): void;
 }
 
-const links = new WeakMap<DataPlane, WorkerLink>();
-
-/** The application's side of `worker/`: commands to it, and its events to the channels concerned. */
+/** The application's side of `worker/`: the commands to it, and its events to the channels concerned. */
 export class WorkerLink {
+  commands!: ProtocolClient<TailwindRecords>;
   readonly #listeners = new Map<number, ChannelListener>();
+  readonly #endListeners = new Set<EndListener>();
+  #end: DataPlaneError | undefined;
+  #driver: InlineDriver<TailwindRecords> | undefined;
   #lastNumber = 0;
 
-  /** Of a data plane there is one: see `of`. */
-  constructor(private readonly plane: LinkPlane) {
-    plane.onEvent(PROTOCOL_NAME, (kind, payload) => this.#take(kind, payload));
+  private constructor(private readonly plane: DataPlane) {}
+
+  /** To the protocol in the node's worker. One per node: numbers are never used twice. */
+  static connect({ plane, connect }: Pick<NodeContext<TailwindRecords>, 'plane' | 'connect'>): WorkerLink {
+    const link = new WorkerLink(plane);
+    link.commands = connect(link.#events(), link.#ended);
+    return link;
   }
 
-  /** One per data plane: numbers are never used twice. */
-  static of(plane: DataPlane): WorkerLink {
-    let link = links.get(plane);
-    if (!link) {
-      link = new WorkerLink(plane);
-      links.set(plane, link);
-    }
+  /** To a protocol of its own, which runs in this thread. @throws VerbsError, DataPlaneError as `InlineDriver.start` */
+  static async inline(plane: DataPlane): Promise<WorkerLink> {
+    const link = new WorkerLink(plane);
+    link.#driver = await InlineDriver.start(plane, {
+      name: PROTOCOL_NAME,
+      worker: tailwindWorker,
+      events: link.#events(),
+      onEnd: link.#ended,
+    });
+    link.commands = link.#driver.client;
     return link;
+  }
+
+  /**
+   * Calls the listener once when the protocol does nothing any more: it threw, or the data plane died; soon, when it has ended
+   * already. Not when it is closed. Returns a function that removes the listener.
+   */
+  onEnd(listener: EndListener): () => void {
+    const end = this.#end;
+    if (end) queueMicrotask(() => listener(end));
+    else this.#endListeners.add(listener);
+    return () => void this.#endListeners.delete(listener);
   }
 
   /** A fresh number, for a pair, a channel, a target or a key. */
@@ -51,67 +66,40 @@ export class WorkerLink {
     return this.#lastNumber;
   }
 
-  async createPair(setup: PairSetup): Promise<QueuePairAddress> {
-    return decodeJson(await this.#command(Command.PAIR, encodeJson(setup)));
-  }
-
-  /** Resolves with the transport: 'shm', 'tcp'. */
-  async connect(pair: number, address: QueuePairAddress, retryTimeoutMs: number): Promise<string> {
-    return decodeJson(await this.#command(Command.CONNECT, encodeJson({ pair, address, retryTimeoutMs })));
-  }
-
-  /** Targets on the pair are lost at once; resolves when the device has let go of all memory. */
-  async drop(pair: number): Promise<void> {
-    await this.#command(Command.DROP, encodeNumbers(pair));
-  }
-
   async openChannel(setup: ChannelSetup, listener: ChannelListener): Promise<void> {
     this.#listeners.set(setup.channel, listener);
-    await this.#command(Command.CHANNEL, encodeJson(setup));
+    await this.commands.openChannel(setup);
   }
 
+  /** @throws TailwindError ERR_RDMC_LOG_CLOSED when the data plane is gone */
   append(channel: number, sequence: number, offset: number, lengthBytes: number): void {
-    this.plane.post(PROTOCOL_NAME, Command.APPEND, encodeNumbers(channel, sequence, offset, lengthBytes));
-  }
-
-  replace(replacement: TargetReplacement): void {
-    this.plane.post(PROTOCOL_NAME, Command.REPLACE, encodeJson(replacement));
-  }
-
-  resume(channel: number): void {
-    this.plane.post(PROTOCOL_NAME, Command.RESUME, encodeNumbers(channel));
+    if (this.plane.closed) {
+      throw new TailwindError('ERR_RDMC_LOG_CLOSED', 'The data plane of this log is closed');
+    }
+    this.commands.append(channel, sequence, offset, lengthBytes);
   }
 
   async endChannel(channel: number): Promise<void> {
     this.#listeners.delete(channel);
-    await this.#command(Command.END, encodeNumbers(channel));
+    await this.commands.endChannel(channel);
   }
 
-  async read(setup: ReadSetup): Promise<void> {
-    await this.#command(Command.READ, encodeJson(setup));
+  /** Resolves when the device has let go of all memory. The link to a worker stays: others use it. */
+  async close(): Promise<void> {
+    await this.#driver?.close();
   }
 
-  async admit(pair: number, key: number, address: number, lengthBytes: number): Promise<void> {
-    await this.#command(Command.ADMIT, encodeNumbers(pair, key, address, lengthBytes));
-  }
+  readonly #ended: EndListener = (error) => {
+    this.#end = error;
+    for (const listener of this.#endListeners) listener(error);
+    this.#endListeners.clear();
+  };
 
-  async evict(key: number): Promise<void> {
-    await this.#command(Command.EVICT, encodeNumbers(key));
-  }
-
-  #command(kind: number, payload: Uint8Array): Promise<Uint8Array> {
-    return this.plane.command(PROTOCOL_NAME, kind, payload);
-  }
-
-  #take(kind: number, payload: Uint8Array): void {
-    if (kind === Event.LOST) {
-      const { channel, target, reason } = decodeJson<LostTarget>(payload);
-      this.#listeners.get(channel)?.lost(target, reason);
-      return;
-    }
-    const [channel, value] = decodeNumbers(payload) as [number, number];
-    const listener = this.#listeners.get(channel);
-    if (kind === Event.ACKED) listener?.acknowledged(value);
-    else if (kind === Event.CAUGHT_UP) listener?.caughtUp(value);
+  #events(): EventHandlers<TailwindRecords> {
+    return {
+      acknowledged: (channel, sequence) => this.#listeners.get(channel)?.acknowledged(sequence),
+      lost: ({ channel, target, reason }) => this.#listeners.get(channel)?.lost(target, reason),
+      caughtUp: (channel, target) => this.#listeners.get(channel)?.caughtUp(target),
+    };
   }
 }

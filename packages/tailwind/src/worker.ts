@@ -1,7 +1,4 @@
 /** The module that the data plane loads in its worker. */
-import type { ProtocolFactory } from '@rdmc/dataplane';
-import { TailwindProtocol } from './worker/tailwind-protocol.js';
+import { tailwindWorker } from './worker/tailwind-protocol.js';
 
-const createTailwindProtocol: ProtocolFactory = (context) => new TailwindProtocol(context);
-
-export default createTailwindProtocol;
+export default tailwindWorker;

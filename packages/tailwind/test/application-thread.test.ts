@@ -1,6 +1,6 @@
 /** A log whose writes the application's thread posts itself. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { CoordinatorClient, decodeObject, EntryType, type Log, Recovery } from '@rdmc/tailwind';
+import { decodeObject, EntryType, type Log } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
 import {
   type ClusterMember,
@@ -21,9 +21,8 @@ async function append(log: Log, from: number, to: number): Promise<void> {
   await Promise.all(upTo(to - from).map((number) => log.append(object(from + number)).acknowledged));
 }
 
-async function recovered({ mesh, plane }: ClusterMember, logId: bigint): Promise<number[]> {
-  const coordinator = new CoordinatorClient(mesh, 1);
-  await using recovery = await Recovery.begin({ mesh, plane, coordinator, logId });
+async function recovered({ logs }: ClusterMember, logId: bigint): Promise<number[]> {
+  await using recovery = await logs.recover({ coordinator: logs.coordinator(1), logId });
   const versions: number[] = [];
   for await (const segment of recovery.segments()) {
     for (const { type, payload } of segment.entries()) {

@@ -4,7 +4,6 @@
  * of its r = 2 backups or without: what a recovery finds then must be what the keys held after some operation, which is
  * none before the last one that was acknowledged.
  */
-import { CoordinatorClient, Recovery } from '@rdmc/tailwind';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type ClusterMember, coordinatedLog, startCluster, startCoordinator } from './support/cluster.js';
@@ -98,13 +97,8 @@ async function run(cluster: readonly ClusterMember[], steps: readonly Step[]): P
   }
   await log.close();
   points.end();
-  const { mesh, plane } = recoverer;
-  const recovery = await Recovery.begin({
-    mesh,
-    plane,
-    coordinator: new CoordinatorClient(mesh, 1),
-    logId: log.id,
-  });
+  const { logs } = recoverer;
+  const recovery = await logs.recover({ coordinator: logs.coordinator(1), logId: log.id });
   model.requireMoment(await recovered(recovery), model.acknowledged, model.issued);
   await recovery.finish([]);
   return points.judged();

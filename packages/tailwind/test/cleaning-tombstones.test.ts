@@ -1,4 +1,3 @@
-import { CoordinatorClient, Recovery } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
 import { coordinatedLog, startCluster, startCoordinator } from './support/cluster.js';
 import { KeyStore, recovered } from './support/key-store.js';
@@ -25,13 +24,8 @@ it('keeps a tombstone when a segment that was chosen with it turns out to be ful
   while (log.stats().cleanedSegments < 10) await store.set('junk', value);
   expect(log.segmentIds).toContain(1n);
   await cluster[0]!.kill();
-  const { mesh, plane } = cluster[2]!;
-  const recovery = await Recovery.begin({
-    mesh,
-    plane,
-    coordinator: new CoordinatorClient(mesh, 1),
-    logId: log.id,
-  });
+  const { logs } = cluster[2]!;
+  const recovery = await logs.recover({ coordinator: logs.coordinator(1), logId: log.id });
   const found = await recovered(recovery);
   await recovery.close();
   expect(found.has('deleted')).toBe(false);

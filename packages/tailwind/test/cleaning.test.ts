@@ -1,4 +1,3 @@
-import { CoordinatorClient, Recovery } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
 import {
   type ClusterMember,
@@ -33,8 +32,8 @@ function largeValue(round: number): string {
   return `${round} `.padEnd(1500, 'v');
 }
 
-async function recover({ mesh, plane }: ClusterMember, logId: bigint): Promise<Map<string, string>> {
-  const recovery = await Recovery.begin({ mesh, plane, coordinator: new CoordinatorClient(mesh, 1), logId });
+async function recover({ logs }: ClusterMember, logId: bigint): Promise<Map<string, string>> {
+  const recovery = await logs.recover({ coordinator: logs.coordinator(1), logId });
   const found = await recovered(recovery);
   await recovery.close();
   return found;

@@ -1,10 +1,13 @@
 /** What a backup forgets of logs that were recovered, and that nobody can use what it forgot. */
-import { BackupService, CoordinatorClient, Log, type LogRecord, Recovery } from '@rdmc/tailwind';
+import type { LogRecord, Recovery } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
+import { BackupService } from '../src/rpc/backup-service.js';
+import { WorkerLink } from '../src/worker-link.js';
 import {
   type ClusterMember,
   coordinatedLog,
   object,
+  planeOf,
   SEGMENT,
   startCluster,
   startCoordinator,
@@ -24,8 +27,8 @@ async function rig(): Promise<ClusterMember[]> {
   return cluster;
 }
 
-function begin({ mesh, plane }: ClusterMember, logId: bigint): Promise<Recovery> {
-  return Recovery.begin({ mesh, plane, coordinator: new CoordinatorClient(mesh, COORDINATOR), logId });
+function begin({ logs }: ClusterMember, logId: bigint): Promise<Recovery> {
+  return logs.recover({ coordinator: logs.coordinator(COORDINATOR), logId });
 }
 
 function fenced(cluster: readonly ClusterMember[]): bigint[] {
@@ -68,7 +71,7 @@ it('lets nobody write a recovered log, though the backup has forgotten that it f
   const cluster = await rig();
   const logId = await recoveredLog(cluster);
   await Promise.all(cluster.map(({ service }) => service.freeRecovered()));
-  const { mesh, plane } = cluster[0]!;
+  const { mesh, logs } = cluster[0]!;
   const ask = (body: object) =>
     mesh.request(3, 'tailwind.backup', { logId: String(logId), segmentId: '1', ...body });
   await expect(
@@ -78,10 +81,8 @@ it('lets nobody write a recovered log, though the backup has forgotten that it f
   for (const committed of [true, false]) {
     await expect(ask({ op: 'open', ...opening, committed })).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
   }
-  const again = Log.create({
-    mesh,
-    plane,
-    authority: new CoordinatorClient(mesh, COORDINATOR),
+  const again = logs.create({
+    authority: logs.coordinator(COORDINATOR),
     logId,
     incarnation: 1,
     segmentBytes: SEGMENT,
@@ -101,7 +102,8 @@ it('lets nobody write a recovered log, though the backup has forgotten that it f
 
 it('stays fenced while a claim waits for an answer of the coordinator, which may be out of date', async () => {
   const [member] = await startCluster(1);
-  const { plane, backup } = member!;
+  const { node, backup } = member!;
+  const plane = planeOf(node);
   const answers: ((record: LogRecord) => void)[] = [];
   const coordinator = { log: () => new Promise<LogRecord>((resolve) => answers.push(resolve)) };
   let ask: (from: number, body: object) => unknown = () => {};
@@ -114,7 +116,8 @@ it('stays fenced while a claim waits for an answer of the coordinator, which may
     onLeave: () => none,
     members: [],
   };
-  const service = new BackupService(mesh as never, plane, backup, { coordinator: coordinator as never });
+  const parts = { mesh, plane, link: await WorkerLink.inline(plane), logger: undefined, open: new Set() };
+  const service = BackupService.serve(parts as never, backup as never, { coordinator: coordinator as never });
   const log = { logId: 7n, owner: 0 } as LogRecord;
   const claim = ask(0, { op: 'claim', logId: '7', session: SESSION });
   backup.fence(7n);
@@ -130,6 +133,7 @@ it('stays fenced while a claim waits for an answer of the coordinator, which may
   await sweep();
   expect(backup.fencedLogs).toEqual([]);
   await service.close();
+  await parts.link.close();
 });
 
 function none(): void {}

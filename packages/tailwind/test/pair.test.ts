@@ -1,29 +1,26 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { PostError } from '@rdmc/verbs';
+import { PostResult, Status } from '@rdmc/verbs';
 import { expect, it } from 'vitest';
+import type { TailwindRecords } from '../src/records.js';
 import { Channel, type Target } from '../src/worker/channel.js';
 import { WritePair } from '../src/worker/write-pair.js';
 
-/** Queue pairs of nothing, and a submission queue whose next batch is refused at a position. */
+/** As a refused request is reported (`refusedCompletion` of @rdmc/verbs). */
+const REFUSED = Uint32Array.of(
+  0,
+  0,
+  Status.LOCAL_QP_OPERATION_ERROR,
+  0,
+  PostResult.QUEUE_FULL,
+  0,
+  0,
+  0x8000_0000,
+);
+const FLUSHED = Uint32Array.of(0, 0, Status.WORK_REQUEST_FLUSHED, 0, 0, 0, 0, 0);
+
+/** Queue pairs of nothing, whose completions the test says. */
 function rig() {
-  let pending = 0;
-  let refuseAt: number | undefined;
-  const submission = {
-    get pending() {
-      return pending;
-    },
-    begin: () => {
-      pending += 1;
-    },
-    sge: () => {},
-    remote: () => {},
-    flush: () => {
-      pending = 0;
-      const at = refuseAt;
-      refuseAt = undefined;
-      if (at !== undefined) throw new PostError('ERR_RDMC_QUEUE_FULL', 'the queue is full', at);
-    },
-  };
+  const submission = { begin: () => {}, sge: () => {}, remote: () => {} };
   let last = 0;
   const createQueuePair = () => {
     last += 1;
@@ -35,13 +32,13 @@ function rig() {
     attach: () => {},
     detach: () => {},
     wake: () => {},
-  } as unknown as ProtocolContext;
+  } as unknown as ProtocolContext<TailwindRecords>;
   const pairs = [new WritePair(context, 1), new WritePair(context, 2)] as const;
-  const lost: number[] = [];
+  const lost: [target: number, reason: string][] = [];
   const events = {
     acknowledged: () => {},
     caughtUp: () => {},
-    lost: (_: number, target: number) => lost.push(target),
+    lost: (_: number, target: number, reason: string) => lost.push([target, reason]),
   };
   const targets = [1, 2].map((pair) => ({ target: pair, pair, address: 0, rkey: 0, key: 0 }));
   const channel = new Channel(
@@ -50,23 +47,33 @@ function rig() {
     events,
   );
   const write = (pair: WritePair, target: Target): void => pair.write(target, 1, 0, 0, 0, 10);
-  const refuse = (position: number): void => {
-    refuseAt = position;
-  };
-  return { pairs, channel, lost, write, refuse };
+  return { pairs, channel, lost, write };
 }
 
-it('a refused request breaks the pair that it was of, whoever posted the batch', async () => {
-  const { pairs, channel, lost, write, refuse } = rig();
+it('a refused request breaks the pair that it was of, and no other', async () => {
+  const { pairs, channel, lost, write } = rig();
   const [first, second] = pairs;
   write(first, channel.targets[0]!);
   write(second, channel.targets[1]!);
   write(second, channel.targets[1]!);
-  refuse(1);
-  first.break('its peer is gone');
-  expect(first.broken).toBe('its peer is gone');
-  expect(second.broken).toContain('refused');
-  expect(lost.sort()).toEqual([1, 2]);
-  // Nothing of the second one is under way: it need not wait for completions.
-  await second.drop();
+  second.onCompletion(REFUSED, 0);
+  expect(second.broken).toContain('the device refused a request: the queue is full');
+  expect(first.broken).toBeUndefined();
+  expect(lost).toEqual([[2, second.broken]]);
+});
+
+it('a pair is gone when all of its requests have come back, refused ones too', async () => {
+  const { pairs, channel, write } = rig();
+  const [, pair] = pairs;
+  write(pair, channel.targets[1]!);
+  write(pair, channel.targets[1]!);
+  let isGone = false;
+  const dropped = pair.drop().then(() => {
+    isGone = true;
+  });
+  pair.onCompletion(REFUSED, 0);
+  await Promise.resolve();
+  expect(isGone).toBe(false);
+  pair.onCompletion(FLUSHED, 0);
+  await dropped;
 });

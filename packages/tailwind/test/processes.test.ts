@@ -1,10 +1,10 @@
-import { CoordinatorClient, decodeObject, EntryType, Recovery } from '@rdmc/tailwind';
+import { decodeObject, EntryType } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
 import { type ClusterMember, startCoordinator } from './support/cluster.js';
 import { type MemberProcess, startProcesses } from './support/processes.js';
 
-async function recover({ mesh, plane }: ClusterMember, logId: bigint): Promise<number[]> {
-  const recovery = await Recovery.begin({ mesh, plane, coordinator: new CoordinatorClient(mesh, 1), logId });
+async function recover({ logs }: ClusterMember, logId: bigint): Promise<number[]> {
+  const recovery = await logs.recover({ coordinator: logs.coordinator(1), logId });
   const versions: number[] = [];
   for await (const segment of recovery.segments()) {
     for (const { type, payload } of segment.entries()) {

@@ -1,21 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  BackupService,
-  CoordinatorClient,
-  decodeObject,
-  EntryType,
-  type Log,
-  Recovery,
-  TailwindError,
-} from '@rdmc/tailwind';
+import { decodeObject, EntryType, type Log, type Recovery, TailwindError } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
+import { BackupService } from '../src/rpc/backup-service.js';
 import { segmentKey } from '../src/segment-key.js';
+import { WorkerLink } from '../src/worker-link.js';
 import { filesIn, temporaryDirectory } from './support/backups.js';
 import {
   type ClusterMember,
   coordinatedLog,
   object,
+  planeOf,
   SEGMENT,
   startCluster,
   startCoordinator,
@@ -25,8 +20,8 @@ function refusal(code: string) {
   return expect.objectContaining({ code });
 }
 
-function begin({ mesh, plane }: ClusterMember, logId: bigint): Promise<Recovery> {
-  return Recovery.begin({ mesh, plane, coordinator: new CoordinatorClient(mesh, 1), logId });
+function begin({ logs }: ClusterMember, logId: bigint): Promise<Recovery> {
+  return logs.recover({ coordinator: logs.coordinator(1), logId });
 }
 
 /** Versions of all objects, in the log's order. */
@@ -102,7 +97,7 @@ describe('recovery', () => {
     const survivor = cluster.find(({ id }) => id > 1 && id !== victim)!;
     const attempt = begin(survivor, log.id);
     await expect(attempt).rejects.toEqual(refusal('ERR_RDMC_LOG_INCOMPLETE'));
-    const [record] = await new CoordinatorClient(survivor.mesh, 1).logs();
+    const [record] = await survivor.logs.coordinator(1).logs();
     // Nobody has it now: any other member may try.
     expect(record).toMatchObject({ state: 'recovering', recoverer: null });
   });
@@ -234,16 +229,16 @@ describe('recovery', () => {
     expect(deaf.backup.holdsLog(log.id)).toBe(true);
     const hadOther = deaf.backup.holdsLog(other.id);
     // A service of its own, without requests: the member's own one has no coordinator.
-    const service = new BackupService(
-      { onRequest: none, onFailure: none, onLeave: none, members: [] } as never,
-      deaf.plane,
-      deaf.backup,
-      {
-        coordinator: new CoordinatorClient(deaf.mesh, 1),
-      },
-    );
+    const mesh = { onRequest: none, onFailure: none, onLeave: none, members: [] };
+    const plane = planeOf(deaf.node);
+    const parts = { mesh, plane, link: await WorkerLink.inline(plane), logger: undefined, open: new Set() };
+    const coordinator = deaf.logs.coordinator(1);
+    const service = BackupService.serve(parts as never, deaf.backup as never, {
+      coordinator: coordinator as never,
+    });
     await service.freeRecovered();
     await service.close();
+    await parts.link.close();
     expect(deaf.backup.holdsLog(log.id)).toBe(false);
     expect(deaf.backup.holdsLog(other.id)).toBe(hadOther);
   });

@@ -1,4 +1,4 @@
-import { CoordinatorClient, type Log, Recovery, TailwindError } from '@rdmc/tailwind';
+import { type Log, TailwindError } from '@rdmc/tailwind';
 import { describe, expect, it } from 'vitest';
 import { BackupConnection } from '../src/rpc/backup-client.js';
 import { WorkerLink } from '../src/worker-link.js';
@@ -8,6 +8,7 @@ import {
   createLog,
   keysIn,
   object,
+  planeOf,
   SEGMENT,
   startCluster,
   startCoordinator,
@@ -108,9 +109,8 @@ describe('when all connections break at once', () => {
     await until(() => kept.length === 4);
     expect(kept).toEqual([true, true, true, true]);
     await members[0]!.kill();
-    const coordinator = new CoordinatorClient(members[1]!.mesh, 1);
-    const { mesh: own, plane } = members[1]!;
-    const recovery = await Recovery.begin({ mesh: own, plane, coordinator, logId: log.id });
+    const { logs } = members[1]!;
+    const recovery = await logs.recover({ coordinator: logs.coordinator(1), logId: log.id });
     const versions: number[] = [];
     for await (const segment of recovery.segments()) {
       for (const { type, payload } of segment.entries())
@@ -200,10 +200,11 @@ describe('what is given up', () => {
 
   it('a connection that was ended is no burden to its backup, and there are not more than a few', async () => {
     const [first] = await startCluster(2);
-    const { mesh, plane } = first!;
+    const { mesh, node } = first!;
+    const link = await WorkerLink.inline(planeOf(node));
     const options = {
       mesh,
-      link: WorkerLink.of(plane),
+      link,
       logId: 7n,
       session: '0'.repeat(32),
       retryTimeoutMs: 60_000,
@@ -215,11 +216,12 @@ describe('what is given up', () => {
     expect(refused).toHaveLength(6);
     expect(refused[0]!.reason).toEqual(refusal('ERR_RDMC_BACKUP_FULL'));
     await Promise.all(all.map((result) => (result.status === 'fulfilled' ? result.value.drop() : undefined)));
+    await link.close();
   });
 
   it('memory that is not there for the next segment does not end the log', async () => {
     const members = await startCluster(2);
-    const { protectionDomain } = members[0]!.plane;
+    const { protectionDomain } = members[0]!.node;
     const allocate = protectionDomain.allocate.bind(protectionDomain);
     const { log } = await createLog(members[0]!, { replicas: 1 });
     let refusals = 0;

@@ -5,7 +5,14 @@ import type { LogEnvironment, Need } from '../src/log/log-environment.js';
 import { checkLogOptions } from '../src/log/log-options.js';
 import { ReplicaSet } from '../src/log/replica-set.js';
 import { WorkerLink } from '../src/worker-link.js';
-import { type ClusterMember, SEGMENT, startCluster, TestAuthority, until } from './support/cluster.js';
+import {
+  type ClusterMember,
+  planeOf,
+  SEGMENT,
+  startCluster,
+  TestAuthority,
+  until,
+} from './support/cluster.js';
 
 const IDENTITY = { logId: 7n, segmentId: 1n, incarnation: 1 };
 const EMPTY = { lengthBytes: 0, checksum: 0 };
@@ -16,12 +23,18 @@ function refusal(code: string) {
 
 /** The replicas of a segment without its log: what the log would be told is written down. */
 async function rig(members: readonly ClusterMember[], backups: readonly number[], replicas: number) {
-  const { mesh, plane } = members[0]!;
+  const { mesh, node } = members[0]!;
+  const plane = planeOf(node);
   const authority = new TestAuthority();
   const how = { replicas, segmentBytes: SEGMENT, random: () => 0, backups: [...backups] };
-  const options = checkLogOptions({ mesh, plane, authority, logId: 7n, incarnation: 1, ...how });
+  const options = checkLogOptions(
+    { mesh, plane, logger: undefined },
+    { authority, logId: 7n, incarnation: 1, ...how },
+  );
   const ended = new AbortController();
-  const link = WorkerLink.of(plane);
+  // In this thread: the node's worker belongs to the built package.
+  const link = await WorkerLink.inline(plane);
+  link.onEnd((error) => ended.abort(error));
   const debts: { member: number; isWanted: () => boolean }[] = [];
   const refusals = new Map<Need, Error | undefined>();
   const connections = new Connections({ ...options, link, session: '0'.repeat(32) }, backups, options.random);
@@ -43,6 +56,7 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
   onTestFinished(async () => {
     ended.abort(new Error('the test is over'));
     await connections.close();
+    await link.close();
     await region.close();
   });
   return { set, ended, debts, refusals, authority, link };
@@ -116,9 +130,11 @@ describe('the end of a log', () => {
     const { set, ended, link } = await rig(members, [1, 2], 1);
     await set.open();
     let isReplacing = false;
-    link.replace = () => {
-      isReplacing = true;
-    };
+    Object.assign(link.commands, {
+      replace: () => {
+        isReplacing = true;
+      },
+    });
     set.memberLost(1, undefined);
     await until(() => isReplacing);
     ended.abort(new Error('the data plane died'));

@@ -3,7 +3,6 @@ import { readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import {
   acceptLoss,
-  CoordinatorClient,
   decodeObject,
   EntryType,
   encodeDigest,
@@ -12,7 +11,6 @@ import {
   type LogSurvey,
   lockReplicaDirectory,
   type planRecovery,
-  Recovery,
   type ReplicaDirectory,
   type ReplicaFile,
   readReplicaDirectory,
@@ -92,8 +90,8 @@ it('gives up what no file has when told so, and recovers exactly what the survey
   await expect(lockReplicaDirectory(directories[2]!)).rejects.toMatchObject({
     code: 'ERR_RDMC_STATE_LOCKED',
   });
-  const { mesh, plane } = cluster[2]!;
-  const begin = () => Recovery.begin({ mesh, plane, coordinator: new CoordinatorClient(mesh, 1), logId });
+  const { logs } = cluster[2]!;
+  const begin = () => logs.recover({ coordinator: logs.coordinator(1), logId });
   let coordinator = await startCoordinator(cluster[1]!, {}, path);
   await expect(begin()).rejects.toEqual(incomplete);
   await coordinator.close();

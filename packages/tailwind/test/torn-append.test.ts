@@ -3,7 +3,7 @@ import {
   EntryType,
   encodeDigest,
   encodeSegmentHeader,
-  Log,
+  type Log,
   type LogEntry,
   SegmentWriter,
   segmentEntries,
@@ -36,14 +36,12 @@ function expected(logId: bigint) {
 }
 
 /** Appends one group that is acknowledged, and one that is torn; resolves when the primary has lost its backup. */
-async function tear({ mesh, plane }: ClusterMember, logId: bigint, afterBytes: number): Promise<Log> {
+async function tear({ node, logs }: ClusterMember, logId: bigint, afterBytes: number): Promise<Log> {
   let noticed = (): void => {};
   const lost = new Promise<void>((resolve) => {
     noticed = resolve;
   });
-  const log = await Log.create({
-    mesh,
-    plane,
+  const log = await logs.create({
     authority: new TestAuthority(),
     logId,
     incarnation: 1,
@@ -52,10 +50,10 @@ async function tear({ mesh, plane }: ClusterMember, logId: bigint, afterBytes: n
     logger: { warn: (_, message) => message === 'a replica is lost' && noticed() },
   });
   await log.append(...FIRST).acknowledged;
-  tearWrites(plane.device, { afterBytes });
+  tearWrites(node.device, { afterBytes });
   log.append(...TORN).acknowledged.catch(() => {});
   await lost;
-  tearWrites(plane.device, { afterBytes: Number.MAX_SAFE_INTEGER });
+  tearWrites(node.device, { afterBytes: Number.MAX_SAFE_INTEGER });
   return log;
 }
 

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <uv.h>
 
@@ -37,6 +38,32 @@ napi_value signalFd(napi_env env, napi_callback_info info) {
 Napi::Value eventfdSignal(const Napi::CallbackInfo& info) {
   napi_value function;
   napi_create_function(info.Env(), "signal", NAPI_AUTO_LENGTH, signalFd, reinterpret_cast<void*>(intptr_t(i32(info, 0))),
+                       &function);
+  return Napi::Value(info.Env(), function);
+}
+
+Napi::Value timerfdCreate(const Napi::CallbackInfo& info) {
+  const int fd = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (fd < 0) throw systemFailure("timerfd_create", "Creating a timer", errno);
+  return Napi::Number::New(info.Env(), fd);
+}
+
+napi_value startTimer(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value argument;
+  void* data;
+  uint32_t microseconds = 0;
+  napi_get_cb_info(env, info, &count, &argument, nullptr, &data);
+  napi_get_value_uint32(env, argument, &microseconds);
+  itimerspec once{};
+  once.it_value = {time_t(microseconds / 1'000'000), long(microseconds % 1'000'000) * 1000};
+  ::timerfd_settime(int(reinterpret_cast<intptr_t>(data)), 0, &once, nullptr);
+  return nullptr;
+}
+
+Napi::Value timerfdStart(const Napi::CallbackInfo& info) {
+  napi_value function;
+  napi_create_function(info.Env(), "start", NAPI_AUTO_LENGTH, startTimer, reinterpret_cast<void*>(intptr_t(i32(info, 0))),
                        &function);
   return Napi::Value(info.Env(), function);
 }
@@ -176,6 +203,8 @@ Napi::Value copyBenchmark(const Napi::CallbackInfo& info) {
 void bindFd(Napi::Env env, Napi::Object exports) {
   bind<eventfdCreate>(env, exports, "eventfdCreate");
   bind<eventfdSignal>(env, exports, "eventfdSignal");
+  bind<timerfdCreate>(env, exports, "timerfdCreate");
+  bind<timerfdStart>(env, exports, "timerfdStart");
   bind<fdClose>(env, exports, "fdClose");
   bind<channelWatch>(env, exports, "channelWatch");
   bind<fdWatch>(env, exports, "fdWatch");

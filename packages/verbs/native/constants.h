@@ -99,6 +99,15 @@ struct WorkRequestSlot {
 };
 static_assert(sizeof(WorkRequestSlot) == kWorkRequestBytes);
 
+// Whether a send of the queue pair was refused among the first `count` requests of a batch: later ones must not overtake it.
+inline bool refusesSends(const WorkRequestSlot* slots, uint32_t count, uint32_t queuePair) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const WorkRequestSlot& slot = slots[i];
+    if (slot.queuePair == queuePair && slot.opcode != kReceive && slot.result != kAccepted) return true;
+  }
+  return false;
+}
+
 struct CompletionSlot {
   uint32_t idLow, idHigh, status, opcode, bytes, immediate, queuePair, flags;
 };

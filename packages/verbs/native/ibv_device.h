@@ -185,7 +185,7 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   uint32_t prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting);
   uint32_t prepareReceive(IbvQueuePair& qp, WorkRequestSlot& slot, Posting& posting);
   uint32_t handOver(IbvQueuePair& qp, Posting& posting);
-  uint32_t postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count);
+  uint32_t postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count, bool broken);
   uint32_t postToShared(uint32_t number, WorkRequestSlot* slots, uint32_t count);
   bool translateShared(const ibv_wc& wc, CompletionSlot& out);
   std::vector<std::shared_ptr<IbvQueuePair>> allQueuePairs();

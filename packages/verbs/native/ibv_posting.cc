@@ -240,10 +240,9 @@ uint32_t IbvDevice::handOver(IbvQueuePair& qp, Posting& posting) {
   return refused;
 }
 
-uint32_t IbvDevice::postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count) {
+uint32_t IbvDevice::postToQueuePair(IbvQueuePair& qp, WorkRequestSlot* slots, uint32_t count, bool broken) {
   Posting posting(regions_);
   uint32_t refused = 0;
-  bool broken = false;
   bool flushes;
   {
     std::lock_guard guard(qp.posting);
@@ -327,7 +326,8 @@ uint32_t IbvDevice::post(WorkRequestSlot* slots, uint32_t count) {
     if (number & kSharedNumber) {
       refused += postToShared(number, slots + first, run);
     } else if (const auto target = qp(number)) {
-      refused += postToQueuePair(*target, slots + first, run);
+      const bool broken = refused > 0 && refusesSends(slots, first, number);
+      refused += postToQueuePair(*target, slots + first, run, broken);
     } else {
       for (uint32_t i = first; i < end; ++i) slots[i].result = removed_ ? kDeviceRemoved : kUnknownQueuePair;
       refused += run;

@@ -17,10 +17,9 @@ constexpr int64_t kRetryMs = 1;
 
 }  // namespace
 
-// Requests for one queue pair, in their order. Returns how many were refused.
-uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool& sends) {
+// Requests for one queue pair, in their order; `broken`: a send of it was refused before. Returns how many were refused.
+uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool broken, bool& sends) {
   uint32_t refused = 0;
-  bool broken = false;
   std::lock_guard guard(target.sendLock);
   for (uint32_t i = 0; i < count; ++i) {
     WorkRequestSlot& slot = slots[i];
@@ -51,7 +50,8 @@ uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
     auto target = qp(number);
     bool sends = false;
     if (target) {
-      refused += accept(*target, slots + first, end - first, sends);
+      const bool broken = refused > 0 && refusesSends(slots, first, number);
+      refused += accept(*target, slots + first, end - first, broken, sends);
     } else {
       for (uint32_t i = first; i < end; ++i) slots[i].result = kUnknownQueuePair;
       refused += end - first;

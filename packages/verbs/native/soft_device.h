@@ -141,7 +141,7 @@ class SoftDevice final : public Device {
  private:
   // The queue pairs of one doorbell.
   using TouchedQps = FixedVector<std::shared_ptr<QueuePair>, kBatchSlots>;
-  uint32_t accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool& sends);
+  uint32_t accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool broken, bool& sends);
   void progressInTurns(TouchedQps& active);
   void handOver(TouchedQps& qps);
   int turn();

@@ -9,7 +9,7 @@ import { native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 import { ProtectionDomain } from './protection-domain.js';
 import { softDeviceKey } from './soft-device-key.js';
-import { SubmissionQueue } from './submission-queue.js';
+import { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
 
 export interface OpenDeviceOptions {
   /**
@@ -97,9 +97,9 @@ export class Device {
   }
 
   /** A batch of work requests of this thread; several may exist, each used by one thread. */
-  createSubmissionQueue(): SubmissionQueue {
+  createSubmissionQueue(options: SubmissionQueueOptions = {}): SubmissionQueue {
     this.#check();
-    return new SubmissionQueue(this);
+    return new SubmissionQueue(this, options);
   }
 
   /**

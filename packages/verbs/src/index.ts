@@ -19,11 +19,14 @@ export {
 export { type DeviceEvent, DeviceEventListener } from './device-events.js';
 export { PostError, VerbsError } from './errors.js';
 export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
+export { FineTimer } from './fine-timer.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';
+export type { Refusal } from './post-result.js';
 export { type AccessOptions, attachProtectionDomain, ProtectionDomain } from './protection-domain.js';
 export { QueuePair } from './queue-pair.js';
+export { type CompletionFailure, completionFailure } from './refused-completion.js';
 export { SharedReceiveQueue } from './shared-receive-queue.js';
-export { SubmissionQueue } from './submission-queue.js';
+export { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
 export {
   type DeviceSurvey,
   type GidType,

@@ -119,6 +119,8 @@ export interface NativeBinding {
   eventfdCreate(): number;
   /** A function without arguments that adds 1 to the eventfd. */
   eventfdSignal(fd: number): () => void;
+  timerfdCreate(): number;
+  timerfdStart(fd: number): (microseconds: number) => void;
   fdClose(fd: number): void;
   /** Calls back on this thread's event loop when fd is readable; the eventfd is drained first. */
   fdWatch(fd: number, callback: () => void): number;

@@ -10,7 +10,8 @@ import type { Device } from './device.js';
 import { PostError, VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
-import { isAtomic, postError, type SubmissionQueue } from './submission-queue.js';
+import { postError } from './post-result.js';
+import { isAtomic, type SubmissionQueue } from './submission-queue.js';
 
 const STATE_NAMES = new Map<number, QueuePairStateName>(
   Object.entries(QueuePairState).map(([name, value]) => [value, name as QueuePairStateName]),

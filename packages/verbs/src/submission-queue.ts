@@ -2,8 +2,19 @@ import { Layout, Opcode, PostResult, Word, WorkRequestFlag } from './constants.j
 import type { Device } from './device.js';
 import { PostError, VerbsError } from './errors.js';
 import { native } from './native.js';
+import { postError } from './post-result.js';
+import { refusedCompletion } from './refused-completion.js';
 
 const TWO_32 = 4_294_967_296;
+
+export interface SubmissionQueueOptions {
+  /**
+   * Takes each refused request as an error completion (`completionFailure` reads it), during `flush` or during a `begin`
+   * that found the batch full. It may keep the words, and must not begin or flush requests. Without it, `flush` throws.
+   */
+  readonly onRefused?: (completion: Uint32Array) => void;
+}
+
 /**
  * Both counts are powers of two. A number that has been through a mask cannot overflow when an offset is added, so that
  * V8 leaves the check out: one for each word written, which made half of a request's cost.
@@ -31,7 +42,10 @@ export class SubmissionQueue {
   #sges = 0;
 
   /** @internal */
-  constructor(device: Device) {
+  constructor(
+    device: Device,
+    private readonly options: SubmissionQueueOptions = {},
+  ) {
     const memory = new ArrayBuffer(Layout.WORK_REQUEST_BYTES * Layout.BATCH_SLOTS);
     this.#bytes = new Uint8Array(memory);
     this.#words = new Uint32Array(memory);
@@ -123,16 +137,26 @@ export class SubmissionQueue {
   }
 
   /**
-   * Posts what was begun.
-   * @throws PostError naming the first refused request; the others of the batch were posted,
-   *   except later ones of the refused one's queue pair
+   * Posts what was begun. Where a send is refused, the later sends of its queue pair in the batch are refused with it; all
+   * others are posted.
+   * @throws PostError naming the first refused request, where the queue was created without `onRefused`
    */
   flush(): void {
     const count = this.#count;
     if (count === 0) return;
     this.#count = 0;
     this.#control[0] = count;
-    if (this.#doorbell() !== 0) throw this.#refusal(count);
+    if (this.#doorbell() === 0) return;
+    if (!this.options.onRefused) throw this.#refusal(count);
+    this.#report(count, this.options.onRefused);
+  }
+
+  #report(count: number, onRefused: (completion: Uint32Array) => void): void {
+    for (let i = 0; i < count; i += 1) {
+      const base = i * Layout.WORK_REQUEST_WORDS;
+      if (this.#words[base + Word.RESULT] === PostResult.ACCEPTED) continue;
+      onRefused(refusedCompletion(this.#words, base));
+    }
   }
 
   #refusal(count: number): PostError {
@@ -142,51 +166,6 @@ export class SubmissionQueue {
     }
     return new PostError('ERR_RDMC_POST_FAILED', 'The device refused work requests', 0);
   }
-}
-
-const REASONS: Record<number, readonly [string, string]> = {
-  [PostResult.UNKNOWN_QUEUE_PAIR]: [
-    'ERR_RDMC_QUEUE_PAIR_CLOSED',
-    'the queue pair does not exist or is closed',
-  ],
-  [PostResult.WRONG_STATE]: ['ERR_RDMC_QUEUE_PAIR_STATE', 'the queue pair is not connected yet'],
-  [PostResult.QUEUE_FULL]: [
-    'ERR_RDMC_QUEUE_FULL',
-    'the queue is full: poll completions first, or make it deeper',
-  ],
-  [PostResult.TOO_MANY_SGES]: [
-    'ERR_RDMC_TOO_MANY_SGES',
-    'more scatter/gather entries than `attributes.maxSge`',
-  ],
-  [PostResult.INVALID_LKEY]: [
-    'ERR_RDMC_INVALID_LKEY',
-    'an lkey names no region of the queue pair’s protection domain',
-  ],
-  [PostResult.OUT_OF_BOUNDS]: ['ERR_RDMC_OUT_OF_BOUNDS', 'an entry reaches beyond its region'],
-  [PostResult.INLINE_TOO_LONG]: [
-    'ERR_RDMC_INLINE_TOO_LONG',
-    'more inline bytes than `attributes.maxInlineBytes`',
-  ],
-  [PostResult.UNKNOWN_OPCODE]: ['ERR_RDMC_UNKNOWN_OPCODE', 'the operation does not exist'],
-  [PostResult.MISALIGNED_ATOMIC]: ['ERR_RDMC_MISALIGNED_ATOMIC', 'atomics work on 8 aligned bytes'],
-  [PostResult.NOT_SHAREABLE]: [
-    'ERR_RDMC_NOT_SHAREABLE',
-    'peers cannot map memory given to register(); receive into memory from allocate()',
-  ],
-  [PostResult.ACCESS_DENIED]: ['ERR_RDMC_ACCESS_DENIED', 'the region does not allow this use'],
-  [PostResult.DEVICE_REFUSED]: ['ERR_RDMC_POST_FAILED', 'the device’s driver refused it'],
-  [PostResult.DEVICE_REMOVED]: ['ERR_RDMC_DEVICE_REMOVED', 'the device is gone: close it'],
-  [PostResult.UNSUPPORTED_OPERATION]: ['ERR_RDMC_UNSUPPORTED', 'the device has no such operation'],
-  [PostResult.MESSAGE_TOO_LONG]: [
-    'ERR_RDMC_MESSAGE_TOO_LONG',
-    'a message holds at most `attributes.maxMessageBytes`',
-  ],
-};
-
-/** The error for a refusal code of the device. */
-export function postError(index: number, result: number): PostError {
-  const [code, reason] = REASONS[result] ?? ['ERR_RDMC_POST_FAILED', `refused with code ${result}`];
-  return new PostError(code, `Work request ${index} of the batch: ${reason}`, index, result);
 }
 
 /** Opcodes whose completion carries data back to the initiator. */

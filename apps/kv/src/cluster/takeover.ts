@@ -1,7 +1,13 @@
 import { Buffer } from 'node:buffer';
-import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
-import { type CoordinatorClient, decodeObject, decodeTombstone, EntryType, Recovery } from '@rdmc/tailwind';
+import {
+  type CoordinatorClient,
+  decodeObject,
+  decodeTombstone,
+  EntryType,
+  type Logs,
+  type Recovery,
+} from '@rdmc/tailwind';
 import { SLOTS, TAKEOVER_FRAME_BYTES, TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import { slotOf } from '../store/slot.js';
 import { type Imports, OWN_SESSION } from './imports.js';
@@ -13,7 +19,7 @@ import { TakeoverLinks } from './takeover-links.js';
 
 export interface TakeoverOptions {
   readonly mesh: Mesh;
-  readonly plane: DataPlane;
+  readonly logs: Logs;
   readonly coordinator: CoordinatorClient;
   readonly peers: Peers;
   readonly imports: Imports;
@@ -40,10 +46,10 @@ export async function takeOver(
   message: TakeoverMessage,
 ): Promise<{ entries: number; milliseconds: number }> {
   const started = performance.now();
-  const { mesh, plane, coordinator, servers } = options;
+  const { mesh, logs, coordinator, servers } = options;
   const { takeover, logId, shares } = message;
   const backups = servers.filter((id) => id === mesh.id || mesh.peers.get(id)?.state === 'connected');
-  await using recovery = await Recovery.begin({ mesh, plane, coordinator, logId: BigInt(logId), backups });
+  await using recovery = await logs.recover({ coordinator, logId: BigInt(logId), backups });
   // From here on no earlier attempt can end any more, so what it left can go, and the plan can be this one.
   await mesh.request(COORDINATOR, Topic.PLAN, { takeover });
   const others = shares.map(({ member }) => member).filter((member) => member !== mesh.id);

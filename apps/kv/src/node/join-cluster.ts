@@ -1,14 +1,18 @@
-import { Mesh, type MeshOptions } from '@rdmc/mesh';
+import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
+import { tailwind } from '@rdmc/tailwind';
 import { codeOf, KvError } from '../errors.js';
 
+/** A node that runs replicated logs and nothing else. */
+export type LogsNode = NodeWith<{ readonly logs: ReturnType<typeof tailwind> }>;
+
 /**
- * Joins the mesh as a server. A mesh takes nobody in once it has formed, and one that is about to be started again may
+ * Joins the cluster as a server. A mesh takes nobody in once it has formed, and one that is about to be started again may
  * still have: so this is tried for as long as members are waited for.
- * @throws MeshError; KvError ERR_RDMC_KV_LEFT_BEHIND: the cluster runs without this server
+ * @throws as `Node.join`; KvError ERR_RDMC_KV_LEFT_BEHIND: the cluster runs without this server
  */
-export async function joinCluster(options: MeshOptions): Promise<Mesh> {
+export async function joinCluster(options: NodeOptions): Promise<LogsNode> {
   try {
-    return await Mesh.join(options);
+    return await Node.join({ ...options, protocols: { logs: tailwind() } });
   } catch (error) {
     const { cause } = error as { cause?: unknown };
     if (codeOf(cause) !== 'ERR_RDMC_MESH_ALREADY_FORMED') throw error;

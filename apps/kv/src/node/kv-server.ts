@@ -1,7 +1,4 @@
-import type { DataPlane } from '@rdmc/dataplane';
-import { MemberDevice } from '@rdmc/member';
-import type { Mesh } from '@rdmc/mesh';
-import { Backup, BackupService, CoordinatorClient, startPlane } from '@rdmc/tailwind';
+import { Backup, type CoordinatorClient } from '@rdmc/tailwind';
 import { Imports } from '../cluster/imports.js';
 import {
   abandonMessage,
@@ -25,7 +22,7 @@ import { Store } from '../store/store.js';
 import { JOIN_TIMEOUT_MS, type ServerEvents, type ServerOptions } from './cluster-options.js';
 import { EpochGate } from './epoch-gate.js';
 import { ExpirySweep } from './expiry-sweep.js';
-import { joinCluster } from './join-cluster.js';
+import { joinCluster, type LogsNode } from './join-cluster.js';
 import { type OpenLog, openLog } from './open-log.js';
 import { requireKeyForPassword, requireProtection } from './protection.js';
 import { View } from './view.js';
@@ -49,9 +46,7 @@ export class KvServer {
   #router!: Router;
   #server!: RespServer;
   #peers!: Peers;
-  #device!: MemberDevice;
-  #mesh!: Mesh;
-  #plane!: DataPlane;
+  #node!: LogsNode;
 
   #httpToldAt = Number.NEGATIVE_INFINITY;
 
@@ -75,7 +70,7 @@ export class KvServer {
 
   /**
    * Resolves when this server has its log; it serves when the coordinator says what.
-   * @throws KvError ERR_RDMC_KV_UNPROTECTED; MeshError, TailwindError, VerbsError
+   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_LEFT_BEHIND; NodeError, MeshError, TailwindError, VerbsError
    */
   static async start(options: ServerOptions, events: ServerEvents = {}): Promise<KvServer> {
     requireProtection(options);
@@ -100,8 +95,8 @@ export class KvServer {
   }
 
   /** The device that logs are replicated over, and why it is that one. */
-  get device(): DataPlane['device']['choice'] {
-    return this.#plane.device.choice;
+  get device(): LogsNode['device']['choice'] {
+    return this.#node.device.choice;
   }
 
   get backup(): Backup | undefined {
@@ -121,11 +116,12 @@ export class KvServer {
     this.#closers.push(() => this.#peers.close());
     await this.#listen();
     await this.#join();
-    await this.#startBackup();
-    const coordinator = new CoordinatorClient(this.#mesh, COORDINATOR);
+    const { mesh, logs } = this.#node;
+    const coordinator = logs.coordinator(COORDINATOR);
+    await this.#startBackup(coordinator);
     const servers = options.members.map(({ id }) => id).filter((id) => id !== COORDINATOR);
     await this.#connectPeers(servers);
-    this.#log = await openLog(options, this.#mesh, this.#plane, coordinator, servers, this.#store);
+    this.#log = await openLog(options, logs, coordinator, servers, this.#store);
     this.#closers.push(() => this.#log!.close());
     this.#log.ended.addEventListener('abort', () => {
       this.#executor.logEnded();
@@ -134,7 +130,7 @@ export class KvServer {
     this.#answerTakeovers(coordinator, servers);
     const sweep = new ExpirySweep(this.#executor);
     this.#closers.push(() => sweep.close());
-    await this.#mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(this.#log.logId) });
+    await mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(this.#log.logId) });
   }
 
   async #listen(): Promise<void> {
@@ -163,11 +159,12 @@ export class KvServer {
       host = '127.0.0.1',
       joinTimeoutMs = JOIN_TIMEOUT_MS,
       silenceTimeoutMs,
+      device,
+      windowMs,
     } = this.options;
     const own = members.find((member) => member.id === id)!;
-    this.#device = MemberDevice.choose(this.options.device);
     const announce = this.options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
-    this.#mesh = await joinCluster({
+    this.#node = await joinCluster({
       id,
       members,
       timeoutMs: joinTimeoutMs,
@@ -175,13 +172,18 @@ export class KvServer {
         kvPeerPort: this.#peers.port,
         kvPort: this.#server.port,
         kvHost: announce,
-        ...this.#device.attributes,
       },
       ...(key !== undefined && { key }),
       ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
+      ...(device !== undefined && { device }),
+      ...(windowMs !== undefined && { windowMs }),
     });
-    const mesh = this.#mesh;
-    this.#closers.push(() => mesh.close());
+    this.#closers.push(() => this.#node.close());
+    this.#watchMembers(announce);
+  }
+
+  #watchMembers(announce: string): void {
+    const { id, mesh } = this.#node;
     const others = [...mesh.peers.values()].filter((peer) => peer.id !== COORDINATOR);
     this.#view.addresses = () => [
       { member: id, host: announce, port: this.#server.port, connected: true },
@@ -204,26 +206,19 @@ export class KvServer {
     });
   }
 
-  async #startBackup(): Promise<void> {
-    const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas, windowMs } = this.options;
-    const mesh = this.#mesh;
-    this.#plane = await startPlane(mesh, {
-      device: this.#device,
-      ...(windowMs !== undefined && { windowMs }),
-    });
-    const plane = this.#plane;
-    this.#closers.push(() => plane.close());
+  async #startBackup(coordinator: CoordinatorClient): Promise<void> {
+    const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas } = this.options;
     if (replicas === 0) return;
-    const coordinator = new CoordinatorClient(mesh, COORDINATOR);
+    const { logs, protectionDomain } = this.#node;
     const clusterId = await coordinator.clusterId();
     this.#backup = await Backup.open({
-      protectionDomain: plane.protectionDomain,
+      protectionDomain,
       directory,
       clusterId,
       buffers,
       ...(segmentBytes !== undefined && { segmentBytes }),
     });
-    const service = new BackupService(mesh, plane, this.#backup, { coordinator });
+    const service = logs.serve(this.#backup, { coordinator });
     this.#closers.push(async () => {
       await service.close();
       await this.#backup!.close();
@@ -232,7 +227,7 @@ export class KvServer {
 
   async #connectPeers(servers: readonly number[]): Promise<void> {
     const others = servers.filter((id) => id !== this.options.id);
-    await this.#peers.start(this.#mesh, others, this.#router, {
+    await this.#peers.start(this.#node.mesh, others, this.#router, {
       serve: (socket) => {
         const sink = new PeerSink(socket, this.#executor, this.#router.isOwn);
         socket.on('close', () => this.#executor.forget(sink));
@@ -248,9 +243,10 @@ export class KvServer {
   }
 
   #answerTakeovers(coordinator: CoordinatorClient, servers: readonly number[]): void {
-    const [mesh, plane, peers, imports] = [this.#mesh, this.#plane, this.#peers, this.#imports];
+    const { mesh, logs } = this.#node;
+    const [peers, imports] = [this.#peers, this.#imports];
     const ended = this.#ended.signal;
-    const options = { mesh, plane, coordinator, peers, imports, servers, ended };
+    const options = { mesh, logs, coordinator, peers, imports, servers, ended };
     const unsubscribe = [
       mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, takeoverMessage.parse(body))),
       mesh.onRequest(Topic.IMPORTED, (_, body) => {

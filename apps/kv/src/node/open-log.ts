@@ -1,6 +1,4 @@
-import type { DataPlane } from '@rdmc/dataplane';
-import type { Mesh } from '@rdmc/mesh';
-import { type CoordinatorClient, Log, type LogOptions } from '@rdmc/tailwind';
+import type { CoordinatorClient, Log, LogOptions, Logs } from '@rdmc/tailwind';
 import { DEFAULT_REPLICAS } from '../limits.js';
 import { StoreCleaner } from '../log/store-cleaner.js';
 import { TailwindLog } from '../log/tailwind-log.js';
@@ -17,9 +15,9 @@ export interface OpenLog {
 }
 
 /** Nobody need recover a log that could not be created. */
-async function createLog(options: LogOptions, coordinator: CoordinatorClient): Promise<Log> {
+async function createLog(logs: Logs, options: LogOptions, coordinator: CoordinatorClient): Promise<Log> {
   try {
-    return await Log.create(options);
+    return await logs.create(options);
   } catch (error) {
     await coordinator.abandonLog(options.logId).catch(() => {});
     throw error;
@@ -29,8 +27,7 @@ async function createLog(options: LogOptions, coordinator: CoordinatorClient): P
 /** A new log, to which the store writes from now on. Without replicas it has a name only. */
 export async function openLog(
   options: ServerOptions,
-  mesh: Mesh,
-  plane: DataPlane,
+  logs: Logs,
   coordinator: CoordinatorClient,
   servers: readonly number[],
   store: Store,
@@ -41,10 +38,8 @@ export async function openLog(
     return { logId, lease: { valid: true }, ended: new AbortController().signal, close: async () => {} };
   }
   const cleaner = new StoreCleaner();
-  const backups = servers.filter((id) => id !== mesh.id);
+  const backups = servers.filter((id) => id !== options.id);
   const logOptions = {
-    mesh,
-    plane,
     authority: coordinator,
     logId,
     incarnation,
@@ -57,7 +52,7 @@ export async function openLog(
     ...(segmentBytes !== undefined && { segmentBytes }),
     ...(maxSegments !== undefined && { maxSegments }),
   };
-  const log = await createLog(logOptions, coordinator);
+  const log = await createLog(logs, logOptions, coordinator);
   cleaner.store = store;
   cleaner.dead = (location) => log.dead(location);
   store.attach(new TailwindLog(log, replicas));

@@ -1,18 +1,11 @@
-import type { Protocol, ProtocolContext } from '@rdmc/dataplane';
+import type { CommandHandlers, Protocol, ProtocolContext } from '@rdmc/dataplane';
 import { WATCH_INTERVAL_MS } from '../constants.js';
-import {
-  Command,
-  decodeJson,
-  decodeNumbers,
-  encodeJson,
-  type GroupSetup,
-  type PairAddress,
-} from '../records.js';
+import type { GroupRecords, GroupSetup } from '../records.js';
 import { countersAt } from './counters.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** All groups of a node, in the data plane's worker. They share its completion queue in turns. */
-export class GroupProtocol implements Protocol {
+export class GroupProtocol implements Protocol<GroupRecords> {
   readonly #groups = new Map<number, WorkerGroup>();
   /** Groups that something happened to in this turn. */
   readonly #active: WorkerGroup[] = [];
@@ -21,36 +14,19 @@ export class GroupProtocol implements Protocol {
   #watchTimer: NodeJS.Timeout | undefined;
   #lookDue = false;
 
-  constructor(private readonly context: ProtocolContext) {}
+  constructor(private readonly context: ProtocolContext<GroupRecords>) {}
 
-  onCommand(kind: number, request: number, payload: Uint8Array): void {
-    switch (kind) {
-      case Command.OPEN:
-        this.#open(request, decodeJson<GroupSetup>(payload));
-        break;
-      case Command.PAIR:
-        this.#createPair(request, decodeJson(payload));
-        break;
-      case Command.CONNECT:
-        void this.#connect(request, decodeJson(payload));
-        break;
-      case Command.START:
-        this.#groups.get(decodeNumbers(payload)[0]!)?.start();
-        this.context.reply(request);
-        break;
-      case Command.SEND:
-        this.#send(decodeNumbers(payload));
-        break;
-      case Command.PLACE:
-        this.#place(decodeNumbers(payload));
-        break;
-      case Command.ABORT:
-        void this.#abort(request, decodeNumbers(payload)[0]!);
-        break;
-      default:
-        this.context.fail(request, 'ERR_RDMC_UNKNOWN_COMMAND', `There is no group command ${kind}`);
-    }
-  }
+  /** The group may be gone when what was sent to it arrives. */
+  readonly commands: CommandHandlers<GroupRecords> = {
+    open: (setup) => this.#open(setup),
+    createPair: ({ group, pair }) => this.#groups.get(group)!.createPair(pair),
+    connect: ({ group, pair, address }) => this.#groups.get(group)!.connect(pair, address),
+    start: (group) => this.#groups.get(group)?.start(),
+    send: (group, message, address, lkey, sizeBytes, blockBytes) =>
+      this.#groups.get(group)?.send(message, address, lkey, sizeBytes, blockBytes),
+    place: (group, message, address, lkey) => this.#groups.get(group)?.place(message, address, lkey),
+    abort: (group) => this.#abort(group),
+  };
 
   onTurn(): void {
     for (let i = 0; i < this.#active.length; i += 1) this.#active[i]!.advance();
@@ -100,67 +76,13 @@ export class GroupProtocol implements Protocol {
     this.#watchTimer = undefined;
   }
 
-  #open(request: number, setup: GroupSetup): void {
-    const table = this.context.data as SharedArrayBuffer;
-    this.#try(request, () => {
-      const counters = countersAt(table, setup.group);
-      this.#groups.set(setup.group, new WorkerGroup(this.context, setup, counters, this.#want));
-      return undefined;
-    });
+  #open(setup: GroupSetup): void {
+    const counters = countersAt(this.context.data as SharedArrayBuffer, setup.group);
+    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, counters, this.#want));
   }
 
-  #createPair(request: number, { group, pair }: { group: number; pair: number }): void {
-    this.#try(request, () => encodeJson(this.#groups.get(group)!.createPair(pair)));
-  }
-
-  async #connect(
-    request: number,
-    { group, pair, address }: { group: number; pair: number; address: PairAddress },
-  ): Promise<void> {
-    try {
-      const transport = await this.#groups.get(group)!.connect(pair, address);
-      this.context.reply(request, encodeJson(transport));
-    } catch (error) {
-      this.#fail(request, error);
-    }
-  }
-
-  /** The group may be gone when what was sent to it arrives. */
-  #send([number, message, address, lkey, sizeBytes, blockSizeBytes]: number[]): void {
-    const group = this.#groups.get(number!);
-    if (!group) return;
-    group.machine.send(message!, address!, lkey!, sizeBytes!, blockSizeBytes!);
-    this.#want(group);
-  }
-
-  #place([number, message, address, lkey]: number[]): void {
-    const group = this.#groups.get(number!);
-    if (!group) return;
-    group.machine.place(message!, address!, lkey!);
-    this.#want(group);
-  }
-
-  async #abort(request: number, number: number): Promise<void> {
-    const group = this.#groups.get(number);
-    try {
-      await group?.abort();
-      this.#groups.delete(number);
-      this.context.reply(request);
-    } catch (error) {
-      this.#fail(request, error);
-    }
-  }
-
-  #try(request: number, action: () => Uint8Array | undefined): void {
-    try {
-      this.context.reply(request, action());
-    } catch (error) {
-      this.#fail(request, error);
-    }
-  }
-
-  #fail(request: number, error: unknown): void {
-    const { code, message } = error as { code?: unknown; message?: unknown };
-    this.context.fail(request, typeof code === 'string' ? code : 'ERR_RDMC_WORKER', String(message));
+  async #abort(number: number): Promise<void> {
+    await this.#groups.get(number)?.abort();
+    this.#groups.delete(number);
   }
 }

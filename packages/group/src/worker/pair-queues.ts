@@ -1,7 +1,15 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { CompletionWord, Opcode, type QueuePair, Status, statusName, WorkRequestFlag } from '@rdmc/verbs';
+import {
+  type CompletionFailure,
+  CompletionWord,
+  completionFailure,
+  Opcode,
+  type QueuePair,
+  Status,
+  WorkRequestFlag,
+} from '@rdmc/verbs';
 import { CONTROL_SEND_DEPTH } from '../constants.js';
-import type { PairAddress } from '../records.js';
+import type { GroupRecords, PairAddress } from '../records.js';
 
 /** What a work request was for: the high word of its id. The low word is a slot or a number. */
 export const Purpose = { RECEIVE: 1, SEND: 2, ANNOUNCEMENT: 3, HEAR: 4, PROBE: 5 } as const;
@@ -21,7 +29,7 @@ export interface PairListener {
   heard(pair: number, count: number): void;
   announcementConfirmed(pair: number, number: number): void;
   probed(pair: number): void;
-  failed(pair: number, purpose: number, status: string): void;
+  failed(pair: number, purpose: number, failure: CompletionFailure): void;
 }
 
 /** The two queue pairs shared with one neighbour: blocks on one, announcements on the other. */
@@ -30,7 +38,7 @@ export class PairQueues {
   readonly #control: QueuePair;
 
   constructor(
-    private readonly context: ProtocolContext,
+    private readonly context: ProtocolContext<GroupRecords>,
     private readonly pair: number,
     private readonly listener: PairListener,
     receiveWindow: number,
@@ -48,8 +56,8 @@ export class PairQueues {
       sendDepth: CONTROL_SEND_DEPTH + PROBES,
       receiveDepth: receiveWindow,
     });
-    context.attach(this.#data.number, this);
-    context.attach(this.#control.number, this);
+    context.attach(this.#data, this);
+    context.attach(this.#control, this);
   }
 
   get address(): PairAddress {
@@ -104,7 +112,7 @@ export class PairQueues {
     const low = words[base + CompletionWord.ID_LOW]!;
     const status = words[base + CompletionWord.STATUS]!;
     const { listener, pair } = this;
-    if (status !== Status.SUCCESS) listener.failed(pair, purpose, statusName(status));
+    if (status !== Status.SUCCESS) listener.failed(pair, purpose, completionFailure(words, base));
     else if (purpose === Purpose.RECEIVE) {
       const immediate = words[base + CompletionWord.IMMEDIATE]!;
       listener.received(pair, low, immediate, words[base + CompletionWord.BYTES]!);
@@ -121,8 +129,8 @@ export class PairQueues {
   }
 
   async close(): Promise<void> {
-    this.context.detach(this.#data.number);
-    this.context.detach(this.#control.number);
+    this.context.detach(this.#data);
+    this.context.detach(this.#control);
     await Promise.all([this.#data.close(), this.#control.close()]);
   }
 }

@@ -6,9 +6,16 @@
  */
 export interface GroupPort {
   /** Posts a receive: the header into the receive slot's header, then at most `lengthBytes` at `address`. */
-  receive(pair: number, slot: number, address: number, lengthBytes: number, lkey: number): void;
+  postReceive(pair: number, slot: number, address: number, lengthBytes: number, lkey: number): void;
   /** Posts a block: the send slot's header, then `lengthBytes` from `address`; the immediate is `block`. */
-  send(pair: number, slot: number, block: number, address: number, lengthBytes: number, lkey: number): void;
+  postSend(
+    pair: number,
+    slot: number,
+    block: number,
+    address: number,
+    lengthBytes: number,
+    lkey: number,
+  ): void;
   /** Posts a receive for one announcement of a neighbour. */
   receiveAnnouncement(pair: number): void;
   /**

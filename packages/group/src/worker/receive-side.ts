@@ -116,7 +116,7 @@ export class ReceiveSide {
     this.#waitingBuffer = buffer;
     const slot = this.#take(this.config.firstPair, undefined, 0);
     const address = this.bufferAddress(buffer);
-    this.port.receive(
+    this.port.postReceive(
       this.config.firstPair,
       slot,
       address,
@@ -134,7 +134,7 @@ export class ReceiveSide {
     const block = receives.block(index);
     message.receivesPosted += 1;
     const slot = this.#take(pair, message, block);
-    this.port.receive(pair, slot, message.place(block), message.length(block), message.lkey);
+    this.port.postReceive(pair, slot, message.place(block), message.length(block), message.lkey);
   }
 
   /** The first block of a message not known before: its header says what comes. */

@@ -110,9 +110,9 @@ export class SendSide {
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
       const address = this.receiveSide.bufferAddress(message.buffer);
-      this.port.send(pair, slot, block, address, length, this.config.buffersLkey);
+      this.port.postSend(pair, slot, block, address, length, this.config.buffersLkey);
     } else {
-      this.port.send(pair, slot, block, message.place(block), length, message.lkey);
+      this.port.postSend(pair, slot, block, message.place(block), length, message.lkey);
     }
   }
 }

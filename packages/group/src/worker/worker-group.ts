@@ -1,12 +1,10 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
+import { attachRegion, type CompletionFailure, type MemoryRegion } from '@rdmc/verbs';
 import { HEADER_BYTES, WATCH_GRACE_MS, WATCH_INTERVAL_MS } from '../constants.js';
 import { buffersOffset } from '../group-memory.js';
 import {
   DEVICE_REMOVED,
-  Event,
-  encodeJson,
-  encodeNumbers,
+  type GroupRecords,
   type GroupSetup,
   type PairAddress,
   type Trouble,
@@ -27,13 +25,11 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   #state: 'forming' | 'running' | 'stopped' | 'aborting' = 'forming';
   /** Data requests posted and not completed: what the neighbours and the device may still touch. */
   #outstanding = 0;
-  /** Some request was refused, so `#outstanding` counts what will never complete. */
-  #miscounted = false;
   #onDrained: (() => void) | undefined;
   #aborted: Promise<void> | undefined;
 
   constructor(
-    private readonly context: ProtocolContext,
+    private readonly context: ProtocolContext<GroupRecords>,
     private readonly setup: GroupSetup,
     counters: Float64Array,
     /** Asks for an `advance` in this turn. */
@@ -86,10 +82,22 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     return this.#state === 'running' ? this.machine.waitsForNeighbours : this.#outstanding === 0;
   }
 
-  /** Posts what the machine's state allows; refusals of the device stop the group, not the worker. */
+  /** At the root: a message to send after those before. */
+  send(message: number, address: number, lkey: number, sizeBytes: number, blockBytes: number): void {
+    this.#guard(() => this.machine.send(message, address, lkey, sizeBytes, blockBytes));
+    this.wantAdvance(this);
+  }
+
+  /** Memory for a message that began. */
+  place(message: number, address: number, lkey: number): void {
+    this.#guard(() => this.machine.place(message, address, lkey));
+    this.wantAdvance(this);
+  }
+
+  /** Posts what the machine's state allows. */
   advance(): void {
     this.wantsAdvance = false;
-    if (this.#state === 'running') this.#post(() => this.machine.advance());
+    if (this.#state === 'running') this.#guard(this.#advance);
   }
 
   /** Whether a message is under way here, and something is awaited from the neighbours therefore. */
@@ -99,13 +107,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
 
   /** Every WATCH_INTERVAL_MS while any group is busy. Returns whether this one needs another look. */
   look(): boolean {
-    let goesOn = false;
-    if (this.#state === 'running') {
-      this.#post(() => {
-        goesOn = this.#watch.look(this.isBusy);
-      });
-    }
-    return goesOn;
+    return this.#state === 'running' && this.#watch.look(this.isBusy);
   }
 
   /** Breaks all queue pairs, waits until what was posted has completed or is flushed, and removes them. */
@@ -116,9 +118,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
 
   async #abort(): Promise<void> {
     this.#state = 'aborting';
-    this.#flushPosted();
     for (const queues of this.#pairs) queues?.breakOff();
-    if (this.#outstanding > 0 && !this.#miscounted) {
+    if (this.#outstanding > 0) {
+      // What was written in this turn goes to queue pairs in the error state, and comes back.
+      this.context.wake();
       await new Promise<void>((resolve) => {
         this.#onDrained = resolve;
       });
@@ -126,14 +129,21 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     await Promise.all(this.#pairs.map((queues) => queues?.close()));
   }
 
-  send(pair: number, slot: number, block: number, address: number, lengthBytes: number, lkey: number): void {
+  postSend(
+    pair: number,
+    slot: number,
+    block: number,
+    address: number,
+    lengthBytes: number,
+    lkey: number,
+  ): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginSend(slot, block);
     this.#header(this.setup.receiveWindow + slot);
     if (lengthBytes > 0) this.context.submission.sge(address, lengthBytes, lkey);
   }
 
-  receive(pair: number, slot: number, address: number, lengthBytes: number, lkey: number): void {
+  postReceive(pair: number, slot: number, address: number, lengthBytes: number, lkey: number): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginReceive(slot);
     this.#header(slot);
@@ -153,11 +163,11 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 
   incoming(message: number, sizeBytes: number): void {
-    this.context.emit(Event.INCOMING, encodeNumbers(this.setup.group, message, sizeBytes));
+    this.context.events.incoming(this.setup.group, message, sizeBytes);
   }
 
   finished(message: number): void {
-    this.context.emit(Event.FINISHED, encodeNumbers(this.setup.group, message));
+    this.context.events.finished(this.setup.group, message);
   }
 
   received(pair: number, slot: number, immediate: number, bytes: number): void {
@@ -166,7 +176,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     try {
       this.machine.blockArrived(slot, immediate, bytes);
     } catch (error) {
-      this.#violated(pair, error);
+      this.#threw(pair, error);
     }
   }
 
@@ -180,7 +190,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     try {
       this.machine.announced(pair, count);
     } catch (error) {
-      this.#violated(pair, error);
+      this.#threw(pair, error);
     }
   }
 
@@ -206,33 +216,21 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     if (this.#runs()) this.machine.announcementConfirmed(pair, number);
   }
 
-  failed(pair: number, purpose: number, status: string): void {
+  failed(pair: number, purpose: number, { status, refusal, reason }: CompletionFailure): void {
     if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
-    // Not the neighbour's doing: the device of this member is gone.
+    // Neither is the neighbour's doing: the device of this member is gone, or refused a request.
     if (status === 'FATAL') this.#stop(-1, 'device', DEVICE_REMOVED.code, DEVICE_REMOVED.reason);
-    const kind = kindOf(purpose, status);
-    this.#stop(pair, kind, 'ERR_RDMC_MEMBER_LOST', `its queue pair failed with ${status}`);
+    else if (refusal) this.#stop(-1, 'post', refusal.code, reason);
+    else this.#stop(pair, kindOf(purpose, status), 'ERR_RDMC_MEMBER_LOST', reason);
   }
 
-  /** Posts, and hands what was posted to the device. */
-  #post(work: () => void): void {
-    try {
-      work();
-      this.context.submission.flush();
-    } catch (error) {
-      if (!(error instanceof PostError)) throw error;
-      this.#miscounted = true;
-      this.#stop(-1, error.code === DEVICE_REMOVED.code ? 'device' : 'post', error.code, error.message);
-    }
-  }
+  readonly #advance = (): void => this.machine.advance();
 
-  /** Nothing may be posted to a queue pair once it is closed, so what this turn posted goes first. */
-  #flushPosted(): void {
+  #guard(action: () => void): void {
     try {
-      this.context.submission.flush();
+      action();
     } catch (error) {
-      if (!(error instanceof PostError)) throw error;
-      this.#miscounted = true;
+      this.#threw(-1, error);
     }
   }
 
@@ -252,9 +250,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     if (this.#outstanding === 0) this.#onDrained?.();
   }
 
-  #violated(pair: number, error: unknown): void {
-    if (!(error instanceof ProtocolViolation)) throw error;
-    this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', error.message);
+  /** The neighbour broke the rules; or something here failed, such as a copy into memory that only a device can reach. */
+  #threw(pair: number, error: unknown): void {
+    if (error instanceof ProtocolViolation) this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', error.message);
+    else this.#stop(-1, 'post', 'ERR_RDMC_POST_FAILED', (error as Error).message);
   }
 
   /** Posts nothing more. What to do about it is for the application's thread to find out. */
@@ -262,12 +261,12 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     if (this.#state === 'stopped' || this.#state === 'aborting') return;
     this.#state = 'stopped';
     const trouble: Trouble = { group: this.setup.group, pair, kind, code, reason };
-    this.context.emit(Event.TROUBLE, encodeJson(trouble));
+    this.context.events.trouble(trouble);
   }
 }
 
 /** A soft device completes every request. Some drivers of RDMA devices lose one, so they get a limit. */
-function limitLooks({ device }: ProtocolContext, { retryTimeoutMs }: GroupSetup): number {
+function limitLooks({ device }: Pick<ProtocolContext, 'device'>, { retryTimeoutMs }: GroupSetup): number {
   if (device.kind === 'soft') return Number.POSITIVE_INFINITY;
   return Math.ceil((retryTimeoutMs + WATCH_GRACE_MS) / WATCH_INTERVAL_MS);
 }

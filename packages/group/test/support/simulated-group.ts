@@ -133,13 +133,13 @@ class Member implements GroupPort {
     return address;
   }
 
-  receive(pair: number, slot: number, address: number, lengthBytes: number): void {
+  postReceive(pair: number, slot: number, address: number, lengthBytes: number): void {
     this.receives[pair]!.push({ slot, address, lengthBytes });
     this.outstandingReceives += 1;
     this.mostReceives = Math.max(this.mostReceives, this.outstandingReceives);
   }
 
-  send(pair: number, slot: number, block: number, address: number, lengthBytes: number): void {
+  postSend(pair: number, slot: number, block: number, address: number, lengthBytes: number): void {
     this.sends[pair]!.push({ slot, block, address, lengthBytes });
     this.mostSends = Math.max(this.mostSends, this.machine.outstandingSends);
   }

@@ -2,8 +2,9 @@
  * What the application's thread and the worker share for one channel: a region of the device that no peer can reach.
  * 32-bit words, each line of 64 bytes written by one thread only unless said otherwise; byte offsets:
  * ```
- *      0  kicked             1: the worker was told that there is something for it (set by the application, cleared
- *                            by the worker before it looks)
+ *      0  kicked             1: the worker was told that there is something for it, or looks soon anyway (set by the
+ *                            application, or by a requester's worker that asks for a look; cleared by the worker
+ *                            before it looks)
  *     64  waiting            inward entries at which the application wants an event, 0: it does not wait (set by the
  *                            application, cleared by the worker when it sends the event)
  *    128  ending             1: no slot follows after those in the ring            application

@@ -141,6 +141,11 @@ export class RequesterMachine {
     this.#state[Word.ORDER_HEAD] = head;
   }
 
+  /** A READ of P is under way. */
+  get reading(): boolean {
+    return this.#state[Word.READING] === 1;
+  }
+
   /** At most one READ of P is under way, or an old answer could undo a new one. False: there is one. */
   beginRead(): boolean {
     if (this.#state[Word.READING] === 1) return false;

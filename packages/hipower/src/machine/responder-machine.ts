@@ -76,6 +76,11 @@ export class ResponderMachine {
     return this.#state[Word.EXPECTED]!;
   }
 
+  /** A READ of R is under way. */
+  get reading(): boolean {
+    return this.#state[Word.READING] === 1;
+  }
+
   /** At most one READ of R is under way, or an old answer could undo a new one. False: there is one. */
   beginRead(): boolean {
     if (this.#state[Word.READING] === 1) return false;

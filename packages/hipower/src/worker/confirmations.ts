@@ -2,6 +2,7 @@ import type { ProtocolContext } from '@rdmc/dataplane';
 import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH } from '../constants.js';
 import { bitOf, wordsFor } from '../machine/bits.js';
+import type { HiPowerRecords } from '../records.js';
 import { type Connection, fullCount, Purpose } from './connection.js';
 
 /** Every how manieth confirmation asks for a completion, which frees the send queue. */
@@ -20,7 +21,7 @@ export class Confirmations {
   #done = 0;
 
   constructor(
-    private readonly context: ProtocolContext,
+    private readonly context: ProtocolContext<HiPowerRecords>,
     private readonly slots: number,
   ) {
     this.released = new Int32Array(wordsFor(slots));
@@ -48,6 +49,11 @@ export class Confirmations {
     if (sent > 0) this.#late.splice(0, sent);
   }
 
+  /** Some wait for the completion of others. */
+  get isFull(): boolean {
+    return this.#late.length > 0;
+  }
+
   completed(count: number): void {
     this.#done = fullCount(count, this.#done);
   }
@@ -67,7 +73,8 @@ export class Confirmations {
   #post(slot: number, connection: Connection): void {
     this.record(slot);
     this.#posted = (this.#posted + 1) | 0;
-    const flags = this.#posted % SIGNAL_EVERY === 0 ? WorkRequestFlag.SIGNALED : 0;
+    const signal = this.#posted % SIGNAL_EVERY === 0 ? WorkRequestFlag.SIGNALED : 0;
+    const flags = signal | WorkRequestFlag.SOLICITED;
     connection.begin(Opcode.SEND_WITH_IMM, Purpose.CONFIRM, this.#posted, flags);
     this.context.submission.immediate(slot);
   }

@@ -1,17 +1,19 @@
 import type { CompletionHandler, ProtocolContext } from '@rdmc/dataplane';
 import {
   CompletionWord,
+  completionFailure,
   Opcode,
   type QueuePair,
   type QueuePairAddress,
   Status,
-  statusName,
 } from '@rdmc/verbs';
+import type { HiPowerRecords } from '../records.js';
 
 /** What a request was for, in the low bits of its id; above them a count. Ids stay small integers, which V8 does not box. */
 export const Purpose = { WRITE: 0, PUSH: 1, READ: 2, RECEIVE: 3, CONFIRM: 4, END: 5 } as const;
 const PURPOSE_BITS = 3;
 const COUNT_MASK = 0x0fff_ffff;
+const RECEIVE = { id: Purpose.RECEIVE };
 
 /** Takes what the completions of a connection say. */
 export interface ConnectionListener {
@@ -25,7 +27,7 @@ export class Connection implements CompletionHandler {
   #closed = false;
 
   constructor(
-    private readonly context: ProtocolContext,
+    private readonly context: ProtocolContext<HiPowerRecords>,
     private readonly listener: ConnectionListener,
     sendDepth: number,
     receiveDepth: number,
@@ -37,11 +39,19 @@ export class Connection implements CompletionHandler {
       sendDepth,
       receiveDepth,
     });
-    context.attach(this.#queuePair.number, this);
+    context.attach(this.#queuePair, this);
   }
 
   get address(): QueuePairAddress {
     return this.#queuePair.address;
+  }
+
+  /**
+   * Posts the first receives at once: the peer may use them before the turn ends in which its address comes.
+   * @throws PostError where the device refuses them
+   */
+  prepare(receives: number): void {
+    for (let i = 0; i < receives; i += 1) this.#queuePair.postReceive(RECEIVE);
   }
 
   /** Receives are posted before they can be used up, so a receiver that is not ready is a broken rule. */
@@ -63,7 +73,7 @@ export class Connection implements CompletionHandler {
   onCompletion(words: Uint32Array, base: number): void {
     const status = words[base + CompletionWord.STATUS]!;
     if (status !== Status.SUCCESS) {
-      this.listener.failed(`its queue pair failed with ${statusName(status)}`);
+      this.listener.failed(completionFailure(words, base).reason);
       return;
     }
     const id = words[base + CompletionWord.ID_LOW]!;
@@ -78,7 +88,7 @@ export class Connection implements CompletionHandler {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.context.detach(this.#queuePair.number);
+    this.context.detach(this.#queuePair);
     void this.#queuePair.close();
   }
 }

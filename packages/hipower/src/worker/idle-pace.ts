@@ -6,7 +6,7 @@ const READ_PAUSE_SHARE = 1 / 16;
 
 /**
  * When a side that found nothing looks again. For `spinMs` after the last find the loop turns, and gives its processor
- * to others in between (`GiveWay`); a look at local memory is made in every turn, a READ after a pause that grows with the time
+ * to others in between (`ProtocolContext.look`); a look at local memory is made in every turn, a READ after a pause that grows with the time
  * nothing was found. Later it looks on a timer, at pauses that double up to `maxIdleMs`. Nobody else can tell it of a
  * one-sided write: that is what the protocol saves the other side.
  */
@@ -32,6 +32,11 @@ export class IdlePace {
     if (this.#dueAt === 0 || performance.now() >= this.#dueAt) return true;
     this.lookAgain();
     return false;
+  }
+
+  /** The next look waits for a timer. */
+  get isResting(): boolean {
+    return this.#timer !== undefined;
   }
 
   /** Something was found: look again at once. */

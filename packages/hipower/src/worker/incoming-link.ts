@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { type MemoryRegion, Opcode, PostError, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH } from '../constants.js';
 import { BOARD_STRIDE, BoardWord, boardBytes, saysEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
@@ -8,7 +8,7 @@ import { slotStride } from '../layout/footer.js';
 import { wordsFor } from '../machine/bits.js';
 import { type Deliveries, ResponderMachine } from '../machine/responder-machine.js';
 import { Violation } from '../machine/violation.js';
-import type { Account, ChannelSetup, ConnectOrder } from '../records.js';
+import type { Account, ChannelSetup, ConnectOrder, HiPowerRecords } from '../records.js';
 import { ClosedError } from './closed-error.js';
 import { Confirmations } from './confirmations.js';
 import { Connection, type ConnectionListener, Purpose } from './connection.js';
@@ -17,7 +17,7 @@ import { END_IMMEDIATE } from './outgoing-link.js';
 
 /** What a link needs of its channel. */
 export interface IncomingHost {
-  readonly context: ProtocolContext;
+  readonly context: ProtocolContext<HiPowerRecords>;
   readonly setup: ChannelSetup;
   readonly memory: ChannelMemory;
   readonly pool: MemoryRegion;
@@ -85,6 +85,11 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     return this.#finished;
   }
 
+  /** No completion of this side's own requests is awaited. What the requester sends asks for an event. */
+  get waitsForSolicited(): boolean {
+    return this.#state !== 'running' || !(this.machine.reading || this.#confirmations.isFull);
+  }
+
   /** Ends the old connection, if there was one, and starts a generation; its account goes to the requester. */
   createPair(generation: number): { address: QueuePairAddress; account: Account } {
     this.close();
@@ -95,7 +100,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     const receives = this.#perRequest ? slots + 1 : 1;
     this.#connection = new Connection(this.host.context, this, slots + EXTRA_SEND_DEPTH, receives);
     // Where nothing is ever sent, one receive tells of the end of the connection: it is flushed.
-    for (let i = 0; i < receives; i += 1) this.#connection.postReceive();
+    this.#connection.prepare(receives);
     this.#state = 'connecting';
     return { address: this.#connection.address, account: this.#account() };
   }
@@ -274,10 +279,9 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   }
 
   #stop(error: unknown): void {
-    if (error instanceof PostError) this.failed(`the device refused a request: ${error.message}`);
-    else if (!(error instanceof Violation)) throw error;
+    if (!(error instanceof Violation)) throw error;
     if (this.#state === 'stopped') return;
     this.#state = 'stopped';
-    this.host.violated(this.peer, this.machine.generation, error as Violation);
+    this.host.violated(this.peer, this.machine.generation, error);
   }
 }

@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { type MemoryRegion, Opcode, PostError, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH, MAX_PUSHES } from '../constants.js';
 import { BOARD_HEADER_WORDS, BOARD_STRIDE, BoardWord, boardBytes, writeEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
@@ -7,7 +7,7 @@ import { type ChannelMemory, Counter, PeerCounter } from '../layout/channel-memo
 import { wordsFor } from '../machine/bits.js';
 import { type FreeSlots, RequesterMachine } from '../machine/requester-machine.js';
 import { Violation } from '../machine/violation.js';
-import type { Account, ChannelSetup, ConnectOrder, RemoteMemory } from '../records.js';
+import type { Account, ChannelSetup, ConnectOrder, HiPowerRecords, RemoteMemory } from '../records.js';
 import { ClosedError } from './closed-error.js';
 import { Connection, type ConnectionListener, fullCount, Purpose } from './connection.js';
 import type { IdlePace } from './idle-pace.js';
@@ -19,7 +19,7 @@ const NO_MEMORY: RemoteMemory = { poolAddress: 0, poolRkey: 0, boardsAddress: 0,
 
 /** What a link needs of its channel. */
 export interface OutgoingHost extends FreeSlots {
-  readonly context: ProtocolContext;
+  readonly context: ProtocolContext<HiPowerRecords>;
   readonly setup: ChannelSetup;
   readonly memory: ChannelMemory;
   readonly pool: MemoryRegion;
@@ -104,7 +104,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     // Where nothing is ever sent back, one receive tells of the end of the connection: it is flushed.
     const receives = this.#perRequest ? slots : 1;
     this.#connection = new Connection(this.host.context, this, slots + EXTRA_SEND_DEPTH, receives);
-    for (let i = 0; i < receives; i += 1) this.#connection.postReceive();
+    this.#connection.prepare(receives);
     return this.#connection.address;
   }
 
@@ -125,9 +125,20 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.machine.dismiss();
   }
 
+  /** No completion of this side's own requests is awaited. What the responder sends asks for an event. */
+  get waitsForSolicited(): boolean {
+    if (!this.#connection) return true;
+    return !(this.machine.writing || this.machine.reading || this.#pushesUnderWay > 0);
+  }
+
   /** More may be written now: where enough is under way, what else was posted would only be in the way of READs. */
   get hasRoom(): boolean {
     return this.#perRequest || this.#batchesUnderWay < MAX_PUSHES;
+  }
+
+  /** Only a timer or the application makes it look again. */
+  get isResting(): boolean {
+    return this.#pace.isResting;
   }
 
   /** No slot is about to come back: all are here, or the last look showed no more. */
@@ -143,8 +154,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   }
 
   /**
-   * Slots count as posted before the first of a batch is: where the device refuses one in the middle, the others are
-   * written again in the next generation with it.
+   * Counts a slot as posted; comes before the batch is written, whose last request tells of the completion of all. Where the
+   * device refuses one in the middle, those behind it fail with it, and the next generation writes them again.
    */
   announce(slot: number, sequence: number): void {
     if (this.#dismissed) this.freed(slot);
@@ -156,13 +167,13 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     if (this.#dismissed) return;
     const { context, pool } = this.host;
     const { submission } = context;
-    const flags = isLast && !this.#pushesBehind ? WorkRequestFlag.SIGNALED : 0;
-    this.#begin(
-      this.#perRequest ? Opcode.WRITE_WITH_IMM : Opcode.WRITE,
-      Purpose.WRITE,
-      this.machine.postedCount,
-      flags,
-    );
+    const signal = isLast && !this.#pushesBehind ? WorkRequestFlag.SIGNALED : 0;
+    const { postedCount } = this.machine;
+    if (this.#perRequest) {
+      this.#begin(Opcode.WRITE_WITH_IMM, Purpose.WRITE, postedCount, signal | WorkRequestFlag.SOLICITED);
+    } else {
+      this.#begin(Opcode.WRITE, Purpose.WRITE, postedCount, signal);
+    }
     submission.sge(pool.address + offset, lengthBytes, pool.lkey);
     submission.remote(this.#remote.poolAddress + offset, this.#remote.poolRkey);
     if (this.#perRequest) submission.immediate(slot);
@@ -203,7 +214,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#unpushed = true;
     if (!this.#perRequest) return;
     const { submission } = this.host.context;
-    this.#begin(Opcode.WRITE_WITH_IMM, Purpose.END, 0, WorkRequestFlag.SIGNALED);
+    const flags = WorkRequestFlag.SIGNALED | WorkRequestFlag.SOLICITED;
+    this.#begin(Opcode.WRITE_WITH_IMM, Purpose.END, 0, flags);
     submission.inline(this.#own.bytes.subarray(0, BOARD_HEADER_WORDS * 4));
     submission.remote(this.#remote.boardsAddress + BOARD_STRIDE, this.#remote.boardsRkey);
     submission.immediate(END_IMMEDIATE);
@@ -214,7 +226,6 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
       if (this.#take(purpose, count, immediate)) this.host.touch();
     } catch (error) {
       if (error instanceof Violation) this.host.violated(this.peer, error);
-      else if (error instanceof PostError) this.failed(`the device refused a request: ${error.message}`);
       else throw error;
     }
   }

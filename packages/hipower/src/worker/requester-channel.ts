@@ -1,11 +1,11 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
+import { attachRegion, type MemoryRegion } from '@rdmc/verbs';
 import { BATCH_BYTES } from '../constants.js';
 import { ChannelMemory, ChannelWord, Counter, PeerCounter } from '../layout/channel-memory.js';
 import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
 import { FOOTER_BYTES, FooterWord, footerIndex, payloadOffset, slotStride } from '../layout/footer.js';
 import type { Violation } from '../machine/violation.js';
-import type { ChannelSetup, ConnectOrder, PairAnswer } from '../records.js';
+import type { ChannelSetup, ConnectOrder, HiPowerRecords, PairAnswer } from '../records.js';
 import { IdlePace } from './idle-pace.js';
 import { type OutgoingHost, OutgoingLink } from './outgoing-link.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
@@ -14,8 +14,6 @@ import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 const BATCH = 128;
 /** Share of the slots for which a waiting application is woken at once. */
 const WAKE_SHARE = 0.25;
-/** In the place of a responder: it is not known which connection is concerned. */
-const NO_PEER = -1;
 
 /** The worker's side of a requester: slots that the application filled go to every responder. */
 export class RequesterChannel implements WorkerChannel, OutgoingHost {
@@ -39,6 +37,9 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   #sequence = 0;
   #generation = 0;
   #running = false;
+  #starting = false;
+  /** A look is to come. */
+  #looksAgain = false;
   /** A connection of the generation that is being made broke before the start. */
   #brokenEarly: { readonly peer: number; readonly reason: string } | undefined;
   /** A responder of that generation broke the rules before the start. */
@@ -47,7 +48,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   #taken = 0;
 
   constructor(
-    readonly context: ProtocolContext,
+    readonly context: ProtocolContext<HiPowerRecords>,
     readonly setup: ChannelSetup,
     private readonly port: ChannelPort,
   ) {
@@ -70,6 +71,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
 
   createPair(peer: number, generation: number): PairAnswer {
     this.#running = false;
+    this.#starting = false;
     if (this.#generation !== generation) {
       this.#brokenEarly = undefined;
       this.#violatedEarly = undefined;
@@ -82,13 +84,15 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     return this.#links[order.peer]!.connect(order);
   }
 
-  /** Writes again what was lost, then goes on. */
+  /** No completion of this side's own requests is awaited. */
+  get waitsForSolicited(): boolean {
+    for (const link of this.#links) if (!link.waitsForSolicited) return false;
+    return true;
+  }
+
+  /** Takes effect at the end of the turn: the answer comes before any trouble that starting brings. */
   start(): void {
-    this.#running = true;
-    if (this.#violatedEarly) this.violated(this.#violatedEarly.peer, this.#violatedEarly.violation);
-    else if (this.#brokenEarly)
-      this.broke(this.#brokenEarly.peer, this.#generation, this.#brokenEarly.reason);
-    else this.#guard(this.#writeAgain);
+    this.#starting = true;
     this.wake();
   }
 
@@ -99,8 +103,11 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
 
   advance(): void {
     Atomics.store(this.#words, ChannelWord.KICKED, 0);
-    if (this.#running) this.#guard(this.#post);
+    this.#looksAgain = false;
+    if (this.#starting) this.#start();
+    if (this.#running) this.#post();
     this.#tell();
+    this.#spareKicks();
   }
 
   kick(): void {
@@ -109,6 +116,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
 
   close(): void {
     this.#running = false;
+    this.#starting = false;
     for (const link of this.#links) link.close();
   }
 
@@ -121,7 +129,10 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
 
   createPace(): IdlePace {
     const { spinMs, maxIdleMs } = this.setup;
-    return new IdlePace(spinMs, maxIdleMs, true, this.memory.counters, () => this.port.lookAgain());
+    return new IdlePace(spinMs, maxIdleMs, true, this.memory.counters, () => {
+      this.#looksAgain = true;
+      this.port.lookAgain();
+    });
   }
 
   touch(): void {
@@ -153,25 +164,25 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.port.trouble(peer, this.#generation, 'violation', violation.code, violation.message);
   }
 
-  /** Posts, and takes a refusal of the device for a break of the connection. */
-  #guard(post: () => void): void {
-    try {
-      post();
-      this.context.submission.flush();
-    } catch (error) {
-      if (!(error instanceof PostError)) throw error;
-      this.broke(NO_PEER, this.#generation, `the device refused a request: ${error.message}`);
-    }
+  /** Writes again what was lost, then goes on. */
+  #start(): void {
+    this.#starting = false;
+    this.#running = true;
+    const violated = this.#violatedEarly;
+    const broken = this.#brokenEarly;
+    if (violated) this.violated(violated.peer, violated.violation);
+    else if (broken) this.broke(broken.peer, this.#generation, broken.reason);
+    else this.#writeAgain();
   }
 
-  readonly #post = (): void => {
+  #post(): void {
     const ending = Atomics.load(this.#words, ChannelWord.ENDING) === 1;
     for (;;) {
       const taken = this.#mayTake() ? this.#takeBatch() : 0;
       this.#followUp(ending, this.#filled.size);
       if (taken === 0) return;
     }
-  };
+  }
 
   /** What is announced, and READs of P, go between the batches: behind all of them they would come too late. */
   #followUp(ending: boolean, filled: number): void {
@@ -187,6 +198,13 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     }
   }
 
+  /** The look that is to come finds what is committed until then, so no kick need end a nap before it. */
+  #spareKicks(): void {
+    if (!this.#looksAgain) return;
+    for (const link of this.#links) if (link.isResting) return;
+    Atomics.store(this.#words, ChannelWord.KICKED, 1);
+  }
+
   #mayTake(): boolean {
     for (const link of this.#links) if (!link.hasRoom) return false;
     return true;
@@ -200,7 +218,10 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
       bytes += this.#filled.b;
       this.#number(count);
     }
-    if (count > 0) this.isBulky = bytes >= BATCH_BYTES;
+    if (count > 0) {
+      this.isBulky = bytes >= BATCH_BYTES;
+      this.port.worked();
+    }
     for (const link of this.#links) {
       for (let i = 0; i < count; i += 1) link.announce(this.#batch[i * 3]!, this.#batch[i * 3 + 2]!);
     }
@@ -212,7 +233,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     return count;
   }
 
-  readonly #writeAgain = (): void => {
+  #writeAgain(): void {
     for (const link of this.#links) {
       const again = link.takeAgain();
       for (const slot of again) link.announce(slot, link.machine.sequenceOf(slot));
@@ -222,7 +243,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
         this.#write(link, slot, this.#footers[at + FooterWord.LENGTH]!, index === again.length - 1);
       });
     }
-  };
+  }
 
   /** Gives a filled slot its footer. */
   #number(index: number): void {

@@ -1,10 +1,10 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { attachRegion, type MemoryRegion, PostError } from '@rdmc/verbs';
+import { attachRegion, type MemoryRegion } from '@rdmc/verbs';
 import { BATCH_BYTES } from '../constants.js';
 import { ChannelMemory, ChannelWord, Counter, END_OF_PEER, PeerCounter } from '../layout/channel-memory.js';
 import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
 import type { Violation } from '../machine/violation.js';
-import type { ChannelSetup, ConnectOrder, PairAnswer } from '../records.js';
+import type { ChannelSetup, ConnectOrder, HiPowerRecords, PairAnswer } from '../records.js';
 import { IdlePace } from './idle-pace.js';
 import { type IncomingHost, IncomingLink } from './incoming-link.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
@@ -27,7 +27,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
   readonly #reads: boolean;
 
   constructor(
-    readonly context: ProtocolContext,
+    readonly context: ProtocolContext<HiPowerRecords>,
     readonly setup: ChannelSetup,
     private readonly port: ChannelPort,
   ) {
@@ -42,6 +42,12 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     this.#perRequest = setup.confirmation === 'per-request';
     this.#reads = !this.#perRequest && setup.mode === 'pull';
     this.#links = Array.from({ length: setup.peers }, (_, peer) => new IncomingLink(this, peer));
+  }
+
+  /** No completion of this side's own requests is awaited. */
+  get waitsForSolicited(): boolean {
+    for (const link of this.#links) if (!link.waitsForSolicited) return false;
+    return true;
   }
 
   createPair(peer: number, generation: number): PairAnswer {
@@ -66,7 +72,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     Atomics.store(this.#words, ChannelWord.KICKED, 0);
     if (this.#perRequest) this.#confirm();
     const wanted = this.#reads && this.#wantsMore();
-    for (let peer = 0; peer < this.#links.length; peer += 1) this.#look(peer, wanted);
+    for (const link of this.#links) link.look(wanted);
     this.#weigh();
     this.#tell();
   }
@@ -133,27 +139,11 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     return this.#unread() <= this.setup.refreshLimit;
   }
 
-  #look(peer: number, wanted: boolean): void {
-    const link = this.#links[peer]!;
-    try {
-      link.look(wanted);
-      this.context.submission.flush();
-    } catch (error) {
-      if (!(error instanceof PostError)) throw error;
-      link.failed(`the device refused a request: ${error.message}`);
-    }
-  }
-
   #confirm(): void {
     const { counters } = this.memory;
     while (this.#released.next()) {
       counters[Counter.CONFIRMATIONS]! += 1;
-      try {
-        this.#links[this.#released.a]!.confirm(this.#released.b);
-      } catch (error) {
-        if (!(error instanceof PostError)) throw error;
-        this.#links[this.#released.a]!.failed(`the device refused a request: ${error.message}`);
-      }
+      this.#links[this.#released.a]!.confirm(this.#released.b);
     }
   }
 

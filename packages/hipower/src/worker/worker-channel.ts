@@ -4,6 +4,8 @@ import type { ConnectOrder, PairAnswer, Trouble } from '../records.js';
 export interface WorkerChannel {
   /** On the list of those to advance. */
   touched: boolean;
+  /** As `Protocol.waitsForSolicited`. */
+  readonly waitsForSolicited: boolean;
   /** What it waits for comes, or goes, in batches of BATCH_BYTES: a nap is short beside what the pool still holds. */
   readonly isBulky: boolean;
   createPair(peer: number, generation: number): PairAnswer;
@@ -24,6 +26,8 @@ export interface ChannelPort {
   touch(): void;
   /** An `advance` in the next turn, though nothing happened. */
   lookAgain(): void;
+  /** A look found something. */
+  worked(): void;
   wakeApplication(): void;
   trouble(peer: number, generation: number, kind: Trouble['kind'], code: string, reason: string): void;
 }

@@ -3,12 +3,13 @@
 //   stale       the second WRITE of a payload carries the first one's bytes, footer and all
 //   immediate   the first immediate is `data.value`
 
+import { protocolWorker } from '@rdmc/dataplane';
 import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
-import createHiPower from '../../dist/worker.js';
+import hiPower from '../../dist/worker.js';
 
 const CONFIRM = 4;
 
-export default function createBreaking(context) {
+export default protocolWorker(hiPower.records, (context) => {
   const { breaks, value } = context.data;
   let writes = 0;
   let immediates = 0;
@@ -42,5 +43,5 @@ export default function createBreaking(context) {
       return typeof own === 'function' ? own.bind(target) : own;
     },
   });
-  return createHiPower({ ...context, submission });
-}
+  return hiPower.start({ ...context, submission });
+});

@@ -1,27 +1,34 @@
-// The protocol's worker on a device that refuses one WRITE in the middle of a batch, as a real one may.
+// The protocol's worker, with one WRITE in the middle of a batch that the device refuses: it names memory of nobody.
 
-import { Opcode, PostError } from '@rdmc/verbs';
-import createHiPower from '../../dist/worker.js';
+import { protocolWorker } from '@rdmc/dataplane';
+import { Opcode } from '@rdmc/verbs';
+import hiPower from '../../dist/worker.js';
 
-/** Refuses the request of this number, counting WRITEs. */
+/** The first request with memory from this number on, counting WRITEs, is refused. */
 const REFUSED = 40;
 
-export default function createRefusing(context) {
+export default protocolWorker(hiPower.records, (context) => {
   let writes = 0;
+  let isWrite = false;
+  let hasRefused = false;
+  const wrong = {
+    begin(target, opcode, ...rest) {
+      isWrite = opcode === Opcode.WRITE || opcode === Opcode.WRITE_WITH_IMM;
+      if (isWrite) writes += 1;
+      return target.begin(opcode, ...rest);
+    },
+    sge(target, address, length, lkey) {
+      const isRefused = isWrite && writes >= REFUSED && !hasRefused;
+      hasRefused ||= isRefused;
+      return target.sge(address, length, isRefused ? (lkey ^ 0x1357_9bd0) >>> 0 : lkey);
+    },
+  };
   const submission = new Proxy(context.submission, {
     get(target, name) {
-      const value = target[name];
-      if (typeof value !== 'function') return value;
-      if (name !== 'begin') return value.bind(target);
-      return (opcode, ...rest) => {
-        const isWrite = opcode === Opcode.WRITE || opcode === Opcode.WRITE_WITH_IMM;
-        if (isWrite) writes += 1;
-        if (isWrite && writes === REFUSED) {
-          throw new PostError('ERR_RDMC_QUEUE_FULL', 'the queue is full, says the test', 0);
-        }
-        return value.call(target, opcode, ...rest);
-      };
+      const own = target[name];
+      if (Object.hasOwn(wrong, name)) return (...rest) => wrong[name](target, ...rest);
+      return typeof own === 'function' ? own.bind(target) : own;
     },
   });
-  return createHiPower({ ...context, submission });
-}
+  return hiPower.start({ ...context, submission });
+});

@@ -10,7 +10,7 @@ import { COORDINATOR_TOPIC, clusterAnswer, leaseAnswer } from './messages.js';
 /** What `beginRecovery` answered, or the part of it that names the attempt. */
 export type RecoveryAttempt = Pick<LogRecord, 'logId' | 'attempt'>;
 
-/** A member's view of the coordinator, which may be itself. */
+/** A member's view of the coordinator, which may be itself. A member that has no node, only a mesh, makes its own. */
 export class CoordinatorClient implements LogAuthority {
   /** @param member the coordinator's id */
   constructor(
@@ -28,7 +28,7 @@ export class CoordinatorClient implements LogAuthority {
   }
 
   /**
-   * Says that a log which was created holds nothing and will not be written: `Log.create` failed. Nobody need recover it.
+   * Says that a log which was created holds nothing and will not be written: `logs.create` failed. Nobody need recover it.
    * @throws MeshRemoteError with ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_FENCED
    */
   async abandonLog(logId: bigint): Promise<void> {

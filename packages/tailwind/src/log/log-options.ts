@@ -15,15 +15,14 @@ import {
 } from '../constants.js';
 import { invalidOption } from '../errors.js';
 import { u32Option, u64Option } from '../format/identity.js';
+import type { NodeParts } from '../node-parts.js';
 import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
 import type { ReplicationMode } from '../records.js';
 import type { LogAuthority } from './authority.js';
 import type { LogCleaner } from './log-cleaner.js';
 
 export interface LogOptions {
-  readonly mesh: Mesh;
-  /** With `tailwindProtocol()`; see `startPlane`. */
-  readonly plane: DataPlane;
+  /** Confirms replacements of lost backups: `logs.coordinator(memberId)`. */
   readonly authority: LogAuthority;
   /** Used by no other log of the cluster, ever. */
   readonly logId: bigint;
@@ -53,17 +52,18 @@ export interface LogOptions {
   readonly retryTimeoutMs?: number;
   /** From 0 up to 1, for the choice of backups (default Math.random). */
   readonly random?: () => number;
+  /** Default: the node's. */
   readonly logger?: Logger;
 }
 
 export type CheckedLogOptions = Required<Omit<LogOptions, 'logger' | 'cleaner'>> & {
+  readonly mesh: Mesh;
+  readonly plane: DataPlane;
   readonly logger: Logger | undefined;
   readonly cleaner: LogCleaner | undefined;
 };
 
 const KNOWN = [
-  'mesh',
-  'plane',
   'authority',
   'logId',
   'incarnation',
@@ -82,10 +82,13 @@ const KNOWN = [
 ];
 
 /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
-export function checkLogOptions(options: LogOptions): CheckedLogOptions {
-  const where = 'Log.create';
+export function checkLogOptions(
+  { mesh, plane, logger }: Pick<NodeParts, 'mesh' | 'plane' | 'logger'>,
+  options: LogOptions,
+): CheckedLogOptions {
+  const where = 'logs.create';
   onlyKnownOptions(where, options, KNOWN);
-  const { mesh, mode = 'one-sided' } = options;
+  const { mode = 'one-sided' } = options;
   if (mode !== 'one-sided' && mode !== 'rpc') {
     throw invalidOption(`${where}: mode must be 'one-sided' or 'rpc', not '${String(mode)}'`);
   }
@@ -111,7 +114,7 @@ export function checkLogOptions(options: LogOptions): CheckedLogOptions {
   const namable = Math.floor(segmentBytes / 16);
   return {
     mesh,
-    plane: options.plane,
+    plane,
     authority: options.authority,
     logId: u64Option('logId', options.logId),
     incarnation: u32Option('incarnation', options.incarnation),
@@ -126,6 +129,6 @@ export function checkLogOptions(options: LogOptions): CheckedLogOptions {
     maxQueuedBytes: number('maxQueuedBytes', DEFAULT_MAX_QUEUED_BYTES, 0, most),
     retryTimeoutMs: number('retryTimeoutMs', DEFAULT_RETRY_TIMEOUT_MS, 1, 600_000),
     random: options.random ?? Math.random,
-    logger: options.logger,
+    logger: options.logger ?? logger,
   };
 }

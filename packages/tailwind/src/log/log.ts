@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
 import { codeOf, invalidOption, TailwindError } from '../errors.js';
 import type { SegmentEntry } from '../format/scan.js';
-import { LocalPlane } from '../local-plane.js';
+import type { Closable, NodeParts } from '../node-parts.js';
 import { askAbandon, askClaim } from '../rpc/backup-client.js';
 import { WorkerLink } from '../worker-link.js';
 import { Cleaner } from './cleaner.js';
@@ -28,8 +28,6 @@ export class Log {
   readonly #environment: LogEnvironment;
   readonly #ended = new AbortController();
   readonly #segments: SegmentTable;
-  /** Where this thread posts the writes itself. */
-  readonly #local: LocalPlane | undefined;
   readonly #heads: Heads;
   readonly #cleaner: Cleaner | undefined;
   readonly #unsubscribe: (() => void)[];
@@ -40,12 +38,12 @@ export class Log {
   private constructor(
     private readonly options: CheckedLogOptions,
     session: string,
+    link: WorkerLink,
+    private readonly open: Set<Closable>,
   ) {
-    const { mesh, plane, cleaner } = options;
+    const { mesh, cleaner } = options;
     // Whatever waits listens to it: there may be as many as segments and backups.
     setMaxListeners(0, this.#ended.signal);
-    if (options.thread === 'application') this.#local = new LocalPlane(plane, (error) => this.#fail(error));
-    const link = this.#local ? new WorkerLink(this.#local) : WorkerLink.of(plane);
     this.#environment = {
       options,
       link,
@@ -62,17 +60,14 @@ export class Log {
     this.#unsubscribe = [
       mesh.onFailure(({ member }) => this.#memberLost(member)),
       mesh.onLeave((member) => this.#memberLost(member)),
-      plane.onDeath((error) => this.#fail(error)),
+      link.onEnd((error) => this.#fail(error)),
     ];
+    open.add(this);
   }
 
-  /**
-   * Opens the log's first segment. Where that fails, backups free what they had opened for it.
-   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS; MeshRemoteError
-   *   with ERR_RDMC_LOG_FENCED, or ERR_RDMC_LOG_EXISTS where a backup knows another log of this id
-   */
-  static async create(options: LogOptions): Promise<Log> {
-    const checked = checkLogOptions(options);
+  /** @internal `Logs.create`, which says what it throws. */
+  static async create(parts: NodeParts, options: LogOptions): Promise<Log> {
+    const checked = checkLogOptions(parts, options);
     if (checked.backups.length < checked.replicas) {
       throw new TailwindError(
         'ERR_RDMC_TOO_FEW_BACKUPS',
@@ -82,19 +77,21 @@ export class Log {
     const session = randomBytes(16).toString('hex');
     try {
       await claim(checked, session);
-      return await Log.#begin(checked, session);
+      return await Log.#begin(parts, checked, session);
     } catch (error) {
       await abandon(checked, session);
       throw error;
     }
   }
 
-  static async #begin(checked: CheckedLogOptions, session: string): Promise<Log> {
-    const log = new Log(checked, session);
+  static async #begin(parts: NodeParts, checked: CheckedLogOptions, session: string): Promise<Log> {
+    const { plane, open } = parts;
+    const link = checked.thread === 'application' ? await WorkerLink.inline(plane) : parts.link;
+    const log = new Log(checked, session, link, open);
     try {
       await log.#heads.begin();
       // Where the device promises no order, the CRC in every header still tells torn writes.
-      const { writeOrderUnitBytes } = checked.plane.device.attributes;
+      const { writeOrderUnitBytes } = plane.device.attributes;
       const { mode, replicas } = checked;
       checked.logger?.info?.({ log: String(log.id), mode, replicas, writeOrderUnitBytes }, 'log created');
       return log;
@@ -178,12 +175,13 @@ export class Log {
    * are. Await appends first.
    */
   async close(): Promise<void> {
+    this.open.delete(this);
     this.#fail(new TailwindError('ERR_RDMC_LOG_CLOSED', `Log ${this.id} is closed`));
     await this.#environment.connections.close();
     // What still holds a region ends in this turn: its queue pairs are gone.
     await turn();
     await this.#segments.close();
-    await this.#local?.close();
+    if (this.options.thread === 'application') await this.#environment.link.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

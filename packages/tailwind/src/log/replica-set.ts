@@ -196,7 +196,7 @@ export class ReplicaSet {
       this.environment.refuse('replace', undefined);
       this.#put(index, replacement);
       const certificate = this.segment.posted;
-      link.replace({ channel: this.#channel, lost: target, target: replacement.setup });
+      link.commands.replace({ channel: this.#channel, lost: target, target: replacement.setup });
       target = replacement.setup.target;
       if (await this.#catchUp(replacement, certificate)) break;
     }
@@ -214,7 +214,7 @@ export class ReplicaSet {
     if (this.#isHead) await this.#raise();
     else this.#owesMinimum = true;
     if (this.#waiting > 0) return;
-    this.environment.link.resume(this.#channel);
+    this.environment.link.commands.resume(this.#channel);
     this.#freeStale();
   }
 

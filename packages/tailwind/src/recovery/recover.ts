@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { BACKUP_RETRY_MS, DEFAULT_RETRY_TIMEOUT_MS, RECOVERY_SEGMENTS_PER_BACKUP } from '../constants.js';
@@ -7,10 +6,10 @@ import type { CoordinatorClient, RecoveryAttempt } from '../coordinator/coordina
 import type { LogRecord } from '../coordinator/log-record.js';
 import { codeOf, messageOf } from '../errors.js';
 import { type SegmentEntry, segmentEntries } from '../format/scan.js';
+import type { NodeParts } from '../node-parts.js';
 import { type Logger, onlyKnownOptions } from '../options.js';
 import { askFreeLog, askInventory, BackupConnection } from '../rpc/backup-client.js';
 import type { SegmentRef } from '../segment-key.js';
-import { WorkerLink } from '../worker-link.js';
 import {
   type BackupInventory,
   incomplete,
@@ -21,16 +20,16 @@ import {
 } from './plan.js';
 
 export interface RecoveryOptions {
-  readonly mesh: Mesh;
-  readonly plane: DataPlane;
+  /** `logs.coordinator(memberId)`. */
   readonly coordinator: CoordinatorClient;
   readonly logId: bigint;
-  /** Members to ask: all that have a `BackupService` (default: all that are there, this one included). */
+  /** Members to ask: all that serve a backup (default: all that are there, this one included). */
   readonly backups?: readonly number[];
+  /** Default: the node's. */
   readonly logger?: Logger;
 }
 
-const KNOWN = ['mesh', 'plane', 'coordinator', 'logId', 'backups', 'logger'];
+const KNOWN = ['coordinator', 'logId', 'backups', 'logger'];
 
 /** A segment of a recovered log, as long as it is being looked at. */
 export interface RecoveredSegment {
@@ -49,11 +48,11 @@ export interface RecoveredSegment {
  * does it serve.
  */
 export class Recovery {
-  readonly #link: WorkerLink;
   readonly #connections = new Map<number, Promise<BackupConnection>>();
   #isFinished = false;
 
   private constructor(
+    private readonly parts: NodeParts,
     private readonly options: RecoveryOptions,
     private readonly attempt: RecoveryAttempt,
     private readonly plan: RecoveryPlan,
@@ -61,29 +60,24 @@ export class Recovery {
     private readonly isSalvage: boolean,
     /** Members that were asked; `finish` lets them free what they have. */
     private readonly backups: readonly number[],
-  ) {
-    this.#link = WorkerLink.of(options.plane);
-  }
+  ) {}
 
-  /**
-   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION; ERR_RDMC_LOG_INCOMPLETE, with `missing`, when too much was lost; nothing is given up then, and
-   *   recovery can be tried again. MeshRemoteError with ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE,
-   *   ERR_RDMC_LOG_UNKNOWN of the coordinator; MeshError where the coordinator cannot be reached
-   */
-  static async begin(options: RecoveryOptions): Promise<Recovery> {
-    onlyKnownOptions('Recovery.begin', options, KNOWN);
-    const { coordinator, logId } = options;
-    const log = await coordinator.beginRecovery(logId);
+  /** @internal `Logs.recover`, which says what it throws. */
+  static async begin(parts: NodeParts, given: RecoveryOptions): Promise<Recovery> {
+    onlyKnownOptions('logs.recover', given, KNOWN);
+    const options = { ...(parts.logger && { logger: parts.logger }), ...given };
+    const log = await options.coordinator.beginRecovery(options.logId);
     try {
-      return await Recovery.#plan(options, log);
+      return await Recovery.#plan(parts, options, log);
     } catch (error) {
       await giveUp(options, log);
       throw error;
     }
   }
 
-  static async #plan(options: RecoveryOptions, log: LogRecord): Promise<Recovery> {
-    const { mesh, logId, logger } = options;
+  static async #plan(parts: NodeParts, options: RecoveryOptions, log: LogRecord): Promise<Recovery> {
+    const { mesh } = parts;
+    const { logId, logger } = options;
     const backups = options.backups ?? mesh.members.map(({ id }) => id);
     // The owner is no backup of its own log, and may be stopped rather than dead: it would not answer.
     const members = backups.filter((id) => id !== log.owner && (id === mesh.id || isThere(mesh, id)));
@@ -103,6 +97,7 @@ export class Recovery {
       ? planSalvage(logId, inventories, log.salvage)
       : planRecovery(logId, inventories, log.minimum);
     return new Recovery(
+      parts,
       options,
       log,
       plan,
@@ -153,7 +148,8 @@ export class Recovery {
    * @param successors the logs that hold it, where every entry is acknowledged
    */
   async finish(successors: readonly bigint[]): Promise<void> {
-    const { mesh, coordinator, logId, logger } = this.options;
+    const { mesh } = this.parts;
+    const { coordinator, logId, logger } = this.options;
     await coordinator.finishRecovery(this.attempt, successors);
     this.#isFinished = true;
     const freed = await Promise.allSettled(this.backups.map((member) => askFreeLog(mesh, member, logId)));
@@ -202,7 +198,8 @@ export class Recovery {
   }
 
   async #read(member: number, { segmentId, floorBytes }: PlannedSegment) {
-    const { plane, logId } = this.options;
+    const { plane, link } = this.parts;
+    const { logId } = this.options;
     const connection = await this.#connection(member);
     const { load, address, rkey, scan } = await loadWhenThereIsRoom(connection, { logId, segmentId });
     let region: MemoryRegion | undefined;
@@ -214,7 +211,7 @@ export class Recovery {
       region = await plane.protectionDomain.allocate(Math.max(1, scan.offset));
       if (scan.offset > 0) {
         const from = { fromAddress: address, rkey, lengthBytes: scan.offset };
-        await this.#link.read({
+        await link.commands.read({
           pair: connection.pair,
           toAddress: region.address,
           lkey: region.lkey,
@@ -240,9 +237,10 @@ export class Recovery {
   #connection(member: number): Promise<BackupConnection> {
     let connection = this.#connections.get(member);
     if (!connection) {
-      const { mesh, logId } = this.options;
+      const { mesh, link } = this.parts;
+      const { logId } = this.options;
       const how = { mode: 'one-sided', session: null, retryTimeoutMs: DEFAULT_RETRY_TIMEOUT_MS } as const;
-      connection = BackupConnection.connect(member, { mesh, link: this.#link, logId, ...how });
+      connection = BackupConnection.connect(member, { mesh, link, logId, ...how });
       this.#connections.set(member, connection);
       connection.catch(() => this.#connections.delete(member));
     }

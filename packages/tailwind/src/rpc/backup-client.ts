@@ -52,18 +52,22 @@ export class BackupConnection {
   static async connect(member: number, options: ConnectionOptions): Promise<BackupConnection> {
     const { mesh, link, logId, session, mode, retryTimeoutMs } = options;
     const pair = link.number();
-    const own = await link.createPair({ pair, side: 'primary', mode });
+    const own = await link.commands.createPair({ pair, side: 'primary', mode });
     let remotePair: number | undefined;
     try {
       const request = { op: 'connect', logId: String(logId), session, mode, address: own };
       const answer = connectAnswer.parse(await mesh.request(member, BACKUP_TOPIC, request));
       const { address } = answer;
       remotePair = answer.pair;
-      const transport = await link.connect(pair, address as QueuePairAddress, retryTimeoutMs);
+      const transport = await link.commands.connect({
+        pair,
+        address: address as QueuePairAddress,
+        retryTimeoutMs,
+      });
       return new BackupConnection(member, pair, remotePair, transport, options);
     } catch (error) {
       if (remotePair !== undefined) disconnect(mesh, member, remotePair);
-      await link.drop(pair);
+      await link.commands.drop(pair);
       throw error;
     }
   }
@@ -111,7 +115,7 @@ export class BackupConnection {
   drop(): Promise<void> {
     if (!this.#dropped) {
       disconnect(this.options.mesh, this.member, this.remotePair);
-      this.#dropped = this.options.link.drop(this.pair);
+      this.#dropped = this.options.link.commands.drop(this.pair);
     }
     return this.#dropped;
   }

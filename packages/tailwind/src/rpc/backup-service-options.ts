@@ -10,6 +10,7 @@ export interface BackupServiceOptions {
   readonly coordinator?: CoordinatorClient;
   /** How often, in milliseconds (default 30,000; 10 to 3,600,000). */
   readonly sweepIntervalMs?: number;
+  /** Default: the node's. */
   readonly logger?: Logger;
 }
 
@@ -17,7 +18,7 @@ const KNOWN = ['coordinator', 'sweepIntervalMs', 'logger'];
 
 /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
 export function checkServiceOptions(options: BackupServiceOptions) {
-  const where = 'BackupService';
+  const where = 'logs.serve';
   onlyKnownOptions(where, options, KNOWN);
   const { coordinator, sweepIntervalMs = SWEEP_INTERVAL_MS, logger } = options;
   integerOption(where, 'sweepIntervalMs', sweepIntervalMs, 10, MAX_SWEEP_INTERVAL_MS);

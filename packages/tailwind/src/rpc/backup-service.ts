@@ -1,10 +1,9 @@
-import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import type { Backup } from '../backup/backup.js';
 import { codeOf, TailwindError } from '../errors.js';
+import type { NodeParts } from '../node-parts.js';
 import { segmentKey } from '../segment-key.js';
-import { WorkerLink } from '../worker-link.js';
 import { type BackupServiceOptions, checkServiceOptions } from './backup-service-options.js';
 import { inventoryEntry } from './inventory-entry.js';
 import { Loads } from './loads.js';
@@ -25,15 +24,16 @@ export class BackupService {
   /** Requests for one segment have their effect in the order in which its primary sent them. */
   readonly #turns = new Turns();
   readonly #sweeper: Sweeper;
-  readonly #unsubscribe: (() => void)[];
+  readonly #mesh: Mesh;
+  #unsubscribe: (() => void)[] = [];
 
-  constructor(
-    private readonly mesh: Mesh,
-    plane: DataPlane,
+  private constructor(
+    private readonly parts: NodeParts,
     private readonly backup: Backup,
-    options: BackupServiceOptions = {},
+    options: BackupServiceOptions,
   ) {
-    const { coordinator, intervalMs, logger } = checkServiceOptions(options);
+    const { coordinator, intervalMs, logger = parts.logger } = checkServiceOptions(options);
+    this.#mesh = parts.mesh;
     this.#claims = new LogClaims(backup, coordinator);
     this.#sweeper = new Sweeper({
       coordinator,
@@ -42,14 +42,21 @@ export class BackupService {
       logs: () => new Set([...backup.logIds, ...backup.fencedLogs, ...this.#claims.logIds]),
       forget: (logId) => this.#forgetRecovered(logId),
     });
-    this.#pairs = new MemberPairs(WorkerLink.of(plane));
-    this.#loads = new Loads(plane.protectionDomain, backup);
-    backup.onRevoke((key) => this.#pairs.evict(key));
-    this.#unsubscribe = [
-      mesh.onRequest(BACKUP_TOPIC, (from, body) => this.#answer(from, body)),
-      mesh.onFailure(({ member }) => void this.#forget(member)),
-      mesh.onLeave((member) => void this.#forget(member)),
-    ];
+    this.#pairs = new MemberPairs(parts.link);
+    this.#loads = new Loads(parts.plane.protectionDomain, backup);
+  }
+
+  /** @internal `Logs.serve`, which says what it throws. */
+  static serve(parts: NodeParts, backup: Backup, options: BackupServiceOptions): BackupService {
+    const service = new BackupService(parts, backup, options);
+    if ([...parts.open].some((each) => each instanceof BackupService)) {
+      throw new TailwindError(
+        'ERR_RDMC_BACKUP_SERVED',
+        `Member ${parts.mesh.id} serves a backup already; close that service first`,
+      );
+    }
+    service.#begin();
+    return service;
   }
 
   /**
@@ -63,9 +70,25 @@ export class BackupService {
 
   /** Ends all connections. The backup stays as it is. */
   async close(): Promise<void> {
+    this.parts.open.delete(this);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#sweeper.close();
-    await Promise.all(this.mesh.members.map(({ id }) => this.#forget(id)));
+    await Promise.all(this.#mesh.members.map(({ id }) => this.#forget(id)));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #begin(): void {
+    this.parts.open.add(this);
+    this.backup.onRevoke((key) => this.#pairs.evict(key));
+    this.#unsubscribe = [
+      this.#mesh.onRequest(BACKUP_TOPIC, (from, body) => this.#answer(from, body)),
+      this.#mesh.onFailure(({ member }) => void this.#forget(member)),
+      this.#mesh.onLeave((member) => void this.#forget(member)),
+    ];
+    this.#sweeper.start();
   }
 
   #answer(from: number, body: unknown): unknown {
@@ -154,7 +177,7 @@ export class BackupService {
   async #connect(member: number, { logId, session, mode, address }: Request<'connect'>) {
     if (session === null) this.#claims.requireRecoverer(logId, member);
     else await this.#claims.claim(logId, member, session);
-    if (member !== this.mesh.id && this.mesh.peers.get(member)?.state !== 'connected') {
+    if (member !== this.#mesh.id && this.#mesh.peers.get(member)?.state !== 'connected') {
       throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', `Member ${member} went before it was connected`);
     }
     const made = await this.#pairs.create(member, logId, mode, address as QueuePairAddress);

@@ -30,9 +30,11 @@ export class MemberPairs {
     const pair = this.link.number();
     this.#pairs.set(pair, { pair, member, logId });
     try {
-      const own = await this.link.createPair({ pair, side: 'backup', mode });
+      const own = await this.link.commands.createPair({ pair, side: 'backup', mode });
       // The other side connects at the same time, so nobody waits for this; if it fails, its first write does too.
-      this.link.connect(pair, address, DEFAULT_RETRY_TIMEOUT_MS).catch(() => this.drop(pair));
+      this.link.commands
+        .connect({ pair, address, retryTimeoutMs: DEFAULT_RETRY_TIMEOUT_MS })
+        .catch(() => this.drop(pair));
       return { pair, address: own };
     } catch (error) {
       this.#pairs.delete(pair);
@@ -47,7 +49,7 @@ export class MemberPairs {
   /** A data plane that has ended has taken its queue pairs with it. */
   async drop(pair: number): Promise<void> {
     this.#pairs.delete(pair);
-    await this.link.drop(pair).catch(() => {});
+    await this.link.commands.drop(pair).catch(() => {});
   }
 
   async dropLog(logId: bigint): Promise<void> {
@@ -63,7 +65,7 @@ export class MemberPairs {
     const key = this.link.number();
     await this.evict(replica);
     this.#keys.set(replica, key);
-    await this.link.admit(pair, key, address, lengthBytes);
+    await this.link.commands.admit(pair, key, address, lengthBytes);
     return key;
   }
 
@@ -71,7 +73,7 @@ export class MemberPairs {
     const key = this.#keys.get(replica);
     this.#keys.delete(replica);
     // A data plane that has ended copies nothing any more.
-    if (key !== undefined) await this.link.evict(key).catch(() => {});
+    if (key !== undefined) await this.link.commands.evict(key).catch(() => {});
   }
 
   #all(isMeant: (pair: MemberPair) => boolean): MemberPair[] {

@@ -17,8 +17,11 @@ export class Sweeper {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(private readonly options: SweeperOptions) {
-    if (options.coordinator) this.#schedule();
+  constructor(private readonly options: SweeperOptions) {}
+
+  /** Sweeps from time to time, where there is a coordinator. */
+  start(): void {
+    if (this.options.coordinator) this.#schedule();
   }
 
   close(): void {

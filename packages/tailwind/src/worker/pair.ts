@@ -1,16 +1,13 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import {
   CompletionWord,
-  PostError,
+  completionFailure,
   type QueuePair,
   type QueuePairAddress,
   Status,
-  statusName,
 } from '@rdmc/verbs';
 import { MAX_OUTSTANDING } from '../constants.js';
-import { BatchLedger } from './batch-ledger.js';
-
-const ledgers = new WeakMap<ProtocolContext['submission'], BatchLedger>();
+import type { TailwindRecords } from '../records.js';
 
 /**
  * A queue pair with one member. What kinds of requests travel on it is for the subclasses; this is what all have
@@ -18,14 +15,13 @@ const ledgers = new WeakMap<ProtocolContext['submission'], BatchLedger>();
  */
 export abstract class Pair {
   protected readonly queuePair: QueuePair;
-  readonly #ledger: BatchLedger;
   #posted = 0;
   #broken: string | undefined;
   #onDrained: (() => void) | undefined;
   #dropped: Promise<void> | undefined;
 
   constructor(
-    protected readonly context: ProtocolContext,
+    protected readonly context: ProtocolContext<TailwindRecords>,
     readonly number: number,
   ) {
     const { protectionDomain, completionQueue } = context;
@@ -35,9 +31,7 @@ export abstract class Pair {
       sendDepth: MAX_OUTSTANDING,
       receiveDepth: MAX_OUTSTANDING,
     });
-    context.attach(this.queuePair.number, this);
-    this.#ledger = ledgers.get(context.submission) ?? new BatchLedger();
-    ledgers.set(context.submission, this.#ledger);
+    context.attach(this.queuePair, this);
   }
 
   /** Requests are on their way. */
@@ -62,17 +56,18 @@ export abstract class Pair {
 
   onCompletion(words: Uint32Array, base: number): void {
     this.#posted -= 1;
-    const status = words[base + CompletionWord.STATUS]!;
-    if (status === Status.SUCCESS) this.succeeded(words, base);
-    else this.break(`its queue pair failed with ${statusName(status)}`);
+    if (words[base + CompletionWord.STATUS] === Status.SUCCESS) this.succeeded(words, base);
+    else this.break(completionFailure(words, base).reason);
     if (this.#posted === 0) this.#onDrained?.();
   }
 
-  /** Gives up everything on this pair. A barrier on the device: nothing of it is read or written afterwards. */
+  /**
+   * Gives up everything on this pair. A barrier on the device: nothing of it is read or written afterwards. What this turn
+   * has written for it is posted to a queue pair in the error state, and comes back as flushed.
+   */
   break(reason: string): void {
     if (this.#broken !== undefined) return;
     this.#broken = reason;
-    this.flush();
     this.queuePair.modifyToError();
     this.failed(reason);
   }
@@ -86,26 +81,6 @@ export abstract class Pair {
   /** A request was written to the submission queue. */
   protected posted(): void {
     this.#posted += 1;
-    this.#ledger.note(this.context.submission.pending - 1, this);
-  }
-
-  /** Posts what was written. A refusal breaks the pair whose request it was; those of others in the batch went out. */
-  protected flush(): void {
-    try {
-      this.context.submission.flush();
-    } catch (error) {
-      if (!(error instanceof PostError)) throw error;
-      const refused = this.#ledger.refused(error.index);
-      if (!refused) throw error;
-      refused.pair.refused(refused.requests, error.message);
-    }
-  }
-
-  /** The device took so many requests of this pair not: no completions will come for them. */
-  refused(requests: number, reason: string): void {
-    this.#posted -= requests;
-    this.break(`the device refused a request: ${reason}`);
-    if (this.#posted === 0) this.#onDrained?.();
   }
 
   protected abstract succeeded(words: Uint32Array, base: number): void;
@@ -119,11 +94,13 @@ export abstract class Pair {
   async #drop(): Promise<void> {
     this.break('this member ended the connection');
     if (this.#posted > 0) {
+      // It may not be posted yet.
+      this.context.wake();
       await new Promise<void>((resolve) => {
         this.#onDrained = resolve;
       });
     }
-    this.context.detach(this.queuePair.number);
+    this.context.detach(this.queuePair);
     await this.queuePair.close();
     await this.release();
   }

@@ -2,6 +2,7 @@ import type { ProtocolContext } from '@rdmc/dataplane';
 import { CompletionOpcode, CompletionWord, type MemoryRegion, Opcode, WorkRequestFlag } from '@rdmc/verbs';
 import { RPC_WINDOW } from '../constants.js';
 import { readU32, writeU32 } from '../format/layout.js';
+import type { TailwindRecords } from '../records.js';
 import { Pair } from './pair.js';
 import {
   RPC_ANSWER_BYTES,
@@ -25,7 +26,7 @@ export class RpcBackupPair extends Pair {
   readonly #answer = new Uint8Array(RPC_ANSWER_BYTES);
 
   private constructor(
-    context: ProtocolContext,
+    context: ProtocolContext<TailwindRecords>,
     number: number,
     private readonly region: MemoryRegion,
     private readonly buffers: ReadonlyMap<number, AdmittedBuffer>,
@@ -36,7 +37,7 @@ export class RpcBackupPair extends Pair {
   }
 
   static async create(
-    context: ProtocolContext,
+    context: ProtocolContext<TailwindRecords>,
     number: number,
     buffers: ReadonlyMap<number, AdmittedBuffer>,
   ): Promise<RpcBackupPair> {

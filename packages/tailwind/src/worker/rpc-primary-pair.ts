@@ -1,6 +1,7 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { CompletionOpcode, CompletionWord, type MemoryRegion, Opcode, WorkRequestFlag } from '@rdmc/verbs';
 import { RPC_DATA_BYTES, RPC_WINDOW } from '../constants.js';
+import type { TailwindRecords } from '../records.js';
 import type { Target, TargetWriter } from './channel.js';
 import { Fifo } from './fifo.js';
 import { Pair } from './pair.js';
@@ -34,7 +35,7 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
   #next = 0;
 
   private constructor(
-    context: ProtocolContext,
+    context: ProtocolContext<TailwindRecords>,
     number: number,
     private readonly region: MemoryRegion,
   ) {
@@ -44,7 +45,7 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
     for (let slot = 0; slot < RPC_WINDOW; slot += 1) this.#receive(slot);
   }
 
-  static async create(context: ProtocolContext, number: number): Promise<RpcPrimaryPair> {
+  static async create(context: ProtocolContext<TailwindRecords>, number: number): Promise<RpcPrimaryPair> {
     return new RpcPrimaryPair(context, number, await context.protectionDomain.allocate(RPC_PRIMARY_BYTES));
   }
 

@@ -1,16 +1,11 @@
-import type { Protocol, ProtocolContext } from '@rdmc/dataplane';
+import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWorker } from '@rdmc/dataplane';
+import type { QueuePairAddress } from '@rdmc/verbs';
 import {
-  type ChannelSetup,
-  Command,
-  decodeJson,
-  decodeNumbers,
-  Event,
-  encodeJson,
-  encodeNumbers,
   type PairConnect,
   type PairSetup,
   type ReadSetup,
-  type TargetReplacement,
+  type TailwindRecords,
+  tailwindRecords,
 } from '../records.js';
 import { Channel, type ChannelEvents, type TargetWriter } from './channel.js';
 import type { Pair } from './pair.js';
@@ -18,8 +13,10 @@ import { type AdmittedBuffer, RpcBackupPair } from './rpc-backup-pair.js';
 import { RpcPrimaryPair } from './rpc-primary-pair.js';
 import { WritePair } from './write-pair.js';
 
-/** All logs and backups of a process, in the data plane's worker. */
-export class TailwindProtocol implements Protocol, ChannelEvents {
+type Context = ProtocolContext<TailwindRecords>;
+
+/** All logs and backups of a process, in the data plane's worker; or one log, in the application's thread. */
+export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvents {
   readonly #pairs = new Map<number, Pair>();
   readonly #channels = new Map<number, Channel>();
   readonly #buffers = new Map<number, AdmittedBuffer>();
@@ -28,47 +25,32 @@ export class TailwindProtocol implements Protocol, ChannelEvents {
   /** Acknowledgements of this turn: one event each, however many appends they cover. */
   readonly #acknowledged = new Map<number, number>();
 
-  constructor(private readonly context: ProtocolContext) {}
+  constructor(private readonly context: Context) {}
 
-  onCommand(kind: number, request: number, payload: Uint8Array): void {
-    switch (kind) {
-      case Command.APPEND:
-        this.#append(payload);
-        break;
-      case Command.RESUME:
-        this.#channels.get(decodeNumbers(payload)[0]!)?.resume();
-        break;
-      case Command.REPLACE:
-        this.#replace(decodeJson(payload));
-        break;
-      case Command.PAIR:
-        this.#answer(request, this.#createPair(decodeJson(payload)));
-        break;
-      case Command.CONNECT:
-        this.#answer(request, this.#connect(decodeJson(payload)));
-        break;
-      case Command.DROP:
-        this.#answer(request, this.#drop(decodeNumbers(payload)[0]!));
-        break;
-      case Command.READ:
-        this.#answer(request, this.#read(decodeJson(payload)));
-        break;
-      default:
-        if (this.#changeTables(kind, payload)) this.context.reply(request);
-        else this.context.fail(request, 'ERR_RDMC_UNKNOWN_COMMAND', `There is no tailwind command ${kind}`);
-    }
-  }
+  /** A channel, or a pair, may be gone when what was sent to it arrives. */
+  readonly commands: CommandHandlers<TailwindRecords> = {
+    createPair: (setup) => this.#createPair(setup),
+    connect: (order) => this.#connect(order),
+    drop: (pair) => this.#drop(pair),
+    openChannel: (setup) => void this.#channels.set(setup.channel, new Channel(setup, this.#writerOf, this)),
+    append: (channel, sequence, offset, lengthBytes) =>
+      this.#channels.get(channel)?.append(sequence, offset, lengthBytes),
+    replace: ({ channel, lost, target }) => this.#channels.get(channel)?.replace(lost, target),
+    resume: (channel) => this.#channels.get(channel)?.resume(),
+    endChannel: (channel) => void this.#channels.delete(channel),
+    read: (setup) => this.#read(setup),
+    admit: (pair, key, address, lengthBytes) => void this.#buffers.set(key, { pair, address, lengthBytes }),
+    evict: (key) => void this.#buffers.delete(key),
+  };
 
-  /** Whether no request is on its way. */
-  get isIdle(): boolean {
+  /** A primary waits for the completions of its own writes; a backup, for messages (RPC scheme) or for nothing. */
+  waitsForSolicited(): boolean {
     for (const pair of this.#pairs.values()) if (pair.isBusy) return false;
     return this.#dropping === 0;
   }
 
   onTurn(): void {
-    for (const [channel, sequence] of this.#acknowledged) {
-      this.context.emit(Event.ACKED, encodeNumbers(channel, sequence));
-    }
+    for (const [channel, sequence] of this.#acknowledged) this.context.events.acknowledged(channel, sequence);
     this.#acknowledged.clear();
   }
 
@@ -81,40 +63,11 @@ export class TailwindProtocol implements Protocol, ChannelEvents {
   }
 
   lost(channel: number, target: number, reason: string): void {
-    this.context.emit(Event.LOST, encodeJson({ channel, target, reason }));
+    this.context.events.lost({ channel, target, reason });
   }
 
   caughtUp(channel: number, target: number): void {
-    this.context.emit(Event.CAUGHT_UP, encodeNumbers(channel, target));
-  }
-
-  #append(payload: Uint8Array): void {
-    const [channel, sequence, offset, lengthBytes] = decodeNumbers(payload) as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    this.#channels.get(channel)?.append(sequence, offset, lengthBytes);
-  }
-
-  #replace({ channel, lost, target }: TargetReplacement): void {
-    this.#channels.get(channel)?.replace(lost, target);
-  }
-
-  /** Commands that add or remove something; false for a command that does not exist. */
-  #changeTables(kind: number, payload: Uint8Array): boolean {
-    if (kind === Command.CHANNEL) {
-      const setup = decodeJson<ChannelSetup>(payload);
-      this.#channels.set(setup.channel, new Channel(setup, this.#writerOf, this));
-      return true;
-    }
-    const [first, key, address, lengthBytes] = decodeNumbers(payload) as [number, number, number, number];
-    if (kind === Command.END) this.#channels.delete(first);
-    else if (kind === Command.ADMIT) this.#buffers.set(key, { pair: first, address, lengthBytes });
-    else if (kind === Command.EVICT) this.#buffers.delete(first);
-    else return false;
-    return true;
+    this.context.events.caughtUp(channel, target);
   }
 
   readonly #writerOf = (pair: number): TargetWriter | undefined => {
@@ -122,27 +75,27 @@ export class TailwindProtocol implements Protocol, ChannelEvents {
     return found instanceof WritePair || found instanceof RpcPrimaryPair ? found : undefined;
   };
 
-  async #createPair({ pair: number, side, mode }: PairSetup): Promise<Uint8Array> {
+  async #createPair({ pair: number, side, mode }: PairSetup): Promise<QueuePairAddress> {
     const pair = await makePair(this.context, number, side, mode, this.#buffers);
     this.#pairs.set(number, pair);
     this.context.wake();
-    return encodeJson(pair.address);
+    return pair.address;
   }
 
-  async #connect({ pair, address, retryTimeoutMs }: PairConnect): Promise<Uint8Array> {
+  #connect({ pair, address, retryTimeoutMs }: PairConnect): Promise<string> {
     const found = this.#pairs.get(pair);
     if (!found) throw goneError(pair);
-    return encodeJson(await found.connect(address, retryTimeoutMs));
+    return found.connect(address, retryTimeoutMs);
   }
 
-  async #read(setup: ReadSetup): Promise<undefined> {
+  #read(setup: ReadSetup): Promise<void> {
     const pair = this.#pairs.get(setup.pair);
     if (!(pair instanceof WritePair)) throw goneError(setup.pair);
-    await pair.read(setup);
+    return pair.read(setup);
   }
 
   /** Targets that nothing is outstanding for are lost with the pair as well. */
-  async #drop(number: number): Promise<undefined> {
+  async #drop(number: number): Promise<void> {
     const pair = this.#pairs.get(number);
     if (!pair) return;
     this.#pairs.delete(number);
@@ -160,20 +113,13 @@ export class TailwindProtocol implements Protocol, ChannelEvents {
       this.#dropping -= 1;
     }
   }
-
-  #answer(request: number, result: Promise<Uint8Array | undefined>): void {
-    result.then(
-      (payload) => this.context.reply(request, payload),
-      (error: unknown) => {
-        const { code, message } = error as { code?: unknown; message?: unknown };
-        this.context.fail(request, typeof code === 'string' ? code : 'ERR_RDMC_WORKER', String(message));
-      },
-    );
-  }
 }
 
+/** What a data plane's worker loads, and what a log in the application's thread runs. */
+export const tailwindWorker = protocolWorker(tailwindRecords, (context) => new TailwindProtocol(context));
+
 async function makePair(
-  context: ProtocolContext,
+  context: Context,
   number: number,
   side: PairSetup['side'],
   mode: PairSetup['mode'],

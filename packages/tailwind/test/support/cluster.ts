@@ -1,33 +1,37 @@
 import { join } from 'node:path';
 import type { DataPlane } from '@rdmc/dataplane';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { type Member, type Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
 import {
   Backup,
-  BackupService,
+  type BackupService,
   Coordinator,
-  CoordinatorClient,
   type CoordinatorOptions,
   EntryType,
   encodeObject,
   FileStore,
-  Log,
+  type Log,
   type LogAuthority,
   type LogEntry,
   type LogOptions,
+  type Logs,
   type Minimum,
   scanSegment,
   segmentEntries,
-  startPlane,
+  tailwind,
 } from '@rdmc/tailwind';
 import { onTestFinished } from 'vitest';
 import { CLUSTER, temporaryDirectory } from './backups.js';
 
 export const SEGMENT = 16 * 1024;
 
+type LogsNode = NodeWith<{ readonly logs: ReturnType<typeof tailwind> }>;
+
 export interface ClusterMember {
   readonly id: number;
+  readonly node: LogsNode;
   readonly mesh: Mesh;
-  readonly plane: DataPlane;
+  readonly logs: Logs;
   readonly backup: Backup;
   readonly service: BackupService;
   readonly directory: string;
@@ -46,35 +50,45 @@ export interface ClusterOptions {
   readonly coordinator?: number;
 }
 
-/** Members 0 to n − 1 in this process, each with a mesh, a data plane and a backup; gone at the end of the test. */
+/** The data plane of a node, which is the node's own. */
+export function planeOf(node: Node): DataPlane {
+  return (node as unknown as { readonly plane: DataPlane }).plane;
+}
+
+/** Joins as a member that runs logs and nothing else. */
+export function joinLogs(
+  options: Pick<NodeOptions, 'id' | 'server' | 'device' | 'timeoutMs' | 'logger'> & {
+    readonly members: Member[];
+  },
+): Promise<LogsNode> {
+  return Node.join({ silenceTimeoutMs: 0, windowMs: 0, ...options, protocols: { logs: tailwind() } });
+}
+
+/** Members 0 to n − 1 in this process, each a node with a backup; gone at the end of the test. */
 export async function startCluster(n: number, options: ClusterOptions = {}): Promise<ClusterMember[]> {
   const reserved = await reserveLoopbackPorts(n);
   const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
   return Promise.all(
     reserved.map(async ({ server }, id) => {
-      const mesh = await Mesh.join({ id, members, server, silenceTimeoutMs: 0 });
       const { transport } = options;
-      const plane = await startPlane(mesh, {
-        windowMs: 0,
-        ...(transport && { device: { device: 'soft', transport } }),
-      });
+      const device = transport && { device: 'soft', transport };
+      const node = await joinLogs({ id, members, server, ...(device && { device }) });
       const directory = options.directories?.[id] ?? temporaryDirectory();
       const backup = await Backup.open({
-        protectionDomain: plane.protectionDomain,
+        protectionDomain: node.protectionDomain,
         directory,
         clusterId: CLUSTER,
         segmentBytes: options.segmentBytes ?? SEGMENT,
         buffers: options.buffers ?? 16,
       });
       const { coordinator } = options;
-      const asked = coordinator !== undefined && { coordinator: new CoordinatorClient(mesh, coordinator) };
-      const service = new BackupService(mesh, plane, backup, { ...asked });
+      const asked = coordinator !== undefined && { coordinator: node.logs.coordinator(coordinator) };
+      const service = node.logs.serve(backup, { ...asked });
       let ended: Promise<void> | undefined;
       const end = async (): Promise<void> => {
         await service.close();
         await backup.close();
-        await plane.close();
-        await mesh.close();
+        await node.close();
       };
       const stop = (): Promise<void> => {
         ended ??= end();
@@ -82,10 +96,10 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
       };
       onTestFinished(stop);
       const kill = async (): Promise<void> => {
-        await plane.terminate();
+        await planeOf(node).terminate();
         await stop();
       };
-      return { id, mesh, plane, backup, service, directory, kill };
+      return { id, node, mesh: node.mesh, logs: node.logs, backup, service, directory, kill };
     }),
   );
 }
@@ -104,13 +118,11 @@ export class TestAuthority implements LogAuthority {
 }
 
 export async function createLog(
-  { mesh, plane }: ClusterMember,
+  { logs }: ClusterMember,
   options: Partial<LogOptions> = {},
 ): Promise<{ log: Log; authority: TestAuthority }> {
   const authority = new TestAuthority();
-  const log = await Log.create({
-    mesh,
-    plane,
+  const log = await logs.create({
     authority,
     logId: 7n,
     incarnation: 1,
@@ -135,15 +147,13 @@ export async function startCoordinator(
 
 /** A log whose authority is the coordinator. */
 export async function coordinatedLog(
-  { mesh, plane }: ClusterMember,
+  { logs }: ClusterMember,
   coordinatorId: number,
   options: Partial<LogOptions> = {},
 ): Promise<Log> {
-  const authority = new CoordinatorClient(mesh, coordinatorId);
+  const authority = logs.coordinator(coordinatorId);
   const { logId, incarnation } = await authority.createLog();
-  const log = await Log.create({
-    mesh,
-    plane,
+  const log = await logs.create({
     authority,
     logId,
     incarnation,

@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
-import { Backup, BackupService, startPlane } from '@rdmc/tailwind';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { Backup } from '@rdmc/tailwind';
 import { onTestFinished } from 'vitest';
 import { CLUSTER, temporaryDirectory } from './backups.js';
-import { type ClusterMember, SEGMENT } from './cluster.js';
+import { type ClusterMember, joinLogs, SEGMENT } from './cluster.js';
 
 const program = fileURLToPath(new URL('../fixtures/member.mjs', import.meta.url));
 
@@ -91,25 +91,18 @@ export async function startProcesses(n: number): Promise<ProcessCluster> {
     const setup = { id, members, coordinator: 1, directory, clusterId: CLUSTER, segmentBytes: SEGMENT };
     processes.set(id, new MemberProcess(id, setup));
   }
-  const mesh = await Mesh.join({
-    id: 1,
-    members,
-    server: reserved[1]!.server,
-    silenceTimeoutMs: 0,
-    timeoutMs: 120_000,
-  });
-  const plane = await startPlane(mesh, { windowMs: 0 });
+  const node = await joinLogs({ id: 1, members, server: reserved[1]!.server, timeoutMs: 120_000 });
   const directory = temporaryDirectory();
-  const options = { protectionDomain: plane.protectionDomain, clusterId: CLUSTER, segmentBytes: SEGMENT };
+  const options = { protectionDomain: node.protectionDomain, clusterId: CLUSTER, segmentBytes: SEGMENT };
   const backup = await Backup.open({ ...options, directory, buffers: 16 });
-  const service = new BackupService(mesh, plane, backup);
+  const service = node.logs.serve(backup);
   const kill = async (): Promise<void> => {
     await service.close();
     await backup.close();
-    await plane.close();
-    await mesh.close();
+    await node.close();
   };
   onTestFinished(kill);
+  const { mesh, logs } = node;
   await Promise.all([...processes.values()].map((member) => member.until(({ ready }) => ready)));
-  return { own: { id: 1, mesh, plane, backup, service, directory, kill }, processes };
+  return { own: { id: 1, node, mesh, logs, backup, service, directory, kill }, processes };
 }

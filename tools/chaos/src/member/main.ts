@@ -1,15 +1,8 @@
 // One member of the cluster that is tested, as a process: the coordinator, or a server.
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
-import {
-  Backup,
-  BackupService,
-  Coordinator,
-  CoordinatorClient,
-  dumpOnSignals,
-  FileStore,
-  startPlane,
-} from '@rdmc/tailwind';
+import { Node } from '@rdmc/node';
+import { Backup, Coordinator, dumpOnSignals, FileStore, tailwind } from '@rdmc/tailwind';
 import { FailedFlushes } from './failed-flushes.js';
 import { CertainRefusal } from './key-values.js';
 import type { Answer, Refusal, Request, Setup } from './messages.js';
@@ -24,19 +17,20 @@ const heartbeats =
   silenceTimeoutMs === 0
     ? { silenceTimeoutMs }
     : { silenceTimeoutMs, heartbeatMs: Math.floor(silenceTimeoutMs / 4) };
-const mesh = await Mesh.join({
+const joining = {
   id,
   members: [...members],
   timeoutMs: 120_000,
   ...heartbeats,
   ...(isOpenNetwork && { insecureListenBeyondLoopback: true }),
-});
+};
 
 function say(answer: Answer): void {
   if (process.connected) process.send!(answer);
 }
 
 async function beCoordinator(): Promise<void> {
+  const mesh = await Mesh.join(joining);
   const store = await FileStore.open(join(setup.directory, 'state'));
   await Coordinator.start({ mesh, store, leaseMs: setup.leaseMs, leaseMarginMs: 50 });
 }
@@ -44,19 +38,16 @@ async function beCoordinator(): Promise<void> {
 async function beServer(): Promise<void> {
   const host = members.find((member) => member.id === id)!.host;
   const device = { device: 'soft', transport: setup.transport, listen: { host } };
-  const plane = await startPlane(mesh, { windowMs: 0, device });
+  const node = await Node.join({ ...joining, windowMs: 0, device, protocols: { logs: tailwind() } });
+  const { logs, protectionDomain } = node;
   const { directory, clusterId, segmentBytes, buffers } = setup;
   const place = { directory, clusterId, segmentBytes, buffers };
   const failedFlushes = new FailedFlushes();
-  const backup = await Backup.open({
-    protectionDomain: plane.protectionDomain,
-    logger: failedFlushes,
-    ...place,
-  });
+  const backup = await Backup.open({ protectionDomain, logger: failedFlushes, ...place });
   dumpOnSignals(backup);
-  const coordinator = new CoordinatorClient(mesh, setup.coordinator);
-  new BackupService(mesh, plane, backup, { coordinator, sweepIntervalMs: SWEEP_INTERVAL_MS });
-  const server = new Server(setup, mesh, plane, failedFlushes);
+  const coordinator = logs.coordinator(setup.coordinator);
+  logs.serve(backup, { coordinator, sweepIntervalMs: SWEEP_INTERVAL_MS });
+  const server = new Server(setup, node, failedFlushes);
   process.on('message', (request: Request) => {
     server.answer(request.ask).then(
       (result) => say({ id: request.id, result: result ?? null }),

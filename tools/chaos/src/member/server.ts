@@ -1,18 +1,19 @@
-import type { DataPlane } from '@rdmc/dataplane';
-import type { Mesh } from '@rdmc/mesh';
+import type { NodeWith } from '@rdmc/node';
 import {
-  CoordinatorClient,
+  type CoordinatorClient,
   decodeObject,
   decodeTombstone,
   EntryType,
-  Log,
-  Recovery,
+  type Log,
   type SegmentEntry,
+  type tailwind,
 } from '@rdmc/tailwind';
 import { tearWrites } from '@rdmc/verbs';
 import type { FailedFlushes } from './failed-flushes.js';
 import { KeyValues } from './key-values.js';
 import type { Ask, Setup } from './messages.js';
+
+type LogsNode = NodeWith<{ readonly logs: ReturnType<typeof tailwind> }>;
 
 /** One member that is a backup of others, and primary when it is told to be. */
 export class Server {
@@ -21,11 +22,10 @@ export class Server {
 
   constructor(
     private readonly setup: Setup,
-    private readonly mesh: Mesh,
-    private readonly plane: DataPlane,
+    private readonly node: LogsNode,
     private readonly failedFlushes: FailedFlushes,
   ) {
-    this.#authority = new CoordinatorClient(mesh, setup.coordinator);
+    this.#authority = node.logs.coordinator(setup.coordinator);
   }
 
   async answer(ask: Ask): Promise<unknown> {
@@ -43,16 +43,14 @@ export class Server {
       case 'failed-flushes':
         return this.failedFlushes.count;
       case 'tear':
-        return tearWrites(this.plane.device, { afterBytes: ask.afterBytes, kill: true });
+        return tearWrites(this.node.device, { afterBytes: ask.afterBytes, kill: true });
     }
   }
 
   async #createLog(): Promise<Log> {
-    const { setup, mesh, plane } = this;
+    const { setup, node } = this;
     const { logId, incarnation } = await this.#authority.createLog();
-    return Log.create({
-      mesh,
-      plane,
+    return node.logs.create({
       authority: this.#authority,
       logId,
       incarnation,
@@ -72,9 +70,9 @@ export class Server {
 
   /** The new owner serves when what it replayed is durable in its own log and its ownership is recorded. */
   async #takeOver(logId: bigint): Promise<string> {
-    const { mesh, plane, setup } = this;
+    const { node, setup } = this;
     const backups = [setup.id, ...this.#others()];
-    const recovery = await Recovery.begin({ mesh, plane, coordinator: this.#authority, logId, backups });
+    const recovery = await node.logs.recover({ coordinator: this.#authority, logId, backups });
     const newest = new Map<string, number>();
     for await (const segment of recovery.segments()) {
       for (const entry of segment.entries()) this.#replay(entry, newest);

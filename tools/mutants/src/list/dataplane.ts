@@ -36,9 +36,9 @@ export const dataplane: readonly Mutant[] = [
   {
     id: 'dataplane/payload-not-copied',
     package: PACKAGE,
-    function: 'RingReader.next',
-    find: 'this.#bytes.slice(at + RECORD_HEADER_BYTES, at + length)',
-    replace: 'this.#bytes.subarray(at + RECORD_HEADER_BYTES, at + length)',
+    function: 'RingReader.payload',
+    find: 'this.#bytes.slice(this.#payloadAt, this.#payloadAt + this.#payloadBytes)',
+    replace: 'this.#bytes.subarray(this.#payloadAt, this.#payloadAt + this.#payloadBytes)',
     fault: 'A payload changes when the ring goes round.',
     tests: RING,
   },

@@ -1,0 +1,319 @@
+import type { CompletionChannel, CompletionQueue } from '@rdmc/verbs';
+import { DEFAULT_INLINE_QUEUE_DEPTH } from './constants.js';
+import { createControl } from './control.js';
+import { Counter, CounterBlock, type Counters, readCounters } from './counters.js';
+import type { DataPlane, EndListener } from './data-plane.js';
+import { DataPlaneError, errorFacts } from './errors.js';
+import type { HostedProtocol } from './hosted-protocol.js';
+import { InlineCalls } from './inline-calls.js';
+import { InlinePace } from './inline-pace.js';
+import { inlineEvents, owned } from './inline-records.js';
+import type { ProtocolWorker } from './protocol.js';
+import { ProtocolHost } from './protocol-host.js';
+import type { Handler } from './record-codec.js';
+import { commandsOf } from './record-functions.js';
+import type { Call, EventHandlers, Payload, ProtocolClient, RecordTable } from './record-table.js';
+
+/** What the completion channel is armed for. */
+const Armed = { NOTHING: 0, SOLICITED: 1, ANY: 2 } as const;
+
+export interface InlineOptions<Table extends RecordTable> {
+  readonly name: string;
+  /** What the module of the protocol exports for a worker. */
+  readonly worker: ProtocolWorker<Table>;
+  /** Reaches the protocol as `context.data`, as it is. */
+  readonly data?: unknown;
+  /** Called during a turn, one function for each event of the table. */
+  readonly events: EventHandlers<Table>;
+  /** Hears, once, that the protocol does nothing any more: it threw, or the data plane died. Not of a close. */
+  readonly onEnd?: EndListener;
+}
+
+/**
+ * Runs one protocol in the application's thread, on a data plane's device, with a completion queue of its own. A command
+ * goes out without waking another thread and without being encoded; where the device completes writes at once (over shared
+ * memory the doorbell copies), its completion is there in the same turn of the event loop. What is not complete then is heard
+ * of through the completion channel. Belongs to the thread that started it. Ends with its data plane; close it before.
+ *
+ * What the event loop does meanwhile delays the protocol, and the other way round: for protocols that react to other members
+ * in time, the worker is the place. Keeps the process alive only while calls are unanswered.
+ */
+export class InlineDriver<Table extends RecordTable> {
+  /** Sends the protocol's commands. What is sent until the microtasks run goes out with one doorbell. */
+  readonly client: ProtocolClient<Table>;
+  readonly #control = createControl();
+  readonly #counters = new CounterBlock(this.#control);
+  readonly #channel: CompletionChannel;
+  readonly #completions: CompletionQueue;
+  readonly #host: ProtocolHost;
+  readonly #pace = new InlinePace();
+  readonly #calls = new InlineCalls(this.#pace, () => this.#updateRef());
+  readonly #removeExitListener: () => void;
+  #hosted!: HostedProtocol;
+  #commands!: ReadonlyMap<string, Handler>;
+  #scheduled = false;
+  #lookScheduled = false;
+  #turnAsked = false;
+  #armed: number = Armed.NOTHING;
+  /** The channel keeps the event loop alive. */
+  #keepsAlive = false;
+  /** Why nothing is done any more. */
+  #end: DataPlaneError | undefined;
+  #released: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(
+    private readonly plane: DataPlane,
+    private readonly options: InlineOptions<Table>,
+  ) {
+    const { device, protectionDomain } = plane;
+    this.#channel = device.createCompletionChannel();
+    const depth = Math.min(DEFAULT_INLINE_QUEUE_DEPTH, device.attributes.maxCompletionQueueDepth);
+    this.#completions = device.createCompletionQueue({ depth, channel: this.#channel });
+    this.#channel.onEvent(() => {
+      this.#armed = Armed.NOTHING;
+      this.#counters.values[Counter.wakeups]! += 1;
+      this.#turn();
+    });
+    this.#channel.ref(false);
+    this.#host = new ProtocolHost({
+      device,
+      protectionDomain,
+      completionQueue: this.#completions,
+      counters: this.#counters,
+      wake: () => this.#askTurn(),
+      look: () => this.#askLook(),
+      onFailure: (_, error) => this.#failed(protocolEnded(options.name, error)),
+    });
+    this.client = this.#createClient();
+    this.#removeExitListener = plane.onExit((error) => {
+      if (plane.died) this.#failed(error);
+      else this.#finish(error);
+    });
+  }
+
+  /** @throws what the protocol's start throws; VerbsError where the device has no room for a completion queue */
+  static async start<Table extends RecordTable>(
+    plane: DataPlane,
+    options: InlineOptions<Table>,
+  ): Promise<InlineDriver<Table>> {
+    const { name, data, worker, events } = options;
+    const driver = new InlineDriver(plane, options);
+    try {
+      const eventsOf = (hosted: HostedProtocol) => inlineEvents(worker.records, events, hosted);
+      const hosted = await driver.#host.add(name, data, worker, eventsOf);
+      driver.#commands = commandsOf(name, worker.records, hosted.protocol);
+      driver.#hosted = hosted;
+    } catch (error) {
+      await driver.close();
+      throw error;
+    }
+    return driver;
+  }
+
+  /** As of a data plane: completions, polls, turns, wake-ups, and the protocol's own. */
+  counters(): Counters {
+    return readCounters(this.#control);
+  }
+
+  /**
+   * Stops the protocol, and resolves when the device has let go of all memory; idempotent. Calls that are unanswered then
+   * reject with ERR_RDMC_DATAPLANE_CLOSED.
+   * @throws what the protocol's stop throws; it is gone then, too
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    try {
+      if (!this.#end) {
+        const stopped = this.#host.stop();
+        this.#askTurn();
+        await stopped;
+      }
+    } finally {
+      this.#finish(closedError(this.options.name));
+      await this.#released;
+    }
+  }
+
+  /** Settles everything that waits, and lets go of the device. The first reason counts. */
+  #finish(reason: DataPlaneError): void {
+    if (this.#end) return;
+    this.#end = reason;
+    this.#calls.rejectAll(reason);
+    this.#released = this.#release();
+    // Who closes hears of it.
+    this.#released.catch(() => {});
+  }
+
+  async #release(): Promise<void> {
+    this.#removeExitListener();
+    try {
+      await this.#host.release();
+    } finally {
+      await this.#completions.close();
+      await this.#channel.close();
+    }
+  }
+
+  /** The protocol threw, or the data plane died. */
+  #failed(error: DataPlaneError): void {
+    if (this.#end) return;
+    this.#finish(error);
+    // Before the start has ended, it rejects.
+    if (this.#hosted) queueMicrotask(() => this.options.onEnd?.(error));
+  }
+
+  #createClient(): ProtocolClient<Table> {
+    const entries = Object.entries(this.options.worker.records.commands).map(
+      ([name, { payload, answer }]) => [
+        name,
+        answer ? this.#caller(name, { payload, answer }) : this.#poster(name, payload),
+      ],
+    );
+    return Object.fromEntries(entries) as ProtocolClient<Table>;
+  }
+
+  #poster(name: string, payload: Payload<readonly unknown[]>): Handler {
+    let handler: Handler | undefined;
+    return (a, b, c, d, e, f, g, h) => {
+      if (this.#gone) return false;
+      const first = owned(payload, a);
+      handler ??= this.#commands.get(name)!;
+      this.#counters.values[Counter.commands]! += 1;
+      try {
+        handler(first, b, c, d, e, f, g, h);
+      } catch (error) {
+        this.#host.fail(this.#hosted, error);
+      }
+      this.#askTurn();
+      return true;
+    };
+  }
+
+  #caller(name: string, { payload, answer }: Call<readonly unknown[], readonly unknown[]>): Handler {
+    const own = (value: unknown): unknown => owned(answer, value);
+    return async (a, b, c, d, e, f, g, h) => {
+      const gone = this.#gone;
+      if (gone) throw gone;
+      const first = owned(payload, a);
+      this.#counters.values[Counter.commands]! += 1;
+      this.#askTurn();
+      return this.#calls.run(() => this.#commands.get(name)!(first, b, c, d, e, f, g, h), own);
+    };
+  }
+
+  /** Why nothing can be sent any more. */
+  get #gone(): DataPlaneError | undefined {
+    if (this.#end) return this.#end;
+    return this.#closing || !this.plane.running ? closedError(this.options.name) : undefined;
+  }
+
+  /** Commands, too, may leave something for the end of a turn. */
+  #askTurn(): void {
+    this.#turnAsked = true;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    if (this.#pace.mayGoOn()) queueMicrotask(this.#run);
+    else setImmediate(this.#run);
+  }
+
+  /** The event loop has its turn first, and the step that asked comes to an end. */
+  #askLook(): void {
+    if (this.#lookScheduled) return;
+    this.#lookScheduled = true;
+    setImmediate(() => {
+      this.#lookScheduled = false;
+      this.#turnAsked = true;
+      this.#turn();
+    });
+  }
+
+  readonly #run = (): void => {
+    this.#scheduled = false;
+    this.#turn();
+  };
+
+  #turn(): void {
+    try {
+      if (this.#end || !this.#steps()) return;
+      this.#updateRef();
+      const wanted = this.#host.waitsForSolicited() ? Armed.SOLICITED : Armed.ANY;
+      if (wanted <= this.#armed || this.#end) return;
+      this.#armed = wanted;
+      this.#completions.arm({ solicitedOnly: wanted === Armed.SOLICITED });
+      // What came before the arming makes no event.
+      this.#steps();
+    } catch (error) {
+      this.#deviceFailed(error);
+    }
+  }
+
+  /** Goes on until there is nothing to do: true; false where the protocol has ended, or the event loop has its turn. */
+  #steps(): boolean {
+    while (this.#step()) {
+      if (this.#end) return false;
+      if (!this.#pace.mayGoOn()) {
+        this.#schedule();
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** One doorbell and one poll. Whether there was anything to do. */
+  #step(): boolean {
+    const host = this.#host;
+    const { values } = this.#counters;
+    const asked = this.#turnAsked || host.submission.pending > 0;
+    this.#turnAsked = false;
+    host.ringDoorbell();
+    const refused = host.dispatchRefused();
+    const count = this.#completions.pollBatch();
+    values[Counter.polls]! += 1;
+    values[Counter.completions]! += count;
+    if (count === 0) values[Counter.emptyPolls]! += 1;
+    else host.dispatchCompletions(count);
+    if (!asked && refused + count === 0) return false;
+    values[Counter.turns]! += 1;
+    host.afterWork();
+    return true;
+  }
+
+  /** The host catches what protocols throw, so this came from the device. A data plane that closes takes it away. */
+  #deviceFailed(error: unknown): void {
+    if (this.plane.running) this.#failed(protocolEnded(this.options.name, error));
+    else this.#finish(closedError(this.options.name));
+  }
+
+  #updateRef(): void {
+    const wanted = this.#calls.pending && !this.#end;
+    if (wanted === this.#keepsAlive) return;
+    this.#keepsAlive = wanted;
+    this.#channel.ref(wanted);
+  }
+}
+
+function protocolEnded(name: string, error: unknown): DataPlaneError {
+  const { message } = errorFacts(error);
+  return new DataPlaneError(
+    'ERR_RDMC_PROTOCOL_ENDED',
+    `Protocol '${name}' failed in the application's thread, and has ended: ${message}`,
+    { cause: error },
+  );
+}
+
+function closedError(name: string): DataPlaneError {
+  return new DataPlaneError('ERR_RDMC_DATAPLANE_CLOSED', `Protocol '${name}' is closed; start it again`);
+}

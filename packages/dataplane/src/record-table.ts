@@ -1,0 +1,154 @@
+/**
+ * What the application and a protocol say to each other, as one table that both sides import. From it come the functions
+ * by which the application sends commands, those by which the protocol emits events, and the types of both sides' handlers.
+ *
+ * ```ts
+ * export const pingRecords = recordTable({
+ *   commands: {
+ *     open: call(json<PingSetup>(), json<QueuePairAddress>()),     // client.open(setup): Promise<QueuePairAddress>
+ *     ping: post(numbers<[channel: number, count: number]>(2)),    // client.ping(channel, count), without an answer
+ *   },
+ *   events: { pong: numbers<[channel: number, count: number]>(2) },
+ * });
+ * ```
+ *
+ * Where the protocol runs in the worker, numbers travel as a row of Float64 (little endian, 8 bytes each), without
+ * allocation; `json` as JSON in UTF-8; `bytes` as they are. Where it runs in the application's thread, values are passed
+ * as they are.
+ */
+import { MAX_KIND, MAX_NUMBERS } from './constants.js';
+import { DataPlaneError } from './errors.js';
+
+/** The arguments of one record. */
+export interface Payload<Args extends readonly unknown[]> {
+  readonly shape: 'nothing' | 'json' | 'bytes' | 'numbers';
+  /** Of `numbers`: how many. */
+  readonly count: number;
+  /** For the compiler only; never set. */
+  readonly args?: Args;
+}
+
+/** A record that is only a signal. */
+export const nothing: Payload<[]> = { shape: 'nothing', count: 0 };
+
+/** Bytes. The receiver may keep them. */
+export const bytes: Payload<[bytes: Uint8Array]> = { shape: 'bytes', count: 0 };
+
+/** One value that JSON can carry. It must not be changed afterwards. */
+export function json<Value>(): Payload<[value: Value]> {
+  return { shape: 'json', count: 0 };
+}
+
+/** Up to 8 numbers, for records that are sent often: `numbers<[channel: number, sequence: number]>(2)`. */
+export function numbers<Numbers extends readonly number[]>(count: Numbers['length']): Payload<Numbers> {
+  return { shape: 'numbers', count };
+}
+
+/** A command without an answer. */
+export interface Post<Args extends readonly unknown[]> {
+  readonly payload: Payload<Args>;
+  readonly answer: undefined;
+}
+
+/** A command with an answer. */
+export interface Call<Args extends readonly unknown[], Answer extends readonly unknown[]> {
+  readonly payload: Payload<Args>;
+  readonly answer: Payload<Answer>;
+}
+
+export function post<Args extends readonly unknown[]>(payload: Payload<Args>): Post<Args> {
+  return { payload, answer: undefined };
+}
+
+export function call<Args extends readonly unknown[]>(payload: Payload<Args>): Call<Args, []>;
+export function call<Args extends readonly unknown[], Answer>(
+  payload: Payload<Args>,
+  answer: Payload<[value: Answer]>,
+): Call<Args, [value: Answer]>;
+export function call<Args extends readonly unknown[]>(
+  payload: Payload<Args>,
+  answer: Payload<readonly unknown[]> = nothing,
+): Call<Args, readonly unknown[]> {
+  return { payload, answer };
+}
+
+/** What a record of any shape is assignable to. */
+// biome-ignore lint/suspicious/noExplicitAny: a row of arguments of any types, which `unknown` does not accept
+type AnyArguments = any;
+
+export interface RecordTable {
+  readonly commands: Readonly<Record<string, Post<AnyArguments> | Call<AnyArguments, AnyArguments>>>;
+  readonly events: Readonly<Record<string, Payload<AnyArguments>>>;
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: the return type of functions that return nothing
+type Value<Answer> = Answer extends readonly [infer Only] ? Only : void;
+
+/** The protocol's side of a table: what it does at each command. A call may answer later, by a promise. */
+export type CommandHandlers<Table extends RecordTable> = {
+  readonly [Name in keyof Table['commands']]: Table['commands'][Name] extends Call<infer Args, infer Answer>
+    ? (...args: Args) => Value<Answer> | Promise<Value<Answer>>
+    : Table['commands'][Name] extends Post<infer Args>
+      ? (...args: Args) => void
+      : never;
+};
+
+/**
+ * The application's side: sends each command. A post returns false where the record waits for room in the command ring.
+ * After the end of the protocol posts are dropped, and calls reject.
+ */
+export type ProtocolClient<Table extends RecordTable> = {
+  readonly [Name in keyof Table['commands']]: Table['commands'][Name] extends Call<infer Args, infer Answer>
+    ? (...args: Args) => Promise<Value<Answer>>
+    : Table['commands'][Name] extends Post<infer Args>
+      ? (...args: Args) => boolean
+      : never;
+};
+
+/** A function for each event: the protocol calls them, and the application gives them. */
+export type EventHandlers<Table extends RecordTable> = {
+  readonly [Name in keyof Table['events']]: Table['events'][Name] extends Payload<infer Args>
+    ? (...args: Args extends readonly unknown[] ? Args : never) => void
+    : never;
+};
+
+/**
+ * Checks a table. The kinds of its records are their positions, so both sides must have the same table.
+ * @throws DataPlaneError ERR_RDMC_INVALID_PROTOCOL
+ */
+export function recordTable<const Table extends RecordTable>(table: Table): Table {
+  const { commands, events } = (table ?? {}) as Partial<RecordTable>;
+  const isComplete = isObject(commands) && isObject(events);
+  if (!isComplete) throw invalid('has `commands` and `events`; {} where there are none');
+  for (const [name, command] of Object.entries(commands)) {
+    checkPayload(name, (command as { payload?: unknown } | undefined)?.payload, MAX_NUMBERS);
+    if (command.answer) checkPayload(`the answer to ${name}`, command.answer, 1);
+  }
+  for (const [name, payload] of Object.entries(events)) checkPayload(name, payload, MAX_NUMBERS);
+  if (Math.max(Object.keys(commands).length, Object.keys(events).length) > MAX_KIND) {
+    throw invalid(`has at most ${MAX_KIND} commands and as many events`);
+  }
+  return table;
+}
+
+const SHAPES: readonly unknown[] = ['nothing', 'json', 'bytes', 'numbers'];
+
+function checkPayload(name: string, payload: unknown, maxNumbers: number): void {
+  const { shape, count } = (payload ?? {}) as { shape?: unknown; count?: unknown };
+  if (!SHAPES.includes(shape)) {
+    throw invalid(
+      `has call(…) and post(…) as commands, and nothing, json(), bytes or numbers(…) as events; see '${name}'`,
+    );
+  }
+  const isCount = Number.isInteger(count) && (count as number) >= 0 && (count as number) <= maxNumbers;
+  if (!isCount)
+    throw invalid(`has records of 0 to ${maxNumbers} numbers, not ${String(count)}; see '${name}'`);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function invalid(rule: string): DataPlaneError {
+  return new DataPlaneError('ERR_RDMC_INVALID_PROTOCOL', `A record table ${rule}`);
+}

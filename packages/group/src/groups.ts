@@ -1,0 +1,145 @@
+import { tracingChannel } from 'node:diagnostics_channel';
+import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
+import type { DeviceEventListener, MemoryRegion } from '@rdmc/verbs';
+import { GroupDirectory } from './directory.js';
+import type { GroupEnvironment } from './environment.js';
+import { AbortError, GroupError, throwIfAborted } from './errors.js';
+import { Group } from './group.js';
+import { checkGroupOptions, type GroupOptions } from './group-options.js';
+import { GroupSession } from './group-session.js';
+import { integerOption, onlyKnownOptions, signalOption } from './options.js';
+import { PortState } from './port-state.js';
+import { type GroupRecords, groupRecords, PROTOCOL_NAME } from './records.js';
+import { createSlotTable, GroupSlots } from './slots.js';
+import { WorkerLink } from './worker-link.js';
+
+/** Of what members say to each other about groups. */
+const VERSION = 1;
+
+const createChannel = tracingChannel('@rdmc/group:create');
+
+/** The groups of one node. */
+export class Groups {
+  readonly #context: NodeContext<GroupRecords>;
+  readonly #slots: GroupSlots;
+  readonly #directory: GroupDirectory;
+  readonly #link: WorkerLink;
+  readonly #sessions = new Set<GroupSession>();
+  readonly #allocated = new WeakSet<MemoryRegion>();
+  readonly #deviceEvents: DeviceEventListener;
+  readonly #port: PortState;
+  #isClosed = false;
+  #death: Error | undefined;
+
+  /** @internal `groups()` makes it for a node. */
+  constructor(context: NodeContext<GroupRecords>) {
+    this.#context = context;
+    this.#slots = new GroupSlots(context.data as SharedArrayBuffer);
+    this.#directory = new GroupDirectory(context.mesh);
+    this.#link = new WorkerLink(context, (error) => {
+      this.#death = error;
+      for (const session of this.#sessions) session.workerDied(error);
+    });
+    const { device } = context.plane;
+    this.#port = new PortState(device.choice.port);
+    this.#deviceEvents = device.onEvent((event) => {
+      this.#port.take(event);
+      if (event.type === 'deviceRemoved') for (const session of this.#sessions) session.deviceRemoved();
+    });
+  }
+
+  /**
+   * Memory for messages: from the device's pool, faulted in, and usable by `send` and `incoming`. `region.close()`
+   * and `message.release()` give it back. A length of 0 gives a region of one byte.
+   * @throws GroupError ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED; AbortError; VerbsError ERR_RDMC_OUT_OF_MEMORY
+   */
+  async allocate(
+    lengthBytes: number,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<MemoryRegion> {
+    onlyKnownOptions('allocate', options, ['signal']);
+    const signal = signalOption('allocate', options.signal);
+    integerOption('allocate', 'lengthBytes', lengthBytes, 0, Number.MAX_SAFE_INTEGER);
+    this.#assertOpen();
+    throwIfAborted('The allocation', signal);
+    const region = await this.#context.plane.protectionDomain.allocate(Math.max(1, lengthBytes));
+    if (signal?.aborted) {
+      await region.close();
+      throw new AbortError('The allocation', signal);
+    }
+    this.#allocated.add(region);
+    return region;
+  }
+
+  /**
+   * Creates a group, with all its members: each calls this with the same id and list. Resolves when every member
+   * is connected to its neighbours.
+   *
+   * @throws GroupError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_ALGORITHM,
+   *   ERR_RDMC_GROUP_TOO_SMALL, ERR_RDMC_DUPLICATE_MEMBER, ERR_RDMC_UNKNOWN_MEMBER, ERR_RDMC_NOT_A_MEMBER,
+   *   ERR_RDMC_GROUP_EXISTS, ERR_RDMC_TOO_MANY_GROUPS, ERR_RDMC_NODE_CLOSED; ERR_RDMC_GROUP_MISMATCH with `field`,
+   *   ERR_RDMC_GROUP_TIMEOUT with `missing`, ERR_RDMC_MEMBER_LOST with `memberId`; AbortError
+   */
+  async create(options: GroupOptions): Promise<Group> {
+    this.#assertOpen();
+    const { id: own, mesh, logger } = this.#context;
+    const checked = checkGroupOptions(options, own, (id) => id === own || mesh.peers.has(id));
+    const session = new GroupSession(this.#environment(), checked, this.#slots.take());
+    this.#sessions.add(session);
+    session.ended.addEventListener('abort', () => this.#sessions.delete(session), { once: true });
+    try {
+      await createChannel.tracePromise(() => session.form(), { group: checked.id });
+    } catch (error) {
+      this.#sessions.delete(session);
+      throw error;
+    }
+    logger?.debug?.({ group: checked.id, members: checked.members }, 'group created');
+    return new Group(session);
+  }
+
+  /** Groups that are open fail, here and at the other members; so close them first. The node calls it when it closes. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#sessions].map((session) => session.leave()));
+    this.#directory.close();
+    this.#deviceEvents.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) {
+      throw new GroupError('ERR_RDMC_NODE_CLOSED', `Node ${this.#context.id} is closed; join again`);
+    }
+    if (!this.#death) return;
+    throw new GroupError(
+      'ERR_RDMC_DATAPLANE_DIED',
+      `The data plane of node ${this.#context.id} died: ${this.#death.message}; close the node and join again`,
+      { cause: this.#death },
+    );
+  }
+
+  #environment(): GroupEnvironment {
+    return {
+      memberId: this.#context.id,
+      mesh: this.#context.mesh,
+      directory: this.#directory,
+      link: this.#link,
+      device: this.#context.plane.device,
+      portIsDown: () => this.#port.isDown,
+      allocate: (lengthBytes, options) => this.allocate(lengthBytes, options),
+      allocated: (region) => this.#allocated.has(region),
+    };
+  }
+}
+
+/** Groups, for `Node.join({ protocols: { groups: groups() } })`. */
+export function groups(): NodeProtocol<Groups, GroupRecords> {
+  return nodeProtocol({
+    name: PROTOCOL_NAME,
+    version: VERSION,
+    records: groupRecords,
+    // Beside this file when built.
+    worker: new URL('./worker.js', import.meta.url),
+    data: createSlotTable,
+    application: (context) => new Groups(context),
+  });
+}

@@ -1,0 +1,138 @@
+import { tracingChannel } from 'node:diagnostics_channel';
+import { anySignal } from '@rdmc/common';
+import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
+import type { DeviceEventListener } from '@rdmc/verbs';
+import {
+  type ChannelOptions,
+  type CheckedChannelOptions,
+  checkChannelOptions,
+  type NodeFacts,
+} from './channel-options.js';
+import { HIPOWER_PROTOCOL_VERSION } from './constants.js';
+import { Directory } from './directory.js';
+import type { Environment } from './environment.js';
+import { HiPowerError } from './errors.js';
+import { type HiPowerRecords, hiPowerRecords, PROTOCOL_NAME } from './records.js';
+import { Requester } from './requester.js';
+import { Responder } from './responder.js';
+import { WorkerLink } from './worker-link.js';
+
+const createChannel = tracingChannel('@rdmc/hipower:create');
+
+export interface RequesterOptions extends ChannelOptions {
+  /** The responder; or several, for a broadcast. */
+  readonly to: number | readonly number[];
+}
+
+export interface ResponderOptions extends ChannelOptions {
+  /** The requester; or several, to gather. */
+  readonly from: number | readonly number[];
+}
+
+/** The channels of one node. */
+export class Channels {
+  readonly #context: NodeContext<HiPowerRecords>;
+  readonly #environment: Environment;
+  readonly #ends = new Set<Requester | Responder>();
+  /** Creations under way. */
+  readonly #opening = new Set<Promise<unknown>>();
+  readonly #closed = new AbortController();
+  readonly #deviceEvents: DeviceEventListener;
+
+  /** @internal `hipower()` makes it for a node. */
+  constructor(context: NodeContext<HiPowerRecords>) {
+    this.#context = context;
+    const { mesh, plane } = context;
+    const link = new WorkerLink(context);
+    const { protectionDomain } = plane;
+    this.#environment = { mesh, directory: new Directory(mesh), link, protectionDomain };
+    this.#deviceEvents = plane.device.onEvent(({ type }) => {
+      if (type === 'deviceRemoved') link.deviceRemoved();
+    });
+  }
+
+  /**
+   * Makes the sending end of a channel; each responder makes the other. Resolves when all are connected.
+   * @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_MEMBER,
+   *   ERR_RDMC_HIPOWER_CHANNEL_EXISTS, ERR_RDMC_HIPOWER_NODE_CLOSED; ERR_RDMC_HIPOWER_TIMEOUT with `missing`,
+   *   ERR_RDMC_HIPOWER_MISMATCH with `field`, ERR_RDMC_HIPOWER_PEER_LOST with `memberId`, ERR_RDMC_ABORTED
+   */
+  requester(options: RequesterOptions): Promise<Requester> {
+    return this.#create('requester', 'to', options, (checked) =>
+      Requester.open(this.#environment, checked, this.#forget),
+    );
+  }
+
+  /** Makes the receiving end of a channel; each requester makes the other. Resolves when all are connected. @throws as `requester` */
+  responder(options: ResponderOptions): Promise<Responder> {
+    return this.#create('responder', 'from', options, (checked) =>
+      Responder.open(this.#environment, checked, this.#forget),
+    );
+  }
+
+  /** Closes all channels. Those that have not ended fail at their peers, so end them first. The node calls it when it closes. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await Promise.allSettled(this.#opening);
+    await Promise.all([...this.#ends].map((end) => end.close()));
+    this.#environment.directory.close();
+    this.#deviceEvents.close();
+  }
+
+  /** What is under way when the node closes ends with it. */
+  async #create<End extends Requester | Responder>(
+    role: 'requester' | 'responder',
+    peersName: 'to' | 'from',
+    options: ChannelOptions,
+    open: (checked: CheckedChannelOptions) => Promise<End>,
+  ): Promise<End> {
+    this.#assertOpen();
+    const checked = checkChannelOptions(role, peersName, options, this.#facts());
+    const { channel } = checked;
+    const signal = checked.signal ? anySignal(checked.signal, this.#closed.signal) : this.#closed.signal;
+    const opening = createChannel.tracePromise(() => open({ ...checked, signal }), { role, channel });
+    this.#opening.add(opening);
+    try {
+      const end = await opening;
+      this.#ends.add(end);
+      return end;
+    } catch (error) {
+      this.#assertOpen(error);
+      throw error;
+    } finally {
+      this.#opening.delete(opening);
+    }
+  }
+
+  readonly #forget = (end: Requester | Responder): void => void this.#ends.delete(end);
+
+  #facts(): NodeFacts {
+    const { id, mesh, plane } = this.#context;
+    return {
+      id,
+      isMember: (member) => mesh.peers.has(member),
+      maxReceiveDepth: plane.device.attributes.maxReceiveDepth,
+      ordersWrites: plane.device.attributes.ordersWrites,
+    };
+  }
+
+  #assertOpen(cause?: unknown): void {
+    if (!this.#closed.signal.aborted) return;
+    const { id } = this.#context;
+    throw new HiPowerError('ERR_RDMC_HIPOWER_NODE_CLOSED', `Node ${id} is closed; join again`, {
+      cause,
+    });
+  }
+}
+
+/** Channels, for `Node.join({ protocols: { channels: hipower() } })`. */
+export function hipower(): NodeProtocol<Channels, HiPowerRecords> {
+  return nodeProtocol({
+    name: PROTOCOL_NAME,
+    version: HIPOWER_PROTOCOL_VERSION,
+    records: hiPowerRecords,
+    // Beside this file when built.
+    worker: new URL('./worker.js', import.meta.url),
+    application: (context) => new Channels(context),
+  });
+}

@@ -1,0 +1,59 @@
+import { type HiPowerNode, hipower } from '@rdmc/hipower';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { Node } from '@rdmc/node';
+import { onTestFinished } from 'vitest';
+import { deviceOver } from './cluster.js';
+
+/** A node as the short form shows it. */
+export type MemberNode = Pick<
+  HiPowerNode,
+  'id' | 'mesh' | 'device' | 'counters' | 'createRequester' | 'createResponder' | 'close'
+>;
+
+/** Another module for the worker's side of a member, and what it is given as `data`. */
+export interface OtherWorker {
+  readonly module: URL;
+  readonly data?: unknown;
+}
+
+export interface Member {
+  readonly node: MemberNode;
+}
+
+/** Members 0 to `count` − 1, gone at the end of the test; those that `workers` names have another worker's side. */
+export async function startMembers(
+  count: number,
+  workers: Readonly<Record<number, OtherWorker>>,
+  transport: 'shm' | 'tcp' | 'auto' = 'auto',
+): Promise<Member[]> {
+  const reserved = await reserveLoopbackPorts(count);
+  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const started = await Promise.all(
+    reserved.map(async ({ server }, id) => {
+      const options = { id, members, server, device: deviceOver(transport), windowMs: 0 };
+      return { node: await join(options, workers[id]) };
+    }),
+  );
+  onTestFinished(async () => {
+    await Promise.all(started.map(({ node }) => node.close()));
+  });
+  return started;
+}
+
+async function join(
+  options: Omit<Parameters<typeof Node.join>[0], 'protocols'>,
+  other: OtherWorker | undefined,
+): Promise<MemberNode> {
+  const own = hipower();
+  const channels = other ? { ...own, worker: other.module, data: () => other.data } : own;
+  const node = await Node.join({ ...options, protocols: { channels } });
+  return {
+    id: node.id,
+    mesh: node.mesh,
+    device: node.device,
+    counters: () => node.counters(),
+    createRequester: (requester) => node.channels.requester(requester),
+    createResponder: (responder) => node.channels.responder(responder),
+    close: () => node.close(),
+  };
+}

@@ -1,0 +1,11 @@
+export { NodeError, type NodeErrorCode, type NodeErrorDetails } from './errors.js';
+export { Node, type NodeWith } from './node.js';
+export type { JoinOptions, NodeOptions } from './node-options.js';
+export {
+  type NodeApi,
+  type NodeContext,
+  type NodeLogger,
+  type NodeProtocol,
+  nodeProtocol,
+  type Protocols,
+} from './node-protocol.js';

@@ -1,0 +1,87 @@
+import { optionChecks } from '@rdmc/common';
+import { type MeshAttributes, type MeshOptions, meshOptionNames } from '@rdmc/mesh';
+import type { OpenDeviceOptions } from '@rdmc/verbs';
+import { NodeError } from './errors.js';
+import type { AnyProtocol, NodeLogger, Protocols } from './node-protocol.js';
+
+/** The options of a mesh, and those of the device and its worker. */
+export interface NodeOptions extends Omit<MeshOptions, 'attributes' | 'logger'> {
+  /** Announced to the other members; names that begin with `rdmc.` are taken. */
+  readonly attributes?: MeshAttributes;
+  /** Which device: 'auto' (default), 'soft', or all options of `openDevice`. All members agree on one kind. */
+  readonly device?: OpenDeviceOptions | string;
+  /** How long the worker polls after work before it sleeps, in milliseconds (default 50; 0: never polls). */
+  readonly windowMs?: number;
+  readonly logger?: NodeLogger | undefined;
+}
+
+/** What `Node.join` takes. */
+export interface JoinOptions<Set extends Protocols> extends NodeOptions {
+  /** What the node runs, by the names that their APIs get. At least one. */
+  readonly protocols: Set;
+}
+
+const KNOWN = [...meshOptionNames, 'device', 'windowMs', 'protocols'];
+const OWN_ATTRIBUTES = 'rdmc.';
+const PROTOCOL_NAME = /^[A-Za-z0-9][A-Za-z0-9.-]*$/;
+
+const { onlyKnownOptions, signalOption } = optionChecks((code, message) => new NodeError(code, message));
+
+export { signalOption };
+
+/**
+ * @param where the call that the options were given to, for messages
+ * @param taken names that an API cannot have
+ * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL
+ */
+export function checkNodeOptions(
+  where: string,
+  options: JoinOptions<Protocols>,
+  taken: (name: string) => boolean,
+): void {
+  onlyKnownOptions(where, options, KNOWN);
+  const own = Object.keys(options.attributes ?? {}).find((name) => name.startsWith(OWN_ATTRIBUTES));
+  if (own !== undefined) {
+    throw invalid(`${where}: attributes: '${own}' begins with '${OWN_ATTRIBUTES}', which is this package's`);
+  }
+  checkProtocols(where, options.protocols, taken);
+}
+
+function checkProtocols(where: string, protocols: Protocols, taken: (name: string) => boolean): void {
+  if (typeof protocols !== 'object' || protocols === null || Object.keys(protocols).length === 0) {
+    throw invalid(`${where}: protocols must name at least one protocol, such as { groups: groups() }`);
+  }
+  const keys = new Map<string, string>();
+  for (const [key, protocol] of Object.entries(protocols)) {
+    if (taken(key)) throw invalid(`${where}: protocols: a node has a property '${key}' of its own`);
+    checkProtocol(where, key, protocol);
+    const other = keys.get(protocol.name);
+    if (other !== undefined) {
+      throw new NodeError(
+        'ERR_RDMC_DUPLICATE_PROTOCOL',
+        `${where}: protocols: '${other}' and '${key}' are both '${protocol.name}'; a node runs a protocol once`,
+        { field: protocol.name },
+      );
+    }
+    keys.set(protocol.name, key);
+  }
+}
+
+function checkProtocol(where: string, key: string, protocol: Partial<AnyProtocol> | undefined): void {
+  const { name, version, records, worker, application } = protocol ?? {};
+  const isWhole =
+    typeof name === 'string' &&
+    PROTOCOL_NAME.test(name) &&
+    Number.isSafeInteger(version) &&
+    typeof records === 'object' &&
+    worker instanceof URL &&
+    typeof application === 'function';
+  if (isWhole) return;
+  throw invalid(
+    `${where}: protocols: '${key}' is not a protocol: it needs name, version, records, worker (a URL) and application`,
+  );
+}
+
+function invalid(message: string): NodeError {
+  return new NodeError('ERR_RDMC_INVALID_OPTION', message);
+}

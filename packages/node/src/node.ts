@@ -1,0 +1,162 @@
+import { type Counters, DataPlane, type EndListener } from '@rdmc/dataplane';
+import { type Member, Mesh } from '@rdmc/mesh';
+import type { Device, ProtectionDomain } from '@rdmc/verbs';
+import { MemberDevice } from './member-device.js';
+import { checkNodeOptions, type JoinOptions, signalOption } from './node-options.js';
+import type { AnyProtocol, ApisOf, NodeApi, NodeContext, NodeLogger, Protocols } from './node-protocol.js';
+import { agreeOnProtocols, protocolAttributes } from './protocol-agreement.js';
+import { together } from './together.js';
+
+/** A node, with the APIs of its protocols. */
+export type NodeWith<Set extends Protocols> = Node & ApisOf<Set>;
+
+/** A protocol of one node. */
+interface Running {
+  readonly key: string;
+  readonly protocol: AnyProtocol;
+  readonly data: unknown;
+}
+
+/**
+ * One member of a cluster: its mesh, its device, and the worker with one completion queue that runs all its protocols (RDMC,
+ * DSN 2018, section 4.2). The APIs of the protocols are its properties, by the names that they were given.
+ */
+export class Node {
+  readonly #apis: NodeApi[] = [];
+  #closing: Promise<void> | undefined;
+
+  private constructor(
+    /** Connections to the other members; open to other uses, under topics of one's own. */
+    readonly mesh: Mesh,
+    private readonly plane: DataPlane,
+    private readonly logger: NodeLogger | undefined,
+  ) {}
+
+  /**
+   * Joins the mesh, agrees with the other members on a device and on the protocols, opens the device, and starts the worker,
+   * which loads its protocols while the members gather. Members may start in any order.
+   *
+   * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL; with `memberId`
+   *   ERR_RDMC_DEVICE_MISMATCH, ERR_RDMC_PROTOCOL_MISMATCH; MeshError as `Mesh.join`; VerbsError ERR_RDMC_UNKNOWN_DEVICE;
+   *   DataPlaneError as `DataPlane.start`; what a protocol's `application` throws. Nothing is left open then
+   */
+  static async join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
+    checkNodeOptions('Node.join', options, (name) => name in Node.prototype || name === 'mesh');
+    const running = Object.entries(options.protocols).map(([key, protocol]) => ({
+      key,
+      protocol,
+      data: protocol.data?.(),
+    }));
+    const { mesh, plane } = await gather(options, running);
+    const node = new Node(mesh, plane, options.logger);
+    try {
+      for (const each of running) await node.#begin(each);
+    } catch (error) {
+      await node.close();
+      throw error;
+    }
+    const { choice } = plane.device;
+    options.logger?.info?.({ id: mesh.id, device: choice.device, reason: choice.reason }, 'member joined');
+    return node as NodeWith<Set>;
+  }
+
+  /** This member's id. */
+  get id(): number {
+    return this.mesh.id;
+  }
+
+  get members(): readonly Member[] {
+    return this.mesh.members;
+  }
+
+  /** The device in use: its kind, limits and counters. */
+  get device(): Device {
+    return this.plane.device;
+  }
+
+  get protectionDomain(): ProtectionDomain {
+    return this.plane.protectionDomain;
+  }
+
+  /** Counters of the worker. */
+  counters(): Counters {
+    return this.plane.counters();
+  }
+
+  /** Calls the listener once when the worker dies; soon, when it is dead already. Returns a function that removes the listener. */
+  onDeath(listener: EndListener): () => void {
+    return this.plane.onDeath(listener);
+  }
+
+  /**
+   * Leaves. What is open in the protocols ends first, then the worker, the device and the mesh. To end it well, close groups,
+   * channels and logs before. Idempotent.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #begin({ key, protocol, data }: Running): Promise<void> {
+    const { mesh, plane, logger } = this;
+    const { name, records } = protocol;
+    const context: NodeContext<typeof records> = {
+      name,
+      id: mesh.id,
+      mesh,
+      plane,
+      data,
+      logger,
+      connect: (events, onEnd) => plane.connect(name, records, events, onEnd),
+    };
+    const api: object = await protocol.application(context);
+    this.#apis.push(api);
+    Object.defineProperty(this, key, { value: api, enumerable: true });
+  }
+
+  async #close(): Promise<void> {
+    const ended = await Promise.allSettled(this.#apis.map(async (api) => api.close?.()));
+    const left = await Promise.allSettled([this.mesh.close(), this.plane.close()]);
+    for (const result of [...ended, ...left]) {
+      if (result.status === 'fulfilled') continue;
+      const reason = result.reason instanceof Error ? result.reason.message : String(result.reason);
+      this.logger?.warn?.({ reason }, 'node closed with an error');
+    }
+  }
+}
+
+/** Joins the mesh, and starts the data plane meanwhile. */
+function gather(
+  options: JoinOptions<Protocols>,
+  running: readonly Running[],
+): Promise<{ mesh: Mesh; plane: DataPlane }> {
+  const { device, windowMs, signal: wish, protocols: _, attributes, ...meshOptions } = options;
+  const signal = signalOption('Node.join', wish);
+  const own = MemberDevice.choose(device);
+  const protocols = running.map(({ protocol }) => protocol);
+  return together(signal, (ended) => {
+    const announced = { ...attributes, ...own.attributes, ...protocolAttributes(protocols) };
+    const mesh = Mesh.join({ ...meshOptions, attributes: announced, signal: ended });
+    const agreed = mesh.then((joined) => {
+      agreeOnProtocols(joined.id, protocols, joined.peers.values());
+      return own.agree(joined);
+    });
+    agreed.catch(() => {}); // nobody waits for it where the plane's options are refused
+    const plane = DataPlane.start({
+      device: agreed,
+      protocols: running.map(({ protocol, data }) => ({
+        name: protocol.name,
+        module: protocol.worker,
+        data,
+      })),
+      signal: ended,
+      ...(windowMs !== undefined && { windowMs }),
+      ...(options.logger && { logger: options.logger }),
+    });
+    return { mesh, plane };
+  });
+}

@@ -1,0 +1,234 @@
+import { once } from 'node:events';
+import { recordTable } from '@rdmc/dataplane';
+import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Node, type NodeOptions, type NodeProtocol, nodeProtocol, type Protocols } from '@rdmc/node';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const records = recordTable({ commands: {}, events: {} });
+const module = (before = ''): URL =>
+  new URL(
+    `data:text/javascript,${before}export default{records:{commands:{},events:{}},start:()=>({commands:{}})}`,
+  );
+
+/** A protocol that does nothing. */
+function idle(overrides: Partial<NodeProtocol<{ said: string }>> = {}) {
+  return nodeProtocol({
+    name: 'idle',
+    version: 1,
+    records,
+    worker: module(),
+    application: (context) => {
+      context.connect({});
+      return { said: `idle at ${context.id}` };
+    },
+    ...overrides,
+  });
+}
+const IDLE = { one: idle() };
+
+/** The options of some members, which may then join or not. */
+async function members(count: number, options: Partial<NodeOptions> = {}): Promise<NodeOptions[]> {
+  const reserved = await reserveLoopbackPorts(count);
+  onTestFinished(() => {
+    for (const { server } of reserved) server.close();
+  });
+  const list = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  return reserved.map(({ server }, id) => ({ id, members: list, server, device: 'soft', ...options }));
+}
+
+const join = <Set extends Protocols>(options: NodeOptions, protocols: Set) =>
+  Node.join({ ...options, protocols });
+
+function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => expect.unreachable('it must reject'),
+    (error: unknown) => error,
+  );
+}
+
+describe('joining', () => {
+  it('gives every member the mesh, a running data plane and the APIs, and says which device and why', async () => {
+    const said: object[] = [];
+    const begun: string[] = [];
+    const logger = {
+      info: (details: object) => void said.push(details),
+      debug: (_details: object, message: string) => void begun.push(message),
+    };
+    const nodes = await Promise.all(
+      (await members(2, { logger })).map((options) =>
+        join(options, { one: idle(), other: idle({ name: 'other' }) }),
+      ),
+    );
+    expect(nodes.map(({ mesh }) => [...mesh.peers.keys()])).toEqual([[1], [0]]);
+    expect(nodes.map(({ one, other }) => [one.said, other.said])).toEqual([
+      ['idle at 0', 'idle at 0'],
+      ['idle at 1', 'idle at 1'],
+    ]);
+    for (const { device } of nodes) expect(device.kind).toBe('soft');
+    for (const id of [0, 1]) {
+      expect(said).toContainEqual({ id, device: 'soft', reason: expect.stringMatching(/./) });
+    }
+    // The worker tells the same logger.
+    expect(begun.filter((message) => message === 'data plane started')).toHaveLength(2);
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+
+  it('starts the worker while the members gather', async () => {
+    const [early, late] = await members(2);
+    const name = 'loaded by the early one';
+    const loaded = new BroadcastChannel(name);
+    onTestFinished(() => loaded.close());
+    const heard = once(loaded, 'message');
+    const worker = module(`const c=new BroadcastChannel('${name}');c.postMessage(1);c.close();`);
+    const first = join(early!, { one: idle({ worker }) });
+    await heard;
+    const nodes = await Promise.all([first, join(late!, IDLE)]);
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+
+  it('does not ask members that run no protocols, and announces attributes', async () => {
+    const [options, bare] = await members(2, { attributes: { role: 'server' } });
+    const { device: _, ...meshOptions } = bare!;
+    const [node, mesh] = await Promise.all([join(options!, IDLE), Mesh.join(meshOptions)]);
+    expect(mesh.peers.get(0)!.attributes).toMatchObject({ role: 'server', 'rdmc.protocols': 'idle/1' });
+    await Promise.all([node.close(), mesh.close()]);
+  });
+
+  it('gives each node data of its own, and closes the APIs before the mesh', async () => {
+    const made: object[] = [];
+    const seen: unknown[] = [];
+    const closed: string[] = [];
+    const data = () => made[made.push({}) - 1];
+    const application: NodeProtocol['application'] = (context) => {
+      seen.push(context.data);
+      return {
+        close: () => void closed.push(context.mesh.peers.get(1 - context.id)!.state),
+      };
+    };
+    const protocol = nodeProtocol({ name: 'idle', version: 1, records, worker: module(), data, application });
+    const [first, second] = await Promise.all((await members(2)).map((each) => join(each, { protocol })));
+    expect(new Set(seen)).toEqual(new Set(made));
+    expect(made).toHaveLength(2);
+    await first!.close();
+    expect(closed).toEqual(['connected']);
+    await second!.close();
+    await second!.close();
+    expect(closed).toHaveLength(2);
+  });
+});
+
+describe('members that do not run the same protocols', () => {
+  it.each([
+    [
+      'another version',
+      { one: idle({ version: 2 }) },
+      'idle',
+      "protocol 'idle': member 0 runs version 1, member 1 runs version 2",
+      "protocol 'idle': member 1 runs version 2, member 0 runs version 1",
+    ],
+    [
+      'one protocol more',
+      { one: idle(), more: idle({ name: 'logs', version: 3 }) },
+      'logs',
+      "protocol 'logs': member 0 does not run it, member 1 runs version 3",
+      "protocol 'logs': member 1 runs version 3, member 0 does not run it",
+    ],
+  ])('are told by name who runs what: %s', async (_, theirs, field, first, second) => {
+    const both = await members(2);
+    const errors = await Promise.all([rejection(join(both[0]!, IDLE)), rejection(join(both[1]!, theirs))]);
+    const code = 'ERR_RDMC_PROTOCOL_MISMATCH';
+    expect(errors).toEqual([
+      expect.objectContaining({ code, memberId: 1, field, message: expect.stringContaining(first) }),
+      expect.objectContaining({ code, memberId: 0, field, message: expect.stringContaining(second) }),
+    ]);
+  });
+});
+
+describe('what ends it', () => {
+  it('devices that cannot meet, at both', async () => {
+    const both = await members(2);
+    const errors = await Promise.all(
+      (['shm', 'tcp'] as const).map((transport, id) => {
+        return rejection(join({ ...both[id]!, device: { device: 'soft', transport } }, IDLE));
+      }),
+    );
+    expect(errors).toEqual([
+      expect.objectContaining({ code: 'ERR_RDMC_DEVICE_MISMATCH', memberId: 1, field: 'transport' }),
+      expect.objectContaining({ code: 'ERR_RDMC_DEVICE_MISMATCH', memberId: 0, field: 'transport' }),
+    ]);
+  });
+
+  it.each([
+    ['an unknown option', { colour: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
+    ['a signal that is none', { signal: 1 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['an attribute of the node’s own', { attributes: { 'rdmc.device': 'x' } }, 'ERR_RDMC_INVALID_OPTION'],
+    ['an unknown device', { device: 'abacus' }, 'ERR_RDMC_UNKNOWN_DEVICE'],
+    ['no members', { members: [] }, 'ERR_RDMC_MESH_INVALID_OPTION'],
+  ])('%s', async (_, options, code) => {
+    const [lonely] = await members(2, options as never);
+    expect(await rejection(join(lonely!, IDLE))).toMatchObject({ code });
+  });
+
+  it.each([
+    ['no protocols', {}, 'ERR_RDMC_INVALID_OPTION'],
+    ['a protocol that is none', { one: {} }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a protocol under a name of the node’s own', { close: idle() }, 'ERR_RDMC_INVALID_OPTION'],
+    ['one protocol twice', { one: idle(), two: idle() }, 'ERR_RDMC_DUPLICATE_PROTOCOL'],
+  ])('%s', async (_, protocols, code) => {
+    const [lonely] = await members(2);
+    expect(await rejection(join(lonely!, protocols as never))).toMatchObject({ code });
+  });
+
+  it('one protocol twice, named with both of its keys', async () => {
+    const [lonely] = await members(2);
+    const error = await rejection(join(lonely!, { one: idle(), two: idle() }));
+    expect(error).toMatchObject({ message: expect.stringContaining("'one' and 'two' are both 'idle'") });
+  });
+
+  it.each([
+    ['a wrong window', { windowMs: -1 }, IDLE, { code: 'ERR_RDMC_INVALID_OPTION' }],
+    [
+      'a protocol that does not load',
+      {},
+      { bad: idle({ worker: new URL('data:text/javascript,throw new Error("no")') }) },
+      { code: 'ERR_RDMC_DATAPLANE_START_FAILED' },
+    ],
+  ])('%s, without waiting for members that never come', async (_, options, protocols, error) => {
+    const [lonely] = await members(2, { timeoutMs: 600_000, ...options });
+    expect(await rejection(join(lonely!, protocols))).toMatchObject(error);
+  });
+
+  it('an API that cannot be made, and the other members hear that this one left', async () => {
+    const both = await members(2);
+    const application = (): never => {
+      throw Object.assign(new Error('no'), { code: 'ERR_TEST' });
+    };
+    const [first, error] = await Promise.all([
+      join(both[0]!, IDLE),
+      rejection(join(both[1]!, { one: idle({ application }) })),
+    ]);
+    expect(error).toMatchObject({ code: 'ERR_TEST' });
+    await new Promise((resolve) => first.mesh.onLeave(resolve));
+    await first.close();
+  });
+
+  it('members that do not come: the mesh says who', async () => {
+    const [lonely] = await members(2, { timeoutMs: 50 });
+    expect(await rejection(join(lonely!, IDLE))).toMatchObject({
+      code: 'ERR_RDMC_MESH_TIMEOUT',
+      missing: [expect.objectContaining({ id: 1 })],
+    });
+  });
+
+  it.each(['before', 'while it waits'])('an abort %s', async (when) => {
+    const abort = new AbortController();
+    const [lonely] = await members(2, { signal: abort.signal, timeoutMs: 600_000 });
+    if (when === 'before') abort.abort(new Error('enough'));
+    const joining = rejection(join(lonely!, IDLE));
+    abort.abort(new Error('enough'));
+    expect(await joining).toMatchObject({
+      code: 'ERR_RDMC_MESH_ABORTED',
+      cause: expect.objectContaining({ message: 'enough' }),
+    });
+  });
+});

@@ -1,0 +1,115 @@
+import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
+import { Backup } from './backup/backup.js';
+import { CoordinatorClient } from './coordinator/coordinator-client.js';
+import { invalidOption, TailwindError } from './errors.js';
+import { Log } from './log/log.js';
+import type { LogOptions } from './log/log-options.js';
+import type { NodeParts } from './node-parts.js';
+import { PROTOCOL_NAME, type TailwindRecords, tailwindRecords } from './records.js';
+import { Recovery, type RecoveryOptions } from './recovery/recover.js';
+import { BackupService } from './rpc/backup-service.js';
+import type { BackupServiceOptions } from './rpc/backup-service-options.js';
+import { WorkerLink } from './worker-link.js';
+
+/** Of what members say to each other about logs. */
+const VERSION = 1;
+
+/** The logs of one node, and the backup that it has for logs of others. Belongs to the thread that joined. */
+export class Logs {
+  private readonly parts: NodeParts;
+  #isClosed = false;
+  #death: Error | undefined;
+
+  /** @internal `tailwind()` makes it for a node. */
+  constructor(private readonly context: NodeContext<TailwindRecords>) {
+    const { mesh, plane, logger } = context;
+    this.parts = { mesh, plane, logger, link: WorkerLink.connect(context), open: new Set() };
+    this.parts.link.onEnd((error) => {
+      this.#death = error;
+    });
+  }
+
+  /**
+   * Creates a log of this member, and opens its first segment. Where that fails, backups free what they had opened for it.
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS, ERR_RDMC_NODE_CLOSED,
+   *   ERR_RDMC_DATAPLANE_DIED, ERR_RDMC_LOG_CLOSED when the node closes meanwhile; MeshRemoteError with ERR_RDMC_LOG_FENCED,
+   *   or ERR_RDMC_LOG_EXISTS where a backup knows another log of this id
+   */
+  async create(options: LogOptions): Promise<Log> {
+    this.#assertOpen();
+    return Log.create(this.parts, options);
+  }
+
+  /**
+   * Lets the members of the cluster use a backup of this node: answers their requests, and holds the queue pairs that they
+   * write through. The backup was opened with the node's protection domain. It stays open when the service, or the node,
+   * closes: close it after the service, and before the node.
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED, ERR_RDMC_DATAPLANE_DIED;
+   *   ERR_RDMC_BACKUP_SERVED where this node serves one already
+   */
+  serve(backup: Backup, options: BackupServiceOptions = {}): BackupService {
+    this.#assertOpen();
+    if (!(backup instanceof Backup)) throw invalidOption('logs.serve: needs what Backup.open resolves with');
+    return BackupService.serve(this.parts, backup, options);
+  }
+
+  /**
+   * Declares a log dead whose primary is gone, fences it at every backup, and finds out which segments it has. Close it, or
+   * finish it, before the node: where the node closes first, the log can be recovered again once the coordinator knows that
+   * this member left.
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_NODE_CLOSED, ERR_RDMC_DATAPLANE_DIED; ERR_RDMC_LOG_INCOMPLETE,
+   *   with `missing`, when too much was lost: nothing is given up then, and recovery can be tried again. MeshRemoteError with
+   *   ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE, ERR_RDMC_LOG_UNKNOWN of the coordinator; MeshError where the coordinator
+   *   cannot be reached
+   */
+  async recover(options: RecoveryOptions): Promise<Recovery> {
+    this.#assertOpen();
+    return Recovery.begin(this.parts, options);
+  }
+
+  /**
+   * This member's view of the coordinator.
+   * @param memberId the member that `Coordinator.start` was called at, which may be this one
+   * @throws TailwindError ERR_RDMC_INVALID_OPTION where the cluster has no such member
+   */
+  coordinator(memberId: number): CoordinatorClient {
+    const { mesh } = this.parts;
+    if (!mesh.members.some(({ id }) => id === memberId)) {
+      throw invalidOption(`logs.coordinator: ${String(memberId)} is not a member of the cluster`);
+    }
+    return new CoordinatorClient(mesh, memberId);
+  }
+
+  /**
+   * Ends logs and services that are open, as their `close` does: so await appends first. The node calls it when it closes.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.parts.open].map((each) => each.close()));
+  }
+
+  #assertOpen(): void {
+    const { id } = this.context;
+    if (this.#isClosed) {
+      throw new TailwindError('ERR_RDMC_NODE_CLOSED', `Node ${id} is closed; join again`);
+    }
+    if (!this.#death) return;
+    throw new TailwindError(
+      'ERR_RDMC_DATAPLANE_DIED',
+      `The data plane of node ${id} died: ${this.#death.message}; close the node and join again`,
+      { cause: this.#death },
+    );
+  }
+}
+
+/** Replicated logs and their backups, for `Node.join({ protocols: { logs: tailwind() } })`. */
+export function tailwind(): NodeProtocol<Logs, TailwindRecords> {
+  return nodeProtocol({
+    name: PROTOCOL_NAME,
+    version: VERSION,
+    records: tailwindRecords,
+    // Beside this file when built.
+    worker: new URL('./worker.js', import.meta.url),
+    application: (context) => new Logs(context),
+  });
+}
