@@ -7,6 +7,9 @@ import { decodeRecord, encodeRecord, type StepRecord } from './step-record.js';
 /** Small, so that a long job goes through many of them. */
 export const SEGMENT_BYTES = 65_536;
 
+/** The trainer answers nobody from the log, so it takes no leases, and a recovery has none to wait for. */
+const NO_LEASES = { leaseMs: 1, leaseMarginMs: 0 };
+
 /** The replicated log of a job's steps, and its coordinator, which the trainer has as well. */
 export class Ledger {
   #log: Log | undefined;
@@ -18,7 +21,7 @@ export class Ledger {
 
   static async open(node: TrainingNode, directory: string): Promise<Ledger> {
     const store = await FileStore.open(join(directory, 'coordinator'));
-    return new Ledger(node, await Coordinator.start({ mesh: node.mesh, store }));
+    return new Ledger(node, await Coordinator.start({ mesh: node.mesh, store, ...NO_LEASES }));
   }
 
   get clusterId(): string {
