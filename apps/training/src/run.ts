@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { anySignal } from '@rdmc/common';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { TrainingError } from './errors.js';
 import { Ledger } from './ledger.js';
@@ -48,15 +49,17 @@ export async function run(
 ): Promise<RunResult> {
   const directory = await mkdtemp(join(tmpdir(), 'rdmc-training-'));
   const cluster: Cluster = { directory, workers: new Map(), node: undefined };
+  const ended = new AbortController();
   const interrupted = new Promise<never>((_, reject) => {
     const abort = (): void => reject(signal.reason as Error);
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
   });
-  const running = runIn(cluster, settings, events, signal);
+  const running = runIn(cluster, settings, events, anySignal(signal, ended.signal));
   try {
     return await Promise.race([running, interrupted]);
   } finally {
+    ended.abort();
     await cluster.node?.close();
     await Promise.all([...cluster.workers.values()].map((worker) => worker.stop()));
     await rm(directory, { recursive: true, force: true });
@@ -131,6 +134,8 @@ async function prepare(
 ): Promise<Ready> {
   const node = await joinNode({ id: TRAINER, members, server, device: settings.device, signal });
   cluster.node = node;
+  if (signal.aborted) await node.close(); // the run may have ended at the same moment, and did not see it
+  signal.throwIfAborted();
   const ledger = await Ledger.open(node, cluster.directory);
   const ready = new Set<number>();
   const allReady = new Promise<void>((resolve) => {
