@@ -104,7 +104,10 @@ interface Ready {
   readonly ledger: Ledger;
 }
 
-/** Starts the processes; returns what the trainer needs to join them. */
+/**
+ * Starts the processes; returns what the trainer needs to join them. Each worker listens at its port itself: a server that is
+ * sent to a process accepts callers as soon as it is there, before the process has anybody to answer them.
+ */
 async function startWorkers(
   { directory, workers }: Cluster,
   settings: Settings,
@@ -112,16 +115,13 @@ async function startWorkers(
 ): Promise<{ readonly members: Place['members']; readonly server: Server }> {
   const reserved = await reserveLoopbackPorts(settings.workers + 1);
   const [own, ...others] = reserved.map(({ server }) => server);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  if (!signal.aborted) {
-    others.forEach((server, index) => {
-      const id = index + 1;
-      workers.set(id, new WorkerProcess({ id, members, settings, directory }, server));
-    });
-  }
   for (const server of others) server.close();
   if (signal.aborted) own!.close();
   signal.throwIfAborted();
+  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  for (const { id } of members) {
+    if (id !== TRAINER) workers.set(id, new WorkerProcess({ id, members, settings, directory }));
+  }
   return { members, server: own! };
 }
 

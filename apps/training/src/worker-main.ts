@@ -1,6 +1,5 @@
 /** The process of a worker. Its parent, the trainer's process, tells it where it belongs. */
 import { rmSync } from 'node:fs';
-import type { Server } from 'node:net';
 import { codeOf, messageOf } from '@rdmc/common';
 import type { Place } from './settings.js';
 import { work } from './worker.js';
@@ -20,9 +19,9 @@ function end(code: number): void {
 // Ctrl-C reaches every process of the terminal; the trainer's ends this one.
 process.on('SIGINT', () => {});
 process.on('disconnect', () => end(0));
-process.on('message', (place: Place, server) => {
+process.on('message', (place: Place) => {
   ({ directory } = place);
-  work(place, server as Server).then(
+  work(place).then(
     () => process.disconnect(),
     (error: unknown) => {
       const failed = { code: codeOf(error) ?? 'ERR_RDMC_TRAINING', message: messageOf(error) };

@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Server } from 'node:net';
 import { Deferred } from '@rdmc/common';
 import { TrainingError, WorkerError } from './errors.js';
 import type { Place } from './settings.js';
@@ -14,7 +13,7 @@ export class WorkerProcess {
   /** Resolves with how it ended. */
   readonly exited: Promise<string>;
 
-  constructor(place: Place, server: Server) {
+  constructor(place: Place) {
     const name = `worker ${place.id}`;
     this.#child = fork(new URL('./worker-main.js', import.meta.url), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -30,7 +29,7 @@ export class WorkerProcess {
         if (this.#child.pid === undefined) resolve(message);
       });
     });
-    this.#child.send(place, server);
+    this.#child.send(place);
   }
 
   get pid(): number | undefined {

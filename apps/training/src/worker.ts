@@ -1,4 +1,3 @@
-import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { codeOf, Deferred } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
@@ -15,8 +14,8 @@ import { Shift } from './shift.js';
 const GIVEN_UP = ['ERR_RDMC_HIPOWER_PEER_CLOSED'];
 
 /** Runs a worker until the trainer says that the job is done. */
-export async function work({ id, members, settings, directory }: Place, server: Server): Promise<void> {
-  const node = await joinNode({ id, members, server, device: settings.device });
+export async function work({ id, members, settings, directory }: Place): Promise<void> {
+  const node = await joinNode({ id, members, device: settings.device });
   const clusterId = await heard<string>(node.mesh, Topic.CLUSTER);
   const { protectionDomain, logs } = node;
   const place = { directory: join(directory, `backup-${id}`), segmentBytes: SEGMENT_BYTES };
