@@ -1,5 +1,3 @@
-import type { ProcessReport } from './process-report.js';
-
 /** What trainer and workers say over the mesh, beside the data. */
 export const Topic = {
   /** To workers: the id of the cluster that they serve a backup of. */
@@ -26,4 +24,3 @@ export interface CrewOrder {
 }
 
 export type HoldOrder = { readonly step: number };
-export type { ProcessReport };

@@ -70,7 +70,7 @@ async function train(
 ): Promise<void> {
   const { workers, steps } = settings;
   const say = json ? () => {} : write;
-  say(`training: ${workers} workers, ${steps} steps, ${replicasFor(workers)} replicas of the log`);
+  say(`training: workers: ${workers}, steps: ${steps}, replicas of the log: ${replicasFor(workers)}`);
   const progress = new ProgressLine(steps, say);
   try {
     const result = await run(

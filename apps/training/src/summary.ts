@@ -35,8 +35,8 @@ export function summaryLines(result: RunResult): string[] {
 }
 
 function backupsOf({ log }: RunResult): string {
-  const { backupsAtStart: before, backupsAtEnd: after, replicas } = log;
-  const now = `${replicas} replicas, at workers ${after.join(', ')}`;
+  const { backupsAtStart: before, backupsAtEnd: after } = log;
+  const now = `replicas at workers ${after.join(', ')}`;
   return before.join() === after.join() ? now : `${now} (before: ${before.join(', ')})`;
 }
 
