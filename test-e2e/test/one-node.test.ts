@@ -21,7 +21,10 @@ let temporary: string;
 beforeEach(() => {
   temporary = mkdtempSync(join(tmpdir(), 'rdmc-one-node-'));
 });
-afterEach(() => rmSync(temporary, { recursive: true, force: true }));
+afterEach(() => {
+  for (const pid of processesLeft()) process.kill(pid, 'SIGKILL');
+  rmSync(temporary, { recursive: true, force: true });
+});
 
 function start(...args: string[]) {
   const env = { ...process.env, TMPDIR: temporary };
@@ -30,14 +33,13 @@ function start(...args: string[]) {
 
 async function train(...args: string[]): Promise<RunResult> {
   const command = start('--json', '--device', 'soft', ...args);
-  const [output, errors, [code]] = await Promise.all([
-    text(command.stdout),
-    text(command.stderr),
-    once(command, 'close'),
-  ]);
-  expect(errors).toBe('');
+  const [output, errors] = [text(command.stdout), text(command.stderr)];
+  const [code] = await once(command, 'exit');
+  // Whatever is left has these streams open, and they would not end.
+  expect(processesLeft()).toEqual([]);
+  expect(await errors).toBe('');
   expect(code).toBe(0);
-  return JSON.parse(output) as RunResult;
+  return JSON.parse(await output) as RunResult;
 }
 
 /** Processes of the command whose temporary files would be here. */
@@ -121,14 +123,14 @@ describe('a group, a channel and a log on one node', () => {
   it('leave nothing behind when the job is interrupted while it trains', async () => {
     const command = start('--device', 'soft', '--steps', '10000', '--kill-at', '2');
     const errors = text(command.stderr);
-    const closed = once(command, 'close');
+    const ended = once(command, 'exit');
     // The loss is told in the middle of the job.
     for await (const line of createInterface({ input: command.stdout }))
       if (line.includes('lost in step 2')) break;
     expect(processesLeft().length).toBeGreaterThan(1);
     command.kill('SIGINT');
-    expect(await closed).toEqual([130, null]);
-    expect(await errors).toContain('ERR_RDMC_TRAINING_INTERRUPTED');
+    expect(await ended).toEqual([130, null]);
     expectNothingLeft();
+    expect(await errors).toContain('ERR_RDMC_TRAINING_INTERRUPTED');
   });
 });
