@@ -1,18 +1,14 @@
-import { type Groups, groups } from '@rdmc/group';
-import { type Channels, hipower } from '@rdmc/hipower';
+import { groups } from '@rdmc/group';
+import { hipower } from '@rdmc/hipower';
 import { Node, type NodeOptions } from '@rdmc/node';
-import { type Logs, tailwind } from '@rdmc/tailwind';
+import { tailwind } from '@rdmc/tailwind';
 
 /** All three protocols on one node: one mesh, one device, one completion queue and one worker thread. */
-export type TrainingNode = Node & {
-  readonly groups: Groups;
-  readonly channels: Channels;
-  readonly logs: Logs;
-};
-
-export function joinNode(options: NodeOptions): Promise<TrainingNode> {
+export function joinNode(options: NodeOptions) {
   return Node.join({
     ...options,
     protocols: { groups: groups(), channels: hipower(), logs: tailwind() },
   });
 }
+
+export type TrainingNode = Awaited<ReturnType<typeof joinNode>>;
