@@ -49,6 +49,15 @@ const may = {
   ],
   'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/tailwind'],
   'apps/paramserver': ['packages/mesh', 'packages/hipower'],
+  'apps/training': [
+    'packages/common',
+    'packages/node',
+    'packages/dataplane',
+    'packages/mesh',
+    'packages/group',
+    'packages/hipower',
+    'packages/tailwind',
+  ],
   'apps/rdmc': [
     'packages/common',
     'packages/schedule',

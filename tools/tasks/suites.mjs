@@ -11,6 +11,7 @@ const MEASURED = {
   'apps/kv': { seconds: 98, pieces: 2 },
   'apps/paramserver': { seconds: 78 },
   'apps/rdmc': { seconds: 104, pieces: 2 },
+  'apps/training': { seconds: 20 },
   'packages/cast': { seconds: 88, pieces: 2 },
   'packages/dataplane': { seconds: 32 },
   'packages/group': { seconds: 26 },

@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Server } from 'node:net';
 import { ParamServerError } from './errors.js';
 
 type Report =
@@ -45,14 +44,14 @@ export class MemberProcess {
     });
   }
 
-  order(order: string, argument?: unknown, server?: Server): Promise<unknown> {
+  order(order: string, argument?: unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#death) {
         reject(this.#death);
         return;
       }
       this.#pending = { resolve, reject };
-      this.#child.send({ order, argument }, server);
+      this.#child.send({ order, argument });
     });
   }
 

@@ -1,5 +1,4 @@
 /** The process of the server or of a worker. Its parent tells it what to do, and it tells what it did. */
-import type { Server as NetServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { HiPowerNode } from '@rdmc/hipower';
 import { blocksOf } from './blocks.js';
@@ -27,9 +26,9 @@ interface Part {
 let node: HiPowerNode;
 let part: Part;
 
-async function join(place: Place, server: NetServer): Promise<JoinReport> {
+async function join(place: Place): Promise<JoinReport> {
   const { id, members, device, settings } = place;
-  node = await HiPowerNode.join({ id, members, device, server });
+  node = await HiPowerNode.join({ id, members, device });
   const tensors = resnet152().slice(0, settings.tensors);
   const blocks = blocksOf(tensors, settings.blockBytes);
   const values = tensors.reduce((sum, { length }) => sum + length, 0);
@@ -87,8 +86,8 @@ async function iterate(): Promise<IterationReport> {
   return { startedAt, endedAt, usage: spent, hash: part.result(), sent, received };
 }
 
-async function perform(order: string, argument: unknown, server: NetServer): Promise<unknown> {
-  if (order === 'join') return join(argument as Place, server);
+async function perform(order: string, argument: unknown): Promise<unknown> {
+  if (order === 'join') return join(argument as Place);
   if (order === 'prepare') return part.prepare(argument as number);
   if (order === 'iterate') return iterate();
   await part.close();
@@ -100,8 +99,8 @@ function tell(report: object): void {
   if (process.connected) process.send!(report);
 }
 
-process.on('message', ({ order, argument }: { order: string; argument: unknown }, server) => {
-  perform(order, argument, server as NetServer).then(
+process.on('message', ({ order, argument }: { order: string; argument: unknown }) => {
+  perform(order, argument).then(
     (result) => tell({ done: order, result: result ?? null }),
     (error: Error & { code?: string }) => {
       tell({ failed: order, code: error.code ?? 'ERR_RDMC_PARAMSERVER', message: error.message });

@@ -50,6 +50,10 @@ export async function run(
   }
 }
 
+/**
+ * Each process listens at its port itself: a server that is sent to a process accepts callers as soon as it is there, before the
+ * process has anybody to answer them, and they wait until they give up.
+ */
 async function join(
   processes: readonly MemberProcess[],
   settings: Settings,
@@ -57,14 +61,11 @@ async function join(
 ): Promise<JoinReport[]> {
   const reserved = await reserveLoopbackPorts(processes.length);
   const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  return Promise.all(
-    processes.map(async (member, id) => {
-      const { server } = reserved[id]!;
-      const joined = member.order('join', { id, members, device, settings } satisfies Place, server);
-      server.close();
-      return (await joined) as JoinReport;
-    }),
+  for (const { server } of reserved) server.close();
+  const joined = processes.map((member, id) =>
+    member.order('join', { id, members, device, settings } satisfies Place),
   );
+  return (await Promise.all(joined)) as JoinReport[];
 }
 
 function all(processes: readonly MemberProcess[], order: string, argument?: unknown): Promise<unknown[]> {

@@ -3,6 +3,7 @@ import { EventFd, type OpenDeviceOptions } from '@rdmc/verbs';
 import { createControl } from './control.js';
 import { DataPlaneError, describe } from './errors.js';
 import type { CheckedOptions } from './options.js';
+import { THREAD_NAME } from './thread-name.js';
 import type { ReadyMessage, WorkerInput } from './worker-input.js';
 
 /** How a worker ended. */
@@ -105,7 +106,7 @@ export class WorkerThread {
       protocols: options.protocols,
     };
     return new Worker(new URL('./worker.js', import.meta.url), {
-      name: 'rdmc-dataplane',
+      name: THREAD_NAME,
       workerData,
       execArgv: execArguments(),
     });

@@ -19,6 +19,7 @@ import { PollPolicy } from './poll-policy.js';
 import type { ProtocolWorker } from './protocol.js';
 import { ProtocolHost } from './protocol-host.js';
 import { RingReader, RingWriter } from './ring.js';
+import { nameThisThread, THREAD_NAME } from './thread-name.js';
 import { WorkerDriver } from './worker-driver.js';
 import type { ReadyMessage, WorkerInput } from './worker-input.js';
 import { WorkerLoop } from './worker-loop.js';
@@ -126,4 +127,5 @@ async function main(input: WorkerInput): Promise<void> {
   parentPort!.postMessage(ready);
 }
 
+nameThisThread(THREAD_NAME);
 await main(workerData as WorkerInput);

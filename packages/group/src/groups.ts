@@ -132,7 +132,7 @@ export class Groups {
 }
 
 /** Groups, for `Node.join({ protocols: { groups: groups() } })`. */
-export function groups(): NodeProtocol<Groups, GroupRecords> {
+export function groups(): NodeProtocol<Groups> {
   return nodeProtocol({
     name: PROTOCOL_NAME,
     version: VERSION,

@@ -126,7 +126,7 @@ export class Channels {
 }
 
 /** Channels, for `Node.join({ protocols: { channels: hipower() } })`. */
-export function hipower(): NodeProtocol<Channels, HiPowerRecords> {
+export function hipower(): NodeProtocol<Channels> {
   return nodeProtocol({
     name: PROTOCOL_NAME,
     version: HIPOWER_PROTOCOL_VERSION,

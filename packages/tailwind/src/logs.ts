@@ -103,7 +103,7 @@ export class Logs {
 }
 
 /** Replicated logs and their backups, for `Node.join({ protocols: { logs: tailwind() } })`. */
-export function tailwind(): NodeProtocol<Logs, TailwindRecords> {
+export function tailwind(): NodeProtocol<Logs> {
   return nodeProtocol({
     name: PROTOCOL_NAME,
     version: VERSION,

@@ -1,0 +1,26 @@
+interface Closable {
+  close(): Promise<void>;
+}
+
+/**
+ * Two beginnings, each worth nothing without the other: where one fails, the other is ended. Rejects with the first failure,
+ * when nothing is left open.
+ */
+export async function beginBoth<First extends Closable, Second extends Closable>(
+  begin: (signal: AbortSignal) => readonly [Promise<First>, Promise<Second>],
+): Promise<readonly [First, Second]> {
+  const ended = new AbortController();
+  let cause: unknown;
+  const failed = (error: unknown): void => {
+    if (!ended.signal.aborted) cause = error;
+    ended.abort(error);
+  };
+  const both = begin(ended.signal);
+  for (const one of both) one.catch(failed);
+  const [first, second] = await Promise.allSettled(both);
+  if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value];
+  // It fails as it closes: the others have left.
+  if (first.status === 'fulfilled') await first.value.close().catch(() => {});
+  if (second.status === 'fulfilled') await second.value.close().catch(() => {});
+  throw cause;
+}

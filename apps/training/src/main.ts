@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+import { codeOf, messageOf } from '@rdmc/common';
+import { CommanderError } from 'commander';
+import { TrainingError } from './errors.js';
+import { createProgram } from './program.js';
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+/** Everything is closed at the end. Should a defect leave something open, that must not keep the shell waiting. */
+const LINGER_MS = 3000;
+
+/** Commander has said what is wrong with the options, or has helped. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  process.stderr.write(`error ${codeOf(error) ?? ''}: ${messageOf(error)}\n`);
+  return error instanceof TrainingError ? error.exitCode : EXIT_FAILED;
+}
+
+// `rdmc-training | head` ends like any other tool whose reader has gone; its workers end with it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(141);
+});
+try {
+  await createProgram((line) => process.stdout.write(`${line}\n`)).parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}
+setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { codeOf, Deferred } from '@rdmc/common';
+import type { Mesh } from '@rdmc/mesh';
+import { Backup } from '@rdmc/tailwind';
+import { SEGMENT_BYTES } from './ledger.js';
+import { lostMember } from './loss.js';
+import { type CrewOrder, type HoldOrder, Topic } from './messages.js';
+import { joinNode, type TrainingNode } from './node.js';
+import { processReport } from './process-report.js';
+import { type Place, type Settings, TRAINER } from './settings.js';
+import { Shift } from './shift.js';
+
+/** How a shift ends that the trainer has given up, beside the loss of a member. */
+const GIVEN_UP = ['ERR_RDMC_HIPOWER_PEER_CLOSED'];
+
+/** Runs a worker until the trainer says that the job is done. */
+export async function work({ id, members, settings, directory }: Place): Promise<void> {
+  const node = await joinNode({ id, members, device: settings.device });
+  const clusterId = await heard<string>(node.mesh, Topic.CLUSTER);
+  const { protectionDomain, logs } = node;
+  const place = { directory: join(directory, `backup-${id}`), segmentBytes: SEGMENT_BYTES };
+  const backup = await Backup.open({ protectionDomain, clusterId, ...place });
+  const service = logs.serve(backup, { coordinator: logs.coordinator(TRAINER) });
+  await new Worker(node, settings).done;
+  await service.close();
+  await backup.close();
+  await node.close();
+}
+
+/** Takes the trainer's orders. */
+class Worker {
+  readonly done: Promise<void>;
+  readonly #failed = new Deferred<never>();
+  #shift: Shift | undefined;
+  #working: Promise<void> = Promise.resolve();
+  #holdAt = 0;
+
+  constructor(
+    private readonly node: TrainingNode,
+    private readonly settings: Settings,
+  ) {
+    const { mesh } = node;
+    mesh.onMessage(Topic.CREW, (_from, order) => {
+      const before = this.#working;
+      this.#working = before.then(() => this.#join(order as CrewOrder));
+      this.#working.catch((error) => this.#failed.reject(error));
+    });
+    mesh.onRequest(Topic.HOLD, (_from, order) => {
+      this.#holdAt = (order as HoldOrder).step;
+      return this.#report();
+    });
+    mesh.onRequest(Topic.REPORT, () => this.#report());
+    const finished = heard(mesh, Topic.FINISH).then(() => this.#working);
+    this.done = Promise.race([finished, this.#failed.promise]);
+    mesh.send(TRAINER, Topic.READY, null);
+  }
+
+  /**
+   * Works in a crew until it ends, well or with a loss. What is left of it stays open until the next order, so that no
+   * other member sees this worker leave and takes it for the one that was lost.
+   */
+  async #join(order: CrewOrder): Promise<void> {
+    await this.#shift?.close();
+    this.#shift = undefined;
+    const { node, settings } = this;
+    try {
+      this.#shift = await Shift.begin(node, order, settings.parameters);
+      await this.#shift.work(node.id, settings.parameters, (step) => this.#holdIn(step));
+    } catch (error) {
+      if (lostMember(error) === undefined && !GIVEN_UP.includes(codeOf(error) ?? '')) throw error;
+    }
+  }
+
+  /** In the step in which this process is to be killed: says that it is there, and goes no further. */
+  async #holdIn(step: number): Promise<void> {
+    if (step !== this.#holdAt) return;
+    this.node.mesh.send(TRAINER, Topic.HELD, null);
+    await new Promise(() => {});
+  }
+
+  #report() {
+    return processReport(this.node.id, this.node.counters());
+  }
+}
+
+/** The first message of a topic, which may have come before. */
+function heard<Body>(mesh: Mesh, topic: string): Promise<Body> {
+  return new Promise((resolve) => {
+    mesh.onMessage(topic, (_from, body) => resolve(body as Body));
+  });
+}

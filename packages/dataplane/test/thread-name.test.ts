@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { startEcho } from './planes.js';
+
+function dataPlaneThreads(): number {
+  const names = readdirSync('/proc/self/task').map((task) => {
+    try {
+      return readFileSync(`/proc/self/task/${task}/comm`, 'utf8').trim();
+    } catch {
+      return ''; // it has ended
+    }
+  });
+  return names.filter((name) => name === 'rdmc-dataplane').length;
+}
+
+describe('the worker', () => {
+  it('is a thread that the kernel knows by name, one of each data plane', async () => {
+    expect(dataPlaneThreads()).toBe(0);
+    await startEcho();
+    expect(dataPlaneThreads()).toBe(1);
+    await startEcho();
+    expect(dataPlaneThreads()).toBe(2);
+  });
+});
