@@ -1,10 +1,8 @@
-import { defineConfig } from 'tsup';
+import { bundle } from '../testing/config/bundle.js';
 
 // main: the command. stream-peer: one end of the TCP stream that `goodput` measures, run inside a host.
-export default defineConfig({
-  entry: { index: 'src/index.ts', main: 'src/cli/main.ts', 'stream-peer': 'src/stream-peer.ts' },
-  format: ['esm'],
-  target: 'node20',
-  clean: true,
-  sourcemap: true,
+export default bundle({
+  index: 'src/index.ts',
+  main: 'src/cli/main.ts',
+  'stream-peer': 'src/stream-peer.ts',
 });

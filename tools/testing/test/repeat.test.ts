@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { repeatCommand } from '../repeat-command.js';
+import { repeatCommand } from '../config/repeat-command.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const folder = 'tools/vitest/test/failing';
+const folder = 'tools/testing/test/failing';
 /** What `npx vitest` is in a package. The folder of the failing tests does not have a package.json: npx would run in another folder. */
 const vitest = `"${process.execPath}" "${join(root, 'node_modules/vitest/vitest.mjs')}" --root .`;
 
