@@ -1,7 +1,8 @@
 import { GroupError, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { rejection } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEverywhere, rejection, settleMessages, startCluster, stopCluster } from './support/cluster.js';
+import { createEverywhere, settleMessages, startCluster, stopCluster } from './support/cluster.js';
 
 describe('creating groups', () => {
   let nodes: RdmcNode[];

@@ -1,9 +1,10 @@
 import type { ChannelOptions, HiPowerNode, Requester, Responder } from '@rdmc/hipower';
+import { rejection, thrown } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectDeadline } from '../src/connect-deadline.js';
 import { BOARD_STRIDE, boardBytes, writeEnd } from '../src/layout/board.js';
 import { BoardIndex, boardsRegionBytes, boardView } from '../src/layout/boards-region.js';
-import { deviceOver, rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
+import { deviceOver, startCluster, stopCluster } from './support/cluster.js';
 import { regionOfLength } from './support/regions.js';
 
 let nodes: HiPowerNode[];

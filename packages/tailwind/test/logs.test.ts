@@ -1,4 +1,5 @@
 /** What a node's `Logs` are: who may use them when, and what ends with the node. */
+
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import {
   Backup,
@@ -8,6 +9,7 @@ import {
   type LogOptions,
   type Logs,
 } from '@rdmc/tailwind';
+import { refusal } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { NodeParts } from '../src/node-parts.js';
 import { CLUSTER, temporaryDirectory } from './support/backups.js';
@@ -20,8 +22,6 @@ import {
   startCluster,
   TestAuthority,
 } from './support/cluster.js';
-
-const refusal = (code: string) => expect.objectContaining({ code });
 
 /** For a log that nobody has yet. */
 function fresh(logId: bigint, more: Partial<LogOptions> = {}): LogOptions {

@@ -1,4 +1,4 @@
-import type { Cast, CastProgress, CastSummary } from '@rdmc/cast';
+import type { Cast, CastProgress } from '@rdmc/cast';
 import { seededBytes, temporary, write } from './tree.js';
 
 /** A tree of files, `root`, and the directory that it is in. */
@@ -21,16 +21,6 @@ export const someReceived =
   (index: number, bytes = 500_000) =>
   ({ receivers }: CastProgress): boolean =>
     receivers[index]!.receivedBytes >= bytes;
-
-/** What a promise rejects with. */
-export async function rejection(
-  promise: Promise<unknown>,
-): Promise<Error & { code: string; summary?: CastSummary }> {
-  return promise.then(
-    () => Promise.reject(new Error('it resolved')),
-    (error: Error & { code: string }) => error,
-  );
-}
 
 /** So slow that there is time for something to happen in the middle. */
 export const slow = { messageBytes: 1 << 18, bandwidthLimit: 2_000_000 };

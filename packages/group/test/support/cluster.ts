@@ -47,16 +47,6 @@ export async function collect(group: Group): Promise<{ number: number; sizeBytes
   return received;
 }
 
-/** The error a promise rejects with; fails where it resolves. */
-export async function rejection(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
-  try {
-    await promise;
-  } catch (error) {
-    return error as Error & Record<string, unknown>;
-  }
-  throw new Error('the promise resolved, and a rejection was expected');
-}
-
 /** Waits until everything the nodes have told each other so far has arrived: messages are in order per pair. */
 export async function settleMessages(nodes: readonly RdmcNode[]): Promise<void> {
   const topic = 'test.settle';

@@ -30,23 +30,3 @@ export async function startCluster(
 export async function stopCluster(nodes: readonly HiPowerNode[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.close()));
 }
-
-/** The error a promise rejects with; fails where it resolves. */
-export async function rejection(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
-  try {
-    await promise;
-  } catch (error) {
-    return error as Error & Record<string, unknown>;
-  }
-  throw new Error('the promise resolved, and a rejection was expected');
-}
-
-/** The error a call throws; fails where it does not. */
-export function thrown(call: () => unknown): Error & Record<string, unknown> {
-  try {
-    call();
-  } catch (error) {
-    return error as Error & Record<string, unknown>;
-  }
-  throw new Error('the call returned, and an error was expected');
-}

@@ -184,8 +184,3 @@ export function keysIn(bytes: Uint8Array, segmentId: bigint): number[] {
       return Number(Buffer.from(payload.subarray(12, 12 + keyLength)).toString());
     });
 }
-
-/** Waits for a condition by looking again at every turn of the event loop. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
