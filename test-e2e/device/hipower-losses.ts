@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { descriptorOf, membersAt } from '@rdmc/testing/members';
 import {
   expectAccount,
   type HiPowerEndOptions,
@@ -29,7 +30,7 @@ const up = (member: number): string => `from ${member}`;
 /** Member i in a process of its own on device i; resolves when all ends are connected. */
 async function start(folder: string): Promise<HiPowerProcess[]> {
   const reserved = await reserveLoopbackPorts(3);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const members = membersAt(reserved);
   const processes = reserved.map(({ server }, id) => {
     const end = (channel: string, more: object): HiPowerEndOptions => ({
       options: {
@@ -47,7 +48,7 @@ async function start(folder: string): Promise<HiPowerProcess[]> {
     });
     const node = { id, members, device: deviceOf(id), windowMs: 0, silenceTimeoutMs: patient(10_000) };
     const options = { node, fd: INHERITED_FD, ends };
-    const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
+    const fd = descriptorOf(server);
     const child = spawn(...hiPowerCommand(options), { stdio: ['ignore', 'pipe', 'inherit', fd] });
     server.close();
     return new HiPowerProcess(child, options);

@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { castFile } from '@rdmc/cast';
 import { KeyedSockets } from '@rdmc/mesh';
-import { startImpostor, TRUSTING } from '@rdmc/testing';
+import { startImpostor, TRUSTING, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ControlChannel } from '../src/control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, schemas } from '../src/control/frames.js';
 import { CONTROL_PURPOSE } from '../src/identity.js';
 import { startReceivers } from './support/receivers.js';
-import { temporary, write } from './support/tree.js';
+import { write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/cast` comes first.
@@ -47,7 +47,7 @@ describe('a receiver that shows a certificate in place of the key', () => {
   it.each(TRUSTING)('hears nothing, with %j', async (env) => {
     const { port, heard } = await startImpostor();
     const to = [{ host: '127.0.0.1', port }];
-    const path = write(temporary(), 'file');
+    const path = write(temporaryDirectory(), 'file');
     const options = { to, key: KEY, connectTimeoutMs: 20_000 };
     expect(await sendInChild(path, options, env)).toMatchObject({ code: 'ERR_RDMC_KEY_MISMATCH' });
     expect(Buffer.concat(heard)).toHaveLength(0);
@@ -74,7 +74,7 @@ describe('a receiver with a key', () => {
       for (const event of ['secureConnect', 'error', 'close']) socket.on(event, () => resolve(event));
     });
     expect(await outcome).not.toBe('secureConnect');
-    await castFile(write(temporary(), 'file'), { to: [receiver!.to], key: KEY }).finished;
+    await castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to], key: KEY }).finished;
   });
 });
 
@@ -87,14 +87,14 @@ describe('without a key', () => {
     channel.send({ type: 'call', version: 1, software: 'test' });
     const { value } = await channel[Symbol.asyncIterator]().next();
     expect(value).toMatchObject({ type: 'refused', code: 'ERR_RDMC_KEY_MISMATCH' });
-    await castFile(write(temporary(), 'file'), { to: [receiver!.to] }).finished;
+    await castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to] }).finished;
   });
 
   it.skipIf(process.geteuid?.() !== 0)(
     'a receiver of root takes nothing from another user (skipped unless root runs the tests)',
     async () => {
       const [receiver] = await startReceivers(1);
-      const home = temporary();
+      const home = temporaryDirectory();
       chmodSync(home, 0o711);
       const theirs = join(home, 'theirs');
       mkdirSync(theirs, { mode: 0o700 });

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Progress } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { membersAt, temporaryDirectory } from '@rdmc/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Child } from './support/child.js';
 import { deviceOver, TRANSPORTS } from './support/cluster.js';
 
@@ -15,14 +15,13 @@ const MANY = 1_000_000;
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hipower-'));
+  folder = temporaryDirectory('hipower');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) => {
   async function start(requester: object, responder: object): Promise<[Child, Child]> {
     const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+    const members = membersAt(reserved);
     const common = { channel: 'numbers', slots: 32, slotBytes: 256, ...kind };
     const options = (id: number) => ({
       node: { id, members, device: deviceOver(transport) },

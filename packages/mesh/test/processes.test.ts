@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { descriptorOf } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { MeshFailure, MeshOptions } from '../src/index.js';
 import { failureOf, KEY, leaveOf, type Place, place, until } from './helpers.js';
@@ -24,10 +24,11 @@ afterEach(async () => {
 
 /** Starts a member that inherits its listening socket as descriptor 4 (3 is the channel to it). */
 function spawnMember(where: Place, id: number, options: Partial<MeshOptions> = {}): ChildProcess {
-  const server: Server = where.reserved[id]!.server;
-  const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
+  const { server } = where.reserved[id]!;
   const all = { id, members: where.members, server: { fd: 4 }, timeoutMs: JOIN_MS, ...options };
-  const child = fork(fixture, [JSON.stringify(all)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc', fd] });
+  const child = fork(fixture, [JSON.stringify(all)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc', descriptorOf(server)],
+  });
   server.close();
   children.push(child);
   return child;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { recordTable } from '@rdmc/dataplane';
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node, type NodeOptions, type NodeProtocol, nodeProtocol, type Protocols } from '@rdmc/node';
-import { rejection } from '@rdmc/testing';
+import { membersAt, rejection } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 const records = recordTable({ commands: {}, events: {} });
@@ -33,7 +33,7 @@ async function members(count: number, options: Partial<NodeOptions> = {}): Promi
   onTestFinished(() => {
     for (const { server } of reserved) server.close();
   });
-  const list = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const list = membersAt(reserved);
   return reserved.map(({ server }, id) => ({ id, members: list, server, device: 'soft', ...options }));
 }
 

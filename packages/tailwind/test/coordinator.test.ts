@@ -10,9 +10,8 @@ import {
   type StateStore,
   type StoredValue,
 } from '@rdmc/tailwind';
-import { refusal, until } from '@rdmc/testing';
+import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryDirectory } from './support/backups.js';
 import { startCluster, startCoordinator } from './support/cluster.js';
 
 /** A clock that stands still, and counts how often it is looked at. */

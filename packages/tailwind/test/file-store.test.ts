@@ -4,9 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join, relative } from 'node:path';
 import { ownIdentity } from '@rdmc/common';
 import { FileStore } from '@rdmc/tailwind';
-import { refusal } from '@rdmc/testing';
+import { refusal, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryDirectory } from './support/backups.js';
 import { stateStoreContract } from './support/state-store-contract.js';
 
 describe('the file store as a state store', () => {

@@ -19,12 +19,12 @@ import {
   segmentEntries,
   surveyLog,
 } from '@rdmc/tailwind';
-import { until } from '@rdmc/testing';
+import { temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { planSalvage } from '../src/recovery/plan.js';
 import { segmentKey } from '../src/segment-key.js';
 import { ReplicaStore } from '../src/storage/replica-store.js';
-import { CLUSTER, filesIn, temporaryDirectory } from './support/backups.js';
+import { CLUSTER, filesIn } from './support/backups.js';
 import { coordinatedLog, object, startCluster, startCoordinator } from './support/cluster.js';
 import { sampleSegment } from './support/segments.js';
 

@@ -40,7 +40,7 @@ export class Random {
 
 /** Fills memory with bytes that follow from a seed: many of them, quickly. */
 export function fillFrom(seed: number, bytes: Uint8Array): void {
-  let state = seed;
+  let state = seed + 1;
   for (let i = 0; i < bytes.length; i += 1) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
     bytes[i] = state >>> 16;

@@ -1,9 +1,10 @@
 import type { Cast, CastProgress } from '@rdmc/cast';
-import { seededBytes, temporary, write } from './tree.js';
+import { temporaryDirectory } from '@rdmc/testing';
+import { seededBytes, write } from './tree.js';
 
 /** A tree of files, `root`, and the directory that it is in. */
 export function sourceTree(bytes = 4_000_000): string {
-  const from = temporary();
+  const from = temporaryDirectory();
   write(from, 'root/large', seededBytes(bytes, 1));
   for (let number = 0; number < 50; number += 1)
     write(from, `root/small/${number}`, seededBytes(number * 100, number));

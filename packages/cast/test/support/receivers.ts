@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type FileReceiver, type ReceiveOptions, type ReceiverEvent, receiveFiles } from '@rdmc/cast';
+import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach } from 'vitest';
-import { temporary } from './tree.js';
 
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/cast` comes first.
 const fixture = fileURLToPath(new URL('../fixtures/receiver.mjs', import.meta.url));
@@ -37,7 +37,7 @@ export class ReceiverProcess {
     uid?: number,
     env: NodeJS.ProcessEnv = {},
   ): Promise<ReceiverProcess> {
-    const all = { directory: temporary(), port: 0, ...options };
+    const all = { directory: temporaryDirectory(), port: 0, ...options };
     const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const;
     const child = fork(fixture, [JSON.stringify(all)], {
       stdio: [...stdio],
@@ -75,7 +75,7 @@ export class ReceiverProcess {
 /** Receivers in this process. */
 export async function startReceivers(count: number, options: Partial<ReceiveOptions> = {}) {
   const started = Array.from({ length: count }, async () => {
-    const directory = temporary();
+    const directory = temporaryDirectory();
     const receiver = await receiveFiles({ directory, port: 0, ...options });
     open.push(() => receiver.close());
     return { receiver, directory, to: receiver.address };

@@ -1,5 +1,6 @@
 import { HiPowerNode, type HiPowerNodeOptions } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { startMembers } from '@rdmc/testing';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 
 /** The device under test; RDMC_TEST_DEVICE names another one than the soft device. */
@@ -19,11 +20,8 @@ export async function startCluster(
   options: Partial<HiPowerNodeOptions> = {},
 ): Promise<HiPowerNode[]> {
   const reserved = await reserveLoopbackPorts(count);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  return Promise.all(
-    reserved.map(({ server }, id) =>
-      HiPowerNode.join({ id, members, server, windowMs: 0, device: deviceOver(), ...options }),
-    ),
+  return startMembers(reserved, (place) =>
+    HiPowerNode.join({ ...place, windowMs: 0, device: deviceOver(), ...options }),
   );
 }
 

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { Backup } from '@rdmc/tailwind';
+import { membersAt, temporaryDirectory } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
-import { CLUSTER, temporaryDirectory } from './backups.js';
+import { CLUSTER } from './backups.js';
 import { type ClusterMember, joinLogs, SEGMENT } from './cluster.js';
 
 const program = fileURLToPath(new URL('../fixtures/member.mjs', import.meta.url));
@@ -81,7 +82,7 @@ export interface ProcessCluster {
 /** Members 0 to n − 1: number 1 in this process, to be coordinator and to recover, each other one in its own. */
 export async function startProcesses(n: number): Promise<ProcessCluster> {
   const reserved = await reserveLoopbackPorts(n);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const members = membersAt(reserved);
   const processes = new Map<number, MemberProcess>();
   for (const [id, { server }] of reserved.entries()) {
     if (id === 1) continue;
