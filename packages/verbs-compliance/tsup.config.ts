@@ -1,4 +1,4 @@
 import { bundle } from '../../tools/testing/config/bundle.js';
 
 // The agent is started by name, in workers and in processes.
-export default bundle({ index: 'src/index.ts', 'agent-main': 'src/agent/main.ts' });
+export default bundle({ entry: { index: 'src/index.ts', 'agent-main': 'src/agent/main.ts' } });

@@ -71,8 +71,8 @@ export function hipowerLosses(): void {
     });
 
     async function midStream(member: number): Promise<void> {
-      await processes[member]!.event('reached', down(member));
-      await processes[0]!.event('reached', up(member));
+      await processes[member]!.eventOf(down(member), 'reached');
+      await processes[0]!.eventOf(up(member), 'reached');
     }
 
     /** What member 0 must say of its channels with one that is lost. */
@@ -96,11 +96,11 @@ export function hipowerLosses(): void {
       const removed = removeDevice(REMOVED);
       try {
         for (const channel of [down(REMOVED), up(REMOVED)]) {
-          const { code, message } = await processes[REMOVED]!.event('failed', channel);
+          const { code, message } = await processes[REMOVED]!.eventOf(channel, 'failed');
           assert.equal(code, 'ERR_RDMC_DEVICE_REMOVED', message);
         }
         await expectLoss(REMOVED, 'ERR_RDMC_HIPOWER_PEER_CLOSED');
-        assert.match((await processes[0]!.event('failed', up(REMOVED))).reason!, /RDMA device is gone/);
+        assert.match((await processes[0]!.eventOf(up(REMOVED), 'failed')).reason!, /RDMA device is gone/);
         await Promise.all([processes[REMOVED]!.ends(), processes[0]!.ends()]);
         // The removal waits for the last user of the device.
         await removed;

@@ -1,4 +1,6 @@
 import { bundle } from '../testing/config/bundle.js';
 
 // main: the command. member: one process of the cluster that is tested. random: choices by seed, for others too.
-export default bundle({ main: 'src/main.ts', member: 'src/member/main.ts', random: 'src/random.ts' });
+export default bundle({
+  entry: { main: 'src/main.ts', member: 'src/member/main.ts', random: 'src/random.ts' },
+});

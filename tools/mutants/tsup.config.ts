@@ -1,3 +1,3 @@
 import { bundle } from '../testing/config/bundle.js';
 
-export default bundle(['src/main.ts', 'src/failure-reporter.ts']);
+export default bundle({ entry: ['src/main.ts', 'src/failure-reporter.ts'] });

@@ -1,4 +1,4 @@
 import { bundle } from '../testing/config/bundle.js';
 
 // main: the command.
-export default bundle({ index: 'src/index.ts', main: 'src/cli/main.ts' });
+export default bundle({ entry: { index: 'src/index.ts', main: 'src/cli/main.ts' } });

@@ -7,4 +7,4 @@ export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';
 export { temporaryDirectory } from './temporary.js';
 export { underTest } from './under-test.js';
 export { until } from './until.js';
-export { jsonLine, WatchedProcess } from './watched-process.js';
+export { jsonLine, type Named, WatchedProcess } from './watched-process.js';

@@ -15,6 +15,10 @@ export interface WatchOptions<Event> {
   readonly deadlineMs?: number;
 }
 
+/** The events of one name. */
+export type Named<Event, Key extends keyof Event, Name extends Event[Key]> =
+  Extract<Event, Record<Key, Name>> extends never ? Event : Extract<Event, Record<Key, Name>>;
+
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -33,10 +37,11 @@ process.on('exit', () => {
 });
 
 /**
- * A child process and the events that it tells of: its messages, and lines of its standard output. Waits look at all
- * events so far, and fail with its last output when it ends without what was awaited.
+ * A child process and the events that it tells of: its messages, and lines of its standard output. `Key` is the field
+ * of an event that names it. Waits look at all events so far, and fail with its last output when it ends without what
+ * was awaited.
  */
-export class WatchedProcess<Event = never> {
+export class WatchedProcess<Event, Key extends keyof Event> {
   readonly events: Event[] = [];
   /** Once it has ended and its output has been read. */
   readonly exited: Promise<Exit>;
@@ -47,7 +52,8 @@ export class WatchedProcess<Event = never> {
 
   constructor(
     readonly child: ChildProcess,
-    private readonly options: WatchOptions<Event>,
+    protected readonly key: Key,
+    private readonly watch: WatchOptions<Event>,
   ) {
     running.add(child);
     child.on('message', (message) => this.#take(message as Event));
@@ -77,36 +83,38 @@ export class WatchedProcess<Event = never> {
     return this.#exit !== undefined;
   }
 
-  /** The first event, past or to come, that has these fields and that `fits` accepts. */
-  event<const Fields extends Partial<Event>>(
-    fields: Fields,
-    fits: (event: Event & Fields) => boolean = () => true,
-  ): Promise<Event & Fields> {
-    const wanted = Object.entries(fields);
-    const has = (event: Event): event is Event & Fields =>
-      wanted.every(([key, value]) => event[key as keyof Event] === value);
-    const found = () => this.events.find((event) => has(event) && fits(event)) as Event & Fields;
-    return this.until(found, JSON.stringify(fields));
+  /** The first event of this name, past or to come, that `fits` accepts. */
+  event<Name extends Event[Key]>(
+    name: Name,
+    fits: (event: Named<Event, Key, Name>) => boolean = () => true,
+  ): Promise<Named<Event, Key, Name>> {
+    return this.until(() => this.named(name).find(fits), `its '${name}'`);
+  }
+
+  /** The events of this name so far. */
+  named<Name extends Event[Key]>(name: Name): Named<Event, Key, Name>[] {
+    return this.events.filter((event) => event[this.key] === name) as Named<Event, Key, Name>[];
   }
 
   /** Waits until `look` finds something; it looks whenever the process said something. */
-  until<T>(look: () => T | undefined | false, what: string): Promise<T> {
+  until<T>(look: (self: this) => T | undefined | false, what = 'what was awaited'): Promise<T> {
+    const { deadlineMs } = this.watch;
     return new Promise((resolve, reject) => {
-      const { deadlineMs } = this.options;
-      const timer =
-        deadlineMs && setTimeout(() => end(() => reject(this.#without(what, deadlineMs))), deadlineMs);
+      let timer: NodeJS.Timeout | undefined;
       const end = (settle: () => void): void => {
-        clearTimeout(timer || undefined);
-        this.#watchers.delete(watch);
+        clearTimeout(timer);
+        this.#watchers.delete(again);
         settle();
       };
-      const watch = (): void => {
-        const found = look();
+      const again = (): void => {
+        const found = look(this);
         if (found !== undefined && found !== false) end(() => resolve(found));
         else if (this.gone) end(() => reject(this.#without(what)));
       };
-      this.#watchers.add(watch);
-      watch();
+      if (deadlineMs)
+        timer = setTimeout(() => end(() => reject(this.#without(what, deadlineMs))), deadlineMs);
+      this.#watchers.add(again);
+      again();
     });
   }
 
@@ -130,7 +138,7 @@ export class WatchedProcess<Event = never> {
     const how = this.#exit ? `ended with ${this.#exit.code ?? this.#exit.signal}` : 'runs';
     const events = this.events.slice(-SHOWN_EVENTS).map((event) => JSON.stringify(event));
     const output = `${this.stdout.slice(-SHOWN_CHARACTERS)}${this.stderr.slice(-SHOWN_CHARACTERS)}`;
-    return `${this.options.name} (process ${this.child.pid}) ${how}; its last events: ${events.join(' ') || 'none'}; its output:\n${output}`;
+    return `${this.watch.name} (process ${this.child.pid}) ${how}; its last events: ${events.join(' ') || 'none'}; its output:\n${output}`;
   }
 
   #without(what: string, deadlineMs?: number): Error {
@@ -139,7 +147,7 @@ export class WatchedProcess<Event = never> {
   }
 
   #read(stdout: Readable): void {
-    const { parse } = this.options;
+    const { parse } = this.watch;
     stdout.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.#look();
@@ -157,6 +165,6 @@ export class WatchedProcess<Event = never> {
   }
 
   #look(): void {
-    for (const watch of [...this.#watchers]) watch();
+    for (const again of [...this.#watchers]) again();
   }
 }

@@ -19,7 +19,7 @@ function output(command: string): Promise<string> {
 
 describe('a failure', () => {
   it('is followed by the command that repeats it, seed and failed example included', async () => {
-    const printed = await output(`cd ${folder} && ${vitest} run`);
+    const printed = await output(`cd ${folder} && ${vitest} run numbers`);
     expect(printed).toContain(
       `(cd ${folder} && npx vitest run numbers.case.ts -t '^numbers \\(all\\) one isn'\\''t two$')`,
     );
@@ -30,6 +30,16 @@ describe('a failure', () => {
     const again = await output(command.replace('npx vitest', vitest));
     expect(again).toContain(`first value: ${counterexample!.slice(1, -1)}`);
     expect(again).toMatch(/1 failed \| 1 skipped/);
+  });
+
+  it('of a round names the seed of that round', async () => {
+    const printed = await output(`cd ${folder} && ${vitest} run rounds`);
+    const command = printed.split('\n').find((line) => line.includes('RDMC_TEST_SEED='))!;
+    expect(command).toContain(`npx vitest run rounds.case.ts -t '^rounds that fail$'`);
+    const bytes = /bytes: .*/.exec(printed)![0];
+    const again = await output(command.replace('npx vitest', vitest));
+    expect(again).toContain(bytes);
+    expect(again.match(/bytes: /g)).toHaveLength(1);
   });
 
   it('of a whole file names the file', () => {
