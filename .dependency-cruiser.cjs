@@ -36,6 +36,7 @@ const may = {
     'packages/dataplane',
     'packages/mesh',
   ],
+  'tools/testing': [],
   'tools/mutants': [],
   'tools/netlab': [],
   'tools/roce-vm': [],

@@ -1,10 +1,4 @@
-import { defineConfig } from 'tsup';
+import { bundle } from '../../tools/testing/config/bundle.js';
 
 // main: the command, which is also every process that it starts.
-export default defineConfig({
-  entry: { main: 'src/main.ts', index: 'src/index.ts' },
-  format: ['esm'],
-  target: 'node20',
-  clean: true,
-  sourcemap: true,
-});
+export default bundle({ entry: { main: 'src/main.ts', index: 'src/index.ts' } });

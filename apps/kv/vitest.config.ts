@@ -1,4 +1,4 @@
-import { suite } from '../../tools/vitest/suite.js';
+import { suite } from '../../tools/testing/config/suite.js';
 
 // slow: these start processes, or wait for recoveries.
 export default suite({

@@ -1,9 +1,3 @@
-import { defineConfig } from 'tsup';
+import { bundle } from '../../tools/testing/config/bundle.js';
 
-export default defineConfig({
-  entry: ['src/index.ts', 'src/worker.ts'],
-  format: ['esm'],
-  target: 'node20',
-  clean: true,
-  sourcemap: true,
-});
+export default bundle({ entry: ['src/index.ts', 'src/worker.ts'] });

@@ -1,11 +1,4 @@
-import { defineConfig } from 'tsup';
+import { bundle } from '../../tools/testing/config/bundle.js';
 
-export default defineConfig({
-  entry: ['src/index.ts'],
-  format: ['esm'],
-  // Neither Node nor DOM: the same file runs in a browser and in a worker.
-  platform: 'neutral',
-  target: 'es2022',
-  clean: true,
-  sourcemap: true,
-});
+// Neither Node nor DOM: the same file runs in a browser and in a worker.
+export default bundle({ entry: ['src/index.ts'], platform: 'neutral', target: 'es2022' });

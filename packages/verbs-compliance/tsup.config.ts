@@ -1,10 +1,4 @@
-import { defineConfig } from 'tsup';
+import { bundle } from '../../tools/testing/config/bundle.js';
 
-export default defineConfig({
-  // The agent is started by name, in workers and in processes.
-  entry: { index: 'src/index.ts', 'agent-main': 'src/agent/main.ts' },
-  format: ['esm'],
-  target: 'node20',
-  clean: true,
-  sourcemap: true,
-});
+// The agent is started by name, in workers and in processes.
+export default bundle({ entry: { index: 'src/index.ts', 'agent-main': 'src/agent/main.ts' } });

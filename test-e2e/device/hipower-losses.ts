@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { descriptorOf, membersAt } from '@rdmc/testing/members';
 import {
   expectAccount,
   type HiPowerEndOptions,
@@ -29,7 +30,7 @@ const up = (member: number): string => `from ${member}`;
 /** Member i in a process of its own on device i; resolves when all ends are connected. */
 async function start(folder: string): Promise<HiPowerProcess[]> {
   const reserved = await reserveLoopbackPorts(3);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const members = membersAt(reserved);
   const processes = reserved.map(({ server }, id) => {
     const end = (channel: string, more: object): HiPowerEndOptions => ({
       options: {
@@ -47,7 +48,7 @@ async function start(folder: string): Promise<HiPowerProcess[]> {
     });
     const node = { id, members, device: deviceOf(id), windowMs: 0, silenceTimeoutMs: patient(10_000) };
     const options = { node, fd: INHERITED_FD, ends };
-    const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
+    const fd = descriptorOf(server);
     const child = spawn(...hiPowerCommand(options), { stdio: ['ignore', 'pipe', 'inherit', fd] });
     server.close();
     return new HiPowerProcess(child, options);
@@ -70,8 +71,8 @@ export function hipowerLosses(): void {
     });
 
     async function midStream(member: number): Promise<void> {
-      await processes[member]!.event('reached', down(member));
-      await processes[0]!.event('reached', up(member));
+      await processes[member]!.eventOf(down(member), 'reached');
+      await processes[0]!.eventOf(up(member), 'reached');
     }
 
     /** What member 0 must say of its channels with one that is lost. */
@@ -95,11 +96,11 @@ export function hipowerLosses(): void {
       const removed = removeDevice(REMOVED);
       try {
         for (const channel of [down(REMOVED), up(REMOVED)]) {
-          const { code, message } = await processes[REMOVED]!.event('failed', channel);
+          const { code, message } = await processes[REMOVED]!.eventOf(channel, 'failed');
           assert.equal(code, 'ERR_RDMC_DEVICE_REMOVED', message);
         }
         await expectLoss(REMOVED, 'ERR_RDMC_HIPOWER_PEER_CLOSED');
-        assert.match((await processes[0]!.event('failed', up(REMOVED))).reason!, /RDMA device is gone/);
+        assert.match((await processes[0]!.eventOf(up(REMOVED), 'failed')).reason!, /RDMA device is gone/);
         await Promise.all([processes[REMOVED]!.ends(), processes[0]!.ends()]);
         // The removal waits for the last user of the device.
         await removed;

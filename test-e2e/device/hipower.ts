@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ChannelOptions, HiPowerNode, type Requester, type Responder } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { membersAt } from '@rdmc/testing/members';
 import { patient } from '../src/patience.js';
 import { deviceOf, EXPENDABLE, losePackets, losePacketsNoMore, lostPackets, WHY_NOT } from './devices.js';
 import { RETRY_MS } from './members.js';
@@ -21,7 +22,7 @@ const KINDS: readonly Partial<ChannelOptions>[] = [
 /** A node on each device, all in this process. Sides that wait sleep soon: they share few processors. */
 async function startNodes(): Promise<HiPowerNode[]> {
   const reserved = await reserveLoopbackPorts(NODES);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const members = membersAt(reserved);
   const times = { silenceTimeoutMs: patient(10_000), timeoutMs: patient(30_000) };
   return Promise.all(
     reserved.map(({ server }, id) => {

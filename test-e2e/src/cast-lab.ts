@@ -1,12 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createLab, type Netlab, NetlabError } from '@rdmc/netlab';
-import { onTestFailed, onTestFinished, test } from 'vitest';
+import { jsonLine, underTest, WatchedProcess } from '@rdmc/testing';
+import { onTestFinished, test } from 'vitest';
 
 /** The built command. */
 export const RDMC = fileURLToPath(new URL('../../apps/rdmc/dist/main.js', import.meta.url));
@@ -33,39 +32,13 @@ export const labTest = (title: string, work: () => Promise<void>, timeoutMs: num
   test.skipIf(obstacle !== undefined)(`${title} (needs root and iproute2)`, work, timeoutMs);
 
 /** A command in a host, and what it has said. */
-export class Command {
-  readonly events: CastEvent[] = [];
+export class Command extends WatchedProcess<CastEvent, 'event'> {
   readonly ended: Promise<number | null>;
-  stderr = '';
 
-  constructor(
-    readonly child: ChildProcess,
-    title: string,
-  ) {
-    createInterface({ input: child.stdout! }).on('line', (line) => {
-      this.events.push(JSON.parse(line) as CastEvent);
-      child.emit('said');
-    });
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr += text;
-    });
-    this.ended = once(child, 'close').then(([code]) => code as number | null);
-    onTestFailed(() => console.error(`${title}\n${this.stderr}\n${JSON.stringify(this.events.slice(-3))}`));
-  }
-
-  /** Waits for an event; rejects when the command ends without it. */
-  async event(name: string, fits: (event: CastEvent) => boolean = () => true): Promise<CastEvent> {
-    let over = false;
-    void this.ended.then(() => {
-      over = true;
-      this.child.emit('said');
-    });
-    for (;;) {
-      const found = this.events.find((event) => event.event === name && fits(event));
-      if (found) return found;
-      if (over) throw new Error(`it ended without '${name}': ${this.stderr}`);
-      await once(this.child, 'said');
-    }
+  constructor(child: ChildProcess, title: string) {
+    super(child, 'event', { name: title, parse: jsonLine<CastEvent> });
+    underTest(this);
+    this.ended = this.exited.then(({ code }) => code);
   }
 }
 

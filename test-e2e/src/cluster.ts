@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { NodeOptions, OpenDeviceOptions } from '@rdmc/group';
 import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
+import { membersAt } from '@rdmc/testing/members';
 import { MemberProcess } from './member-process.js';
 import { patient } from './patience.js';
 
@@ -43,7 +44,7 @@ export class Cluster {
   /** Starts the processes; nobody joins yet. */
   static async spawn(n: number, options: ClusterOptions = {}): Promise<Cluster> {
     const reserved = await reserveLoopbackPorts(n, options.host);
-    const list = reserved.map(({ host, port }, id) => ({ id, host, port }));
+    const list = membersAt(reserved);
     const members = reserved.map(({ server }, id) => new MemberProcess(id, server));
     const cluster = new Cluster(members, list, options);
     open.add(cluster);

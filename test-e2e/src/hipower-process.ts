@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { ChannelOptions, HiPowerNodeOptions, Progress } from '@rdmc/hipower';
+import { jsonLine, WatchedProcess } from '@rdmc/testing/watched-process';
 import { patient } from './patience.js';
 
 /** Found from `src`, and from `dist`, where the tests on RDMA devices are. */
@@ -50,23 +49,16 @@ export function hiPowerCommand(options: HiPowerMemberOptions): [string, string[]
 }
 
 /** `hipower-member.mjs` in a process of its own. */
-export class HiPowerProcess {
-  readonly events: HiPowerEvent[] = [];
-  readonly #ended: Promise<unknown>;
-  #over = false;
-
+export class HiPowerProcess extends WatchedProcess<HiPowerEvent, 'event'> {
   /** `child` has a pipe for its standard output. */
   constructor(
-    readonly child: ChildProcess,
+    child: ChildProcess,
     private readonly options: HiPowerMemberOptions,
   ) {
-    createInterface({ input: child.stdout! }).on('line', (line) => {
-      this.events.push(JSON.parse(line) as HiPowerEvent);
-      child.emit('said');
-    });
-    this.#ended = once(child, 'close').then(() => {
-      this.#over = true;
-      child.emit('said');
+    super(child, 'event', {
+      name: `member ${options.node.id}`,
+      parse: jsonLine<HiPowerEvent>,
+      deadlineMs: patient(DEADLINE_MS),
     });
   }
 
@@ -74,30 +66,20 @@ export class HiPowerProcess {
     return this.options.node.id;
   }
 
-  /** The first event of this kind, of this channel where one is named; rejects where it ends without, or is too long silent. */
-  async event(name: HiPowerEvent['event'], channel?: string): Promise<HiPowerEvent> {
-    const signal = AbortSignal.timeout(patient(DEADLINE_MS));
-    for (;;) {
-      const found = this.events.find(
-        (one) => one.event === name && (channel === undefined || one.channel === channel),
-      );
-      if (found) return found;
-      const last = JSON.stringify(this.events.at(-1));
-      if (this.#over) throw new Error(`member ${this.id} ended without '${name}'; last it said ${last}`);
-      await once(this.child, 'said', { signal }).catch(() => {
-        throw new Error(`member ${this.id} did not say '${name}'; last it said ${last}`);
-      });
-    }
+  /** The first event of this kind of this channel. */
+  eventOf(channel: string, name: HiPowerEvent['event']): Promise<HiPowerEvent> {
+    return this.event(name, (event) => event.channel === channel);
   }
 
   /** It is connected with all its ends. */
   ready(): Promise<HiPowerEvent[]> {
-    return Promise.all(this.options.ends.map(({ options }) => this.event('ready', options.channel)));
+    return Promise.all(this.options.ends.map(({ options }) => this.eventOf(options.channel, 'ready')));
   }
 
   /** An end failed with this code, and blames that member; resolves with its account of that member's slots. */
   async failed(code: string, blamed: number, channel?: string): Promise<Progress> {
-    const { code: got, memberId, message, progress } = await this.event('failed', channel);
+    const failed = channel === undefined ? this.event('failed') : this.eventOf(channel, 'failed');
+    const { code: got, memberId, message, progress } = await failed;
     assert.deepEqual({ code: got, memberId }, { code, memberId: blamed }, message);
     return progress!.find((one) => one.memberId === blamed)!;
   }
@@ -105,13 +87,7 @@ export class HiPowerProcess {
   /** It ends by itself, its node closed. */
   async ends(): Promise<void> {
     await this.event('closed');
-    await this.#ended;
-    assert.equal(this.child.exitCode, 0);
-  }
-
-  async kill(): Promise<void> {
-    this.child.kill('SIGKILL');
-    await this.#ended;
+    assert.equal((await this.exited).code, 0);
   }
 
   /** How many messages of a sender it consumed; each came once, in order, from the first on. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork, type SpawnOptions } from 'node:child_process';
 import type { Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { descriptorOf } from '@rdmc/testing/members';
 import type { MemberEvent, RemoteError } from './member-types.js';
 import { patient } from './patience.js';
 
@@ -186,8 +187,4 @@ export class MemberProcess {
     const events = this.events.slice(-SHOWN_EVENTS).map((event) => JSON.stringify(event));
     return `; its last events: ${events.join(' ') || 'none'}; its error output: ${this.stderr || 'none'}`;
   }
-}
-
-function descriptorOf(server: Server): number {
-  return (server as unknown as { _handle: { fd: number } })._handle.fd;
 }

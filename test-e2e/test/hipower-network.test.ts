@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChannelOptions } from '@rdmc/hipower';
 import { createLab, type Netlab } from '@rdmc/netlab';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, onTestFailed, onTestFinished } from 'vitest';
 import { labTest } from '../src/cast-lab.js';
 import {
@@ -46,11 +45,10 @@ interface Network {
 
 /** Hosts with a member each, connected. Everything goes with the test. */
 async function start(shape: Shape): Promise<Network> {
-  const folder = mkdtempSync(join(tmpdir(), 'rdmc-e2e-hipower-'));
+  const folder = temporaryDirectory('rdmc-e2e-hipower');
   const lab = await createLab({ hosts: shape.from.length + shape.to.length, rate: '100mbit' });
   onTestFinished(async () => {
     await lab.destroy();
-    rmSync(folder, { recursive: true, force: true });
   });
   const list = lab.hosts.map(({ ipv4 }, id) => ({ id, host: ipv4, port: PORT }));
   const { RDMC_KEY: _, RDMC_DEVICE: __, ...env } = process.env;

@@ -1,10 +1,6 @@
-import { defineConfig } from 'tsup';
+import { bundle } from '../testing/config/bundle.js';
 
 // main: the command. member: one process of the cluster that is tested. random: choices by seed, for others too.
-export default defineConfig({
+export default bundle({
   entry: { main: 'src/main.ts', member: 'src/member/main.ts', random: 'src/random.ts' },
-  format: ['esm'],
-  target: 'node20',
-  clean: true,
-  sourcemap: true,
 });

@@ -1,4 +1,4 @@
-import { suite } from '../vitest/suite.js';
+import { suite } from '../testing/config/suite.js';
 
 // One file at a time: each run of the harness is a cluster of processes.
 export default suite({

@@ -1,9 +1,3 @@
-import { defineConfig } from 'tsup';
+import { bundle } from '../testing/config/bundle.js';
 
-export default defineConfig({
-  entry: ['src/main.ts', 'src/failure-reporter.ts'],
-  format: ['esm'],
-  target: 'node20',
-  clean: true,
-  sourcemap: true,
-});
+export default bundle({ entry: ['src/main.ts', 'src/failure-reporter.ts'] });

@@ -1,3 +1,3 @@
-import { suite } from '../vitest/suite.js';
+import { suite } from '../testing/config/suite.js';
 
 export default suite();

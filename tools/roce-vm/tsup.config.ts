@@ -1,10 +1,4 @@
-import { defineConfig } from 'tsup';
+import { bundle } from '../testing/config/bundle.js';
 
 // main: the command.
-export default defineConfig({
-  entry: { index: 'src/index.ts', main: 'src/cli/main.ts' },
-  format: ['esm'],
-  target: 'node20',
-  clean: true,
-  sourcemap: true,
-});
+export default bundle({ entry: { index: 'src/index.ts', main: 'src/cli/main.ts' } });

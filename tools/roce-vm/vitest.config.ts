@@ -1,4 +1,4 @@
-import { suite } from '../vitest/suite.js';
+import { suite } from '../testing/config/suite.js';
 
 // One machine at a time: an emulated processor takes all of two cores.
 export default suite({

@@ -15,6 +15,7 @@ const LAYERED = [
   'tools/roce-vm',
   'tools/chaos',
   'tools/mutants',
+  'tools/testing',
   'test-e2e',
 ];
 /** Checks of what was built. They begin before the tests, because they end sooner. */

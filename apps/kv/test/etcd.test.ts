@@ -1,15 +1,17 @@
 /** The coordinator's state in etcd. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { Etcd, noEtcd } from '@rdmc/testing/etcd';
 import { expect, it } from 'vitest';
 import { TestCluster } from './support/cluster.js';
-import { Etcd, noEtcd } from './support/etcd.js';
+
 import { RawClient } from './support/raw-client.js';
 
 it.skipIf(noEtcd)(
   `a cluster recovers a server, and all of itself, by what the coordinator has in etcd${noEtcd ? ` (${noEtcd})` : ''}`,
   async () => {
-    const etcd = await Etcd.start();
+    const etcd = await Etcd.start(await reserveLoopbackPorts(2));
     const coordinator = { etcd: [etcd.endpoint], etcdPrefix: 'kv-test/' };
     const first = await TestCluster.start(5, { replicas: 2 }, { coordinator });
     const keys = Array.from({ length: 200 }, (_, i) => `k${i}`);

@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { temporaryDirectory } from '@rdmc/testing';
+import { beforeEach, expect, it } from 'vitest';
 import { clusterKey } from '../src/cli/key.js';
 
 const KEY = '0123456789abcdef'.repeat(2);
@@ -9,11 +9,10 @@ let directory: string;
 let path: string;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'kv-key-'));
+  directory = temporaryDirectory('kv-key');
   path = join(directory, 'key');
   writeFileSync(path, `${KEY}\n`, { mode: 0o600 });
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 it('a key file of its owner only is read', () => {
   expect(clusterKey(path)).toBe(KEY);

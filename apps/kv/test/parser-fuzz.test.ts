@@ -2,7 +2,9 @@
  * Bytes of a hostile client. A failure prints its seed; RDMC_TEST_SEED repeats it, and RDMC_TEST_FUZZ_SECONDS tries more
  * seeds for that long.
  */
+
 import { readFileSync } from 'node:fs';
+import { FUZZ_SECONDS, SEED } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -12,7 +14,6 @@ import {
   MAX_STRANGER_COMMAND_BYTES,
 } from '../src/limits.js';
 import { CLIENT_LIMITS, type RequestLimits, RequestParser, STRANGER_LIMITS } from '../src/resp/parser.js';
-import { FUZZ_SECONDS, SEED } from './support/property.js';
 
 const corpus = (
   JSON.parse(readFileSync(new URL('corpus/resp.json', import.meta.url), 'utf8')) as string[]

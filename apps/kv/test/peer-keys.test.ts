@@ -2,21 +2,21 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
+import { connect as tlsConnect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { encodeFrame } from '@rdmc/mesh';
+import { startImpostor, TRUSTING } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PEER_PURPOSE, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
 import { encodeCommand } from './support/encode.js';
 import { PeerPair } from './support/peer-pair.js';
 
 const KEY = 'a cluster key of some length';
-const IMPOSTOR = fileURLToPath(new URL('../../../packages/mesh/test/fixtures/impostor.pem', import.meta.url));
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 /** 'nobody' on Debian; on other systems too it is not the user of this process. */
 const OTHER_USER = 65_534;
@@ -49,21 +49,8 @@ async function dialInChild(port: number, key: string | undefined, env: NodeJS.Pr
 }
 
 describe('a server that shows a certificate in place of the key', () => {
-  it.each<NodeJS.ProcessEnv>([
-    {},
-    { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
-    { NODE_EXTRA_CA_CERTS: IMPOSTOR },
-    { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_EXTRA_CA_CERTS: IMPOSTOR },
-  ])('is not asked anything, with %j', async (env) => {
-    const pem = readFileSync(IMPOSTOR);
-    const server = createTlsServer({ key: pem, cert: pem, minVersion: 'TLSv1.3' }, (socket) => {
-      socket.on('error', () => {});
-      cleanUp.push(() => socket.destroy());
-    });
-    server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
-    cleanUp.push(() => server.close());
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+  it.each(TRUSTING)('is not asked anything, with %j', async (env) => {
+    const { port } = await startImpostor();
     expect(await dialInChild(port, KEY, env)).toMatch(/^ERR_RDMC_MESH_WRONG_KEY /);
   });
 });

@@ -1,4 +1,5 @@
 /** Clusters of processes that end, as planned and not: needs the built dist. */
+
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { freed } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalCluster, MemberProcess } from '../src/demo/processes.js';
 import { KvCoordinator } from '../src/index.js';
@@ -48,9 +50,7 @@ function recordOf(server: number): { state: string; recoverer: number | null } {
 }
 
 it('a cluster whose servers are ended one after another, in the middle of a recovery, serves again', async () => {
-  const reserved = await reserveLoopbackPorts(5);
-  for (const { server } of reserved) server.close();
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const members = await freed(await reserveLoopbackPorts(5));
   let isServing: () => void = () => {};
   const serving = new Promise<void>((resolve) => {
     isServing = resolve;

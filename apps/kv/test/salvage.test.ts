@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lockReplicaDirectory, type StateStore } from '@rdmc/tailwind';
+import { temporaryDirectory } from '@rdmc/testing';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { countKeys } from '../src/salvage/count-keys.js';
 import { type SalvageOptions, salvage } from '../src/salvage/salvage.js';
@@ -58,8 +58,7 @@ class State implements StateStore {
 }
 
 async function clusterOfTwo() {
-  const root = await mkdtemp(join(tmpdir(), 'kv-salvage-'));
-  onTestFinished(() => rm(root, { recursive: true }));
+  const root = temporaryDirectory('kv-salvage');
   const directories = [1, 2].map((server) => join(root, `server-${server}`));
   for (const directory of directories) mkdirSync(directory);
   const store = new State();

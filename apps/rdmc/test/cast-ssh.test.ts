@@ -106,7 +106,7 @@ describe('rdmc cast --ssh', () => {
   ] as const)('leaves no receiver and no file behind after %s', async (signal, code) => {
     const file = sampleFile(join(scratch.path, 'sample'), 24_000_000);
     const sender = cast([file, ...sshArgs(fakeSsh(), HOSTS), '--bandwidth-limit', '4MB/s']);
-    const pids = (await sender.events('started', 3)).map(({ pid }) => pid);
+    const pids = (await sender.several('started', 3)).map(({ pid }) => pid);
     await sender.event('progress', ({ receivers }) => receivers.some(({ storedBytes }) => storedBytes > 0));
     expect(pids.filter(isRunning)).toEqual(pids);
     sender.child.kill(signal);

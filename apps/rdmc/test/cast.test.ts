@@ -149,7 +149,7 @@ describe('rdmc cast', () => {
     const to = ['--to', receiver.name];
     expect((await cast([file, ...to, '--key-file', keyFile]).ended).code).toBe(0);
     expect((await new Cli(['cast', file, ...to, '--key-stdin'], {}, { input: key }).ended).code).toBe(0);
-    expect((await receiver.cli.events('complete', 2)).map(({ files }) => files)).toEqual([1, 1]);
+    expect((await receiver.cli.several('complete', 2)).map(({ files }) => files)).toEqual([1, 1]);
   });
 
   it('with another key reaches nobody, and says so', async () => {

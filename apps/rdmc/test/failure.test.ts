@@ -17,7 +17,7 @@ async function disturbable(): Promise<{ cli: Cli; pids: number[] }> {
   const args = ['demo', '--members', String(MEMBERS), '--size', '64MiB', '--json'];
   const cli = new Cli(args, scratch.environment);
   await cli.event('joined');
-  return { cli, pids: await cli.events('started', MEMBERS - 1).then((all) => all.map(({ pid }) => pid)) };
+  return { cli, pids: await cli.several('started', MEMBERS - 1).then((all) => all.map(({ pid }) => pid)) };
 }
 
 /** Nothing of a demonstration is left. */
@@ -48,7 +48,7 @@ describe('when the command is interrupted', () => {
 
   it('a SIGINT before the members have joined ends everything as well', async () => {
     const cli = new Cli(['demo', '-m', String(MEMBERS), '--size', '1MiB', '--json'], scratch.environment);
-    const pids = (await cli.events('started', MEMBERS - 1)).map(({ pid }) => pid);
+    const pids = (await cli.several('started', MEMBERS - 1)).map(({ pid }) => pid);
     cli.child.kill('SIGINT');
     expect((await cli.ended).code).toBe(130);
     expectNothingLeft(pids);
@@ -78,7 +78,7 @@ describe('when a receiver is lost', () => {
 
   it('kill -9 before the members have joined is exit code 4 and names it', async () => {
     const cli = new Cli(['demo', '-m', String(MEMBERS), '--size', '1MiB', '--json'], scratch.environment);
-    const pids = (await cli.events('started', MEMBERS - 1)).map(({ pid }) => pid);
+    const pids = (await cli.several('started', MEMBERS - 1)).map(({ pid }) => pid);
     process.kill(pids[2]!, 'SIGKILL');
     const ended = await cli.ended;
     expect(ended.code).toBe(4);

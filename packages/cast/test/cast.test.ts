@@ -1,14 +1,15 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CastProgress, castFile, castFiles, surveyFiles } from '@rdmc/cast';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { outcome, ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
-import { expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
+import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
 
 function sourceTree(bytes = 3_000_000): string {
-  const from = temporary();
+  const from = temporaryDirectory();
   write(from, 'root/large', seededBytes(bytes, 1));
   write(from, 'root/small/one', 'one', 0o600);
   write(from, 'root/small/empty', '');
@@ -89,7 +90,7 @@ describe('castFiles', () => {
   });
 
   it('of a file larger than all buffers together, limited in its bandwidth, takes its time', async () => {
-    const from = temporary();
+    const from = temporaryDirectory();
     write(from, 'large', seededBytes(4_000_000, 1));
     const [receiver] = await startReceivers(1);
     const options = { to: [receiver!.to], messageBytes: 1 << 16, bandwidthLimit: 4_000_000 };
@@ -102,7 +103,7 @@ describe('castFiles', () => {
   it('twice, and two at a time, to the same receivers', async () => {
     const receivers = await startReceivers(2);
     const to = receivers.map(({ to }) => to);
-    const sources = [sourceTree(), temporary()];
+    const sources = [sourceTree(), temporaryDirectory()];
     write(sources[1]!, 'other/file', seededBytes(500_000, 2));
     const both = [castFile(join(sources[0]!, 'root'), { to }), castFile(join(sources[1]!, 'other'), { to })];
     await Promise.all(both.map(({ finished }) => finished));
@@ -115,7 +116,7 @@ describe('castFiles', () => {
   });
 
   it('of nothing but an empty directory or an empty file arrives', async () => {
-    const from = temporary();
+    const from = temporaryDirectory();
     write(from, 'empty', '');
     const [receiver] = await startReceivers(1);
     const { to, directory } = receiver!;

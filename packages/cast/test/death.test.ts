@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { castFile, receiveFiles } from '@rdmc/cast';
+import { type CastSummary, castFile, receiveFiles } from '@rdmc/cast';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { rejection, slow, someReceived, sourceTree, until } from './support/disturbed.js';
+import { slow, someReceived, sourceTree, until } from './support/disturbed.js';
 import { ReceiverProcess, temporaries } from './support/receivers.js';
 import { expectSameTree, namesIn } from './support/tree.js';
 
@@ -59,9 +60,9 @@ describe('a receiver that dies in the middle of a cast', () => {
     const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
     await until(cast, someReceived(0));
     for (const { child } of receivers) child.kill('SIGKILL');
-    const error = await rejection(cast.finished);
+    const error = await rejection<Error & { code: string; summary: CastSummary }>(cast.finished);
     expect(error.code).toBe('ERR_RDMC_RECEIVER_LOST');
-    expect(error.summary!.receivers.map(({ code }) => code)).toEqual(Array(2).fill('ERR_RDMC_RECEIVER_LOST'));
+    expect(error.summary.receivers.map(({ code }) => code)).toEqual(Array(2).fill('ERR_RDMC_RECEIVER_LOST'));
   });
 
   it('with a retry: gets everything from another cast, when it is there again', async () => {

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { expectExample } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 
 const root = new URL('..', import.meta.url);
@@ -8,13 +8,7 @@ const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 describe('README', () => {
   const readme = read('README.md');
 
-  it('shows the example that is in example.mjs, and what it prints', () => {
-    expect(readme).toContain(`\`\`\`js\n${read('example.mjs')}\`\`\``);
-    const printed = execFileSync(process.execPath, [new URL('example.mjs', root).pathname], {
-      encoding: 'utf8',
-    });
-    expect(readme).toContain(`\`\`\`\n${printed}\`\`\``);
-  });
+  it('shows the example that is in example.mjs, and what it prints', () => expectExample(root));
 
   it('lists every error code, and no other', () => {
     const declared = new Set(read('src/errors.ts').match(/(?<=\| ')ERR_RDMC_[A-Z_]+/g));

@@ -3,6 +3,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { castFile } from '@rdmc/cast';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { EARLY_SYNC_BYTES, MAX_UNSYNCED_FILES } from '../src/constants.js';
 import type { StreamRecord } from '../src/stream/records.js';
@@ -11,7 +12,7 @@ import type { StoredReport } from '../src/writer/stream-writer.js';
 import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
 import { CHECKSUM } from './support/local-cast.js';
 import { ReceiverProcess } from './support/receivers.js';
-import { namesIn, temporary, write } from './support/tree.js';
+import { namesIn, write } from './support/tree.js';
 import { directory, file, hardLink, link, whole } from './support/writer-records.js';
 
 function systemError(code: string): Error {
@@ -73,7 +74,7 @@ const tree = [
 
 describe('what is complete is on disk', () => {
   it('files before they have their names, directories when they have all their names, all of it before the end', async () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const port = new TracingPort(inside);
     const report = await storeAll(inside, port, ...tree);
     expect(report).toMatchObject({ files: 3, directories: 3, links: 2, problemCount: 0 });
@@ -102,7 +103,7 @@ describe('what is complete is on disk', () => {
   });
 
   it('a directory that only got an entry, and none of its own, is synced', async () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     await storeAll(inside, systemSync, directory(0, 'd'));
     const port = new TracingPort(inside);
     await storeAll(inside, port, ...file(0, 'd/new'));
@@ -110,7 +111,7 @@ describe('what is complete is on disk', () => {
   });
 
   it('a large file is given to the disk on the way', async () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const port = new TracingPort(inside);
     await storeAll(inside, port, ...file(0, 'large', Buffer.alloc(EARLY_SYNC_BYTES, 'x')));
     expect(port.trace).toEqual(['data temporary/0', 'file temporary/0', 'directory ']);
@@ -125,7 +126,7 @@ describe('a sync that fails', () => {
   ])(
     'of a file with %s: the file is missing, with a code, and so is what is linked to it',
     async (errno, code) => {
-      const inside = temporary();
+      const inside = temporaryDirectory();
       const port = new TracingPort(inside, (kind, name) => {
         if (kind === 'file' && name.endsWith('/3')) throw systemError(errno);
       });
@@ -141,7 +142,7 @@ describe('a sync that fails', () => {
   );
 
   it('on the way of a large file: the file is missing, though its last sync would succeed', async () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const port = new TracingPort(inside, (kind) => {
       if (kind === 'data') throw systemError('EIO');
     });
@@ -155,7 +156,7 @@ describe('a sync that fails', () => {
     ['EIO', 'ERR_RDMC_WRITE_FAILED'],
     ['ENOSPC', 'ERR_RDMC_NO_SPACE'],
   ])('of a directory with %s: the cast fails', async (errno, code) => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const port = new TracingPort(inside, (kind, name) => {
       if (kind === 'directory' && name === 'd') throw systemError(errno);
     });
@@ -174,7 +175,7 @@ function heldBack() {
 
 describe('files that wait for the disk', () => {
   it('are bounded in number: storing waits for them', async () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const { port, held } = heldBack();
     const count = 2 * MAX_UNSYNCED_FILES;
     const records = Array.from({ length: count }, (_, index) => file(index, `f${index}`));
@@ -191,7 +192,7 @@ describe('files that wait for the disk', () => {
   });
 
   it('get their names in order, also where a later one is on disk first', async () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const { port, held } = heldBack();
     const writer = writerFor(inside, port);
     await writer.store(0, whole(...file(0, 'same', 'old'), ...file(1, 'same', 'newer'), ...file(2, 'last')));
@@ -205,7 +206,7 @@ describe('files that wait for the disk', () => {
   });
 
   it('get no name when the cast is given up, and nothing is left', async () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const { port, held } = heldBack();
     const writer = writerFor(inside, port);
     await writer.store(0, whole(directory(0, 'd'), ...file(1, 'd/a'), ...file(2, 'd/b')));
@@ -225,10 +226,10 @@ describe('files that wait for the disk', () => {
 
 /** A receiver whose calls of the system are written down, and what it has done by the time it is complete. */
 async function traced(options: { readonly fsync?: boolean }, failing = '') {
-  const from = temporary();
+  const from = temporaryDirectory();
   write(from, 'root/a');
   write(from, 'root/b');
-  const log = write(temporary(), 'log', '');
+  const log = write(temporaryDirectory(), 'log', '');
   const hook = fileURLToPath(new URL('./fixtures/trace-sync.mjs', import.meta.url));
   const receiver = await ReceiverProcess.start({ ...options, once: true }, undefined, {
     NODE_OPTIONS: `--import ${hook}`,

@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CastProgress, castFile, castFiles, receiveFiles } from '@rdmc/cast';
 import { encodeFrame } from '@rdmc/mesh';
+import { rejection, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { rejection, slow, someReceived, sourceTree, until } from './support/disturbed.js';
+import { slow, someReceived, sourceTree, until } from './support/disturbed.js';
 import { fakeReceiver } from './support/fake-receiver.js';
 import { outcome, ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
-import { expectSameTree, namesIn, temporary, write } from './support/tree.js';
+import { expectSameTree, namesIn, write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
 /** What a receiver of another user needs. */
@@ -113,7 +114,7 @@ const root = mayMount();
 
 /** A small file system, if this process may mount one. */
 function mount(options: string): string {
-  const directory = temporary();
+  const directory = temporaryDirectory();
   execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', directory]);
   cleanUp.push(() => {
     execFileSync('/bin/umount', [directory]);
@@ -176,13 +177,13 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
   it.runIf(root)('where the receiver may not write is named, whole and in parts', async () => {
     const from = sourceTree(10);
     const nobody = 65_534;
-    const closed = temporary();
+    const closed = temporaryDirectory();
     execFileSync('chmod', ['755', closed]);
     const receiver = await ReceiverProcess.start({ directory: closed, ...shared }, nobody);
     const toClosed = { to: [receiver.address], key: KEY };
     const error = await rejection(castFile(join(from, 'root'), toClosed).finished);
     expect(error.code).toBe('ERR_RDMC_PERMISSION');
-    const partly = temporary();
+    const partly = temporaryDirectory();
     mkdirSync(join(partly, 'root'));
     mkdirSync(join(partly, 'root/small'));
     execFileSync('chown', [`${nobody}`, partly, join(partly, 'root')]);
@@ -197,13 +198,13 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
 
 describe(`a receiver that is not root${root ? '' : ' (enable: run the tests as root, who may start one)'}`, () => {
   it.runIf(root)('gets more directories without permission than it keeps open', async () => {
-    const from = temporary();
+    const from = temporaryDirectory();
     for (let number = 0; number < 150; number += 1) {
       write(from, `root/${number}/below/file`, `${number}`, 0o400);
       chmodSync(join(from, `root/${number}/below`), 0o500);
       chmodSync(join(from, `root/${number}`), 0);
     }
-    const directory = temporary();
+    const directory = temporaryDirectory();
     execFileSync('chown', ['65534', directory]);
     const receiver = await ReceiverProcess.start({ directory, ...shared }, 65_534);
     const cast = castFile(join(from, 'root'), { to: [receiver.address], key: KEY });
@@ -237,7 +238,7 @@ describe('a file that changes while it is sent', () => {
 });
 
 describe('what does not fit is named', () => {
-  const one = (): string => write(temporary(), 'file');
+  const one = (): string => write(temporaryDirectory(), 'file');
 
   it.each([
     ['another key', KEY, `${KEY}!`],
@@ -256,7 +257,7 @@ describe('what does not fit is named', () => {
     expect(() => castFile(one(), { to: [{ host: '192.0.2.1' }] })).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_KEY_REQUIRED' }),
     );
-    const receiving = receiveFiles({ directory: temporary(), host: '0.0.0.0', port: 0 });
+    const receiving = receiveFiles({ directory: temporaryDirectory(), host: '0.0.0.0', port: 0 });
     expect((await rejection(receiving)).code).toBe('ERR_RDMC_KEY_REQUIRED');
   });
 
@@ -332,7 +333,7 @@ describe('what does not fit is named', () => {
   });
 
   it('a port in use, a directory that is not there or is none, ports that are all in use', async () => {
-    const directory = temporary();
+    const directory = temporaryDirectory();
     const [receiver] = await startReceivers(1);
     const { port } = receiver!.to;
     expect((await rejection(receiveFiles({ directory, port }))).code).toBe('ERR_RDMC_ADDRESS_IN_USE');

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { encodeFrame } from '@rdmc/mesh';
+import { type Random, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { CAST_PROTOCOL_VERSION } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
@@ -11,11 +12,11 @@ import { schemas } from '../src/control/frames.js';
 import { CastError } from '../src/errors.js';
 import { DurableWriter } from '../src/writer/durable-writer.js';
 import type { SyncPort } from '../src/writer/sync-port.js';
-import { corpus, type Dice, damage, fuzz } from './support/fuzz.js';
+import { corpus, damage, fuzz } from './support/fuzz.js';
 import { hostileRecords, relabelled, repaired } from './support/hostile-records.js';
 import { CHECKSUM } from './support/local-cast.js';
 import { encode } from './support/records.js';
-import { describeTree, temporary, write } from './support/tree.js';
+import { describeTree, write } from './support/tree.js';
 
 /** No input may make a process larger by more. */
 const MOST_GROWTH_BYTES = 256 * 1024 * 1024;
@@ -43,7 +44,7 @@ const noSync: SyncPort = { file: async () => {}, data: async () => {}, directory
 
 /** Where messages are stored, with something outside that must not change. */
 class Place {
-  readonly #root = temporary();
+  readonly #root = temporaryDirectory();
   readonly #outside = join(this.#root, 'outside');
   readonly #inside = join(this.#root, 'inside');
   readonly #before: Map<string, string>;
@@ -72,12 +73,12 @@ class Place {
   }
 }
 
-function hostileMessage(dice: Dice): Buffer {
-  const message = Buffer.from(encode(hostileRecords(dice), 0));
-  const kind = dice.below(6);
+function hostileMessage(random: Random): Buffer {
+  const message = Buffer.from(encode(hostileRecords(random), 0));
+  const kind = random.below(6);
   if (kind < 3) return message;
-  if (kind === 3) return repaired(relabelled(message, dice));
-  return kind === 4 ? repaired(damage(message, dice)) : damage(message, dice);
+  if (kind === 3) return repaired(relabelled(message, random));
+  return kind === 4 ? repaired(damage(message, random)) : damage(message, random);
 }
 
 describe('messages of records', () => {
@@ -130,20 +131,20 @@ const FRAMES: readonly object[] = [
 ];
 
 /** A frame with a strange value, a field too many or too few, or nested deep. */
-function hostileFrame(dice: Dice): Buffer {
-  const frame = structuredClone(dice.one(FRAMES)) as Record<string, unknown>;
-  const key = dice.one(Object.keys(frame));
-  if (dice.below(2) === 0) frame[key] = dice.one(STRANGE);
-  if (dice.below(8) === 0) delete frame[key];
-  if (dice.below(8) === 0) frame[dice.one(['more', 'constructor', '__proto__'])] = 1;
-  const text = dice.below(30) === 0 ? '['.repeat(50_000) : JSON.stringify(frame);
-  const version = dice.below(20) === 0 ? dice.below(256) : CAST_PROTOCOL_VERSION;
+function hostileFrame(random: Random): Buffer {
+  const frame = structuredClone(random.of(FRAMES)) as Record<string, unknown>;
+  const key = random.of(Object.keys(frame));
+  if (random.below(2) === 0) frame[key] = random.of(STRANGE);
+  if (random.below(8) === 0) delete frame[key];
+  if (random.below(8) === 0) frame[random.of(['more', 'constructor', '__proto__'])] = 1;
+  const text = random.below(30) === 0 ? '['.repeat(50_000) : JSON.stringify(frame);
+  const version = random.below(20) === 0 ? random.below(256) : CAST_PROTOCOL_VERSION;
   return encodeFrame(version, Buffer.from(text));
 }
 
-function hostileStream(dice: Dice): Buffer {
-  const stream = Buffer.concat(dice.some(4, () => hostileFrame(dice)));
-  return dice.below(2) === 0 ? stream : damage(stream, dice);
+function hostileStream(random: Random): Buffer {
+  const stream = Buffer.concat(random.some(4, () => hostileFrame(random)));
+  return random.below(2) === 0 ? stream : damage(stream, random);
 }
 
 /** Reads frames from bytes that come in pieces. */
@@ -165,7 +166,7 @@ async function readAll(stream: Buffer, cut: () => number): Promise<void> {
 
 describe('control frames', () => {
   it('hostile ones give errors with codes, or frames that are valid', { timeout: LIMIT_MS }, () =>
-    bounded(() => fuzz(hostileStream, (stream, dice) => readAll(stream, () => dice.below(2_000)))),
+    bounded(() => fuzz(hostileStream, (stream, random) => readAll(stream, () => random.below(2_000)))),
   );
 
   it.each(corpus('control-frames'))('%s', (_title, stream) => bounded(() => readAll(stream, () => 7)));

@@ -1,8 +1,10 @@
 /** The end of a cast that was given up, at a receiver whose disk is slow. */
+
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HEARTBEAT_MS, MAX_UNSYNCED_FILES, WRITER_HANGS_MS } from '../src/constants.js';
 import { untilQuiet } from '../src/receiver/until-quiet.js';
@@ -12,7 +14,7 @@ import type { SyncPort } from '../src/writer/sync-port.js';
 import { writerCalls } from '../src/writer/writer-calls.js';
 import { WriterSigns } from '../src/writer/writer-signs.js';
 import { CHECKSUM } from './support/local-cast.js';
-import { namesIn, temporary } from './support/tree.js';
+import { namesIn } from './support/tree.js';
 import { directory, file, whole } from './support/writer-records.js';
 
 /** The memory of messages: by the handles of its regions. */
@@ -72,7 +74,7 @@ describe('a cast that is given up', () => {
     ['store', Array.from({ length: MAX_UNSYNCED_FILES }, (_, i) => file(4 + i, `new/sub/${i}`)).flat()],
     ['finish', []],
   ])('while %s waits for a disk that hangs: directories get their modes at once', async (waits, more) => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const modes = (): string[] => ['new', 'new/sub'].map((name) => modeOf(join(inside, name)));
     const disk = new HangingDisk();
     const { signs, call } = writerWith(disk, [whole(...tree, ...more)]);
@@ -93,7 +95,7 @@ describe('a cast that is given up', () => {
   });
 
   it('stores nothing more: neither the messages that wait, nor the rest of the one under way', async () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     let isGivenUp = false;
     const active = (): void => {
       isGivenUp = namesIn(inside).includes('new/sub/one');
@@ -107,7 +109,7 @@ describe('a cast that is given up', () => {
     expect(modeOf(join(inside, 'new/sub'))).toBe('500');
 
     const { signs, call } = writerWith(new HangingDisk(), [whole(...tree)]);
-    const other = temporary();
+    const other = temporaryDirectory();
     await call('open', { directory: other, castId: randomUUID(), checksum: CHECKSUM, fsync: false });
     await call('attach', { device: 0 });
     Atomics.store(signs, WriterSigns.GIVEN_UP, 1);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { castFile } from '@rdmc/cast';
+import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_GREETINGS } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
@@ -9,7 +10,7 @@ import type { Dialling } from '../src/sender/dial.js';
 import { ReceiverLink } from '../src/sender/receiver-link.js';
 import { fakeReceiver, goAlong, hello, ownSockets, rawFrame } from './support/fake-receiver.js';
 import { outcome, startReceivers, temporaries } from './support/receivers.js';
-import { expectSameTree, seededBytes, temporary, write } from './support/tree.js';
+import { expectSameTree, seededBytes, write } from './support/tree.js';
 
 const cleanUp: (() => void)[] = [];
 afterEach(() => {
@@ -22,7 +23,7 @@ async function fake(...parameters: Parameters<typeof fakeReceiver>) {
   return receiver.to;
 }
 
-const source = (): string => write(temporary(), 'file', seededBytes(100_000, 1));
+const source = (): string => write(temporaryDirectory(), 'file', seededBytes(100_000, 1));
 
 async function codeOf(cast: ReturnType<typeof castFile>): Promise<string> {
   return cast.finished.then(
@@ -65,7 +66,7 @@ describe('a receiver that does not keep to the protocol', () => {
       await goAlong(channel);
       channel.destroy();
     });
-    const from = temporary();
+    const from = temporaryDirectory();
     write(from, 'root/file', seededBytes(100_000, 1));
     const receivers = await startReceivers(2);
     const targets = [receivers[0]!.to, to, receivers[1]!.to];
@@ -88,7 +89,7 @@ describe('a receiver that does not keep to the protocol', () => {
       cleanUp.push(() => clearInterval(beat));
       await frames.next();
     });
-    const from = temporary();
+    const from = temporaryDirectory();
     write(from, 'root/file', seededBytes(100_000, 1));
     const [receiver] = await startReceivers(1);
     const options = { to: [receiver!.to, to], connectTimeoutMs: 4_000 };
@@ -103,7 +104,7 @@ describe('a receiver that does not keep to the protocol', () => {
       channel.send(progress(7, 0));
       await frames.next();
     });
-    const from = temporary();
+    const from = temporaryDirectory();
     write(from, 'root/file', seededBytes(100_000, 1));
     const [receiver] = await startReceivers(1);
     const { receivers } = await castFile(`${from}/root`, { to: [receiver!.to, liar] }).finished;

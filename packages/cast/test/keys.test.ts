@@ -1,23 +1,21 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
+import { connect as tlsConnect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { castFile } from '@rdmc/cast';
 import { KeyedSockets } from '@rdmc/mesh';
+import { startImpostor, TRUSTING, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ControlChannel } from '../src/control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, schemas } from '../src/control/frames.js';
 import { CONTROL_PURPOSE } from '../src/identity.js';
 import { startReceivers } from './support/receivers.js';
-import { temporary, write } from './support/tree.js';
+import { write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
-const IMPOSTOR = fileURLToPath(new URL('../../mesh/test/fixtures/impostor.pem', import.meta.url));
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/cast` comes first.
 const DIAL = fileURLToPath(new URL('fixtures/dial.mjs', import.meta.url));
 /** 'nobody' on Debian; on other systems too it is not the user of this process. */
@@ -46,23 +44,10 @@ async function sendInChild(
 }
 
 describe('a receiver that shows a certificate in place of the key', () => {
-  it.each<NodeJS.ProcessEnv>([
-    {},
-    { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
-    { NODE_EXTRA_CA_CERTS: IMPOSTOR },
-    { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_EXTRA_CA_CERTS: IMPOSTOR },
-  ])('hears nothing, with %j', async (env) => {
-    const pem = readFileSync(IMPOSTOR);
-    const heard: Buffer[] = [];
-    const server = createTlsServer({ key: pem, cert: pem, minVersion: 'TLSv1.3' }, (socket) => {
-      socket.on('error', () => {}).on('data', (chunk: Buffer) => heard.push(chunk));
-      cleanUp.push(() => socket.destroy());
-    });
-    server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
-    cleanUp.push(() => server.close());
-    await once(server, 'listening');
-    const to = [{ host: '127.0.0.1', port: (server.address() as AddressInfo).port }];
-    const path = write(temporary(), 'file');
+  it.each(TRUSTING)('hears nothing, with %j', async (env) => {
+    const { port, heard } = await startImpostor();
+    const to = [{ host: '127.0.0.1', port }];
+    const path = write(temporaryDirectory(), 'file');
     const options = { to, key: KEY, connectTimeoutMs: 20_000 };
     expect(await sendInChild(path, options, env)).toMatchObject({ code: 'ERR_RDMC_KEY_MISMATCH' });
     expect(Buffer.concat(heard)).toHaveLength(0);
@@ -89,7 +74,7 @@ describe('a receiver with a key', () => {
       for (const event of ['secureConnect', 'error', 'close']) socket.on(event, () => resolve(event));
     });
     expect(await outcome).not.toBe('secureConnect');
-    await castFile(write(temporary(), 'file'), { to: [receiver!.to], key: KEY }).finished;
+    await castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to], key: KEY }).finished;
   });
 });
 
@@ -102,14 +87,14 @@ describe('without a key', () => {
     channel.send({ type: 'call', version: 1, software: 'test' });
     const { value } = await channel[Symbol.asyncIterator]().next();
     expect(value).toMatchObject({ type: 'refused', code: 'ERR_RDMC_KEY_MISMATCH' });
-    await castFile(write(temporary(), 'file'), { to: [receiver!.to] }).finished;
+    await castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to] }).finished;
   });
 
   it.skipIf(process.geteuid?.() !== 0)(
     'a receiver of root takes nothing from another user (skipped unless root runs the tests)',
     async () => {
       const [receiver] = await startReceivers(1);
-      const home = temporary();
+      const home = temporaryDirectory();
       chmodSync(home, 0o711);
       const theirs = join(home, 'theirs');
       mkdirSync(theirs, { mode: 0o700 });

@@ -10,13 +10,14 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StreamReader } from '../src/reader/stream-reader.js';
 import { decodeMessage } from '../src/stream/message-decoder.js';
 import { StreamWriter } from '../src/writer/stream-writer.js';
 import { allMessages, CHECKSUM, MESSAGE_BYTES, readerOf, store } from './support/local-cast.js';
-import { describeTree, expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
+import { describeTree, expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
 function fill(reader: StreamReader, sequence: number): Buffer {
   const buffer = Buffer.alloc(MESSAGE_BYTES);
@@ -24,7 +25,7 @@ function fill(reader: StreamReader, sequence: number): Buffer {
 }
 
 function sourceTree(): { from: string; root: string } {
-  const from = temporary();
+  const from = temporaryDirectory();
   const root = join(from, 'root');
   write(root, 'a', seededBytes(150_000, 1));
   write(root, 'b', seededBytes(10, 2));
@@ -92,7 +93,7 @@ function castWithChange(name: string, offset: number, change: (path: string) => 
     change(path);
   });
   const messages = allMessages(reader);
-  const to = temporary();
+  const to = temporaryDirectory();
   const report = store(messages, to);
   expect(changed).toBe(true);
   return { reader, to, from, report };
@@ -132,7 +133,7 @@ describe('a file that changes while it is read', () => {
     unlinkSync(join(root, 'c'));
     const messages = [fill(reader, 0), fill(reader, 1)];
     while (reader.messages !== messages.length) messages.push(fill(reader, messages.length));
-    const to = temporary();
+    const to = temporaryDirectory();
     const report = store(messages, to);
     expect(reader.problems.kept).toMatchObject([{ path: 'root/c', code: 'ERR_RDMC_FILE_CHANGED' }]);
     expect(report.problems).toEqual([]);
@@ -148,8 +149,8 @@ describe('a file that changes while it is read', () => {
       const before = describeTree(root).get(name);
       appendFileSync(join(root, name), 'changed');
       // One survivor has all messages up to the last; the other lacks those from `back` on.
-      const here = temporary();
-      const there = temporary();
+      const here = temporaryDirectory();
+      const there = temporaryDirectory();
       const writers = [
         new StreamWriter(here, randomUUID(), CHECKSUM),
         new StreamWriter(there, randomUUID(), CHECKSUM),
@@ -178,7 +179,7 @@ describe('a file that changes while it is read', () => {
 it('a file given up in a message that was full to the last byte still fits into it', () => {
   let full = 0;
   for (let size = 4_200; size < 4_340; size += 1) {
-    const root = join(temporary(), 'root');
+    const root = join(temporaryDirectory(), 'root');
     write(root, 'a', seededBytes(size, 1));
     write(root, 'b', seededBytes(4_300, 2));
     const reader = readerOf([root]);
@@ -213,7 +214,7 @@ function replace(path: string): void {
 
 it('a tree that does not change is complete in any order of survivors', () => {
   const { root, from } = sourceTree();
-  const to = temporary();
+  const to = temporaryDirectory();
   store(allMessages(readerOf([root])), to);
   expectSameTree(to, from);
 });

@@ -15,17 +15,18 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { resolveRoots } from '../src/reader/roots.js';
 import { Survey } from '../src/reader/survey.js';
 import { decodeMessage } from '../src/stream/message-decoder.js';
 import { allMessages, MESSAGE_BYTES, readerOf, store } from './support/local-cast.js';
-import { describeTree, expectSameTree, namesIn, seededBytes, temporary, write } from './support/tree.js';
+import { describeTree, expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
 /** Casts from one directory to another within this process. */
 function cast(from: string, messageBytes?: number) {
-  const to = temporary();
+  const to = temporaryDirectory();
   const reader = readerOf([join(from, 'root')], undefined);
   const messages = allMessages(reader, messageBytes);
   const count = messages.length;
@@ -34,7 +35,7 @@ function cast(from: string, messageBytes?: number) {
 }
 
 function sourceTree(): string {
-  const from = temporary();
+  const from = temporaryDirectory();
   mkdirSync(join(from, 'root'));
   return from;
 }
@@ -150,7 +151,7 @@ describe('a tree', () => {
     const from = sourceTree();
     write(join(from, 'root'), 'file');
     for (const path of [`${from}/root/`, `${from}/root/.`, Buffer.from(`${from}/x/../root`)]) {
-      const to = temporary();
+      const to = temporaryDirectory();
       store(allMessages(readerOf([path])), to);
       expect(namesIn(to)).toEqual(['root', 'root/file']);
     }
@@ -186,7 +187,7 @@ describe('damage on the way', () => {
     const message = whole[0]!;
     expect(whole).toHaveLength(1);
     for (let at = 0; at < message.length; at += 1) {
-      const to = temporary();
+      const to = temporaryDirectory();
       const damaged = Buffer.from(message);
       damaged[at]! ^= 0x41;
       let problems: number | string;
@@ -208,7 +209,7 @@ describe('damage on the way', () => {
     const [a, b] = messages();
     const wrong = [messages().slice(0, -1), [b!, a!], [a!, a!], [a!, messages()[2]!], []];
     for (const each of wrong) {
-      const to = temporary();
+      const to = temporaryDirectory();
       expect(() => store(each, to)).toThrow(expect.objectContaining({ code: 'ERR_RDMC_CAST_PROTOCOL' }));
       expect(namesIn(to)).not.toContain('root/large');
     }
@@ -220,7 +221,7 @@ describe('damage on the way', () => {
     const [message] = allMessages(readerOf([join(from, 'root')]));
     const data = [...decodeMessage(message!, 0)].find((each) => each.type === 'data')!.data;
     data[4_000]! ^= 1;
-    const to = temporary();
+    const to = temporaryDirectory();
     expect(store([message!], to).problems).toMatchObject([
       { path: 'root/file', code: 'ERR_RDMC_HASH_MISMATCH' },
     ]);

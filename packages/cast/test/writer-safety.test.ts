@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { ProcessIdentity } from '@rdmc/common';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { ContentDigest } from '../src/content-digest.js';
 import type { StreamRecord } from '../src/stream/records.js';
@@ -20,13 +21,13 @@ import { describeOwner } from '../src/writer/owner.js';
 import { StreamWriter } from '../src/writer/stream-writer.js';
 import { CHECKSUM, store } from './support/local-cast.js';
 import { encode } from './support/records.js';
-import { describeTree, namesIn, temporary, write } from './support/tree.js';
+import { describeTree, namesIn, write } from './support/tree.js';
 import { directory, file, hardLink, link, time, whole } from './support/writer-records.js';
 
 /** Two directories: one to receive in, and one outside that must never change. */
 function places(): { inside: string; outside: string; unchanged: () => void } {
-  const inside = temporary();
-  const outside = temporary();
+  const inside = temporaryDirectory();
+  const outside = temporaryDirectory();
   write(outside, 'precious', 'do not touch');
   mkdirSync(join(outside, 'sub'));
   const before = describeTree(outside);
@@ -136,7 +137,7 @@ describe('a hostile sender', () => {
     ['an end of another file', [begin, { type: 'fileEnd', index: 9, status: 1, digest: Buffer.alloc(32) }]],
     ['the end within a file', [begin]],
   ])('%s: is an error, and nothing is left', (_name, records) => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     expect(() => store([whole(...records)], inside)).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_CAST_PROTOCOL' }),
     );
@@ -144,7 +145,7 @@ describe('a hostile sender', () => {
   });
 
   it('wrong totals: is an error', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const end: StreamRecord = {
       type: 'streamEnd',
       files: 2,
@@ -159,7 +160,7 @@ describe('a hostile sender', () => {
   });
 
   it('set-user-id bits in modes: are left out', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const records = file(0, 'f');
     store(
       [
@@ -178,7 +179,7 @@ describe('a hostile sender', () => {
 
 describe('a hole of 2^52 bytes', () => {
   it('is stored, or refused by the file system, without any work per byte', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const size = 2 ** 52;
     const content = new ContentDigest(CHECKSUM, 0);
     content.hole(size);
@@ -201,7 +202,7 @@ describe('a hole of 2^52 bytes', () => {
 
 describe('a cast that ends early', () => {
   it('leaves the directories that it made with their own modes, and others as they were', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     mkdirSync(join(inside, 'old'), { mode: 0o711 });
     const writer = new StreamWriter(inside, randomUUID(), CHECKSUM);
     const records = [directory(0, 'new', 0o755), directory(1, 'new/sub', 0o500), directory(2, 'old', 0o777)];
@@ -218,7 +219,7 @@ describe('a cast that ends early', () => {
 
 describe('what is there already', () => {
   it('of another kind is a named problem, and stays', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     write(inside, 'directory/file');
     write(inside, 'file');
     const report = store(
@@ -244,7 +245,7 @@ describe('what is there already', () => {
   });
 
   it('with more open directories than are kept, works', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const records: StreamRecord[] = [];
     for (let index = 0; index < 400; index += 1) records.push(...file(index, `d${index % 200}/x/y/${index}`));
     expect(store([whole(...records)], inside)).toMatchObject({ files: 400, problemCount: 0 });
@@ -252,7 +253,7 @@ describe('what is there already', () => {
   });
 
   it('as a hard link to the same file stays one, and leaves nothing temporary', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const message = (): Buffer => whole(...file(0, 'a'), hardLink(1, 0, 'b', 'a'));
     store([message()], inside);
     linkSync(join(inside, 'a'), join(inside, 'c'));
@@ -264,7 +265,7 @@ describe('what is there already', () => {
 
 describe('temporary files', () => {
   it('lie in a directory of mode 700, and files get their names only when they are whole', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const id = randomUUID();
     const writer = new StreamWriter(inside, id, CHECKSUM);
     const [begin, data, end] = file(0, 'f');
@@ -279,7 +280,7 @@ describe('temporary files', () => {
   });
 
   it('of processes that are gone are removed, others stay', () => {
-    const inside = temporary();
+    const inside = temporaryDirectory();
     const own = JSON.parse(describeOwner()) as ProcessIdentity;
     const owners: [string, unknown][] = [
       ['gone', { ...own, pid: 0x3fff_ffff }],
@@ -294,7 +295,7 @@ describe('temporary files', () => {
     }
     write(inside, '.rdmc-cast-none/0', 'no owner');
     write(inside, '.rdmc-cast-file', 'a file');
-    symlinkSync(temporary(), join(inside, '.rdmc-cast-link'));
+    symlinkSync(temporaryDirectory(), join(inside, '.rdmc-cast-link'));
     const root = openSync(inside, 'r');
     expect(removeLeftovers(root).sort()).toEqual(['.rdmc-cast-gone', '.rdmc-cast-reused']);
     closeSync(root);

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { type Counters, type DataPlane, readCounters } from '@rdmc/dataplane';
+import { refusal, until } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { echoRecords } from './fixtures/echo.mjs';
-import { ECHO, NO_ECHO_EVENTS, startEcho, startPlane, until, withCode } from './planes.js';
+import { ECHO, NO_ECHO_EVENTS, startEcho, startPlane } from './planes.js';
 
 /** For a worker that hangs: nothing else runs in this thread meanwhile, not even vitest's limit of time. */
 const LIMIT_MS = 120_000;
@@ -111,7 +112,7 @@ describe('a connection', () => {
     const plane = await startPlane([{ name: 'echo', module: ECHO }]);
     const connect = (name: string, events: object) =>
       plane.connect(name, echoRecords, events as typeof NO_ECHO_EVENTS);
-    expect(() => connect('ehco', NO_ECHO_EVENTS)).toThrow(withCode('ERR_RDMC_UNKNOWN_PROTOCOL'));
+    expect(() => connect('ehco', NO_ECHO_EVENTS)).toThrow(refusal('ERR_RDMC_UNKNOWN_PROTOCOL'));
     expect(() => connect('echo', { ...NO_ECHO_EVENTS, emitted: undefined })).toThrow(
       expect.objectContaining({
         code: 'ERR_RDMC_INVALID_OPTION',
@@ -119,7 +120,7 @@ describe('a connection', () => {
       }),
     );
     const echo = connect('echo', NO_ECHO_EVENTS);
-    expect(() => connect('echo', NO_ECHO_EVENTS)).toThrow(withCode('ERR_RDMC_PROTOCOL_TAKEN'));
+    expect(() => connect('echo', NO_ECHO_EVENTS)).toThrow(refusal('ERR_RDMC_PROTOCOL_TAKEN'));
     await echo.quiet();
   });
 });
@@ -128,11 +129,11 @@ describe('refused records', () => {
   it('are those that never fit, and bytes that are none', async () => {
     const { echo } = await startEcho({ commandRingBytes: 4096, eventRingBytes: 8192 });
     const wrong = Uint32Array.of(1) as never;
-    await expect(echo.echo(wrong)).rejects.toEqual(withCode('ERR_RDMC_INVALID_OPTION'));
-    expect(() => echo.count(wrong)).toThrow(withCode('ERR_RDMC_INVALID_OPTION'));
+    await expect(echo.echo(wrong)).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
+    expect(() => echo.count(wrong)).toThrow(refusal('ERR_RDMC_INVALID_OPTION'));
     const tooLong = new Uint8Array(1009);
-    await expect(echo.echo(tooLong)).rejects.toEqual(withCode('ERR_RDMC_RECORD_TOO_LARGE'));
-    expect(() => echo.count(tooLong)).toThrow(withCode('ERR_RDMC_RECORD_TOO_LARGE'));
+    await expect(echo.echo(tooLong)).rejects.toEqual(refusal('ERR_RDMC_RECORD_TOO_LARGE'));
+    expect(() => echo.count(tooLong)).toThrow(refusal('ERR_RDMC_RECORD_TOO_LARGE'));
     expect(await echo.echo(tooLong.subarray(1))).toHaveLength(1008);
   });
 

@@ -1,8 +1,9 @@
+import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { DRIVERS, driveEcho, until, withCode } from './planes.js';
+import { DRIVERS, driveEcho } from './planes.js';
 
 const EMPTY = new Uint8Array(0);
-const CLOSED = withCode('ERR_RDMC_DATAPLANE_CLOSED');
+const CLOSED = refusal('ERR_RDMC_DATAPLANE_CLOSED');
 
 describe.each(DRIVERS)('a protocol in the thread of the %s driver', (driver) => {
   it('answers calls with what it returns, now or later', async () => {
@@ -65,8 +66,8 @@ describe.each(DRIVERS)('a protocol in the thread of the %s driver', (driver) => 
     sent[0] = 2;
     expect(await answer).toEqual(Uint8Array.of(1));
     const wrong = Uint32Array.of(1) as never;
-    expect(() => client.count(wrong)).toThrow(withCode('ERR_RDMC_INVALID_OPTION'));
-    await expect(client.echo(wrong)).rejects.toEqual(withCode('ERR_RDMC_INVALID_OPTION'));
+    expect(() => client.count(wrong)).toThrow(refusal('ERR_RDMC_INVALID_OPTION'));
+    await expect(client.echo(wrong)).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
     await client.quiet();
     expect(ends).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import type { DataPlaneError } from '@rdmc/dataplane';
+import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { echoRecords } from './fixtures/echo.mjs';
 import worker, { type PairRecords, type Place } from './fixtures/pairs.mjs';
@@ -11,12 +12,10 @@ import {
   ECHO,
   NO_ECHO_EVENTS,
   startPlane,
-  until,
-  withCode,
 } from './planes.js';
 
 const module = new URL('./fixtures/pairs.mjs', import.meta.url);
-const ENDED = withCode('ERR_RDMC_PROTOCOL_ENDED');
+const ENDED = refusal('ERR_RDMC_PROTOCOL_ENDED');
 const events = { completed() {} };
 
 type Pairs = Driven<PairRecords>;

@@ -1,11 +1,12 @@
 import { InlineDriver } from '@rdmc/dataplane';
+import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import echo, { echoRecords } from './fixtures/echo.mjs';
 import worker from './fixtures/pairs.mjs';
-import { driveEcho, ECHO, NO_ECHO_EVENTS, startPlane, until, withCode } from './planes.js';
+import { driveEcho, ECHO, NO_ECHO_EVENTS, startPlane } from './planes.js';
 
 const EMPTY = new Uint8Array(0);
-const CLOSED = withCode('ERR_RDMC_DATAPLANE_CLOSED');
+const CLOSED = refusal('ERR_RDMC_DATAPLANE_CLOSED');
 const events = { completed() {} };
 const PLANE = [{ name: 'idle', module: ECHO }];
 
@@ -91,15 +92,15 @@ describe('starting a protocol in the application’s thread', () => {
     const plane = await startPlane(PLANE);
     const onEnd = vi.fn();
     const start = (data: object) => InlineDriver.start(plane, { name: 'pairs', worker, data, events, onEnd });
-    await expect(start({ startError: true })).rejects.toEqual(withCode('ERR_TEST_START'));
+    await expect(start({ startError: true })).rejects.toEqual(refusal('ERR_TEST_START'));
     const options = { name: 'echo', worker: echo, events: NO_ECHO_EVENTS, onEnd };
     for (const data of [{ noProtocol: true }, { noCommands: true }]) {
       await expect(InlineDriver.start(plane, { ...options, data })).rejects.toEqual(
-        withCode('ERR_RDMC_INVALID_PROTOCOL'),
+        refusal('ERR_RDMC_INVALID_PROTOCOL'),
       );
     }
     const incomplete = { ...options, events: { ...NO_ECHO_EVENTS, emitted: undefined as never } };
-    await expect(InlineDriver.start(plane, incomplete)).rejects.toEqual(withCode('ERR_RDMC_INVALID_OPTION'));
+    await expect(InlineDriver.start(plane, incomplete)).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
     expect(onEnd).not.toHaveBeenCalled();
     await start({}).then((driver) => driver.close());
   });
@@ -136,7 +137,7 @@ describe('the end of the data plane', () => {
     const onEnd = vi.fn();
     const options = { name: 'echo', worker: echo, events: NO_ECHO_EVENTS, onEnd };
     const driver = await InlineDriver.start(plane, options);
-    const DIED = withCode('ERR_RDMC_DATAPLANE_DIED');
+    const DIED = refusal('ERR_RDMC_DATAPLANE_DIED');
     const waiting = expect(driver.client.never(EMPTY)).rejects.toEqual(DIED);
     plane.connect('idle', echoRecords, NO_ECHO_EVENTS).exit();
     await waiting;

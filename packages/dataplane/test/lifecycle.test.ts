@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { DataPlane, DataPlaneError } from '@rdmc/dataplane';
+import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ECHO, startEcho, until, withCode } from './planes.js';
+import { ECHO, startEcho } from './planes.js';
 
 const EMPTY = new Uint8Array(0);
-const DIED = withCode('ERR_RDMC_DATAPLANE_DIED');
-const CLOSED = withCode('ERR_RDMC_DATAPLANE_CLOSED');
+const DIED = refusal('ERR_RDMC_DATAPLANE_DIED');
+const CLOSED = refusal('ERR_RDMC_DATAPLANE_CLOSED');
 
 describe('start', () => {
   const protocols = [{ name: 'echo', module: ECHO }];
@@ -26,7 +27,7 @@ describe('start', () => {
       'ERR_RDMC_INVALID_OPTION',
     ],
   ])('refuses %s', async (_, options, code) => {
-    await expect(DataPlane.start(options as never)).rejects.toEqual(withCode(code));
+    await expect(DataPlane.start(options as never)).rejects.toEqual(refusal(code));
   });
 
   it.each([
@@ -89,7 +90,7 @@ describe('start', () => {
     await expect(DataPlane.start({ device, protocols })).rejects.toThrow('no agreement');
     const strange = { device: () => 'soft' } as never;
     await expect(DataPlane.start({ device: strange, protocols })).rejects.toEqual(
-      withCode('ERR_RDMC_INVALID_OPTION'),
+      refusal('ERR_RDMC_INVALID_OPTION'),
     );
   });
 

@@ -9,7 +9,7 @@ import {
   type ProtocolWorker,
   type RecordTable,
 } from '@rdmc/dataplane';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import echo, { type EchoRecords, echoRecords } from './fixtures/echo.mjs';
 
 export const ECHO = new URL('./fixtures/echo.mjs', import.meta.url);
@@ -113,10 +113,3 @@ export async function driveEcho(
   ]);
   return driven!;
 }
-
-/** Waits for a condition by looking again at every turn of the event loop. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
-
-export const withCode = (code: string): unknown => expect.objectContaining({ code });

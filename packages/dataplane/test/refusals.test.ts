@@ -1,7 +1,8 @@
+import { until } from '@rdmc/testing';
 import { Layout } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
 import worker, { type Completed, type PairRecords, type Side } from './fixtures/pairs.mjs';
-import { DRIVERS, type Driven, type Driver, drive, until } from './planes.js';
+import { DRIVERS, type Driven, type Driver, drive } from './planes.js';
 
 const FLUSHED = 'WORK_REQUEST_FLUSHED';
 const NOBODYS_LKEY = 0x7fff_fff0;

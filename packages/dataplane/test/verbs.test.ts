@@ -1,7 +1,8 @@
+import { until } from '@rdmc/testing';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
 import { loopbackRecords } from './fixtures/loopback.mjs';
-import { startPlane, until } from './planes.js';
+import { startPlane } from './planes.js';
 
 const LENGTH = 4096;
 

@@ -1,7 +1,8 @@
 import { GroupError, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { rejection, startMembers } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEverywhere, rejection, settleMessages, startCluster, stopCluster } from './support/cluster.js';
+import { createEverywhere, settleMessages, startCluster, stopCluster } from './support/cluster.js';
 
 describe('creating groups', () => {
   let nodes: RdmcNode[];
@@ -114,14 +115,9 @@ describe('creating groups', () => {
 describe('joining', () => {
   it('refuses members with different transports, and leaves nothing open', async () => {
     const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
     const transports = ['shm', 'tcp'] as const;
-    const errors = await Promise.all(
-      reserved.map(({ server }, id) =>
-        rejection(
-          RdmcNode.join({ id, members, server, device: { device: 'soft', transport: transports[id]! } }),
-        ),
-      ),
+    const errors = await startMembers(reserved, (place) =>
+      rejection(RdmcNode.join({ ...place, device: { device: 'soft', transport: transports[place.id]! } })),
     );
     for (const error of errors) expect(error.code).toBe('ERR_RDMC_DEVICE_MISMATCH');
     expect(errors[0]!.message).toContain("'shm'");

@@ -1,6 +1,7 @@
 import { Deferred } from '@rdmc/common';
 import { type NodeOptions, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { rejection } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type FakeLink,
@@ -9,7 +10,7 @@ import {
   fakeLibrary,
   useFake,
 } from '../../verbs/test/support/fake-library.js';
-import { collect, filledRegion, rejection, stopCluster } from './support/cluster.js';
+import { collect, filledRegion, stopCluster } from './support/cluster.js';
 import { MeshValve } from './support/mesh-valve.js';
 
 /** Of enum ibv_event_type. */

@@ -1,14 +1,8 @@
 import type { RdmcNode } from '@rdmc/group';
+import { rejection } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeMachine, fakeLibrary, useFake } from '../../verbs/test/support/fake-library.js';
-import {
-  collect,
-  createEverywhere,
-  filledRegion,
-  rejection,
-  sha256,
-  stopCluster,
-} from './support/cluster.js';
+import { collect, createEverywhere, filledRegion, sha256, stopCluster } from './support/cluster.js';
 import { startOn } from './support/devices.js';
 
 const DEVICES = ['fake0', 'fake1', 'fake2'];

@@ -1,12 +1,12 @@
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Group, RdmcNode } from '@rdmc/group';
+import { rejection } from '@rdmc/testing';
 import { QueuePair } from '@rdmc/verbs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   collect,
   createEverywhere,
   filledRegion,
-  rejection,
   sha256,
   startCluster,
   stopCluster,

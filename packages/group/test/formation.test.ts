@@ -1,4 +1,5 @@
 import { Deferred } from '@rdmc/common';
+import { rejection } from '@rdmc/testing';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
 import { agreementOf } from '../src/agreement.js';
@@ -9,7 +10,6 @@ import { checkGroupOptions } from '../src/group-options.js';
 import { neighbourhoodOf } from '../src/neighbourhood.js';
 import type { WireMessage } from '../src/wire-messages.js';
 import type { WorkerEvents, WorkerLink } from '../src/worker-link.js';
-import { rejection } from './support/cluster.js';
 
 const OWN = 0;
 const [ROOT, LEAF] = [1, 2];

@@ -1,10 +1,10 @@
 import type { AbortError, RdmcNode } from '@rdmc/group';
+import { rejection } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   collect,
   createEverywhere,
   filledRegion,
-  rejection,
   settleMessages,
   startCluster,
   stopCluster,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { membersAt } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 
 const GROUPS = 6;
@@ -11,7 +12,7 @@ const BUSY_MS = 60;
 
 it('takes blocks that come before the application hears that its group is formed', async () => {
   const [own, other] = await reserveLoopbackPorts(2);
-  const members = [own!, other!].map(({ host, port }, id) => ({ id, host, port }));
+  const members = membersAt([own!, other!]);
   // A listening socket cannot be handed to a thread.
   await new Promise((resolve) => other!.server.close(resolve));
   const slow = new Worker(join(import.meta.dirname, 'support/slow-member.mjs'), {

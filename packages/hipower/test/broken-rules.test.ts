@@ -1,9 +1,9 @@
 import type { ChannelOptions, Requester, Responder } from '@rdmc/hipower';
+import { rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { BOARD_HEADER_WORDS, BOARD_STRIDE } from '../src/layout/board.js';
 import { BoardIndex, boardsRegionBytes } from '../src/layout/boards-region.js';
 import { footerIndex, slotStride } from '../src/layout/footer.js';
-import { rejection } from './support/cluster.js';
 import { type Member, startMembers } from './support/members.js';
 import { regionOfLength } from './support/regions.js';
 

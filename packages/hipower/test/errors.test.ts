@@ -1,9 +1,10 @@
 import type { ChannelOptions, HiPowerNode, Requester, Responder } from '@rdmc/hipower';
+import { rejection, startMembers, thrown } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectDeadline } from '../src/connect-deadline.js';
 import { BOARD_STRIDE, boardBytes, writeEnd } from '../src/layout/board.js';
 import { BoardIndex, boardsRegionBytes, boardView } from '../src/layout/boards-region.js';
-import { deviceOver, rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
+import { deviceOver, startCluster, stopCluster } from './support/cluster.js';
 import { regionOfLength } from './support/regions.js';
 
 let nodes: HiPowerNode[];
@@ -89,12 +90,11 @@ describe('peers that do not fit', () => {
     const { reserveLoopbackPorts } = await import('@rdmc/mesh');
     const { HiPowerNode: Node } = await import('@rdmc/hipower');
     const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
     const transports = ['shm', 'tcp'] as const;
-    const joins = reserved.map(({ server }, id) =>
-      rejection(Node.join({ id, members, server, device: { device: 'soft', transport: transports[id]! } })),
+    const errors = await startMembers(reserved, (place) =>
+      rejection(Node.join({ ...place, device: { device: 'soft', transport: transports[place.id]! } })),
     );
-    for (const error of await Promise.all(joins)) {
+    for (const error of errors) {
       expect(error).toMatchObject({ code: 'ERR_RDMC_DEVICE_MISMATCH', field: 'transport' });
     }
   });

@@ -1,6 +1,7 @@
 import type { ChannelOptions, HiPowerNode, Message, Requester, Responder } from '@rdmc/hipower';
+import { rejection, thrown } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { rejection, startCluster, stopCluster, thrown } from './support/cluster.js';
+import { startCluster, stopCluster } from './support/cluster.js';
 import { startMembers } from './support/members.js';
 
 let nodes: HiPowerNode[];

@@ -1,3 +1,4 @@
+import { thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { BoardWord, saysEnd, writeEnd } from '../src/layout/board.js';
 import { footerIndex, payloadOffset, slotStride } from '../src/layout/footer.js';
@@ -5,7 +6,6 @@ import { bitOf, validBits } from '../src/machine/bits.js';
 import { refreshLimit } from '../src/machine/refresh-rule.js';
 import { RequesterMachine } from '../src/machine/requester-machine.js';
 import { ResponderMachine, responderStateWords } from '../src/machine/responder-machine.js';
-import { thrown } from './support/cluster.js';
 
 const SLOTS = 40;
 const STRIDE = slotStride(64);

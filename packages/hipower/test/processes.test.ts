@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Progress } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { membersAt, temporaryDirectory } from '@rdmc/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Child } from './support/child.js';
 import { deviceOver, TRANSPORTS } from './support/cluster.js';
 
@@ -15,14 +15,13 @@ const MANY = 1_000_000;
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hipower-'));
+  folder = temporaryDirectory('hipower');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) => {
   async function start(requester: object, responder: object): Promise<[Child, Child]> {
     const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+    const members = membersAt(reserved);
     const common = { channel: 'numbers', slots: 32, slotBytes: 256, ...kind };
     const options = (id: number) => ({
       node: { id, members, device: deviceOver(transport) },
@@ -57,8 +56,8 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
 
   it('a stream from process to process', async () => {
     const [requester, responder] = await start({ messages: 2000 }, {});
-    expect(await requester.heard('done')).toMatchObject({ generation: 1 });
-    await responder.heard('done');
+    expect(await requester.event('done')).toMatchObject({ generation: 1 });
+    await responder.event('done');
     await Promise.all([requester.exited, responder.exited]);
     expect(consumed().length).toBe(2000);
     expectOnceEach(consumed());
@@ -66,9 +65,9 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
 
   it('kill -9 of the responder: the requester says who died and what was consumed', async () => {
     const [requester, responder] = await start({ messages: MANY }, { reportAt: 300 });
-    await responder.heard('reached');
+    await responder.event('reached');
     await responder.kill();
-    const failure = await requester.heard('failed');
+    const failure = await requester.event('failed');
     await requester.exited;
     expect(failure).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_LOST', memberId: 1 });
     expect(failure.message).toContain('responder 1 is lost');
@@ -82,9 +81,9 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
 
   it('kill -9 of the responder with the last messages in hand, after it took the end: the same', async () => {
     const [requester, responder] = await start({ messages: 100 }, { holdFrom: 97 });
-    await responder.heard('ended');
+    await responder.event('ended');
     await responder.kill();
-    const failure = await requester.heard('failed');
+    const failure = await requester.event('failed');
     await requester.exited;
     expect(failure).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_LOST', memberId: 1 });
     const [progress] = failure.progress as Progress[];
@@ -95,9 +94,9 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
 
   it('kill -9 of the requester: the responder consumes what came, and says who died', async () => {
     const [requester, responder] = await start({ messages: MANY, reportAt: 300 }, {});
-    await requester.heard('reached');
+    await requester.event('reached');
     await requester.kill();
-    const failure = await responder.heard('failed');
+    const failure = await responder.event('failed');
     await responder.exited;
     expect(failure).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_LOST', memberId: 0 });
     expect(failure.message).toContain('requester 0 is lost');

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { rejection as anyRejection, thrown as anyThrown, until as lookUntil, ofClass } from '@rdmc/testing';
 import { afterEach } from 'vitest';
 import type { Core, Internals } from '../src/core.js';
 import type { Member, MeshFailure, MeshOptions, ReservedPort } from '../src/index.js';
@@ -106,30 +107,16 @@ export function messages(mesh: Mesh, topic: string, count: number): Promise<[num
   });
 }
 
+/** The mesh's error that a promise rejects with. */
 export async function rejection(promise: Promise<unknown>): Promise<MeshError> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof MeshError) return error;
-    throw error;
-  }
-  throw new Error('it should have been rejected');
+  return ofClass(MeshError, await anyRejection(promise));
 }
 
-export function thrown(act: () => unknown): MeshError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof MeshError) return error;
-    throw error;
-  }
-  throw new Error('it should have thrown');
-}
+/** The mesh's error that a call throws. */
+export const thrown = (act: () => unknown): MeshError => ofClass(MeshError, anyThrown(act));
 
 /** Waits for a condition that no event announces. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
-}
+export const until = (condition: () => boolean): Promise<void> => lookUntil(condition, 2);
 
 /** A connection of somebody who is no member. */
 export async function stranger(member: Member): Promise<Socket> {

@@ -1,44 +1,25 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import type { Server } from 'node:net';
+import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it } from 'vitest';
+import { descriptorOf, underTest, WatchedProcess } from '@rdmc/testing';
+import { describe, expect, it } from 'vitest';
 import type { MeshFailure, MeshOptions } from '../src/index.js';
 import { failureOf, KEY, leaveOf, type Place, place, until } from './helpers.js';
 
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/mesh` comes first.
 const fixture = fileURLToPath(new URL('fixtures/member.mjs', import.meta.url));
-const children: ChildProcess[] = [];
 /** For who does not come at all. */
 const JOIN_MS = 120_000;
 
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.removeAllListeners('message');
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  }
-});
+type Member = WatchedProcess<MeshFailure, 'member'>;
 
 /** Starts a member that inherits its listening socket as descriptor 4 (3 is the channel to it). */
-function spawnMember(where: Place, id: number, options: Partial<MeshOptions> = {}): ChildProcess {
-  const server: Server = where.reserved[id]!.server;
-  const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
+function spawnMember(where: Place, id: number, options: Partial<MeshOptions> = {}): Member {
+  const { server } = where.reserved[id]!;
   const all = { id, members: where.members, server: { fd: 4 }, timeoutMs: JOIN_MS, ...options };
-  const child = fork(fixture, [JSON.stringify(all)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc', fd] });
+  const stdio = ['ignore', 'pipe', 'pipe', 'ipc', descriptorOf(server)] as const;
+  const child = fork(fixture, [JSON.stringify(all)], { stdio: [...stdio] });
   server.close();
-  children.push(child);
-  return child;
-}
-
-function told(child: ChildProcess, member: number): Promise<MeshFailure> {
-  return new Promise((resolve) => {
-    child.on('message', (failure: MeshFailure) => {
-      if (failure.member === member) resolve(failure);
-    });
-  });
+  return underTest(new WatchedProcess<MeshFailure, 'member'>(child, 'member', { name: `member ${id}` }));
 }
 
 describe('members in processes of their own', () => {
@@ -52,8 +33,8 @@ describe('members in processes of their own', () => {
       const mesh = await where.join(0, { ...options, timeoutMs: JOIN_MS }).mesh;
       // An answer means that this member's join has resolved as well.
       await Promise.all([1, 2, 3].map((id) => mesh.request(id, 'failed', null)));
-      const news = [failureOf(mesh, 2), told(processes[0]!, 2), told(processes[2]!, 2)];
-      processes[1]!.kill('SIGKILL');
+      const news = [failureOf(mesh, 2), processes[0]!.event(2), processes[2]!.event(2)];
+      processes[1]!.signal('SIGKILL');
       const failures = await Promise.all(news);
       for (const failure of failures) {
         expect(failure).toMatchObject({ member: 2, code: 'ERR_RDMC_MESH_MEMBER_LOST' });
@@ -74,9 +55,9 @@ describe('members in processes of their own', () => {
     });
     const mesh = await joining;
     await mesh.request(1, 'failed', null);
-    child.kill('SIGSTOP');
+    child.signal('SIGSTOP');
     await until(() => core.links.get(1)!.silentMs > 3_000);
-    child.kill('SIGCONT');
+    child.signal('SIGCONT');
     expect(await mesh.request(1, 'failed', null)).toEqual([]);
     await until(() => core.links.get(1)!.silentMs === 0);
     expect(mesh.failed.size).toBe(0);
@@ -89,12 +70,12 @@ describe('members in processes of their own', () => {
     const options = { heartbeatMs: 50, silenceTimeoutMs: 3_000, timeoutMs: JOIN_MS };
     const [zero, one] = await Promise.all([0, 1].map((id) => where.join(id, options).mesh));
     await Promise.all([zero!, one!].map((mesh) => mesh.request(2, 'failed', null)));
-    const evicted = [told(child, 0), told(child, 1)];
-    child.kill('SIGSTOP');
+    const evicted = [child.event(0), child.event(1)];
+    child.signal('SIGSTOP');
     for (const failure of await Promise.all([failureOf(zero!, 2), failureOf(one!, 2)])) {
       expect(failure.code).toBe('ERR_RDMC_MESH_MEMBER_SILENT');
     }
-    child.kill('SIGCONT');
+    child.signal('SIGCONT');
     for (const failure of await Promise.all(evicted)) expect(failure.code).toBe('ERR_RDMC_MESH_EVICTED');
   });
 
@@ -102,10 +83,9 @@ describe('members in processes of their own', () => {
     const where = await place(2);
     const child = spawnMember(where, 1);
     const mesh = await where.join(0, { timeoutMs: JOIN_MS }).mesh;
-    const exited = once(child, 'exit');
     mesh.send(1, 'leave', null);
     await leaveOf(mesh, 1);
-    expect(await exited).toEqual([0, null]);
+    expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(mesh.failed.size).toBe(0);
   });
 });

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { constants, createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket, connect as tcpConnect } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { impostorPem, startImpostor, TRUSTING } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KeyedSockets } from '../src/index.js';
 import { ClusterKey } from '../src/key.js';
@@ -13,9 +13,7 @@ import { requireKeyProof, Security } from '../src/security.js';
 import { socketEvent } from '../src/transport.js';
 import { assertWhole, form, KEY, place, until } from './helpers.js';
 
-const IMPOSTOR = fileURLToPath(new URL('fixtures/impostor.pem', import.meta.url));
 const DIAL = fileURLToPath(new URL('fixtures/dial.mjs', import.meta.url));
-const pem = readFileSync(IMPOSTOR);
 const TLS = {
   minVersion: 'TLSv1.3',
   maxVersion: 'TLSv1.3',
@@ -28,29 +26,10 @@ afterEach(() => {
   for (const each of open.splice(0)) each.destroy();
 });
 
-/** A server that has a certificate and not the key; `heard` counts what callers entrust to it. */
-async function impostor(): Promise<{ port: number; heard: Buffer[] }> {
-  const heard: Buffer[] = [];
-  const server = createTlsServer({ ...TLS, key: pem, cert: pem }, (socket) => {
-    socket.on('error', () => {}).on('data', (chunk: Buffer) => heard.push(chunk));
-    open.push(socket);
-  });
-  server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  open.push({ destroy: () => server.close() });
-  return { port: (server.address() as AddressInfo).port, heard };
-}
-
 // Built code, in a process with that environment. `npm run build -w @rdmc/mesh` comes first.
 describe('a server that shows a certificate in place of the key', () => {
-  it.each<NodeJS.ProcessEnv>([
-    {},
-    { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
-    { NODE_EXTRA_CA_CERTS: IMPOSTOR },
-    { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_EXTRA_CA_CERTS: IMPOSTOR },
-  ])('is neither member nor peer, with %j', async (env) => {
-    const { port, heard } = await impostor();
+  it.each(TRUSTING)('is neither member nor peer, with %j', async (env) => {
+    const { port, heard } = await startImpostor(TLS);
     const own = await place(1);
     own.reserved[0]!.server.close();
     const args = [DIAL, String(port), String(own.members[0]!.port)];
@@ -60,7 +39,7 @@ describe('a server that shows a certificate in place of the key', () => {
   });
 
   it('is refused by TLS itself, before the proof is asked for', async () => {
-    const { port } = await impostor();
+    const { port } = await startImpostor(TLS);
     const raw = tcpConnect({ port, host: '127.0.0.1' });
     const socket = Security.ofMesh(new ClusterKey(KEY)).client(raw);
     open.push(socket);
@@ -69,12 +48,12 @@ describe('a server that shows a certificate in place of the key', () => {
   });
 
   it('fails the proof also where TLS trusts it', async () => {
-    const { port } = await impostor();
+    const { port } = await startImpostor(TLS);
     const socket = tlsConnect({
       ...TLS,
       port,
       host: '127.0.0.1',
-      ca: pem,
+      ca: impostorPem,
       checkServerIdentity: () => undefined,
     });
     open.push(socket);

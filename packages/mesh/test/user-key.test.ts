@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { KeyedSockets, type MeshLogger } from '../src/index.js';
 import { form, KEY, place, rejection, thrown, until } from './helpers.js';
@@ -16,12 +16,11 @@ const OTHER_USER = 65_534;
 
 let runtime: string;
 beforeEach(() => {
-  runtime = mkdtempSync(join(tmpdir(), 'rdmc-mesh-'));
+  runtime = temporaryDirectory('rdmc-mesh');
   vi.stubEnv('XDG_RUNTIME_DIR', runtime);
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(runtime, { recursive: true });
 });
 
 describe('without a key, on loopback', () => {

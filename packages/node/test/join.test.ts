@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { recordTable } from '@rdmc/dataplane';
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node, type NodeOptions, type NodeProtocol, nodeProtocol, type Protocols } from '@rdmc/node';
+import { membersAt, rejection } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 const records = recordTable({ commands: {}, events: {} });
@@ -32,19 +33,12 @@ async function members(count: number, options: Partial<NodeOptions> = {}): Promi
   onTestFinished(() => {
     for (const { server } of reserved) server.close();
   });
-  const list = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const list = membersAt(reserved);
   return reserved.map(({ server }, id) => ({ id, members: list, server, device: 'soft', ...options }));
 }
 
 const join = <Set extends Protocols>(options: NodeOptions, protocols: Set) =>
   Node.join({ ...options, protocols });
-
-function rejection(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => expect.unreachable('it must reject'),
-    (error: unknown) => error,
-  );
-}
 
 describe('joining', () => {
   it('gives every member the mesh, a running data plane and the APIs, and says which device and why', async () => {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { expectExample } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { createSchedule } from '../src/index.js';
 
@@ -18,9 +19,7 @@ function grid(nodes: number, blocks: number): string {
 }
 
 describe('README', () => {
-  it('shows example.mjs as it is', () => {
-    expect(readme).toContain(`\`\`\`js\n${readFileSync(new URL('example.mjs', home), 'utf8')}\`\`\``);
-  });
+  it('shows the example that is in example.mjs, and what it prints', () => expectExample(home));
 
   it.each([8, 6])('draws the pipeline of %i members as it is', (nodes) => {
     const squeezed = readme

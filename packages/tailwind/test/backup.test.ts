@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { Deferred } from '@rdmc/common';
 import { Backup, scanSegment } from '@rdmc/tailwind';
+import { until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type BackupRig, CLUSTER, filesIn, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
-import { until } from './support/cluster.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
 
 const sample = sampleSegment(SEGMENT_BYTES, [[5], [100, 200]]);

@@ -3,7 +3,9 @@
  * at a time. It may die after any of them, with up to r − 1 backups. What `planRecovery` then finds must hold the
  * newest acknowledged version of every key. Every order that is wrong is seen to fail.
  */
+
 import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind';
+import { Random } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -45,7 +47,7 @@ class Model {
   #pending: { cleaned: Segment[]; survivor: Segment } | undefined;
 
   constructor(
-    private readonly random: () => number,
+    private readonly random: Random,
     private readonly order: Order,
   ) {}
 
@@ -54,7 +56,7 @@ class Model {
     this.#head = yield* this.#open(false, [1n]);
     this.#named = [this.#head];
     for (;;) {
-      const choice = this.random();
+      const choice = this.random.fraction();
       if (choice < 0.6) yield* this.#append();
       else if (choice < 0.8 || this.#pending) yield* this.#rotate();
       else yield* this.#clean();
@@ -63,7 +65,7 @@ class Model {
 
   *#append(): Generator<void, void> {
     this.#version += 1;
-    const entry = { key: Math.floor(this.random() * KEYS), version: this.#version };
+    const entry = { key: Math.floor(this.random.fraction() * KEYS), version: this.#version };
     this.#head.entries.push(entry);
     for (const replica of this.#head.replicas.values()) {
       replica.entries.push(entry);
@@ -90,7 +92,7 @@ class Model {
   }
 
   *#clean(): Generator<void, void> {
-    const cleaned = this.#named.filter((segment) => segment !== this.#head && this.random() < 0.7);
+    const cleaned = this.#named.filter((segment) => segment !== this.#head && this.random.fraction() < 0.7);
     if (cleaned.length === 0) return;
     const live = cleaned.flatMap(({ entries }) => entries.filter((entry) => this.#isLive(entry)));
     const survivor = yield* this.#open(true, undefined);
@@ -114,7 +116,7 @@ class Model {
     this.#lastId += 1n;
     const segment: Segment = { id: this.#lastId, survivor, digest, replicas: new Map(), entries: [] };
     this.segments.set(segment.id, segment);
-    const members = [...BACKUPS].sort(() => this.random() - 0.5).slice(0, REPLICAS);
+    const members = [...BACKUPS].sort(() => this.random.fraction() - 0.5).slice(0, REPLICAS);
     for (const member of members) {
       segment.replicas.set(member, { state: 'open', entries: [] });
       yield;
@@ -185,24 +187,13 @@ function check(model: Model, lost: number): void {
 function survives(order: Order, runs: number): void {
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 1, max: 250 }), (seed, steps) => {
-      const model = new Model(generator(seed), order);
+      const model = new Model(new Random(seed), order);
       const primary = model.run();
       for (let step = 0; step < steps; step += 1) primary.next();
       for (const lost of [0, ...BACKUPS]) check(model, lost);
     }),
     { numRuns: runs, seed: 6 },
   );
-}
-
-/** Numbers from 0 up to 1 (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 describe('a recovery at any moment of a cleaning', () => {

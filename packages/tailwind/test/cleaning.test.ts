@@ -1,3 +1,4 @@
+import { refusal } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import {
   type ClusterMember,
@@ -9,10 +10,6 @@ import {
 import { KeyStore, recovered } from './support/key-store.js';
 
 const MAX_SEGMENTS = 12;
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
 
 /** Member 0 has the store, member 1 is the coordinator, and 1 to 3 are backups. */
 async function rig(maxSegments = MAX_SEGMENTS) {

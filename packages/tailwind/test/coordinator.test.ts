@@ -10,13 +10,9 @@ import {
   type StateStore,
   type StoredValue,
 } from '@rdmc/tailwind';
+import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryDirectory } from './support/backups.js';
-import { startCluster, startCoordinator, until } from './support/cluster.js';
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
+import { startCluster, startCoordinator } from './support/cluster.js';
 
 /** A clock that stands still, and counts how often it is looked at. */
 class TestClock {

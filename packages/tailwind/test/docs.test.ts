@@ -1,19 +1,12 @@
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { expectExample } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 
 const root = new URL('../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 const readme = read('README.md');
 
-it('the README shows the example and what it prints', async () => {
-  const example = fileURLToPath(new URL('example.mjs', root));
-  expect(readme).toContain(`\`\`\`js\n${readFileSync(example, 'utf8')}\`\`\``);
-  const { stdout } = await promisify(execFile)(process.execPath, [example]);
-  expect(readme).toContain(`\`\`\`\n${stdout}\`\`\``);
-});
+it('the README shows the example and what it prints', () => expectExample(root));
 
 it('the README explains every error code, and every code is used', () => {
   const codes = [...read('src/errors.ts').matchAll(/'(ERR_RDMC_[A-Z_]+)'/g)].map((match) => match[1]!);

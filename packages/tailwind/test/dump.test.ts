@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import { expect, it } from 'vitest';
-import { CLUSTER, startBackup, temporaryDirectory } from './support/backups.js';
+import { CLUSTER, startBackup } from './support/backups.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
 
 const { bytes, ends } = sampleSegment(8192, [[5], [100]]);

@@ -1,12 +1,14 @@
 /** What is on the disk when it is said to be: files that were not synced, and names whose directory was not, are lost. */
+
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FileStore } from '../src/coordinator/file-store.js';
 import type { ReplicaRecord } from '../src/storage/replica-header.js';
 import { REPLICA_HEADER_BYTES } from '../src/storage/replica-header.js';
 import { ReplicaStore } from '../src/storage/replica-store.js';
-import { CLUSTER, filesIn, temporaryDirectory } from './support/backups.js';
+import { CLUSTER, filesIn } from './support/backups.js';
 import { afterPowerLoss, atEveryStep, renamedEarly, shortWrites } from './support/forgetful-disk.js';
 import { IDENTITY } from './support/segments.js';
 

@@ -1,15 +1,14 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { Coordinator, CoordinatorClient, EtcdStore, type EtcdStoreOptions } from '@rdmc/tailwind';
+import { refusal } from '@rdmc/testing';
+import { Etcd, noEtcd } from '@rdmc/testing/etcd';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startCluster } from './support/cluster.js';
-import { Etcd, LossyProxy, noEtcd, TLS_FILES } from './support/etcd.js';
+import { LossyProxy, TLS_FILES } from './support/lossy-proxy.js';
 import { stateStoreContract } from './support/state-store-contract.js';
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
 
 let etcd: Etcd;
 let places = 0;
@@ -43,7 +42,7 @@ async function secondsLeft(ID: string): Promise<number> {
 
 describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
   beforeAll(async () => {
-    etcd = await Etcd.start();
+    etcd = await Etcd.start(await reserveLoopbackPorts(2));
   });
   afterAll(() => etcd.stop());
 
@@ -220,7 +219,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
   });
 
   it('with user and password: admitted with the right ones, also after a token became invalid', async () => {
-    const own = await Etcd.start();
+    const own = await Etcd.start(await reserveLoopbackPorts(2));
     onTestFinished(() => own.stop());
     await own.ask('/v3/auth/user/add', { name: 'root', password: 'secret' });
     await own.ask('/v3/auth/role/add', { name: 'root' });
@@ -245,7 +244,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
   });
 
   it('over TLS with certificates on both sides, and not without', async () => {
-    const own = await Etcd.start({ tls: true });
+    const own = await Etcd.start(await reserveLoopbackPorts(2), TLS_FILES);
     onTestFinished(() => own.stop());
     const ca = readFileSync(TLS_FILES.certificate);
     const key = readFileSync(TLS_FILES.key);

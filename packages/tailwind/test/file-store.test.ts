@@ -4,13 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join, relative } from 'node:path';
 import { ownIdentity } from '@rdmc/common';
 import { FileStore } from '@rdmc/tailwind';
+import { refusal, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryDirectory } from './support/backups.js';
 import { stateStoreContract } from './support/state-store-contract.js';
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
 
 describe('the file store as a state store', () => {
   stateStoreContract(() => {

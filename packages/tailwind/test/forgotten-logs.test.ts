@@ -1,5 +1,7 @@
 /** What a backup forgets of logs that were recovered, and that nobody can use what it forgot. */
+
 import type { LogRecord, Recovery } from '@rdmc/tailwind';
+import { refusal } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { BackupService } from '../src/rpc/backup-service.js';
 import { WorkerLink } from '../src/worker-link.js';
@@ -15,10 +17,6 @@ import {
 
 const COORDINATOR = 1;
 const SESSION = 'a'.repeat(32);
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
 
 /** Member 0 writes, member 1 is the coordinator, and every backup asks it. */
 async function rig(): Promise<ClusterMember[]> {

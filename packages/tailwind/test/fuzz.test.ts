@@ -2,6 +2,7 @@
  * Hostile bytes and answers: whatever they are, nothing is read outside of them, nothing that was damaged counts, and
  * every error has a code.
  */
+
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,16 +20,15 @@ import {
   segmentEntries,
   TailwindError,
 } from '@rdmc/tailwind';
+import { type Random, rounds, temporaryDirectory } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { LogRegistry } from '../src/coordinator/log-registry.js';
 import { crc32 } from '../src/format/crc32.js';
 import { writeU32 } from '../src/format/layout.js';
 import { inventoryAnswer } from '../src/rpc/messages.js';
 import { encodeReplicaHeader, REPLICA_HEADER_BYTES } from '../src/storage/replica-header.js';
-import { CLUSTER, temporaryDirectory } from './support/backups.js';
+import { CLUSTER } from './support/backups.js';
 import { HOSTILE_SEGMENTS } from './support/corpus.js';
-import { fuzz } from './support/fuzz.js';
-import type { Random } from './support/random.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
 
 const DECODERS = [decodeObject, decodeTombstone, decodeDigest, decodeSegmentHeader];
@@ -45,6 +45,9 @@ async function answered<T>(codes: readonly string[], action: () => T | Promise<T
     return undefined;
   }
 }
+
+/** Of quick ones: some hundred milliseconds. */
+const ROUNDS = 300;
 
 /** Some bytes changed, cut off, moved or added; and the first place that differs. */
 function damage(random: Random, original: Uint8Array): { bytes: Uint8Array; first: number } {
@@ -81,19 +84,15 @@ it.each(Object.entries(HOSTILE_SEGMENTS))(
   async (_, hex) => {
     const bytes = Uint8Array.from(Buffer.from(hex, 'hex'));
     expect(scanSegment(bytes, IDENTITY)).toMatchObject({ status: 'ok', offset: 0 });
-    await fuzz(
-      'a segment with',
-      async (random) => {
-        const { bytes: changed } = damage(random, bytes);
-        expect(scanSegment(changed, IDENTITY).offset).toBe(0);
-      },
-      30,
-    );
+    await rounds(30, async (random) => {
+      const { bytes: changed } = damage(random, bytes);
+      expect(scanSegment(changed, IDENTITY).offset).toBe(0);
+    });
   },
 );
 
 it('a damaged segment holds nothing from the damage on', async () => {
-  await fuzz('a damaged segment', async (random) => {
+  await rounds(ROUNDS, async (random) => {
     const groups = Array.from({ length: 1 + random.below(4) }, () =>
       Array.from({ length: 1 + random.below(3) }, () => random.below(60)),
     );
@@ -116,34 +115,30 @@ it('a damaged segment holds nothing from the damage on', async () => {
 });
 
 it('a segment whose checksums match may hold anything', async () => {
-  await fuzz(
-    'a segment whose checksums match',
-    async (random) => {
-      const bytes = new Uint8Array(2048);
-      const writer = new SegmentWriter(bytes, IDENTITY);
-      const types = [
-        EntryType.SEGMENT_HEADER,
-        EntryType.OBJECT,
-        EntryType.TOMBSTONE,
-        EntryType.LOG_DIGEST,
-      ] as const;
-      for (let group = 1 + random.below(4); group > 0; group -= 1) {
-        for (let entry = 1 + random.below(3); entry > 0; entry -= 1) {
-          writer.append(random.of(types), random.bytes(random.below(40)));
-        }
-        writer.seal();
+  await rounds(100, async (random) => {
+    const bytes = new Uint8Array(2048);
+    const writer = new SegmentWriter(bytes, IDENTITY);
+    const types = [
+      EntryType.SEGMENT_HEADER,
+      EntryType.OBJECT,
+      EntryType.TOMBSTONE,
+      EntryType.LOG_DIGEST,
+    ] as const;
+    for (let group = 1 + random.below(4); group > 0; group -= 1) {
+      for (let entry = 1 + random.below(3); entry > 0; entry -= 1) {
+        writer.append(random.of(types), random.bytes(random.below(40)));
       }
-      const { offset } = scanSegment(bytes, IDENTITY);
-      expect(offset).toBe(writer.sealedBytes);
-      await checkEntries(bytes, offset);
-    },
-    100,
-  );
+      writer.seal();
+    }
+    const { offset } = scanSegment(bytes, IDENTITY);
+    expect(offset).toBe(writer.sealedBytes);
+    await checkEntries(bytes, offset);
+  });
 });
 
 it('the header of a replica’s file is read, or refused by a code', async () => {
   const codes = ['DAMAGED', 'FOREIGN_FILE', 'FOREIGN_VERSION'].map((end) => `ERR_RDMC_REPLICA_${end}`);
-  await fuzz('the header of a replica', async (random) => {
+  await rounds(ROUNDS, async (random) => {
     const state = random.of(['open', 'closed'] as const);
     const record = { ...IDENTITY, epoch: 1, state, checksum: 7, lengthBytes: 100, floorBytes: 0 };
     const header = encodeReplicaHeader(CLUSTER, {
@@ -194,31 +189,27 @@ function hostileReplica(random: Random): unknown {
 
 it('a recovery plans with whatever backups answer, or says by a code why it cannot', async () => {
   let planned = 0;
-  await fuzz(
-    'a recovery plans',
-    async (random) => {
-      const inventories = Array.from({ length: 1 + random.below(3) }, (_, member) => {
-        const replicas = Array.from({ length: 1 + random.below(5) }, () => hostileReplica(random));
-        const { success, data } = inventoryAnswer.safeParse(replicas);
-        return { member, replicas: success ? data : [] };
-      });
-      const minimum = { segmentId: BigInt(random.below(4)), epoch: random.below(3) };
-      const codes = ['ERR_RDMC_LOG_INCOMPLETE', 'ERR_RDMC_ENTRY_DAMAGED'];
-      const plan = await answered(codes, () => planRecovery(1n, inventories, minimum));
-      if (!plan) return;
-      planned += 1;
-      const ids = plan.segments.map(({ segmentId }) => segmentId);
-      expect(ids).toContain(plan.headId);
-      expect([...ids].sort((a, b) => (a < b ? -1 : 1))).toEqual(ids);
-      for (const { segmentId, candidates } of plan.segments) {
-        expect(candidates.length).toBeGreaterThan(0);
-        for (const member of candidates) {
-          expect(inventories[member]!.replicas.some((replica) => replica.segmentId === segmentId)).toBe(true);
-        }
+  await rounds(1000, async (random) => {
+    const inventories = Array.from({ length: 1 + random.below(3) }, (_, member) => {
+      const replicas = Array.from({ length: 1 + random.below(5) }, () => hostileReplica(random));
+      const { success, data } = inventoryAnswer.safeParse(replicas);
+      return { member, replicas: success ? data : [] };
+    });
+    const minimum = { segmentId: BigInt(random.below(4)), epoch: random.below(3) };
+    const codes = ['ERR_RDMC_LOG_INCOMPLETE', 'ERR_RDMC_ENTRY_DAMAGED'];
+    const plan = await answered(codes, () => planRecovery(1n, inventories, minimum));
+    if (!plan) return;
+    planned += 1;
+    const ids = plan.segments.map(({ segmentId }) => segmentId);
+    expect(ids).toContain(plan.headId);
+    expect([...ids].sort((a, b) => (a < b ? -1 : 1))).toEqual(ids);
+    for (const { segmentId, candidates } of plan.segments) {
+      expect(candidates.length).toBeGreaterThan(0);
+      for (const member of candidates) {
+        expect(inventories[member]!.replicas.some((replica) => replica.segmentId === segmentId)).toBe(true);
       }
-    },
-    1000,
-  );
+    }
+  });
   expect(planned).toBeGreaterThan(0);
 });
 
@@ -235,35 +226,31 @@ const RECORD = JSON.stringify({
 
 it('a coordinator’s state is used, or refused by a code', async () => {
   const directory = temporaryDirectory();
-  await fuzz(
-    'a coordinator',
-    async (random) => {
-      const path = join(directory, 'state');
-      const text = (original: string): string =>
-        random.below(3) > 0
-          ? original
-          : Buffer.from(damage(random, Buffer.from(original)).bytes).toString('latin1');
-      const entry = (value: string) => ({
-        value,
-        revision: random.below(30) > 0 ? 1 : random.of([0, -1, 1.5]),
-      });
-      const entries = {
-        'last-log': entry(text('7')),
-        'log/1': entry(text(RECORD)),
-        cluster: entry(text(CLUSTER)),
-      };
-      const body = JSON.stringify({ revision: random.below(20) > 0 ? 2 : random.of([-1, null]), entries });
-      writeFileSync(path, random.below(2) === 0 ? stateFile(text(body)) : text(stateFile(body)), 'latin1');
-      const codes = ['ERR_RDMC_STATE_DAMAGED', 'ERR_RDMC_STATE_FOREIGN_VERSION', 'ERR_RDMC_LOG_UNKNOWN'];
-      const store = await answered(codes, () => FileStore.open(path));
-      if (!store) return;
-      const registry = new LogRegistry(store);
-      const actions = [() => registry.logs(), () => registry.log(1n), () => registry.declareDead(1n)];
-      for (const action of [...actions, () => registry.createLog(0), () => registry.clusterId()]) {
-        await answered([...codes, 'ERR_RDMC_STATE_CONFLICT'], action as () => Promise<unknown>);
-      }
-      await store.close();
-    },
-    60,
-  );
+  await rounds(60, async (random) => {
+    const path = join(directory, 'state');
+    const text = (original: string): string =>
+      random.below(3) > 0
+        ? original
+        : Buffer.from(damage(random, Buffer.from(original)).bytes).toString('latin1');
+    const entry = (value: string) => ({
+      value,
+      revision: random.below(30) > 0 ? 1 : random.of([0, -1, 1.5]),
+    });
+    const entries = {
+      'last-log': entry(text('7')),
+      'log/1': entry(text(RECORD)),
+      cluster: entry(text(CLUSTER)),
+    };
+    const body = JSON.stringify({ revision: random.below(20) > 0 ? 2 : random.of([-1, null]), entries });
+    writeFileSync(path, random.below(2) === 0 ? stateFile(text(body)) : text(stateFile(body)), 'latin1');
+    const codes = ['ERR_RDMC_STATE_DAMAGED', 'ERR_RDMC_STATE_FOREIGN_VERSION', 'ERR_RDMC_LOG_UNKNOWN'];
+    const store = await answered(codes, () => FileStore.open(path));
+    if (!store) return;
+    const registry = new LogRegistry(store);
+    const actions = [() => registry.logs(), () => registry.log(1n), () => registry.declareDead(1n)];
+    for (const action of [...actions, () => registry.createLog(0), () => registry.clusterId()]) {
+      await answered([...codes, 'ERR_RDMC_STATE_CONFLICT'], action as () => Promise<unknown>);
+    }
+    await store.close();
+  });
 });

@@ -7,20 +7,9 @@ import {
   scanSegment,
   segmentEntries,
 } from '@rdmc/tailwind';
+import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import {
-  type ClusterMember,
-  createLog,
-  keysIn,
-  object,
-  SEGMENT,
-  startCluster,
-  until,
-} from './support/cluster.js';
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
+import { type ClusterMember, createLog, keysIn, object, SEGMENT, startCluster } from './support/cluster.js';
 
 async function appendAll(log: Log, from: number, to: number, valueBytes?: number): Promise<void> {
   const acknowledged = [];

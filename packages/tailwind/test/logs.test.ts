@@ -1,4 +1,5 @@
 /** What a node's `Logs` are: who may use them when, and what ends with the node. */
+
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import {
   Backup,
@@ -8,9 +9,10 @@ import {
   type LogOptions,
   type Logs,
 } from '@rdmc/tailwind';
+import { membersAt, refusal, startMembers, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { NodeParts } from '../src/node-parts.js';
-import { CLUSTER, temporaryDirectory } from './support/backups.js';
+import { CLUSTER } from './support/backups.js';
 import {
   type ClusterMember,
   createLog,
@@ -20,8 +22,6 @@ import {
   startCluster,
   TestAuthority,
 } from './support/cluster.js';
-
-const refusal = (code: string) => expect.objectContaining({ code });
 
 /** For a log that nobody has yet. */
 function fresh(logId: bigint, more: Partial<LogOptions> = {}): LogOptions {
@@ -141,7 +141,7 @@ describe('the coordinator of a cluster', () => {
 
   it('needs no node, and neither do those who ask it', async () => {
     const reserved = await reserveLoopbackPorts(3);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+    const members = membersAt(reserved);
     const joining = Mesh.join({ id: 0, members, server: reserved[0]!.server, silenceTimeoutMs: 0 });
     const nodes = [1, 2].map((id) => joinLogs({ id, members, server: reserved[id]!.server }));
     const [mesh, writer, keeper] = [await joining, await nodes[0]!, await nodes[1]!];
@@ -171,10 +171,7 @@ describe('a logger', () => {
     const said: string[] = [];
     const logger = { info: (_: object, message: string) => void said.push(message) };
     const reserved = await reserveLoopbackPorts(2);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-    const [node, other] = await Promise.all(
-      reserved.map(({ server }, id) => joinLogs({ id, members, server, logger })),
-    );
+    const [node, other] = await startMembers(reserved, (place) => joinLogs({ ...place, logger }));
     onTestFinished(async () => {
       await Promise.all([node!.close(), other!.close()]);
     });

@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeObject, EntryType, type Log, type Recovery, TailwindError } from '@rdmc/tailwind';
+import { refusal, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { BackupService } from '../src/rpc/backup-service.js';
 import { segmentKey } from '../src/segment-key.js';
 import { WorkerLink } from '../src/worker-link.js';
-import { filesIn, temporaryDirectory } from './support/backups.js';
+import { filesIn } from './support/backups.js';
 import {
   type ClusterMember,
   coordinatedLog,
@@ -15,10 +16,6 @@ import {
   startCluster,
   startCoordinator,
 } from './support/cluster.js';
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
 
 function begin({ logs }: ClusterMember, logId: bigint): Promise<Recovery> {
   return logs.recover({ coordinator: logs.coordinator(1), logId });

@@ -1,4 +1,5 @@
 import { type Log, TailwindError } from '@rdmc/tailwind';
+import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { BackupConnection } from '../src/rpc/backup-client.js';
 import { WorkerLink } from '../src/worker-link.js';
@@ -12,14 +13,9 @@ import {
   SEGMENT,
   startCluster,
   startCoordinator,
-  until,
 } from './support/cluster.js';
 
 const FIRST = { logId: 7n, segmentId: 1n };
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
 
 async function append(log: Log, from: number, to: number): Promise<void> {
   const numbers = Array.from({ length: to - from }, (_, index) => from + index);

@@ -1,25 +1,15 @@
 import { TailwindError } from '@rdmc/tailwind';
+import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Connections } from '../src/log/connections.js';
 import type { LogEnvironment, Need } from '../src/log/log-environment.js';
 import { checkLogOptions } from '../src/log/log-options.js';
 import { ReplicaSet } from '../src/log/replica-set.js';
 import { WorkerLink } from '../src/worker-link.js';
-import {
-  type ClusterMember,
-  planeOf,
-  SEGMENT,
-  startCluster,
-  TestAuthority,
-  until,
-} from './support/cluster.js';
+import { type ClusterMember, planeOf, SEGMENT, startCluster, TestAuthority } from './support/cluster.js';
 
 const IDENTITY = { logId: 7n, segmentId: 1n, incarnation: 1 };
 const EMPTY = { lengthBytes: 0, checksum: 0 };
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
-}
 
 /** The replicas of a segment without its log: what the log would be told is written down. */
 async function rig(members: readonly ClusterMember[], backups: readonly number[], replicas: number) {

@@ -1,12 +1,13 @@
 import { mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeReplicaHeader } from '@rdmc/tailwind';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';
 import { writeU32 } from '../src/format/layout.js';
 import { encodeReplicaHeader, type ReplicaRecord } from '../src/storage/replica-header.js';
 import { ReplicaStore } from '../src/storage/replica-store.js';
-import { CLUSTER, filesIn, temporaryDirectory } from './support/backups.js';
+import { CLUSTER, filesIn } from './support/backups.js';
 import { IDENTITY } from './support/segments.js';
 
 const RECORD: ReplicaRecord = {

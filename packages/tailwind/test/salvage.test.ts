@@ -1,4 +1,5 @@
 /** What can be had of a log whose end was lost with the memory of all its backups. */
+
 import { readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -18,12 +19,13 @@ import {
   segmentEntries,
   surveyLog,
 } from '@rdmc/tailwind';
+import { temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { planSalvage } from '../src/recovery/plan.js';
 import { segmentKey } from '../src/segment-key.js';
 import { ReplicaStore } from '../src/storage/replica-store.js';
-import { CLUSTER, filesIn, temporaryDirectory } from './support/backups.js';
-import { coordinatedLog, object, startCluster, startCoordinator, until } from './support/cluster.js';
+import { CLUSTER, filesIn } from './support/backups.js';
+import { coordinatedLog, object, startCluster, startCoordinator } from './support/cluster.js';
 import { sampleSegment } from './support/segments.js';
 
 const OBJECTS = 700;

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { temporaryDirectory } from '@rdmc/testing';
+import { beforeEach, expect, test } from 'vitest';
 import { cppFunctions } from '../src/cpp-functions.js';
 import { cppTokens } from '../src/cpp-tokens.js';
 import type { Mutant } from '../src/mutant.js';
@@ -47,12 +47,10 @@ bool ShmWire::enter(uint32_t index, int mode = 3) {
 let root: string;
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'rdmc-place-'));
+  root = temporaryDirectory('rdmc-place');
   mkdirSync(join(root, 'packages/x/native'), { recursive: true });
   writeFileSync(join(root, 'packages/x/native/wire.cc'), SOURCE);
 });
-
-afterEach(() => rmSync(root, { recursive: true }));
 
 const place = (name: string, find: string, replace: string) => {
   const mutant: Mutant = {

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { temporaryDirectory } from '@rdmc/testing';
+import { expect, test } from 'vitest';
 import { startVitest } from 'vitest/node';
 import FailureReporter from '../src/failure-reporter.js';
 import { onlyTimedOut } from '../src/failures.js';
@@ -87,8 +87,7 @@ test('a test whose own limit ends it as early as the first time proves nothing',
 });
 
 test('what fails only by its own time-out has timed out, and nothing else', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdmc-failures-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryDirectory('rdmc-failures');
   const never = 'async () => { await new Promise(() => {}); }';
   const late = `test('late', { timeout: 10 }, ${never});`;
   const hook = `describe('hook', () => { beforeAll(${never}, 10); test('not run', () => {}); });`;

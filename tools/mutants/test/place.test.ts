@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { temporaryDirectory } from '@rdmc/testing';
+import { beforeEach, expect, test } from 'vitest';
 import type { Mutant } from '../src/mutant.js';
 import { Sources } from '../src/place.js';
 import { StaleMutant } from '../src/stale.js';
@@ -24,12 +24,10 @@ const table = { close(code: number) { return code > 3; } };
 let root: string;
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'rdmc-place-'));
+  root = temporaryDirectory('rdmc-place');
   mkdirSync(join(root, 'packages/x/src'), { recursive: true });
   writeFileSync(join(root, 'packages/x/src/buffer.ts'), SOURCE);
 });
-
-afterEach(() => rmSync(root, { recursive: true }));
 
 function mutantOf(name: string, find: string, replace: string): Mutant {
   return { id: 'x/y', package: 'packages/x', function: name, find, replace, fault: '', tests: [] };

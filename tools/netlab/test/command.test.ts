@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import { expect, test } from 'vitest';
 import { collectGarbage, createLab, findLabs } from '../src/index.js';
 import { labTest } from './needs.js';
@@ -101,10 +101,9 @@ labTest('netlab-rsh has the manners of ssh', async () => {
   expect(rsh(['-x', '-p', '22', '-o', 'BatchMode=yes', 'root@right', 'hostname']).stdout).toBe('right\n');
   expect(rsh(['10.77.0.1', 'hostname;', 'echo', '$NETLAB_HOST', '"a  b"']).stdout).toBe('left\nleft a  b\n');
   expect(rsh(['fd77::2', '--', 'hostname']).stdout).toBe('right\n');
-  const homes = mkdtempSync(join(tmpdir(), 'netlab-homes-'));
+  const homes = temporaryDirectory('netlab-homes');
   const home = rsh(['left', 'pwd; echo $HOME'], '', { NETLAB_HOMES: homes });
   expect(home.stdout).toBe(`${join(homes, 'left')}\n`.repeat(2));
-  rmSync(homes, { recursive: true });
   expect(rsh(['left', 'cat; exit 9'], 'through')).toMatchObject({ status: 9, stdout: 'through' });
   expect(rsh(['middle', 'true'])).toMatchObject({
     status: 255,

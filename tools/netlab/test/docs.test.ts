@@ -1,22 +1,14 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { expectPrinted, expectShown } from '@rdmc/testing';
 import { expect, test } from 'vitest';
 import { labTest } from './needs.js';
 
 const root = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
-test('the README shows the example as it is', () => {
-  expect(read('README.md')).toContain(`\`\`\`js\n${read('example.mjs')}\`\`\``);
-});
+test('the README shows the example as it is', () => expectShown(root));
 
-labTest('the example prints what the README says', async () => {
-  const printed = execFileSync(process.execPath, [fileURLToPath(new URL('example.mjs', root))], {
-    encoding: 'utf8',
-  });
-  expect(read('README.md')).toContain(`\`\`\`\n${printed}\`\`\``);
-});
+labTest('the example prints what the README says', () => expectPrinted(root));
 
 test('the README lists every error code of the source', () => {
   const files = readdirSync(new URL('src', root), { recursive: true, encoding: 'utf8' });

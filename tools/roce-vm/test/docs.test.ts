@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { expectShown } from '@rdmc/testing';
 import { expect, test } from 'vitest';
 import { HELP } from '../src/cli/help.js';
 import { PACKAGES } from '../src/constants.js';
@@ -6,9 +7,7 @@ import { PACKAGES } from '../src/constants.js';
 const root = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
-test('the README shows the example as it is', () => {
-  expect(read('README.md')).toContain(`\`\`\`js\n${read('example.mjs')}\`\`\``);
-});
+test('the README shows the example as it is', () => expectShown(root));
 
 test('the README lists every error code of the source, and every package', () => {
   const codes = new Set(read('src/errors.ts').match(/ERR_RDMC_ROCE_VM_[A-Z]+(?:_[A-Z]+)*/g));

@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '@rdmc/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { cacheDirectory, cached, fill } from '../src/cache.js';
 import { parseArguments } from '../src/cli/arguments.js';
 import { cpio } from '../src/cpio.js';
@@ -13,14 +14,7 @@ import { quote } from '../src/quote.js';
 import { makeRunDirectory } from '../src/run-directory.js';
 import { vmlinuxOf } from '../src/vmlinux.js';
 
-const made: string[] = [];
-function directory(): string {
-  made.push(mkdtempSync(join(tmpdir(), 'roce-vm-test-')));
-  return made.at(-1)!;
-}
-afterEach(() => {
-  for (const each of made.splice(0)) rmSync(each, { recursive: true });
-});
+const directory = (): string => temporaryDirectory('roce-vm-test');
 
 /** A bzImage with that payload, of two setup sectors. */
 function image(payload: Buffer): Buffer {
@@ -111,7 +105,9 @@ it('a run finds a directory of its own, and removes those of processes that were
   const ended = spawnSync('true').pid;
   const left = mkdtempSync(join(tmpdir(), `roce-vm-${ended}-`));
   const own = [makeRunDirectory(), makeRunDirectory()];
-  made.push(...own);
+  onTestFinished(() => {
+    for (const each of own) rmSync(each, { recursive: true });
+  });
   expect(existsSync(left)).toBe(false);
   expect(own.every((each) => existsSync(each))).toBe(true);
   expect(own[0]).not.toBe(own[1]);

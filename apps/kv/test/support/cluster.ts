@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
 import { bootClock } from '@rdmc/tailwind';
+import { freed } from '@rdmc/testing';
 import { type CoordinatorOptions, KvCoordinator, KvServer, type ServerOptions } from '../../src/index.js';
 
 const MIB = 1024 * 1024;
@@ -31,9 +32,7 @@ export class TestCluster {
       coordinator: more,
     }: { directory?: string; coordinator?: Partial<CoordinatorOptions> } = {},
   ): Promise<TestCluster> {
-    const reserved = await reserveLoopbackPorts(count + 1);
-    const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-    for (const { server } of reserved) server.close();
+    const members = await freed(await reserveLoopbackPorts(count + 1));
     const cluster = new TestCluster(directory, members);
     const serving = cluster.serving();
     const common = { members, silenceTimeoutMs: 0 };

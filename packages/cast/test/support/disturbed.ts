@@ -1,9 +1,10 @@
-import type { Cast, CastProgress, CastSummary } from '@rdmc/cast';
-import { seededBytes, temporary, write } from './tree.js';
+import type { Cast, CastProgress } from '@rdmc/cast';
+import { temporaryDirectory } from '@rdmc/testing';
+import { seededBytes, write } from './tree.js';
 
 /** A tree of files, `root`, and the directory that it is in. */
 export function sourceTree(bytes = 4_000_000): string {
-  const from = temporary();
+  const from = temporaryDirectory();
   write(from, 'root/large', seededBytes(bytes, 1));
   for (let number = 0; number < 50; number += 1)
     write(from, `root/small/${number}`, seededBytes(number * 100, number));
@@ -21,16 +22,6 @@ export const someReceived =
   (index: number, bytes = 500_000) =>
   ({ receivers }: CastProgress): boolean =>
     receivers[index]!.receivedBytes >= bytes;
-
-/** What a promise rejects with. */
-export async function rejection(
-  promise: Promise<unknown>,
-): Promise<Error & { code: string; summary?: CastSummary }> {
-  return promise.then(
-    () => Promise.reject(new Error('it resolved')),
-    (error: Error & { code: string }) => error,
-  );
-}
 
 /** So slow that there is time for something to happen in the middle. */
 export const slow = { messageBytes: 1 << 18, bandwidthLimit: 2_000_000 };

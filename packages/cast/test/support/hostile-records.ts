@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
+import type { Random } from '@rdmc/testing';
 import { ContentDigest } from '../../src/content-digest.js';
 import * as layout from '../../src/stream/layout.js';
 import type { StreamRecord } from '../../src/stream/records.js';
-import type { Dice } from './fuzz.js';
 import { CHECKSUM } from './local-cast.js';
 
 const NAMES = ['a', 'b', 'trap', 'kept', '.', '..', '', '.rdmc-cast-x', 'n'.repeat(256), 'x\0y', 'Ã'];
@@ -20,24 +20,24 @@ const ESCAPES = [
 ];
 
 /** A path that is mostly good. */
-function path(dice: Dice): Buffer {
-  const kind = dice.below(8);
-  if (kind === 0) return Buffer.from(dice.one(ESCAPES));
+function path(random: Random): Buffer {
+  const kind = random.below(8);
+  if (kind === 0) return Buffer.from(random.of(ESCAPES));
   const names = kind === 1 ? NAMES : ['a', 'b', 'c', 'trap', 'kept'];
-  return Buffer.from(dice.some(3, () => dice.one(names)).join('/'));
+  return Buffer.from(random.some(3, () => random.of(names)).join('/'));
 }
 
-function common(dice: Dice, index: number) {
-  const time = { seconds: dice.one([0, -1, 2 ** 40]), nanoseconds: dice.one([0, 999_999_999]) };
-  return { index, mode: dice.one([0, 0o700, 0o7777, 0xffff_ffff]), time, path: path(dice) };
+function common(random: Random, index: number) {
+  const time = { seconds: random.of([0, -1, 2 ** 40]), nanoseconds: random.of([0, 999_999_999]) };
+  return { index, mode: random.of([0, 0o700, 0o7777, 0xffff_ffff]), time, path: path(random) };
 }
 
 /** A file with pieces that mostly fit and a digest that mostly does. */
-function file(dice: Dice, index: number): StreamRecord[] {
+function file(random: Random, index: number): StreamRecord[] {
   const pieces: StreamRecord[] = [];
   const content = new ContentDigest(CHECKSUM, index);
   let offset = 0;
-  for (const length of dice.some(4, () => dice.one(SIZES))) {
+  for (const length of random.some(4, () => random.of(SIZES))) {
     if (length <= 3 && length > 0) {
       const data = Buffer.alloc(length, 'x');
       pieces.push({ type: 'data', index, offset, data });
@@ -49,37 +49,37 @@ function file(dice: Dice, index: number): StreamRecord[] {
     }
     offset += length;
   }
-  const size = dice.below(5) > 0 ? offset : dice.one(SIZES);
-  const digest = dice.below(5) > 0 ? content.digest() : Buffer.alloc(layout.DIGEST_BYTES, 1);
-  const status = dice.one([0, 0, 0, 1, 2] as const);
+  const size = random.below(5) > 0 ? offset : random.of(SIZES);
+  const digest = random.below(5) > 0 ? content.digest() : Buffer.alloc(layout.DIGEST_BYTES, 1);
+  const status = random.of([0, 0, 0, 1, 2] as const);
   return [
-    { type: 'fileBegin', ...common(dice, index), size },
+    { type: 'fileBegin', ...common(random, index), size },
     ...pieces,
     { type: 'fileEnd', index, status, digest },
   ];
 }
 
-function other(dice: Dice, index: number): StreamRecord {
-  const facts = common(dice, index);
-  return dice.one<StreamRecord>([
+function other(random: Random, index: number): StreamRecord {
+  const facts = common(random, index);
+  return random.of<StreamRecord>([
     { type: 'directory', ...facts },
-    { type: 'symbolicLink', ...facts, target: dice.one([path(dice), Buffer.from('/tmp')]) },
-    { type: 'hardLink', index, path: facts.path, targetIndex: dice.below(5), targetPath: path(dice) },
-    { type: 'hole', index, offset: 0, length: dice.one(SIZES) },
+    { type: 'symbolicLink', ...facts, target: random.of([path(random), Buffer.from('/tmp')]) },
+    { type: 'hardLink', index, path: facts.path, targetIndex: random.below(5), targetPath: path(random) },
+    { type: 'hole', index, offset: 0, length: random.of(SIZES) },
     { type: 'streamEnd', files: 1, directories: 1, symbolicLinks: 0, hardLinks: 0, bytes: 0 },
   ]);
 }
 
 /** Records of which every sort may follow every other. */
-export function hostileRecords(dice: Dice): StreamRecord[] {
+export function hostileRecords(random: Random): StreamRecord[] {
   let index = 0;
-  const entries = dice.some(8, () => {
-    if (dice.below(10) > 0) index += 1;
-    return dice.below(2) === 0 ? file(dice, index) : [other(dice, index)];
+  const entries = random.some(8, () => {
+    if (random.below(10) > 0) index += 1;
+    return random.below(2) === 0 ? file(random, index) : [other(random, index)];
   });
   const records = entries.flat();
   // Now and then one goes missing.
-  return dice.below(3) > 0 ? records : records.filter(() => dice.below(6) > 0);
+  return random.below(3) > 0 ? records : records.filter(() => random.below(6) > 0);
 }
 
 /** Where the records of a message begin, as far as their lengths make sense. */
@@ -95,12 +95,12 @@ function recordStarts(message: Buffer): number[] {
 }
 
 /** Gives a record another type, or moves the border between its fields and what follows. */
-export function relabelled(message: Buffer, dice: Dice): Buffer {
+export function relabelled(message: Buffer, random: Random): Buffer {
   const starts = recordStarts(message);
   if (starts.length === 0) return message;
-  const at = dice.one(starts);
-  if (dice.below(2) === 0) message.writeUInt32LE(dice.below(10), at + layout.TYPE_AT);
-  else message.writeUInt32LE(dice.below(48), at + layout.FIELD_BYTES_AT);
+  const at = random.of(starts);
+  if (random.below(2) === 0) message.writeUInt32LE(random.below(10), at + layout.TYPE_AT);
+  else message.writeUInt32LE(random.below(48), at + layout.FIELD_BYTES_AT);
   return message;
 }
 

@@ -1,10 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type FileReceiver, type ReceiveOptions, type ReceiverEvent, receiveFiles } from '@rdmc/cast';
+import { temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import { afterEach } from 'vitest';
-import { temporary } from './tree.js';
 
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/cast` comes first.
 const fixture = fileURLToPath(new URL('../fixtures/receiver.mjs', import.meta.url));
@@ -17,19 +16,12 @@ afterEach(async () => {
 type Told = ReceiverEvent | { type: 'ended' } | { type: 'listening'; host: string; port: number };
 
 /** A receiver in a process of its own. */
-export class ReceiverProcess {
-  readonly told: Told[] = [];
-  readonly exited: Promise<unknown>;
-
+export class ReceiverProcess extends WatchedProcess<Told, 'type'> {
   private constructor(
-    readonly child: ChildProcess,
+    child: ChildProcess,
     readonly directory: string,
   ) {
-    child.on('message', (message: Told) => {
-      this.told.push(message);
-      child.emit('told');
-    });
-    this.exited = once(child, 'exit');
+    super(child, 'type', { name: 'the receiver' });
   }
 
   static async start(
@@ -37,45 +29,27 @@ export class ReceiverProcess {
     uid?: number,
     env: NodeJS.ProcessEnv = {},
   ): Promise<ReceiverProcess> {
-    const all = { directory: temporary(), port: 0, ...options };
-    const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const;
+    const all = { directory: temporaryDirectory(), port: 0, ...options };
     const child = fork(fixture, [JSON.stringify(all)], {
-      stdio: [...stdio],
+      silent: true,
       env: { ...process.env, ...env },
       ...(uid !== undefined && { uid, gid: uid }),
     });
-    const receiver = new ReceiverProcess(child, all.directory);
-    open.push(() => receiver.kill());
+    const receiver = underTest(new ReceiverProcess(child, all.directory));
     await receiver.event('listening');
     return receiver;
   }
 
   get address(): { host: string; port: number } {
-    const { host, port } = this.told.find((each) => each.type === 'listening')!;
+    const { host, port } = this.named('listening')[0]!;
     return { host, port };
-  }
-
-  /** The first event of a kind; waits for it. */
-  async event<T extends Told['type']>(type: T): Promise<Extract<Told, { type: T }>> {
-    for (;;) {
-      const found = this.told.find((each) => each.type === type);
-      if (found) return found as Extract<Told, { type: T }>;
-      if (this.child.exitCode !== null) throw new Error(`the receiver ended before '${type}'`);
-      await Promise.race([once(this.child, 'told'), this.exited]);
-    }
-  }
-
-  async kill(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    this.child.kill('SIGKILL');
-    await this.exited;
   }
 }
 
 /** Receivers in this process. */
 export async function startReceivers(count: number, options: Partial<ReceiveOptions> = {}) {
   const started = Array.from({ length: count }, async () => {
-    const directory = temporary();
+    const directory = temporaryDirectory();
     const receiver = await receiveFiles({ directory, port: 0, ...options });
     open.push(() => receiver.close());
     return { receiver, directory, to: receiver.address };

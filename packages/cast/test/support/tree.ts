@@ -4,42 +4,19 @@ import {
   type Dirent,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect } from 'vitest';
-
-const made: string[] = [];
-
-afterEach(() => {
-  for (const directory of made.splice(0)) removeTree(directory);
-});
-
-/** An empty directory, removed after the test. */
-export function temporary(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'rdmc-cast-test-'));
-  made.push(directory);
-  return directory;
-}
-
-function removeTree(directory: string): void {
-  rmSync(directory, { recursive: true, force: true });
-}
+import { fillFrom } from '@rdmc/testing';
+import { expect } from 'vitest';
 
 /** Bytes that depend on the seed alone. */
 export function seededBytes(length: number, seed: number): Buffer {
   const bytes = Buffer.alloc(length);
-  let state = seed + 1;
-  for (let at = 0; at < length; at += 1) {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    bytes[at] = state >>> 16;
-  }
+  fillFrom(seed, bytes);
   return bytes;
 }
 

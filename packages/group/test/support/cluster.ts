@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type Group, type GroupOptions, type MemoryRegion, type NodeOptions, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { fillFrom, startMembers } from '@rdmc/testing';
 
 /** Nodes 0 to `count` − 1 in this process, each with a worker and a device of its own. */
 export async function startCluster(count: number, options: Partial<NodeOptions> = {}): Promise<RdmcNode[]> {
   const reserved = await reserveLoopbackPorts(count);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  return Promise.all(
-    reserved.map(({ server }, id) => RdmcNode.join({ id, members, server, windowMs: 0, ...options })),
-  );
+  return startMembers(reserved, (place) => RdmcNode.join({ ...place, windowMs: 0, ...options }));
 }
 
 export async function stopCluster(nodes: readonly RdmcNode[]): Promise<void> {
@@ -23,12 +21,7 @@ export function createEverywhere(nodes: readonly RdmcNode[], options: GroupOptio
 /** A region with content that depends on `seed`. */
 export async function filledRegion(node: RdmcNode, sizeBytes: number, seed: number): Promise<MemoryRegion> {
   const region = await node.allocate(sizeBytes);
-  const view = region.view(0, sizeBytes);
-  let state = seed + 1;
-  for (let i = 0; i < view.length; i += 1) {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    view[i] = state >>> 16;
-  }
+  fillFrom(seed, region.view(0, sizeBytes));
   return region;
 }
 
@@ -45,16 +38,6 @@ export async function collect(group: Group): Promise<{ number: number; sizeBytes
     message.release();
   }
   return received;
-}
-
-/** The error a promise rejects with; fails where it resolves. */
-export async function rejection(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
-  try {
-    await promise;
-  } catch (error) {
-    return error as Error & Record<string, unknown>;
-  }
-  throw new Error('the promise resolved, and a rejection was expected');
 }
 
 /** Waits until everything the nodes have told each other so far has arrived: messages are in order per pair. */

@@ -1,4 +1,5 @@
 import { type Algorithm, createSchedule } from '@rdmc/schedule';
+import { Random } from '@rdmc/testing';
 import { HEADER_BYTES, HEADER_WORDS, OPEN_MESSAGES } from '../../src/constants.js';
 import { createCounters } from '../../src/worker/counters.js';
 import { GroupMachine } from '../../src/worker/machine.js';
@@ -38,15 +39,10 @@ interface Announcement {
   readonly confirmAs: number;
 }
 
-/** A deterministic sequence of integers below a bound (mulberry32). */
+/** A deterministic sequence of integers below a bound. */
 export function randomSequence(seed: number): (bound: number) => number {
-  let state = seed >>> 0;
-  return (bound) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) % bound;
-  };
+  const random = new Random(seed);
+  return (bound) => random.word() % bound;
 }
 
 /** A block or an announcement that came is solicited; what this member sent itself is not. */

@@ -1,41 +1,20 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { fork } from 'node:child_process';
+import type { Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { underTest, WatchedProcess } from '@rdmc/testing';
+
+const PROGRAM = fileURLToPath(new URL('./member.mjs', import.meta.url));
+
+interface Said extends Record<string, unknown> {
+  readonly kind: string;
+}
 
 /** A member in a process of its own (`member.mjs`), which does what its options say and reports over IPC. */
-export class Child {
-  readonly #child: ChildProcess;
-  readonly #messages: Record<string, unknown>[] = [];
-  #waiting: { want: string; resolve: (message: Record<string, unknown>) => void }[] = [];
-  readonly exited: Promise<unknown[]>;
-
-  constructor(options: object, server: import('node:net').Server) {
-    this.#child = fork(fileURLToPath(new URL('./member.mjs', import.meta.url)), { stdio: 'inherit' });
-    this.exited = once(this.#child, 'exit');
-    this.#child.on('message', (message) => this.#take(message as Record<string, unknown>));
-    this.#child.send(options, server);
+export class Child extends WatchedProcess<Said, 'kind'> {
+  constructor(options: object, server: Server) {
+    super(fork(PROGRAM, { silent: true }), 'kind', { name: 'member.mjs' });
+    underTest(this);
+    this.child.send(options, server);
     server.close();
-  }
-
-  /** The next message of this kind. */
-  heard(kind: string): Promise<Record<string, unknown>> {
-    const index = this.#messages.findIndex((message) => message.kind === kind);
-    if (index >= 0) return Promise.resolve(this.#messages.splice(index, 1)[0]!);
-    return new Promise((resolve) => this.#waiting.push({ want: kind, resolve }));
-  }
-
-  tell(kind: string): void {
-    this.#child.send({ kind });
-  }
-
-  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill(signal);
-    await this.exited;
-  }
-
-  #take(message: Record<string, unknown>): void {
-    const index = this.#waiting.findIndex(({ want }) => want === message.kind);
-    if (index < 0) this.#messages.push(message);
-    else this.#waiting.splice(index, 1)[0]!.resolve(message);
   }
 }

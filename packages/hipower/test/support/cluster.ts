@@ -1,5 +1,6 @@
 import { HiPowerNode, type HiPowerNodeOptions } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { startMembers } from '@rdmc/testing';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 
 /** The device under test; RDMC_TEST_DEVICE names another one than the soft device. */
@@ -19,34 +20,11 @@ export async function startCluster(
   options: Partial<HiPowerNodeOptions> = {},
 ): Promise<HiPowerNode[]> {
   const reserved = await reserveLoopbackPorts(count);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  return Promise.all(
-    reserved.map(({ server }, id) =>
-      HiPowerNode.join({ id, members, server, windowMs: 0, device: deviceOver(), ...options }),
-    ),
+  return startMembers(reserved, (place) =>
+    HiPowerNode.join({ ...place, windowMs: 0, device: deviceOver(), ...options }),
   );
 }
 
 export async function stopCluster(nodes: readonly HiPowerNode[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.close()));
-}
-
-/** The error a promise rejects with; fails where it resolves. */
-export async function rejection(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
-  try {
-    await promise;
-  } catch (error) {
-    return error as Error & Record<string, unknown>;
-  }
-  throw new Error('the promise resolved, and a rejection was expected');
-}
-
-/** The error a call throws; fails where it does not. */
-export function thrown(call: () => unknown): Error & Record<string, unknown> {
-  try {
-    call();
-  } catch (error) {
-    return error as Error & Record<string, unknown>;
-  }
-  throw new Error('the call returned, and an error was expected');
 }

@@ -1,6 +1,7 @@
 import { type HiPowerNode, hipower } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node } from '@rdmc/node';
+import { startMembers as startAt } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { deviceOver } from './cluster.js';
 
@@ -27,13 +28,10 @@ export async function startMembers(
   transport: 'shm' | 'tcp' | 'auto' = 'auto',
 ): Promise<Member[]> {
   const reserved = await reserveLoopbackPorts(count);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  const started = await Promise.all(
-    reserved.map(async ({ server }, id) => {
-      const options = { id, members, server, device: deviceOver(transport), windowMs: 0 };
-      return { node: await join(options, workers[id]) };
-    }),
-  );
+  const started = await startAt(reserved, async (place) => {
+    const options = { ...place, device: deviceOver(transport), windowMs: 0 };
+    return { node: await join(options, workers[place.id]) };
+  });
   onTestFinished(async () => {
     await Promise.all(started.map(({ node }) => node.close()));
   });

@@ -1,19 +1,12 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { Backup, type BackupOptions, type OpenReplica } from '@rdmc/tailwind';
+import { temporaryDirectory } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { IDENTITY } from './segments.js';
 import { connectedPair, type Pair } from './writer.js';
 
 export const CLUSTER = '00112233-4455-6677-8899-aabbccddeeff';
 export const SEGMENT_BYTES = 8192;
-
-export function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'tailwind-backup-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 /** What is in a backup's directory beside its lock. */
 export function filesIn(directory: string): string[] {

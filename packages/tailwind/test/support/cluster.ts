@@ -20,8 +20,9 @@ import {
   segmentEntries,
   tailwind,
 } from '@rdmc/tailwind';
+import { startMembers, temporaryDirectory } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
-import { CLUSTER, temporaryDirectory } from './backups.js';
+import { CLUSTER } from './backups.js';
 
 export const SEGMENT = 16 * 1024;
 
@@ -67,41 +68,38 @@ export function joinLogs(
 /** Members 0 to n − 1 in this process, each a node with a backup; gone at the end of the test. */
 export async function startCluster(n: number, options: ClusterOptions = {}): Promise<ClusterMember[]> {
   const reserved = await reserveLoopbackPorts(n);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  return Promise.all(
-    reserved.map(async ({ server }, id) => {
-      const { transport } = options;
-      const device = transport && { device: 'soft', transport };
-      const node = await joinLogs({ id, members, server, ...(device && { device }) });
-      const directory = options.directories?.[id] ?? temporaryDirectory();
-      const backup = await Backup.open({
-        protectionDomain: node.protectionDomain,
-        directory,
-        clusterId: CLUSTER,
-        segmentBytes: options.segmentBytes ?? SEGMENT,
-        buffers: options.buffers ?? 16,
-      });
-      const { coordinator } = options;
-      const asked = coordinator !== undefined && { coordinator: node.logs.coordinator(coordinator) };
-      const service = node.logs.serve(backup, { ...asked });
-      let ended: Promise<void> | undefined;
-      const end = async (): Promise<void> => {
-        await service.close();
-        await backup.close();
-        await node.close();
-      };
-      const stop = (): Promise<void> => {
-        ended ??= end();
-        return ended;
-      };
-      onTestFinished(stop);
-      const kill = async (): Promise<void> => {
-        await planeOf(node).terminate();
-        await stop();
-      };
-      return { id, node, mesh: node.mesh, logs: node.logs, backup, service, directory, kill };
-    }),
-  );
+  return startMembers(reserved, async (place) => {
+    const { transport } = options;
+    const device = transport && { device: 'soft', transport };
+    const node = await joinLogs({ ...place, ...(device && { device }) });
+    const directory = options.directories?.[place.id] ?? temporaryDirectory();
+    const backup = await Backup.open({
+      protectionDomain: node.protectionDomain,
+      directory,
+      clusterId: CLUSTER,
+      segmentBytes: options.segmentBytes ?? SEGMENT,
+      buffers: options.buffers ?? 16,
+    });
+    const { coordinator } = options;
+    const asked = coordinator !== undefined && { coordinator: node.logs.coordinator(coordinator) };
+    const service = node.logs.serve(backup, { ...asked });
+    let ended: Promise<void> | undefined;
+    const end = async (): Promise<void> => {
+      await service.close();
+      await backup.close();
+      await node.close();
+    };
+    const stop = (): Promise<void> => {
+      ended ??= end();
+      return ended;
+    };
+    onTestFinished(stop);
+    const kill = async (): Promise<void> => {
+      await planeOf(node).terminate();
+      await stop();
+    };
+    return { id: place.id, node, mesh: node.mesh, logs: node.logs, backup, service, directory, kill };
+  });
 }
 
 /** Remembers what it was asked to raise; `hold` makes it wait, `refuse` makes it refuse. */
@@ -183,9 +181,4 @@ export function keysIn(bytes: Uint8Array, segmentId: bigint): number[] {
       const keyLength = payload[8]!;
       return Number(Buffer.from(payload.subarray(12, 12 + keyLength)).toString());
     });
-}
-
-/** Waits for a condition by looking again at every turn of the event loop. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,73 +1,65 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { Backup } from '@rdmc/tailwind';
+import { membersAt, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
-import { CLUSTER, temporaryDirectory } from './backups.js';
+import { CLUSTER } from './backups.js';
 import { type ClusterMember, joinLogs, SEGMENT } from './cluster.js';
 
 const program = fileURLToPath(new URL('../fixtures/member.mjs', import.meta.url));
 
-/** A member in a process of its own. */
-export class MemberProcess {
-  readonly #child: ChildProcess;
-  readonly #watchers = new Set<() => void>();
-  logId: bigint | undefined;
-  acknowledged = 0;
-  backups: number[] = [];
-  ended: string | undefined;
-  leaseValid: boolean | undefined;
-  ready = false;
-  gone = false;
+interface Said {
+  readonly logId?: string;
+  readonly acknowledged?: number;
+  readonly backups?: readonly number[];
+  readonly ended?: string;
+  readonly leaseValid?: boolean;
+  readonly ready?: boolean;
+}
 
+/** A member in a process of its own, and what it said last of everything. */
+export class MemberProcess extends WatchedProcess<Said, 'ready'> {
   constructor(
     readonly id: number,
     setup: object,
   ) {
-    this.#child = fork(program, [JSON.stringify(setup)]);
-    this.#child.on('message', (message) => this.#take(message as Record<string, unknown>));
-    this.#child.on('exit', () => {
-      this.gone = true;
-      this.#changed();
-    });
-    onTestFinished(async () => {
-      if (this.gone) return;
-      const exited = once(this.#child, 'exit');
-      this.#child.kill('SIGKILL');
-      await exited;
-    });
+    super(fork(program, [JSON.stringify(setup)], { silent: true }), 'ready', { name: `member ${id}` });
+    underTest(this);
   }
 
-  /** Resolves when the condition holds; looked at whenever the process said something or ended. */
-  until(condition: (member: this) => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (!condition(this)) return;
-        this.#watchers.delete(look);
-        resolve();
-      };
-      this.#watchers.add(look);
-      look();
-    });
+  get logId(): bigint | undefined {
+    const logId = this.#last('logId');
+    return logId === undefined ? undefined : BigInt(logId);
+  }
+
+  get acknowledged(): number {
+    return this.#last('acknowledged') ?? 0;
+  }
+
+  get backups(): readonly number[] {
+    return this.#last('backups') ?? [];
+  }
+
+  get ended(): string | undefined {
+    return this.#last('ended');
+  }
+
+  get leaseValid(): boolean | undefined {
+    return this.#last('leaseValid');
+  }
+
+  get ready(): boolean {
+    return this.#last('ready') ?? false;
   }
 
   append(replicas: number): void {
-    this.#child.send({ append: replicas });
+    this.tell({ append: replicas });
   }
 
-  signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
-  }
-
-  #take({ logId, ...rest }: Record<string, unknown>): void {
-    if (logId !== undefined) this.logId = BigInt(logId as string);
-    Object.assign(this, rest);
-    this.#changed();
-  }
-
-  #changed(): void {
-    for (const look of [...this.#watchers]) look();
+  #last<Field extends keyof Said>(field: Field): Said[Field] | undefined {
+    return this.events.findLast((said) => said[field] !== undefined)?.[field];
   }
 }
 
@@ -81,7 +73,7 @@ export interface ProcessCluster {
 /** Members 0 to n − 1: number 1 in this process, to be coordinator and to recover, each other one in its own. */
 export async function startProcesses(n: number): Promise<ProcessCluster> {
   const reserved = await reserveLoopbackPorts(n);
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  const members = membersAt(reserved);
   const processes = new Map<number, MemberProcess>();
   for (const [id, { server }] of reserved.entries()) {
     if (id === 1) continue;

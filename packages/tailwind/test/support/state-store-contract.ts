@@ -1,13 +1,10 @@
 import type { StateStore } from '@rdmc/tailwind';
+import { refusal } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 
 /** A place for one state. Opened again, it has what was put. */
 export interface StateStorePlace {
   open(): Promise<StateStore>;
-}
-
-function refusal(code: string) {
-  return expect.objectContaining({ code });
 }
 
 /** What a coordinator relies on. */

@@ -1,3 +1,3 @@
-import { suite } from '../../suite.js';
+import { suite } from '../../config/suite.js';
 
 export default suite({ include: ['*.case.ts'] });

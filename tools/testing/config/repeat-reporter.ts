@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
 import { repeatCommand } from './repeat-command.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Names from the outermost suite to the test. */
 function namesOf(test: TestCase): string[] {

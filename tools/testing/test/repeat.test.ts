@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { repeatCommand } from '../repeat-command.js';
+import { repeatCommand } from '../config/repeat-command.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const folder = 'tools/vitest/test/failing';
+const folder = 'tools/testing/test/failing';
 /** What `npx vitest` is in a package. The folder of the failing tests does not have a package.json: npx would run in another folder. */
 const vitest = `"${process.execPath}" "${join(root, 'node_modules/vitest/vitest.mjs')}" --root .`;
 
@@ -19,7 +19,7 @@ function output(command: string): Promise<string> {
 
 describe('a failure', () => {
   it('is followed by the command that repeats it, seed and failed example included', async () => {
-    const printed = await output(`cd ${folder} && ${vitest} run`);
+    const printed = await output(`cd ${folder} && ${vitest} run numbers`);
     expect(printed).toContain(
       `(cd ${folder} && npx vitest run numbers.case.ts -t '^numbers \\(all\\) one isn'\\''t two$')`,
     );
@@ -30,6 +30,15 @@ describe('a failure', () => {
     const again = await output(command.replace('npx vitest', vitest));
     expect(again).toContain(`first value: ${counterexample!.slice(1, -1)}`);
     expect(again).toMatch(/1 failed \| 1 skipped/);
+  });
+
+  it('of a round names the seed of that round', async () => {
+    const printed = await output(`cd ${folder} && ${vitest} run rounds`);
+    const command = printed.split('\n').find((line) => line.includes('RDMC_TEST_SEED='))!;
+    expect(command).toContain(`npx vitest run rounds.case.ts -t '^rounds that fail$'`);
+    const bytes = /bytes: .*/.exec(printed)![0];
+    const again = await output(command.replace('npx vitest', vitest));
+    expect(again).toContain(`after 0 rounds, ${bytes}`);
   });
 
   it('of a whole file names the file', () => {

@@ -1,0 +1,10 @@
+export { type CodedError, ofClass, refusal, rejection, thrown } from './errors.js';
+export { expectExample, expectPrinted, expectShown } from './example.js';
+export { impostorPem, startImpostor, TRUSTING } from './impostor.js';
+export { descriptorOf, freed, membersAt, startMembers } from './members.js';
+export { fillFrom, Random } from './random.js';
+export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';
+export { temporaryDirectory } from './temporary.js';
+export { underTest } from './under-test.js';
+export { until } from './until.js';
+export { jsonLine, type Named, WatchedProcess } from './watched-process.js';

@@ -1,0 +1,9 @@
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+
+/**
+ * Waits for a condition that no event announces: looks at every turn of the event loop, or with a pause between looks.
+ * The test's limit of time ends it.
+ */
+export async function until(condition: () => boolean, pauseMs?: number): Promise<void> {
+  while (!condition()) await (pauseMs === undefined ? turn() : delay(pauseMs));
+}

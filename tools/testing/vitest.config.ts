@@ -1,0 +1,3 @@
+import { suite } from './config/suite.js';
+
+export default suite();

@@ -1,3 +1,0 @@
-import { suite } from './suite.js';
-
-export default suite();
