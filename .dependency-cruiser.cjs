@@ -1,10 +1,10 @@
 // Imports go down, never up. `may` lists what each layer may import beside itself.
 const may = {
   'packages/common': [],
-  'packages/schedule': [],
+  'packages/schedule': ['packages/common'],
   'packages/verbs': ['packages/common'],
   'packages/mesh': ['packages/common'],
-  'packages/verbs-compliance': ['packages/verbs'],
+  'packages/verbs-compliance': ['packages/common', 'packages/verbs'],
   'packages/dataplane': ['packages/common', 'packages/verbs'],
   'packages/node': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'packages/group': [
@@ -48,7 +48,7 @@ const may = {
     'apps/kv',
   ],
   'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/tailwind'],
-  'apps/paramserver': ['packages/mesh', 'packages/hipower'],
+  'apps/paramserver': ['packages/common', 'packages/mesh', 'packages/hipower'],
   'apps/rdmc': [
     'packages/common',
     'packages/schedule',

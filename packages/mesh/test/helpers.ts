@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { RdmcError } from '@rdmc/common';
 import { afterEach } from 'vitest';
 import type { Core, Internals } from '../src/core.js';
 import type { Member, MeshFailure, MeshOptions, ReservedPort } from '../src/index.js';
-import { type Mesh, MeshError, reserveLoopbackPorts } from '../src/index.js';
+import { type Mesh, type MeshError, reserveLoopbackPorts } from '../src/index.js';
 import { joinMesh } from '../src/mesh.js';
 
 export const KEY = 'a cluster key of more than sixteen bytes';
@@ -106,21 +107,24 @@ export function messages(mesh: Mesh, topic: string, count: number): Promise<[num
   });
 }
 
-export async function rejection(promise: Promise<unknown>): Promise<MeshError> {
+/** A `MeshError` or an `AbortError`. */
+type Rejection = RdmcError & Partial<Pick<MeshError, 'missing'>>;
+
+export async function rejection(promise: Promise<unknown>): Promise<Rejection> {
   try {
     await promise;
   } catch (error) {
-    if (error instanceof MeshError) return error;
+    if (error instanceof RdmcError) return error;
     throw error;
   }
   throw new Error('it should have been rejected');
 }
 
-export function thrown(act: () => unknown): MeshError {
+export function thrown(act: () => unknown): RdmcError {
   try {
     act();
   } catch (error) {
-    if (error instanceof MeshError) return error;
+    if (error instanceof RdmcError) return error;
     throw error;
   }
   throw new Error('it should have thrown');
