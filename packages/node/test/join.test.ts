@@ -227,6 +227,7 @@ describe('what ends it', () => {
     const joining = rejection(join(lonely!, IDLE));
     abort.abort(new Error('enough'));
     expect(await joining).toMatchObject({
+      name: 'AbortError',
       code: 'ERR_RDMC_ABORTED',
       cause: expect.objectContaining({ message: 'enough' }),
     });
