@@ -37,8 +37,8 @@ const may = {
     'packages/mesh',
   ],
   'tools/mutants': [],
-  'tools/netlab': [],
-  'tools/roce-vm': [],
+  'tools/netlab': ['packages/common'],
+  'tools/roce-vm': ['packages/common'],
   'tools/chaos': [
     'packages/verbs',
     'packages/node',

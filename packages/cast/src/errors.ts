@@ -16,7 +16,7 @@ export const castErrors = errorTable({
   ...optionErrors,
   ...abortErrors,
   ERR_RDMC_NOT_FOUND: [
-    'usage',
+    'resource',
     'a path, or the directory of a receiver, does not exist',
     'give one that does',
   ],
@@ -26,7 +26,7 @@ export const castErrors = errorTable({
     'cast them one after the other',
   ],
   ERR_RDMC_UNREADABLE: ['resource', 'an entry cannot be read at the sender', 'see its rights, and the disk'],
-  ERR_RDMC_UNSUPPORTED_TYPE: ['usage', 'an entry is neither file, directory nor link', 'leave it out'],
+  ERR_RDMC_UNSUPPORTED_TYPE: ['resource', 'an entry is neither file, directory nor link', 'leave it out'],
   ERR_RDMC_FILE_CHANGED: ['resource', 'a file changed while it was read', 'cast it again when it is at rest'],
   ERR_RDMC_DUPLICATE_HOST: [
     'usage',
@@ -56,7 +56,7 @@ export const castErrors = errorTable({
     'the system does not let this user do it',
     'the message says which right is missing',
   ],
-  ERR_RDMC_NOT_A_DIRECTORY: ['usage', 'the directory of a receiver is not one', 'give a directory'],
+  ERR_RDMC_NOT_A_DIRECTORY: ['resource', 'the directory of a receiver is not one', 'give a directory'],
   ERR_RDMC_WRITE_FAILED: ['resource', 'an entry cannot be stored', 'see the disk of the receiver'],
   ERR_RDMC_UNSAFE_PATH: ['refused', 'a path leads out of the directory', 'see who sends'],
   ERR_RDMC_PATH_CONFLICT: ['refused', 'something of another kind has that name', 'move it away'],

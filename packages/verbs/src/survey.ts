@@ -59,7 +59,7 @@ export function surveyRdmaDevices(library = readEnvironment().library): DeviceSu
     return { library: survey.library, problem: undefined, devices: survey.devices };
   } catch (error) {
     const code = codeOf(error);
-    if (!isCodeOf(verbsErrors, code) || !code.startsWith('ERR_RDMC_IBVERBS')) throw error;
+    if (!isCodeOf(verbsErrors, code) || !code.startsWith('ERR_RDMC_IBVERBS_')) throw error;
     return {
       library: undefined,
       problem: new VerbsError(code, messageOf(error), { cause: error }),
