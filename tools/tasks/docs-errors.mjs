@@ -9,8 +9,8 @@ const INTRODUCTION = `# Errors
 
 Written by \`npm run docs:errors\` from the tables that the packages export (\`meshErrors\`, \`groupErrors\`, …). Change those.
 
-All errors of \`@rdmc\` packages have a \`code\`, which is stable, and a \`category\`; messages may change. Errors thrown by the
-native addon of \`@rdmc/verbs\` have the code alone: \`categoryOf(code)\` of \`@rdmc/common\` gives the category.
+All errors of \`@rdmc\` packages are \`RdmcError\`s: they have a \`code\`, which is stable, and a \`category\`; messages may change.
+\`categoryOf(code)\` of \`@rdmc/common\` gives the category of a code that came without its error.
 
 | category    | meaning                                                                    |
 | ----------- | -------------------------------------------------------------------------- |

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { castErrors } from '@rdmc/cast';
 import { describe, expect, it } from 'vitest';
 
 const root = new URL('..', import.meta.url);
@@ -17,14 +18,14 @@ describe('README', () => {
   });
 
   it('lists every error code, and no other', () => {
-    const declared = new Set(read('src/errors.ts').match(/(?<=\| ')ERR_RDMC_[A-Z_]+/g));
+    const declared = new Set(Object.keys(castErrors));
     const listed = new Set(
       [...readme.matchAll(/^\| (`ERR_RDMC.*?) \|/gm)].flatMap(
         ([, cell]) => cell!.match(/ERR_RDMC_[A-Z_]+/g)!,
       ),
     );
     expect(declared.size).toBeGreaterThan(30);
-    expect(listed).toEqual(declared);
+    expect([...listed].sort()).toEqual([...declared].sort());
   });
 
   it('every code that is declared is used', () => {
@@ -32,7 +33,7 @@ describe('README', () => {
     const sources = files
       .filter((file) => file.endsWith('.ts') && file !== 'errors.ts')
       .map((file) => read(`src/${file}`));
-    const declared = new Set(read('src/errors.ts').match(/(?<=\| ')ERR_RDMC_[A-Z_]+/g));
+    const declared = new Set(Object.keys(castErrors));
     expect([...declared].filter((code) => !sources.some((source) => source.includes(`'${code}'`)))).toEqual([
       // Made by helpers of errors.ts.
       'ERR_RDMC_INVALID_OPTION',

@@ -1,11 +1,10 @@
-import { abortErrors, errorTable, optionErrors, RdmcError } from '@rdmc/common';
+import { errorTable, optionErrors, RdmcError } from '@rdmc/common';
 
 export { AbortError, throwIfAborted } from '@rdmc/common';
 
-/** Every code that a {@link DataPlaneError} can carry, and `ERR_RDMC_ABORTED`. They are stable; messages are not. */
+/** Every code that a {@link DataPlaneError} can carry. They are stable; messages are not. */
 export const dataPlaneErrors = errorTable({
   ...optionErrors,
-  ...abortErrors,
   ERR_RDMC_DATAPLANE_START_FAILED: ['resource', 'the device or a protocol did not start', 'see the cause'],
   ERR_RDMC_DATAPLANE_DIED: ['internal', 'the worker died', 'see the cause; start another one'],
   ERR_RDMC_DATAPLANE_CLOSED: ['closed', 'it was closed before it answered', 'start another one'],

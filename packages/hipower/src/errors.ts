@@ -1,11 +1,10 @@
-import { abortErrors, errorTable, isCodeOf, optionErrors, RdmcError } from '@rdmc/common';
+import { errorTable, isCodeOf, optionErrors, RdmcError } from '@rdmc/common';
 
 export { AbortError, messageOf, throwIfAborted } from '@rdmc/common';
 
-/** Every code a {@link HiPowerError} can carry, and `ERR_RDMC_ABORTED`. They are stable; messages are not. */
+/** Every code a {@link HiPowerError} can carry. They are stable; messages are not. */
 export const hiPowerErrors = errorTable({
   ...optionErrors,
-  ...abortErrors,
   ERR_RDMC_UNKNOWN_MEMBER: [
     'usage',
     'the list names a member that the mesh does not have',

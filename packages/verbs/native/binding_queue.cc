@@ -72,10 +72,7 @@ napi_value ring(napi_env env, napi_callback_info info) {
   auto* doorbell = static_cast<Doorbell*>(data);
   const uint32_t count = std::min(doorbell->control[0], kBatchSlots);
   const auto device = doorbell->device.lock();
-  if (!device) {
-    napi_throw_error(env, "ERR_RDMC_DEVICE_CLOSED", "The device is closed");
-    return nullptr;
-  }
+  if (!device) throw Failure("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
   const uint32_t refused = device->post(doorbell->batch, count);
   napi_value out;
   napi_create_uint32(env, refused, &out);

@@ -1,11 +1,10 @@
-import { abortErrors, errorTable, optionErrors, RdmcError, userKeyErrors } from '@rdmc/common';
+import { errorTable, optionErrors, RdmcError, userKeyErrors } from '@rdmc/common';
 
 export { AbortError } from '@rdmc/common';
 
-/** Every code that a {@link VerbsError} or the addon can carry, and `ERR_RDMC_ABORTED`. They are stable; messages are not. */
+/** Every code that a {@link VerbsError} or an error of the addon can carry. They are stable; messages are not. */
 export const verbsErrors = errorTable({
   ...optionErrors,
-  ...abortErrors,
   ...userKeyErrors,
   ERR_RDMC_PLATFORM: ['resource', 'RDMA devices need Linux', 'run it on Linux'],
   ERR_RDMC_NATIVE_MISSING: [
@@ -109,7 +108,7 @@ export class VerbsError extends RdmcError<VerbsErrorCode> {
   constructor(
     code: VerbsErrorCode,
     message: string,
-    details: { errno?: number; syscall?: string; cause?: unknown } = {},
+    details: { errno?: number | undefined; syscall?: string | undefined; cause?: unknown } = {},
   ) {
     super(code, message, details);
     if (details.errno !== undefined) this.errno = details.errno;

@@ -1,10 +1,9 @@
-import { abortErrors, errorTable, RdmcError } from '@rdmc/common';
+import { errorTable, RdmcError } from '@rdmc/common';
 
 export { AbortError } from '@rdmc/common';
 
-/** Every code a {@link RoceVmError} can carry, and `ERR_RDMC_ABORTED`. They are stable; messages are not. */
+/** Every code a {@link RoceVmError} can carry. They are stable; messages are not. */
 export const roceVmErrors = errorTable({
-  ...abortErrors,
   ERR_RDMC_ROCE_VM_INVALID_OPTION: ['usage', 'an option is wrong or misspelt', 'the message names it'],
   ERR_RDMC_ROCE_VM_UNSUPPORTED: ['resource', 'not Linux, not x86-64, or no apt-get', 'run it elsewhere'],
   ERR_RDMC_ROCE_VM_PACKAGE_MISSING: [
