@@ -12,18 +12,18 @@ Written by \`npm run docs:errors\` from the tables that the packages export (\`m
 All errors of \`@rdmc\` packages are \`RdmcError\`s: they have a \`code\`, which is stable, and a \`category\`; messages may change.
 \`categoryOf(code)\` of \`@rdmc/common\` gives the category of a code that came without its error.
 
-| category    | meaning                                                                    |
-| ----------- | -------------------------------------------------------------------------- |
-| \`usage\`     | the call or its options are wrong; calling again does not help             |
-| \`peer-lost\` | another member, or the way to it, has failed                               |
-| \`timeout\`   | something did not happen in time                                           |
-| \`refused\`   | another party says no, or broke the rules                                  |
-| \`resource\`  | memory, descriptors, disk space or a device are missing, or busy           |
-| \`closed\`    | used after the end                                                         |
-| \`aborted\`   | ended by the signal of the caller: an \`AbortError\`; \`cause\` is its reason |
-| \`internal\`  | none of these; a bug, as far as can be told                                |
-
 `;
+const CATEGORIES = [
+  ['category', 'meaning'],
+  ['`usage`', 'the call or its options are wrong; calling again does not help'],
+  ['`peer-lost`', 'another member, or the way to it, has failed'],
+  ['`timeout`', 'something did not happen in time'],
+  ['`refused`', 'another party says no, or broke the rules'],
+  ['`resource`', 'memory, descriptors, disk space or a device are missing, or busy'],
+  ['`closed`', 'used after the end'],
+  ['`aborted`', 'ended by the signal of the caller: an `AbortError`; `cause` is its reason'],
+  ['`internal`', 'none of these; a bug, as far as can be told'],
+];
 const HEADER = ['code', 'package', 'category', 'meaning', 'what to do'];
 
 /** Packages that say the same of a code share a row. */
@@ -45,13 +45,18 @@ function compare(a, b) {
   return a < b ? -1 : Number(a > b);
 }
 
-/** The text of docs/errors.md. */
-export function documentOf(errors) {
-  const cells = [HEADER, ...rowsOf(errors)].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
-  const widths = HEADER.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+/** A table as the formatter leaves it. */
+function tableOf(rows) {
+  const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
+  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |\n`;
   const rule = widths.map((width) => '-'.repeat(width));
-  return INTRODUCTION + [cells[0], rule, ...cells.slice(1)].map(line).join('');
+  return [cells[0], rule, ...cells.slice(1)].map(line).join('');
+}
+
+/** The text of docs/errors.md. */
+export function documentOf(errors) {
+  return `${INTRODUCTION}${tableOf(CATEGORIES)}\n${tableOf([HEADER, ...rowsOf(errors)])}`;
 }
 
 if (import.meta.filename === process.argv[1]) {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { RdmcError } from '@rdmc/common';
-import { Opcode, openDevice, PostError, VerbsError, verbsErrors } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
+import { Opcode, openDevice, PostError, VerbsError, verbsErrors } from '../src/index.js';
 import { completions, connectedSides, side } from './support/pair.js';
 
 /** The codes that the sources of a folder name in quotes. */
