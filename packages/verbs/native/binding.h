@@ -50,7 +50,9 @@ napi_value guarded(napi_env env, napi_callback_info info) {
   try {
     return Function(env, info);
   } catch (const std::exception&) {
-    toError(env, caughtFailure()).ThrowAsJavaScriptException();
+    // No call of JavaScript here: in a thread that is being ended it would fail, and nothing catches that.
+    const Failure failure = caughtFailure();
+    napi_throw_error(env, failure.code.c_str(), failure.what());
     return nullptr;
   }
 }

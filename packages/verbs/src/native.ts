@@ -111,7 +111,7 @@ export interface NativeBinding {
   queuePairError(device: number, qp: number): void;
   queuePairDestroy(device: number, qp: number): void;
 
-  /** Binds a submission batch: the returned function posts `batch` slots 0..count-1, count in word 0 of `control`. Returns how many were refused. */
+  /** Binds a submission batch: the returned function posts `batch` slots 0..count-1, count in word 0 of `control`. Returns how many were refused, or 2^32 - 1 where the device is closed. */
   submissionDoorbell(device: number, batch: Uint8Array, control: Uint32Array): () => number;
 
   /** Copies inside this process between registered memory, by address. Both ranges are checked. */
