@@ -1,10 +1,10 @@
 // Imports go down, never up. `may` lists what each layer may import beside itself.
 const may = {
   'packages/common': [],
-  'packages/schedule': [],
+  'packages/schedule': ['packages/common'],
   'packages/verbs': ['packages/common'],
   'packages/mesh': ['packages/common'],
-  'packages/verbs-compliance': ['packages/verbs'],
+  'packages/verbs-compliance': ['packages/common', 'packages/verbs'],
   'packages/dataplane': ['packages/common', 'packages/verbs'],
   'packages/node': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
   'packages/group': [
@@ -38,8 +38,8 @@ const may = {
   ],
   'tools/testing': [],
   'tools/mutants': [],
-  'tools/netlab': [],
-  'tools/roce-vm': [],
+  'tools/netlab': ['packages/common'],
+  'tools/roce-vm': ['packages/common'],
   'tools/chaos': [
     'packages/verbs',
     'packages/node',
@@ -49,7 +49,7 @@ const may = {
     'apps/kv',
   ],
   'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/tailwind'],
-  'apps/paramserver': ['packages/mesh', 'packages/hipower'],
+  'apps/paramserver': ['packages/common', 'packages/mesh', 'packages/hipower'],
   'apps/training': [
     'packages/common',
     'packages/node',

@@ -9,7 +9,7 @@ export function raise(event, details) {
   if (process.connected) process.send({ event, at: now(), ...details });
 }
 
-const FIELDS = ['code', 'memberId', 'member', 'missing', 'field', 'reason'];
+const FIELDS = ['code', 'memberId', 'missing', 'field', 'reason'];
 
 export function encodeError(error) {
   const encoded = { name: error?.name, message: error?.message ?? String(error) };

@@ -16,7 +16,6 @@ const DEADLINE_MS = 120_000;
 export class CallError extends Error implements RemoteError {
   readonly code: string | undefined;
   readonly memberId: number | undefined;
-  readonly member: number | undefined;
   readonly missing: readonly unknown[] | undefined;
   readonly field: string | undefined;
   readonly reason: string | undefined;
@@ -30,7 +29,6 @@ export class CallError extends Error implements RemoteError {
     super(`member ${from}: ${error.code ?? error.name}: ${error.message}`);
     this.code = error.code;
     this.memberId = error.memberId;
-    this.member = error.member;
     this.missing = error.missing;
     this.field = error.field;
     this.reason = error.reason;

@@ -6,7 +6,6 @@ export interface RemoteError {
   readonly message: string;
   readonly code?: string | undefined;
   readonly memberId?: number | undefined;
-  readonly member?: number | undefined;
   readonly missing?: readonly unknown[] | undefined;
   readonly field?: string | undefined;
   readonly reason?: string | undefined;

@@ -1,34 +1,52 @@
-import { codeOf as codeOfThrown } from '@rdmc/common';
+import { codeOf as codeOfThrown, errorTable, RdmcError } from '@rdmc/common';
 
 export { messageOf } from '@rdmc/common';
 
-/** Every code a {@link KvError} can carry. They are stable; messages are not. */
-export type KvErrorCode =
-  | 'ERR_RDMC_KV_INVALID_OPTION'
-  | 'ERR_RDMC_KV_INVALID_KEY'
-  | 'ERR_RDMC_KV_UNPROTECTED'
-  | 'ERR_RDMC_KV_PROTOCOL'
-  | 'ERR_RDMC_KV_MEMBER_LOST'
-  | 'ERR_RDMC_KV_COORDINATOR_LOST'
-  | 'ERR_RDMC_KV_LEFT_BEHIND'
-  | 'ERR_RDMC_KV_TAKEOVER_FAILED'
-  | 'ERR_RDMC_KV_PROCESS_DIED'
-  | 'ERR_RDMC_KV_DATA_LOST'
-  | 'ERR_RDMC_KV_NOTHING_TO_SALVAGE'
-  | 'ERR_RDMC_KV_FILES_MISSING'
-  | 'ERR_RDMC_KV_CLOSED'
-  | 'ERR_RDMC_ENTRY_TOO_LARGE';
+/** Every code a {@link KvError} can carry, and those of error replies. They are stable; messages are not. */
+export const kvErrors = errorTable({
+  ERR_RDMC_KV_INVALID_OPTION: ['usage', 'an option is wrong, or unknown', 'the message names it'],
+  ERR_RDMC_KV_INVALID_KEY: ['usage', 'the key of the cluster is not valid', 'the message says why'],
+  ERR_RDMC_KV_UNPROTECTED: [
+    'usage',
+    'beyond loopback, and nothing protects it',
+    'give a key and a password, or say --no-protected-mode',
+  ],
+  ERR_RDMC_KV_PROTOCOL: ['refused', 'the other end broke the rules of RESP', 'see what connects there'],
+  ERR_RDMC_KV_MEMBER_LOST: ['peer-lost', 'the connection with a member broke', 'try again'],
+  ERR_RDMC_KV_COORDINATOR_LOST: [
+    'peer-lost',
+    'the coordinator is lost',
+    'start all members again with the same directories',
+  ],
+  ERR_RDMC_KV_LEFT_BEHIND: [
+    'refused',
+    'the others run without this member',
+    'end the coordinator, and start all again',
+  ],
+  ERR_RDMC_KV_TAKEOVER_FAILED: ['peer-lost', 'a takeover did not end', 'it is tried again; see its cause'],
+  ERR_RDMC_KV_PROCESS_DIED: ['peer-lost', 'a process of the demo ended', 'see what it printed last'],
+  ERR_RDMC_KV_DATA_LOST: ['internal', 'the demo misses what was acknowledged', 'please report it'],
+  ERR_RDMC_KV_NOTHING_TO_SALVAGE: ['usage', 'the directories have no files of a cluster', 'give others'],
+  ERR_RDMC_KV_FILES_MISSING: [
+    'resource',
+    'files of some members are missing',
+    'give their directories, or accept the loss',
+  ],
+  ERR_RDMC_KV_CLOSED: ['closed', 'the server is closed', 'connect to another one'],
+  ERR_RDMC_ENTRY_TOO_LARGE: ['usage', 'an append is over the limit', 'write less with one command'],
+  ERR_RDMC_KV_SLOT_UNAVAILABLE: ['resource', 'no server has the slot of the key', 'try again'],
+  ERR_RDMC_KV_OUTCOME_UNKNOWN: [
+    'peer-lost',
+    'the server of the key was lost before it answered',
+    'read the key: the command was done, or not',
+  ],
+  ERR_RDMC_KV_UNKNOWN: ['internal', 'an error without a code', 'see the message'],
+});
+export type KvErrorCode = keyof typeof kvErrors;
 
 /** What this package throws and rejects with. Tell cases apart by `code`. */
-export class KvError extends Error {
+export class KvError extends RdmcError<KvErrorCode> {
   override readonly name = 'KvError';
-  constructor(
-    readonly code: KvErrorCode,
-    message: string,
-    options?: { cause?: unknown },
-  ) {
-    super(message, options);
-  }
 }
 
 /** The code of anything thrown, here or at another member. */

@@ -1,4 +1,4 @@
-export { KvError, type KvErrorCode } from './errors.js';
+export { KvError, type KvErrorCode, kvErrors } from './errors.js';
 export type { MemberOptions, ServerEvents, ServerOptions } from './node/cluster-options.js';
 export { type CoordinatorOptions, KvCoordinator } from './node/coordinator-process.js';
 export { KvServer } from './node/kv-server.js';

@@ -1,5 +1,5 @@
 export { type Block, blocksOf } from './blocks.js';
-export { ParamServerError } from './errors.js';
+export { ParamServerError, paramServerErrors } from './errors.js';
 export { fillGradients } from './gradients.js';
 export { hashOf, referenceSum } from './reference.js';
 export { resnet152, type Tensor } from './resnet152.js';

@@ -1,8 +1,41 @@
-import { codeOf, messageOf } from '@rdmc/common';
-import type { MeshErrorCode } from '@rdmc/mesh';
+import { AbortError, categoryOf, codeOf, errorTable, messageOf, RdmcError } from '@rdmc/common';
 import { ExitCode } from './exit-codes.js';
 
 export { codeOf, messageOf };
+
+/** The command's own codes. Those of the packages below and of the system pass through. */
+export const cliErrors = errorTable({
+  ERR_RDMC_USAGE: ['usage', 'the command line is wrong', 'see --help'],
+  ERR_RDMC_VERIFY_FAILED: [
+    'internal',
+    'a received file differs from the one sent',
+    'see the memory of the hosts, and report it',
+  ],
+  ERR_RDMC_MEMBER_LOST: ['peer-lost', 'a process of the group ended', 'run it again'],
+  ERR_RDMC_OUT_OF_MEMORY: ['resource', 'memory is missing', 'free some, or raise the limit'],
+  ERR_RDMC_INTERRUPTED: ['aborted', 'Ctrl-C, SIGTERM or SIGHUP', 'nothing: the user wanted it so'],
+  ERR_RDMC_FILE: ['resource', 'a file cannot be read or written', 'see the message'],
+  ERR_RDMC_DUPLICATE_HOST: [
+    'usage',
+    'a receiver is named twice, perhaps under two names',
+    'name each receiver once',
+  ],
+  ERR_RDMC_UNKNOWN_HOST: ['peer-lost', 'a name does not resolve', 'check it, or give the address'],
+  ERR_RDMC_KEY_REQUIRED: ['usage', 'an end is beyond loopback, and there is no key', 'give all the same key'],
+  ERR_RDMC_INVALID_KEY: [
+    'usage',
+    'a key is too short, or is not a key, or others can read its file',
+    'make one: rdmc key FILE',
+  ],
+  ERR_RDMC_REMOTE_START: ['peer-lost', 'a receiver did not start', 'try the same by hand'],
+  ERR_RDMC_VERSION_MISMATCH: [
+    'refused',
+    'the two ends have different versions',
+    'run the same version at both',
+  ],
+  ERR_RDMC_SELF_TEST: ['internal', 'the WRITE of the doctor failed', 'see `rdmc doctor`'],
+  ERR_RDMC_UNEXPECTED: ['internal', 'a defect', 'please report it with the stack'],
+});
 
 export interface CliErrorDetails {
   readonly exitCode?: ExitCode;
@@ -12,73 +45,57 @@ export interface CliErrorDetails {
 }
 
 /** An error that is told to the person at the terminal: what was found, and what to do. */
-export class CliError extends Error {
+export class CliError extends RdmcError {
   override readonly name = 'CliError';
   readonly exitCode: ExitCode;
   readonly advice: string | undefined;
 
-  constructor(
-    readonly code: string,
-    message: string,
-    { exitCode = ExitCode.FAILURE, advice, cause }: CliErrorDetails = {},
-  ) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.exitCode = exitCode;
+  constructor(code: string, message: string, { exitCode, advice, cause }: CliErrorDetails = {}) {
+    super(code, message, { cause });
+    this.exitCode = exitCode ?? exitCodeOfCode(code);
     this.advice = advice;
   }
 }
 
 /** @param advice what to do, as for {@link CliErrorDetails.advice} */
 export function usageError(message: string, advice?: string): CliError {
-  return new CliError('ERR_RDMC_USAGE', message, { exitCode: ExitCode.USAGE, ...(advice && { advice }) });
+  return new CliError('ERR_RDMC_USAGE', message, advice ? { advice } : {});
 }
 
-const OPTION_CODES =
-  /^ERR_RDMC_(INVALID_|UNKNOWN_(OPTION|ALGORITHM|DEVICE)|DUPLICATE_(HOST|NAME)$|KEY_REQUIRED$)/;
-/** Of the mesh: what the options it was given said. */
-const MESH_OPTION_CODES: readonly MeshErrorCode[] = [
-  'ERR_RDMC_MESH_INVALID_OPTION',
-  'ERR_RDMC_MESH_INVALID_ARGUMENT',
-  'ERR_RDMC_MESH_DUPLICATE_MEMBER',
-  'ERR_RDMC_MESH_WEAK_KEY',
-  'ERR_RDMC_MESH_KEY_REQUIRED',
-];
-const SPACE_CODES = ['ENOSPC', 'EDQUOT', 'EFBIG', 'ENOMEM', 'ERR_RDMC_OUT_OF_MEMORY', 'ERR_RDMC_NO_SPACE'];
-/** Codes that say that another member failed. */
-const LOST_CODES = [
-  'ERR_RDMC_MEMBER_LOST',
-  'ERR_RDMC_CLOSE_UNKNOWN',
-  'ERR_RDMC_MESH_JOIN_ABORTED',
-  'ERR_RDMC_MESH_MEMBER_LOST',
-  'ERR_RDMC_MESH_MEMBER_SILENT',
-  'ERR_RDMC_MESH_MEMBER_REPORTED',
-  'ERR_RDMC_CAST_UNREACHABLE',
-  'ERR_RDMC_NO_RECEIVERS',
-  'ERR_RDMC_RECEIVER_LOST',
-  'ERR_RDMC_RECEIVER_STALLED',
-  'ERR_RDMC_REMOTE_START',
-  'ERR_RDMC_SENDER_LOST',
-  'ERR_RDMC_UNKNOWN_HOST',
-];
+/** Codes that scripts tell from others of their category. */
+const OWN_EXIT_CODES: Readonly<Record<string, ExitCode>> = {
+  ENOSPC: ExitCode.NO_SPACE,
+  EDQUOT: ExitCode.NO_SPACE,
+  EFBIG: ExitCode.NO_SPACE,
+  ENOMEM: ExitCode.NO_SPACE,
+  ERR_RDMC_OUT_OF_MEMORY: ExitCode.NO_SPACE,
+  ERR_RDMC_NO_SPACE: ExitCode.NO_SPACE,
+  ERR_RDMC_HASH_MISMATCH: ExitCode.VERIFICATION_FAILED,
+  ERR_RDMC_VERIFY_FAILED: ExitCode.VERIFICATION_FAILED,
+  ERR_RDMC_PARTIAL: ExitCode.PARTIAL,
+};
+
+function exitCodeOfCode(code: string): ExitCode {
+  const own = OWN_EXIT_CODES[code];
+  if (own !== undefined) return own;
+  const category = categoryOf(code);
+  if (category === 'peer-lost') return ExitCode.MEMBER_LOST;
+  return category === 'usage' ? ExitCode.USAGE : ExitCode.FAILURE;
+}
 
 /** Whether an error only tells that somebody else failed. */
 export function isConsequence(error: unknown): boolean {
-  return LOST_CODES.includes(codeOf(error) ?? '');
+  return categoryOf(codeOf(error) ?? '') === 'peer-lost';
 }
 
-function isOptionCode(code: string): boolean {
-  return OPTION_CODES.test(code) || (MESH_OPTION_CODES as readonly string[]).includes(code);
+/** What the user did, where that ended a call: the reason of its signal. Else the error. */
+export function withoutAbort(error: unknown): unknown {
+  return error instanceof AbortError && error.cause instanceof CliError ? error.cause : error;
 }
 
 /** Which exit code an error of any layer ends the command with. */
 export function exitCodeOf(error: unknown): ExitCode {
-  if (error instanceof CliError) return error.exitCode;
-  const code = codeOf(error) ?? '';
-  if (SPACE_CODES.includes(code)) return ExitCode.NO_SPACE;
-  if (isConsequence(error)) return ExitCode.MEMBER_LOST;
-  if (code === 'ERR_RDMC_HASH_MISMATCH') return ExitCode.VERIFICATION_FAILED;
-  if (code === 'ERR_RDMC_PARTIAL') return ExitCode.PARTIAL;
-  return isOptionCode(code) ? ExitCode.USAGE : ExitCode.FAILURE;
+  return error instanceof CliError ? error.exitCode : exitCodeOfCode(codeOf(error) ?? '');
 }
 
 /** The error as a plain object, for `--json`. */

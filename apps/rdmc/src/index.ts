@@ -11,6 +11,7 @@ export { type CastEvent, type CastPlan, castEvent, castPlan } from './cast/event
 export { type DemoEvent, demoEvent } from './demo/events.js';
 export { type DevicesDocument, devicesDocument } from './devices/survey.js';
 export { type CheckResult, checkResult, type DoctorDocument, doctorDocument } from './doctor/check.js';
+export { cliErrors } from './errors.js';
 export { ExitCode } from './exit-codes.js';
 export { type ReceiveEvent, receiveEvent } from './receive/events.js';
 export {

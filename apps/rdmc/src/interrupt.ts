@@ -1,4 +1,4 @@
-import { CliError } from './errors.js';
+import { CliError, withoutAbort } from './errors.js';
 import { ExitCode } from './exit-codes.js';
 
 const SIGNALS: Readonly<Record<string, ExitCode>> = {
@@ -44,6 +44,8 @@ export async function interruptible<Result>(
   for (const name of Object.keys(SIGNALS)) process.on(name, onSignal);
   try {
     return await work(controller.signal);
+  } catch (error) {
+    throw withoutAbort(error);
   } finally {
     current = undefined;
     for (const name of Object.keys(SIGNALS)) process.off(name, onSignal);
@@ -58,7 +60,8 @@ export async function service(work: (signal: AbortSignal) => Promise<ExitCode>):
   const orderly = async (signal: AbortSignal): Promise<ExitCode> => {
     try {
       return await work(signal);
-    } catch (error) {
+    } catch (thrown) {
+      const error = withoutAbort(thrown);
       const isOrderly = signal.aborted && error === signal.reason && error instanceof CliError;
       if (isOrderly && error.exitCode === ExitCode.OK) return ExitCode.OK;
       throw error;

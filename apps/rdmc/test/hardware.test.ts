@@ -1,4 +1,4 @@
-import { type DeviceSurvey, type SurveyedDevice, VerbsError } from '@rdmc/verbs';
+import { type DeviceSurvey, type SurveyedDevice, VerbsError, type VerbsErrorCode } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
 import { checkHardware, type HardwareFacts } from '../src/doctor/hardware.js';
 
@@ -26,7 +26,7 @@ const device = (overrides: Partial<SurveyedDevice> = {}): SurveyedDevice => {
 const survey = (...devices: SurveyedDevice[]): DeviceSurvey => {
   return { library: '/usr/lib/libibverbs.so.1', problem: undefined, devices };
 };
-const withProblem = (code: string): DeviceSurvey => {
+const withProblem = (code: VerbsErrorCode): DeviceSurvey => {
   return { library: undefined, problem: new VerbsError(code, 'what was found'), devices: [] };
 };
 const kernel = [{ name: 'rxe0', linkLayer: 'Ethernet', state: '4: ACTIVE' }];

@@ -1,4 +1,4 @@
-export { TrainingError, type TrainingErrorCode, WorkerError } from './errors.js';
+export { TrainingError, type TrainingErrorCode, trainingErrors, WorkerError } from './errors.js';
 export type { Loss } from './loss.js';
 export type { ProcessReport } from './process-report.js';
 export { type RunResult, run } from './run.js';

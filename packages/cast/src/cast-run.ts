@@ -1,7 +1,7 @@
 import type { CastProgress } from './cast-progress.js';
 import type { CastSummary, ReceiverSummary } from './cast-summary.js';
 import type { CheckedCastOptions, Target } from './checked-cast-options.js';
-import { CastError, type CastErrorCode } from './errors.js';
+import { CastError } from './errors.js';
 import type { Latest } from './latest.js';
 import { ProblemList } from './problems.js';
 import { Board } from './sender/board.js';
@@ -81,7 +81,7 @@ export class CastRun {
     const [first] = failed;
     // A receiver that was closed says ERR_RDMC_ABORTED; of a cast that code means the signal of its caller.
     const isCommon = codes.size === 1 && first!.code !== 'ERR_RDMC_ABORTED';
-    const code = isCommon ? (first!.code as CastErrorCode) : 'ERR_RDMC_NO_RECEIVERS';
+    const code = isCommon ? first!.code! : 'ERR_RDMC_NO_RECEIVERS';
     const others = failed.length > 1 ? ` (and ${failed.length - 1} more receivers failed)` : '';
     throw new CastError(code, `${first!.message}${others}`, { summary });
   }

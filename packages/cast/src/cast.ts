@@ -18,7 +18,7 @@ export class Cast implements AsyncIterable<CastProgress> {
     progress: Latest<CastProgress>,
     /**
      * What it has come to, also where some receivers failed. Rejects with a CastError where nothing could be cast
-     * at all, then with `summary` if receivers were tried; and with ERR_RDMC_ABORTED.
+     * at all, then with `summary` if receivers were tried; and with an AbortError.
      */
     readonly finished: Promise<CastSummary>,
   ) {

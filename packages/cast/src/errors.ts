@@ -1,45 +1,102 @@
-import { codeOf, messageOf } from '@rdmc/common';
+import {
+  AbortError,
+  abortErrors,
+  codeOf,
+  errorTable,
+  messageOf,
+  optionErrors,
+  RdmcError,
+} from '@rdmc/common';
 import type { CastSummary } from './cast-summary.js';
 
-export { codeOf, messageOf };
+export { AbortError, codeOf, messageOf };
 
-/** Every code a {@link CastError} can carry. They are stable; messages are not. */
-export type CastErrorCode =
-  | 'ERR_RDMC_INVALID_OPTION'
-  | 'ERR_RDMC_UNKNOWN_OPTION'
-  | 'ERR_RDMC_NOT_FOUND'
-  | 'ERR_RDMC_DUPLICATE_NAME'
-  | 'ERR_RDMC_UNREADABLE'
-  | 'ERR_RDMC_UNSUPPORTED_TYPE'
-  | 'ERR_RDMC_FILE_CHANGED'
-  | 'ERR_RDMC_DUPLICATE_HOST'
-  | 'ERR_RDMC_UNKNOWN_HOST'
-  | 'ERR_RDMC_CAST_UNREACHABLE'
-  | 'ERR_RDMC_KEY_REQUIRED'
-  | 'ERR_RDMC_KEY_MISMATCH'
-  | 'ERR_RDMC_VERSION_MISMATCH'
-  | 'ERR_RDMC_ADDRESS_IN_USE'
-  | 'ERR_RDMC_LISTEN_FAILED'
-  | 'ERR_RDMC_BUSY'
-  | 'ERR_RDMC_NO_SPACE'
-  | 'ERR_RDMC_READ_ONLY'
-  | 'ERR_RDMC_PERMISSION'
-  | 'ERR_RDMC_NOT_A_DIRECTORY'
-  | 'ERR_RDMC_WRITE_FAILED'
-  | 'ERR_RDMC_UNSAFE_PATH'
-  | 'ERR_RDMC_PATH_CONFLICT'
-  | 'ERR_RDMC_SHARED_DIRECTORY'
-  | 'ERR_RDMC_OTHER_FILE_SYSTEM'
-  | 'ERR_RDMC_HASH_MISMATCH'
-  | 'ERR_RDMC_LINK_TARGET_MISSING'
-  | 'ERR_RDMC_PARTIAL'
-  | 'ERR_RDMC_RECEIVER_STALLED'
-  | 'ERR_RDMC_RECEIVER_LOST'
-  | 'ERR_RDMC_SENDER_LOST'
-  | 'ERR_RDMC_NO_RECEIVERS'
-  | 'ERR_RDMC_CAST_PROTOCOL'
-  | 'ERR_RDMC_ITERATOR_TAKEN'
-  | 'ERR_RDMC_ABORTED';
+/** The codes of this package, and `ERR_RDMC_ABORTED`. They are stable; messages are not. */
+export const castErrors = errorTable({
+  ...optionErrors,
+  ...abortErrors,
+  ERR_RDMC_NOT_FOUND: [
+    'resource',
+    'a path, or the directory of a receiver, does not exist',
+    'give one that does',
+  ],
+  ERR_RDMC_DUPLICATE_NAME: [
+    'usage',
+    'two paths would arrive under one name',
+    'cast them one after the other',
+  ],
+  ERR_RDMC_UNREADABLE: ['resource', 'an entry cannot be read at the sender', 'see its rights, and the disk'],
+  ERR_RDMC_UNSUPPORTED_TYPE: ['resource', 'an entry is neither file, directory nor link', 'leave it out'],
+  ERR_RDMC_FILE_CHANGED: ['resource', 'a file changed while it was read', 'cast it again when it is at rest'],
+  ERR_RDMC_DUPLICATE_HOST: [
+    'usage',
+    'a receiver is named twice, perhaps under two names',
+    'name each receiver once',
+  ],
+  ERR_RDMC_UNKNOWN_HOST: ['peer-lost', 'a name does not resolve', 'check it, or give the address'],
+  ERR_RDMC_CAST_UNREACHABLE: [
+    'peer-lost',
+    'nothing answers there in time',
+    'see whether a receiver runs there, and the firewall',
+  ],
+  ERR_RDMC_KEY_REQUIRED: ['usage', 'an end is beyond loopback, and there is no key', 'give all the same key'],
+  ERR_RDMC_KEY_MISMATCH: ['refused', 'the keys differ, or only one end has one', 'give both the same key'],
+  ERR_RDMC_VERSION_MISMATCH: [
+    'refused',
+    'the two ends have different versions',
+    'run the same version at both',
+  ],
+  ERR_RDMC_ADDRESS_IN_USE: ['resource', 'the port is taken', 'take another, or end what has it'],
+  ERR_RDMC_LISTEN_FAILED: ['resource', 'the address cannot be had', 'take an address of this host'],
+  ERR_RDMC_BUSY: ['resource', 'the receiver has as many casts as it takes', 'try again later'],
+  ERR_RDMC_NO_SPACE: ['resource', 'the directory of a receiver has too little room', 'make room there'],
+  ERR_RDMC_READ_ONLY: ['refused', 'the directory of a receiver is read-only', 'mount it for writing'],
+  ERR_RDMC_PERMISSION: [
+    'refused',
+    'the system does not let this user do it',
+    'the message says which right is missing',
+  ],
+  ERR_RDMC_NOT_A_DIRECTORY: ['resource', 'the directory of a receiver is not one', 'give a directory'],
+  ERR_RDMC_WRITE_FAILED: ['resource', 'an entry cannot be stored', 'see the disk of the receiver'],
+  ERR_RDMC_UNSAFE_PATH: ['refused', 'a path leads out of the directory', 'see who sends'],
+  ERR_RDMC_PATH_CONFLICT: ['refused', 'something of another kind has that name', 'move it away'],
+  ERR_RDMC_SHARED_DIRECTORY: ['refused', 'two receivers have one directory', 'give each its own'],
+  ERR_RDMC_OTHER_FILE_SYSTEM: [
+    'refused',
+    'a directory below is another file system',
+    'receive into that one',
+  ],
+  ERR_RDMC_HASH_MISMATCH: ['internal', 'a file arrived with another checksum', 'see the memory of the hosts'],
+  ERR_RDMC_LINK_TARGET_MISSING: [
+    'resource',
+    'the file of a hard link is missing',
+    'see why it did not arrive',
+  ],
+  ERR_RDMC_PARTIAL: ['resource', 'a receiver lacks entries', 'see `problems`'],
+  ERR_RDMC_RECEIVER_STALLED: [
+    'peer-lost',
+    'a receiver stood still for too long',
+    'see its disk, or raise `stallTimeoutMs`',
+  ],
+  ERR_RDMC_RECEIVER_LOST: [
+    'peer-lost',
+    'the connection of a receiver ended',
+    'see what ended it, and cast again',
+  ],
+  ERR_RDMC_SENDER_LOST: ['peer-lost', 'the sender is gone', 'see what ended it'],
+  ERR_RDMC_NO_RECEIVERS: ['peer-lost', 'all receivers failed', 'see `summary` for each'],
+  ERR_RDMC_CAST_PROTOCOL: [
+    'refused',
+    'the other end broke the rules of the wire',
+    'run the same version at both',
+  ],
+  ERR_RDMC_ITERATOR_TAKEN: [
+    'usage',
+    'progress and events have one consumer',
+    'share what the one consumer gets',
+  ],
+});
+export type CastErrorCode = keyof typeof castErrors;
 
 export interface CastErrorDetails {
   readonly cause?: unknown;
@@ -49,16 +106,17 @@ export interface CastErrorDetails {
   readonly summary?: CastSummary | undefined;
 }
 
-/** What this package throws and rejects with. Tell cases apart by `code`. */
-export class CastError extends Error {
+/**
+ * What this package throws and rejects with, beside `AbortError`. Tell cases apart by `code`: a {@link CastErrorCode}, or
+ * that of a layer below.
+ */
+export class CastError extends RdmcError {
   override readonly name = 'CastError';
-  readonly code: CastErrorCode;
   readonly receiver: string | undefined;
   readonly summary: CastSummary | undefined;
 
-  constructor(code: CastErrorCode, message: string, details: CastErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
+  constructor(code: string, message: string, details: CastErrorDetails = {}) {
+    super(code, message, details);
     this.receiver = details.receiver;
     this.summary = details.summary;
   }
@@ -82,5 +140,5 @@ export function toCastError(error: unknown, fallback: CastErrorCode, message = m
   if (error instanceof CastError) return error;
   const code = codeOf(error);
   if (!code?.startsWith('ERR_RDMC_')) return new CastError(fallback, message, { cause: error });
-  return new CastError(code as CastErrorCode, messageOf(error), { cause: error });
+  return new CastError(code, messageOf(error), { cause: error });
 }

@@ -12,7 +12,7 @@ export type {
 export type { CastProblem, CastSummary, ReceiverSummary } from './cast-summary.js';
 export { type ChecksumKind, checksums } from './checksum.js';
 export { CAST_PROTOCOL_VERSION, DEFAULT_MESSAGE_BYTES, DEFAULT_PORT } from './constants.js';
-export { CastError, type CastErrorCode, type CastErrorDetails } from './errors.js';
+export { AbortError, CastError, type CastErrorCode, type CastErrorDetails, castErrors } from './errors.js';
 export type { FileSurvey } from './file-survey.js';
 export type { CastLogger } from './logger.js';
 export { messageSize } from './message-size.js';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
+import { throwIfAborted } from '@rdmc/common';
 import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_GREETINGS } from './constants.js';
-import { CastError, messageOf } from './errors.js';
+import { AbortError, messageOf } from './errors.js';
 import { listenAt, portOf } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
 import { EventQueue } from './receiver/event-queue.js';
@@ -24,12 +25,12 @@ export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposa
  * killed have left there.
  *
  * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_ADDRESS_IN_USE,
- *   ERR_RDMC_LISTEN_FAILED, ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION, ERR_RDMC_ABORTED; MeshError
+ *   ERR_RDMC_LISTEN_FAILED, ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION; AbortError; MeshError
  *   ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
  */
 export async function receiveFiles(options: ReceiveOptions): Promise<FileReceiver> {
   const checked = checkReceiveOptions(options);
-  if (checked.signal?.aborted) throw aborted(checked.signal);
+  throwIfAborted('the receiver', checked.signal);
   const writers = new WriterThreads();
   const removed = await writers.prepare(checked.directory);
   if (removed.length > 0) checked.logger?.info?.({ removed }, 'removed what ended receivers had left');
@@ -37,7 +38,7 @@ export async function receiveFiles(options: ReceiveOptions): Promise<FileReceive
     const server = await listenAt(checked.host, checked.port);
     if (!checked.signal?.aborted) return new ListeningReceiver(checked, server, writers);
     server.close();
-    throw aborted(checked.signal);
+    throw new AbortError('the receiver', checked.signal);
   } catch (error) {
     await writers.end();
     throw error;
@@ -134,10 +135,4 @@ class ListeningReceiver implements FileReceiver {
     this.#receptions.set(reception, over);
     if (this.#closing) reception.abort();
   }
-}
-
-function aborted(signal: AbortSignal): CastError {
-  return new CastError('ERR_RDMC_ABORTED', 'the receiver was aborted by its signal', {
-    cause: signal.reason,
-  });
 }

@@ -1,4 +1,4 @@
-import { CastError } from './errors.js';
+import { throwIfAborted } from '@rdmc/common';
 import type { FileSurvey } from './file-survey.js';
 import { onlyKnownOptions, signalOption } from './options.js';
 import { checkPaths } from './paths-option.js';
@@ -7,7 +7,7 @@ import { ReaderThread } from './sender/reader-thread.js';
 /**
  * What `castFiles` would send, without sending it.
  * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNREADABLE, ERR_RDMC_DUPLICATE_NAME, ERR_RDMC_INVALID_OPTION,
- *   ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_ABORTED
+ *   ERR_RDMC_UNKNOWN_OPTION; AbortError
  */
 export async function surveyFiles(
   paths: readonly (string | Uint8Array)[],
@@ -16,16 +16,15 @@ export async function surveyFiles(
   onlyKnownOptions('surveyFiles', options, ['signal']);
   const signal = signalOption(options.signal);
   const checked = checkPaths(paths);
-  const aborted = () =>
-    new CastError('ERR_RDMC_ABORTED', 'the survey was aborted by its signal', { cause: signal?.reason });
-  if (signal?.aborted) throw aborted();
+  throwIfAborted('the survey', signal);
   const reader = new ReaderThread();
   const onAbort = (): void => void reader.end();
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     return await reader.survey(checked);
   } catch (error) {
-    throw signal?.aborted ? aborted() : error;
+    throwIfAborted('the survey', signal);
+    throw error;
   } finally {
     signal?.removeEventListener('abort', onAbort);
     await reader.end();

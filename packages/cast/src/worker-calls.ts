@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
-import { CastError, type CastErrorCode, codeOf, messageOf } from './errors.js';
+import { CastError, codeOf, messageOf } from './errors.js';
 
 /**
  * Calls from the application's thread to a worker that does blocking work. They are done one after the other, in
@@ -76,7 +76,7 @@ export class CallingThread<C extends Calls> {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     if (error === undefined) pending?.resolve(result);
-    else pending?.reject(new CastError(error.code as CastErrorCode, error.message));
+    else pending?.reject(new CastError(error.code, error.message));
   }
 
   #die(error: Error): void {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { castErrors } from '@rdmc/cast';
 import { expectExample } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 
@@ -11,14 +12,14 @@ describe('README', () => {
   it('shows the example that is in example.mjs, and what it prints', () => expectExample(root));
 
   it('lists every error code, and no other', () => {
-    const declared = new Set(read('src/errors.ts').match(/(?<=\| ')ERR_RDMC_[A-Z_]+/g));
+    const declared = new Set(Object.keys(castErrors));
     const listed = new Set(
       [...readme.matchAll(/^\| (`ERR_RDMC.*?) \|/gm)].flatMap(
         ([, cell]) => cell!.match(/ERR_RDMC_[A-Z_]+/g)!,
       ),
     );
     expect(declared.size).toBeGreaterThan(30);
-    expect(listed).toEqual(declared);
+    expect([...listed].sort()).toEqual([...declared].sort());
   });
 
   it('every code that is declared is used', () => {
@@ -26,7 +27,7 @@ describe('README', () => {
     const sources = files
       .filter((file) => file.endsWith('.ts') && file !== 'errors.ts')
       .map((file) => read(`src/${file}`));
-    const declared = new Set(read('src/errors.ts').match(/(?<=\| ')ERR_RDMC_[A-Z_]+/g));
+    const declared = new Set(Object.keys(castErrors));
     expect([...declared].filter((code) => !sources.some((source) => source.includes(`'${code}'`)))).toEqual([
       // Made by helpers of errors.ts.
       'ERR_RDMC_INVALID_OPTION',

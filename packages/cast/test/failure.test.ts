@@ -31,8 +31,13 @@ describe('an abort', () => {
     const cast = castFile(join(from, 'root'), { to, signal: abort.signal, ...slow });
     await until(cast, someReceived(2));
     const ends = receivers.map(({ receiver }) => outcome(receiver));
-    abort.abort();
-    expect((await rejection(cast.finished)).code).toBe('ERR_RDMC_ABORTED');
+    const cause = new Error('enough');
+    abort.abort(cause);
+    expect(await rejection(cast.finished)).toMatchObject({
+      name: 'AbortError',
+      code: 'ERR_RDMC_ABORTED',
+      cause,
+    });
     for (const end of await Promise.all(ends))
       expect(end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_ABORTED' });
     for (const { directory } of receivers) expect(temporaries(directory)).toEqual([]);
@@ -61,7 +66,7 @@ describe('an abort', () => {
       cleanUp.push(() => socket.destroy());
       abort.abort();
     }
-    expect((await rejection(cast.finished)).code).toBe('ERR_RDMC_ABORTED');
+    expect(await rejection(cast.finished)).toMatchObject({ name: 'AbortError', cause: abort.signal.reason });
   });
 
   it('of a receiver: is named at the sender, and the others go on', async () => {

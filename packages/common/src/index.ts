@@ -2,7 +2,8 @@ export { AbortError, abortErrors, throwIfAborted } from './abort-error.js';
 export { anySignal } from './any-signal.js';
 export { Deferred } from './deferred.js';
 export type { Logger } from './logger.js';
-export { type OptionChecks, type OptionErrorCode, optionChecks, optionErrors } from './option-checks.js';
+export { type OptionChecks, optionChecks } from './option-checks.js';
+export { type OptionErrorCode, optionErrors } from './option-errors.js';
 export { ownIdentity, type ProcessIdentity, parseIdentity, processState } from './process-identity.js';
 export {
   categoryOf,
@@ -10,8 +11,9 @@ export {
   type ErrorFacts,
   type ErrorTable,
   errorTable,
+  isCodeOf,
   RdmcError,
   type RdmcErrorDetails,
 } from './rdmc-error.js';
 export { codeOf, messageOf } from './thrown.js';
-export { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory } from './user-key.js';
+export { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory, userKeyErrors } from './user-key.js';

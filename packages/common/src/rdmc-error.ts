@@ -40,6 +40,11 @@ export function categoryOf(code: string): ErrorCategory {
   return categories.get(code) ?? 'internal';
 }
 
+/** Whether a code that came from elsewhere, by a wire or a thread, is of this table. */
+export function isCodeOf<Code extends string>(table: ErrorTable<Code>, code: unknown): code is Code {
+  return typeof code === 'string' && Object.hasOwn(table, code);
+}
+
 export interface RdmcErrorDetails {
   readonly cause?: unknown;
   /** The member that the error is about. */

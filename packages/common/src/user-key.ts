@@ -23,16 +23,28 @@ import {
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { errorTable, RdmcError } from './rdmc-error.js';
 import { codeOf, messageOf } from './thrown.js';
 
 export const USER_KEY_BYTES = 32;
 const FILE_NAME = 'user-key';
 const OTHERS_MODE_BITS = 0o077;
 
+export const userKeyErrors = errorTable({
+  ERR_RDMC_USER_KEY: [
+    'resource',
+    'the key of the user cannot be read or made',
+    'the message names the file and what is wrong with it; or give a `key`',
+  ],
+});
+
 /** The user's key cannot be read or made; `message` names the path and what is wrong with it. */
-export class UserKeyError extends Error {
+export class UserKeyError extends RdmcError<keyof typeof userKeyErrors> {
   override readonly name = 'UserKeyError';
-  readonly code = 'ERR_RDMC_USER_KEY';
+
+  constructor(message: string, cause?: unknown) {
+    super('ERR_RDMC_USER_KEY', message, { cause });
+  }
 }
 
 /**
@@ -49,7 +61,7 @@ export function userKey(): Buffer {
     return readKey(path) ?? makeKey(directory, path);
   } catch (error) {
     if (error instanceof UserKeyError) throw error;
-    throw new UserKeyError(`the user's key ${path} cannot be used: ${messageOf(error)}`, { cause: error });
+    throw new UserKeyError(`the user's key ${path} cannot be used: ${messageOf(error)}`, error);
   }
 }
 

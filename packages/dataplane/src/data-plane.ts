@@ -11,7 +11,7 @@ import { CommandQueue } from './command-queue.js';
 import { DEFAULT_STOP_TIMEOUT_MS, SYSTEM_PROTOCOL, SystemKind } from './constants.js';
 import { ControlWord } from './control.js';
 import { type Counters, readCounters } from './counters.js';
-import { DataPlaneError } from './errors.js';
+import { DataPlaneError, throwIfAborted } from './errors.js';
 import { EventInbox } from './event-inbox.js';
 import { checkOptions, type DataPlaneOptions } from './options.js';
 import { createClient, eventSink } from './protocol-client.js';
@@ -86,12 +86,12 @@ export class DataPlane {
   /**
    * Starts the worker, opens the device in it and starts the protocols, in the order given.
    * @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION;
-   *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is what the device or a protocol threw; the signal's reason;
+   *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is what the device or a protocol threw; AbortError;
    *   what the promise of a device rejected with
    */
   static async start(options: DataPlaneOptions): Promise<DataPlane> {
     const checked = checkOptions(options);
-    options.signal?.throwIfAborted();
+    throwIfAborted('Starting a data plane', options.signal);
     const thread = new WorkerThread(checked);
     const ready = await readyWith(thread, options);
     const plane = new DataPlane(thread, ready, checked.protocols, options.logger);

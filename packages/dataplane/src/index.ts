@@ -1,6 +1,12 @@
 export { type Counters, type NamedCounter, readCounters } from './counters.js';
 export { DataPlane, type DeathListener, type EndListener } from './data-plane.js';
-export { DataPlaneError, ProtocolError } from './errors.js';
+export {
+  AbortError,
+  DataPlaneError,
+  type DataPlaneErrorCode,
+  dataPlaneErrors,
+  ProtocolError,
+} from './errors.js';
 export { InlineDriver, type InlineOptions } from './inline-driver.js';
 export type { DataPlaneOptions, ProtocolModule } from './options.js';
 export {

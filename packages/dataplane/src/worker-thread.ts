@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { EventFd, type OpenDeviceOptions } from '@rdmc/verbs';
 import { createControl } from './control.js';
-import { DataPlaneError, describe } from './errors.js';
+import { AbortError, DataPlaneError, describe } from './errors.js';
 import type { CheckedOptions } from './options.js';
 import { THREAD_NAME } from './thread-name.js';
 import type { ReadyMessage, WorkerInput } from './worker-input.js';
@@ -60,7 +60,7 @@ export class WorkerThread {
     }
   }
 
-  /** Waits until all protocols have started. @throws DataPlaneError ERR_RDMC_DATAPLANE_START_FAILED, or the signal's reason */
+  /** Waits until all protocols have started. @throws DataPlaneError ERR_RDMC_DATAPLANE_START_FAILED; AbortError */
   async ready(signal: AbortSignal | undefined): Promise<ReadyMessage> {
     const message = new Promise<ReadyMessage>((resolve) => this.#worker.once('message', resolve));
     const abort = (): void => void this.#worker.terminate();
@@ -69,7 +69,7 @@ export class WorkerThread {
     signal?.removeEventListener('abort', abort);
     if (signal?.aborted) {
       await this.terminate();
-      throw signal.reason;
+      throw new AbortError('Starting a data plane', signal);
     }
     if (!('code' in first)) return first;
     throw new DataPlaneError(

@@ -95,11 +95,14 @@ describe('start', () => {
   });
 
   it('ends with an abort, before and during', async () => {
-    await expect(DataPlane.start({ protocols, signal: AbortSignal.abort() })).rejects.toThrow(/abort/);
+    await expect(DataPlane.start({ protocols, signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: 'AbortError',
+    });
     const controller = new AbortController();
     const start = DataPlane.start({ protocols, signal: controller.signal });
-    controller.abort(new Error('enough'));
-    await expect(start).rejects.toThrow('enough');
+    const cause = new Error('enough');
+    controller.abort(cause);
+    await expect(start).rejects.toMatchObject({ name: 'AbortError', code: 'ERR_RDMC_ABORTED', cause });
   });
 
   it('shares the device with this thread', async () => {

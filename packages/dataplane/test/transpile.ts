@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 /** Turns sources of this package into JavaScript that a plain worker thread can import. */
@@ -8,6 +9,11 @@ export function transpile(...names: string[]): { directory: string; remove: () =
   const directory = mkdtempSync(join(tmpdir(), 'rdmc-dataplane-test-'));
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
+  // What the sources import from other packages is found from there, too.
+  symlinkSync(
+    fileURLToPath(new URL('../../../node_modules', import.meta.url)),
+    join(directory, 'node_modules'),
+  );
   for (const name of names) {
     const source = readFileSync(new URL(`../src/${name}.ts`, import.meta.url), 'utf8');
     const { outputText } = ts.transpileModule(source, {

@@ -1,6 +1,6 @@
 import { errorTable, optionErrors, RdmcError } from '@rdmc/common';
 
-export { AbortError, messageOf, throwIfAborted } from '@rdmc/common';
+export { AbortError, isCodeOf, messageOf, throwIfAborted } from '@rdmc/common';
 
 /** Every code a {@link GroupError} of this package can carry. They are stable; messages are not. */
 export const groupErrors = errorTable({

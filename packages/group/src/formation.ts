@@ -3,7 +3,7 @@ import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
-import { AbortError, GroupError, type GroupErrorCode, messageOf } from './errors.js';
+import { AbortError, GroupError, groupErrors, isCodeOf, messageOf } from './errors.js';
 import { groupMemoryBytes } from './group-memory.js';
 import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
@@ -265,9 +265,8 @@ export class Formation {
 
   #abandoned(from: number, { code, reason, missing }: AbandonMessage): GroupError {
     const { id } = this.options;
-    const shared = SHARED_CODES.includes(code);
     return new GroupError(
-      shared ? (code as GroupErrorCode) : 'ERR_RDMC_MEMBER_LOST',
+      SHARED_CODES.includes(code) && isCodeOf(groupErrors, code) ? code : 'ERR_RDMC_MEMBER_LOST',
       `Group ${id}: member ${from} gave up creating it: ${reason}`,
       { memberId: from, reason, ...(missing && { missing }) },
     );

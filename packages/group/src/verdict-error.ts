@@ -1,4 +1,4 @@
-import { GroupError, type GroupErrorCode } from './errors.js';
+import { GroupError, groupErrors, isCodeOf } from './errors.js';
 import type { Verdict } from './wire-messages.js';
 
 /** What this member could have done itself; its own error says so. */
@@ -15,8 +15,8 @@ const OWN_CODES: readonly string[] = [
 export function errorOfVerdict(group: number, ownId: number, verdict: Verdict, cause?: unknown): GroupError {
   const { culprit, code, reason } = verdict;
   const details = { memberId: culprit, reason, ...(cause !== undefined && { cause }) };
-  if (culprit === ownId && OWN_CODES.includes(code)) {
-    return new GroupError(code as GroupErrorCode, `Group ${group} failed at this member: ${reason}`, details);
+  if (culprit === ownId && OWN_CODES.includes(code) && isCodeOf(groupErrors, code)) {
+    return new GroupError(code, `Group ${group} failed at this member: ${reason}`, details);
   }
   if (code === 'ERR_RDMC_PROTOCOL') {
     return new GroupError(code, `Group ${group}: member ${culprit} broke the protocol: ${reason}`, details);

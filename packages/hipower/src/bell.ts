@@ -1,11 +1,11 @@
-import { HiPowerError } from './errors.js';
+import { AbortError } from './errors.js';
 
 /** Wakes all who wait, now or with an error. A wait without a signal makes nothing but its promise. */
 export class Bell {
   #waiting: (() => void)[] = [];
   readonly #add = (resolve: () => void): void => void this.#waiting.push(resolve);
 
-  /** Resolves at the next `ring`. @throws HiPowerError ERR_RDMC_ABORTED */
+  /** Resolves at the next `ring`. @throws AbortError */
   wait(what: string, signal?: AbortSignal): Promise<void> {
     return signal ? this.#waitUnless(signal, what) : new Promise(this.#add);
   }
@@ -21,8 +21,7 @@ export class Bell {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#waiting = this.#waiting.filter((one) => one !== onRing);
-        const cause = signal.reason;
-        reject(new HiPowerError('ERR_RDMC_ABORTED', `${what} was aborted by its signal`, { cause }));
+        reject(new AbortError(what, signal));
       };
       const onRing = (): void => {
         signal.removeEventListener('abort', onAbort);

@@ -55,7 +55,7 @@ export class Channels {
    * Makes the sending end of a channel; each responder makes the other. Resolves when all are connected.
    * @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_MEMBER,
    *   ERR_RDMC_HIPOWER_CHANNEL_EXISTS, ERR_RDMC_HIPOWER_NODE_CLOSED; ERR_RDMC_HIPOWER_TIMEOUT with `missing`,
-   *   ERR_RDMC_HIPOWER_MISMATCH with `field`, ERR_RDMC_HIPOWER_PEER_LOST with `memberId`, ERR_RDMC_ABORTED
+   *   ERR_RDMC_HIPOWER_MISMATCH with `field`, ERR_RDMC_HIPOWER_PEER_LOST with `memberId`; AbortError
    */
   requester(options: RequesterOptions): Promise<Requester> {
     return this.#create('requester', 'to', options, (checked) =>

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { anySignal } from '@rdmc/common';
-import { HiPowerError, messageOf } from './errors.js';
+import { HiPowerError, messageOf, throwIfAborted } from './errors.js';
 
 /** Whose connecting has a deadline. */
 export interface Connecting {
@@ -15,7 +15,7 @@ export interface Connecting {
 
 /**
  * Rejects when the time is over or the signal aborts; settles no more once cancelled.
- * @throws HiPowerError ERR_RDMC_HIPOWER_TIMEOUT with `missing`, ERR_RDMC_ABORTED
+ * @throws HiPowerError ERR_RDMC_HIPOWER_TIMEOUT with `missing`; AbortError
  */
 export async function connectDeadline(
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
@@ -26,9 +26,7 @@ export async function connectDeadline(
   await delay(timeoutMs, undefined, { signal: signals }).catch(() => {});
   if (cancelled.aborted) return new Promise(() => {});
   const { what, counterpart } = connecting;
-  if (signal?.aborted) {
-    throw new HiPowerError('ERR_RDMC_ABORTED', `${what} was aborted by its signal`, { cause: signal.reason });
-  }
+  throwIfAborted(what, signal);
   const missing = connecting.missing();
   const cause = connecting.cause?.();
   const because = cause === undefined ? '' : `; the last attempt failed: ${messageOf(cause)}`;

@@ -30,7 +30,7 @@ export class Connector {
 
   /**
    * One generation: a new queue pair for each responder, whose account says where to go on; then the worker starts.
-   * @throws what ended the round; HiPowerError ERR_RDMC_HIPOWER_TIMEOUT, ERR_RDMC_ABORTED; what the worker says
+   * @throws what ended the round; HiPowerError ERR_RDMC_HIPOWER_TIMEOUT; AbortError; what the worker says
    */
   async connect(round: ConnectRound, members: readonly number[], limits: RoundLimits): Promise<void> {
     const cancel = new AbortController();

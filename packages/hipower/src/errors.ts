@@ -1,32 +1,79 @@
-export { messageOf } from '@rdmc/common';
+import { errorTable, isCodeOf, optionErrors, RdmcError } from '@rdmc/common';
+
+export { AbortError, messageOf, throwIfAborted } from '@rdmc/common';
 
 /** Every code a {@link HiPowerError} can carry. They are stable; messages are not. */
-export type HiPowerErrorCode =
-  | 'ERR_RDMC_INVALID_OPTION'
-  | 'ERR_RDMC_UNKNOWN_OPTION'
-  | 'ERR_RDMC_UNKNOWN_MEMBER'
-  | 'ERR_RDMC_DATAPLANE_DIED'
-  | 'ERR_RDMC_DEVICE_REMOVED'
-  | 'ERR_RDMC_HIPOWER_NODE_CLOSED'
-  | 'ERR_RDMC_HIPOWER_CHANNEL_EXISTS'
-  | 'ERR_RDMC_HIPOWER_TIMEOUT'
-  | 'ERR_RDMC_HIPOWER_MISMATCH'
-  | 'ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE'
-  | 'ERR_RDMC_HIPOWER_BUSY'
-  | 'ERR_RDMC_HIPOWER_NOT_RESERVED'
-  | 'ERR_RDMC_HIPOWER_RELEASED'
-  | 'ERR_RDMC_HIPOWER_ENDED'
-  | 'ERR_RDMC_HIPOWER_CLOSED'
-  | 'ERR_RDMC_HIPOWER_ITERATOR_TAKEN'
-  | 'ERR_RDMC_HIPOWER_PEER_LOST'
-  | 'ERR_RDMC_HIPOWER_PEER_CLOSED'
-  | 'ERR_RDMC_HIPOWER_CONNECTION_LOST'
-  | 'ERR_RDMC_HIPOWER_BITMAP'
-  | 'ERR_RDMC_HIPOWER_FOOTER'
-  | 'ERR_RDMC_HIPOWER_GENERATION'
-  | 'ERR_RDMC_HIPOWER_INCOMPLETE'
-  | 'ERR_RDMC_HIPOWER_PROTOCOL'
-  | 'ERR_RDMC_ABORTED';
+export const hiPowerErrors = errorTable({
+  ...optionErrors,
+  ERR_RDMC_UNKNOWN_MEMBER: [
+    'usage',
+    'the list names a member that the mesh does not have',
+    'name members of the mesh',
+  ],
+  ERR_RDMC_DATAPLANE_DIED: [
+    'internal',
+    'the worker of this member died',
+    'see the cause; close the node and join again',
+  ],
+  ERR_RDMC_DEVICE_REMOVED: [
+    'resource',
+    'the RDMA device of this member is gone',
+    'close the node, and join again with another',
+  ],
+  ERR_RDMC_HIPOWER_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],
+  ERR_RDMC_HIPOWER_CHANNEL_EXISTS: [
+    'usage',
+    'this end of the channel exists at this node',
+    'close it first, or take another name',
+  ],
+  ERR_RDMC_HIPOWER_TIMEOUT: ['timeout', 'nobody made the other end in time', 'see the members in `missing`'],
+  ERR_RDMC_HIPOWER_MISMATCH: [
+    'refused',
+    'the ends have different options, or versions',
+    'give both the same; `field` names the option',
+  ],
+  ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE: [
+    'usage',
+    'more than a slot, or than all slots',
+    'send less, or make larger slots',
+  ],
+  ERR_RDMC_HIPOWER_BUSY: ['resource', 'another call comes first, or all numbers are in use', 'wait for it'],
+  ERR_RDMC_HIPOWER_NOT_RESERVED: ['usage', 'no slot is reserved', 'call `reserve` first'],
+  ERR_RDMC_HIPOWER_RELEASED: ['usage', 'the message was released before', 'copy what is needed later'],
+  ERR_RDMC_HIPOWER_ENDED: ['usage', 'the end was announced', 'write before it'],
+  ERR_RDMC_HIPOWER_CLOSED: ['closed', 'this end is closed', 'make another channel'],
+  ERR_RDMC_HIPOWER_ITERATOR_TAKEN: [
+    'usage',
+    'a responder has one consumer',
+    'share what the one consumer gets',
+  ],
+  ERR_RDMC_HIPOWER_PEER_LOST: ['peer-lost', 'a member was lost', 'see `progress` for what it consumed'],
+  ERR_RDMC_HIPOWER_PEER_CLOSED: ['peer-lost', 'a peer closed before the end', 'see its `reason`'],
+  ERR_RDMC_HIPOWER_CONNECTION_LOST: [
+    'peer-lost',
+    'the connection broke again and again',
+    'see the network; both ends live',
+  ],
+  ERR_RDMC_HIPOWER_BITMAP: ['refused', 'a bitmap has impossible bits', 'run the same version everywhere'],
+  ERR_RDMC_HIPOWER_FOOTER: ['refused', 'a footer does not match', 'run the same version everywhere'],
+  ERR_RDMC_HIPOWER_GENERATION: [
+    'refused',
+    'a slot is of another generation',
+    'run the same version everywhere',
+  ],
+  ERR_RDMC_HIPOWER_INCOMPLETE: ['refused', 'slots never came', 'run the same version everywhere'],
+  ERR_RDMC_HIPOWER_PROTOCOL: [
+    'refused',
+    'a peer broke the rules of the wire',
+    'run the same version everywhere',
+  ],
+});
+export type HiPowerErrorCode = keyof typeof hiPowerErrors;
+
+/** The code that a peer or the worker gave; one that is not of this version is a violation. */
+export function hiPowerCode(code: string): HiPowerErrorCode {
+  return isCodeOf(hiPowerErrors, code) ? code : 'ERR_RDMC_HIPOWER_PROTOCOL';
+}
 
 /** Why a side whose device was taken away stops; its peers are told the same. */
 export const DEVICE_REMOVED = 'its RDMA device is gone';
@@ -51,11 +98,9 @@ export interface HiPowerErrorDetails {
   readonly progress?: readonly Progress[];
 }
 
-/** What this package throws and rejects with. Tell cases apart by `code`. */
-export class HiPowerError extends Error {
+/** What this package throws and rejects with, beside `AbortError`. Tell cases apart by `code`. */
+export class HiPowerError extends RdmcError<HiPowerErrorCode> {
   override readonly name = 'HiPowerError';
-  readonly code: HiPowerErrorCode;
-  readonly memberId: number | undefined;
   readonly reason: string | undefined;
   readonly field: string | undefined;
   readonly missing: readonly number[] | undefined;
@@ -63,9 +108,7 @@ export class HiPowerError extends Error {
   readonly progress: readonly Progress[] | undefined;
 
   constructor(code: HiPowerErrorCode, message: string, details: HiPowerErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
-    this.memberId = details.memberId;
+    super(code, message, details);
     this.reason = details.reason;
     this.field = details.field;
     this.missing = details.missing;

@@ -1,7 +1,14 @@
 export type { ChannelCounters } from './channel-counters.js';
 export type { ChannelOptions } from './channel-options.js';
 export { Channels, hipower, type RequesterOptions, type ResponderOptions } from './channels.js';
-export { HiPowerError, type HiPowerErrorCode, type HiPowerErrorDetails, type Progress } from './errors.js';
+export {
+  AbortError,
+  HiPowerError,
+  type HiPowerErrorCode,
+  type HiPowerErrorDetails,
+  hiPowerErrors,
+  type Progress,
+} from './errors.js';
 export type { Message } from './message.js';
 export { HiPowerNode, type HiPowerNodeOptions } from './node.js';
 export type { Confirmation, Mode } from './records.js';

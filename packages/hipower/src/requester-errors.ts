@@ -1,4 +1,4 @@
-import { DEVICE_REMOVED, HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
+import { DEVICE_REMOVED, HiPowerError, hiPowerCode, messageOf, type Progress } from './errors.js';
 
 /** What ends the requester of a channel, in words that name it and say how far it had come. */
 export class RequesterErrors {
@@ -29,7 +29,7 @@ export class RequesterErrors {
   /** The sides were not given the same options. */
   refused(from: number, code: string, field: string, reason: string): HiPowerError {
     const message = `Requester '${this.channel}': responder ${from}: ${reason}`;
-    return new HiPowerError(code as HiPowerErrorCode, message, { memberId: from, reason, field });
+    return new HiPowerError(hiPowerCode(code), message, { memberId: from, reason, field });
   }
 
   /** No connection lasts. */
@@ -60,6 +60,6 @@ export class RequesterErrors {
     );
     const message = `Requester '${this.channel}': ${what}; ${account.join('; ')}`;
     const who = memberId === undefined ? {} : { memberId };
-    return new HiPowerError(code as HiPowerErrorCode, message, { ...who, reason, progress });
+    return new HiPowerError(hiPowerCode(code), message, { ...who, reason, progress });
   }
 }

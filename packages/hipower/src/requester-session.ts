@@ -9,7 +9,7 @@ import { Connector } from './connector.js';
 import { MAX_BARREN_RECONNECTS, RETRY_PAUSE_MS } from './constants.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
-import { DEVICE_REMOVED, HiPowerError, messageOf, type Progress } from './errors.js';
+import { AbortError, DEVICE_REMOVED, HiPowerError, messageOf, type Progress } from './errors.js';
 import { PeerCounter } from './layout/channel-memory.js';
 import type { ViolationCode } from './machine/violation.js';
 import type { Trouble } from './records.js';
@@ -208,6 +208,7 @@ export class RequesterSession implements Participant, WorkerEvents {
       } catch (error) {
         if (this.error) throw this.error;
         if (this.#closing) throw error;
+        if (error instanceof AbortError) throw error;
         if (error instanceof HiPowerError && error.code !== 'ERR_RDMC_HIPOWER_CONNECTION_LOST') throw error;
         this.#lastFailure = error;
         this.#barren += 1;

@@ -3,10 +3,10 @@ import type { ChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
 import type { Environment } from './environment.js';
-import { HiPowerError } from './errors.js';
+import { HiPowerError, throwIfAborted } from './errors.js';
 import { RequesterSession } from './requester-session.js';
 import { SlotStock } from './slot-stock.js';
-import { WriteQueue, writeAborted } from './write-queue.js';
+import { WriteQueue } from './write-queue.js';
 
 const ONE = (): number => 1;
 
@@ -161,13 +161,13 @@ export class Requester {
    * reused. Messages go in the order of the calls, each when there is room for all of it. An abort ends the wait, and
    * the message is not sent.
    * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE (more than the pool), ERR_RDMC_HIPOWER_ENDED,
-   *   ERR_RDMC_HIPOWER_CLOSED, ERR_RDMC_ABORTED; what ended the channel
+   *   ERR_RDMC_HIPOWER_CLOSED; AbortError; what ended the channel
    */
   async write(bytes: Uint8Array, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOption('write', options.signal);
     this.#assertOpen();
     if (bytes.byteLength > this.maxMessageBytes) throw this.#tooLarge(bytes.byteLength, this.maxMessageBytes);
-    if (signal?.aborted) throw writeAborted(signal);
+    throwIfAborted('The write', signal);
     const slots = Math.max(1, Math.ceil(bytes.byteLength / this.#slotBytes));
     if (this.#writes.isEmpty && this.#stock.room >= slots) {
       this.#put(bytes);
@@ -178,7 +178,7 @@ export class Requester {
     await sent;
   }
 
-  /** Resolves when a slot is free. @throws HiPowerError ERR_RDMC_ABORTED; what ended the channel */
+  /** Resolves when a slot is free. @throws AbortError; what ended the channel */
   async hasRoom(options?: { readonly signal?: AbortSignal }): Promise<void> {
     const signal = signalOption('hasRoom', options?.signal);
     this.#assertUsable();

@@ -6,7 +6,14 @@ import { ChannelResources } from './channel-resources.js';
 import { connectDeadline } from './connect-deadline.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
-import { DEVICE_REMOVED, HiPowerError, type HiPowerErrorCode, messageOf, type Progress } from './errors.js';
+import {
+  DEVICE_REMOVED,
+  HiPowerError,
+  type HiPowerErrorCode,
+  hiPowerCode,
+  messageOf,
+  type Progress,
+} from './errors.js';
 import type { Trouble } from './records.js';
 import { type OfferMessage, type Parameters, parametersOf, type WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
@@ -138,7 +145,7 @@ export class ResponderSession implements Participant, WorkerEvents {
     const source = this.#sources[peer]!;
     if (kind === 'violation') {
       const text = `requester ${source.member} broke the protocol: ${reason}`;
-      this.#fail(code as HiPowerErrorCode, text, source.member, reason);
+      this.#fail(hiPowerCode(code), text, source.member, reason);
       return;
     }
     if (generation !== source.generation || source.isFinished) return;

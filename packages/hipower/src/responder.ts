@@ -110,7 +110,7 @@ export class Responder {
 
   /**
    * Resolves when `take` may have a message: true; or false when every requester has ended and none is left.
-   * @throws HiPowerError what ended the channel, once everything that arrived was taken; ERR_RDMC_ABORTED
+   * @throws HiPowerError what ended the channel, once everything that arrived was taken; AbortError
    */
   async readable(options?: { readonly signal?: AbortSignal }): Promise<boolean> {
     const signal = signalOption('readable', options?.signal);

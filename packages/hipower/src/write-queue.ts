@@ -1,4 +1,4 @@
-import { HiPowerError } from './errors.js';
+import { AbortError } from './errors.js';
 
 interface Waiting {
   readonly bytes: Uint8Array;
@@ -26,13 +26,13 @@ export class WriteQueue {
 
   /**
    * Resolves when the message was sent. `onGone`: it was taken back, and the next one may go.
-   * @throws HiPowerError ERR_RDMC_ABORTED: it was not and will not be sent
+   * @throws AbortError: it was not and will not be sent
    */
   add(bytes: Uint8Array, slots: number, signal: AbortSignal | undefined, onGone: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#waiting = this.#waiting.filter((other) => other !== one);
-        reject(writeAborted(signal!));
+        reject(new AbortError('The write', signal!));
         onGone();
       };
       const settled = (): void => signal?.removeEventListener('abort', onAbort);
@@ -66,14 +66,4 @@ export class WriteQueue {
     this.#waiting = [];
     for (const { reject } of waiting) reject(error);
   }
-}
-
-export function writeAborted(signal: AbortSignal): HiPowerError {
-  return new HiPowerError(
-    'ERR_RDMC_ABORTED',
-    'The write was aborted by its signal; the message was not sent',
-    {
-      cause: signal.reason,
-    },
-  );
 }

@@ -73,7 +73,7 @@ describe('peers that do not fit', () => {
     expect(await rejection(responder)).toMatchObject({ code: 'ERR_RDMC_HIPOWER_TIMEOUT', missing: [1] });
     const abort = AbortSignal.timeout(20);
     const aborted = nodes[0]!.createRequester({ channel: 'nobody', to: 1, signal: abort });
-    expect((await rejection(aborted)).code).toBe('ERR_RDMC_ABORTED');
+    expect(await rejection(aborted)).toMatchObject({ name: 'AbortError', cause: abort.reason });
   });
 
   it('a name in use', async () => {
@@ -175,7 +175,11 @@ describe('use', () => {
     const signal = AbortSignal.timeout(20);
     expect((await rejection(requester.write(Uint8Array.of(2), { signal }))).code).toBe('ERR_RDMC_ABORTED');
     expect((await rejection(requester.drain({ signal }))).code).toBe('ERR_RDMC_ABORTED');
-    expect((await rejection(requester.hasRoom({ signal }))).code).toBe('ERR_RDMC_ABORTED');
+    expect(await rejection(requester.hasRoom({ signal }))).toMatchObject({
+      name: 'AbortError',
+      code: 'ERR_RDMC_ABORTED',
+      cause: signal.reason,
+    });
     const got: number[] = [];
     const receiving = (async () => {
       for await (const message of responder) {

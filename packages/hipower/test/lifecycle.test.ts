@@ -241,8 +241,13 @@ describe.each(KINDS)('writing, %j', (kind) => {
       requester.write(Uint8Array.of(3), { signal: abort.signal }),
       requester.write(Uint8Array.of(4)),
     ];
-    abort.abort();
-    expect((await rejection(writes[1]!)).code).toBe('ERR_RDMC_ABORTED');
+    const cause = new Error('enough');
+    abort.abort(cause);
+    expect(await rejection(writes[1]!)).toMatchObject({
+      name: 'AbortError',
+      code: 'ERR_RDMC_ABORTED',
+      cause,
+    });
     const got = consume(responder);
     await Promise.all([writes[0], writes[2]]);
     await requester.end();

@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION } from './constants.js';
 import { Doors, type House } from './doors.js';
-import { MeshError, protocolError } from './errors.js';
+import { AbortError, MeshError, protocolError, throwIfAborted } from './errors.js';
 import {
   clipText,
   decodeAbort,
@@ -38,7 +38,7 @@ export interface Internals {
 export type Phase = 'gathering' | 'ready' | 'formed' | 'closed';
 
 /** Reasons to give up after which the same member may well come again. All others are final. */
-const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_MESH_ABORTED']);
+const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_ABORTED']);
 
 /** One member's state: its links, what it knows of the others, and how far joining has come. */
 export class Core implements Roads {
@@ -52,7 +52,7 @@ export class Core implements Roads {
   readonly #saidReady = new Set<number>();
   readonly #attributes = new Map<number, MeshAttributes>();
   readonly #pulse: Pulse;
-  #settle: { resolve(): void; reject(error: MeshError): void } | undefined;
+  #settle: { resolve(): void; reject(error: MeshError | AbortError): void } | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: ResolvedOptions, internals: Internals) {
@@ -81,10 +81,11 @@ export class Core implements Roads {
     // Joining can fail while `listen` is awaited, before anybody awaits this promise.
     settled.catch(() => {});
     const timer = setTimeout(() => this.#failJoin(this.doors.timeoutError(this.#saidReady)), timeoutMs);
-    const onAbort = () => this.#failJoin(this.#abortError());
+    const what = `joining as member ${this.options.id}`;
+    const onAbort = () => this.#failJoin(new AbortError(what, signal!));
     signal?.addEventListener('abort', onAbort);
     try {
-      if (signal?.aborted) throw this.#abortError();
+      throwIfAborted(what, signal);
       await this.doors.listener.listen();
       if (this.phase === 'gathering') this.#begin();
       await settled;
@@ -256,7 +257,7 @@ export class Core implements Roads {
   #aborted(link: Link, payload: Buffer): void {
     const { code, message, final } = decodeAbort(payload);
     const text = clipText(`member ${link.peer} gave up joining (${code}): ${message}`);
-    const error = new MeshError('ERR_RDMC_MESH_JOIN_ABORTED', text, { member: link.peer });
+    const error = new MeshError('ERR_RDMC_MESH_JOIN_ABORTED', text, { memberId: link.peer });
     link.dismiss();
     if (final && this.phase === 'gathering') this.#failJoin(error);
     else this.#linkDown(link, error);
@@ -265,7 +266,7 @@ export class Core implements Roads {
   #silent(link: Link): void {
     const reason = `nothing was heard from it for ${this.options.silenceTimeoutMs} ms`;
     if (this.phase === 'gathering') link.dismiss();
-    this.#linkDown(link, new MeshError('ERR_RDMC_MESH_MEMBER_SILENT', reason, { member: link.peer }));
+    this.#linkDown(link, new MeshError('ERR_RDMC_MESH_MEMBER_SILENT', reason, { memberId: link.peer }));
   }
 
   #linkDown(link: Link, error: MeshError): void {
@@ -291,7 +292,7 @@ export class Core implements Roads {
     else this.#failJoin(lostWhileForming(failure));
   }
 
-  #failJoin(error: MeshError): void {
+  #failJoin(error: MeshError | AbortError): void {
     if (this.phase === 'formed' || this.phase === 'closed') return;
     this.phase = 'closed';
     const notice = {
@@ -323,15 +324,5 @@ export class Core implements Roads {
 
   #sendAll(frame: Buffer): void {
     for (const link of this.links.values()) link.send(frame);
-  }
-
-  #abortError(): MeshError {
-    return new MeshError(
-      'ERR_RDMC_MESH_ABORTED',
-      `member ${this.options.id} stopped joining: its signal was aborted`,
-      {
-        cause: this.options.signal?.reason,
-      },
-    );
   }
 }

@@ -8,7 +8,7 @@ import {
   HANDSHAKE_TICK_MS,
   HANDSHAKE_TICKS,
 } from './constants.js';
-import { MeshError, type MeshErrorCode, messageOf, protocolError } from './errors.js';
+import { isCodeOf, MeshError, type MeshErrorCode, meshErrors, messageOf, protocolError } from './errors.js';
 import { FrameReader } from './frame-reader.js';
 import { encodeFrame, FrameType } from './frames.js';
 import { decodeHello, decodeReject, encodeHello, type Hello, MAX_HELLO_FRAME_BYTES } from './hello.js';
@@ -153,23 +153,23 @@ export class Dialler {
   #refusal(payload: Buffer): MeshError {
     const { version, code, message } = decodeReject(payload);
     if (version !== this.#hello.version) return this.#otherVersion(version);
-    // Codes of this version are known; a stranger's would only be shown, never acted upon.
-    return new MeshError(code as MeshErrorCode, `${describeMember(this.#member)} refused: ${message}`, {
-      member: this.#member.id,
+    const known = isCodeOf(meshErrors, code) ? code : 'ERR_RDMC_MESH_PROTOCOL';
+    return new MeshError(known, `${describeMember(this.#member)} refused: ${message}`, {
+      memberId: this.#member.id,
     });
   }
 
   #wrongKey(how: string, cause?: unknown): MeshError {
     const { id } = this.#member;
     const text = `member ${describeMember(this.#member)} cannot be joined with: ${how}; ${SAME_KEY_ADVICE}`;
-    return new MeshError('ERR_RDMC_MESH_WRONG_KEY', text, { cause, member: id });
+    return new MeshError('ERR_RDMC_MESH_WRONG_KEY', text, { cause, memberId: id });
   }
 
   #otherVersion(theirs: number): MeshError {
     return new MeshError(
       'ERR_RDMC_MESH_VERSION',
       describeVersions(`member ${describeMember(this.#member)}`, theirs, this.#hello.version),
-      { member: this.#member.id },
+      { memberId: this.#member.id },
     );
   }
 }

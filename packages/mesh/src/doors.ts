@@ -90,7 +90,7 @@ export class Doors {
   }
 
   #refused(error: MeshError): void {
-    const { code, member, message } = error;
+    const { code, memberId: member, message } = error;
     this.#options.logger.warn?.({ code, member }, `mesh: refused: ${message}`);
     const final = code === 'ERR_RDMC_MESH_VERSION' || code === 'ERR_RDMC_MESH_MEMBERS_DIFFER';
     if (final && this.#house.isGathering()) this.#house.hopeless(error);

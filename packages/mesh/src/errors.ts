@@ -1,40 +1,90 @@
-export { codeOf, messageOf } from '@rdmc/common';
-
+import { errorTable, RdmcError } from '@rdmc/common';
 import type { Member } from './members.js';
 
+export { AbortError, codeOf, isCodeOf, messageOf, RdmcError, throwIfAborted } from '@rdmc/common';
+
 /** Every code a {@link MeshError} can carry. They are stable; messages are not. */
-export type MeshErrorCode =
-  | 'ERR_RDMC_MESH_INVALID_OPTION'
-  | 'ERR_RDMC_MESH_INVALID_ARGUMENT'
-  | 'ERR_RDMC_MESH_DUPLICATE_MEMBER'
-  | 'ERR_RDMC_MESH_WEAK_KEY'
-  | 'ERR_RDMC_MESH_KEY_REQUIRED'
-  | 'ERR_RDMC_MESH_USER_KEY'
-  | 'ERR_RDMC_MESH_LISTEN_FAILED'
-  | 'ERR_RDMC_MESH_TIMEOUT'
-  | 'ERR_RDMC_MESH_ABORTED'
-  | 'ERR_RDMC_MESH_JOIN_ABORTED'
-  | 'ERR_RDMC_MESH_VERSION'
-  | 'ERR_RDMC_MESH_MEMBERS_DIFFER'
-  | 'ERR_RDMC_MESH_WRONG_MEMBER'
-  | 'ERR_RDMC_MESH_WRONG_KEY'
-  | 'ERR_RDMC_MESH_ALREADY_FORMED'
-  | 'ERR_RDMC_MESH_UNREACHABLE'
-  | 'ERR_RDMC_MESH_PROTOCOL'
-  | 'ERR_RDMC_MESH_MEMBER_LOST'
-  | 'ERR_RDMC_MESH_MEMBER_SILENT'
-  | 'ERR_RDMC_MESH_MEMBER_REPORTED'
-  | 'ERR_RDMC_MESH_MEMBER_LEFT'
-  | 'ERR_RDMC_MESH_EVICTED'
-  | 'ERR_RDMC_MESH_UNREAD_OVERFLOW'
-  | 'ERR_RDMC_MESH_BACKPRESSURE'
-  | 'ERR_RDMC_MESH_FRAME_TOO_LARGE'
-  | 'ERR_RDMC_MESH_INVALID_BODY'
-  | 'ERR_RDMC_MESH_HANDLER_TAKEN'
-  | 'ERR_RDMC_MESH_NO_HANDLER'
-  | 'ERR_RDMC_MESH_REQUEST_TIMEOUT'
-  | 'ERR_RDMC_MESH_REMOTE'
-  | 'ERR_RDMC_MESH_CLOSED';
+export const meshErrors = errorTable({
+  ERR_RDMC_MESH_INVALID_OPTION: ['usage', 'an option is wrong, or unknown', 'the message names it'],
+  ERR_RDMC_MESH_INVALID_ARGUMENT: ['usage', 'an argument is wrong', 'the message names it'],
+  ERR_RDMC_MESH_DUPLICATE_MEMBER: ['usage', 'an id or address is used twice', 'give each member its own'],
+  ERR_RDMC_MESH_WEAK_KEY: ['usage', 'the key has fewer than 16 bytes', 'make one: openssl rand -hex 32'],
+  ERR_RDMC_MESH_KEY_REQUIRED: [
+    'usage',
+    'something is beyond loopback, and there is no key',
+    'give all members the same key',
+  ],
+  ERR_RDMC_MESH_USER_KEY: [
+    'resource',
+    'the key of the user cannot be read or made',
+    'the message says why; or give a `key`',
+  ],
+  ERR_RDMC_MESH_LISTEN_FAILED: [
+    'resource',
+    'the port or address cannot be had',
+    'see what has the port; take an address of this host',
+  ],
+  ERR_RDMC_MESH_TIMEOUT: ['timeout', 'members did not come in time', 'see what keeps those in `missing`'],
+  ERR_RDMC_MESH_JOIN_ABORTED: ['peer-lost', 'another member gave up joining', 'the message has its reason'],
+  ERR_RDMC_MESH_VERSION: ['refused', 'members speak different versions', 'run the same version everywhere'],
+  ERR_RDMC_MESH_MEMBERS_DIFFER: ['refused', 'the lists of members differ', 'give all members the same list'],
+  ERR_RDMC_MESH_WRONG_MEMBER: [
+    'refused',
+    'another member listens where one was expected',
+    'compare the list with where members listen',
+  ],
+  ERR_RDMC_MESH_WRONG_KEY: ['refused', 'the keys differ, or only one end has one', 'give both the same key'],
+  ERR_RDMC_MESH_ALREADY_FORMED: [
+    'refused',
+    'the mesh has formed without this member',
+    'start all members again',
+  ],
+  ERR_RDMC_MESH_UNREACHABLE: ['peer-lost', 'an attempt to connect failed', 'see whether it listens there'],
+  ERR_RDMC_MESH_PROTOCOL: [
+    'refused',
+    'another end broke the rules of the wire',
+    'run the same version everywhere',
+  ],
+  ERR_RDMC_MESH_MEMBER_LOST: ['peer-lost', 'a member has failed', 'go on without it'],
+  ERR_RDMC_MESH_MEMBER_SILENT: [
+    'peer-lost',
+    'a member gave no sign of life in time',
+    'see whether it hangs, or its host',
+  ],
+  ERR_RDMC_MESH_MEMBER_REPORTED: [
+    'peer-lost',
+    'the application reported that a member failed',
+    'go on without it',
+  ],
+  ERR_RDMC_MESH_MEMBER_LEFT: ['peer-lost', 'a member closed its mesh', 'go on without it'],
+  ERR_RDMC_MESH_EVICTED: [
+    'peer-lost',
+    'the others declared this member failed',
+    'end it, and start it again',
+  ],
+  ERR_RDMC_MESH_UNREAD_OVERFLOW: [
+    'resource',
+    'too many messages of a topic wait for a reader',
+    'subscribe to the topic',
+  ],
+  ERR_RDMC_MESH_BACKPRESSURE: ['resource', 'too much waits for a member', 'send less, or later'],
+  ERR_RDMC_MESH_FRAME_TOO_LARGE: ['usage', 'a body is too large', 'send less, or raise `maxFrameBytes`'],
+  ERR_RDMC_MESH_INVALID_BODY: ['usage', 'a body cannot be JSON', 'send what JSON can hold'],
+  ERR_RDMC_MESH_HANDLER_TAKEN: ['usage', 'the topic has a handler', 'have one handler for each topic'],
+  ERR_RDMC_MESH_NO_HANDLER: [
+    'resource',
+    'too many requests of a topic wait for a handler',
+    'handle the topic at that member',
+  ],
+  ERR_RDMC_MESH_REQUEST_TIMEOUT: [
+    'timeout',
+    'no answer came in time',
+    'raise `timeoutMs`, or see what it does',
+  ],
+  ERR_RDMC_MESH_REMOTE: ['internal', 'a handler threw an error without a code', 'see the message'],
+  ERR_RDMC_MESH_CLOSED: ['closed', 'the mesh is closed', 'join again for a new one'],
+});
+export type MeshErrorCode = keyof typeof meshErrors;
 
 /** A member that did not come, and the last thing that went wrong on the way to it. */
 export interface MissingMember extends Member {
@@ -44,39 +94,31 @@ export interface MissingMember extends Member {
 export interface MeshErrorDetails {
   readonly cause?: unknown;
   /** The member the error is about. */
-  readonly member?: number;
+  readonly memberId?: number;
   /** Only on a time-out of `join`. */
   readonly missing?: readonly MissingMember[];
 }
 
-/** Everything this package throws or rejects with, apart from errors carried over by a request. */
-export class MeshError extends Error {
-  override readonly name: string = 'MeshError';
-  readonly code: MeshErrorCode;
-  readonly member: number | undefined;
+/** What this package throws or rejects with, beside `AbortError` and errors carried over by a request. */
+export class MeshError extends RdmcError<MeshErrorCode> {
+  override readonly name = 'MeshError';
   readonly missing: readonly MissingMember[] | undefined;
 
   constructor(code: MeshErrorCode, message: string, details: MeshErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
-    this.member = details.member;
+    super(code, message, details);
     this.missing = details.missing;
   }
 }
 
 /**
  * A request's handler on the other member threw. `code` is the code of that error (for example
- * one of another package), or `ERR_RDMC_MESH_REMOTE` where it had none.
+ * one of another package), or `ERR_RDMC_MESH_REMOTE` where it had none; `category` is that of the code.
  */
-export class MeshRemoteError extends Error {
+export class MeshRemoteError extends RdmcError {
   override readonly name = 'MeshRemoteError';
-  readonly code: string;
-  readonly member: number;
 
-  constructor(member: number, code: string, message: string) {
-    super(message);
-    this.code = code;
-    this.member = member;
+  constructor(memberId: number, code: string, message: string) {
+    super(code, message, { memberId });
   }
 }
 

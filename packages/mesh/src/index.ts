@@ -1,9 +1,11 @@
 export {
+  AbortError,
   MeshError,
   type MeshErrorCode,
   type MeshErrorDetails,
   MeshRemoteError,
   type MissingMember,
+  meshErrors,
 } from './errors.js';
 export { FrameReader } from './frame-reader.js';
 export { encodeFrame, type Frame, type MeshFailure } from './frames.js';

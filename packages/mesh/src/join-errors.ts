@@ -29,7 +29,7 @@ export function joinTimeout(
     `${waited} in vain for ${listed.join('; ')}${rest}${inbound}`,
     {
       cause,
-      member: missing[0]!.id,
+      memberId: missing[0]!.id,
       missing: missing.map((member) => ({ ...member, lastError: troubles.get(member.id)?.message })),
     },
   );
@@ -54,7 +54,7 @@ export function lostWhileForming({ member, reason }: MeshFailure): MeshError {
   return new MeshError(
     'ERR_RDMC_MESH_MEMBER_LOST',
     `member ${member} was lost while the mesh was forming: ${reason}; join again everywhere`,
-    { member },
+    { memberId: member },
   );
 }
 
@@ -73,10 +73,10 @@ export function unreachableMember(
   const failure = failed.get(id);
   if (failure !== undefined) {
     const text = `member ${id} is lost (${failure.code}, seen by member ${failure.reporter}): ${failure.reason}`;
-    return new MeshError('ERR_RDMC_MESH_MEMBER_LOST', text, { member: id });
+    return new MeshError('ERR_RDMC_MESH_MEMBER_LOST', text, { memberId: id });
   }
   if (left.has(id)) {
-    return new MeshError('ERR_RDMC_MESH_MEMBER_LEFT', `member ${id} has left the mesh`, { member: id });
+    return new MeshError('ERR_RDMC_MESH_MEMBER_LEFT', `member ${id} has left the mesh`, { memberId: id });
   }
   const ids = [...options.members].slice(0, 16).map((each) => each.id);
   return new MeshError(

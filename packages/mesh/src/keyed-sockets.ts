@@ -1,6 +1,14 @@
 import type { Socket } from 'node:net';
 import { CUT_ATTEMPTS, CUT_PAUSE_MS, MAX_MEMBERS } from './constants.js';
-import { codeOf, invalidOption, MeshError, messageOf } from './errors.js';
+import {
+  AbortError,
+  codeOf,
+  invalidOption,
+  MeshError,
+  messageOf,
+  RdmcError,
+  throwIfAborted,
+} from './errors.js';
 import { chooseKey, SAME_KEY_ADVICE, validateInsecure } from './key.js';
 import { describeAddress, type Member } from './members.js';
 import { integer, refuseUnknown, validateSignal } from './options.js';
@@ -58,7 +66,7 @@ export class KeyedSockets {
    * as one does that has too many strangers, this is tried three times, with a short pause before the next. The socket
    * is the caller's; it has an 'error' listener.
    * @throws MeshError ERR_RDMC_MESH_UNREACHABLE with the system's error as `cause`, ERR_RDMC_MESH_WRONG_KEY where the
-   *   other end has another key, none, or speaks no TLS; ERR_RDMC_MESH_ABORTED
+   *   other end has another key, none, or speaks no TLS; AbortError
    */
   async connect(
     to: Pick<Member, 'host' | 'port'>,
@@ -68,14 +76,15 @@ export class KeyedSockets {
     const timeoutMs = integer('timeoutMs', options.timeoutMs, DEFAULT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS);
     const signal = validateSignal(options.signal);
     const where = describeAddress(to);
-    if (signal?.aborted) throw aborted(where, signal);
+    const what = `connecting to ${where}`;
+    throwIfAborted(what, signal);
     let raw = openSocket(to);
     const stop = new AbortController();
-    const end = (reason: MeshError): void => {
+    const end = (reason: MeshError | AbortError): void => {
       stop.abort(reason);
       raw.destroy(reason);
     };
-    const onAbort = (): void => end(aborted(where, signal!));
+    const onAbort = (): void => end(new AbortError(what, signal!));
     const timer = setTimeout(() => end(unreachable(`no answer within ${timeoutMs} ms`)), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
@@ -88,7 +97,7 @@ export class KeyedSockets {
       }
     } catch (error) {
       raw.destroy();
-      if (signal?.aborted) throw aborted(where, signal);
+      throwIfAborted(what, signal);
       if (error instanceof MeshError && error.code === 'ERR_RDMC_MESH_WRONG_KEY') throw error;
       const cause = stop.signal.reason ?? raw.errored ?? error;
       throw unreachable(`${where}: ${messageOf(cause)}`, cause);
@@ -137,7 +146,7 @@ export class KeyedSockets {
       });
       return socket;
     } catch (error) {
-      if (!mayTryAgain || raw.errored instanceof MeshError || !wasCut(error)) throw error;
+      if (!mayTryAgain || raw.errored instanceof RdmcError || !wasCut(error)) throw error;
       return undefined;
     }
   }
@@ -164,10 +173,4 @@ function pauseAfterCut(signal: AbortSignal): Promise<void> {
 function otherKeying(from: string, isTls: boolean, keyName: string | undefined): MeshError {
   const how = isTls ? 'uses a key, and this end has none' : `uses no key, and this end uses ${keyName}`;
   return new MeshError('ERR_RDMC_MESH_WRONG_KEY', `the connection from ${from} ${how}; ${SAME_KEY_ADVICE}`);
-}
-
-function aborted(where: string, signal: AbortSignal): MeshError {
-  return new MeshError('ERR_RDMC_MESH_ABORTED', `connecting to ${where} was aborted by its signal`, {
-    cause: signal.reason,
-  });
 }

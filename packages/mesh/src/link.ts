@@ -119,7 +119,7 @@ export class Link {
   }
 
   #down(reason: string, cause?: Error): void {
-    this.#fail(new MeshError('ERR_RDMC_MESH_MEMBER_LOST', reason, { cause, member: this.peer }));
+    this.#fail(new MeshError('ERR_RDMC_MESH_MEMBER_LOST', reason, { cause, memberId: this.peer }));
   }
 
   #fail(error: MeshError): void {

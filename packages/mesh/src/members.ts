@@ -60,7 +60,7 @@ function refuseDuplicates(sorted: readonly Member[]): void {
   for (const member of sorted) {
     if (member.id === previous) {
       throw new MeshError('ERR_RDMC_MESH_DUPLICATE_MEMBER', `members: id ${member.id} is given twice`, {
-        member: member.id,
+        memberId: member.id,
       });
     }
     previous = member.id;
@@ -70,7 +70,7 @@ function refuseDuplicates(sorted: readonly Member[]): void {
       throw new MeshError(
         'ERR_RDMC_MESH_DUPLICATE_MEMBER',
         `members: ${address} is given to both member ${other} and member ${member.id}`,
-        { member: member.id },
+        { memberId: member.id },
       );
     }
     addresses.set(address, member.id);

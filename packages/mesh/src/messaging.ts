@@ -199,7 +199,7 @@ export class Messaging {
     throw new MeshError(
       'ERR_RDMC_MESH_FRAME_TOO_LARGE',
       `${size} bytes do not fit into one frame, and member ${to} takes ${limit}; send less, or raise maxFrameBytes there`,
-      { member: to },
+      { memberId: to },
     );
   }
 
@@ -209,7 +209,7 @@ export class Messaging {
       'ERR_RDMC_MESH_BACKPRESSURE',
       `${bufferedBytes} bytes wait for member ${to} and ${frame.length} more would pass maxBufferedBytes = ` +
         `${this.#options.maxBufferedBytes}; send again when bufferedBytes(${to}) has fallen`,
-      { member: to },
+      { memberId: to },
     );
   }
 

@@ -1,5 +1,5 @@
 import { DEFAULT_REQUEST_TIMEOUT_MS, MAX_TIMER_MS } from './constants.js';
-import { MeshError } from './errors.js';
+import { AbortError, MeshError, throwIfAborted } from './errors.js';
 import { integer, refuseUnknown, validateSignal } from './options.js';
 
 export interface RequestOptions {
@@ -32,7 +32,8 @@ export class Requests {
     refuseUnknown(options, KNOWN_OPTIONS, 'request');
     const timeoutMs = integer('timeoutMs', options.timeoutMs, DEFAULT_REQUEST_TIMEOUT_MS, 1, MAX_TIMER_MS);
     const signal = validateSignal(options.signal);
-    if (signal?.aborted) throw aborted(to, topic, signal);
+    const what = `the request '${topic}' to member ${to}`;
+    throwIfAborted(what, signal);
     const request = this.#number();
     return new Promise((resolve, reject) => {
       const finish = <T>(act: (value: T) => void) => {
@@ -44,7 +45,7 @@ export class Requests {
         };
       };
       const pending: Pending = { to, resolve: finish(resolve), reject: finish(reject) };
-      const onAbort = () => pending.reject(aborted(to, topic, signal!));
+      const onAbort = () => pending.reject(new AbortError(what, signal!));
       const timer = setTimeout(() => pending.reject(timedOut(to, topic, timeoutMs)), timeoutMs);
       signal?.addEventListener('abort', onAbort);
       this.#pending.set(request, pending);
@@ -77,17 +78,10 @@ export class Requests {
   }
 }
 
-function aborted(to: number, topic: string, signal: AbortSignal): MeshError {
-  return new MeshError('ERR_RDMC_MESH_ABORTED', `the request '${topic}' to member ${to} was aborted`, {
-    member: to,
-    cause: signal.reason,
-  });
-}
-
 function timedOut(to: number, topic: string, timeoutMs: number): MeshError {
   return new MeshError(
     'ERR_RDMC_MESH_REQUEST_TIMEOUT',
     `member ${to} did not answer the request '${topic}' within ${timeoutMs} ms; raise timeoutMs or see what it does`,
-    { member: to },
+    { memberId: to },
   );
 }

@@ -70,6 +70,6 @@ export function describeVersions(who: string, theirs: number, ours: number): str
   return `${who} speaks version ${theirs} of the mesh protocol, this member version ${ours}; install the same @rdmc/mesh everywhere`;
 }
 
-function refusal(code: MeshErrorCode, member: number, message: string): MeshError {
-  return new MeshError(code, message, { member });
+function refusal(code: MeshErrorCode, memberId: number, message: string): MeshError {
+  return new MeshError(code, message, { memberId });
 }

@@ -80,7 +80,7 @@ describe('failure', () => {
     await meshes[0]!.request(2, 'other', null, { timeoutMs: 1 }).catch(() => {});
     for (const link of cores[2]!.links.values()) link.dismiss();
     const error = await outcome;
-    expect(error).toMatchObject({ code: 'ERR_RDMC_MESH_MEMBER_LOST', member: 2 });
+    expect(error).toMatchObject({ code: 'ERR_RDMC_MESH_MEMBER_LOST', memberId: 2 });
     expect(thrown(() => meshes[0]!.send(2, 'x', 1)).code).toBe('ERR_RDMC_MESH_MEMBER_LOST');
     expect((await rejection(meshes[0]!.request(2, 'x', 1))).code).toBe('ERR_RDMC_MESH_MEMBER_LOST');
     await failureOf(meshes[1]!, 2);
@@ -244,7 +244,7 @@ describe('a loss while the mesh forms', () => {
       .get(0)!
       .send(encodeFailure({ member: 2, reporter: 1, code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'gone' }));
     const error = await rejection(a.mesh);
-    expect(error).toMatchObject({ code: 'ERR_RDMC_MESH_MEMBER_LOST', member: 2 });
+    expect(error).toMatchObject({ code: 'ERR_RDMC_MESH_MEMBER_LOST', memberId: 2 });
     expect((await rejection(b.mesh)).code).toBe('ERR_RDMC_MESH_JOIN_ABORTED');
   });
 

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { RdmcError } from '@rdmc/common';
 import { rejection as anyRejection, thrown as anyThrown, until as lookUntil, ofClass } from '@rdmc/testing';
 import { afterEach } from 'vitest';
 import type { Core, Internals } from '../src/core.js';
 import type { Member, MeshFailure, MeshOptions, ReservedPort } from '../src/index.js';
-import { type Mesh, MeshError, reserveLoopbackPorts } from '../src/index.js';
+import { type Mesh, type MeshError, reserveLoopbackPorts } from '../src/index.js';
 import { joinMesh } from '../src/mesh.js';
 
 export const KEY = 'a cluster key of more than sixteen bytes';
@@ -107,13 +108,16 @@ export function messages(mesh: Mesh, topic: string, count: number): Promise<[num
   });
 }
 
-/** The mesh's error that a promise rejects with. */
-export async function rejection(promise: Promise<unknown>): Promise<MeshError> {
-  return ofClass(MeshError, await anyRejection(promise));
+/** A `MeshError` or an `AbortError`. */
+type Rejection = RdmcError & Partial<Pick<MeshError, 'missing'>>;
+
+/** The error of this project that a promise rejects with. */
+export async function rejection(promise: Promise<unknown>): Promise<Rejection> {
+  return ofClass(RdmcError, await anyRejection(promise));
 }
 
-/** The mesh's error that a call throws. */
-export const thrown = (act: () => unknown): MeshError => ofClass(MeshError, anyThrown(act));
+/** The error of this project that a call throws. */
+export const thrown = (act: () => unknown): RdmcError => ofClass(RdmcError, anyThrown(act));
 
 /** Waits for a condition that no event announces. */
 export const until = (condition: () => boolean): Promise<void> => lookUntil(condition, 2);

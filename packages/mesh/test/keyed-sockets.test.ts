@@ -85,7 +85,7 @@ describe('KeyedSockets', () => {
     expect(nobody.code).toBe('ERR_RDMC_MESH_UNREACHABLE');
     expect(nobody.message).toContain(`127.0.0.1:${to.port}`);
     const aborted = await rejection(sockets.connect(to, { signal: AbortSignal.abort() }) as never);
-    expect(aborted.code).toBe('ERR_RDMC_MESH_ABORTED');
+    expect(aborted.code).toBe('ERR_RDMC_ABORTED');
     expect(() => new KeyedSockets({ purpose: 'test', keys: KEY } as never)).toThrow(/no option 'keys'/);
   });
 
@@ -162,8 +162,9 @@ describe('a connection that is cut before the answer', () => {
     const abort = new AbortController();
     const aborted = rejection(sockets.connect(server.to, { signal: abort.signal }));
     await untilPause(server, 2);
-    abort.abort();
-    expect((await aborted).code).toBe('ERR_RDMC_MESH_ABORTED');
+    const cause = new Error('enough');
+    abort.abort(cause);
+    expect(await aborted).toMatchObject({ name: 'AbortError', code: 'ERR_RDMC_ABORTED', cause });
     expect(vi.getTimerCount()).toBe(0);
   });
 });

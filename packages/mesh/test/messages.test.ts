@@ -161,7 +161,7 @@ describe('requests', () => {
     expect(await outcome('coded')).toMatchObject({
       code: 'ERR_RDMC_GROUP_X',
       message: 'no such group',
-      member: 1,
+      memberId: 1,
     });
     expect(await outcome('plain')).toMatchObject({ code: 'ERR_RDMC_MESH_REMOTE', message: 'plain' });
     expect(await outcome('large')).toMatchObject({ code: 'ERR_RDMC_MESH_FRAME_TOO_LARGE' });
@@ -173,15 +173,14 @@ describe('requests', () => {
     let release: (value: string) => void = () => {};
     meshes[1]!.onRequest('slow', () => new Promise((resolve) => (release = resolve)));
     const error = await rejection(meshes[0]!.request(1, 'slow', null, { timeoutMs: 20 }));
-    expect(error).toMatchObject({ code: 'ERR_RDMC_MESH_REQUEST_TIMEOUT', member: 1 });
+    expect(error).toMatchObject({ code: 'ERR_RDMC_MESH_REQUEST_TIMEOUT', memberId: 1 });
     const controller = new AbortController();
     const aborted = rejection(meshes[0]!.request(1, 'slow', null, { signal: controller.signal }));
-    controller.abort();
-    expect((await aborted).code).toBe('ERR_RDMC_MESH_ABORTED');
+    const cause = new Error('enough');
+    controller.abort(cause);
+    expect(await aborted).toMatchObject({ name: 'AbortError', code: 'ERR_RDMC_ABORTED', cause });
     const signal = controller.signal;
-    expect((await rejection(meshes[0]!.request(1, 'slow', null, { signal }))).code).toBe(
-      'ERR_RDMC_MESH_ABORTED',
-    );
+    expect((await rejection(meshes[0]!.request(1, 'slow', null, { signal }))).code).toBe('ERR_RDMC_ABORTED');
     release('late');
     await assertWhole(meshes);
   });

@@ -1,10 +1,21 @@
+import { errorTable, optionErrors, RdmcError } from '@rdmc/common';
+
 /** Every code a {@link NodeError} can carry. They are stable; messages are not. */
-export type NodeErrorCode =
-  | 'ERR_RDMC_INVALID_OPTION'
-  | 'ERR_RDMC_UNKNOWN_OPTION'
-  | 'ERR_RDMC_DUPLICATE_PROTOCOL'
-  | 'ERR_RDMC_DEVICE_MISMATCH'
-  | 'ERR_RDMC_PROTOCOL_MISMATCH';
+export const nodeErrors = errorTable({
+  ...optionErrors,
+  ERR_RDMC_DUPLICATE_PROTOCOL: ['usage', 'two protocols have one name', 'give each its own'],
+  ERR_RDMC_DEVICE_MISMATCH: [
+    'refused',
+    'members have devices that do not reach each other',
+    'give all of them one kind of device; `field` says what differs',
+  ],
+  ERR_RDMC_PROTOCOL_MISMATCH: [
+    'refused',
+    'members run other protocols, or other versions',
+    'give all members the same; `field` names the protocol',
+  ],
+});
+export type NodeErrorCode = keyof typeof nodeErrors;
 
 export interface NodeErrorDetails {
   /** The member the error is about. */
@@ -14,18 +25,12 @@ export interface NodeErrorDetails {
 }
 
 /** What joining a cluster throws beside the errors of the mesh, the device and the data plane. Tell cases apart by `code`. */
-export class NodeError extends Error {
+export class NodeError extends RdmcError<NodeErrorCode> {
   override readonly name = 'NodeError';
-  readonly memberId: number | undefined;
   readonly field: string | undefined;
 
-  constructor(
-    readonly code: NodeErrorCode,
-    message: string,
-    details: NodeErrorDetails = {},
-  ) {
-    super(message);
-    this.memberId = details.memberId;
+  constructor(code: NodeErrorCode, message: string, details: NodeErrorDetails = {}) {
+    super(code, message, details);
     this.field = details.field;
   }
 }

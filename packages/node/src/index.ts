@@ -1,4 +1,4 @@
-export { NodeError, type NodeErrorCode, type NodeErrorDetails } from './errors.js';
+export { NodeError, type NodeErrorCode, type NodeErrorDetails, nodeErrors } from './errors.js';
 export { Node, type NodeWith } from './node.js';
 export type { JoinOptions, NodeOptions } from './node-options.js';
 export {

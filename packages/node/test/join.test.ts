@@ -221,7 +221,8 @@ describe('what ends it', () => {
     const joining = rejection(join(lonely!, IDLE));
     abort.abort(new Error('enough'));
     expect(await joining).toMatchObject({
-      code: 'ERR_RDMC_MESH_ABORTED',
+      name: 'AbortError',
+      code: 'ERR_RDMC_ABORTED',
       cause: expect.objectContaining({ message: 'enough' }),
     });
   });

@@ -1,23 +1,22 @@
-/** Stable codes of {@link ScheduleError}. */
-export type ScheduleErrorCode =
-  | 'ERR_RDMC_UNKNOWN_ALGORITHM'
-  | 'ERR_RDMC_INVALID_NODES'
-  | 'ERR_RDMC_INVALID_BLOCKS'
-  | 'ERR_RDMC_INVALID_RANK'
-  | 'ERR_RDMC_INVALID_RACKS'
-  | 'ERR_RDMC_INVALID_STEP'
-  | 'ERR_RDMC_INVALID_RATIO'
-  | 'ERR_RDMC_UNKNOWN_OPTION';
+// Without the APIs of Node.js, which this package must not need.
+import { errorTable, optionErrors, RdmcError } from '@rdmc/common/errors';
+
+/** Every code that a {@link ScheduleError} can carry. They are stable; messages are not. */
+export const scheduleErrors = errorTable({
+  ERR_RDMC_UNKNOWN_OPTION: optionErrors.ERR_RDMC_UNKNOWN_OPTION,
+  ERR_RDMC_UNKNOWN_ALGORITHM: ['usage', 'no algorithm has this name', 'take one of `algorithms`'],
+  ERR_RDMC_INVALID_NODES: ['usage', '`nodes` is out of range', 'from 2 to 1,048,576'],
+  ERR_RDMC_INVALID_BLOCKS: ['usage', '`blocks` is out of range', 'from 1 to 2^32'],
+  ERR_RDMC_INVALID_RACKS: ['usage', '`racks` does not fit the nodes', 'one text or number for each node'],
+  ERR_RDMC_INVALID_RANK: ['usage', 'a rank is out of range', 'from 0 to `nodes` − 1'],
+  ERR_RDMC_INVALID_STEP: ['usage', 'a step is out of range', 'from 0 to `steps` − 1'],
+  ERR_RDMC_INVALID_RATIO: ['usage', 'the ratio of a slow link is out of range', 'above 0, at most 1'],
+});
+export type ScheduleErrorCode = keyof typeof scheduleErrors;
 
 /** What this package throws for bad input. Tell cases apart by `code`, never by the message. */
-export class ScheduleError extends Error {
+export class ScheduleError extends RdmcError<ScheduleErrorCode> {
   override readonly name = 'ScheduleError';
-  readonly code: ScheduleErrorCode;
-
-  constructor(code: ScheduleErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 /** How a value appears in a message: short, and a string is recognisable as one. */

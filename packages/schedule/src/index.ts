@@ -10,7 +10,7 @@ export {
   slowLinkFactor,
   type TransferCost,
 } from './analysis.js';
-export { ScheduleError, type ScheduleErrorCode } from './errors.js';
+export { ScheduleError, type ScheduleErrorCode, scheduleErrors } from './errors.js';
 export { MAX_BLOCKS, MAX_NODES, MIN_NODES } from './limits.js';
 export type { ScheduleOptions } from './options.js';
 export type { RackId } from './racks.js';

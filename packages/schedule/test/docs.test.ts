@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import { expectExample } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { createSchedule } from '../src/index.js';
@@ -30,14 +32,30 @@ describe('README', () => {
   });
 });
 
+const importsOf = (text: string): string[] => {
+  return [...text.matchAll(/(?:from|import)\s*\(?['"]([^'"]+)['"]/g)].map((match) => match[1]!);
+};
+
 describe('the source', () => {
-  it('imports nothing but itself', () => {
+  it('imports nothing but itself and the base of errors', () => {
     const files = readdirSync(new URL('src/', home));
     expect(files.length).toBeGreaterThan(10);
     for (const file of files) {
-      const text = readFileSync(new URL(`src/${file}`, home), 'utf8');
-      const sources = [...text.matchAll(/(?:from|import)\s*\(?'([^']+)'/g)].map((match) => match[1]!);
-      for (const source of sources) expect(source, file).toMatch(/^\.\/[a-z-]+\.js$/);
+      const sources = importsOf(readFileSync(new URL(`src/${file}`, home), 'utf8'));
+      for (const source of sources) expect(source, file).toMatch(/^(\.\/[a-z-]+\.js|@rdmc\/common\/errors)$/);
     }
+  });
+
+  it('needs no platform by that base, either', () => {
+    const waiting = [pathToFileURL(createRequire(import.meta.url).resolve('@rdmc/common/errors'))];
+    for (const file of waiting) {
+      const text = readFileSync(file, 'utf8');
+      expect(text).not.toMatch(/\b(process|Buffer|require)\b[.(]/);
+      for (const source of importsOf(text)) {
+        expect(source, file.pathname).toMatch(/^\.\/[\w-]+\.js$/);
+        waiting.push(new URL(source, file));
+      }
+    }
+    expect(waiting.length).toBeGreaterThan(1);
   });
 });

@@ -11,7 +11,7 @@ export { FileStore } from './coordinator/file-store.js';
 export { Lease } from './coordinator/lease.js';
 export type { LogRecord, SalvagedSegment } from './coordinator/log-record.js';
 export type { StateStore, StoredValue } from './coordinator/state-store.js';
-export { TailwindError, type TailwindErrorCode } from './errors.js';
+export { TailwindError, type TailwindErrorCode, tailwindErrors } from './errors.js';
 export { EntryType, type EntryTypeNumber, FORMAT_VERSION, type SegmentIdentity } from './format/layout.js';
 export {
   decodeDigest,

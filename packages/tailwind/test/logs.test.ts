@@ -44,6 +44,17 @@ async function breakProtocol(logs: Logs): Promise<void> {
   link.commands.replace({ channel, lost: 1, target: undefined as never });
 }
 
+it('a node whose joining is aborted rejects with an AbortError', async () => {
+  const [reserved, absent] = await reserveLoopbackPorts(2);
+  onTestFinished(() => void absent!.server.close());
+  const members = [reserved!, absent!].map(({ host, port }, id) => ({ id, host, port }));
+  const abort = new AbortController();
+  const joining = joinLogs({ id: 0, members, server: reserved!.server, signal: abort.signal });
+  const cause = new Error('enough');
+  abort.abort(cause);
+  await expect(joining).rejects.toMatchObject({ name: 'AbortError', code: 'ERR_RDMC_ABORTED', cause });
+});
+
 describe('a node that closes', () => {
   it.each(['worker', 'application'] as const)('ends its logs, and its service: thread %s', async (thread) => {
     const [first, second] = await startCluster(2);

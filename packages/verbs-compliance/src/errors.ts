@@ -1,14 +1,21 @@
-/** Every error of this package; `code` is stable, and errors of a peer keep the code they had there. */
-export class ComplianceError extends Error {
-  override readonly name: string = 'ComplianceError';
-  constructor(
-    /** ERR_RDMC_COMPLIANCE_SPEC, ERR_RDMC_COMPLIANCE_TIMEOUT or ERR_RDMC_COMPLIANCE_PEER_GONE. */
-    readonly code: string,
-    message: string,
-    options?: { cause?: unknown },
-  ) {
-    super(message, options);
-  }
+import { errorTable, RdmcError } from '@rdmc/common';
+
+/** Every code that a {@link ComplianceError} can carry. They are stable; messages are not. */
+export const complianceErrors = errorTable({
+  ERR_RDMC_COMPLIANCE_SPEC: ['usage', 'the spec names something unknown', 'take what the message lists'],
+  ERR_RDMC_COMPLIANCE_TIMEOUT: [
+    'timeout',
+    'what a test waits for did not come',
+    'see what did come: the device is at fault',
+  ],
+  ERR_RDMC_COMPLIANCE_PEER: ['internal', 'a peer threw an error without a code', 'see its message'],
+  ERR_RDMC_COMPLIANCE_PEER_GONE: ['peer-lost', 'a peer ended during a call', 'see what it printed last'],
+});
+export type ComplianceErrorCode = keyof typeof complianceErrors;
+
+/** What the suite itself finds wrong. Tell cases apart by `code`. */
+export class ComplianceError extends RdmcError<ComplianceErrorCode> {
+  override readonly name = 'ComplianceError';
 }
 
 /** An error as it travels from a peer to the test. */
@@ -20,15 +27,13 @@ export interface ErrorRecord {
 }
 
 /** An error thrown in a peer, rebuilt here: what the peer's device said, with its code and index. */
-export class PeerError extends Error {
+export class PeerError extends RdmcError {
   override readonly name: string;
-  readonly code: string | undefined;
   /** Position in the batch, where the device refused a work request. */
   readonly index: number | undefined;
   constructor(record: ErrorRecord) {
-    super(record.message);
+    super(record.code ?? 'ERR_RDMC_COMPLIANCE_PEER', record.message);
     this.name = record.name;
-    this.code = record.code;
     this.index = record.index;
   }
 }

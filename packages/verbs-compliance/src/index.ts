@@ -1,6 +1,6 @@
 export type { DeviceSource } from './agent/device-calls.js';
 export type { ChapterName } from './chapters/index.js';
-export { ComplianceError, PeerError } from './errors.js';
+export { ComplianceError, type ComplianceErrorCode, complianceErrors, PeerError } from './errors.js';
 export {
   type DeviceFeatures,
   type FeatureName,

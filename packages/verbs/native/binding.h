@@ -13,7 +13,7 @@ void bindRegion(Napi::Env env, Napi::Object exports);
 void bindQueue(Napi::Env env, Napi::Object exports);
 void bindFd(Napi::Env env, Napi::Object exports);
 
-// A JavaScript error with code, errno and syscall.
+// A JavaScript error with code, errno and syscall: what the function of `errorsBy` makes, or else a plain one.
 Napi::Error toError(Napi::Env env, const Failure& failure);
 
 inline uint32_t u32(const Napi::CallbackInfo& info, size_t at) { return info[at].As<Napi::Number>().Uint32Value(); }
@@ -50,6 +50,7 @@ napi_value guarded(napi_env env, napi_callback_info info) {
   try {
     return Function(env, info);
   } catch (const std::exception&) {
+    // No call of JavaScript here: in a thread that is being ended it would fail, and nothing catches that.
     const Failure failure = caughtFailure();
     napi_throw_error(env, failure.code.c_str(), failure.what());
     return nullptr;

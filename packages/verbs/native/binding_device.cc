@@ -11,6 +11,8 @@ namespace {
 // Devices opened by one environment (thread) are closed with it.
 struct Opened {
   std::vector<int> devices;
+  // Makes the package's error of a code, a message, an errno and a syscall.
+  Napi::FunctionReference makeError;
 };
 
 Opened& openedBy(Napi::Env env) {
@@ -105,9 +107,22 @@ Napi::Value protectionDomainDestroy(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value errorsBy(const Napi::CallbackInfo& info) {
+  openedBy(info.Env()).makeError = Napi::Persistent(info[0].As<Napi::Function>());
+  return info.Env().Undefined();
+}
+
 }  // namespace
 
 Napi::Error toError(Napi::Env env, const Failure& failure) {
+  const Napi::FunctionReference& makeError = openedBy(env).makeError;
+  if (!makeError.IsEmpty()) {
+    const Napi::Value err = failure.err == 0 ? env.Undefined() : Napi::Number::New(env, failure.err);
+    const Napi::Value syscall = failure.syscall.empty() ? env.Undefined() : Napi::String::New(env, failure.syscall);
+    return makeError
+        .Call({Napi::String::New(env, failure.code), Napi::String::New(env, failure.what()), err, syscall})
+        .As<Napi::Error>();
+  }
   Napi::Error error = Napi::Error::New(env, failure.what());
   error.Set("code", Napi::String::New(env, failure.code));
   if (failure.err != 0) error.Set("errno", Napi::Number::New(env, failure.err));
@@ -124,6 +139,7 @@ Napi::Object toObject(Napi::Env env, const NamedNumbers& numbers) {
 std::shared_ptr<Device> deviceArgument(const Napi::CallbackInfo& info) { return findDevice(i32(info, 0)); }
 
 void bindDevice(Napi::Env env, Napi::Object exports) {
+  bind<errorsBy>(env, exports, "errorsBy");
   bind<softOpen>(env, exports, "softOpen");
   bind<deviceAttach>(env, exports, "deviceAttach");
   bind<deviceInfo>(env, exports, "deviceInfo");

@@ -17,7 +17,7 @@ export {
   openDevice,
 } from './device.js';
 export { type DeviceEvent, DeviceEventListener } from './device-events.js';
-export { PostError, VerbsError } from './errors.js';
+export { AbortError, PostError, VerbsError, type VerbsErrorCode, verbsErrors } from './errors.js';
 export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
 export { FineTimer } from './fine-timer.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';

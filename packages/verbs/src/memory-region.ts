@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { throwIfAborted } from '@rdmc/common';
 import type { ScatterGatherEntry } from './contract.js';
 import type { Device } from './device.js';
 import { VerbsError } from './errors.js';
@@ -121,17 +122,12 @@ export class MemoryRegion {
 
   /**
    * Waits until no request uses the region, then gives the memory back; idempotent. An abort of `signal`
-   * ends the waiting with ERR_RDMC_REGION_BUSY and leaves the region as it was.
+   * ends the waiting with an AbortError and leaves the region open as it was; its requests end by completion, or by
+   * flush when their queue pair is closed.
    */
   async close(options: { signal?: AbortSignal } = {}): Promise<void> {
     while (!this.#closed && this.outstanding > 0) {
-      if (options.signal?.aborted) {
-        throw new VerbsError(
-          'ERR_RDMC_REGION_BUSY',
-          `Region is used by ${this.outstanding} outstanding requests; it stays open. ` +
-            'They end by completion, or by flush when their queue pair is closed.',
-        );
-      }
+      throwIfAborted(`Waiting for ${this.outstanding} outstanding requests of a region`, options.signal);
       await delay(CLOSE_POLL_MS);
     }
     this.closeNow();

@@ -2,13 +2,14 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { DeviceEvent } from './device-events.js';
-import { VerbsError } from './errors.js';
+import { VerbsError, type VerbsErrorCode } from './errors.js';
 import type { SurveyedDevice } from './survey.js';
 
 /** Handles are process-wide: any thread that loads the addon may use them. */
 export interface NativeBinding {
   readonly constants: Record<string, Record<string, number>>;
-  /** Throws an error with `code`, and `errno` and `syscall` where the kernel refused. */
+  /** From now on the addon's errors in this thread are made by `make`; `errno` and `syscall` where the kernel refused. */
+  errorsBy(make: (code: VerbsErrorCode, message: string, errno?: number, syscall?: string) => Error): void;
   softOpen(options: { transport: string; host: string; port: number; key: Uint8Array | undefined }): number;
   /** Throws ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD. */
   ibverbsSurvey(library: string): { library: string; devices: SurveyedDevice[] };
@@ -110,7 +111,7 @@ export interface NativeBinding {
   queuePairError(device: number, qp: number): void;
   queuePairDestroy(device: number, qp: number): void;
 
-  /** Binds a submission batch: the returned function posts `batch` slots 0..count-1, count in word 0 of `control`. Returns how many were refused. */
+  /** Binds a submission batch: the returned function posts `batch` slots 0..count-1, count in word 0 of `control`. Returns how many were refused, or 2^32 - 1 where the device is closed. */
   submissionDoorbell(device: number, batch: Uint8Array, control: Uint32Array): () => number;
 
   /** Copies inside this process between registered memory, by address. Both ranges are checked. */
@@ -171,7 +172,9 @@ function load(): NativeBinding {
     `@rdmc/verbs-linux-${process.arch}`,
   ]) {
     try {
-      return require(candidate) as NativeBinding;
+      const binding = require(candidate) as NativeBinding;
+      binding.errorsBy((code, message, errno, syscall) => new VerbsError(code, message, { errno, syscall }));
+      return binding;
     } catch (error) {
       tried.push(error);
     }

@@ -1,13 +1,13 @@
 import { PostResult } from './constants.js';
-import { PostError } from './errors.js';
+import { PostError, type VerbsErrorCode } from './errors.js';
 
 /** Why a device refused a work request at posting. */
 export interface Refusal {
-  readonly code: string;
+  readonly code: VerbsErrorCode;
   readonly reason: string;
 }
 
-const REFUSALS: Record<number, readonly [code: string, reason: string]> = {
+const REFUSALS: Record<number, readonly [code: VerbsErrorCode, reason: string]> = {
   [PostResult.UNKNOWN_QUEUE_PAIR]: [
     'ERR_RDMC_QUEUE_PAIR_CLOSED',
     'the queue pair does not exist or is closed',

@@ -1,3 +1,4 @@
+import { codeOf, isCodeOf, messageOf } from '@rdmc/common';
 import { Layout, Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
 import type {
   ConnectOptions,
@@ -7,7 +8,7 @@ import type {
   SendWorkRequest,
 } from './contract.js';
 import type { Device } from './device.js';
-import { PostError, VerbsError } from './errors.js';
+import { PostError, VerbsError, verbsErrors } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 import { postError } from './post-result.js';
@@ -166,10 +167,10 @@ export class QueuePair {
       } catch (error) {
         if (batch.pending > before) batch.cancel();
         flush(index);
-        const { code, message } = error as VerbsError;
+        const code = codeOf(error);
         throw new PostError(
-          code ?? 'ERR_RDMC_INVALID_OPTION',
-          `Work request ${index} of the batch: ${message}`,
+          isCodeOf(verbsErrors, code) ? code : 'ERR_RDMC_INVALID_OPTION',
+          `Work request ${index} of the batch: ${messageOf(error)}`,
           index,
         );
       }

@@ -6,6 +6,8 @@ import { postError } from './post-result.js';
 import { refusedCompletion } from './refused-completion.js';
 
 const TWO_32 = 4_294_967_296;
+/** What the doorbell answers whose device is closed. */
+const DEVICE_CLOSED = TWO_32 - 1;
 
 export interface SubmissionQueueOptions {
   /**
@@ -146,7 +148,9 @@ export class SubmissionQueue {
     if (count === 0) return;
     this.#count = 0;
     this.#control[0] = count;
-    if (this.#doorbell() === 0) return;
+    const refused = this.#doorbell();
+    if (refused === 0) return;
+    if (refused === DEVICE_CLOSED) throw new VerbsError('ERR_RDMC_DEVICE_CLOSED', 'The device is closed');
     if (!this.options.onRefused) throw this.#refusal(count);
     this.#report(count, this.options.onRefused);
   }

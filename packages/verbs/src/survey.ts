@@ -1,5 +1,6 @@
+import { codeOf, isCodeOf, messageOf } from '@rdmc/common';
 import { readEnvironment } from './environment.js';
-import { VerbsError } from './errors.js';
+import { VerbsError, verbsErrors } from './errors.js';
 import { native } from './native.js';
 
 export type GidType = 'infiniband' | 'roce-v1' | 'roce-v2';
@@ -57,8 +58,12 @@ export function surveyRdmaDevices(library = readEnvironment().library): DeviceSu
     const survey = addon.ibverbsSurvey(library);
     return { library: survey.library, problem: undefined, devices: survey.devices };
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    if (!code?.startsWith('ERR_RDMC_IBVERBS')) throw error;
-    return { library: undefined, problem: new VerbsError(code, message, { cause: error }), devices: [] };
+    const code = codeOf(error);
+    if (!isCodeOf(verbsErrors, code) || !code.startsWith('ERR_RDMC_IBVERBS_')) throw error;
+    return {
+      library: undefined,
+      problem: new VerbsError(code, messageOf(error), { cause: error }),
+      devices: [],
+    };
   }
 }

@@ -1,25 +1,31 @@
+import { errorTable, RdmcError } from '@rdmc/common';
+
 /** Every code a {@link NetlabError} can carry. They are stable; messages are not. */
-export type NetlabErrorCode =
-  | 'ERR_RDMC_NETLAB_INVALID_OPTION'
-  | 'ERR_RDMC_NETLAB_NOT_LINUX'
-  | 'ERR_RDMC_NETLAB_NOT_ROOT'
-  | 'ERR_RDMC_NETLAB_TOOL_MISSING'
-  | 'ERR_RDMC_NETLAB_KERNEL_MODULE_MISSING'
-  | 'ERR_RDMC_NETLAB_COMMAND_FAILED'
-  | 'ERR_RDMC_NETLAB_NAME_TAKEN'
-  | 'ERR_RDMC_NETLAB_NO_LAB'
-  | 'ERR_RDMC_NETLAB_NO_HOST'
-  | 'ERR_RDMC_NETLAB_TRANSFER_FAILED'
-  | 'ERR_RDMC_NETLAB_CLOSED';
+export const netlabErrors = errorTable({
+  ERR_RDMC_NETLAB_INVALID_OPTION: ['usage', 'an option is wrong or misspelt', 'the message names it'],
+  ERR_RDMC_NETLAB_NOT_LINUX: ['resource', 'labs need Linux', 'run it on Linux'],
+  ERR_RDMC_NETLAB_NOT_ROOT: ['refused', 'labs need root', 'run it as root'],
+  ERR_RDMC_NETLAB_TOOL_MISSING: ['resource', 'a program is not installed', 'install what the message names'],
+  ERR_RDMC_NETLAB_KERNEL_MODULE_MISSING: ['resource', 'the kernel lacks something', 'the message names it'],
+  ERR_RDMC_NETLAB_COMMAND_FAILED: ['resource', 'a command failed', 'see what it said'],
+  ERR_RDMC_NETLAB_NAME_TAKEN: ['usage', 'there is a lab of this name', 'take another, or destroy that one'],
+  ERR_RDMC_NETLAB_NO_LAB: ['usage', 'there is no lab of this name', 'take one that the message lists'],
+  ERR_RDMC_NETLAB_NO_HOST: ['usage', 'there is no host of this name', 'take one that the message lists'],
+  ERR_RDMC_NETLAB_TRANSFER_FAILED: [
+    'peer-lost',
+    'a stream of `goodput` broke',
+    'see whether the link is cut',
+  ],
+  ERR_RDMC_NETLAB_CLOSED: ['closed', 'the lab was destroyed', 'make another one'],
+});
+export type NetlabErrorCode = keyof typeof netlabErrors;
 
 /** Everything this package throws or rejects with. */
-export class NetlabError extends Error {
+export class NetlabError extends RdmcError<NetlabErrorCode> {
   override readonly name = 'NetlabError';
-  readonly code: NetlabErrorCode;
 
   constructor(code: NetlabErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.code = code;
+    super(code, message, { cause });
   }
 }
 

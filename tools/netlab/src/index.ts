@@ -1,5 +1,5 @@
 export { attachLab, createLab } from './create.js';
-export { NetlabError, type NetlabErrorCode } from './errors.js';
+export { NetlabError, type NetlabErrorCode, netlabErrors } from './errors.js';
 export type { Goodput } from './goodput.js';
 export { Netlab } from './lab.js';
 export type { LabOptions, LinkOptions } from './options.js';

@@ -1,23 +1,30 @@
-/** Every code a {@link RoceVmError} can carry. They are stable; messages are not. */
-export type RoceVmErrorCode =
-  | 'ERR_RDMC_ROCE_VM_INVALID_OPTION'
-  | 'ERR_RDMC_ROCE_VM_UNSUPPORTED'
-  | 'ERR_RDMC_ROCE_VM_PACKAGE_MISSING'
-  | 'ERR_RDMC_ROCE_VM_PACKAGE_FAILED'
-  | 'ERR_RDMC_ROCE_VM_KERNEL_UNFIT'
-  | 'ERR_RDMC_ROCE_VM_START_FAILED'
-  | 'ERR_RDMC_ROCE_VM_NO_RESULT'
-  | 'ERR_RDMC_ROCE_VM_TIMEOUT'
-  | 'ERR_RDMC_ROCE_VM_ABORTED';
+import { errorTable, RdmcError } from '@rdmc/common';
 
-/** Everything this package throws or rejects with. */
-export class RoceVmError extends Error {
+export { AbortError } from '@rdmc/common';
+
+/** Every code a {@link RoceVmError} can carry. They are stable; messages are not. */
+export const roceVmErrors = errorTable({
+  ERR_RDMC_ROCE_VM_INVALID_OPTION: ['usage', 'an option is wrong or misspelt', 'the message names it'],
+  ERR_RDMC_ROCE_VM_UNSUPPORTED: ['resource', 'not Linux, not x86-64, or no apt-get', 'run it elsewhere'],
+  ERR_RDMC_ROCE_VM_PACKAGE_MISSING: [
+    'resource',
+    'packages are missing, and this is not root',
+    'run the line in the message',
+  ],
+  ERR_RDMC_ROCE_VM_PACKAGE_FAILED: ['resource', 'apt-get or dpkg failed', 'see what it said'],
+  ERR_RDMC_ROCE_VM_KERNEL_UNFIT: ['resource', 'the kernel package has no soft-RoCE', 'run `roce-vm clean`'],
+  ERR_RDMC_ROCE_VM_START_FAILED: ['resource', 'the machine did not start', 'see the command and its message'],
+  ERR_RDMC_ROCE_VM_NO_RESULT: ['peer-lost', 'the machine ended before the command did', 'see its console'],
+  ERR_RDMC_ROCE_VM_TIMEOUT: ['timeout', 'the time limit has passed', 'raise it'],
+});
+export type RoceVmErrorCode = keyof typeof roceVmErrors;
+
+/** What this package throws or rejects with, beside `AbortError`. */
+export class RoceVmError extends RdmcError<RoceVmErrorCode> {
   override readonly name = 'RoceVmError';
-  readonly code: RoceVmErrorCode;
 
   constructor(code: RoceVmErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.code = code;
+    super(code, message, { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 export { cacheDirectory, clearCache } from './cache.js';
 export { missingPackages } from './debian.js';
-export { RoceVmError, type RoceVmErrorCode } from './errors.js';
+export { AbortError, RoceVmError, type RoceVmErrorCode, roceVmErrors } from './errors.js';
 export type { Kernel } from './kernel.js';
 export type { RunOptions } from './options.js';
 export { prepare, runInVm, shellInVm } from './run.js';

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { SHOWN_CONSOLE_LINES } from './constants.js';
 import { EMULATOR, emulatorArguments } from './emulator.js';
-import { RoceVmError } from './errors.js';
+import { AbortError, RoceVmError } from './errors.js';
 import { jobArchive } from './job.js';
 import type { Kernel } from './kernel.js';
 import type { Settings } from './options.js';
@@ -126,7 +126,7 @@ export class Machine {
       const limit = `the time limit of ${this.settings.timeoutSeconds} s`;
       throw new RoceVmError('ERR_RDMC_ROCE_VM_TIMEOUT', `the machine was ended at ${limit}${this.#shown()}`);
     }
-    if (this.#ended) throw new RoceVmError('ERR_RDMC_ROCE_VM_ABORTED', 'the machine was ended on request');
+    if (this.#ended) throw new AbortError('the machine', this.settings.signal!);
     if (failure)
       throw new RoceVmError('ERR_RDMC_ROCE_VM_START_FAILED', `the machine did not start: ${failure}`);
     if (exitCode !== undefined) return exitCode;

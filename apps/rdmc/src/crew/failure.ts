@@ -1,3 +1,4 @@
+import { RdmcError } from '@rdmc/common';
 import { afterCauseGrace } from '../cause-grace.js';
 import { CliError, codeOf, exitCodeOf, isConsequence, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
@@ -14,14 +15,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /** What a process was told by others, which need not be the first thing that went wrong. */
-class Consequence extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
+class Consequence extends RdmcError {}
 
 /** What a member said about itself before it ended. */
 export function reportedFailure(who: string, code: string, message: string): Error {

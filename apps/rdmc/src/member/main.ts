@@ -1,7 +1,7 @@
 /** What `rdmc` runs in the other processes of a group. Takes orders over IPC; never outlives its parent. */
 import { constants } from 'node:os';
 import { type Order, order, type Report } from '../crew/messages.js';
-import { codeOf, exitCodeOf, messageOf } from '../errors.js';
+import { CliError, codeOf, exitCodeOf, messageOf } from '../errors.js';
 import { onParentGone } from './orphan-watch.js';
 import { discard } from './received-file.js';
 import { Receiver } from './receiver.js';
@@ -46,7 +46,7 @@ onParentGone(() => {
 });
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
-    const error = Object.assign(new Error(`interrupted by ${name}`), { code: 'ERR_RDMC_INTERRUPTED' });
+    const error = new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`);
     fail(error, 128 + constants.signals[name]);
   });
 }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { RdmcError } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/group';
 import { codeOf, messageOf } from '../errors.js';
 
@@ -15,15 +16,8 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
 }
 
 /** A received file could not be written; `code` is the system's. */
-export class StoreError extends Error {
+export class StoreError extends RdmcError {
   override readonly name = 'StoreError';
-  constructor(
-    readonly code: string,
-    message: string,
-    options: ErrorOptions,
-  ) {
-    super(message, options);
-  }
 }
 
 /**

@@ -10,7 +10,7 @@ import type {
   ReceiverFrame,
   SenderFrame,
 } from '../control/frames.js';
-import { CastError, type CastErrorCode, codeOf, messageOf, protocolError, toCastError } from '../errors.js';
+import { CastError, codeOf, messageOf, protocolError, toCastError } from '../errors.js';
 import { joinMesh } from '../join-mesh.js';
 import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
@@ -122,7 +122,7 @@ export class Reception {
         void this.#finish(frame.messages);
         return;
       case 'abort':
-        this.#fail(new CastError(frame.code as CastErrorCode, frame.message));
+        this.#fail(new CastError(frame.code, frame.message));
         return;
       default:
         throw protocolError(`the sender said '${frame.type}' out of turn`);

@@ -44,7 +44,7 @@ export async function dial(
       const message = `${target.name} has another key, or none; give sender and receivers the same one (this end uses ${sockets.keyName})`;
       throw new CastError('ERR_RDMC_KEY_MISMATCH', message, details);
     }
-    if (codeOf(cause) === 'ERR_RDMC_MESH_ABORTED') {
+    if (codeOf(cause) === 'ERR_RDMC_ABORTED') {
       throw new CastError('ERR_RDMC_ABORTED', 'the cast was aborted by its signal', details);
     }
     const message = `${target.name} cannot be reached: ${messageOf(cause)}; is 'rdmc receive' running there?`;

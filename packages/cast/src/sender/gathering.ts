@@ -147,5 +147,5 @@ function othersFailed(links: readonly ReceiverLink[]): boolean {
 
 /** Receivers wait for the members as long as the sender does: one that gives up a moment earlier is not to blame. */
 function hasWaitedInVain({ failure }: ReceiverLink): boolean {
-  return (failure?.code as string | undefined) === 'ERR_RDMC_MESH_TIMEOUT';
+  return failure?.code === 'ERR_RDMC_MESH_TIMEOUT';
 }

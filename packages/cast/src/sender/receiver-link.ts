@@ -10,7 +10,14 @@ import type {
   ReceiverFrame,
   SenderFrame,
 } from '../control/frames.js';
-import { CastError, type CastErrorCode, codeOf, messageOf, protocolError } from '../errors.js';
+import {
+  type AbortError,
+  CastError,
+  type CastErrorCode,
+  codeOf,
+  messageOf,
+  protocolError,
+} from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 import { type Dialling, dial } from './dial.js';
 
@@ -120,7 +127,7 @@ export class ReceiverLink {
   }
 
   /** The cast is over. */
-  async close(abort?: CastError): Promise<void> {
+  async close(abort?: CastError | AbortError): Promise<void> {
     await this.#channel?.end(abort && { type: 'abort', code: abort.code, message: abort.message });
   }
 
@@ -222,7 +229,7 @@ export class ReceiverLink {
   }
 
   #theirs({ code, message }: { readonly code: string; readonly message: string }): CastError {
-    return new CastError(code as CastErrorCode, `${this.name}: ${message}`, { receiver: this.name });
+    return new CastError(code, `${this.name}: ${message}`, { receiver: this.name });
   }
 
   #silent(timeoutMs: number): CastError {
@@ -234,7 +241,7 @@ export class ReceiverLink {
 function asLinkError(error: unknown, name: string, fallback: CastErrorCode): CastError {
   if (error instanceof CastError) return error;
   const code = codeOf(error);
-  const known = code?.startsWith('ERR_RDMC_') ? (code as CastErrorCode) : fallback;
+  const known = code?.startsWith('ERR_RDMC_') ? code : fallback;
   const message = code?.startsWith('ERR_RDMC_') ? messageOf(error) : `${name} is gone: ${reasonOf(error)}`;
   return new CastError(known, message, { cause: error, receiver: name });
 }

@@ -1,5 +1,5 @@
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
-import { CastError, toCastError } from '../errors.js';
+import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { messageSize } from '../message-size.js';
 import type { CastReport } from '../reader/orders.js';
@@ -37,17 +37,20 @@ export class Session {
     private readonly board: Board,
   ) {}
 
-  /** @throws CastError where nothing can be sent to anybody, whatever the receivers do; and ERR_RDMC_ABORTED */
+  /** @throws CastError where nothing can be sent to anybody, whatever the receivers do; AbortError */
   async run(): Promise<SessionOutcome> {
     const { signal } = this.options;
-    const onAbort = (): void => this.#over.abort(abortedError(signal!));
+    const onAbort = (): void => this.#over.abort(new AbortError('the cast', signal!));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
-    let failure: CastError | undefined;
+    let failure: CastError | AbortError | undefined;
     try {
       return await Promise.race([this.#cast(), rejectsOnAbort(this.#over.signal)]);
     } catch (error) {
-      failure = toCastError(error, 'ERR_RDMC_CAST_PROTOCOL');
+      // What is interrupted may fail first, and with an error of its own.
+      failure = signal?.aborted
+        ? new AbortError('the cast', signal)
+        : toCastError(error, 'ERR_RDMC_CAST_PROTOCOL');
       throw failure;
     } finally {
       signal?.removeEventListener('abort', onAbort);
@@ -115,7 +118,7 @@ export class Session {
     return { links: [...this.board.links.values()], survey, report };
   }
 
-  async #end(failure: CastError | undefined): Promise<void> {
+  async #end(failure: CastError | AbortError | undefined): Promise<void> {
     this.#over.abort();
     this.#watch?.stop();
     const closing = this.#links.filter(({ alive }) => alive).map((link) => link.close(failure));
@@ -131,8 +134,4 @@ function rejectsOnAbort(signal: AbortSignal): Promise<never> {
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
-}
-
-function abortedError(signal: AbortSignal): CastError {
-  return new CastError('ERR_RDMC_ABORTED', 'the cast was aborted by its signal', { cause: signal.reason });
 }

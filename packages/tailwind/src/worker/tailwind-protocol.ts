@@ -1,5 +1,6 @@
 import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWorker } from '@rdmc/dataplane';
 import type { QueuePairAddress } from '@rdmc/verbs';
+import { TailwindError } from '../errors.js';
 import {
   type PairConnect,
   type PairSetup,
@@ -130,6 +131,6 @@ async function makePair(
   return RpcBackupPair.create(context, number, buffers);
 }
 
-function goneError(pair: number): Error {
-  return Object.assign(new Error(`queue pair ${pair} is gone`), { code: 'ERR_RDMC_MEMBER_LOST' });
+function goneError(pair: number): TailwindError {
+  return new TailwindError('ERR_RDMC_MEMBER_LOST', `queue pair ${pair} is gone`);
 }

@@ -1,5 +1,6 @@
 import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
 import { MAX_OUTSTANDING } from '../constants.js';
+import { TailwindError } from '../errors.js';
 import type { ReadSetup } from '../records.js';
 import type { Target, TargetWriter } from './channel.js';
 import { Fifo } from './fifo.js';
@@ -37,7 +38,7 @@ export class WritePair extends Pair implements TargetWriter {
     return new Promise((resolve, reject) => {
       this.#start({
         done: resolve,
-        fail: (reason) => reject(Object.assign(new Error(reason), { code: 'ERR_RDMC_MEMBER_LOST' })),
+        fail: (reason) => reject(new TailwindError('ERR_RDMC_MEMBER_LOST', reason)),
         post: () => this.#post(Opcode.READ, toAddress, lkey, fromAddress, rkey, lengthBytes),
       });
       this.context.wake();

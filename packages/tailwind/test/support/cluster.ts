@@ -58,7 +58,7 @@ export function planeOf(node: Node): DataPlane {
 
 /** Joins as a member that runs logs and nothing else. */
 export function joinLogs(
-  options: Pick<NodeOptions, 'id' | 'server' | 'device' | 'timeoutMs' | 'logger'> & {
+  options: Pick<NodeOptions, 'id' | 'server' | 'device' | 'timeoutMs' | 'logger' | 'signal'> & {
     readonly members: Member[];
   },
 ): Promise<LogsNode> {

@@ -12,7 +12,7 @@ export function regions({ test }: SuiteContext): void {
     await far.receive({ id: 1, sges: [region.sge()] });
     assert.equal(await region.outstanding(), 1);
     await failsWith(region.closeNow(), 'ERR_RDMC_REGION_BUSY');
-    await failsWith(b.call('closeAborted', { region: region.handle }), 'ERR_RDMC_REGION_BUSY');
+    await failsWith(b.call('closeAborted', { region: region.handle }), 'ERR_RDMC_ABORTED');
     const closing = region.close();
     assert.equal(await b.call('isClosed', { region: region.handle }), false);
     const from = await a.region(4_096);

@@ -1,7 +1,8 @@
 import { constants } from 'node:os';
+import { RdmcError } from '@rdmc/common';
 import { clearCache } from '../cache.js';
 import { EXIT_OWN_FAILURE, EXIT_TIMEOUT } from '../constants.js';
-import { invalidOption, RoceVmError } from '../errors.js';
+import { invalidOption } from '../errors.js';
 import { prepare, runInVm, shellInVm } from '../run.js';
 import { type Arguments, parseArguments } from './arguments.js';
 import { HELP } from './help.js';
@@ -62,9 +63,9 @@ async function main(argv: readonly string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof RoceVmError)) throw error;
-  if (error.code !== 'ERR_RDMC_ROCE_VM_ABORTED') {
+  if (!(error instanceof RdmcError)) throw error;
+  if (error.category !== 'aborted') {
     process.stderr.write(`roce-vm: ${error.message} [${error.code}]\n`);
-    process.exitCode = error.code === 'ERR_RDMC_ROCE_VM_TIMEOUT' ? EXIT_TIMEOUT : EXIT_OWN_FAILURE;
+    process.exitCode = error.category === 'timeout' ? EXIT_TIMEOUT : EXIT_OWN_FAILURE;
   }
 }
