@@ -130,8 +130,7 @@ describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) 
   it('of a queue pair that was detached in the same turn reaches nobody', async () => {
     const { client, heard, counters } = await pairs(driver);
     await client.connect();
-    client.request([{ side: 'sender', id: 11, lkey: NOBODYS_LKEY }]);
-    await client.detachAll();
+    await client.detachAll([{ side: 'sender', id: 11, lkey: NOBODYS_LKEY }]);
     await until(() => counters().unclaimedCompletions === 1);
     expect(heard).toEqual([]);
   });

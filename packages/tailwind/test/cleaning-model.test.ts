@@ -79,6 +79,8 @@ async function run(cluster: readonly ClusterMember[], steps: readonly Step[]): P
     replicas: 2,
     segmentBytes: SEGMENT_BYTES,
     maxSegments: MAX_SEGMENTS,
+    // A backup that is only slow must not count as lost: one replaced replica and one lost backup are two failures.
+    retryTimeoutMs: 600_000,
     ...store.options,
   });
   const { log } = store;
