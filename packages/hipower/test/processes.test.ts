@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Progress } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
-import { membersAt, temporaryDirectory } from '@rdmc/testing';
+import { freed, temporaryDirectory } from '@rdmc/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Child } from './support/child.js';
 import { deviceOver, TRANSPORTS } from './support/cluster.js';
@@ -20,28 +20,21 @@ beforeEach(() => {
 
 describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) => {
   async function start(requester: object, responder: object): Promise<[Child, Child]> {
-    const reserved = await reserveLoopbackPorts(2);
-    const members = membersAt(reserved);
+    const members = await freed(await reserveLoopbackPorts(2));
     const common = { channel: 'numbers', slots: 32, slotBytes: 256, ...kind };
     const options = (id: number) => ({
       node: { id, members, device: deviceOver(transport) },
       messageBytes: 512,
     });
     return [
-      new Child(
-        { ...options(0), role: 'requester', channel: { ...common, to: 1 }, ...requester },
-        reserved[0]!.server,
-      ),
-      new Child(
-        {
-          ...options(1),
-          role: 'responder',
-          channel: { ...common, from: 0 },
-          log: join(folder, 'log'),
-          ...responder,
-        },
-        reserved[1]!.server,
-      ),
+      new Child({ ...options(0), role: 'requester', channel: { ...common, to: 1 }, ...requester }),
+      new Child({
+        ...options(1),
+        role: 'responder',
+        channel: { ...common, from: 0 },
+        log: join(folder, 'log'),
+        ...responder,
+      }),
     ];
   }
 

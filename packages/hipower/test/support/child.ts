@@ -1,5 +1,4 @@
 import { fork } from 'node:child_process';
-import type { Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { underTest, WatchedProcess } from '@rdmc/testing';
 
@@ -9,12 +8,14 @@ interface Said extends Record<string, unknown> {
   readonly kind: string;
 }
 
-/** A member in a process of its own (`member.mjs`), which does what its options say and reports over IPC. */
+/**
+ * A member in a process of its own (`member.mjs`), which does what its options say and reports over IPC. It listens at its port
+ * itself: a server that is sent to a process accepts callers before the process has loaded what answers them.
+ */
 export class Child extends WatchedProcess<Said, 'kind'> {
-  constructor(options: object, server: Server) {
+  constructor(options: object) {
     super(fork(PROGRAM, { silent: true }), 'kind', { name: 'member.mjs' });
     underTest(this);
-    this.child.send(options, server);
-    server.close();
+    this.child.send(options);
   }
 }

@@ -3,10 +3,10 @@
 import { appendFileSync } from 'node:fs';
 import { HiPowerNode } from '@rdmc/hipower';
 
-const [options, server] = await new Promise((resolve) => {
-  process.once('message', (message, handle) => resolve([message, handle]));
+const options = await new Promise((resolve) => {
+  process.once('message', resolve);
 });
-const node = await HiPowerNode.join({ ...options.node, server });
+const node = await HiPowerNode.join(options.node);
 
 async function send() {
   const requester = await node.createRequester(options.channel);
