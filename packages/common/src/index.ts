@@ -1,9 +1,13 @@
 export { AbortError, abortErrors, throwIfAborted } from './abort-error.js';
 export { anySignal } from './any-signal.js';
+export { Deadline, type Limits, settledWithin, within } from './deadline.js';
 export { Deferred } from './deferred.js';
+export { Fifo } from './fifo.js';
 export type { Logger } from './logger.js';
+export { onAbort } from './on-abort.js';
 export { type OptionChecks, optionChecks } from './option-checks.js';
 export { type OptionErrorCode, optionErrors } from './option-errors.js';
+export { PendingCalls } from './pending-calls.js';
 export { ownIdentity, type ProcessIdentity, parseIdentity, processState } from './process-identity.js';
 export {
   categoryOf,
@@ -15,5 +19,9 @@ export {
   RdmcError,
   type RdmcErrorDetails,
 } from './rdmc-error.js';
+export { SerialQueue } from './serial-queue.js';
+export { SilenceTimer } from './silence-timer.js';
+export { SingleConsumer, type SingleConsumerOptions } from './single-consumer.js';
 export { codeOf, messageOf } from './thrown.js';
+export { TickClock } from './tick-clock.js';
 export { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory, userKeyErrors } from './user-key.js';

@@ -1,5 +1,5 @@
 import { ControlWord } from './control.js';
-import { Fifo } from './fifo.js';
+import { Fifo } from '@rdmc/common';
 import type { RingWriter } from './ring.js';
 import { type EventFdSignal, signalSleeper } from './wake.js';
 

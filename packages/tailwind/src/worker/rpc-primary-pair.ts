@@ -3,7 +3,7 @@ import { CompletionOpcode, CompletionWord, type MemoryRegion, Opcode, WorkReques
 import { RPC_DATA_BYTES, RPC_WINDOW } from '../constants.js';
 import type { TailwindRecords } from '../records.js';
 import type { Target, TargetWriter } from './channel.js';
-import { Fifo } from './fifo.js';
+import { Fifo } from '@rdmc/common';
 import { Pair } from './pair.js';
 import {
   RPC_ANSWER_BYTES,

@@ -3,7 +3,7 @@ import { MAX_OUTSTANDING } from '../constants.js';
 import { TailwindError } from '../errors.js';
 import type { ReadSetup } from '../records.js';
 import type { Target, TargetWriter } from './channel.js';
-import { Fifo } from './fifo.js';
+import { Fifo } from '@rdmc/common';
 import { Pair } from './pair.js';
 
 interface Operation {
