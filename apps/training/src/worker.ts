@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { codeOf, Deferred } from '@rdmc/common';
+import { codeOf, Deferred, SerialQueue } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { Backup } from '@rdmc/tailwind';
 import { SEGMENT_BYTES } from './ledger.js';
@@ -32,7 +32,7 @@ class Worker {
   readonly done: Promise<void>;
   readonly #failed = new Deferred<never>();
   #shift: Shift | undefined;
-  #working: Promise<void> = Promise.resolve();
+  readonly #crews = new SerialQueue();
   #holdAt = 0;
 
   constructor(
@@ -41,16 +41,15 @@ class Worker {
   ) {
     const { mesh } = node;
     mesh.onMessage(Topic.CREW, (_from, order) => {
-      const before = this.#working;
-      this.#working = before.then(() => this.#join(order as CrewOrder));
-      this.#working.catch((error) => this.#failed.reject(error));
+      const working = this.#crews.run(() => this.#join(order as CrewOrder));
+      working.catch((error) => this.#failed.reject(error));
     });
     mesh.onRequest(Topic.HOLD, (_from, order) => {
       this.#holdAt = (order as HoldOrder).step;
       return this.#report();
     });
     mesh.onRequest(Topic.REPORT, () => this.#report());
-    const finished = heard(mesh, Topic.FINISH).then(() => this.#working);
+    const finished = heard(mesh, Topic.FINISH).then(() => this.#crews.idle());
     this.done = Promise.race([finished, this.#failed.promise]);
     mesh.send(TRAINER, Topic.READY, null);
   }

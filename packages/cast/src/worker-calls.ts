@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
+import { PendingCalls, SerialQueue, settledWithin } from '@rdmc/common';
 import { CastError, codeOf, messageOf } from './errors.js';
 
 /**
@@ -17,11 +18,6 @@ interface Answer {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-interface Pending {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
 /** What a worker offers: functions of one argument each. */
 // biome-ignore lint/suspicious/noExplicitAny: an argument's type is known only to the function
 export type Calls = { [name: string]: (argument: any) => unknown };
@@ -32,15 +28,15 @@ const TERMINATE_TIMEOUT_MS = 2_000;
 /** The application's end. */
 export class CallingThread<C extends Calls> {
   readonly #worker: Worker;
-  readonly #pending = new Map<number, Pending>();
-  #nextId = 0;
-  #dead: Error | undefined;
+  readonly #pending = new PendingCalls();
 
   constructor(module: URL, workerData?: unknown) {
     this.#worker = new Worker(module, { workerData });
     this.#worker.on('message', (answer: Answer) => this.#settle(answer));
-    this.#worker.on('error', (error) => this.#die(error));
-    this.#worker.on('exit', () => this.#die(new CastError('ERR_RDMC_ABORTED', 'its thread has ended')));
+    this.#worker.on('error', (error) => this.#pending.end(error));
+    this.#worker.on('exit', () => {
+      this.#pending.end(new CastError('ERR_RDMC_ABORTED', 'its thread has ended'));
+    });
   }
 
   /** @throws CastError with the code of what the function threw */
@@ -48,10 +44,9 @@ export class CallingThread<C extends Calls> {
     name: N,
     argument: Parameters<C[N]>[0],
   ): Promise<Awaited<ReturnType<C[N]>>> {
-    if (this.#dead) return Promise.reject(this.#dead);
-    const id = this.#nextId++;
-    const answered = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
-    this.#worker.postMessage({ id, name, argument } satisfies Call);
+    const answered = this.#pending.start(undefined, (id) => {
+      this.#worker.postMessage({ id, name, argument } satisfies Call);
+    });
     return answered as Promise<Awaited<ReturnType<C[N]>>>;
   }
 
@@ -63,26 +58,13 @@ export class CallingThread<C extends Calls> {
 
   /** Ends the thread; calls that are not done reject. */
   async end(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise((resolve) => {
-      timer = setTimeout(resolve, TERMINATE_TIMEOUT_MS);
-    });
     this.#worker.unref();
-    await Promise.race([this.#worker.terminate(), limit]);
-    clearTimeout(timer);
+    await settledWithin(this.#worker.terminate(), TERMINATE_TIMEOUT_MS);
   }
 
   #settle({ id, result, error }: Answer): void {
-    const pending = this.#pending.get(id);
-    this.#pending.delete(id);
-    if (error === undefined) pending?.resolve(result);
-    else pending?.reject(new CastError(error.code, error.message));
-  }
-
-  #die(error: Error): void {
-    this.#dead ??= error;
-    for (const pending of this.#pending.values()) pending.reject(this.#dead);
-    this.#pending.clear();
+    if (error === undefined) this.#pending.resolve(id, result);
+    else this.#pending.reject(id, new CastError(error.code, error.message));
   }
 }
 
@@ -96,7 +78,7 @@ export function answerCalls(
   port: Pick<MessagePort, 'on' | 'postMessage'> = parentPort!,
   ahead: { readonly [name: string]: () => void } = {},
 ): void {
-  let last: Promise<void> = Promise.resolve();
+  const queue = new SerialQueue();
   const answer = async ({ id, name, argument }: Call): Promise<Answer> => {
     try {
       return { id, result: await calls[name]!(argument) };
@@ -106,6 +88,6 @@ export function answerCalls(
   };
   port.on('message', (call: Call) => {
     ahead[call.name]?.();
-    last = last.then(async () => port.postMessage(await answer(call)));
+    void queue.run(async () => port.postMessage(await answer(call)));
   });
 }

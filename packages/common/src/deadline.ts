@@ -75,3 +75,10 @@ export function settledWithin(
   );
   return within(settled, { timeoutMs, ref }).catch(() => false);
 }
+
+/** Resolves after so many milliseconds, or when the signal aborts. */
+export function pause(timeoutMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    new Deadline({ timeoutMs, signal }, () => resolve());
+  });
+}

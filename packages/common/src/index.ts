@@ -1,6 +1,6 @@
 export { AbortError, abortErrors, throwIfAborted } from './abort-error.js';
 export { anySignal } from './any-signal.js';
-export { Deadline, type Limits, settledWithin, within } from './deadline.js';
+export { Deadline, type Limits, pause, settledWithin, within } from './deadline.js';
 export { Deferred } from './deferred.js';
 export { Fifo } from './fifo.js';
 export type { Logger } from './logger.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Deadline, Deferred, onAbort, settledWithin, within } from '../src/index.js';
+import { Deadline, Deferred, onAbort, pause, settledWithin, within } from '../src/index.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -58,6 +58,21 @@ it('tells whether a promise settled in time', async () => {
   const waiting = settledWithin(new Promise(() => {}), 50, { ref: false });
   await vi.advanceTimersByTimeAsync(50);
   await expect(waiting).resolves.toBe(false);
+});
+
+it('pauses, until the signal aborts at most', async () => {
+  const controller = new AbortController();
+  const ended: string[] = [];
+  const pauses = [
+    pause(50).then(() => ended.push('time')),
+    pause(500, controller.signal).then(() => ended.push('signal')),
+    pause(500, AbortSignal.abort()).then(() => ended.push('at once')),
+  ];
+  await vi.advanceTimersByTimeAsync(50);
+  controller.abort();
+  await Promise.all(pauses);
+  expect(ended).toEqual(['at once', 'time', 'signal']);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it('calls back at an abort, also one that was before, until it is told to forget', () => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Deferred } from '@rdmc/common';
+import { Deferred, SerialQueue } from '@rdmc/common';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
@@ -24,7 +24,7 @@ interface Source {
   session: string | undefined;
   generation: number;
   /** Its offers are worked on one after the other. */
-  work: Promise<void>;
+  readonly work: SerialQueue;
   isConnected: boolean;
   /** The application has been given everything up to the end flag. */
   isFinished: boolean;
@@ -67,7 +67,7 @@ export class ResponderSession implements Participant, WorkerEvents {
       member,
       session: undefined,
       generation: 0,
-      work: Promise.resolve(),
+      work: new SerialQueue(),
       isConnected: false,
       isFinished: false,
       isGone: false,
@@ -197,7 +197,7 @@ export class ResponderSession implements Participant, WorkerEvents {
     this.#closed = true;
     const { directory, link } = this.environment;
     directory.unregister(this);
-    await Promise.all(this.#sources.map(({ work }) => work));
+    await Promise.all(this.#sources.map(({ work }) => work.idle()));
     await link.close(this.#number);
     for (const source of this.#sources) {
       if (source.session !== undefined && !source.isGone) this.#sayClosed(source, complete, reason);
@@ -243,7 +243,7 @@ export class ResponderSession implements Participant, WorkerEvents {
       return;
     }
     source.session = offer.session;
-    source.work = source.work.then(() => this.#connect(source, offer));
+    void source.work.run(() => this.#connect(source, offer));
   }
 
   /** Ends the former generation, tells what came of it, and connects anew. */

@@ -1,5 +1,6 @@
+import { Deadline, PendingCalls } from '@rdmc/common';
 import { DEFAULT_REQUEST_TIMEOUT_MS, MAX_TIMER_MS } from './constants.js';
-import { AbortError, MeshError, throwIfAborted } from './errors.js';
+import { MeshError, throwIfAborted } from './errors.js';
 import { integer, refuseUnknown, validateSignal } from './options.js';
 
 export interface RequestOptions {
@@ -9,18 +10,12 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Pending {
-  readonly to: number;
-  resolve(answer: unknown): void;
-  reject(error: Error): void;
-}
-
 const KNOWN_OPTIONS = new Set<keyof RequestOptions>(['timeoutMs', 'signal']);
 
 /** Requests that wait for their answer. */
 export class Requests {
-  readonly #pending = new Map<number, Pending>();
-  #last = 0;
+  /** With whom was asked. */
+  readonly #pending = new PendingCalls<unknown, number>();
 
   /** `send` gets the number of the request; what it throws rejects the request. */
   start(
@@ -34,47 +29,30 @@ export class Requests {
     const signal = validateSignal(options.signal);
     const what = `the request '${topic}' to member ${to}`;
     throwIfAborted(what, signal);
-    const request = this.#number();
-    return new Promise((resolve, reject) => {
-      const finish = <T>(act: (value: T) => void) => {
-        return (value: T) => {
-          clearTimeout(timer);
-          signal?.removeEventListener('abort', onAbort);
-          this.#pending.delete(request);
-          act(value);
-        };
-      };
-      const pending: Pending = { to, resolve: finish(resolve), reject: finish(reject) };
-      const onAbort = () => pending.reject(new AbortError(what, signal!));
-      const timer = setTimeout(() => pending.reject(timedOut(to, topic, timeoutMs)), timeoutMs);
-      signal?.addEventListener('abort', onAbort);
-      this.#pending.set(request, pending);
-      try {
-        send(request);
-      } catch (error) {
-        pending.reject(error as Error);
-      }
+    let deadline: Deadline | undefined;
+    const answered = this.#pending.start(to, (request) => {
+      const late = (): MeshError => timedOut(to, topic, timeoutMs);
+      deadline = new Deadline({ timeoutMs, late, signal, what }, (error) => this.#pending.reject(request, error));
+      send(request);
     });
+    return answered.finally(() => deadline?.clear());
   }
 
   /** The request an answer belongs to; none when it was given up, or was not asked of `from`. */
-  find(from: number, request: number): Pending | undefined {
-    const pending = this.#pending.get(request);
-    return pending?.to === from ? pending : undefined;
+  find(from: number, request: number) {
+    if (this.#pending.party(request) !== from) return undefined;
+    return {
+      resolve: (answer: unknown) => this.#pending.resolve(request, answer),
+      reject: (error: Error) => this.#pending.reject(request, error),
+    };
   }
 
   rejectMember(member: number, error: MeshError): void {
-    for (const pending of [...this.#pending.values()]) if (pending.to === member) pending.reject(error);
+    this.#pending.rejectAll(error, (to) => to === member);
   }
 
   rejectAll(error: MeshError): void {
-    for (const pending of [...this.#pending.values()]) pending.reject(error);
-  }
-
-  #number(): number {
-    do this.#last = (this.#last + 1) >>> 0;
-    while (this.#pending.has(this.#last));
-    return this.#last;
+    this.#pending.rejectAll(error);
   }
 }
 

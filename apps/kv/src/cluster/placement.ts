@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { SerialQueue } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
 import { codeOf, KvError, messageOf } from '../errors.js';
@@ -42,7 +43,7 @@ export class Placement {
   readonly #failed = new Map<string, TakeoverMessage[]>();
   #attempts = 0;
   readonly #tries = new Map<string, number>();
-  #work: Promise<void> = Promise.resolve();
+  readonly #work = new SerialQueue();
   #begun = false;
 
   constructor(
@@ -63,7 +64,7 @@ export class Placement {
   async close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#ended.abort();
-    await this.#work;
+    await this.#work.idle();
   }
 
   get #servers(): number[] {
@@ -96,7 +97,7 @@ export class Placement {
   }
 
   #enqueue(): void {
-    this.#work = this.#work.then(() => this.#settleSurely());
+    void this.#work.run(() => this.#settleSurely());
   }
 
   /** The state's store may be out of reach for a while: no slot may stay without a server for that. */

@@ -1,3 +1,4 @@
+import { SerialQueue } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
@@ -35,7 +36,7 @@ export class Reception {
   #node: RdmcNode | undefined;
   #stream: StreamReceiver | undefined;
   #groupOver = new AbortController();
-  #grouping: Promise<void> = Promise.resolve();
+  readonly #grouping = new SerialQueue();
   #routed = false;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
@@ -133,7 +134,7 @@ export class Reception {
   #start(prepare: () => Promise<void>, facts: GroupFacts, nextMessage: number): void {
     const controller = new AbortController();
     this.#groupOver = controller;
-    this.#grouping = this.#grouping.then(async () => {
+    void this.#grouping.run(async () => {
       try {
         await prepare();
         if (!this.#stream) throw protocolError('a group comes before its members');
@@ -187,13 +188,13 @@ export class Reception {
 
   async #part(groupId: number): Promise<void> {
     this.#groupOver.abort();
-    await this.#grouping;
+    await this.#grouping.idle();
     this.channel.send({ type: 'parted', groupId, receivedMessages: this.#stream?.messages ?? 0 });
   }
 
   async #finish(messages: number): Promise<void> {
     try {
-      await this.#grouping;
+      await this.#grouping.idle();
       const stored = await this.writer.finish(messages);
       this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
       const seconds = (performance.now() - this.#began) / 1000;
@@ -241,7 +242,7 @@ export class Reception {
     // Where all is stored and said, the sender need not wait for threads to end.
     if (this.#outcome) void this.channel.end();
     try {
-      await this.#grouping;
+      await this.#grouping.idle();
       await this.writer.end();
     } finally {
       if (this.#failed) this.#event(this.#failed);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { SerialQueue } from '@rdmc/common';
 import { FLUSH_RETRY_MS } from '../constants.js';
 import { messageOf } from '../errors.js';
 import type { Logger } from '../options.js';
@@ -11,7 +12,7 @@ import type { Replica } from './replica.js';
  * tried again: until then the replica keeps its buffer, which counts against the pool's limit.
  */
 export class Flusher {
-  #tail: Promise<void> = Promise.resolve();
+  readonly #work = new SerialQueue();
   readonly #stop = new AbortController();
 
   constructor(
@@ -21,12 +22,12 @@ export class Flusher {
   ) {}
 
   flush(replica: Replica): void {
-    this.#then(() => this.#flush(replica));
+    void this.#work.run(() => this.#flush(replica));
   }
 
   /** Removes a replica's file and buffer, after whatever is being written now. */
   free(replica: Replica): Promise<void> {
-    return this.#then(async () => {
+    return this.#work.run(async () => {
       await this.#giveBack(replica);
       await this.store.remove(replica.record);
     });
@@ -34,19 +35,13 @@ export class Flusher {
 
   /** Gives a replica's buffer back, whose file, if there is one, belongs to its successor. */
   release(replica: Replica): Promise<void> {
-    return this.#then(() => this.#giveBack(replica));
+    return this.#work.run(() => this.#giveBack(replica));
   }
 
   /** Writes nothing more; resolves when the write under way has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#tail;
-  }
-
-  #then(action: () => Promise<void>): Promise<void> {
-    const done = this.#tail.then(action);
-    this.#tail = done.catch(() => {});
-    return done;
+    await this.#work.idle();
   }
 
   async #flush(replica: Replica): Promise<void> {

@@ -4,7 +4,6 @@
  *   lead        who may act, with a lease (etcd-store-lead.ts)
  *   state/KEY   the value of KEY; its mod_revision is the value's revision
  */
-import { TailwindError } from '../errors.js';
 import { EtcdClient } from './etcd-store-client.js';
 import { EtcdLead } from './etcd-store-lead.js';
 import {
@@ -17,22 +16,22 @@ import {
   writeKey,
 } from './etcd-store-messages.js';
 import { checkEtcdOptions, type EtcdStoreOptions } from './etcd-store-options.js';
-import type { StateStore, StoredValue } from './state-store.js';
+import { SerialStore } from './serial-store.js';
+import type { StoredValue } from './state-store.js';
 
 /**
  * A coordinator's state in etcd (3.4 or newer). Opening it means to lead: of all processes that open the same prefix
  * one may act, and one that was replaced gets ERR_RDMC_STATE_LOST for everything. All reads are linearizable.
  */
-export class EtcdStore implements StateStore {
+export class EtcdStore extends SerialStore {
   readonly #state: string;
-  #tail: Promise<unknown> = Promise.resolve();
-  #closed = false;
 
   private constructor(
     private readonly client: EtcdClient,
     private readonly lead: EtcdLead,
     prefix: string,
   ) {
+    super();
     this.#state = `${prefix}state/`;
   }
 
@@ -57,13 +56,13 @@ export class EtcdStore implements StateStore {
   }
 
   async get(key: string): Promise<StoredValue | undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     const [found] = await this.#read(readKey(this.#state + key));
     return found && { value: found.value, revision: found.mod_revision };
   }
 
   async list(prefix: string): Promise<Map<string, StoredValue>> {
-    this.#assertOpen();
+    this.assertOpen();
     const found = await this.#read(readPrefix(this.#state + prefix));
     return new Map(
       found.map(({ key, value, mod_revision: revision }) => [
@@ -73,23 +72,12 @@ export class EtcdStore implements StateStore {
     );
   }
 
-  /** One after the other: only so is it known whose change it is when an answer got lost. */
-  async put(key: string, value: string, revision: number): Promise<number> {
-    this.#assertOpen();
-    const done = this.#tail.then(() => this.#put(key, value, revision));
-    this.#tail = done.catch(() => {});
-    return done;
-  }
-
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#tail;
+  protected async release(): Promise<void> {
     await this.lead.close();
     this.client.close();
   }
 
-  async #put(key: string, value: string, revision: number): Promise<number> {
+  protected async change(key: string, value: string, revision: number): Promise<number> {
     const place = this.#state + key;
     const { answer, repeated } = await this.#transact({
       compare: [this.lead.condition, hasModRevision(place, revision)],
@@ -101,10 +89,7 @@ export class EtcdStore implements StateStore {
     if (leader?.create_revision !== this.lead.revision) throw this.lead.lose();
     // Nobody else writes while this one leads: an attempt whose answer got lost was carried out.
     if (repeated && found?.value === value && found.mod_revision > revision) return found.mod_revision;
-    throw new TailwindError(
-      'ERR_RDMC_STATE_CONFLICT',
-      `'${key}' has revision ${found?.mod_revision ?? 0}, not ${revision}: somebody else changed it`,
-    );
+    throw this.conflict(key, found?.mod_revision ?? 0, revision);
   }
 
   async #read(operation: object): Promise<EtcdKeyValue[]> {
@@ -115,10 +100,6 @@ export class EtcdStore implements StateStore {
     });
     if (!answer.succeeded) throw this.lead.lose();
     return answer.responses[0]?.response_range?.kvs ?? [];
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new TailwindError('ERR_RDMC_STATE_CLOSED', 'This store is closed');
   }
 
   async #transact(request: object): Promise<{ answer: TransactionAnswer; repeated: boolean }> {

@@ -13,7 +13,8 @@ import { z } from 'zod';
 import { messageOf, TailwindError } from '../errors.js';
 import { makeDirectory, syncDirectory } from './file-store-directory.js';
 import { FileStoreLock } from './file-store-lock.js';
-import type { StateStore, StoredValue } from './state-store.js';
+import { SerialStore } from './serial-store.js';
+import type { StoredValue } from './state-store.js';
 
 const FORMAT = 1;
 const header = z.object({ format: z.number().int(), sha256: z.string() });
@@ -23,16 +24,15 @@ const content = z.object({
 });
 
 /** A coordinator's state in a file of this machine. One store at a time has it open. */
-export class FileStore implements StateStore {
-  #tail: Promise<unknown> = Promise.resolve();
-  #closed = false;
-
+export class FileStore extends SerialStore {
   private constructor(
     private readonly path: string,
     private readonly lock: FileStoreLock,
     private revision: number,
     private readonly entries: Map<string, StoredValue>,
-  ) {}
+  ) {
+    super();
+  }
 
   /**
    * Reads the file; where there is none, the state is empty. A damaged one is left as it is: an older state would
@@ -53,41 +53,22 @@ export class FileStore implements StateStore {
   }
 
   async get(key: string): Promise<StoredValue | undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.entries.get(key);
   }
 
   async list(prefix: string): Promise<Map<string, StoredValue>> {
-    this.#assertOpen();
+    this.assertOpen();
     return new Map([...this.entries].filter(([key]) => key.startsWith(prefix)));
   }
 
-  async put(key: string, value: string, revision: number): Promise<number> {
-    this.#assertOpen();
-    const done = this.#tail.then(() => this.#put(key, value, revision));
-    this.#tail = done.catch(() => {});
-    return done;
+  protected release(): Promise<void> {
+    return this.lock.release();
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#tail;
-    await this.lock.release();
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new TailwindError('ERR_RDMC_STATE_CLOSED', 'This store is closed');
-  }
-
-  async #put(key: string, value: string, revision: number): Promise<number> {
+  protected async change(key: string, value: string, revision: number): Promise<number> {
     const found = this.entries.get(key)?.revision ?? 0;
-    if (found !== revision) {
-      throw new TailwindError(
-        'ERR_RDMC_STATE_CONFLICT',
-        `'${key}' has revision ${found}, not ${revision}: somebody else changed it`,
-      );
-    }
+    if (found !== revision) throw this.conflict(key, found, revision);
     const next = this.revision + 1;
     const changed = new Map(this.entries).set(key, { value, revision: next });
     await writeDurably(this.path, encode(next, changed));

@@ -1,3 +1,4 @@
+import { SerialQueue } from '@rdmc/common';
 import { codeOf, messageOf } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import { copyClosed } from './closed-copy.js';
@@ -17,7 +18,7 @@ export class ReplicaSet {
   #replicas: Replica[] = [];
   #epoch = 1;
   /** Replacements run one after the other; appends are acknowledged again when none is left. */
-  #replacing: Promise<void> = Promise.resolve();
+  readonly #replacing = new SerialQueue();
   #waiting = 0;
   #isOpen = false;
   #isFreed = false;
@@ -89,7 +90,7 @@ export class ReplicaSet {
   /** All replicas have everything: closes them, and those that take the place of any that is lost meanwhile. */
   async close(certificate: Certificate): Promise<void> {
     while (this.#replicas.some(({ state }) => state !== 'closed')) {
-      await this.#replacing;
+      await this.#replacing.idle();
       this.environment.ended.throwIfAborted();
       await Promise.all(this.#replicas.map((replica) => this.#close(replica, certificate)));
     }
@@ -179,8 +180,7 @@ export class ReplicaSet {
   }
 
   #inTurn(action: () => Promise<void>): Promise<void> {
-    this.#replacing = this.#replacing.then(action).catch((error: unknown) => this.#end(error));
-    return this.#replacing;
+    return this.#replacing.run(action).catch((error: unknown) => this.#end(error));
   }
 
   async #replace(lost: Replica): Promise<void> {
