@@ -32,7 +32,7 @@ export class Cast implements AsyncIterable<CastProgress> {
     return this.#progress.value;
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<CastProgress, void, undefined> {
+  [Symbol.asyncIterator](): AsyncIterator<CastProgress, undefined> {
     return this.#progress[Symbol.asyncIterator]();
   }
 }

@@ -5,7 +5,7 @@ import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_GREETINGS } from './constants.js';
 import { AbortError, messageOf } from './errors.js';
 import { listenAt, portOf } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
-import { EventQueue } from './receiver/event-queue.js';
+import { eventQueue } from './receiver/event-queue.js';
 import { greet, refuseKey } from './receiver/greeting.js';
 import { Reception } from './receiver/reception.js';
 import { WriterThreads } from './receiver/writer-threads.js';
@@ -47,7 +47,7 @@ export async function receiveFiles(options: ReceiveOptions): Promise<FileReceive
 
 class ListeningReceiver implements FileReceiver {
   readonly address: { readonly host: string; readonly port: number };
-  readonly #events = new EventQueue();
+  readonly #events = eventQueue();
   readonly #instance = randomUUID();
   /** Connections without an invitation. `KeyedSockets` bounds those that have not proved the key. */
   readonly #callers = new Set<Socket>();
@@ -79,7 +79,7 @@ class ListeningReceiver implements FileReceiver {
     return this.close();
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<ReceiverEvent, void, undefined> {
+  [Symbol.asyncIterator](): AsyncIterator<ReceiverEvent, undefined> {
     return this.#events[Symbol.asyncIterator]();
   }
 

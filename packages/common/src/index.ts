@@ -23,5 +23,4 @@ export { SerialQueue } from './serial-queue.js';
 export { SilenceTimer } from './silence-timer.js';
 export { SingleConsumer, type SingleConsumerOptions } from './single-consumer.js';
 export { codeOf, messageOf } from './thrown.js';
-export { TickClock } from './tick-clock.js';
 export { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory, userKeyErrors } from './user-key.js';

@@ -1,20 +1,19 @@
-import { TickClock } from './tick-clock.js';
-
 /**
- * Calls back once when nothing was heard for `limitMs`. Counted by a `TickClock`, so a process that was stopped or busy does
- * not blame the others for it. Its owner stops it.
+ * Calls back once when nothing was heard for `limitMs`. Counted in ticks of this process's event loop: however late a tick
+ * comes, because the process was stopped or busy, it counts for one. The rest of that time says nothing about the others,
+ * whose words may lie unread in the sockets. Its owner stops it.
  */
 export class SilenceTimer {
-  readonly #clock: TickClock;
+  readonly #timer: NodeJS.Timeout;
   #silentMs = 0;
 
-  /** @param tickMs how often it looks, in milliseconds; it calls back up to one tick late */
+  /** @param tickMs length of a tick, in milliseconds */
   constructor(
-    tickMs: number,
+    private readonly tickMs: number,
     private readonly limitMs: number,
     private readonly onSilent: () => void,
   ) {
-    this.#clock = new TickClock(tickMs, (elapsedMs) => this.#tick(elapsedMs));
+    this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
   /** A sign of life: counts from 0 again. */
@@ -24,16 +23,16 @@ export class SilenceTimer {
 
   /** From now on it does not keep the process alive. */
   unref(): void {
-    this.#clock.unref();
+    this.#timer.unref();
   }
 
   /** It will not call back any more. Idempotent. */
   stop(): void {
-    this.#clock.stop();
+    clearInterval(this.#timer);
   }
 
-  #tick(elapsedMs: number): void {
-    this.#silentMs += elapsedMs;
+  #tick(): void {
+    this.#silentMs += this.tickMs;
     if (this.#silentMs < this.limitMs) return;
     this.stop();
     this.onSilent();

@@ -1,5 +1,5 @@
+import { Deferred, Fifo, PendingCalls } from '@rdmc/common';
 import { ControlWord } from './control.js';
-import { Fifo } from '@rdmc/common';
 import type { RingWriter } from './ring.js';
 import { type EventFdSignal, signalSleeper } from './wake.js';
 
@@ -9,13 +9,12 @@ interface Waiting {
   readonly payload: Uint8Array | undefined;
 }
 
-interface Outstanding {
+/** Whom a command is for, and what its answer means. The payload is read at once: its memory is the ring's. */
+interface Addressee {
   readonly protocol: number;
-  readonly resolve: (payload: Uint8Array) => void;
-  readonly reject: (reason: unknown) => void;
+  readonly decode: (payload: Uint8Array) => unknown;
 }
 
-const MAX_REQUEST_ID = 0xffff_ffff;
 const NOTHING = new Uint8Array(0);
 
 /**
@@ -24,9 +23,8 @@ const NOTHING = new Uint8Array(0);
  */
 export class CommandQueue {
   readonly #waiting = new Fifo<Waiting>();
-  readonly #outstanding = new Map<number, Outstanding>();
-  #drained: { resolve: () => void; reject: (reason: unknown) => void }[] = [];
-  #lastRequest = 0;
+  readonly #outstanding = new PendingCalls<unknown, Addressee>();
+  #drained: Deferred<void>[] = [];
 
   constructor(
     private readonly writer: RingWriter,
@@ -52,23 +50,19 @@ export class CommandQueue {
     encode: () => Uint8Array | undefined,
     decode: (payload: Uint8Array) => Answer,
   ): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const request = this.#nextRequest();
-      const answered = (payload: Uint8Array): void => resolve(decode(payload));
-      this.#outstanding.set(request, { protocol: tag >>> 16, resolve: answered, reject });
-      try {
-        this.#send(tag, request, encode());
-        this.onChange();
-      } catch (error) {
-        this.#take(request)?.reject(error);
-      }
+    const answered = this.#outstanding.start({ protocol: tag >>> 16, decode }, (request) => {
+      this.#send(tag, request, encode());
     });
+    this.onChange();
+    return answered as Promise<Answer>;
   }
 
   /** Resolves when nothing waits for room in the ring. */
   drained(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve();
-    return new Promise((resolve, reject) => this.#drained.push({ resolve, reject }));
+    const drained = new Deferred<void>();
+    this.#drained.push(drained);
+    return drained.promise;
   }
 
   /** Moves what waits into the ring as far as it fits. Called when the worker has drained. */
@@ -89,37 +83,33 @@ export class CommandQueue {
 
   /** The worker answered. */
   answer(request: number, payload: Uint8Array = NOTHING): void {
-    const command = this.#take(request);
-    command?.resolve(payload);
+    const command = this.#outstanding.party(request);
+    if (!command) return;
+    try {
+      this.#outstanding.resolve(request, command.decode(payload));
+    } catch (error) {
+      this.#outstanding.reject(request, error);
+    }
+    this.onChange();
   }
 
   fail(request: number, error: Error): void {
-    const command = this.#take(request);
-    command?.reject(error);
+    this.#outstanding.reject(request, error);
+    this.onChange();
   }
 
   /** This protocol will answer nothing any more. */
   rejectProtocol(protocol: number, error: Error): void {
-    for (const [request, command] of this.#outstanding) {
-      if (command.protocol === protocol) this.#take(request)?.reject(error);
-    }
+    this.#outstanding.rejectAll(error, (command) => command.protocol === protocol);
+    this.onChange();
   }
 
   /** Nobody will answer any more. */
   rejectAll(error: () => Error): void {
     this.#waiting.clear();
-    const lost = [...this.#outstanding.values(), ...this.#drained];
-    this.#outstanding.clear();
-    this.#drained = [];
-    for (const { reject } of lost) reject(error());
+    this.#outstanding.rejectAll(error());
+    for (const { reject } of this.#drained.splice(0)) reject(error());
     this.onChange();
-  }
-
-  #take(request: number): Outstanding | undefined {
-    const command = this.#outstanding.get(request);
-    this.#outstanding.delete(request);
-    this.onChange();
-    return command;
   }
 
   #send(tag: number, request: number, payload: Uint8Array | undefined): boolean {
@@ -141,12 +131,5 @@ export class CommandQueue {
       this.#waiting.shift();
     }
     return true;
-  }
-
-  #nextRequest(): number {
-    do {
-      this.#lastRequest = this.#lastRequest === MAX_REQUEST_ID ? 1 : this.#lastRequest + 1;
-    } while (this.#outstanding.has(this.#lastRequest));
-    return this.#lastRequest;
   }
 }

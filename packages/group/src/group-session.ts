@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Deferred } from '@rdmc/common';
+import { Deferred, SingleConsumer } from '@rdmc/common';
 import type { MeshFailure } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { Blame } from './blame.js';
@@ -10,11 +10,11 @@ import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
 import { Formation } from './formation.js';
 import type { CheckedGroupOptions, RegionRange } from './group-options.js';
-import { Inbox } from './inbox.js';
 import { IncomingDesk } from './incoming-desk.js';
 import { MemberVoice } from './member-voice.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
+import type { ReceivedMessage } from './received-message.js';
 import { RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
 import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
@@ -26,7 +26,8 @@ const SEE_PORT = 'see that the port of its RDMA device is active';
 export class GroupSession implements Participant, WorkerEvents {
   readonly nonce = randomUUID();
   readonly isRoot: boolean;
-  readonly inbox: Inbox;
+  /** Messages that wait for the application. What was delivered before an end stays readable. */
+  readonly inbox: SingleConsumer<ReceivedMessage>;
   counters: Float64Array;
   readonly #sender: RootSender;
   readonly #desk: IncomingDesk;
@@ -65,7 +66,7 @@ export class GroupSession implements Participant, WorkerEvents {
       unread: () => this.inbox.unread,
       failed: (error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', `incoming: ${messageOf(error)}`, error),
     });
-    this.inbox = new Inbox(() => this.#desk.admit());
+    this.inbox = new SingleConsumer({ taken, onTaken: () => this.#desk.admit() });
   }
 
   /** Aborted with the group's end. */
@@ -342,4 +343,9 @@ export class GroupSession implements Participant, WorkerEvents {
   #voiceTo(nonces: ReadonlyMap<number, string>): MemberVoice {
     return new MemberVoice(this.environment.directory, this.options.id, this.nonce, nonces);
   }
+}
+
+function taken(): GroupError {
+  const message = 'The messages of a group have one consumer, and there is one; share what it receives';
+  return new GroupError('ERR_RDMC_ITERATOR_TAKEN', message);
 }

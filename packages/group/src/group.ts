@@ -104,7 +104,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
         `This node is the root of group ${this.id}: it sends, and the others receive`,
       );
     }
-    return this.#session.inbox.consume();
+    return this.#session.inbox[Symbol.asyncIterator]();
   }
 
   /** What has been done so far: a read of shared memory, which disturbs nobody. */

@@ -162,7 +162,11 @@ export class Responder {
     if (this.#table.release(handle)) this.#session.kick();
   }
 
-  /** Messages until every requester has ended. @throws HiPowerError ERR_RDMC_HIPOWER_ITERATOR_TAKEN; what ended the channel */
+  /**
+   * Messages until every requester has ended. Not a `SingleConsumer`: nothing is pushed, messages are taken out of registered
+   * memory when they are asked for.
+   * @throws HiPowerError ERR_RDMC_HIPOWER_ITERATOR_TAKEN; what ended the channel
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<Message, void, void> {
     if (this.#iterating) {
       throw new HiPowerError(

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { afterTicks } from './after-ticks.js';
+import { SilenceTimer } from '@rdmc/common';
 import {
   CONNECT_TICKS,
   DIAL_BACKOFF_FACTOR,
@@ -51,7 +51,7 @@ export class Dialler {
   readonly #events: DiallerEvents;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #stopLimit: () => void = () => {};
+  #limiter: SilenceTimer | undefined;
   #running = false;
 
   constructor(member: Member, hello: Hello, security: Security | undefined, events: DiallerEvents) {
@@ -86,14 +86,15 @@ export class Dialler {
       this.#socket?.destroy();
       if (this.#running) this.#failed(asMeshError(error, this.#member), backoffMs);
     } finally {
-      this.#stopLimit();
+      this.#limiter?.stop();
     }
   }
 
   /** What the attempt does next must be done in that time. */
   #limit(ticks: number): void {
-    this.#stopLimit();
-    this.#stopLimit = afterTicks(ticks, HANDSHAKE_TICK_MS, () => this.#socket?.destroy());
+    this.#limiter?.stop();
+    const limitMs = ticks * HANDSHAKE_TICK_MS;
+    this.#limiter = new SilenceTimer(HANDSHAKE_TICK_MS, limitMs, () => this.#socket?.destroy());
   }
 
   #failed(error: MeshError, backoffMs: number): void {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { SilenceTimer } from '@rdmc/common';
 import { CLOSE_TICKS, CLOSE_TIMEOUT_MS } from './constants.js';
 import { MeshError, protocolError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
@@ -131,15 +132,11 @@ export class Link {
 }
 
 /**
- * Cuts a socket whose peer does not read, after CLOSE_TIMEOUT_MS. However late a tick comes, it counts for one: while
- * this process was stopped or busy nothing went out, and the peer had nothing to read.
+ * Cuts a socket whose peer does not read, after CLOSE_TIMEOUT_MS. While this process was stopped or busy
+ * nothing went out, and the peer had nothing to read.
  */
-function cutLater(socket: Socket): NodeJS.Timeout {
-  let ticks = 0;
-  const timer = setInterval(() => {
-    ticks += 1;
-    if (ticks >= CLOSE_TICKS) socket.destroy();
-  }, CLOSE_TIMEOUT_MS / CLOSE_TICKS);
-  socket.once('close', () => clearInterval(timer));
+function cutLater(socket: Socket): SilenceTimer {
+  const timer = new SilenceTimer(CLOSE_TIMEOUT_MS / CLOSE_TICKS, CLOSE_TIMEOUT_MS, () => socket.destroy());
+  socket.once('close', () => timer.stop());
   return timer;
 }

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { encodeFrame, FrameType } from './frames.js';
 import type { Link } from './link.js';
 
@@ -18,7 +17,6 @@ export class Pulse {
   readonly #links: ReadonlyMap<number, Link>;
   readonly #silent: (link: Link) => void;
   #timer: NodeJS.Timeout | undefined;
-  #lastTick = 0;
 
   constructor(
     intervalMs: number,
@@ -33,7 +31,6 @@ export class Pulse {
   }
 
   start(): void {
-    this.#lastTick = performance.now();
     this.#timer = setInterval(() => this.#tick(), this.#intervalMs);
   }
 
@@ -43,23 +40,20 @@ export class Pulse {
   }
 
   #tick(): void {
-    const now = performance.now();
-    const elapsedMs = now - this.#lastTick;
-    this.#lastTick = now;
     for (const link of this.#links.values()) {
       // Where bytes wait already, one more frame would tell the peer nothing new.
       if (link.bufferedBytes === 0) link.send(HEARTBEAT);
-      if (this.#silenceMs > 0) this.#listen(link, Math.min(elapsedMs, this.#intervalMs));
+      if (this.#silenceMs > 0) this.#listen(link);
     }
   }
 
-  #listen(link: Link, elapsedMs: number): void {
+  #listen(link: Link): void {
     if (link.heard) {
       link.heard = false;
       link.silentMs = 0;
       return;
     }
-    link.silentMs += elapsedMs;
+    link.silentMs += this.#intervalMs;
     if (link.silentMs >= this.#silenceMs) this.#suspect(link);
   }
 

@@ -32,7 +32,9 @@ export class Requests {
     let deadline: Deadline | undefined;
     const answered = this.#pending.start(to, (request) => {
       const late = (): MeshError => timedOut(to, topic, timeoutMs);
-      deadline = new Deadline({ timeoutMs, late, signal, what }, (error) => this.#pending.reject(request, error));
+      deadline = new Deadline({ timeoutMs, late, signal, what }, (error) =>
+        this.#pending.reject(request, error),
+      );
       send(request);
     });
     return answered.finally(() => deadline?.clear());

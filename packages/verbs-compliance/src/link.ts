@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { PendingCalls } from '@rdmc/common';
 import { Agent, type CallArguments, type CallName, type CallResult } from './agent/agent.js';
 import { ComplianceError, type ErrorRecord, PeerError } from './errors.js';
 
@@ -27,38 +28,14 @@ interface Answer {
   readonly error?: ErrorRecord;
 }
 
-/** Calls on their way; fails them all when the peer is gone. */
-class PendingCalls {
-  readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
-  #next = 1;
-  #ended: PeerExit | undefined;
+function settle(pending: PendingCalls, { id, value, error }: Answer): void {
+  if (error) pending.reject(id, new PeerError(error));
+  else pending.resolve(id, value);
+}
 
-  start(send: (id: number) => void): Promise<unknown> {
-    if (this.#ended) return Promise.reject(this.#gone(this.#ended));
-    const id = this.#next++;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      send(id);
-    });
-  }
-
-  settle(answer: Answer): void {
-    const call = this.#waiting.get(answer.id);
-    this.#waiting.delete(answer.id);
-    if (answer.error) call?.reject(new PeerError(answer.error));
-    else call?.resolve(answer.value);
-  }
-
-  end(exit: PeerExit): void {
-    this.#ended = exit;
-    for (const call of this.#waiting.values()) call.reject(this.#gone(exit));
-    this.#waiting.clear();
-  }
-
-  #gone(exit: PeerExit): ComplianceError {
-    const how = `code ${exit.code}, signal ${exit.signal}`;
-    return new ComplianceError('ERR_RDMC_COMPLIANCE_PEER_GONE', `The peer has ended (${how})`);
-  }
+function gone({ code, signal }: PeerExit): ComplianceError {
+  const how = `code ${code}, signal ${signal}`;
+  return new ComplianceError('ERR_RDMC_COMPLIANCE_PEER_GONE', `The peer has ended (${how})`);
 }
 
 /** The agent's built entry, beside this file once built. */
@@ -88,18 +65,18 @@ export async function inThisThread(): Promise<Link> {
 export async function inWorker(): Promise<Link> {
   const worker = new Worker(ENTRY, { execArgv: [] });
   const pending = new PendingCalls();
-  worker.on('message', (answer: Answer) => pending.settle(answer));
+  worker.on('message', (answer: Answer) => settle(pending, answer));
   const exited = new Promise<PeerExit>((resolve) => {
     worker.once('error', () => undefined);
     worker.once('exit', (code) => {
       const exit = { code, signal: null };
-      pending.end(exit);
+      pending.end(gone(exit));
       resolve(exit);
     });
   });
   return {
     pid: undefined,
-    call: (name, args) => pending.start((id) => worker.postMessage({ id, name, args })) as never,
+    call: (name, args) => pending.start(undefined, (id) => worker.postMessage({ id, name, args })) as never,
     exited,
     async stop() {
       await worker.terminate();
@@ -112,11 +89,11 @@ export async function inWorker(): Promise<Link> {
 export async function inProcess(): Promise<Link> {
   const child = fork(fileURLToPath(ENTRY), [], { serialization: 'advanced', execArgv: [] });
   const pending = new PendingCalls();
-  child.on('message', (answer) => pending.settle(answer as Answer));
+  child.on('message', (answer) => settle(pending, answer as Answer));
   const exited = new Promise<PeerExit>((resolve) => {
     child.once('exit', (code, signal) => {
       const exit = { code, signal };
-      pending.end(exit);
+      pending.end(gone(exit));
       resolve(exit);
     });
   });
@@ -124,7 +101,7 @@ export async function inProcess(): Promise<Link> {
     pid: child.pid,
     // A child that is going away refuses messages; its exit fails the call.
     call: (name, args) =>
-      pending.start((id) => child.send({ id, name, args } as never, () => undefined)) as never,
+      pending.start(undefined, (id) => child.send({ id, name, args } as never, () => undefined)) as never,
     exited,
     stop() {
       child.kill('SIGKILL');

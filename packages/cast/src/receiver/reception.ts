@@ -1,4 +1,4 @@
-import { SerialQueue } from '@rdmc/common';
+import { SerialQueue, SilenceTimer } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
@@ -17,7 +17,6 @@ import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { routeOf } from '../route.js';
-import { SilenceWatch } from '../silence-watch.js';
 import { StreamReceiver } from './stream-receiver.js';
 import type { WriterThread } from './writer-thread.js';
 
@@ -30,7 +29,7 @@ const OWN_FAILURES = new Set(['ERR_RDMC_INCOMING_FAILED', 'ERR_RDMC_POST_FAILED'
 export class Reception {
   readonly #over = new AbortController();
   readonly #began = performance.now();
-  readonly #silence: SilenceWatch;
+  readonly #silence: SilenceTimer;
   #heartbeat: NodeJS.Timeout | undefined;
   #server: Awaited<ReturnType<typeof listenWithin>> | undefined;
   #node: RdmcNode | undefined;
@@ -50,7 +49,7 @@ export class Reception {
     private readonly writer: WriterThread,
     private readonly report: (event: ReceiverEvent) => void,
   ) {
-    this.#silence = new SilenceWatch(invitation.stallTimeoutMs, () =>
+    this.#silence = new SilenceTimer(HEARTBEAT_MS, invitation.stallTimeoutMs, () =>
       this.#fail(
         new CastError('ERR_RDMC_SENDER_LOST', `the sender ${channel.peer} has said nothing for too long`),
       ),

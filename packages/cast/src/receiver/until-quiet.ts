@@ -1,6 +1,5 @@
-import { Deferred } from '@rdmc/common';
+import { Deferred, SilenceTimer } from '@rdmc/common';
 import { HEARTBEAT_MS } from '../constants.js';
-import { SilenceWatch } from '../silence-watch.js';
 
 /**
  * Resolves when `done` is settled, or when `activity` has been the same for `limitMs`: whoever counts there hangs, and
@@ -12,7 +11,7 @@ export async function untilQuiet(
   limitMs: number,
 ): Promise<void> {
   const quiet = new Deferred<void>();
-  const watch = new SilenceWatch(limitMs, () => quiet.resolve());
+  const watch = new SilenceTimer(HEARTBEAT_MS, limitMs, () => quiet.resolve());
   let seen = activity();
   const timer = setInterval(() => {
     const now = activity();

@@ -8,12 +8,11 @@ const PULSE_MS = 1_000;
 
 /**
  * Looks for receivers that stand still: silent ones, those whose writer does not get on, and, when none gets on
- * although there is something to send, the one that has least. Time is counted in ticks of this process, so that one
- * which was itself stopped blames nobody. Also says that the sender lives.
+ * although there is something to send, the one that has least. Time is counted in ticks, as `SilenceTimer` does, so that a
+ * process which was itself stopped blames nobody. Also says that the sender lives.
  */
 export class StallWatch {
   readonly #timer: NodeJS.Timeout;
-  #last = performance.now();
   #sincePulse = 0;
   #standstillMs = 0;
   #lastProgress = -1;
@@ -33,19 +32,16 @@ export class StallWatch {
   }
 
   #tick(): void {
-    const now = performance.now();
-    const elapsed = Math.min(now - this.#last, 2 * HEARTBEAT_MS);
-    this.#last = now;
-    this.#sincePulse += elapsed;
+    this.#sincePulse += HEARTBEAT_MS;
     const pulse = this.#sincePulse >= PULSE_MS;
     if (pulse) this.#sincePulse = 0;
     const running = this.links.filter(({ alive, done }) => alive && done === undefined);
     for (const link of running) {
       if (pulse) link.send({ type: 'pulse' });
-      link.silentMs += elapsed;
+      link.silentMs += HEARTBEAT_MS;
       this.#judge(link);
     }
-    this.#lookForStandstill(running, elapsed);
+    this.#lookForStandstill(running);
   }
 
   #judge(link: ReceiverLink): void {
@@ -55,7 +51,7 @@ export class StallWatch {
     }
   }
 
-  #lookForStandstill(running: readonly ReceiverLink[], elapsed: number): void {
+  #lookForStandstill(running: readonly ReceiverLink[]): void {
     let progress = 0;
     let storing = false;
     for (const { progress: each } of running) {
@@ -64,7 +60,7 @@ export class StallWatch {
     }
     const moves = progress !== this.#lastProgress || storing || !this.isSending();
     this.#lastProgress = progress;
-    this.#standstillMs = moves ? 0 : this.#standstillMs + elapsed;
+    this.#standstillMs = moves ? 0 : this.#standstillMs + HEARTBEAT_MS;
     if (this.#standstillMs < this.limitMs || running.length === 0) return;
     this.#standstillMs = 0;
     const last = running.reduce((least, link) => (hasLess(link, least) ? link : least));

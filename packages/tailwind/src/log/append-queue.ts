@@ -1,6 +1,6 @@
+import { Fifo } from '@rdmc/common';
 import { EntryType } from '../format/layout.js';
 import { keyOfPayload, keyText } from '../format/payloads.js';
-import { Fifo } from '@rdmc/common';
 import type { Ticket } from './ticket.js';
 
 /** Appends that wait for a segment, in order. */

@@ -1,10 +1,9 @@
-import { Deferred } from '@rdmc/common';
+import { Deferred, Fifo } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { EntryType, type SegmentIdentity } from '../format/layout.js';
 import { encodeDigest, encodeSegmentHeader } from '../format/payloads.js';
 import type { Certificate } from '../format/scan.js';
 import type { SegmentWriter } from '../format/segment-writer.js';
-import { Fifo } from '@rdmc/common';
 import type { LogEnvironment } from './log-environment.js';
 import { ReplicaSet } from './replica-set.js';
 import type { ReplicatedSegment } from './replicated-segment.js';

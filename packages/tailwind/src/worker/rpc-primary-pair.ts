@@ -1,9 +1,9 @@
+import { Fifo } from '@rdmc/common';
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { CompletionOpcode, CompletionWord, type MemoryRegion, Opcode, WorkRequestFlag } from '@rdmc/verbs';
 import { RPC_DATA_BYTES, RPC_WINDOW } from '../constants.js';
 import type { TailwindRecords } from '../records.js';
 import type { Target, TargetWriter } from './channel.js';
-import { Fifo } from '@rdmc/common';
 import { Pair } from './pair.js';
 import {
   RPC_ANSWER_BYTES,

@@ -1,9 +1,9 @@
+import { Fifo } from '@rdmc/common';
 import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
 import { MAX_OUTSTANDING } from '../constants.js';
 import { TailwindError } from '../errors.js';
 import type { ReadSetup } from '../records.js';
 import type { Target, TargetWriter } from './channel.js';
-import { Fifo } from '@rdmc/common';
 import { Pair } from './pair.js';
 
 interface Operation {
