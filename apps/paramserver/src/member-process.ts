@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { settledWithin } from '@rdmc/common';
 import { ParamServerError } from './errors.js';
 
 type Report =
@@ -58,9 +59,8 @@ export class MemberProcess {
   /** Lets it go where it has closed everything, or ends it. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
+    if (!(await settledWithin(this.exited, STOP_MS))) this.#child.kill('SIGKILL');
     await this.exited;
-    clearTimeout(timer);
   }
 
   /** It may die between two orders: the next one is told. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anySignal } from '@rdmc/common';
+import { anySignal, within } from '@rdmc/common';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { TrainingError } from './errors.js';
 import { Ledger } from './ledger.js';
@@ -50,14 +50,9 @@ export async function run(
   const directory = await mkdtemp(join(tmpdir(), 'rdmc-training-'));
   const cluster: Cluster = { directory, workers: new Map(), node: undefined };
   const ended = new AbortController();
-  const interrupted = new Promise<never>((_, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-  });
   const running = runIn(cluster, settings, events, anySignal(signal, ended.signal));
   try {
-    return await Promise.race([running, interrupted]);
+    return await within(running, { signal });
   } finally {
     ended.abort();
     await cluster.node?.close();

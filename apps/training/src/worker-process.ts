@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { Deferred } from '@rdmc/common';
+import { Deferred, settledWithin } from '@rdmc/common';
 import { TrainingError, WorkerError } from './errors.js';
 import type { Place } from './settings.js';
 
@@ -57,8 +57,7 @@ export class WorkerProcess {
   /** Lets it go, or ends it. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
-    const timer = setTimeout(() => this.kill(), STOP_MS);
+    if (!(await settledWithin(this.exited, STOP_MS))) this.kill();
     await this.exited;
-    clearTimeout(timer);
   }
 }

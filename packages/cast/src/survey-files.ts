@@ -1,4 +1,4 @@
-import { throwIfAborted } from '@rdmc/common';
+import { onAbort, throwIfAborted } from '@rdmc/common';
 import type { FileSurvey } from './file-survey.js';
 import { onlyKnownOptions, signalOption } from './options.js';
 import { checkPaths } from './paths-option.js';
@@ -18,15 +18,14 @@ export async function surveyFiles(
   const checked = checkPaths(paths);
   throwIfAborted('the survey', signal);
   const reader = new ReaderThread();
-  const onAbort = (): void => void reader.end();
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const forget = onAbort(signal, () => void reader.end());
   try {
     return await reader.survey(checked);
   } catch (error) {
     throwIfAborted('the survey', signal);
     throw error;
   } finally {
-    signal?.removeEventListener('abort', onAbort);
+    forget();
     await reader.end();
   }
 }

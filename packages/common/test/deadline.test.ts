@@ -53,6 +53,23 @@ it('calls back once, and not after it was cleared', () => {
   expect(ends).toEqual([late(50)]);
 });
 
+it('what fails after the end is not an unhandled rejection', async () => {
+  vi.useRealTimers();
+  const unhandled: unknown[] = [];
+  const listeners = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection');
+  process.on('unhandledRejection', (reason) => unhandled.push(reason));
+  try {
+    const signal = AbortSignal.abort(new Error('the log has ended'));
+    await expect(within(Promise.reject(new Error('closed')), { signal })).rejects.toThrow('has ended');
+    await new Promise((resolve) => setImmediate(resolve));
+  } finally {
+    process.removeAllListeners('unhandledRejection');
+    for (const listener of listeners) process.on('unhandledRejection', listener);
+  }
+  expect(unhandled).toEqual([]);
+});
+
 it('tells whether a promise settled in time', async () => {
   await expect(settledWithin(Promise.reject(new Error('no')), 50)).resolves.toBe(true);
   const waiting = settledWithin(new Promise(() => {}), 50, { ref: false });

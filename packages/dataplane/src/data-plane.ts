@@ -1,4 +1,4 @@
-import type { Logger } from '@rdmc/common';
+import { type Logger, settledWithin } from '@rdmc/common';
 import {
   attachDevice,
   attachProtectionDomain,
@@ -218,12 +218,11 @@ export class DataPlane {
     this.#state = 'closing';
     this.thread.ref();
     this.#commands.post(tagOf(SYSTEM_PROTOCOL, SystemKind.STOP), undefined);
-    const timer = setTimeout(() => {
+    if (!(await settledWithin(this.thread.exited, timeoutMs))) {
       this.logger?.warn?.({ timeoutMs }, 'data plane did not stop in time and is terminated');
       void this.thread.terminate();
-    }, timeoutMs);
+    }
     const exit = await this.thread.exited;
-    clearTimeout(timer);
     if (exit.error !== undefined) throw this.#goneError();
   }
 

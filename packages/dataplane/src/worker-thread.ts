@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { onAbort } from '@rdmc/common';
 import { EventFd, type OpenDeviceOptions } from '@rdmc/verbs';
 import { createControl } from './control.js';
 import { AbortError, DataPlaneError, describe } from './errors.js';
@@ -63,10 +64,9 @@ export class WorkerThread {
   /** Waits until all protocols have started. @throws DataPlaneError ERR_RDMC_DATAPLANE_START_FAILED; AbortError */
   async ready(signal: AbortSignal | undefined): Promise<ReadyMessage> {
     const message = new Promise<ReadyMessage>((resolve) => this.#worker.once('message', resolve));
-    const abort = (): void => void this.#worker.terminate();
-    signal?.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(signal, () => void this.#worker.terminate());
     const first = await Promise.race([message, this.exited]);
-    signal?.removeEventListener('abort', abort);
+    forget();
     if (signal?.aborted) {
       await this.terminate();
       throw new AbortError('Starting a data plane', signal);

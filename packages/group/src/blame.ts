@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Deferred } from '@rdmc/common';
+import { Deferred, settledWithin } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { BLAME_TIMEOUT_MS } from './constants.js';
 import { BLAME_TOPIC, parseVerdict, type Verdict } from './wire-messages.js';
@@ -34,7 +33,7 @@ export class Blame {
     this.#suspect = suspect;
     const own: Verdict = { culprit: suspect, code, reason };
     if (waitMs > 0) {
-      this.#clear = Promise.race([delay(waitMs, undefined, { ref: false }), this.#verdict.promise]);
+      this.#clear = settledWithin(this.#verdict.promise, waitMs, { ref: false });
       await this.#clear;
       if (this.#settled) return this.#verdict.promise;
     }

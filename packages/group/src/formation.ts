@@ -1,9 +1,9 @@
-import { Deferred } from '@rdmc/common';
+import { Deadline, Deferred } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
-import { AbortError, GroupError, groupErrors, isCodeOf, messageOf } from './errors.js';
+import { type AbortError, GroupError, groupErrors, isCodeOf, messageOf } from './errors.js';
 import { groupMemoryBytes } from './group-memory.js';
 import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
@@ -65,11 +65,10 @@ export class Formation {
    * @throws GroupError; then nothing is left, and the others have been told
    */
   async run(events: WorkerEvents): Promise<MemoryRegion> {
-    const { signal, timeoutMs } = this.options;
-    const timer = setTimeout(() => this.fail(this.#timeoutError()), timeoutMs);
-    const onAbort = (): void => this.fail(new AbortError(`Creating group ${this.options.id}`, signal!));
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (signal?.aborted) onAbort();
+    const { id, signal, timeoutMs } = this.options;
+    const late = (): GroupError => this.#timeoutError();
+    const limits = { timeoutMs, late, signal, what: `Creating group ${id}` };
+    const deadline = new Deadline(limits, (error) => this.fail(error as GroupError | AbortError));
     try {
       await this.#open(events);
       this.#introduce();
@@ -86,8 +85,7 @@ export class Formation {
       await this.#undo(error);
       throw error;
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
+      deadline.clear();
     }
   }
 

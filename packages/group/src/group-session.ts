@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Deferred, SingleConsumer } from '@rdmc/common';
+import { Deadline, Deferred, SingleConsumer } from '@rdmc/common';
 import type { MeshFailure } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { Blame } from './blame.js';
@@ -13,8 +13,8 @@ import type { CheckedGroupOptions, RegionRange } from './group-options.js';
 import { IncomingDesk } from './incoming-desk.js';
 import { MemberVoice } from './member-voice.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
-import { DEVICE_REMOVED, type Trouble } from './records.js';
 import type { ReceivedMessage } from './received-message.js';
+import { DEVICE_REMOVED, type Trouble } from './records.js';
 import { RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
 import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
@@ -126,15 +126,10 @@ export class GroupSession implements Participant, WorkerEvents {
       if (this.isRoot && this.#state === 'open') this.#sender.queue.whenIdle(() => this.#sayHowMany());
     }
     if (this.#state === 'ended') return this.#end.promise;
-    const giveUp = (why: string): void => this.#giveUp(why);
-    const onAbort = (): void => giveUp('its signal ended the waiting');
-    const timer = timeoutMs && setTimeout(() => giveUp(`it took more than ${timeoutMs} ms`), timeoutMs);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (signal?.aborted) onAbort();
-    return this.#end.promise.finally(() => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
+    const deadline = new Deadline({ timeoutMs, signal }, () => {
+      this.#giveUp(signal?.aborted ? 'its signal ended the waiting' : `it took more than ${timeoutMs} ms`);
     });
+    return this.#end.promise.finally(() => deadline.clear());
   }
 
   /** The node goes away under the group. */

@@ -1,4 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel';
+import { onAbort } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
 import { GroupError } from './errors.js';
@@ -128,11 +129,10 @@ export class Group implements AsyncIterable<ReceivedMessage> {
       watch.look();
       watch.stop();
     };
-    if (this.signal.aborted) onEnd();
-    else this.signal.addEventListener('abort', onEnd, { once: true });
+    const forget = onAbort(this.signal, onEnd);
     return () => {
       watch.stop();
-      this.signal.removeEventListener('abort', onEnd);
+      forget();
     };
   }
 

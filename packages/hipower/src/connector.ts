@@ -1,6 +1,7 @@
+import { type Limits, within } from '@rdmc/common';
 import type { CheckedChannelOptions } from './channel-options.js';
 import type { ChannelResources } from './channel-resources.js';
-import { connectDeadline } from './connect-deadline.js';
+import { type Connecting, connectLimits } from './connect-limits.js';
 import type { ConnectRound } from './connect-round.js';
 import type { Environment } from './environment.js';
 import { parametersOf } from './wire-messages.js';
@@ -33,11 +34,9 @@ export class Connector {
    * @throws what ended the round; HiPowerError ERR_RDMC_HIPOWER_TIMEOUT; AbortError; what the worker says
    */
   async connect(round: ConnectRound, members: readonly number[], limits: RoundLimits): Promise<void> {
-    const cancel = new AbortController();
     try {
       const all = Promise.all(members.map((member) => this.#connectTo(round, member)));
-      all.catch(() => {});
-      await Promise.race([all, round.failed, limits.failed, this.#deadline(round, limits, cancel.signal)]);
+      await within(Promise.race([all, round.failed, limits.failed]), this.#limits(round, limits));
       round.check();
       await this.environment.link.commands.start(this.number);
       // A connection may have broken since the worker started.
@@ -45,8 +44,6 @@ export class Connector {
     } catch (error) {
       round.fail(error);
       throw error;
-    } finally {
-      cancel.abort();
     }
   }
 
@@ -84,14 +81,14 @@ export class Connector {
     }
   }
 
-  #deadline(round: ConnectRound, { signal, cause }: RoundLimits, cancelled: AbortSignal): Promise<never> {
+  #limits(round: ConnectRound, { signal, cause }: RoundLimits): Limits {
     const { channel, timeoutMs } = this.options;
-    const connecting = {
+    const connecting: Connecting = {
       what: `Requester '${channel}'`,
       counterpart: 'responder',
       missing: () => round.missing,
       cause: () => cause,
-    } as const;
-    return connectDeadline({ timeoutMs, signal }, connecting, cancelled);
+    };
+    return connectLimits({ timeoutMs, signal }, connecting);
   }
 }

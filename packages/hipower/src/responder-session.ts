@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Deferred, SerialQueue } from '@rdmc/common';
+import { Deferred, SerialQueue, settledWithin, within } from '@rdmc/common';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
-import { connectDeadline } from './connect-deadline.js';
+import { type Connecting, connectLimits } from './connect-limits.js';
 import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import {
@@ -179,12 +178,10 @@ export class ResponderSession implements Participant, WorkerEvents {
     const staying = this.#sources.filter(({ isGone }) => !isGone);
     if (this.error || staying.length === 0) return;
     for (const source of staying) this.#sayClosed(source, true, 'it has everything');
-    const cancel = new AbortController();
     const gone = new Promise<void>((resolve) => {
       this.#onGone = resolve;
     });
-    await Promise.race([gone, delay(timeoutMs, undefined, { signal: cancel.signal }).catch(() => {})]);
-    cancel.abort();
+    await settledWithin(gone, timeoutMs);
   }
 
   /** Ends all connections and gives the memory back. Idempotent. */
@@ -212,22 +209,16 @@ export class ResponderSession implements Participant, WorkerEvents {
   }
 
   async #allConnected(): Promise<void> {
-    const cancel = new AbortController();
+    if (this.error) throw this.error;
     const missing = (): number[] =>
       this.#sources.filter(({ isConnected }) => !isConnected).map(({ member }) => member);
-    const connecting = {
+    const connecting: Connecting = {
       what: `Responder '${this.channel}'`,
       counterpart: 'requester',
       missing,
       cause: () => this.#lastFailure,
-    } as const;
-    try {
-      if (this.error) throw this.error;
-      const deadline = connectDeadline(this.options, connecting, cancel.signal);
-      await Promise.race([this.#connected.promise, deadline]);
-    } finally {
-      cancel.abort();
-    }
+    };
+    await within(this.#connected.promise, connectLimits(this.options, connecting));
   }
 
   #offered(source: Source, offer: OfferMessage): void {

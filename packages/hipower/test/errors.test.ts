@@ -1,7 +1,7 @@
 import type { ChannelOptions, HiPowerNode, Requester, Responder } from '@rdmc/hipower';
 import { rejection, startMembers, thrown } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { connectDeadline } from '../src/connect-deadline.js';
+import { connectLimits } from '../src/connect-limits.js';
 import { BOARD_STRIDE, boardBytes, writeEnd } from '../src/layout/board.js';
 import { BoardIndex, boardsRegionBytes, boardView } from '../src/layout/boards-region.js';
 import { deviceOver, startCluster, stopCluster } from './support/cluster.js';
@@ -259,8 +259,8 @@ describe('use', () => {
       missing: () => [3],
       cause: () => cause,
     } as const;
-    const never = new AbortController().signal;
-    const error = await rejection(connectDeadline({ timeoutMs: 1, signal: undefined }, connecting, never));
+    const { late } = connectLimits({ timeoutMs: 1, signal: undefined }, connecting);
+    const error = late!(1) as Error;
     expect(error).toMatchObject({ code: 'ERR_RDMC_HIPOWER_TIMEOUT', missing: [3], cause });
     expect(error.message).toContain('no route');
   });

@@ -1,6 +1,7 @@
+import { Deadline, Deferred } from '@rdmc/common';
 import { PROTOCOL_VERSION } from './constants.js';
 import { Doors, type House } from './doors.js';
-import { AbortError, MeshError, protocolError, throwIfAborted } from './errors.js';
+import { type AbortError, MeshError, protocolError, throwIfAborted } from './errors.js';
 import {
   clipText,
   decodeAbort,
@@ -52,7 +53,7 @@ export class Core implements Roads {
   readonly #saidReady = new Set<number>();
   readonly #attributes = new Map<number, MeshAttributes>();
   readonly #pulse: Pulse;
-  #settle: { resolve(): void; reject(error: MeshError | AbortError): void } | undefined;
+  readonly #settled = new Deferred<void>();
   #closing: Promise<void> | undefined;
 
   constructor(options: ResolvedOptions, internals: Internals) {
@@ -75,27 +76,21 @@ export class Core implements Roads {
   /** Resolves when every peer is connected to everybody and has said so. */
   async form(): Promise<void> {
     const { signal, timeoutMs } = this.options;
-    const settled = new Promise<void>((resolve, reject) => {
-      this.#settle = { resolve, reject };
-    });
-    // Joining can fail while `listen` is awaited, before anybody awaits this promise.
-    settled.catch(() => {});
-    const timer = setTimeout(() => this.#failJoin(this.doors.timeoutError(this.#saidReady)), timeoutMs);
     const what = `joining as member ${this.options.id}`;
-    const onAbort = () => this.#failJoin(new AbortError(what, signal!));
-    signal?.addEventListener('abort', onAbort);
+    const late = () => this.doors.timeoutError(this.#saidReady);
+    const limits = { timeoutMs, late, signal, what };
+    const deadline = new Deadline(limits, (error) => this.#failJoin(error as MeshError | AbortError));
     try {
       throwIfAborted(what, signal);
       await this.doors.listener.listen();
       if (this.phase === 'gathering') this.#begin();
-      await settled;
+      await this.#settled.promise;
     } catch (error) {
       this.#failJoin(error as MeshError);
       await this.close();
       throw error;
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
+      deadline.clear();
     }
   }
 
@@ -162,7 +157,7 @@ export class Core implements Roads {
     }
     if (this.phase === 'ready' && [...peers.keys()].every((id) => this.#saidReady.has(id))) {
       this.phase = 'formed';
-      this.#settle?.resolve();
+      this.#settled.resolve();
     }
   }
 
@@ -303,7 +298,7 @@ export class Core implements Roads {
     for (const link of this.links.values()) link.dismiss(encodeAbort(notice));
     this.links.clear();
     this.#stop();
-    this.#settle?.reject(error);
+    this.#settled.reject(error);
   }
 
   #stop(): void {

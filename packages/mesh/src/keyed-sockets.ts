@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
+import { Deadline, pause } from '@rdmc/common';
 import { CUT_ATTEMPTS, CUT_PAUSE_MS, MAX_MEMBERS } from './constants.js';
 import {
-  AbortError,
+  type AbortError,
   codeOf,
   invalidOption,
   MeshError,
@@ -84,15 +85,17 @@ export class KeyedSockets {
       stop.abort(reason);
       raw.destroy(reason);
     };
-    const onAbort = (): void => end(new AbortError(what, signal!));
-    const timer = setTimeout(() => end(unreachable(`no answer within ${timeoutMs} ms`)), timeoutMs);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const late = (): MeshError => unreachable(`no answer within ${timeoutMs} ms`);
+    const deadline = new Deadline({ timeoutMs, late, signal, what }, (error) => {
+      end(error as MeshError | AbortError);
+    });
     try {
       for (let attempt = 1; ; attempt += 1) {
         await socketEvent(raw, 'connect');
         const socket = await this.#secured(raw, where, attempt < CUT_ATTEMPTS);
         if (socket !== undefined) return socket;
-        await pauseAfterCut(stop.signal);
+        await pause(CUT_PAUSE_MS * (0.75 + Math.random() / 2), stop.signal);
+        stop.signal.throwIfAborted();
         raw = openSocket(to);
       }
     } catch (error) {
@@ -102,8 +105,7 @@ export class KeyedSockets {
       const cause = stop.signal.reason ?? raw.errored ?? error;
       throw unreachable(`${where}: ${messageOf(cause)}`, cause);
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
+      deadline.clear();
     }
   }
 
@@ -155,19 +157,6 @@ export class KeyedSockets {
 /** Whether a connection ended without a word of TLS about it. */
 function wasCut(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE', 'ERR_RDMC_MESH_UNREACHABLE'].includes(codeOf(error) ?? '');
-}
-
-/** Rejects with the signal's reason when that comes first. */
-function pauseAfterCut(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, CUT_PAUSE_MS * (0.75 + Math.random() / 2));
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
 }
 
 function otherKeying(from: string, isTls: boolean, keyName: string | undefined): MeshError {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, Server, type Socket } from 'node:net';
+import { settledWithin } from '@rdmc/common';
 import { CLOSE_TIMEOUT_MS } from './constants.js';
 import { MeshError, messageOf, protocolError } from './errors.js';
 import { FrameReader } from './frame-reader.js';
@@ -87,12 +88,7 @@ export class Listener {
     if (!server?.listening) return;
     const closed = once(server, 'close');
     server.close();
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise((resolve) => {
-      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-    });
-    await Promise.race([closed, limit]);
-    clearTimeout(timer);
+    await settledWithin(closed, CLOSE_TIMEOUT_MS);
   }
 
   /** What was asked for and what is bound can differ: a server handed in, or a name. */

@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
+import { Deadline } from '@rdmc/common';
 import { SHOWN_CONSOLE_LINES } from './constants.js';
 import { EMULATOR, emulatorArguments } from './emulator.js';
 import { AbortError, RoceVmError } from './errors.js';
@@ -86,14 +87,9 @@ export class Machine {
       this.#ended ??= why;
       this.#child?.kill('SIGKILL');
     };
-    const timer = setTimeout(() => end('timeout'), timeoutSeconds * 1000);
-    const abort = () => end('aborted');
-    signal?.addEventListener('abort', abort);
-    if (signal?.aborted) abort();
-    return () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    };
+    const limits = { timeoutMs: timeoutSeconds * 1000, signal };
+    const deadline = new Deadline(limits, () => end(signal?.aborted ? 'aborted' : 'timeout'));
+    return () => deadline.clear();
   }
 
   async #listen(ports: Ports): Promise<void> {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Deferred } from '@rdmc/common';
+import { Deferred, within } from '@rdmc/common';
 import { KvError } from '../errors.js';
 import { TAKEOVER_FRAME_BYTES } from '../limits.js';
 import { decodeRecord, type KeyRecord } from '../store/record.js';
@@ -154,14 +154,8 @@ async function changeOf(found: Import, signal: AbortSignal): Promise<void> {
   if (found.failure) throw found.failure;
   signal.throwIfAborted();
   const changed = new Deferred<void>();
-  const onAbort = (): void => changed.reject(signal.reason);
   found.changed = changed.resolve;
-  signal.addEventListener('abort', onAbort);
-  try {
-    await changed.promise;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  await within(changed.promise, { signal });
   if (found.failure) throw found.failure;
 }
 

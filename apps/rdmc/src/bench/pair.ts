@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { onAbort } from '@rdmc/common';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import { afterCauseGrace } from '../cause-grace.js';
 import { CliError, exitCodeOf } from '../errors.js';
@@ -30,7 +31,7 @@ export class Pair {
   ) {
     child.on('message', (message) => this.#take(pairReport.parse(message)));
     child.on('exit', (code, killedBy) => this.#ended(code, killedBy));
-    signal.addEventListener('abort', () => this.#fail(signal.reason), { once: true });
+    onAbort(signal, () => this.#fail(signal.reason));
   }
 
   static async open(transport: 'auto' | 'shm' | 'tcp', signal: AbortSignal): Promise<Pair> {

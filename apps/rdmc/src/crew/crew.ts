@@ -1,3 +1,4 @@
+import { onAbort } from '@rdmc/common';
 import { type Algorithm, type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { codeOf } from '../errors.js';
@@ -49,7 +50,7 @@ export class Crew {
   ) {
     this.#signal = AbortSignal.any([options.signal, this.#end.signal]);
     for (const receiver of receivers) this.#watch(receiver);
-    options.signal.addEventListener('abort', () => this.#desk.report(options.signal.reason), { once: true });
+    onAbort(options.signal, () => this.#desk.report(options.signal.reason));
   }
 
   /** Starts the processes; `join` does the rest. They die with this process, or by `dismiss`. */
@@ -105,7 +106,7 @@ export class Crew {
     const signal = this.#signal;
     const group = this.node.createGroup({ id, members, algorithm, blockSizeBytes, signal });
     const [root] = await this.guard(Promise.all([group, ...opened]));
-    root.signal.addEventListener('abort', () => this.#groupEnded(root), { once: true });
+    onAbort(root.signal, () => this.#groupEnded(root));
     return root;
   }
 

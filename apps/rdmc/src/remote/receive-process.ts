@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { settledWithin } from '@rdmc/common';
 import { CliError, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { type ReceiveEvent, type ReceiveEventOf, receiveEvent } from '../receive/events.js';
@@ -75,11 +76,11 @@ export class ReceiveProcess {
   /** Ends the receiver: by the end of its stdin, and if that does not help, by signals. */
   async close(): Promise<void> {
     this.#child.stdin!.end();
-    const term = setTimeout(() => this.kill('SIGTERM'), END_GRACE_MS);
-    const kill = setTimeout(() => this.kill('SIGKILL'), END_GRACE_MS + KILL_GRACE_MS);
+    if (await settledWithin(this.ended, END_GRACE_MS)) return;
+    this.kill('SIGTERM');
+    if (await settledWithin(this.ended, KILL_GRACE_MS)) return;
+    this.kill('SIGKILL');
     await this.ended;
-    clearTimeout(term);
-    clearTimeout(kill);
   }
 
   /** At once; also usable while this process exits. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { CastTarget } from '@rdmc/cast';
+import { onAbort } from '@rdmc/common';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { formatEndpoint } from '../hosts/endpoint.js';
@@ -68,8 +69,7 @@ export class RemoteReceivers {
   static async start(request: StartRequest): Promise<RemoteReceivers> {
     const receivers = new RemoteReceivers();
     process.once('exit', receivers.#onExit);
-    const abort = (): void => void receivers.close();
-    request.signal.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(request.signal, () => void receivers.close());
     try {
       await receivers.#startAll(request);
       request.signal.throwIfAborted();
@@ -79,7 +79,7 @@ export class RemoteReceivers {
       await receivers.close();
       throw error;
     } finally {
-      request.signal.removeEventListener('abort', abort);
+      forget();
     }
   }
 

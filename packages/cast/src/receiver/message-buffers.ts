@@ -1,3 +1,4 @@
+import { within } from '@rdmc/common';
 import type { RdmcNode, ReceivedMessage } from '@rdmc/group';
 import { MESSAGE_BUFFERS } from '../constants.js';
 import { protocolError } from '../errors.js';
@@ -64,13 +65,7 @@ export class MessageBuffers {
       this.#made += 1;
       return this.node.allocate(this.messageBytes, { signal });
     }
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => reject(signal.reason as Error);
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push((region) => {
-        signal.removeEventListener('abort', onAbort);
-        resolve(region);
-      });
-    });
+    const freed = new Promise<Region>((resolve) => this.#waiting.push(resolve));
+    return within(freed, { signal });
   }
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '@rdmc/common';
 import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
 import type { Algorithm } from '@rdmc/schedule';
 import type { GroupFacts, Invitation } from '../control/frames.js';
@@ -50,9 +51,7 @@ export class StreamReceiver {
   async run(facts: GroupFacts, nextMessage: number, part: AbortSignal): Promise<void> {
     if (nextMessage > this.#messages) throw protocolError('the sender left out messages');
     const group = await this.#join(facts, part);
-    const giveUp = (): void => void group.close({ signal: AbortSignal.abort() }).catch(() => {});
-    part.addEventListener('abort', giveUp);
-    if (part.aborted) giveUp();
+    const forget = onAbort(part, () => void group.close({ signal: AbortSignal.abort() }).catch(() => {}));
     this.#group = group;
     this.onGroup(group);
     this.#groupBytes = 0;
@@ -60,7 +59,7 @@ export class StreamReceiver {
       for await (const message of group) this.#take(nextMessage + message.number, message);
       await group.close();
     } finally {
-      part.removeEventListener('abort', giveUp);
+      forget();
       this.#group = undefined;
       this.#buffers.reclaim();
     }

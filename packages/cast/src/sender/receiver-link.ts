@@ -1,3 +1,4 @@
+import { Deadline } from '@rdmc/common';
 import type { CastProgress, ReceiverProgress, ReceiverState } from '../cast-progress.js';
 import type { Target } from '../checked-cast-options.js';
 import { CAST_PROTOCOL_VERSION } from '../constants.js';
@@ -80,16 +81,12 @@ export class ReceiverLink {
   async open(dialling: Dialling, invitation: Invitation): Promise<void> {
     try {
       this.#channel = await dial(this.target, dialling);
-      // Whatever the other end does not say in time is not waited for. A timer, because a time-out behind
-      // AbortSignal.any may be collected on Node 20 before it fires.
-      const giveUp = (): void => this.#channel!.destroy(this.#silent(dialling.timeoutMs));
-      const timer = setTimeout(giveUp, dialling.timeoutMs);
-      dialling.signal.addEventListener('abort', giveUp);
+      // Whatever the other end does not say in time is not waited for.
+      const deadline = new Deadline(dialling, () => this.#channel!.destroy(this.#silent(dialling.timeoutMs)));
       try {
         await this.#introduce(invitation);
       } finally {
-        clearTimeout(timer);
-        dialling.signal.removeEventListener('abort', giveUp);
+        deadline.clear();
       }
     } catch (error) {
       this.fail(asLinkError(error, this.name, 'ERR_RDMC_CAST_UNREACHABLE'));

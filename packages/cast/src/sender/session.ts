@@ -1,3 +1,4 @@
+import { onAbort, within } from '@rdmc/common';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
 import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
@@ -40,12 +41,10 @@ export class Session {
   /** @throws CastError where nothing can be sent to anybody, whatever the receivers do; AbortError */
   async run(): Promise<SessionOutcome> {
     const { signal } = this.options;
-    const onAbort = (): void => this.#over.abort(new AbortError('the cast', signal!));
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (signal?.aborted) onAbort();
+    const forget = onAbort(signal, () => this.#over.abort(new AbortError('the cast', signal!)));
     let failure: CastError | AbortError | undefined;
     try {
-      return await Promise.race([this.#cast(), rejectsOnAbort(this.#over.signal)]);
+      return await within(this.#cast(), { signal: this.#over.signal });
     } catch (error) {
       // What is interrupted may fail first, and with an error of its own.
       failure = signal?.aborted
@@ -53,7 +52,7 @@ export class Session {
         : toCastError(error, 'ERR_RDMC_CAST_PROTOCOL');
       throw failure;
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      forget();
       await this.#end(failure);
     }
   }
@@ -126,12 +125,4 @@ export class Session {
     await this.#gathered?.node.close();
     await Promise.all(closing);
   }
-}
-
-function rejectsOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
 }

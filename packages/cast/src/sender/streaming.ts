@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { settledWithin } from '@rdmc/common';
 import type { Group } from '@rdmc/group';
 import type { CheckedCastOptions } from '../checked-cast-options.js';
 import { FIRST_GROUP_ID, LOSS_GRACE_MS, MAX_BLAMES, SENDER_ID } from '../constants.js';
@@ -128,7 +128,7 @@ export class Streaming {
   }
 
   async #blameOne(link: ReceiverLink, error: unknown): Promise<void> {
-    await Promise.race([link.down, delay(LOSS_GRACE_MS)]);
+    await settledWithin(link.down, LOSS_GRACE_MS);
     link.blames += 1;
     if (!link.alive || link.blames < MAX_BLAMES) return;
     const message = `${link.name} was lost by the others: ${messageOf(error)}`;

@@ -1,10 +1,9 @@
-import { Deferred } from '@rdmc/common';
+import { Deferred, within } from '@rdmc/common';
 import type { Certificate } from '../format/scan.js';
 import type { WorkerLink } from '../worker-link.js';
 import type { LogEnvironment } from './log-environment.js';
 import type { Replica } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
-import { untilEnded } from './until-ended.js';
 
 /**
  * Makes a granted buffer a closed replica of a closed segment: all of its bytes in one write, then commit and close in
@@ -21,7 +20,7 @@ export async function copyClosed(
   const channel = link.number();
   try {
     if (certificate.lengthBytes > 0)
-      await untilEnded(copy(link, channel, memory, replica, certificate.lengthBytes), ended);
+      await within(copy(link, channel, memory, replica, certificate.lengthBytes), { signal: ended });
     await replica.connection.restore(identity, epoch, certificate);
     replica.state = 'closed';
   } finally {

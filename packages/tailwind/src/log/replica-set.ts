@@ -1,4 +1,4 @@
-import { SerialQueue } from '@rdmc/common';
+import { SerialQueue, within } from '@rdmc/common';
 import { codeOf, messageOf } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import { copyClosed } from './closed-copy.js';
@@ -6,7 +6,6 @@ import type { GrantPurpose, LogEnvironment } from './log-environment.js';
 import { raiseMinimum } from './raise-minimum.js';
 import { type GrantWatch, type Replica, ReplicaGrants, throwIfFenced } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
-import { untilEnded } from './until-ended.js';
 
 /**
  * The r replicas of one segment: opens them, closes them, and replaces those that are lost (rules of RAMCloud's
@@ -233,7 +232,7 @@ export class ReplicaSet {
   /** False when the replacement is lost as well. */
   async #catchUp(replacement: Replica, certificate: Certificate): Promise<boolean> {
     try {
-      await untilEnded(replacement.caughtUp.promise, this.environment.ended);
+      await within(replacement.caughtUp.promise, { signal: this.environment.ended });
       await replacement.connection.commit(this.segment.identity, this.#epoch, certificate);
       return true;
     } catch (error) {

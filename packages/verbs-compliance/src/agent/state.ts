@@ -1,3 +1,4 @@
+import { within } from '@rdmc/common';
 import type {
   CompletionChannel,
   CompletionQueue,
@@ -31,14 +32,12 @@ export class ChannelState {
   /** Sleeps until more than `seen` events have come. @throws ERR_RDMC_COMPLIANCE_TIMEOUT */
   async sleep(seen: number, limitMs = LIMIT_MS): Promise<void> {
     if (this.events > seen) return;
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve, reject) => {
+    const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
-      const message = `Not within ${limitMs} ms: event ${seen + 1} of the channel`;
-      const late = (): void => reject(new ComplianceError('ERR_RDMC_COMPLIANCE_TIMEOUT', message));
-      timer = setTimeout(late, limitMs);
     });
-    clearTimeout(timer);
+    const message = `Not within ${limitMs} ms: event ${seen + 1} of the channel`;
+    const late = () => new ComplianceError('ERR_RDMC_COMPLIANCE_TIMEOUT', message);
+    await within(woken, { timeoutMs: limitMs, late });
   }
 }
 
