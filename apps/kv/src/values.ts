@@ -1,11 +1,12 @@
+import { parseWholeNumber } from '@rdmc/common';
 import type { Member } from '@rdmc/mesh';
 import { InvalidArgumentError } from 'commander';
 
 /** A whole number on the command line. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    const value = parseWholeNumber(text, least, most);
+    if (value !== undefined) return value;
     throw new InvalidArgumentError(`needs a whole number from ${least} to ${most}`);
   };
 }

@@ -1,3 +1,4 @@
+import { parseWholeNumber } from '@rdmc/common';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { blocksOf } from './blocks.js';
 import { ProgressView } from './progress-view.js';
@@ -123,8 +124,8 @@ function summaryLines(protocol: Protocol, results: readonly IterationResult[]): 
 
 function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    const value = parseWholeNumber(text, least, most);
+    if (value !== undefined) return value;
     throw new InvalidArgumentError(`needs a whole number from ${least} to ${most}`);
   };
 }

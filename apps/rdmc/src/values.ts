@@ -1,3 +1,4 @@
+import { parseWholeNumber } from '@rdmc/common';
 import { algorithms } from '@rdmc/schedule';
 import * as z from 'zod';
 import { usageError } from './errors.js';
@@ -16,10 +17,7 @@ function expected<Value>(what: string, read: (text: string) => Value | undefined
 }
 
 export function wholeNumber(least: number, most: number) {
-  return expected(`a whole number from ${least} to ${most}`, (text) => {
-    const value = Number(text);
-    return /^\d+$/.test(text) && value >= least && value <= most ? value : undefined;
-  });
+  return expected(`a whole number from ${least} to ${most}`, (text) => parseWholeNumber(text, least, most));
 }
 
 export function size(least: number, most: number) {

@@ -1,3 +1,4 @@
+import { parseWholeNumber } from '@rdmc/common';
 import { Command, InvalidArgumentError } from 'commander';
 import { TrainingError } from './errors.js';
 import { interruptible } from './interruptible.js';
@@ -104,8 +105,8 @@ function wrong(message: string): TrainingError {
 
 function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
-    const value = Number(text);
-    if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
+    const value = parseWholeNumber(text, least, most);
+    if (value !== undefined) return value;
     throw new InvalidArgumentError(`needs a whole number from ${least} to ${most}`);
   };
 }

@@ -1,7 +1,7 @@
+import type { Logger } from '@rdmc/common';
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { ChecksumKind } from './checksum.js';
-import type { CastLogger } from './logger.js';
 
 /** Where a receiver listens. */
 export interface CastTarget {
@@ -46,5 +46,5 @@ export interface CastOptions {
   readonly advertise?: string | undefined;
   /** Ends the cast at every receiver; nothing half-done stays. */
   readonly signal?: AbortSignal | undefined;
-  readonly logger?: CastLogger | undefined;
+  readonly logger?: Logger | undefined;
 }

@@ -1,3 +1,4 @@
+import type { Logger } from '@rdmc/common';
 import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
@@ -6,10 +7,9 @@ import { type ChecksumKind, checksums } from './checksum.js';
 import * as limits from './constants.js';
 import { CastError, invalidOption } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
-import type { CastLogger } from './logger.js';
 import {
+  choiceOption,
   integerOption,
-  oneOfOption,
   onlyKnownOptions,
   portsOption,
   signalOption,
@@ -19,6 +19,7 @@ import {
 import type { PortRange } from './ports.js';
 import { keyRequired } from './receive-options.js';
 
+const WHERE = 'castFiles';
 const KNOWN = [
   'to',
   'key',
@@ -68,18 +69,18 @@ export interface CheckedCastOptions {
   readonly transport: Transport;
   readonly advertise: string | undefined;
   readonly signal: AbortSignal | undefined;
-  readonly logger: CastLogger | undefined;
+  readonly logger: Logger | undefined;
 }
 
 /** @throws CastError with the code of what is wrong; MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */
 export function checkCastOptions(options: CastOptions): CheckedCastOptions {
-  onlyKnownOptions('castFiles', options, KNOWN);
+  onlyKnownOptions(WHERE, options, KNOWN);
   const { key, bandwidthLimit, advertise } = options;
   const sockets = new KeyedSockets({ key, purpose: CONTROL_PURPOSE });
   const to = checkTargets(options.to, key !== undefined);
   const { MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES, MAX_TIMER_MS } = limits;
   const integer = (name: keyof CastOptions, fallback: number, least: number, most: number): number =>
-    integerOption(name, options[name] ?? fallback, least, most);
+    integerOption(WHERE, name, options[name] ?? fallback, least, most);
   return {
     to,
     key,
@@ -89,8 +90,8 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
       options.blockSizeBytes === undefined || options.blockSizeBytes === 'auto'
         ? 'auto'
         : integer('blockSizeBytes', 0, 1, MAX_BLOCK_BYTES),
-    checksum: oneOfOption<ChecksumKind>('checksum', options.checksum ?? 'gmac', checksums),
-    meshPorts: portsOption(options.meshPorts),
+    checksum: choiceOption<ChecksumKind>(WHERE, 'checksum', options.checksum ?? 'gmac', checksums),
+    meshPorts: portsOption(WHERE, options.meshPorts),
     messageBytes: integer('messageBytes', limits.DEFAULT_MESSAGE_BYTES, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES),
     bandwidthLimit:
       bandwidthLimit === undefined
@@ -104,10 +105,10 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
       limits.MAX_STALL_TIMEOUT_MS,
     ),
     retries: integer('retries', 0, 0, limits.MAX_RETRIES),
-    device: textOption('device', options.device ?? 'auto'),
-    transport: oneOfOption('transport', options.transport ?? 'auto', TRANSPORTS),
-    advertise: advertise === undefined ? undefined : textOption('advertise', advertise),
-    signal: signalOption(options.signal),
+    device: textOption(WHERE, 'device', options.device ?? 'auto'),
+    transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),
+    advertise: advertise === undefined ? undefined : textOption(WHERE, 'advertise', advertise),
+    signal: signalOption(WHERE, options.signal),
     logger: options.logger,
   };
 }
@@ -119,9 +120,15 @@ function checkTargets(to: unknown, hasKey: boolean): Target[] {
   }
   const seen = new Set<string>();
   return to.map((given: CastTarget, index) => {
-    onlyKnownOptions(`to[${index}]`, given, KNOWN_OF_TARGET);
-    const host = textOption(`to[${index}].host`, given.host).toLowerCase();
-    const port = integerOption(`to[${index}].port`, given.port ?? limits.DEFAULT_PORT, 1, limits.MAX_PORT);
+    onlyKnownOptions(`${WHERE}: to[${index}]`, given, KNOWN_OF_TARGET);
+    const host = textOption(WHERE, `to[${index}].host`, given.host).toLowerCase();
+    const port = integerOption(
+      WHERE,
+      `to[${index}].port`,
+      given.port ?? limits.DEFAULT_PORT,
+      1,
+      limits.MAX_PORT,
+    );
     const name = describeAddress({ host, port });
     if (!hasKey && !isLoopbackHost(host)) throw keyRequired(name);
     if (seen.has(name)) throw duplicateHost(name, name);
@@ -146,7 +153,7 @@ function checkRack(name: string, rack: unknown): RackId | undefined {
 function checkAlgorithm(options: CastOptions, to: readonly Target[]) {
   const racked = to.filter(({ rack }) => rack !== undefined).length;
   const fallback = racked === to.length ? 'hybrid' : 'binomial-pipeline';
-  const algorithm = oneOfOption<Algorithm>('algorithm', options.algorithm ?? fallback, algorithms);
+  const algorithm = choiceOption<Algorithm>(WHERE, 'algorithm', options.algorithm ?? fallback, algorithms);
   if (algorithm !== 'hybrid') return { algorithm, rack: undefined };
   if (racked < to.length)
     throw invalidOption(`algorithm 'hybrid' needs the rack of every receiver; ${racked} have one`);

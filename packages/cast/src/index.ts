@@ -1,3 +1,4 @@
+export type { Logger as CastLogger } from '@rdmc/common';
 export { Cast, castFile, castFiles } from './cast.js';
 export type { CastOptions, CastTarget } from './cast-options.js';
 export type {
@@ -14,7 +15,6 @@ export { type ChecksumKind, checksums } from './checksum.js';
 export { CAST_PROTOCOL_VERSION, DEFAULT_MESSAGE_BYTES, DEFAULT_PORT } from './constants.js';
 export { AbortError, CastError, type CastErrorCode, type CastErrorDetails, castErrors } from './errors.js';
 export type { FileSurvey } from './file-survey.js';
-export type { CastLogger } from './logger.js';
 export { messageSize } from './message-size.js';
 export { type FileReceiver, receiveFiles } from './receiver.js';
 export type {

@@ -1,8 +1,8 @@
 import type { Server } from 'node:net';
+import type { Logger } from '@rdmc/common';
 import { type NodeOptions, RdmcNode } from '@rdmc/group';
 import type { Member } from '@rdmc/mesh';
 import type { Transport } from '@rdmc/verbs';
-import type { CastLogger } from './logger.js';
 import { freePortWithin, type PortRange } from './ports.js';
 
 export interface JoinFacts {
@@ -17,7 +17,7 @@ export interface JoinFacts {
   readonly transport: Transport;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly logger: CastLogger | undefined;
+  readonly logger: Logger | undefined;
 }
 
 /** Joins the mesh of a cast. Whether a member has stalled is judged by the sender alone, so the mesh does not. */

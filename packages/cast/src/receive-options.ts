@@ -1,13 +1,13 @@
+import type { Logger } from '@rdmc/common';
 import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
 import type { Transport } from '@rdmc/verbs';
 import { DEFAULT_PORT, MAX_PORT } from './constants.js';
 import { CastError } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
-import type { CastLogger } from './logger.js';
 import {
   booleanOption,
+  choiceOption,
   integerOption,
-  oneOfOption,
   onlyKnownOptions,
   portsOption,
   signalOption,
@@ -17,6 +17,7 @@ import {
 import type { PortRange } from './ports.js';
 import type { ReceiveOptions } from './receiver-options.js';
 
+const WHERE = 'receiveFiles';
 const KNOWN = [
   'directory',
   'host',
@@ -43,7 +44,7 @@ export interface CheckedReceiveOptions {
   readonly device: string;
   readonly transport: Transport;
   readonly signal: AbortSignal | undefined;
-  readonly logger: CastLogger | undefined;
+  readonly logger: Logger | undefined;
 }
 
 /**
@@ -51,23 +52,23 @@ export interface CheckedReceiveOptions {
  *   ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
  */
 export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOptions {
-  onlyKnownOptions('receiveFiles', options, KNOWN);
+  onlyKnownOptions(WHERE, options, KNOWN);
   const { key } = options;
   const sockets = new KeyedSockets({ key, purpose: CONTROL_PURPOSE });
-  const host = textOption('host', options.host ?? (key === undefined ? '127.0.0.1' : '0.0.0.0'));
+  const host = textOption(WHERE, 'host', options.host ?? (key === undefined ? '127.0.0.1' : '0.0.0.0'));
   if (key === undefined && !isLoopbackHost(host)) throw keyRequired(host);
   return {
-    directory: textOption('directory', options.directory),
+    directory: textOption(WHERE, 'directory', options.directory),
     host,
-    port: integerOption('port', options.port ?? DEFAULT_PORT, 0, MAX_PORT),
+    port: integerOption(WHERE, 'port', options.port ?? DEFAULT_PORT, 0, MAX_PORT),
     key,
     sockets,
-    meshPorts: portsOption(options.meshPorts),
+    meshPorts: portsOption(WHERE, options.meshPorts),
     once: options.once === true,
-    fsync: booleanOption('fsync', options.fsync ?? true),
-    device: textOption('device', options.device ?? 'auto'),
-    transport: oneOfOption('transport', options.transport ?? 'auto', TRANSPORTS),
-    signal: signalOption(options.signal),
+    fsync: booleanOption(WHERE, 'fsync', options.fsync ?? true),
+    device: textOption(WHERE, 'device', options.device ?? 'auto'),
+    transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),
+    signal: signalOption(WHERE, options.signal),
     logger: options.logger,
   };
 }

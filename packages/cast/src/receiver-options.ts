@@ -1,5 +1,5 @@
+import type { Logger } from '@rdmc/common';
 import type { Transport } from '@rdmc/verbs';
-import type { CastLogger } from './logger.js';
 
 export interface ReceiveOptions {
   /** Directory in which everything is put; it must exist. */
@@ -25,5 +25,5 @@ export interface ReceiveOptions {
   readonly transport?: Transport | undefined;
   /** Closes the receiver. */
   readonly signal?: AbortSignal | undefined;
-  readonly logger?: CastLogger | undefined;
+  readonly logger?: Logger | undefined;
 }

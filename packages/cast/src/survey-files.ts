@@ -14,7 +14,7 @@ export async function surveyFiles(
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<FileSurvey> {
   onlyKnownOptions('surveyFiles', options, ['signal']);
-  const signal = signalOption(options.signal);
+  const signal = signalOption('surveyFiles', options.signal);
   const checked = checkPaths(paths);
   throwIfAborted('the survey', signal);
   const reader = new ReaderThread();

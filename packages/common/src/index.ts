@@ -20,7 +20,9 @@ export {
   type RdmcErrorDetails,
 } from './rdmc-error.js';
 export { SerialQueue } from './serial-queue.js';
+export { ShapeError, shapeErrors } from './shape.js';
 export { SilenceTimer } from './silence-timer.js';
 export { SingleConsumer, type SingleConsumerOptions } from './single-consumer.js';
 export { codeOf, messageOf } from './thrown.js';
 export { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory, userKeyErrors } from './user-key.js';
+export { isWholeNumber, parseWholeNumber } from './whole-number.js';

@@ -10,9 +10,8 @@ class SomeError extends Error {
   }
 }
 
-const { choiceOption, integerOption, onlyKnownOptions, signalOption } = optionChecks(
-  (code, message) => new SomeError(code, message),
-);
+const { booleanOption, choiceOption, integerOption, onlyKnownOptions, signalOption, textOption } =
+  optionChecks((code, message) => new SomeError(code, message));
 
 function thrownBy(check: () => unknown): SomeError {
   try {
@@ -31,6 +30,8 @@ describe('what is right passes', () => {
     expect(choiceOption('call', 'a', 'x', ['x', 'y'])).toBe('x');
     expect(signalOption('call', signal)).toBe(signal);
     expect(signalOption('call', undefined)).toBeUndefined();
+    expect(textOption('call', 'a', 'ä', 2)).toBe('ä');
+    expect(booleanOption('call', 'a', false)).toBe(false);
   });
 });
 
@@ -46,7 +47,7 @@ describe('what is wrong is refused in words', () => {
       'no options at all',
       () => onlyKnownOptions('call', null, []),
       'ERR_RDMC_INVALID_OPTION',
-      'call: needs an object of options',
+      'call: needs an object of options, not null',
     ],
     ...[4, -1, 1.5, Number.NaN, '2', 2 ** 53].map(
       (value): [string, () => unknown, OptionErrorCode, string] => [
@@ -61,6 +62,28 @@ describe('what is wrong is refused in words', () => {
       () => choiceOption('call', 'mode', 'z', ['x', 'y']),
       'ERR_RDMC_INVALID_OPTION',
       'call: mode must be x or y, not z',
+    ],
+    ...[
+      ['', " of 1 to 2 bytes, not ''"],
+      ['äb', " of 1 to 2 bytes, not 'äb'"],
+      [5, ' of 1 to 2 bytes, not 5'],
+    ].map(([value, words]): [string, () => unknown, OptionErrorCode, string] => [
+      `the text ${String(value)}`,
+      () => textOption('call', 'name', value, 2),
+      'ERR_RDMC_INVALID_OPTION',
+      `call: name must be text${words}`,
+    ]),
+    [
+      'text with a zero byte',
+      () => textOption('call', 'name', 'a\0b'),
+      'ERR_RDMC_INVALID_OPTION',
+      "call: name must be text, not 'a\0b'",
+    ],
+    [
+      'neither true nor false',
+      () => booleanOption('call', 'once', 1),
+      'ERR_RDMC_INVALID_OPTION',
+      'call: once must be true or false, not 1',
     ],
     [
       'another thing than a signal',

@@ -64,10 +64,13 @@ const KNOWN = [
   'logger',
 ];
 
-const { onlyKnownOptions } = optionChecks((code, message) => new DataPlaneError(code, message));
+const WHERE = 'DataPlane.start';
+const { integerOption, onlyKnownOptions, textOption } = optionChecks(
+  (code, message) => new DataPlaneError(code, message),
+);
 
 function invalid(message: string): DataPlaneError {
-  return new DataPlaneError('ERR_RDMC_INVALID_OPTION', `DataPlane.start: ${message}`);
+  return new DataPlaneError('ERR_RDMC_INVALID_OPTION', `${WHERE}: ${message}`);
 }
 
 function windowOf(value: unknown = DEFAULT_WINDOW_MS): number {
@@ -90,10 +93,7 @@ function ringOf(name: string, value: unknown = DEFAULT_RING_BYTES): number {
 
 function depthOf(value: unknown): number | undefined {
   if (value === undefined) return undefined;
-  if (!Number.isSafeInteger(value) || (value as number) < 1) {
-    throw invalid(`completionQueueDepth must be a whole number from 1, not ${String(value)}`);
-  }
-  return value as number;
+  return integerOption(WHERE, 'completionQueueDepth', value, 1, Number.MAX_SAFE_INTEGER);
 }
 
 function moduleOf(name: string, module: unknown): string {
@@ -114,9 +114,9 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
   }
   const names = new Set<string>();
   return protocols.map((protocol: ProtocolModule) => {
-    onlyKnownOptions('DataPlane.start: protocols', protocol, ['name', 'module', 'data']);
+    onlyKnownOptions(`${WHERE}: protocols`, protocol, ['name', 'module', 'data']);
     const { name, module, data } = protocol;
-    if (typeof name !== 'string' || name === '') throw invalid('every protocol needs a name');
+    textOption(`${WHERE}: protocols`, 'name', name);
     if (names.has(name)) throw invalid(`there are two protocols of the name '${name}'`);
     names.add(name);
     return { name, module: moduleOf(name, module), data };
@@ -125,7 +125,7 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
 
 /** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
 export function checkOptions(options: DataPlaneOptions): CheckedOptions {
-  onlyKnownOptions('DataPlane.start', options, KNOWN);
+  onlyKnownOptions(WHERE, options, KNOWN);
   return {
     windowMs: windowOf(options.windowMs),
     completionQueueDepth: depthOf(options.completionQueueDepth),

@@ -1,4 +1,11 @@
-import { choiceOption, integerOption, onlyKnownOptions, signalOption } from './check-options.js';
+import {
+  booleanOption,
+  choiceOption,
+  integerOption,
+  onlyKnownOptions,
+  signalOption,
+  textOption,
+} from './check-options.js';
 import {
   DEFAULT_CONNECT_TIMEOUT_MS,
   DEFAULT_MAX_IDLE_MS,
@@ -112,7 +119,7 @@ export function checkChannelOptions(
   const slotBytes = integer('slotBytes', DEFAULT_SLOT_BYTES, MIN_SLOT_BYTES, MAX_SLOT_BYTES);
   checkPool(where, peersName === 'from' ? peers.length : 1, slots, slotBytes);
   return {
-    channel: nameOf(where, options.channel),
+    channel: textOption(where, 'channel', options.channel, MAX_CHANNEL_NAME_BYTES),
     peers,
     slots,
     slotBytes,
@@ -121,7 +128,11 @@ export function checkChannelOptions(
     refreshThreshold: shareOf(where, options.refreshThreshold ?? DEFAULT_REFRESH_THRESHOLD),
     spinMs: integer('spinMs', DEFAULT_SPIN_MS, 0, MAX_TIMEOUT_MS),
     maxIdleMs: integer('maxIdleMs', DEFAULT_MAX_IDLE_MS, 1, MAX_TIMEOUT_MS),
-    pushAfterCompletion: flagOf(where, options.pushAfterCompletion ?? !node.ordersWrites),
+    pushAfterCompletion: booleanOption(
+      where,
+      'pushAfterCompletion',
+      options.pushAfterCompletion ?? !node.ordersWrites,
+    ),
     retryTimeoutMs: integer('retryTimeoutMs', DEFAULT_RETRY_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
     timeoutMs: integer('timeoutMs', DEFAULT_CONNECT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
     signal: signalOption(where, options.signal),
@@ -135,19 +146,6 @@ function checkPool(where: string, pools: number, slots: number, slotBytes: numbe
     `${where}: ${slots} slots of ${slotBytes} bytes${pools === 1 ? '' : ` from each of ${pools} members`} take ` +
       `${bytes} bytes, and one end holds at most ${MAX_POOL_BYTES}; take fewer or smaller slots`,
   );
-}
-
-function nameOf(where: string, name: unknown): string {
-  const bytes = typeof name === 'string' ? Buffer.byteLength(name) : 0;
-  if (bytes < 1 || bytes > MAX_CHANNEL_NAME_BYTES) {
-    throw invalidOption(`${where}: channel must be text of 1 to ${MAX_CHANNEL_NAME_BYTES} bytes`);
-  }
-  return name as string;
-}
-
-function flagOf(where: string, flag: unknown): boolean {
-  if (typeof flag === 'boolean') return flag;
-  throw invalidOption(`${where}: pushAfterCompletion must be true or false, not ${String(flag)}`);
 }
 
 function shareOf(where: string, share: unknown): number {

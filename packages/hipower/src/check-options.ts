@@ -2,6 +2,5 @@ import { optionChecks } from '@rdmc/common';
 import { HiPowerError } from './errors.js';
 
 /** They throw HiPowerError. */
-export const { choiceOption, integerOption, onlyKnownOptions, signalOption } = optionChecks(
-  (code, message) => new HiPowerError(code, message),
-);
+export const { booleanOption, choiceOption, integerOption, onlyKnownOptions, signalOption, textOption } =
+  optionChecks((code, message) => new HiPowerError(code, message));

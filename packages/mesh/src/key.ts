@@ -2,6 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import { messageOf, userKey, userKeyDirectory } from '@rdmc/common';
 import { MIN_KEY_BYTES, SECRET_BYTES } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
+import { booleanOption } from './option-checks.js';
 
 /** What the error of a wrong key advises. */
 export const SAME_KEY_ADVICE = 'give both ends the same key (openssl rand -hex 32)';
@@ -51,14 +52,12 @@ export function chooseKey(given: unknown, withoutKey: boolean): ClusterKey | und
 }
 
 /** @throws MeshError ERR_RDMC_MESH_INVALID_OPTION where `insecure` contradicts `key` */
-export function validateInsecure(insecure: unknown, key: unknown): boolean {
-  if (insecure !== undefined && typeof insecure !== 'boolean') {
-    throw invalidOption(`insecure: found ${String(insecure)}, needed true or false`);
+export function validateInsecure(where: string, insecure: unknown, key: unknown): boolean {
+  const isInsecure = booleanOption(where, 'insecure', insecure ?? false);
+  if (isInsecure && key !== undefined) {
+    throw invalidOption(`${where}: insecure: a key is given as well; leave one of the two out`);
   }
-  if (insecure === true && key !== undefined) {
-    throw invalidOption('insecure: a key is given as well; leave one of the two out');
-  }
-  return insecure === true;
+  return isInsecure;
 }
 
 function usersKey(): Buffer {

@@ -1,18 +1,10 @@
 import type { Socket } from 'node:net';
 import { Deadline, pause } from '@rdmc/common';
 import { CUT_ATTEMPTS, CUT_PAUSE_MS, MAX_MEMBERS } from './constants.js';
-import {
-  type AbortError,
-  codeOf,
-  invalidOption,
-  MeshError,
-  messageOf,
-  RdmcError,
-  throwIfAborted,
-} from './errors.js';
+import { type AbortError, codeOf, MeshError, messageOf, RdmcError, throwIfAborted } from './errors.js';
 import { chooseKey, SAME_KEY_ADVICE, validateInsecure } from './key.js';
 import { describeAddress, type Member } from './members.js';
-import { integer, refuseUnknown, validateSignal } from './options.js';
+import { integerOption, onlyKnownOptions, signalOption, textOption } from './option-checks.js';
 import { provenClient, provenServer, Security } from './security.js';
 import { Strangers } from './strangers.js';
 import { firstBytes, looksLikeTls, openSocket, prepared, socketEvent, unreachable } from './transport.js';
@@ -28,7 +20,9 @@ export interface KeyedSocketsOptions {
   readonly expected?: number | undefined;
 }
 
-const KNOWN_OPTIONS = new Set<keyof KeyedSocketsOptions>(['key', 'insecure', 'purpose', 'expected']);
+const WHERE = 'KeyedSockets';
+const CONNECT = 'KeyedSockets.connect';
+const KNOWN_OPTIONS: readonly (keyof KeyedSocketsOptions)[] = ['key', 'insecure', 'purpose', 'expected'];
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 0x7fff_ffff;
 const DEFAULT_EXPECTED = 64;
@@ -44,12 +38,14 @@ export class KeyedSockets {
 
   /** @throws MeshError ERR_RDMC_MESH_INVALID_OPTION, ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */
   constructor(options: KeyedSocketsOptions) {
-    refuseUnknown(options, KNOWN_OPTIONS, 'KeyedSockets');
+    onlyKnownOptions(WHERE, options, KNOWN_OPTIONS);
     const { key: given, purpose } = options;
-    if (typeof purpose !== 'string' || purpose.length === 0) throw invalidOption('purpose: needed a text');
-    const key = chooseKey(given, validateInsecure(options.insecure, given));
+    textOption(WHERE, 'purpose', purpose);
+    const key = chooseKey(given, validateInsecure(WHERE, options.insecure, given));
     if (key !== undefined) this.#security = Security.ofPurpose(key, purpose);
-    this.#strangers = new Strangers(integer('expected', options.expected, DEFAULT_EXPECTED, 1, MAX_MEMBERS));
+    this.#strangers = new Strangers(
+      integerOption(WHERE, 'expected', options.expected ?? DEFAULT_EXPECTED, 1, MAX_MEMBERS),
+    );
   }
 
   /** Whether connections are under a key: one that was given, or the user's. */
@@ -73,9 +69,15 @@ export class KeyedSockets {
     to: Pick<Member, 'host' | 'port'>,
     options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
   ): Promise<Socket> {
-    refuseUnknown(options, new Set(['timeoutMs', 'signal']), 'connect');
-    const timeoutMs = integer('timeoutMs', options.timeoutMs, DEFAULT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS);
-    const signal = validateSignal(options.signal);
+    onlyKnownOptions(CONNECT, options, ['timeoutMs', 'signal']);
+    const timeoutMs = integerOption(
+      CONNECT,
+      'timeoutMs',
+      options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      1,
+      MAX_TIMEOUT_MS,
+    );
+    const signal = signalOption(CONNECT, options.signal);
     const where = describeAddress(to);
     const what = `connecting to ${where}`;
     throwIfAborted(what, signal);

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
+import { isWholeNumber } from '@rdmc/common';
 import { MAX_HOST_CHARACTERS, MAX_MEMBER_ID, MAX_MEMBERS } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
+import { integerOption, onlyKnownOptions, textOption } from './option-checks.js';
+
+const MAX_PORT = 65_535;
 
 /** One member of the mesh. Every member is given the same list, in any order. */
 export interface Member {
@@ -28,30 +32,19 @@ export function validateMembers(members: unknown): readonly Member[] {
 }
 
 function validateMember(value: unknown, index: number): Member {
-  if (typeof value !== 'object' || value === null) {
-    throw invalidOption(`members[${index}]: found ${String(value)}, needed { id, host, port }`);
-  }
-  const { id, host, port, ...rest } = value as Record<string, unknown>;
-  const unknown = Object.keys(rest)[0];
-  if (unknown !== undefined) throw invalidOption(`members[${index}].${unknown}: there is no such field`);
-  if (!isMemberId(id)) {
-    throw invalidOption(`members[${index}].id: found ${String(id)}, needed an integer from 0 to 2147483647`);
-  }
-  if (typeof host !== 'string' || host.length === 0 || host.length > MAX_HOST_CHARACTERS) {
-    throw invalidOption(
-      `members[${index}].host: needed a name or address of 1 to ${MAX_HOST_CHARACTERS} characters`,
-    );
-  }
-  if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65_535) {
-    throw invalidOption(
-      `members[${index}].port: found ${String(port)}, needed 1 to 65535 (0 cannot be told to others)`,
-    );
-  }
-  return Object.freeze({ id, host: host.toLowerCase(), port: port as number });
+  const where = `members[${index}]`;
+  onlyKnownOptions(where, value, ['id', 'host', 'port']);
+  const { id, host, port } = value as Member;
+  return Object.freeze({
+    id: integerOption(where, 'id', id, 0, MAX_MEMBER_ID),
+    host: textOption(where, 'host', host, MAX_HOST_CHARACTERS).toLowerCase(),
+    // 0 cannot be told to others.
+    port: integerOption(where, 'port', port, 1, MAX_PORT),
+  });
 }
 
 export function isMemberId(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_MEMBER_ID;
+  return isWholeNumber(value, 0, MAX_MEMBER_ID);
 }
 
 function refuseDuplicates(sorted: readonly Member[]): void {

@@ -1,29 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { Server } from 'node:net';
+import type { Logger } from '@rdmc/common';
 import * as limits from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import { type ClusterKey, chooseKey, validateInsecure } from './key.js';
-import {
-  describeMember,
-  isLoopbackHost,
-  isMemberId,
-  type Member,
-  membersDigest,
-  validateMembers,
-} from './members.js';
+import { describeMember, isLoopbackHost, type Member, membersDigest, validateMembers } from './members.js';
+import { booleanOption, integerOption, onlyKnownOptions, signalOption, textOption } from './option-checks.js';
 
 /** Small facts a member announces when it joins, for example which kind of device it has. */
 export type MeshAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
-type LogMethod = (details: object, message: string) => void;
-
 /** Where the mesh writes what it notices. A pino logger fits. */
-export interface MeshLogger {
-  debug?: LogMethod;
-  info?: LogMethod;
-  warn?: LogMethod;
-  error?: LogMethod;
-}
+export type MeshLogger = Logger;
 
 export interface MeshOptions {
   /** This member's id; it must be in `members`. */
@@ -109,20 +97,31 @@ export const meshOptionNames: readonly (keyof MeshOptions)[] = [
   'logger',
 ];
 
+const WHERE = 'Mesh.join';
+
 export function resolveOptions(options: MeshOptions): ResolvedOptions {
-  refuseUnknown(options, new Set(meshOptionNames), 'Mesh.join');
+  onlyKnownOptions(WHERE, options, meshOptionNames);
   const members = validateMembers(options.members);
   const self = findSelf(options.id, members);
-  const heartbeatMs = integer(
+  const heartbeatMs = integerOption(
+    WHERE,
     'heartbeatMs',
-    options.heartbeatMs,
-    limits.DEFAULT_HEARTBEAT_MS,
+    options.heartbeatMs ?? limits.DEFAULT_HEARTBEAT_MS,
     1,
     limits.MAX_TIMER_MS,
   );
-  const listenHost = validateListenHost(options.listenHost ?? self.host);
-  const insecure = validateInsecure(options.insecure, options.key);
-  const beyond = validateBoolean('insecureListenBeyondLoopback', options.insecureListenBeyondLoopback);
+  const listenHost = textOption(
+    WHERE,
+    'listenHost',
+    options.listenHost ?? self.host,
+    limits.MAX_HOST_CHARACTERS,
+  );
+  const insecure = validateInsecure(WHERE, options.insecure, options.key);
+  const beyond = booleanOption(
+    WHERE,
+    'insecureListenBeyondLoopback',
+    options.insecureListenBeyondLoopback ?? false,
+  );
   const loopbackOnly = options.key === undefined && !beyond;
   if (loopbackOnly) requireLoopback(members, listenHost);
   return {
@@ -133,83 +132,54 @@ export function resolveOptions(options: MeshOptions): ResolvedOptions {
     digest: membersDigest(members),
     instance: randomBytes(16),
     key: chooseKey(options.key, insecure || beyond),
-    timeoutMs: integer('timeoutMs', options.timeoutMs, limits.DEFAULT_TIMEOUT_MS, 1, limits.MAX_TIMER_MS),
+    timeoutMs: integerOption(
+      WHERE,
+      'timeoutMs',
+      options.timeoutMs ?? limits.DEFAULT_TIMEOUT_MS,
+      1,
+      limits.MAX_TIMER_MS,
+    ),
     heartbeatMs,
     silenceTimeoutMs: validateSilence(options.silenceTimeoutMs, heartbeatMs),
     loopbackOnly,
     listenHost,
     server: validateServer(options.server),
     attributes: validateAttributes(options.attributes ?? {}),
-    maxFrameBytes: integer(
+    maxFrameBytes: integerOption(
+      WHERE,
       'maxFrameBytes',
-      options.maxFrameBytes,
-      limits.DEFAULT_MAX_FRAME_BYTES,
+      options.maxFrameBytes ?? limits.DEFAULT_MAX_FRAME_BYTES,
       limits.MIN_MAX_FRAME_BYTES,
       limits.MAX_MAX_FRAME_BYTES,
     ),
-    maxBufferedBytes: integer(
+    maxBufferedBytes: integerOption(
+      WHERE,
       'maxBufferedBytes',
-      options.maxBufferedBytes,
-      limits.DEFAULT_MAX_BUFFERED_BYTES,
+      options.maxBufferedBytes ?? limits.DEFAULT_MAX_BUFFERED_BYTES,
       1,
       Number.MAX_SAFE_INTEGER,
     ),
-    signal: validateSignal(options.signal),
+    signal: signalOption(WHERE, options.signal),
     logger: options.logger ?? {},
   };
 }
 
-/** A misspelt option must not be silently ignored. */
-export function refuseUnknown(options: object, known: ReadonlySet<string>, where: string): void {
-  if (typeof options !== 'object' || options === null)
-    throw invalidOption(`${where}: an options object is needed`);
-  for (const name of Object.keys(options)) {
-    if (!known.has(name)) {
-      throw invalidOption(`${where}: there is no option '${name}'; there are ${[...known].join(', ')}`);
-    }
-  }
-}
-
-export function integer(name: string, value: unknown, fallback: number, least: number, most: number): number {
-  if (value === undefined) return fallback;
-  if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
-    throw invalidOption(`${name}: found ${String(value)}, needed an integer from ${least} to ${most}`);
-  }
-  return value as number;
-}
-
-function validateBoolean(name: string, value: unknown): boolean {
-  if (value === undefined) return false;
-  if (typeof value !== 'boolean')
-    throw invalidOption(`${name}: found ${String(value)}, needed true or false`);
-  return value;
-}
-
 function findSelf(id: unknown, members: readonly Member[]): Member {
-  if (!isMemberId(id)) {
-    throw invalidOption(`id: found ${String(id)}, needed an integer from 0 to ${limits.MAX_MEMBER_ID}`);
-  }
+  integerOption(WHERE, 'id', id, 0, limits.MAX_MEMBER_ID);
   const self = members.find((member) => member.id === id);
-  if (self === undefined) throw invalidOption(`id: ${id} is not in the list of members`);
+  if (self === undefined) throw invalidOption(`${WHERE}: id ${String(id)} is not in the list of members`);
   return self;
 }
 
 function validateSilence(value: unknown, heartbeatMs: number): number {
   const fallback = Math.max(limits.DEFAULT_SILENCE_TIMEOUT_MS, 3 * heartbeatMs);
-  const silenceMs = integer('silenceTimeoutMs', value, fallback, 0, Number.MAX_SAFE_INTEGER);
+  const silenceMs = integerOption(WHERE, 'silenceTimeoutMs', value ?? fallback, 0, Number.MAX_SAFE_INTEGER);
   if (silenceMs !== 0 && silenceMs < 3 * heartbeatMs) {
     throw invalidOption(
       `silenceTimeoutMs: found ${silenceMs}, needed 0 (never) or at least 3 × heartbeatMs = ${3 * heartbeatMs}`,
     );
   }
   return silenceMs;
-}
-
-function validateListenHost(host: unknown): string {
-  if (typeof host !== 'string' || host.length === 0 || host.length > limits.MAX_HOST_CHARACTERS) {
-    throw invalidOption('listenHost: needed a host name or an address');
-  }
-  return host;
 }
 
 function requireLoopback(members: readonly Member[], listenHost: string): void {
@@ -262,10 +232,4 @@ export function attributesProblem(value: unknown): string | undefined {
     if (!fits) return `'${name}' is neither text, finite number, boolean nor null`;
   }
   return undefined;
-}
-
-export function validateSignal(signal: unknown): AbortSignal | undefined {
-  if (signal !== undefined && !(signal instanceof AbortSignal))
-    throw invalidOption('signal: needed an AbortSignal');
-  return signal;
 }

@@ -1,7 +1,7 @@
 import { Deadline, PendingCalls } from '@rdmc/common';
 import { DEFAULT_REQUEST_TIMEOUT_MS, MAX_TIMER_MS } from './constants.js';
 import { MeshError, throwIfAborted } from './errors.js';
-import { integer, refuseUnknown, validateSignal } from './options.js';
+import { integerOption, onlyKnownOptions, signalOption } from './option-checks.js';
 
 export interface RequestOptions {
   /** How long to wait for the answer, in milliseconds. Default 30,000. */
@@ -10,7 +10,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const KNOWN_OPTIONS = new Set<keyof RequestOptions>(['timeoutMs', 'signal']);
+const WHERE = 'request';
+const KNOWN_OPTIONS: readonly (keyof RequestOptions)[] = ['timeoutMs', 'signal'];
 
 /** Requests that wait for their answer. */
 export class Requests {
@@ -24,9 +25,15 @@ export class Requests {
     options: RequestOptions,
     send: (request: number) => void,
   ): Promise<unknown> {
-    refuseUnknown(options, KNOWN_OPTIONS, 'request');
-    const timeoutMs = integer('timeoutMs', options.timeoutMs, DEFAULT_REQUEST_TIMEOUT_MS, 1, MAX_TIMER_MS);
-    const signal = validateSignal(options.signal);
+    onlyKnownOptions(WHERE, options, KNOWN_OPTIONS);
+    const timeoutMs = integerOption(
+      WHERE,
+      'timeoutMs',
+      options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
+      1,
+      MAX_TIMER_MS,
+    );
+    const signal = signalOption(WHERE, options.signal);
     const what = `the request '${topic}' to member ${to}`;
     throwIfAborted(what, signal);
     let deadline: Deadline | undefined;

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { codeOf, invalidArgument } from './errors.js';
-import { integer } from './options.js';
+import { integerOption } from './option-checks.js';
 import { SettledPorts } from './settled-ports.js';
 
 /** A loopback port nobody else can take as long as `server` listens. */
@@ -31,7 +31,7 @@ export async function reserveLoopbackPorts(
   count: number,
   host: '127.0.0.1' | '::1' = '127.0.0.1',
 ): Promise<ReservedPort[]> {
-  integer('count', count, 0, 0, 4096);
+  integerOption('reserveLoopbackPorts', 'count', count, 0, 4096);
   if (host !== '127.0.0.1' && host !== '::1')
     throw invalidArgument(`host: found ${String(host)}, needed a loopback`);
   return Promise.all(Array.from({ length: count }, () => reserve(host)));

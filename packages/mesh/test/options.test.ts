@@ -16,7 +16,7 @@ function refused(options: unknown): Promise<{ code: string; message: string }> {
 describe('options', () => {
   it.each([
     ['an unknown option', { id: 0, members, timeout: 5 }, 'timeout'],
-    ['no options', undefined, 'options object'],
+    ['no options', undefined, 'object of options'],
     ['an id that is not in the list', { id: 2, members }, '2'],
     ['a negative id', { id: -1, members }, '-1'],
     ['no members', { id: 0, members: [] }, 'members'],

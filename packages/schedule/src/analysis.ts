@@ -1,6 +1,6 @@
+import { isWholeNumber } from '@rdmc/common/checks';
 import { ceilLog2 } from './bits.js';
 import { ScheduleError, shown } from './errors.js';
-import { isIntegerIn } from './options.js';
 import type { RackId } from './racks.js';
 import { checkRacks } from './racks.js';
 import type { Schedule } from './schedule.js';
@@ -74,7 +74,7 @@ export interface SlowLink {
  */
 export function slowLinkFactor(schedule: Schedule, { a, b, ratio }: SlowLink): number {
   for (const rank of [a, b]) {
-    if (isIntegerIn(rank, 0, schedule.nodes - 1)) continue;
+    if (isWholeNumber(rank, 0, schedule.nodes - 1)) continue;
     const message = `a slow link's end is ${shown(rank)}: the ranks of this schedule are 0 to ${schedule.nodes - 1}`;
     throw new ScheduleError('ERR_RDMC_INVALID_RANK', message);
   }

@@ -1,3 +1,5 @@
+// Without the APIs of Node.js, which this package must not need.
+import { isWholeNumber, optionChecks } from '@rdmc/common/checks';
 import { type Algorithm, algorithms, isAlgorithm } from './algorithms.js';
 import { ScheduleError, shown } from './errors.js';
 import { MAX_BLOCKS, MAX_NODES, MIN_NODES } from './limits.js';
@@ -16,21 +18,13 @@ export interface ScheduleOptions {
 
 const KNOWN = ['algorithm', 'nodes', 'blocks', 'racks'];
 
+const { onlyKnownOptions } = optionChecks(
+  (_, message) => new ScheduleError('ERR_RDMC_UNKNOWN_OPTION', message),
+);
+
 /** Throws a {@link ScheduleError} unless `options` describes a schedule. */
 export function checkOptions(options: unknown): asserts options is ScheduleOptions {
-  if (typeof options !== 'object' || options === null) {
-    throw new ScheduleError(
-      'ERR_RDMC_UNKNOWN_OPTION',
-      `createSchedule takes an object with ${KNOWN.join(', ')}, found ${shown(options)}`,
-    );
-  }
-  for (const key of Object.keys(options)) {
-    if (KNOWN.includes(key)) continue;
-    throw new ScheduleError(
-      'ERR_RDMC_UNKNOWN_OPTION',
-      `unknown option ${shown(key)}: createSchedule takes ${KNOWN.join(', ')}`,
-    );
-  }
+  onlyKnownOptions('createSchedule', options, KNOWN);
   checkValues(options as Partial<ScheduleOptions>);
 }
 
@@ -41,13 +35,13 @@ function checkValues({ algorithm, nodes, blocks, racks }: Partial<ScheduleOption
       `unknown algorithm ${shown(algorithm)}: choose one of ${algorithms.join(', ')}`,
     );
   }
-  if (!isIntegerIn(nodes, MIN_NODES, MAX_NODES)) {
+  if (!isWholeNumber(nodes, MIN_NODES, MAX_NODES)) {
     throw new ScheduleError(
       'ERR_RDMC_INVALID_NODES',
       `nodes is ${shown(nodes)}: a group needs at least two members, the root and a receiver, and takes at most ${MAX_NODES}`,
     );
   }
-  if (!isIntegerIn(blocks, 1, MAX_BLOCKS)) {
+  if (!isWholeNumber(blocks, 1, MAX_BLOCKS)) {
     throw new ScheduleError(
       'ERR_RDMC_INVALID_BLOCKS',
       `blocks is ${shown(blocks)}: give an integer from 1 to ${MAX_BLOCKS} (a message of 0 bytes is one empty block); for more, use larger blocks`,
@@ -60,9 +54,4 @@ function checkValues({ algorithm, nodes, blocks, racks }: Partial<ScheduleOption
       "algorithm 'hybrid' needs racks: an array with the rack of each rank, root first",
     );
   }
-}
-
-/** Whether `value` is an integer with `low` ≤ value ≤ `high`. */
-export function isIntegerIn(value: unknown, low: number, high: number): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high;
 }

@@ -1,10 +1,11 @@
+import { isWholeNumber } from '@rdmc/common/checks';
 import type { Algorithm } from './algorithms.js';
 import { BinomialPipeline } from './binomial-pipeline.js';
 import { BinomialTree } from './binomial-tree.js';
 import { Chain } from './chain.js';
 import { ScheduleError, shown } from './errors.js';
 import { hybrid } from './hybrid.js';
-import { checkOptions, isIntegerIn, type ScheduleOptions } from './options.js';
+import { checkOptions, type ScheduleOptions } from './options.js';
 import type { Plan } from './plan.js';
 import type { RackId } from './racks.js';
 import { Sequential } from './sequential.js';
@@ -132,13 +133,13 @@ class PlannedSchedule implements Schedule {
   }
 
   #checkRank(rank: number): void {
-    if (isIntegerIn(rank, 0, this.nodes - 1)) return;
+    if (isWholeNumber(rank, 0, this.nodes - 1)) return;
     const message = `rank is ${shown(rank)}: the ranks of this schedule are 0 to ${this.nodes - 1}`;
     throw new ScheduleError('ERR_RDMC_INVALID_RANK', message);
   }
 
   #checkStep(step: number): void {
-    if (isIntegerIn(step, 0, this.steps - 1)) return;
+    if (isWholeNumber(step, 0, this.steps - 1)) return;
     const message = `step is ${shown(step)}: the steps of this schedule are 0 to ${this.steps - 1}`;
     throw new ScheduleError('ERR_RDMC_INVALID_STEP', message);
   }

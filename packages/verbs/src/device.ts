@@ -6,7 +6,7 @@ import { type DeviceEvent, DeviceEventListener } from './device-events.js';
 import { MAX_GID_INDEX, readEnvironment } from './environment.js';
 import { VerbsError } from './errors.js';
 import { native } from './native.js';
-import { integerOption, onlyKnownOptions } from './options.js';
+import { booleanOption, choiceOption, integerOption, onlyKnownOptions } from './options.js';
 import { ProtectionDomain } from './protection-domain.js';
 import { softDeviceKey } from './soft-device-key.js';
 import { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
@@ -155,12 +155,7 @@ const KNOWN_OPTIONS = [
 function checkOptions(options: OpenDeviceOptions): void {
   onlyKnownOptions('openDevice', options, KNOWN_OPTIONS);
   const { transport = 'auto', key, insecure, pathMtuBytes } = options;
-  if (!['auto', 'shm', 'tcp'].includes(transport)) {
-    throw new VerbsError(
-      'ERR_RDMC_INVALID_OPTION',
-      `openDevice: transport must be auto, shm or tcp, not ${transport}`,
-    );
-  }
+  choiceOption('openDevice', 'transport', transport, ['auto', 'shm', 'tcp']);
   if (pathMtuBytes !== undefined && !PATH_MTUS.includes(pathMtuBytes)) {
     throw new VerbsError(
       'ERR_RDMC_INVALID_OPTION',
@@ -176,9 +171,7 @@ function checkOptions(options: OpenDeviceOptions): void {
       `openDevice: key must have at least 16 bytes, not ${key.byteLength}`,
     );
   }
-  if (insecure !== undefined && typeof insecure !== 'boolean') {
-    throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'openDevice: insecure must be true or false');
-  }
+  if (insecure !== undefined) booleanOption('openDevice', 'insecure', insecure);
   if (insecure && key !== undefined) {
     throw new VerbsError(
       'ERR_RDMC_INVALID_OPTION',

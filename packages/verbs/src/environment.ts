@@ -1,3 +1,4 @@
+import { parseWholeNumber } from '@rdmc/common';
 import { VerbsError } from './errors.js';
 
 /** The environment variables of this package; options override them. Read here and nowhere else. */
@@ -21,8 +22,8 @@ export const MAX_GID_INDEX = 255;
 
 function wholeNumber(name: string, text: string | undefined, min: number, max: number): number | undefined {
   if (text === undefined || text === '') return undefined;
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= min && value <= max) return value;
+  const value = parseWholeNumber(text, min, max);
+  if (value !== undefined) return value;
   throw new VerbsError(
     'ERR_RDMC_INVALID_OPTION',
     `${name} must be a whole number from ${min} to ${max}, not '${text}'`,

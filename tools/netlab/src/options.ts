@@ -1,3 +1,4 @@
+import { optionChecks } from '@rdmc/common';
 import { DEFAULT_BURST, DEFAULT_LATENCY, MAX_HOSTS } from './constants.js';
 import { invalidOption } from './errors.js';
 import { parseRate } from './rate.js';
@@ -59,12 +60,7 @@ const SIZE = /^\d+(\.\d+)?([kmg]i?)?b?$/i;
 const TIME = /^\d+(\.\d+)?(us|ms|s)$/;
 const LOSS = /^\d+(\.\d+)?%$/;
 
-function refuseUnknown(options: object, known: readonly string[], what: string): void {
-  for (const key of Object.keys(options)) {
-    if (!known.includes(key))
-      throw invalidOption(`${what}: unknown option ${key}; known: ${known.join(', ')}`);
-  }
-}
+const { integerOption, onlyKnownOptions } = optionChecks((_, message) => invalidOption(message));
 
 function checkText(value: string | undefined, pattern: RegExp, what: string, example: string): void {
   if (value !== undefined && !pattern.test(value)) {
@@ -105,19 +101,16 @@ function hostNames(hosts: number | readonly string[]): readonly string[] {
 }
 
 export function checkOptions(options: LabOptions): CheckedOptions {
-  refuseUnknown(options, KEYS, 'lab');
+  onlyKnownOptions('lab', options, KEYS);
   if (typeof options.hosts === 'number' && !Number.isSafeInteger(options.hosts)) {
     throw invalidOption(`hosts is ${options.hosts}: give a whole number or a list of names`);
   }
   const hosts = hostNames(options.hosts);
-  const racks = options.racks ?? 1;
-  if (!Number.isSafeInteger(racks) || racks < 1 || racks > hosts.length) {
-    throw invalidOption(`racks is ${racks}: give 1 to ${hosts.length}, the number of hosts`);
-  }
+  const racks = integerOption('lab', 'racks', options.racks ?? 1, 1, hosts.length);
   checkDelay(options.delay);
   checkLoss(options.loss);
   checkText(options.name, LAB_NAME, 'name', 'my-lab');
-  if (options.uplink) refuseUnknown(options.uplink, LINK_KEYS, 'uplink');
+  if (options.uplink) onlyKnownOptions('uplink', options.uplink, LINK_KEYS);
   const { rate, burst, latency, delay, loss } = options;
   const own = { ...(rate && { rate }), ...(burst && { burst }), ...(latency && { latency }) };
   return {

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import type { Writable } from 'node:stream';
+import { optionChecks } from '@rdmc/common';
 import {
   DEFAULT_DEVICES,
   DEFAULT_MEMORY_MIB,
@@ -49,10 +50,7 @@ const KNOWN = [
   ...['stdout', 'stderr', 'log', 'signal'],
 ];
 
-function whole(name: string, value: number, least: number, most: number): number {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  throw invalidOption(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
-}
+const { integerOption, onlyKnownOptions } = optionChecks((_, message) => invalidOption(message));
 
 function checkShared(path: string): void {
   if (!isAbsolute(path) || !existsSync(path) || !statSync(path).isDirectory()) {
@@ -65,9 +63,7 @@ function checkShared(path: string): void {
 
 /** @throws RoceVmError ERR_RDMC_ROCE_VM_INVALID_OPTION */
 export function checked(options: RunOptions): Settings {
-  const unknown = Object.keys(options).find((name) => !KNOWN.includes(name));
-  if (unknown !== undefined)
-    throw invalidOption(`unknown option '${unknown}'; known are ${KNOWN.join(', ')}`);
+  onlyKnownOptions('run', options, KNOWN);
   if (options.command.length === 0) throw invalidOption('no command given');
   if (options.loss !== undefined && !/^\d{1,2}(\.\d+)?%$/.test(options.loss)) {
     throw invalidOption(`loss must be a share such as 2% or 0.5%, not '${options.loss}'`);
@@ -83,9 +79,27 @@ export function checked(options: RunOptions): Settings {
     stderr: process.stderr,
     log: (line) => process.stderr.write(`roce-vm: ${line}\n`),
     ...options,
-    devices: whole('devices', options.devices ?? DEFAULT_DEVICES, 0, MAX_DEVICES),
-    memoryMiB: whole('memory', options.memoryMiB ?? DEFAULT_MEMORY_MIB, MIN_MEMORY_MIB, 1 << 20),
-    processors: whole('processors', options.processors ?? Math.min(2, availableParallelism()), 1, 64),
-    timeoutSeconds: whole('timeout', options.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS, 1, 1e6),
+    devices: integerOption('run', 'devices', options.devices ?? DEFAULT_DEVICES, 0, MAX_DEVICES),
+    memoryMiB: integerOption(
+      'run',
+      'memory',
+      options.memoryMiB ?? DEFAULT_MEMORY_MIB,
+      MIN_MEMORY_MIB,
+      1 << 20,
+    ),
+    processors: integerOption(
+      'run',
+      'processors',
+      options.processors ?? Math.min(2, availableParallelism()),
+      1,
+      64,
+    ),
+    timeoutSeconds: integerOption(
+      'run',
+      'timeout',
+      options.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
+      1,
+      1e6,
+    ),
   };
 }

@@ -7,7 +7,7 @@ import {
   MIN_SEGMENT_BYTES,
 } from '../constants.js';
 import { invalidOption } from '../errors.js';
-import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+import { integerOption, type Logger, onlyKnownOptions, textOption } from '../options.js';
 
 export interface BackupOptions {
   /** Where buffers come from; primaries' queue pairs must be of the same one. */
@@ -38,14 +38,13 @@ export function checkBackupOptions(options: BackupOptions): CheckedBackupOptions
   const { protectionDomain, directory, clusterId, logger } = options;
   if (typeof protectionDomain?.allocate !== 'function')
     throw invalidOption(`${where}: needs a protectionDomain`);
-  if (typeof directory !== 'string' || directory === '') throw invalidOption(`${where}: needs a directory`);
   if (typeof clusterId !== 'string' || !UUID.test(clusterId)) {
     throw invalidOption(`${where}: clusterId must be a UUID in lower case, not ${String(clusterId)}`);
   }
   const { segmentBytes = DEFAULT_SEGMENT_BYTES, buffers = DEFAULT_BUFFERS } = options;
   return {
     protectionDomain,
-    directory,
+    directory: textOption(where, 'directory', directory),
     clusterId,
     segmentBytes: integerOption(where, 'segmentBytes', segmentBytes, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES),
     buffers: integerOption(where, 'buffers', buffers, 1, MAX_BUFFERS),

@@ -1,5 +1,5 @@
 import { invalidOption } from '../errors.js';
-import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+import { integerOption, type Logger, onlyKnownOptions, textOption } from '../options.js';
 
 export interface EtcdStoreOptions {
   /** Client addresses of the etcd cluster, such as `http://10.0.0.1:2379`; tried in turn. */
@@ -66,10 +66,9 @@ export function checkEtcdOptions(options: EtcdStoreOptions): CheckedEtcdOptions 
   if ((user === undefined) !== (password === undefined))
     throw invalidOption(`${where}: user and password go together`);
   if (waitMs !== Number.POSITIVE_INFINITY) integerOption(where, 'waitMs', waitMs, 0, Number.MAX_SAFE_INTEGER);
-  if (typeof prefix !== 'string' || prefix === '') throw invalidOption(`${where}: prefix must not be empty`);
   return {
     endpoints: checkEndpoints(where, options.endpoints),
-    prefix,
+    prefix: textOption(where, 'prefix', prefix),
     credentials: user === undefined ? undefined : { name: user, password: password! },
     tls: options.tls,
     timeoutMs: integerOption(where, 'timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),

@@ -1,19 +1,14 @@
 import { invalidOption } from '../errors.js';
+import { integerOption } from '../options.js';
 import { crc32 } from './crc32.js';
 import { SEED_BYTES, type SegmentIdentity, writeU32, writeU64 } from './layout.js';
 
 const MAX_U64 = 0xffff_ffff_ffff_ffffn;
-const MAX_U32 = 0xffff_ffff;
+export const MAX_U32 = 0xffff_ffff;
 
 export function u64Option(name: string, value: unknown): bigint {
   if (typeof value === 'bigint' && value >= 0n && value <= MAX_U64) return value;
   throw invalidOption(`${name} must be a bigint from 0 to 2^64 - 1, not ${String(value)}`);
-}
-
-export function u32Option(name: string, value: unknown): number {
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_U32)
-    return value as number;
-  throw invalidOption(`${name} must be a whole number from 0 to 2^32 - 1, not ${String(value)}`);
 }
 
 /** The CRC of a segment's seed, with which its running CRC begins. @throws TailwindError ERR_RDMC_INVALID_OPTION */
@@ -21,6 +16,6 @@ export function seedCrc({ logId, segmentId, incarnation }: SegmentIdentity): num
   const seed = new Uint8Array(SEED_BYTES);
   writeU64(seed, 0, u64Option('logId', logId));
   writeU64(seed, 8, u64Option('segmentId', segmentId));
-  writeU32(seed, 16, u32Option('incarnation', incarnation));
+  writeU32(seed, 16, integerOption('segment', 'incarnation', incarnation, 0, MAX_U32));
   return crc32(seed, 0, SEED_BYTES, 0);
 }

@@ -14,9 +14,9 @@ import {
   MIN_SEGMENT_BYTES,
 } from '../constants.js';
 import { invalidOption } from '../errors.js';
-import { u32Option, u64Option } from '../format/identity.js';
+import { MAX_U32, u64Option } from '../format/identity.js';
 import type { NodeParts } from '../node-parts.js';
-import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+import { choiceOption, integerOption, type Logger, onlyKnownOptions } from '../options.js';
 import type { ReplicationMode } from '../records.js';
 import type { LogAuthority } from './authority.js';
 import type { LogCleaner } from './log-cleaner.js';
@@ -88,10 +88,10 @@ export function checkLogOptions(
 ): CheckedLogOptions {
   const where = 'logs.create';
   onlyKnownOptions(where, options, KNOWN);
-  const { mode = 'one-sided' } = options;
-  if (mode !== 'one-sided' && mode !== 'rpc') {
-    throw invalidOption(`${where}: mode must be 'one-sided' or 'rpc', not '${String(mode)}'`);
-  }
+  const mode = choiceOption<ReplicationMode>(where, 'mode', options.mode ?? 'one-sided', [
+    'one-sided',
+    'rpc',
+  ]);
   const { thread = 'worker' } = options;
   if (thread !== 'worker' && (thread !== 'application' || mode !== 'one-sided')) {
     throw invalidOption(
@@ -117,7 +117,7 @@ export function checkLogOptions(
     plane,
     authority: options.authority,
     logId: u64Option('logId', options.logId),
-    incarnation: u32Option('incarnation', options.incarnation),
+    incarnation: integerOption(where, 'incarnation', options.incarnation, 0, MAX_U32),
     backups,
     replicas: number('replicas', DEFAULT_REPLICAS, 1, MAX_REPLICAS),
     segmentBytes,
