@@ -1,4 +1,5 @@
 /** What the coordinator does where its store, or a server, does not do as asked. */
+import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
@@ -13,7 +14,7 @@ class FakeMesh {
   /** Who was asked to take a log over. */
   readonly leaders: number[] = [];
   /** Who was asked to forget which attempt, and its slots. */
-  readonly abandoned: { member: number; takeover: number; ranges: [number, number][] }[] = [];
+  readonly abandoned: { member: number; takeover: number; ranges: readonly [number, number][] }[] = [];
   takeover: (leader: number, takeover: number) => Promise<unknown> = async () => ({
     entries: 0,
     milliseconds: 0,
@@ -35,10 +36,10 @@ class FakeMesh {
   }
   broadcast(): void {}
   async request(member: number, topic: string, body: unknown): Promise<unknown> {
-    if (topic === Topic.ABANDON) this.abandoned.push({ member, ...abandonMessage.parse(body) });
+    if (topic === Topic.ABANDON) this.abandoned.push({ member, ...readShape(abandonMessage, body) });
     if (topic !== Topic.TAKEOVER) return null;
     this.leaders.push(member);
-    return this.takeover(member, takeoverMessage.parse(body).takeover);
+    return this.takeover(member, readShape(takeoverMessage, body).takeover);
   }
   /** As a leader that has the log's recovery for itself. */
   async plan(leader: number, takeover: number): Promise<void> {

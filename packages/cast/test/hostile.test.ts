@@ -5,7 +5,7 @@ import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_GREETINGS } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
-import { type Invitation, type ReceiverFrame, type SenderFrame, schemas } from '../src/control/frames.js';
+import { type Invitation, type ReceiverFrame, type SenderFrame, shapes } from '../src/control/frames.js';
 import type { Dialling } from '../src/sender/dial.js';
 import { ReceiverLink } from '../src/sender/receiver-link.js';
 import { fakeReceiver, goAlong, hello, ownSockets, rawFrame } from './support/fake-receiver.js';
@@ -157,7 +157,7 @@ describe('a receiver that does not keep to the protocol', () => {
 async function call(to: { host: string; port: number }) {
   const socket = await ownSockets().connect(to);
   cleanUp.push(() => socket.destroy());
-  const channel = new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, 'the receiver');
+  const channel = new ControlChannel<SenderFrame, ReceiverFrame>(socket, shapes.receiver, 'the receiver');
   return { socket, channel, frames: channel[Symbol.asyncIterator]() };
 }
 

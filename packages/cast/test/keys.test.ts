@@ -10,7 +10,7 @@ import { KeyedSockets } from '@rdmc/mesh';
 import { startImpostor, TRUSTING, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ControlChannel } from '../src/control/control-channel.js';
-import { type ReceiverFrame, type SenderFrame, schemas } from '../src/control/frames.js';
+import { type ReceiverFrame, type SenderFrame, shapes } from '../src/control/frames.js';
 import { CONTROL_PURPOSE } from '../src/identity.js';
 import { startReceivers } from './support/receivers.js';
 import { write } from './support/tree.js';
@@ -83,7 +83,7 @@ describe('without a key', () => {
     const [receiver] = await startReceivers(1);
     const socket = await new KeyedSockets({ purpose: CONTROL_PURPOSE, insecure: true }).connect(receiver!.to);
     cleanUp.push(() => socket.destroy());
-    const channel = new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, 'the receiver');
+    const channel = new ControlChannel<SenderFrame, ReceiverFrame>(socket, shapes.receiver, 'the receiver');
     channel.send({ type: 'call', version: 1, software: 'test' });
     const { value } = await channel[Symbol.asyncIterator]().next();
     expect(value).toMatchObject({ type: 'refused', code: 'ERR_RDMC_KEY_MISMATCH' });

@@ -39,7 +39,7 @@ export function mapped<A, B>(shape: Shape<A>, make: (value: A) => B): Shape<B> {
 }
 
 /** An array of `least` to `most` items. */
-export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINITY): Shape<T[]> {
+export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINITY): Shape<readonly T[]> {
   return {
     read(value, path) {
       if (!Array.isArray(value) || value.length < least || value.length > most)

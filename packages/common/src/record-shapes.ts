@@ -22,12 +22,19 @@ export function record<const F extends Fields>(fields: F): Shape<ShapedFields<F>
   };
 }
 
-/** An object with these fields; others pass unread, for values that later releases may add to. */
+/** An object with these fields; others are left out, as later releases may add some. */
 export function openRecord<const F extends Fields>(fields: F): Shape<ShapedFields<F>> {
   return {
+    read: (value, path) => readFields(fields, objectOf(value, path), path) as ShapedFields<F>,
+  };
+}
+
+/** An object with these fields, which is kept as it is: what else is in it, somebody else reads and checks. */
+export function opaqueRecord<const F extends Fields>(fields: F): Shape<ShapedFields<F>> {
+  return {
     read(value, path) {
-      const given = objectOf(value, path);
-      return { ...given, ...readFields(fields, given, path) } as ShapedFields<F>;
+      readFields(fields, objectOf(value, path), path);
+      return value as ShapedFields<F>;
     },
   };
 }
@@ -42,13 +49,17 @@ export function dictionary<T>(shape: Shape<T>): Shape<Record<string, T>> {
   };
 }
 
-/** Records told apart by one field: the names of `kinds` are its values. */
+/**
+ * Records told apart by one field: the names of `kinds` are its values.
+ * @param recordOf `openRecord` where fields that are not known are to be left out, instead of refused
+ */
 export function variants<const Key extends string, const Kinds extends Readonly<Record<string, Fields>>>(
   key: Key,
   kinds: Kinds,
+  recordOf: (fields: Fields) => Shape<object> = record,
 ): Shape<{ [Name in keyof Kinds]: Flat<{ [K in Key]: Name } & ShapedFields<Kinds[Name]>> }[keyof Kinds]> {
   const shapes = new Map(
-    Object.entries(kinds).map(([name, fields]) => [name, record({ [key]: choice([name]), ...fields })]),
+    Object.entries(kinds).map(([name, fields]) => [name, recordOf({ [key]: choice([name]), ...fields })]),
   );
   return {
     read(value, path) {

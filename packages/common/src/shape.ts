@@ -6,8 +6,8 @@
  *   type News = Shaped<typeof news>;                  { type: 'lost', member: number, reason: string } | { type: 'pulse' }
  *   readShape(news, JSON.parse(line), 'a line')       or ShapeError: a line: member: needed a whole number from 0 to 99
  *
- * Bounds belong into the shape: what is accepted is stored, and sent on. Values are built anew, except what `openRecord`
- * lets pass.
+ * Bounds belong into the shape: what is accepted is stored, and sent on. Values are built anew, except those of
+ * `opaqueRecord`.
  */
 import { errorTable, RdmcError } from './rdmc-error.js';
 

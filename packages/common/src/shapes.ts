@@ -3,6 +3,7 @@ export { either, list, mapped, nullable, optional, tuple, withDefault } from './
 export {
   dictionary,
   type Fields,
+  opaqueRecord,
   openRecord,
   record,
   type ShapedFields,

@@ -8,6 +8,7 @@ import {
   list,
   mapped,
   nullable,
+  opaqueRecord,
   openRecord,
   optional,
   pattern,
@@ -60,9 +61,14 @@ it('reads what fits, with the types that follow from the shape', () => {
   }>();
 });
 
-it('fills in what may be missing, and lets later fields pass where that is wanted', () => {
+it('fills in what may be missing, and leaves later fields out, or keeps them, where that is wanted', () => {
   const shape = openRecord({ a: withDefault(flag, true), b: optional(whole()) });
-  expect(readShape(shape, { c: 1 })).toEqual({ a: true, c: 1 });
+  expect(readShape(shape, { c: 1 })).toEqual({ a: true });
+  const open = variants('op', { a: { b: flag } }, openRecord);
+  expect(readShape(open, { op: 'a', b: true, c: 1 })).toEqual({ op: 'a', b: true });
+  const address = { kind: 'x', port: 1 };
+  expect(readShape(opaqueRecord({ kind: text() }), address)).toBe(address);
+  expect(tryShape(opaqueRecord({ port: text() }), address)).toBeUndefined();
   expect(readShape(record({ b: optional(whole()) }), {})).toStrictEqual({});
   expect(readShape(dictionary(tuple(whole(), text())), { x: [1, 'y'] })).toEqual({ x: [1, 'y'] });
 });

@@ -13,6 +13,18 @@
  * `nonce` names this use of the id by the sender, `to` the receiver's, as told by its `create`. So news of a
  * group that is gone never meet its successor of the same id.
  */
+import {
+  list,
+  nullable,
+  opaqueRecord,
+  openRecord,
+  type Shape,
+  type Shaped,
+  text,
+  tryShape,
+  variants,
+  whole,
+} from '@rdmc/common/shapes';
 import type { Agreement } from './agreement.js';
 import type { PairAddress } from './records.js';
 
@@ -20,89 +32,51 @@ export const TOPIC = 'rdmc.group';
 /** Request {group, nonce}: what the member knows about the failure of that group. Answer: Verdict or null. */
 export const BLAME_TOPIC = 'rdmc.group.blame';
 
-export interface CreateMessage {
-  readonly type: 'create';
-  readonly group: number;
-  readonly nonce: string;
-  readonly agreement: Agreement;
-  readonly address: PairAddress | null;
-}
+/** Kinds of ways that blocks travel; there are three today. */
+const MAX_TRANSPORTS = 8;
+/** Text of no more bytes than a frame of the mesh has; what is shown is clipped there. */
+const words = text();
+const name = { group: whole(), nonce: words };
+const addressed = { ...name, to: words };
+const verdict = { culprit: whole(), code: words, reason: words };
 
-export interface AbandonMessage {
-  readonly type: 'abandon';
-  readonly group: number;
-  readonly nonce: string;
-  readonly to: string | null;
-  readonly code: string;
-  readonly reason: string;
-  readonly missing: readonly number[] | null;
-}
+/** Others than these fields are those of the agreement's own version, which is compared first. */
+const agreement = opaqueRecord({}) as Shape<Agreement>;
+const address = opaqueRecord({}) as Shape<PairAddress>;
+/** Open: fields of later versions must not hide the news that the versions differ. */
+const message = variants(
+  'type',
+  {
+    create: { ...name, agreement, address: nullable(address) },
+    abandon: {
+      ...name,
+      to: nullable(words),
+      code: words,
+      reason: words,
+      missing: nullable(list(whole())),
+    },
+    connected: { ...addressed, transports: list(words, 0, MAX_TRANSPORTS) },
+    sent: { ...addressed, messages: whole() },
+    stored: addressed,
+    failed: { ...addressed, ...verdict },
+  },
+  openRecord,
+);
 
-interface Addressed {
-  readonly group: number;
-  readonly nonce: string;
-  readonly to: string;
-}
-
-export interface ConnectedMessage extends Addressed {
-  readonly type: 'connected';
-  readonly transports: readonly string[];
-}
-
-export interface SentMessage extends Addressed {
-  readonly type: 'sent';
-  readonly messages: number;
-}
-
-export interface StoredMessage extends Addressed {
-  readonly type: 'stored';
-}
-
-export interface FailedMessage extends Addressed, Verdict {
-  readonly type: 'failed';
-}
-
-/** Who is to blame, and for what. */
-export interface Verdict {
-  readonly culprit: number;
-  readonly code: string;
-  readonly reason: string;
-}
-
+export type WireMessage = Shaped<typeof message>;
+export type CreateMessage = Extract<WireMessage, { type: 'create' }>;
+export type AbandonMessage = Extract<WireMessage, { type: 'abandon' }>;
 /** Messages within an existing group. */
-export type MemberMessage = ConnectedMessage | SentMessage | StoredMessage | FailedMessage;
-export type WireMessage = CreateMessage | AbandonMessage | MemberMessage;
-
-const REQUIRED: Record<WireMessage['type'], Record<string, string>> = {
-  create: { nonce: 'string', agreement: 'object', address: 'object' },
-  abandon: { nonce: 'string', code: 'string', reason: 'string' },
-  connected: { nonce: 'string', to: 'string', transports: 'object' },
-  sent: { nonce: 'string', to: 'string', messages: 'number' },
-  stored: { nonce: 'string', to: 'string' },
-  failed: { nonce: 'string', to: 'string', culprit: 'number', code: 'string', reason: 'string' },
-};
+export type MemberMessage = Exclude<WireMessage, CreateMessage | AbandonMessage>;
+const verdictShape = openRecord(verdict);
+/** Who is to blame, and for what. */
+export type Verdict = Shaped<typeof verdictShape>;
 
 /** What arrived, if it has the form of a message; the mesh carries bodies of other versions as well. */
 export function parseMessage(body: unknown): WireMessage | undefined {
-  if (typeof body !== 'object' || body === null) return undefined;
-  const fields = body as Record<string, unknown>;
-  const type = fields.type as WireMessage['type'];
-  if (!Object.hasOwn(REQUIRED, type) || !Number.isSafeInteger(fields.group)) return undefined;
-  for (const [name, kind] of Object.entries(REQUIRED[type])) {
-    if (typeof fields[name] !== kind) return undefined;
-  }
-  if (type === 'create' && fields.agreement === null) return undefined;
-  if (type === 'connected' && !isListOfNames(fields.transports)) return undefined;
-  return fields as unknown as WireMessage;
-}
-
-function isListOfNames(value: unknown): boolean {
-  return Array.isArray(value) && value.length <= 8 && value.every((name) => typeof name === 'string');
+  return tryShape(message, body);
 }
 
 export function parseVerdict(body: unknown): Verdict | undefined {
-  if (typeof body !== 'object' || body === null) return undefined;
-  const { culprit, code, reason } = body as Record<string, unknown>;
-  const valid = Number.isSafeInteger(culprit) && typeof code === 'string' && typeof reason === 'string';
-  return valid ? (body as Verdict) : undefined;
+  return tryShape(verdictShape, body);
 }

@@ -1,8 +1,21 @@
 /** What nodes tell each other over the mesh about a channel. All on one topic; JSON. */
+import {
+  choice,
+  flag,
+  list,
+  opaqueRecord,
+  openRecord,
+  type Shape,
+  type Shaped,
+  text,
+  tryShape,
+  variants,
+  whole,
+} from '@rdmc/common/shapes';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { HIPOWER_PROTOCOL_VERSION } from './constants.js';
-import type { Account, Confirmation, Mode, RemoteMemory } from './records.js';
+import type { Confirmation, Mode } from './records.js';
 
 export const TOPIC = 'rdmc.hipower';
 
@@ -19,102 +32,61 @@ export function parametersOf({ slots, slotBytes, mode, confirmation }: CheckedCh
   return { version: HIPOWER_PROTOCOL_VERSION, slots, slotBytes, mode, confirmation };
 }
 
-interface Common {
-  readonly channel: string;
+const common = {
+  channel: text(),
   /** Drawn by the requester when it is created. */
-  readonly session: string;
-  readonly generation: number;
-}
+  session: text(),
+  generation: whole(),
+};
+/** Words of the bitmaps are signed here and there, as `Int32Array` has them; so are counts that wrap. */
+const word = whole(-0x8000_0000, 0xffff_ffff);
+const words = list(word);
+const end = {
+  address: opaqueRecord({}) as Shape<QueuePairAddress>,
+  remote: openRecord({
+    poolAddress: whole(),
+    poolRkey: whole(),
+    boardsAddress: whole(),
+    boardsRkey: whole(),
+  }),
+};
 
-/** Requester to responder: a generation begins. */
-export interface OfferMessage extends Common {
-  readonly type: 'offer';
-  readonly parameters: Parameters;
-  readonly address: QueuePairAddress;
-  readonly remote: RemoteMemory;
-}
+/** Open: fields of later versions must not hide the news that the versions differ. */
+const message = variants(
+  'type',
+  {
+    /** Requester to responder: a generation begins. */
+    offer: { ...common, parameters: opaqueRecord({}) as Shape<Parameters>, ...end },
+    /** Responder to requester: the former generation is over here, and this is what came of it. */
+    accept: {
+      ...common,
+      ...end,
+      account: openRecord({ claimed: words, released: words, next: word }),
+    },
+    /** Responder to requester: they cannot work together. */
+    refuse: { ...common, code: text(), field: text(), reason: text() },
+    /** Responder to requester: the connection of this generation broke. */
+    broken: { ...common, reason: text() },
+    /** Responder to requester: everything up to the end flag is here. */
+    finished: common,
+    /** Either side goes. `complete`: everything was sent, and released by the responder. */
+    closed: { ...common, by: choice(['requester', 'responder']), complete: flag, reason: text() },
+  },
+  openRecord,
+);
 
-/** Responder to requester: the former generation is over here, and this is what came of it. */
-export interface AcceptMessage extends Common {
-  readonly type: 'accept';
-  readonly address: QueuePairAddress;
-  readonly remote: RemoteMemory;
-  readonly account: Account;
-}
-
-/** Responder to requester: they cannot work together. */
-export interface RefuseMessage extends Common {
-  readonly type: 'refuse';
-  readonly code: string;
-  readonly field: string;
-  readonly reason: string;
-}
-
-/** Responder to requester: the connection of this generation broke. */
-export interface BrokenMessage extends Common {
-  readonly type: 'broken';
-  readonly reason: string;
-}
-
-/** Responder to requester: everything up to the end flag is here. */
-export interface FinishedMessage extends Common {
-  readonly type: 'finished';
-}
-
-/** Either side goes. */
-export interface ClosedMessage extends Common {
-  readonly type: 'closed';
-  readonly by: 'requester' | 'responder';
-  /** Everything was sent, and released by the responder. */
-  readonly complete: boolean;
-  readonly reason: string;
-}
-
-export type WireMessage =
-  | OfferMessage
-  | AcceptMessage
-  | RefuseMessage
-  | BrokenMessage
-  | FinishedMessage
-  | ClosedMessage;
-
-const TO_RESPONDER = new Set(['offer']);
-const TYPES = new Set(['offer', 'accept', 'refuse', 'broken', 'finished', 'closed']);
+export type WireMessage = Shaped<typeof message>;
+export type ClosedMessage = Extract<WireMessage, { type: 'closed' }>;
+export type OfferMessage = Extract<WireMessage, { type: 'offer' }>;
+export type AcceptMessage = Extract<WireMessage, { type: 'accept' }>;
 
 /** The role at this end that a message is for. */
-export function recipientOf(message: WireMessage): 'requester' | 'responder' {
-  if (message.type === 'closed') return message.by === 'requester' ? 'responder' : 'requester';
-  return TO_RESPONDER.has(message.type) ? 'responder' : 'requester';
+export function recipientOf(received: WireMessage): 'requester' | 'responder' {
+  if (received.type === 'closed') return received.by === 'requester' ? 'responder' : 'requester';
+  return received.type === 'offer' ? 'responder' : 'requester';
 }
 
 /** Undefined for what no version of this protocol sends. */
 export function parseMessage(body: unknown): WireMessage | undefined {
-  if (typeof body !== 'object' || body === null) return undefined;
-  const { type, channel, session, generation } = body as Record<string, unknown>;
-  const isKnown = TYPES.has(type as string) && typeof channel === 'string' && typeof session === 'string';
-  if (!isKnown || !Number.isInteger(generation)) return undefined;
-  const message = body as WireMessage;
-  if (message.type === 'offer' && !(isObject(message.parameters) && hasEnd(message))) return undefined;
-  if (message.type === 'accept' && !(isAccount(message.account) && hasEnd(message))) return undefined;
-  return message;
-}
-
-function hasEnd({ address, remote }: OfferMessage | AcceptMessage): boolean {
-  return (
-    isObject(address) && isObject(remote) && Object.values(remote).every((word) => Number.isSafeInteger(word))
-  );
-}
-
-function isAccount(account: unknown): boolean {
-  if (!isObject(account)) return false;
-  const { claimed, released, next } = account as Partial<Account>;
-  return areWords(claimed) && areWords(released) && Number.isInteger(next);
-}
-
-function areWords(words: unknown): boolean {
-  return Array.isArray(words) && words.every((word) => Number.isInteger(word));
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+  return tryShape(message, body);
 }

@@ -24,8 +24,18 @@
  *
  * Topics are UTF-8; bodies and braces are JSON in UTF-8.
  */
+import {
+  flag,
+  mapped,
+  openRecord,
+  pattern,
+  readShape,
+  type Shape,
+  text,
+  withDefault,
+} from '@rdmc/common/shapes';
 import { MAX_CODE_CHARACTERS, MAX_REASON_CHARACTERS, MAX_TOPIC_BYTES } from './constants.js';
-import { protocolError } from './errors.js';
+import { messageOf, protocolError } from './errors.js';
 import { isMemberId } from './members.js';
 
 export const FrameType = {
@@ -88,6 +98,16 @@ export function encodeFailure({ member, reporter, code, reason }: MeshFailure): 
   return encodeFrame(FrameType.FAILURE, u32(member), u32(reporter), encodeJson({ code, reason }));
 }
 
+/** Codes and texts of another member, with bounds: they are kept, shown and passed on. */
+const code = pattern(new RegExp(`^(?=.{0,${MAX_CODE_CHARACTERS}}$)ERR_RDMC_[A-Z0-9_]+$`), 'an error code');
+const words = mapped(text(), clipText);
+/** Why a member refuses another, or gives up. */
+export const refusal = openRecord({ code, message: words });
+const failure = openRecord({ code, reason: words });
+const abort = openRecord({ code, message: words, final: withDefault(flag, false) });
+/** The code is whatever a handler threw. */
+const errorReply = openRecord({ code: text(), message: text() });
+
 export interface AbortNotice {
   readonly code: string;
   readonly message: string;
@@ -129,20 +149,15 @@ export function decodeFailure(payload: Buffer): MeshFailure {
   const member = payload.readUInt32LE(0);
   const reporter = payload.readUInt32LE(4);
   if (!isMemberId(member) || !isMemberId(reporter)) throw protocolError('news of a failure names no member');
-  const { code, reason } = decodeObject(payload.subarray(8));
-  return { member, reporter, code: checkedCode(code), reason: checkedText(reason) };
+  return { member, reporter, ...decodeShape(failure, payload.subarray(8)) };
 }
 
 export function decodeAbort(payload: Buffer): AbortNotice {
-  const { code, message, final } = decodeObject(payload);
-  return { code: checkedCode(code), message: checkedText(message), final: final === true };
+  return decodeShape(abort, payload);
 }
 
 export function decodeErrorBody(body: Buffer): { code: string; message: string } {
-  const { code, message } = decodeObject(body);
-  if (typeof code !== 'string' || typeof message !== 'string')
-    throw protocolError('an error reply is malformed');
-  return { code, message };
+  return decodeShape(errorReply, body);
 }
 
 export function encodeJson(value: unknown): Buffer {
@@ -157,28 +172,14 @@ export function decodeJson(bytes: Buffer): unknown {
   }
 }
 
-export function decodeObject(bytes: Buffer): Record<string, unknown> {
+/** @throws MeshError ERR_RDMC_MESH_PROTOCOL */
+export function decodeShape<T>(shape: Shape<T>, bytes: Buffer): T {
   const value = decodeJson(bytes);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw protocolError('a JSON object was expected');
+  try {
+    return readShape(shape, value);
+  } catch (error) {
+    throw protocolError(`a body of ${bytes.length} bytes is malformed: ${messageOf(error)}`);
   }
-  return value as Record<string, unknown>;
-}
-
-export function checkedCode(value: unknown): string {
-  if (
-    typeof value !== 'string' ||
-    value.length > MAX_CODE_CHARACTERS ||
-    !/^ERR_RDMC_[A-Z0-9_]+$/.test(value)
-  ) {
-    throw protocolError('an error code is malformed');
-  }
-  return value;
-}
-
-export function checkedText(value: unknown): string {
-  if (typeof value !== 'string') throw protocolError('text was expected');
-  return clipText(value);
 }
 
 export function clipText(text: string): string {

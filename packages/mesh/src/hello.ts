@@ -22,7 +22,7 @@
  */
 import { MAX_ATTRIBUTES_BYTES, MAX_MAX_FRAME_BYTES, MIN_MAX_FRAME_BYTES } from './constants.js';
 import { protocolError } from './errors.js';
-import { checkedCode, checkedText, decodeObject, encodeFrame, encodeJson, FrameType } from './frames.js';
+import { decodeJson, decodeShape, encodeFrame, encodeJson, FrameType, refusal } from './frames.js';
 import { isMemberId } from './members.js';
 import { attributesProblem, type MeshAttributes } from './options.js';
 
@@ -103,7 +103,7 @@ export function decodeHello(payload: Buffer, ownVersion: number): Hello | Foreig
 }
 
 function decodeAttributes(bytes: Buffer): MeshAttributes {
-  const attributes = decodeObject(bytes);
+  const attributes = decodeJson(bytes);
   const problem = attributesProblem(attributes);
   if (problem !== undefined) throw protocolError(`attributes in a HELLO: ${problem}`);
   return Object.freeze(attributes) as MeshAttributes;
@@ -117,6 +117,5 @@ export function encodeReject({ version, code, message }: Reject): Buffer {
 
 export function decodeReject(payload: Buffer): Reject {
   if (payload.length < 2) throw protocolError('a REJECT is too short');
-  const { code, message } = decodeObject(payload.subarray(2));
-  return { version: payload.readUInt16LE(0), code: checkedCode(code), message: checkedText(message) };
+  return { version: payload.readUInt16LE(0), ...decodeShape(refusal, payload.subarray(2)) };
 }

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tryShape } from '@rdmc/common/shapes';
 import {
   decodeDigest,
   decodeObject,
@@ -192,8 +193,7 @@ it('a recovery plans with whatever backups answer, or says by a code why it cann
   await rounds(1000, async (random) => {
     const inventories = Array.from({ length: 1 + random.below(3) }, (_, member) => {
       const replicas = Array.from({ length: 1 + random.below(5) }, () => hostileReplica(random));
-      const { success, data } = inventoryAnswer.safeParse(replicas);
-      return { member, replicas: success ? data : [] };
+      return { member, replicas: tryShape(inventoryAnswer, replicas) ?? [] };
     });
     const minimum = { segmentId: BigInt(random.below(4)), epoch: random.below(3) };
     const codes = ['ERR_RDMC_LOG_INCOMPLETE', 'ERR_RDMC_ENTRY_DAMAGED'];

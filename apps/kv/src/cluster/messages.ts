@@ -1,5 +1,5 @@
 /** What servers and coordinator say to each other over the mesh. Log ids are text, because JSON has no 64-bit numbers. */
-import { z } from 'zod';
+import { finite, list, openRecord, pattern, type Shaped, text, tuple, whole } from '@rdmc/common/shapes';
 import { SLOTS } from '../limits.js';
 
 /** The coordinator's id; servers have 1, 2, … */
@@ -20,28 +20,24 @@ export const Topic = {
   ABANDON: 'kv.abandon',
 } as const;
 
-const slot = z
-  .number()
-  .int()
-  .min(0)
-  .max(SLOTS - 1);
-const member = z.number().int();
-const logId = z.string().regex(/^\d{1,20}$/);
-const takeover = z.number().int().min(0);
+const slot = whole(0, SLOTS - 1);
+const member = whole();
+const logId = pattern(/^\d{1,20}$/);
+const takeover = whole(0);
 
-export const registerMessage = z.object({ logId });
-export const tableMessage = z.object({
-  epoch: z.number().int(),
-  ranges: z.array(z.tuple([slot, slot, member])),
+export const registerMessage = openRecord({ logId });
+export const tableMessage = openRecord({
+  epoch: whole(),
+  ranges: list(tuple(slot, slot, member)),
 });
 /** A part of a dead server's slots, and the server and log that get it. */
-const share = z.object({ member, logId, ranges: z.array(z.tuple([slot, slot])) });
-export const takeoverMessage = z.object({ takeover, logId, shares: z.array(share) });
-export const takeoverAnswer = z.object({ entries: z.number(), milliseconds: z.number() });
-export const planMessage = z.object({ takeover });
+const share = openRecord({ member, logId, ranges: list(tuple(slot, slot)) });
+export const takeoverMessage = openRecord({ takeover, logId, shares: list(share) });
+export const takeoverAnswer = openRecord({ entries: finite(), milliseconds: finite() });
+export const planMessage = openRecord({ takeover });
 /** `session` names the connection that the frames came on. */
-export const importedMessage = z.object({ takeover, frames: z.number().int(), session: z.string() });
-export const abandonMessage = z.object({ takeover, ranges: z.array(z.tuple([slot, slot])) });
+export const importedMessage = openRecord({ takeover, frames: whole(), session: text() });
+export const abandonMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
 
-export type Share = z.output<typeof share>;
-export type TakeoverMessage = z.output<typeof takeoverMessage>;
+export type Share = Shaped<typeof share>;
+export type TakeoverMessage = Shaped<typeof takeoverMessage>;

@@ -8,23 +8,24 @@
  *
  * So the step that ends a log's recovery is also the one that gives its slots away: there is no moment in between.
  */
+
+import { list, readShape, text, tuple, whole } from '@rdmc/common/shapes';
 import type { LogRecord, StateStore } from '@rdmc/tailwind';
-import { z } from 'zod';
 import { SLOTS } from '../limits.js';
 
 export type LogRange = readonly [from: number, to: number, logId: string];
 
 const SLOTS_KEY = 'kv/slots';
 const TAKEOVER_PREFIX = 'kv/takeover/';
-const rangesText = z.array(z.tuple([z.number().int(), z.number().int(), z.string()]));
+const rangesText = list(tuple(whole(), whole(), text()));
 
 export class PlacementState {
   constructor(private readonly store: StateStore) {}
 
   /** The first layout is made once; whoever comes later gets that. */
-  async initial(make: () => LogRange[]): Promise<LogRange[]> {
+  async initial(make: () => readonly LogRange[]): Promise<readonly LogRange[]> {
     const stored = await this.store.get(SLOTS_KEY);
-    if (stored) return rangesText.parse(JSON.parse(stored.value));
+    if (stored) return readShape(rangesText, JSON.parse(stored.value));
     const ranges = make();
     await this.store.put(SLOTS_KEY, JSON.stringify(ranges), 0);
     return ranges;
@@ -33,7 +34,7 @@ export class PlacementState {
   /** The log that has each slot; undefined where slots were never given out. */
   async storedOwners(logs: readonly LogRecord[]): Promise<string[] | undefined> {
     const stored = await this.store.get(SLOTS_KEY);
-    return stored && this.owners(rangesText.parse(JSON.parse(stored.value)), logs);
+    return stored && this.owners(readShape(rangesText, JSON.parse(stored.value)), logs);
   }
 
   /** Durable before the recovery that may make it true begins. */
@@ -50,7 +51,7 @@ export class PlacementState {
     );
     const plans = new Map<string, string[]>();
     for (const [key, { value }] of await this.store.list(TAKEOVER_PREFIX)) {
-      plans.set(key.slice(TAKEOVER_PREFIX.length), bySlot(rangesText.parse(JSON.parse(value))));
+      plans.set(key.slice(TAKEOVER_PREFIX.length), bySlot(readShape(rangesText, JSON.parse(value))));
     }
     return bySlot(initial).map((first, slot) => {
       let logId = first;

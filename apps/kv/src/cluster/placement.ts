@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SerialQueue } from '@rdmc/common';
+import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
 import { codeOf, KvError, messageOf } from '../errors.js';
@@ -35,7 +36,7 @@ export class Placement {
   readonly #logs = new Map<string, number>();
   readonly #ended = new AbortController();
   readonly #unsubscribe: (() => void)[];
-  #initial: LogRange[] = [];
+  #initial: readonly LogRange[] = [];
   #epoch = 0;
   #lastTakeover = 0;
   #current: TakeoverMessage | undefined;
@@ -55,7 +56,7 @@ export class Placement {
     this.#state = new PlacementState(store);
     this.#unsubscribe = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
-      mesh.onRequest(Topic.PLAN, (_, body) => this.#plan(planMessage.parse(body).takeover)),
+      mesh.onRequest(Topic.PLAN, (_, body) => this.#plan(readShape(planMessage, body).takeover)),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
       mesh.onLeave((member) => this.#lost(member, 'it left')),
     ];
@@ -78,7 +79,7 @@ export class Placement {
   }
 
   #register(from: number, body: unknown): null {
-    this.#logs.set(registerMessage.parse(body).logId, from);
+    this.#logs.set(readShape(registerMessage, body).logId, from);
     this.#beginOnce();
     return null;
   }
@@ -179,7 +180,7 @@ export class Placement {
     try {
       const answer = await this.mesh.request(leader, Topic.TAKEOVER, this.#current, options);
       this.#failed.delete(logId);
-      return takeoverAnswer.parse(answer);
+      return readShape(takeoverAnswer, answer);
     } catch (error) {
       this.#failed.set(logId, [...(this.#failed.get(logId) ?? []), this.#current]);
       throw error;

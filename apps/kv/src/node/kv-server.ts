@@ -1,3 +1,4 @@
+import { readShape } from '@rdmc/common/shapes';
 import { Backup, type CoordinatorClient } from '@rdmc/tailwind';
 import { Imports } from '../cluster/imports.js';
 import {
@@ -248,13 +249,13 @@ export class KvServer {
     const ended = this.#ended.signal;
     const options = { mesh, logs, coordinator, peers, imports, servers, ended };
     const unsubscribe = [
-      mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, takeoverMessage.parse(body))),
+      mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, readShape(takeoverMessage, body))),
       mesh.onRequest(Topic.IMPORTED, (_, body) => {
-        const { takeover, frames, session } = importedMessage.parse(body);
+        const { takeover, frames, session } = readShape(importedMessage, body);
         return imports.finish({ takeover, frames, session }, ended);
       }),
       mesh.onRequest(Topic.ABANDON, async (_, body) => {
-        const { takeover, ranges } = abandonMessage.parse(body);
+        const { takeover, ranges } = readShape(abandonMessage, body);
         await imports.abandon(takeover, ranges);
         return null;
       }),
@@ -265,7 +266,7 @@ export class KvServer {
   }
 
   #updateTable(body: unknown): void {
-    const { epoch, ranges } = tableMessage.parse(body);
+    const { epoch, ranges } = readShape(tableMessage, body);
     this.#router.updateTable(() => {
       this.#table.update(
         epoch,

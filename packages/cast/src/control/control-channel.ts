@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
+import { readShape, type Shape } from '@rdmc/common/shapes';
 import { describeAddress, encodeFrame, FrameReader } from '@rdmc/mesh';
-import type * as z from 'zod';
 import { CAST_PROTOCOL_VERSION, FAREWELL_TIMEOUT_MS, MAX_CONTROL_FRAME_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf, protocolError } from '../errors.js';
 
@@ -13,7 +13,7 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
 
   constructor(
     readonly socket: Socket,
-    private readonly schema: z.ZodType<Received>,
+    private readonly shape: Shape<Received>,
     /** Who is at the other end, for messages. */
     readonly peer: string,
   ) {
@@ -68,10 +68,12 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
     const frame = this.#cut();
     if (frame === undefined) return undefined;
     if (frame.type !== CAST_PROTOCOL_VERSION) throw versionMismatch(this.peer, frame.type);
-    const parsed = this.schema.safeParse(this.#json(frame.payload));
-    if (parsed.success) return parsed.data;
-    const issue = parsed.error.issues[0];
-    throw protocolError(`${this.peer} sent a malformed frame: ${issue?.path.join('.')}: ${issue?.message}`);
+    const body = this.#json(frame.payload);
+    try {
+      return readShape(this.shape, body);
+    } catch (error) {
+      throw protocolError(`${this.peer} sent a malformed frame: ${messageOf(error)}`, error);
+    }
   }
 
   #cut() {

@@ -24,106 +24,110 @@
  *   abort{code, message}               →     at any time
  *                                      ←     failed{code, message}, at any time
  */
-import * as z from 'zod';
+import {
+  choice,
+  either,
+  list,
+  optional,
+  pattern,
+  record,
+  type Shaped,
+  text,
+  uuid,
+  variants,
+  whole,
+} from '@rdmc/common/shapes';
 import { checksums } from '../checksum.js';
 import { MAX_ENTRIES, MAX_MESSAGE_BYTES, MAX_PORT, MAX_TARGETS } from '../constants.js';
 
-// Compiling a parser takes longer than parsing the few frames of a cast without one.
-z.config({ jitless: true });
-
 const MAX_TEXT = 4096;
-const count = z.number().int().min(0).max(MAX_ENTRIES);
-const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const text = z.string().max(MAX_TEXT);
-const port = z.number().int().min(1).max(MAX_PORT);
-const milliseconds = z.number().int().min(1).max(0x7fff_ffff);
-const code = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/);
-const failure = { code, message: text };
-const memberId = z.number().int().min(0).max(MAX_TARGETS);
+const count = whole(0, MAX_ENTRIES);
+const bytes = whole(0, Number.MAX_SAFE_INTEGER);
+const words = text(MAX_TEXT);
+const port = whole(1, MAX_PORT);
+const milliseconds = whole(1, 0x7fff_ffff);
+const code = pattern(/^[A-Z][A-Z0-9_]{0,63}$/);
+const failure = { code, message: words };
+const memberId = whole(0, MAX_TARGETS);
 
-const group = z.strictObject({
+const group = record({
   id: count,
   /** Ids of its members, the sender first. */
-  members: z.array(memberId).min(2),
-  algorithm: text,
-  blockSizeBytes: z.union([z.literal('auto'), z.number().int().min(1)]),
-  racks: z.array(z.union([z.string(), z.number().int()])).optional(),
+  members: list(memberId, 2),
+  algorithm: words,
+  blockSizeBytes: either(choice(['auto']), whole(1)),
+  racks: optional(list(either(words, whole()))),
 });
 
-const problem = z.strictObject({ path: text, code, message: text });
+const problem = record({ path: words, code, message: words });
 
-const senderFrame = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('call'), version: count, software: text }),
-  z.strictObject({
-    type: z.literal('invite'),
-    castId: z.uuid(),
-    senderName: text,
+const senderFrame = variants('type', {
+  call: { version: count, software: words },
+  invite: {
+    castId: uuid,
+    senderName: words,
     files: count,
     directories: count,
     links: count,
     bytes,
     contentBytes: bytes,
-    messageBytes: z.number().int().min(1).max(MAX_MESSAGE_BYTES),
+    messageBytes: whole(1, MAX_MESSAGE_BYTES),
     connectTimeoutMs: milliseconds,
     stallTimeoutMs: milliseconds,
-    checksum: z.enum(checksums),
-    checksumKey: z.string().regex(/^[0-9a-f]{64}$/),
-  }),
-  z.strictObject({
-    type: z.literal('members'),
+    checksum: choice(checksums),
+    checksumKey: pattern(/^[0-9a-f]{64}$/),
+  },
+  members: {
     /** The receiver's own. */
     id: memberId,
-    members: z.array(z.strictObject({ id: memberId, host: text, port })).min(2),
+    members: list(record({ id: memberId, host: words, port }), 2),
     group,
-  }),
-  z.strictObject({ type: z.literal('pulse') }),
-  z.strictObject({ type: z.literal('part'), groupId: count }),
-  z.strictObject({ type: z.literal('regroup'), group, nextMessage: count }),
-  z.strictObject({ type: z.literal('finish'), messages: count, files: count, bytes }),
-  z.strictObject({ type: z.literal('abort'), ...failure }),
-]);
+  },
+  pulse: {},
+  part: { groupId: count },
+  regroup: { group, nextMessage: count },
+  finish: { messages: count, files: count, bytes },
+  abort: failure,
+});
 
-const receiverFrame = z.discriminatedUnion('type', [
-  z.strictObject({
-    type: z.literal('hello'),
+const receiverFrame = variants('type', {
+  hello: {
     version: count,
-    software: text,
-    hostName: text,
+    software: words,
+    hostName: words,
     pid: count,
     /** Tells one receiver reached by two addresses from two receivers. */
-    instance: z.uuid(),
-  }),
-  z.strictObject({ type: z.literal('ready'), meshPort: port, freeBytes: bytes }),
-  z.strictObject({ type: z.literal('refused'), ...failure }),
-  z.strictObject({
-    type: z.literal('progress'),
+    instance: uuid,
+  },
+  ready: { meshPort: port, freeBytes: bytes },
+  refused: failure,
+  progress: {
     /** Messages that have come whole, and bytes of those that have come in part. */
     receivedMessages: count,
     partialBytes: bytes,
     storedMessages: count,
     /** How long the writer has not got on with what it has; 0 when it has nothing. */
-    writerBusyMs: z.number().int().min(0),
-  }),
-  z.strictObject({ type: z.literal('parted'), groupId: count, receivedMessages: count }),
-  z.strictObject({ type: z.literal('failed'), ...failure }),
-  z.strictObject({
-    type: z.literal('done'),
+    writerBusyMs: whole(0),
+  },
+  parted: { groupId: count, receivedMessages: count },
+  failed: failure,
+  done: {
     files: count,
     directories: count,
     links: count,
     bytes,
-    problems: z.array(problem),
-    problemCount: z.number().int().min(0),
-  }),
-]);
+    problems: list(problem),
+    problemCount: whole(0),
+  },
+});
 
-export type SenderFrame = z.infer<typeof senderFrame>;
-export type ReceiverFrame = z.infer<typeof receiverFrame>;
-export type GroupFacts = z.infer<typeof group>;
+export type SenderFrame = Shaped<typeof senderFrame>;
+export type ReceiverFrame = Shaped<typeof receiverFrame>;
+export type GroupFacts = Shaped<typeof group>;
 export type Invitation = Extract<SenderFrame, { type: 'invite' }>;
 export type MembersFrame = Extract<SenderFrame, { type: 'members' }>;
 export type ProgressFrame = Extract<ReceiverFrame, { type: 'progress' }>;
 export type DoneFrame = Extract<ReceiverFrame, { type: 'done' }>;
 export type HelloFrame = Extract<ReceiverFrame, { type: 'hello' }>;
 
-export const schemas = { sender: senderFrame, receiver: receiverFrame };
+export const shapes = { sender: senderFrame, receiver: receiverFrame };

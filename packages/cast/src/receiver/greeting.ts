@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { CAST_PROTOCOL_VERSION } from '../constants.js';
 import { ControlChannel, encodeControlFrame, peerOf } from '../control/control-channel.js';
-import { type Invitation, type ReceiverFrame, type SenderFrame, schemas } from '../control/frames.js';
+import { type Invitation, type ReceiverFrame, type SenderFrame, shapes } from '../control/frames.js';
 import { CastError, type CastErrorCode, codeOf, messageOf, protocolError } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 
@@ -18,7 +18,7 @@ export async function greet(
   instance: string,
   busy: () => boolean,
 ): Promise<Greeted | undefined> {
-  const channel = new ControlChannel<ReceiverFrame, SenderFrame>(socket, schemas.sender, peerOf(socket));
+  const channel = new ControlChannel<ReceiverFrame, SenderFrame>(socket, shapes.sender, peerOf(socket));
   const frames = channel[Symbol.asyncIterator]();
   try {
     const call = await expect(frames, 'call');

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { KeyedSockets } from '@rdmc/mesh';
 import type { Target } from '../checked-cast-options.js';
 import { ControlChannel } from '../control/control-channel.js';
-import { type ReceiverFrame, type SenderFrame, schemas } from '../control/frames.js';
+import { type ReceiverFrame, type SenderFrame, shapes } from '../control/frames.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 
 export interface Dialling {
@@ -37,7 +37,7 @@ export async function dial(
   const to = { host: address, port: target.port };
   try {
     const socket = await sockets.connect(to, { timeoutMs, signal });
-    return new ControlChannel<SenderFrame, ReceiverFrame>(socket, schemas.receiver, target.name);
+    return new ControlChannel<SenderFrame, ReceiverFrame>(socket, shapes.receiver, target.name);
   } catch (cause) {
     const details = { cause, receiver: target.name };
     if (codeOf(cause) === 'ERR_RDMC_MESH_WRONG_KEY') {

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { encodeFrame, KeyedSockets } from '@rdmc/mesh';
 import { CAST_PROTOCOL_VERSION } from '../../src/constants.js';
 import { ControlChannel } from '../../src/control/control-channel.js';
-import { type ReceiverFrame, type SenderFrame, schemas } from '../../src/control/frames.js';
+import { type ReceiverFrame, type SenderFrame, shapes } from '../../src/control/frames.js';
 import { CONTROL_PURPOSE } from '../../src/identity.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
@@ -23,7 +23,7 @@ export async function fakeReceiver(speak: (channel: Channel, socket: Socket) => 
       const socket = await keyed.accept(raw);
       sockets.add(socket);
       await speak(
-        new ControlChannel<ReceiverFrame, SenderFrame>(socket, schemas.sender, 'the sender'),
+        new ControlChannel<ReceiverFrame, SenderFrame>(socket, shapes.sender, 'the sender'),
         socket,
       );
     } catch {

@@ -1,5 +1,5 @@
+import { list, readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import { z } from 'zod';
 import { bootClock, type Clock } from '../clock.js';
 import type { LogAuthority, Minimum } from '../log/authority.js';
 import type { SegmentRef } from '../segment-key.js';
@@ -19,12 +19,12 @@ export class CoordinatorClient implements LogAuthority {
   ) {}
 
   async clusterId(): Promise<string> {
-    return clusterAnswer.parse(await this.#ask({ op: 'cluster' })).clusterId;
+    return readShape(clusterAnswer, await this.#ask({ op: 'cluster' })).clusterId;
   }
 
   /** A log of this member, with an id that was never used. */
   async createLog(): Promise<LogRecord> {
-    return logRecord.parse(await this.#ask({ op: 'create-log' }));
+    return readShape(logRecord, await this.#ask({ op: 'create-log' }));
   }
 
   /**
@@ -37,11 +37,11 @@ export class CoordinatorClient implements LogAuthority {
 
   /** @throws MeshRemoteError with ERR_RDMC_LOG_UNKNOWN */
   async log(logId: bigint): Promise<LogRecord> {
-    return logRecord.parse(await this.#ask({ op: 'log', logId: String(logId) }));
+    return readShape(logRecord, await this.#ask({ op: 'log', logId: String(logId) }));
   }
 
-  async logs(): Promise<LogRecord[]> {
-    return z.array(logRecord).parse(await this.#ask({ op: 'logs' }));
+  async logs(): Promise<readonly LogRecord[]> {
+    return readShape(list(logRecord), await this.#ask({ op: 'logs' }));
   }
 
   async raiseMinimum({ logId }: SegmentRef, { segmentId, epoch }: Minimum): Promise<void> {
@@ -51,7 +51,7 @@ export class CoordinatorClient implements LogAuthority {
   /** A lease on a log, renewed until it is closed or refused. Without one its primary may not serve reads. */
   async lease(logId: bigint, clock: Clock = bootClock): Promise<Lease> {
     const lease = new Lease(async () => {
-      return leaseAnswer.parse(await this.#ask({ op: 'lease', logId: String(logId) })).leaseMs;
+      return readShape(leaseAnswer, await this.#ask({ op: 'lease', logId: String(logId) })).leaseMs;
     }, clock);
     try {
       await lease.renew();
@@ -64,7 +64,7 @@ export class CoordinatorClient implements LogAuthority {
 
   /** Declares a log dead; resolves when its primary serves no reads any more. @throws MeshRemoteError */
   async beginRecovery(logId: bigint): Promise<LogRecord> {
-    return logRecord.parse(await this.#ask({ op: 'begin-recovery', logId: String(logId) }));
+    return readShape(logRecord, await this.#ask({ op: 'begin-recovery', logId: String(logId) }));
   }
 
   /** Lets another member recover the log. Of an attempt that is not the last one, nothing happens. */

@@ -8,8 +8,9 @@ import {
   MAX_LEASE_MARGIN_MS,
   MAX_LEASE_MS,
 } from '../constants.js';
-import { codeOf, messageOf, TailwindError } from '../errors.js';
+import { codeOf, messageOf } from '../errors.js';
 import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
+import { readRequest } from '../rpc/read-request.js';
 import { encodeLogRecord, type LogRecord } from './log-record.js';
 import { LogRegistry, requireLive } from './log-registry.js';
 import { COORDINATOR_TOPIC, type CoordinatorRequest, coordinatorRequest } from './messages.js';
@@ -97,13 +98,7 @@ export class Coordinator {
   }
 
   async #answer(from: number, body: unknown): Promise<unknown> {
-    const { success, data, error } = coordinatorRequest.safeParse(body);
-    if (!success) {
-      throw new TailwindError(
-        'ERR_RDMC_PROTOCOL',
-        `Member ${from} asks what no coordinator understands: ${error.message}`,
-      );
-    }
+    const data = readRequest(coordinatorRequest, body, from, 'coordinator');
     switch (data.op) {
       case 'cluster':
         return { clusterId: this.clusterId };

@@ -6,7 +6,7 @@
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
+import { openRecord, optional, readShape, text, tryShape, whole } from '@rdmc/common/shapes';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import type { CheckedEtcdOptions } from './etcd-store-options.js';
 
@@ -19,10 +19,10 @@ const TRANSIENT = new Set([4, 8, 14]);
 const NOT_FOUND = 5;
 const UNAUTHENTICATED = 16;
 
-const failure = z.object({
-  code: z.number().int(),
-  message: z.string().optional(),
-  error: z.string().optional(),
+const failure = openRecord({
+  code: whole(),
+  message: optional(text()),
+  error: optional(text()),
 });
 
 export interface EtcdAnswer {
@@ -133,7 +133,7 @@ export class EtcdClient {
   async #authenticate({ endpoint, timeoutMs }: Attempt): Promise<string> {
     const body = JSON.stringify(this.options.credentials);
     const answer = await this.#send({ endpoint, path: '/v3/auth/authenticate', body, timeoutMs });
-    return z.object({ token: z.string() }).parse(answer).token;
+    return readShape(openRecord({ token: text() }), answer).token;
   }
 
   #send({ endpoint, path, body, timeoutMs }: Attempt, token?: string): Promise<unknown> {
@@ -185,8 +185,8 @@ function decodeAnswer(status: number, text: string): unknown {
     throw new Error(`HTTP status ${status} with what is no JSON: is this an etcd (3.4 or newer)?`);
   }
   if (status === 200) return body;
-  const { success, data } = failure.safeParse(body);
-  if (!success) throw new Error(`HTTP status ${status}: is this an etcd (3.4 or newer)?`);
+  const data = tryShape(failure, body);
+  if (!data) throw new Error(`HTTP status ${status}: is this an etcd (3.4 or newer)?`);
   throw new EtcdRefusal(data.code, data.message ?? data.error ?? `HTTP status ${status}`);
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readShape } from '@rdmc/common/shapes';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import { type EtcdClient, isNotFound } from './etcd-store-client.js';
 import {
@@ -134,7 +135,7 @@ async function takeKey(
     success: [writeKey(key, name, lease)],
     failure: [readKey(key)],
   };
-  const answer = transactionAnswer.parse((await client.call('/v3/kv/txn', request)).body);
+  const answer = readShape(transactionAnswer, (await client.call('/v3/kv/txn', request)).body);
   if (answer.succeeded) return { revision: answer.header.revision };
   const [holder] = answer.responses[0]?.response_range?.kvs ?? [];
   // An attempt whose answer got lost made it.
@@ -144,13 +145,13 @@ async function takeKey(
 
 async function grantLease(client: EtcdClient, { leadSeconds }: CheckedEtcdOptions): Promise<string> {
   const { body } = await client.call('/v3/lease/grant', { TTL: String(leadSeconds), ID: '0' });
-  return leaseGrantAnswer.parse(body).ID;
+  return readShape(leaseGrantAnswer, body).ID;
 }
 
 /** False: it has run out. */
 async function keepAlive(client: EtcdClient, lease: string): Promise<boolean> {
   const { body } = await client.call('/v3/lease/keepalive', { ID: lease });
-  return keepAliveAnswer.parse(body).result.TTL > 0;
+  return readShape(keepAliveAnswer, body).result.TTL > 0;
 }
 
 function leadKey(prefix: string): string {

@@ -1,34 +1,47 @@
 /** The few messages of etcd version 3 (rpc.proto) that the store needs, in JSON. */
-import { z } from 'zod';
+import { parseWholeNumber } from '@rdmc/common';
+import {
+  flag,
+  list,
+  mapped,
+  openRecord,
+  optional,
+  pattern,
+  type Shaped,
+  text,
+  withDefault,
+} from '@rdmc/common/shapes';
 
 /** Numbers travel as decimal strings and are left out when they are 0. */
-const int64 = z
-  .string()
-  .regex(/^\d+$/)
-  .transform(Number)
-  .pipe(z.number().int().min(0).max(Number.MAX_SAFE_INTEGER))
-  .default(0);
-const bytes = z
-  .string()
-  .default('')
-  .transform((text) => Buffer.from(text, 'base64').toString());
+const int64 = withDefault(
+  mapped(pattern(/^\d+$/), (digits) => {
+    const value = parseWholeNumber(digits, 0);
+    if (value === undefined) throw new Error(`needed a number up to ${Number.MAX_SAFE_INTEGER}`);
+    return value;
+  }),
+  0,
+);
+const bytes = withDefault(
+  mapped(text(), (base64) => Buffer.from(base64, 'base64').toString()),
+  '',
+);
 
-const keyValue = z.object({ key: bytes, value: bytes, create_revision: int64, mod_revision: int64 });
-export type EtcdKeyValue = z.output<typeof keyValue>;
+const keyValue = openRecord({ key: bytes, value: bytes, create_revision: int64, mod_revision: int64 });
+export type EtcdKeyValue = Shaped<typeof keyValue>;
 
-const range = z.object({ kvs: z.array(keyValue).default([]) });
-const response = z.object({ response_range: range.optional() });
+const range = openRecord({ kvs: withDefault(list(keyValue), []) });
+const response = openRecord({ response_range: optional(range) });
 
-export const transactionAnswer = z.object({
-  header: z.object({ revision: int64 }),
-  succeeded: z.boolean().default(false),
-  responses: z.array(response).default([]),
+export const transactionAnswer = openRecord({
+  header: openRecord({ revision: int64 }),
+  succeeded: withDefault(flag, false),
+  responses: withDefault(list(response), []),
 });
-export type TransactionAnswer = z.output<typeof transactionAnswer>;
+export type TransactionAnswer = Shaped<typeof transactionAnswer>;
 
-export const leaseGrantAnswer = z.object({ ID: z.string(), TTL: int64 });
+export const leaseGrantAnswer = openRecord({ ID: text(), TTL: int64 });
 /** The gateway wraps what a stream says. */
-export const keepAliveAnswer = z.object({ result: z.object({ TTL: int64 }) });
+export const keepAliveAnswer = openRecord({ result: openRecord({ TTL: int64 }) });
 
 export function base64(text: string): string {
   return Buffer.from(text).toString('base64');

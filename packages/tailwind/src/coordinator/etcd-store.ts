@@ -4,6 +4,7 @@
  *   lead        who may act, with a lease (etcd-store-lead.ts)
  *   state/KEY   the value of KEY; its mod_revision is the value's revision
  */
+import { readShape } from '@rdmc/common/shapes';
 import { EtcdClient } from './etcd-store-client.js';
 import { EtcdLead } from './etcd-store-lead.js';
 import {
@@ -92,7 +93,7 @@ export class EtcdStore extends SerialStore {
     throw this.conflict(key, found?.mod_revision ?? 0, revision);
   }
 
-  async #read(operation: object): Promise<EtcdKeyValue[]> {
+  async #read(operation: object): Promise<readonly EtcdKeyValue[]> {
     const { answer } = await this.#transact({
       compare: [this.lead.condition],
       success: [operation],
@@ -105,6 +106,6 @@ export class EtcdStore extends SerialStore {
   async #transact(request: object): Promise<{ answer: TransactionAnswer; repeated: boolean }> {
     this.lead.lost.throwIfAborted();
     const { body, repeated } = await this.client.call('/v3/kv/txn', request);
-    return { answer: transactionAnswer.parse(body), repeated };
+    return { answer: readShape(transactionAnswer, body), repeated };
   }
 }

@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { z } from 'zod';
+import { dictionary, openRecord, readShape, type Shaped, text, whole } from '@rdmc/common/shapes';
 import { messageOf, TailwindError } from '../errors.js';
 import { makeDirectory, syncDirectory } from './file-store-directory.js';
 import { FileStoreLock } from './file-store-lock.js';
@@ -17,10 +17,10 @@ import { SerialStore } from './serial-store.js';
 import type { StoredValue } from './state-store.js';
 
 const FORMAT = 1;
-const header = z.object({ format: z.number().int(), sha256: z.string() });
-const content = z.object({
-  revision: z.number().int().min(0),
-  entries: z.record(z.string(), z.object({ value: z.string(), revision: z.number().int().min(1) })),
+const header = openRecord({ format: whole(), sha256: text() });
+const content = openRecord({
+  revision: whole(0),
+  entries: dictionary(openRecord({ value: text(), revision: whole(1) })),
 });
 
 /** A coordinator's state in a file of this machine. One store at a time has it open. */
@@ -78,7 +78,7 @@ export class FileStore extends SerialStore {
   }
 }
 
-async function read(path: string): Promise<z.output<typeof content>> {
+async function read(path: string): Promise<Shaped<typeof content>> {
   try {
     return decode(path, await readFile(path, 'utf8'));
   } catch (error) {
@@ -92,10 +92,10 @@ function encode(revision: number, entries: ReadonlyMap<string, StoredValue>): st
   return `${JSON.stringify({ format: FORMAT, sha256: sha256(body) })}\n${body}\n`;
 }
 
-function decode(path: string, text: string): z.output<typeof content> {
+function decode(path: string, text: string): Shaped<typeof content> {
   const [first = '', body = '', end, ...more] = text.split('\n');
   try {
-    const { format, sha256: expected } = header.parse(JSON.parse(first));
+    const { format, sha256: expected } = readShape(header, JSON.parse(first));
     if (format !== FORMAT) {
       throw new TailwindError(
         'ERR_RDMC_STATE_FOREIGN_VERSION',
@@ -104,7 +104,7 @@ function decode(path: string, text: string): z.output<typeof content> {
     }
     if (sha256(body) !== expected) throw new Error('its checksum does not match');
     if (end !== '' || more.length > 0) throw new Error('it does not end where it should');
-    return content.parse(JSON.parse(body));
+    return readShape(content, JSON.parse(body));
   } catch (error) {
     if (error instanceof TailwindError) throw error;
     throw new TailwindError('ERR_RDMC_STATE_DAMAGED', `${path} is damaged: ${messageOf(error)}`, {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readShape } from '@rdmc/common/shapes';
 import { codeOf, TailwindError } from '../errors.js';
 import type { Minimum } from '../log/authority.js';
 import { u64 } from '../rpc/messages.js';
@@ -185,7 +186,7 @@ export function requireLive({ logId, owner, state }: LogRecord, from: number): v
 
 function lastLogId(text = '0'): bigint {
   try {
-    return u64.parse(text);
+    return readShape(u64, text);
   } catch (error) {
     throw damagedState('the number of the last log', error);
   }

@@ -1,6 +1,6 @@
+import { readShape, type Shape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
-import type { z } from 'zod';
 import { CLAIM_TIMEOUT_MS } from '../constants.js';
 import type { Certificate } from '../format/scan.js';
 import type { ReplicationMode } from '../records.js';
@@ -56,7 +56,7 @@ export class BackupConnection {
     let remotePair: number | undefined;
     try {
       const request = { op: 'connect', logId: String(logId), session, mode, address: own };
-      const answer = connectAnswer.parse(await mesh.request(member, BACKUP_TOPIC, request));
+      const answer = readShape(connectAnswer, await mesh.request(member, BACKUP_TOPIC, request));
       const { address } = answer;
       remotePair = answer.pair;
       const transport = await link.commands.connect({
@@ -120,8 +120,8 @@ export class BackupConnection {
     return this.#dropped;
   }
 
-  async #ask<Answer extends z.ZodType>(op: string, body: object, answer: Answer): Promise<z.output<Answer>> {
-    return answer.parse(await this.options.mesh.request(this.member, BACKUP_TOPIC, { op, ...body }));
+  async #ask<Answer>(op: string, body: object, answer: Shape<Answer>): Promise<Answer> {
+    return readShape(answer, await this.options.mesh.request(this.member, BACKUP_TOPIC, { op, ...body }));
   }
 
   async #tell(op: string, body: object): Promise<void> {
@@ -130,9 +130,13 @@ export class BackupConnection {
 }
 
 /** Fences a log at a backup and asks what is there of it. */
-export async function askInventory(mesh: Mesh, member: number, logId: bigint): Promise<InventoryEntry[]> {
+export async function askInventory(
+  mesh: Mesh,
+  member: number,
+  logId: bigint,
+): Promise<readonly InventoryEntry[]> {
   const body = { op: 'inventory', logId: String(logId) };
-  return inventoryAnswer.parse(await mesh.request(member, BACKUP_TOPIC, body));
+  return readShape(inventoryAnswer, await mesh.request(member, BACKUP_TOPIC, body));
 }
 
 export async function askFreeLog(mesh: Mesh, member: number, logId: bigint): Promise<void> {

@@ -10,6 +10,7 @@ import { Loads } from './loads.js';
 import { LogClaims } from './log-claims.js';
 import { MemberPairs } from './member-pairs.js';
 import { BACKUP_TOPIC, type BackupRequest, backupRequest } from './messages.js';
+import { readRequest } from './read-request.js';
 import { Sweeper } from './sweeper.js';
 import { Turns } from './turns.js';
 
@@ -92,13 +93,7 @@ export class BackupService {
   }
 
   #answer(from: number, body: unknown): unknown {
-    const { success, data, error } = backupRequest.safeParse(body);
-    if (!success) {
-      throw new TailwindError(
-        'ERR_RDMC_PROTOCOL',
-        `Member ${from} asks what no backup understands: ${error.message}`,
-      );
-    }
+    const data = readRequest(backupRequest, body, from, 'backup');
     switch (data.op) {
       case 'claim':
         return this.#claims.claim(data.logId, from, data.session).then(() => null);

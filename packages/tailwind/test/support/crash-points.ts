@@ -1,3 +1,4 @@
+import { readShape } from '@rdmc/common/shapes';
 import { planRecovery } from '@rdmc/tailwind';
 import type { Replica } from '../../src/backup/replica.js';
 import type { ReplicaTable } from '../../src/backup/replica-table.js';
@@ -87,7 +88,7 @@ export class CrashPoints {
     if (!isOpen) this.#closed.set(key, scanned);
     const { result, shared, digest } = await scanned;
     const report = isOpen ? { record, scan: result, digest } : { record, scan: undefined, digest: undefined };
-    const [entry] = inventoryAnswer.parse([inventoryEntry(report)]);
+    const [entry] = readShape(inventoryAnswer, [inventoryEntry(report)]);
     return { entry: entry!, complete: new Uint8Array(shared, 0, result.offset) };
   }
 }
