@@ -1,10 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLab, type Netlab, NetlabError } from '@rdmc/netlab';
-import { jsonLine, underTest, WatchedProcess } from '@rdmc/testing';
+import { jsonLine, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import { onTestFinished, test } from 'vitest';
 
 /** The built command. */
@@ -44,17 +43,14 @@ export class Command extends WatchedProcess<CastEvent, 'event'> {
 
 /** Hosts with a folder each: h0 is the sender, the others receive. Removed with the test. */
 export class CastLab {
-  readonly folder = mkdtempSync(join(tmpdir(), 'rdmc-e2e-cast-'));
+  readonly folder = temporaryDirectory('rdmc-e2e-cast');
 
   private constructor(readonly lab: Netlab) {}
 
   static async create(hosts: number, rate: string): Promise<CastLab> {
     const all = new CastLab(await createLab({ hosts, rate }));
     for (const { name } of all.lab.hosts) mkdirSync(all.folderOf(name));
-    onTestFinished(async () => {
-      await all.lab.destroy();
-      rmSync(all.folder, { recursive: true, force: true });
-    });
+    onTestFinished(() => all.lab.destroy());
     return all;
   }
 

@@ -1,12 +1,11 @@
 /** The README's commands on several hosts, each a network namespace, under a key: needs the built dist, root and iproute2. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createLab, type Netlab, NetlabError } from '@rdmc/netlab';
+import { temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 
 const KV = fileURLToPath(new URL('../../apps/kv/dist/main.js', import.meta.url));
@@ -20,31 +19,22 @@ const obstacle = await createLab({ hosts: 2 }).then(
   },
 );
 
-/** A process on a host, and the lines that it has said. */
-class Member {
-  readonly #lines: string[] = [];
-  #ended = false;
+interface Said {
+  readonly line: string;
+}
 
-  constructor(readonly child: ChildProcess) {
-    for (const stream of [child.stdout!, child.stderr!]) {
-      createInterface({ input: stream }).on('line', (line) => {
-        this.#lines.push(line);
-        child.emit('said');
-      });
-    }
-    child.once('close', () => {
-      this.#ended = true;
-      child.emit('said');
-    });
+/** A process on a host, and the lines that it has said. */
+class Member extends WatchedProcess<Said, 'line'> {
+  constructor(child: ChildProcess, args: readonly string[]) {
+    super(child, 'line', { name: args.join(' '), parse: (line) => ({ line }) });
+    underTest(this);
   }
 
-  async says(pattern: RegExp, from = 0): Promise<number> {
-    for (;;) {
-      const found = this.#lines.findIndex((line, index) => index >= from && pattern.test(line));
-      if (found >= 0) return found + 1;
-      if (this.#ended) throw new Error(`ended without ${pattern}:\n${this.#lines.join('\n')}`);
-      await once(this.child, 'said');
-    }
+  /** The number of the line after the first that fits, from that number on. */
+  says(pattern: RegExp, from = 0): Promise<number> {
+    const found = (): number =>
+      this.events.findIndex(({ line }, index) => index >= from && pattern.test(line)) + 1;
+    return this.until(() => found() || undefined, String(pattern));
   }
 }
 
@@ -68,7 +58,7 @@ it.skipIf(obstacle !== undefined)(
   'four hosts under a key serve clients of any host, and go on when one is lost (needs root and iproute2)',
   async () => {
     const lab = await createLab({ hosts: HOSTS });
-    const directory = mkdtempSync(join(tmpdir(), 'kv-hosts-'));
+    const directory = temporaryDirectory('kv-hosts');
     try {
       const keyFile = join(directory, 'key');
       writeFileSync(keyFile, '0123456789abcdef'.repeat(4), { mode: 0o600 });
@@ -80,6 +70,7 @@ it.skipIf(obstacle !== undefined)(
           lab.exec(host, process.execPath, [KV, ...args, ...common, '--join-seconds', '120'], {
             stdio: ['ignore', 'pipe', 'pipe'],
           }),
+          args,
         );
       const coordinator = start('h0', ['coordinator']);
       const servers = lab.hosts.map(({ name, ipv4 }, index) =>
@@ -111,7 +102,6 @@ it.skipIf(obstacle !== undefined)(
       for (const key of keys) expect(values).toContain(`\r\nof-${key}\r\n`);
     } finally {
       await lab.destroy();
-      rmSync(directory, { recursive: true, force: true });
     }
   },
   240_000,

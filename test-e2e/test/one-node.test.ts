@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import type { ProcessReport, RunResult } from '@rdmc/training';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -19,11 +18,10 @@ const PARAMETERS = 100_000;
 let temporary: string;
 
 beforeEach(() => {
-  temporary = mkdtempSync(join(tmpdir(), 'rdmc-one-node-'));
+  temporary = temporaryDirectory('rdmc-one-node');
 });
 afterEach(() => {
   for (const pid of processesLeft()) process.kill(pid, 'SIGKILL');
-  rmSync(temporary, { recursive: true, force: true });
 });
 
 function start(...args: string[]) {

@@ -1,18 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { sharedDirectory } from '@rdmc/testing';
+import { describe, expect, it } from 'vitest';
 
 interface Packed {
   tarball: string;
@@ -26,8 +17,7 @@ interface Packed {
  * installation for each package would take most of the time, and find the same.
  */
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const workspace = mkdtempSync(join(tmpdir(), 'rdmc-packages-'));
-afterAll(() => rmSync(workspace, { recursive: true, force: true }));
+const workspace = sharedDirectory('rdmc-packages');
 
 const printed = execFileSync(
   process.execPath,

@@ -1,20 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '@rdmc/testing';
+import { describe, expect, it } from 'vitest';
 
 const setup = new URL('../../tools/tasks/setup.mjs', import.meta.url).href;
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
-});
 
 /** A folder to be the whole PATH: with `sh` and these commands. */
 function pathWith(...commands: string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdmc-path-'));
-  folders.push(folder);
+  const folder = temporaryDirectory('rdmc-path');
   for (const command of ['sh', ...commands]) symlinkSync('/bin/sh', join(folder, command));
   return folder;
 }

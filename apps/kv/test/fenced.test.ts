@@ -1,8 +1,6 @@
 /** Servers as processes that are stopped, not killed: needs the built dist. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { tagOf } from '../src/bench/load.js';
 import { LocalCluster } from '../src/demo/processes.js';
@@ -11,7 +9,7 @@ import { RawClient } from './support/raw-client.js';
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 it('a server that was stopped while others took its keys over serves none of them when it goes on', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'kv-fenced-'));
+  const directory = temporaryDirectory('kv-fenced');
   const cluster = await LocalCluster.start({ servers: 5, directory, command });
   try {
     const [first, last] = await Promise.all(
@@ -39,6 +37,5 @@ it('a server that was stopped while others took its keys over serves none of the
     for (const key of keys) expect(await first!.command('GET', key)).toBe('$3\r\nnew\r\n');
   } finally {
     await cluster.stop();
-    rmSync(directory, { recursive: true, force: true });
   }
 });

@@ -2,15 +2,14 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { encodeFrame } from '@rdmc/mesh';
-import { startImpostor, TRUSTING } from '@rdmc/testing';
+import { startImpostor, TRUSTING, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PEER_PURPOSE, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
 import { encodeCommand } from './support/encode.js';
@@ -113,8 +112,7 @@ describe('the port for other servers', () => {
     'refuses another user, where there is no key (skipped unless root runs the tests)',
     async () => {
       const pair = await pairOf();
-      const home = mkdtempSync(join(tmpdir(), 'rdmc-kv-'));
-      cleanUp.push(() => rmSync(home, { recursive: true }));
+      const home = temporaryDirectory();
       chmodSync(home, 0o711);
       const theirs = join(home, 'theirs');
       mkdirSync(theirs, { mode: 0o700 });

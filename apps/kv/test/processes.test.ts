@@ -1,13 +1,12 @@
 /** Clusters of processes that end, as planned and not: needs the built dist. */
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
-import { freed } from '@rdmc/testing';
+import { freed, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalCluster, MemberProcess } from '../src/demo/processes.js';
 import { KvCoordinator } from '../src/index.js';
@@ -20,11 +19,10 @@ let directory: string;
 const clusters: LocalCluster[] = [];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'kv-processes-'));
+  directory = temporaryDirectory('kv-processes');
 });
 afterEach(async () => {
   for (const cluster of clusters.splice(0)) await cluster.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function start(serverArguments: readonly string[] = []): Promise<LocalCluster> {

@@ -1,8 +1,7 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmdirSync, statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { mayMount, smallDisk } from '@rdmc/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { cast, castEvents, finishedOf, Receiver, sampleFile, startReceivers } from './support/casting.js';
 import { run, Scratch } from './support/cli.js';
 import { BYTES, disturb, expectWhole } from './support/disturbed.js';
@@ -11,7 +10,6 @@ let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
-afterEach(() => scratch.remove());
 
 const disturbable = (count: number, receiverArgs: readonly string[] = []) =>
   disturb(scratch, count, [], receiverArgs);
@@ -105,34 +103,13 @@ describe('when something is missing', () => {
   });
 });
 
-/** Filling a disk takes a file system of one's own, which root can mount. */
-function smallDisk(): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdmc-cli-small-'));
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', path]);
-  onTestFinished(() => {
-    execFileSync('umount', ['-l', path]);
-    rmdirSync(path);
-  });
-  return path;
-}
-
-/** Root in a container may not be allowed to. */
-function mayMount(): boolean {
-  if (process.getuid?.() !== 0) return false;
-  const path = mkdtempSync(join(tmpdir(), 'rdmc-cli-mount-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', path]).status === 0;
-  if (mounted) execFileSync('umount', ['-l', path]);
-  rmdirSync(path);
-  return mounted;
-}
-
 const ROOT = process.env.RDMC_TEST_NO_MOUNT === undefined && mayMount();
 
 describe('when a disk is full', () => {
   it.skipIf(!ROOT)(
     'its receiver says so, and the others finish (needs root, RDMC_TEST_NO_MOUNT unset)',
     async () => {
-      const small = smallDisk();
+      const small = smallDisk('size=6m');
       const before = statfsSync(small).bavail;
       const file = sampleFile(join(scratch.path, 'sample'), BYTES);
       const full = await Receiver.start(small);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { finishedOf, Receiver, type RunningReceiver } from './support/casting.js';
 import { Scratch } from './support/cli.js';
 import { disturb, expectWhole } from './support/disturbed.js';
@@ -7,7 +7,6 @@ let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
-afterEach(() => scratch.remove());
 
 const disturbable = (count: number, args: readonly string[] = []) => disturb(scratch, count, args);
 

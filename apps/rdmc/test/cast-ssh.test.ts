@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { cast, castEvents, finishedOf, sampleFile } from './support/casting.js';
 import { isRunning, main, run, Scratch } from './support/cli.js';
 
@@ -9,7 +9,6 @@ let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
-afterEach(() => scratch.remove());
 
 /**
  * In the place of ssh: each "host", an address of this machine, has a directory of its own as home, and the words of

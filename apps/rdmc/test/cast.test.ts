@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { createSchedule } from '@rdmc/schedule';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { newKey } from '../src/keys/key.js';
 import { createKeyFile } from '../src/keys/key-file.js';
 import {
@@ -31,7 +31,6 @@ let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
-afterEach(() => scratch.remove());
 
 describe('rdmc cast', () => {
   it('puts a file at a receiver, with its mode and time', async () => {

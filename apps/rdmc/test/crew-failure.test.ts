@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FailureDesk, reportedFailure, silentEnd } from '../src/crew/failure.js';
 import { CliError } from '../src/errors.js';
@@ -65,16 +64,11 @@ describe('the first failure', () => {
 
 describe('a received file that cannot be written', () => {
   it('is an error with the code of the system, and the path', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'rdmc-store-'));
-    const path = join(folder, 'absent', 'file');
-    try {
-      const view = (): Uint8Array => new Uint8Array(4);
-      await expect(storeRegion({ view } as never, 4, path, () => {})).rejects.toMatchObject({
-        code: 'ENOENT',
-        message: expect.stringContaining(`cannot write ${path}: `),
-      });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const path = join(temporaryDirectory(), 'absent', 'file');
+    const view = (): Uint8Array => new Uint8Array(4);
+    await expect(storeRegion({ view } as never, 4, path, () => {})).rejects.toMatchObject({
+      code: 'ENOENT',
+      message: expect.stringContaining(`cannot write ${path}: `),
+    });
   });
 });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSchedule } from '@rdmc/schedule';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { DemoEvent } from '../src/demo/events.js';
 import { Cli, eventsOf, isRunning, Scratch } from './support/cli.js';
 
@@ -10,7 +10,6 @@ let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
-afterEach(() => scratch.remove());
 
 function demo(...args: readonly string[]): Cli {
   return new Cli(['demo', ...args], scratch.environment);

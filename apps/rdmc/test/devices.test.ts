@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { findKernelDevices } from '../src/devices/found.js';
 import { devicesDocument } from '../src/devices/survey.js';
@@ -40,20 +40,16 @@ describe('rdmc devices', () => {
 
 describe('devices of the kernel', () => {
   it('are reported with link layer and state', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'rdmc-sys-'));
-    try {
-      const port = join(folder, 'mlx5_0', 'ports', '1');
-      mkdirSync(port, { recursive: true });
-      writeFileSync(join(port, 'link_layer'), 'Ethernet\n');
-      writeFileSync(join(port, 'state'), '4: ACTIVE\n');
-      mkdirSync(join(folder, 'rxe0'));
-      expect(findKernelDevices(folder)).toEqual([
-        { name: 'mlx5_0', linkLayer: 'Ethernet', state: '4: ACTIVE' },
-        { name: 'rxe0', linkLayer: 'unknown', state: 'unknown' },
-      ]);
-      expect(findKernelDevices(join(folder, 'absent'))).toEqual([]);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryDirectory();
+    const port = join(folder, 'mlx5_0', 'ports', '1');
+    mkdirSync(port, { recursive: true });
+    writeFileSync(join(port, 'link_layer'), 'Ethernet\n');
+    writeFileSync(join(port, 'state'), '4: ACTIVE\n');
+    mkdirSync(join(folder, 'rxe0'));
+    expect(findKernelDevices(folder)).toEqual([
+      { name: 'mlx5_0', linkLayer: 'Ethernet', state: '4: ACTIVE' },
+      { name: 'rxe0', linkLayer: 'unknown', state: 'unknown' },
+    ]);
+    expect(findKernelDevices(join(folder, 'absent'))).toEqual([]);
   });
 });

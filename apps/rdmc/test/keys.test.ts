@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findKey } from '../src/keys/find-key.js';
 import { newKey, parseKey } from '../src/keys/key.js';
 import { createKeyFile, readKeyFile } from '../src/keys/key-file.js';
@@ -14,7 +14,6 @@ let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
-afterEach(() => scratch.remove());
 
 const bytes = fc.uint8Array({ minLength: 16, maxLength: 64 });
 

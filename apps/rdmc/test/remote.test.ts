@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '@rdmc/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { reachableAddresses } from '../src/receive/addresses.js';
 import { chooseAddress } from '../src/remote/choose-address.js';
 import { RemoteReceivers, type StartRequest } from '../src/remote/start-receivers.js';
@@ -11,7 +11,6 @@ let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
-afterEach(() => scratch.remove());
 
 const listening = JSON.stringify({
   event: 'listening',
@@ -53,12 +52,6 @@ function request(script: string, part: Partial<StartRequest> = {}): StartRequest
     },
     ...part,
   };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 120_000;
-  while (!condition() && performance.now() < deadline) await delay(10);
-  expect(condition()).toBe(true);
 }
 
 describe('receivers that are started', () => {
@@ -193,7 +186,7 @@ describe('receivers that are started', () => {
       () => 'started',
       (error: unknown) => error,
     );
-    await until(() => existsSync(mark) && readFileSync(mark, 'utf8').endsWith('\n'));
+    await until(() => existsSync(mark) && readFileSync(mark, 'utf8').endsWith('\n'), 10);
     controller.abort(new Error('enough'));
     expect(await settled).toMatchObject({ message: 'enough' });
     expect(isRunning(Number(readFileSync(mark, 'utf8')))).toBe(false);

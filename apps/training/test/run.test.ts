@@ -1,12 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { temporaryDirectory } from '@rdmc/testing';
+import { describe, expect, it, vi } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const DEVICE = process.env.RDMC_TEST_DEVICE ?? 'soft';
@@ -73,8 +72,7 @@ describe('rdmc-training', () => {
   });
 
   it('leaves no process and no file when it is killed with -9', async () => {
-    const temporary = mkdtempSync(join(tmpdir(), 'rdmc-training-test-'));
-    onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
+    const temporary = temporaryDirectory('rdmc-training-test');
     const args = ['--workers', '2', '--steps', '10000', '--kill-at', '1', '--device', DEVICE];
     const env = { ...process.env, TMPDIR: temporary };
     const command = spawn('node', [MAIN, ...args], { stdio: ['ignore', 'pipe', 'ignore'], env });

@@ -1,13 +1,12 @@
-import { execFileSync, fork, spawnSync } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, truncateSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CastProgress, castFile, castFiles, receiveFiles } from '@rdmc/cast';
 import { encodeFrame } from '@rdmc/mesh';
-import { rejection, temporaryDirectory } from '@rdmc/testing';
+import { mayMount, rejection, smallDisk, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { slow, someReceived, sourceTree, until } from './support/disturbed.js';
 import { fakeReceiver } from './support/fake-receiver.js';
@@ -105,33 +104,12 @@ describe('an abort', () => {
   });
 });
 
-/** Root in a container may not be allowed to. */
-function mayMount(): boolean {
-  if (process.getuid?.() !== 0) return false;
-  const directory = mkdtempSync(join(tmpdir(), 'rdmc-cast-mount-'));
-  const mounted = spawnSync('/bin/mount', ['-t', 'tmpfs', 'tmpfs', directory]).status === 0;
-  if (mounted) execFileSync('/bin/umount', [directory]);
-  rmSync(directory, { recursive: true });
-  return mounted;
-}
-
 const root = mayMount();
-
-/** A small file system, if this process may mount one. */
-function mount(options: string): string {
-  const directory = temporaryDirectory();
-  execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', directory]);
-  cleanUp.push(() => {
-    execFileSync('/bin/umount', [directory]);
-    rmSync(directory, { recursive: true });
-  });
-  return directory;
-}
 
 describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who may mount)'}`, () => {
   it.runIf(root)('that is too small is seen before anything is sent, and the others go on', async () => {
     const from = sourceTree();
-    const small = await startReceivers(1, { directory: mount('size=1m') });
+    const small = await startReceivers(1, { directory: smallDisk('size=1m') });
     const large = await startReceivers(1);
     const to = [small[0]!.to, large[0]!.to];
     const summary = await castFile(join(from, 'root'), { to }).finished;
@@ -146,7 +124,7 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
   it.runIf(root)('that runs full in the middle: is named, cleans up, and the others go on', async () => {
     const from = sourceTree();
     // There is room for all bytes, and not for all files.
-    const directory = mount('size=20m,nr_inodes=20');
+    const directory = smallDisk('size=20m,nr_inodes=20');
     const small = await startReceivers(1, { directory });
     const large = await startReceivers(2);
     const to = [large[0]!.to, small[0]!.to, large[1]!.to];
@@ -172,7 +150,7 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
   });
 
   it.runIf(root)('that is read-only is named', async () => {
-    const directory = mount('size=1m');
+    const directory = smallDisk('size=1m');
     execFileSync('/bin/mount', ['-o', 'remount,ro', directory]);
     const [receiver] = await startReceivers(1, { directory });
     const error = await rejection(castFile(join(sourceTree(10), 'root'), { to: [receiver!.to] }).finished);

@@ -1,3 +1,4 @@
+import { thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type OptionErrorCode, optionChecks } from '../src/index.js';
 
@@ -12,15 +13,6 @@ class SomeError extends Error {
 
 const { booleanOption, choiceOption, integerOption, onlyKnownOptions, signalOption, textOption } =
   optionChecks((code, message) => new SomeError(code, message));
-
-function thrownBy(check: () => unknown): SomeError {
-  try {
-    check();
-  } catch (error) {
-    return error as SomeError;
-  }
-  throw new Error('nothing was thrown');
-}
 
 describe('what is right passes', () => {
   it('as it was given', () => {
@@ -92,7 +84,7 @@ describe('what is wrong is refused in words', () => {
       'call: signal must be an AbortSignal',
     ],
   ])('%s', (_, check, code, message) => {
-    const error = thrownBy(check);
+    const error = thrown<SomeError>(check);
     expect(error).toBeInstanceOf(SomeError);
     expect(error).toMatchObject({ code, message });
   });

@@ -1,44 +1,27 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ofClass, temporaryDirectory, thrown } from '@rdmc/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory } from '../src/user-key.js';
 
 let runtime: string;
 
 beforeEach(() => {
-  runtime = mkdtempSync(join(tmpdir(), 'rdmc-user-key-'));
+  runtime = temporaryDirectory();
   vi.stubEnv('XDG_RUNTIME_DIR', runtime);
 });
 
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(runtime, { recursive: true });
 });
 
 const directory = () => join(runtime, 'rdmc');
 const file = () => join(directory(), 'user-key');
 
 function refusal(): UserKeyError {
-  try {
-    userKey();
-  } catch (error) {
-    if (error instanceof UserKeyError) return error;
-    throw error;
-  }
-  throw new Error('the key was not refused');
+  return ofClass(UserKeyError, thrown(userKey));
 }
 
 test('the first call makes the key, and later calls find it', () => {

@@ -1,4 +1,4 @@
-import { setImmediate as nextImmediate } from 'node:timers/promises';
+import { until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { CONTESTED_YIELD_NS, NAPS_MS } from '../src/constants.js';
 import { ControlWord, createControl } from '../src/control.js';
@@ -90,12 +90,9 @@ function setUp({ windowMs = 0, looks = 0, mayNap = true, contested = false, ...o
     ...overrides,
   };
   const loop: WorkerLoop = new WorkerLoop(parts);
-  const until = async (condition: () => boolean): Promise<void> => {
-    while (!condition()) await nextImmediate();
-  };
   const asleep = (): boolean => Atomics.load(words, ControlWord.WORKER_SLEEPING) === 1;
   if (looks > 0) loop.askLook(mayNap);
-  return { loop, log, counters, script, commands: new RingWriter(commandRing), until, asleep };
+  return { loop, log, counters, script, commands: new RingWriter(commandRing), asleep };
 }
 
 type Script = Partial<LoopParts> & {
@@ -107,7 +104,7 @@ type Script = Partial<LoopParts> & {
 
 describe('looks', () => {
   it('follow one another with a yield in between, and are neither turns nor polls for the window', async () => {
-    const { loop, log, counters, until, asleep } = setUp({ looks: 3 });
+    const { loop, log, counters, asleep } = setUp({ looks: 3 });
     loop.start();
     await until(asleep);
     expect(log).toEqual(['look', 'yield', 'look', 'yield', 'look', 'arm']);
@@ -117,7 +114,7 @@ describe('looks', () => {
   });
 
   it('do not wait for a yield where the turn had work', async () => {
-    const { loop, log, script, until, asleep } = setUp({ looks: 2 });
+    const { loop, log, script, asleep } = setUp({ looks: 2 });
     script.polls.push(1);
     loop.start();
     await until(asleep);
@@ -125,7 +122,7 @@ describe('looks', () => {
   });
 
   it('wake a loop that sleeps', async () => {
-    const { loop, log, script, until, asleep } = setUp();
+    const { loop, log, script, asleep } = setUp();
     loop.start();
     await until(asleep);
     script.looks = 1;
@@ -136,7 +133,7 @@ describe('looks', () => {
   });
 
   it('on a contested processor: the thread naps, armed, with its event loop free', async () => {
-    const { loop, log, counters, until, asleep } = setUp({ looks: 9, contested: true });
+    const { loop, log, counters, asleep } = setUp({ looks: 9, contested: true });
     loop.start();
     await until(asleep);
     expect(log).toEqual(['look', 'yield', 'look', 'arm', 'nap']);
@@ -150,7 +147,7 @@ describe('looks', () => {
     ['a command', 'command 7'],
     ['a completion', 'completions'],
   ])('%s ends a nap, and the timer that comes late does nothing', async (_name, entry) => {
-    const { loop, log, script, commands, until, asleep } = setUp({ looks: 4, contested: true });
+    const { loop, log, script, commands, asleep } = setUp({ looks: 4, contested: true });
     loop.start();
     await until(asleep);
     if (entry === 'completions') script.polls.push(1);
@@ -176,7 +173,7 @@ describe('looks', () => {
     });
     setup.loop.askLook(true);
     setup.loop.start();
-    await setup.until(setup.asleep);
+    await until(setup.asleep);
     expect(setup.log).not.toContain('nap');
     expect(setup.log.filter((entry) => entry === 'yield')).toHaveLength(3);
   });
@@ -191,7 +188,7 @@ describe('looks', () => {
       },
     });
     setup.loop.start();
-    await setup.until(setup.asleep);
+    await until(setup.asleep);
     expect(setup.log.slice(0, 5)).toEqual(['look', 'yield', 'look', 'arm', 'completions']);
   });
 });

@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sharedDirectory } from '@rdmc/testing';
 import ts from 'typescript';
 
-/** Turns sources of this package into JavaScript that a plain worker thread can import. */
-export function transpile(...names: string[]): { directory: string; remove: () => void } {
-  const directory = mkdtempSync(join(tmpdir(), 'rdmc-dataplane-test-'));
-  mkdirSync(directory, { recursive: true });
+/** Turns sources of this package into JavaScript that a plain worker thread can import; returns where it is, until the tests are over. */
+export function transpile(...names: string[]): string {
+  const directory = sharedDirectory();
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
   // What the sources import from other packages is found from there, too.
   symlinkSync(
@@ -21,5 +20,5 @@ export function transpile(...names: string[]): { directory: string; remove: () =
     });
     writeFileSync(join(directory, `${name}.js`), outputText);
   }
-  return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
+  return directory;
 }

@@ -1,3 +1,4 @@
+import { ofClass, thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import {
   algorithms,
@@ -16,13 +17,7 @@ import {
 const good = { algorithm: 'binomial-pipeline', nodes: 4, blocks: 3 } as const;
 
 function errorOf(action: () => unknown): ScheduleError {
-  try {
-    action();
-  } catch (error) {
-    if (error instanceof ScheduleError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
+  return ofClass(ScheduleError, thrown(action));
 }
 
 function creating(options: unknown): ScheduleError {

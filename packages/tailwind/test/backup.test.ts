@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { Deferred } from '@rdmc/common';
 import { Backup, scanSegment } from '@rdmc/tailwind';
-import { until } from '@rdmc/testing';
+import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type BackupRig, CLUSTER, filesIn, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
@@ -12,10 +12,6 @@ const end = sample.ends[1]!;
 const written = sample.bytes.subarray(0, end);
 const { checksum } = scanSegment(sample.bytes, IDENTITY);
 const certificate = { lengthBytes: end, checksum };
-
-function refusal(code: string) {
-  return expect.objectContaining({ name: 'TailwindError', code });
-}
 
 async function openAndWrite({ backup, write }: BackupRig, changes = {}) {
   const grant = await backup.openReplica(opening(changes));

@@ -1,9 +1,9 @@
 /** What is on the disk when it is said to be: files that were not synced, and names whose directory was not, are lost. */
 
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FileStore } from '../src/coordinator/file-store.js';
 import type { ReplicaRecord } from '../src/storage/replica-header.js';
 import { REPLICA_HEADER_BYTES } from '../src/storage/replica-header.js';
@@ -37,12 +37,6 @@ afterEach(() => {
   expect(renamedEarly).toEqual([]);
 });
 
-function imageOf(directory: string, early = false): string {
-  const image = afterPowerLoss(directory, early);
-  onTestFinished(() => rmSync(image, { recursive: true }));
-  return image;
-}
-
 async function replicasIn(directory: string): Promise<ReplicaRecord[]> {
   const { store, replicas, damaged } = await ReplicaStore.open(directory, CLUSTER);
   await store.close();
@@ -60,7 +54,7 @@ async function valueIn(path: string): Promise<string | undefined> {
 /** Images of every moment of an action: with names as they were synced, and as the kernel may have written them. */
 async function imagesDuring(directory: string, action: () => Promise<unknown>): Promise<string[]> {
   const images: string[] = [];
-  const end = atEveryStep(() => images.push(imageOf(directory), imageOf(directory, true)));
+  const end = atEveryStep(() => images.push(afterPowerLoss(directory), afterPowerLoss(directory, true)));
   await action();
   end();
   return images;
@@ -72,7 +66,7 @@ describe('a replica’s file', () => {
     const { store } = await ReplicaStore.open(directory, CLUSTER);
     const bytes = new Uint8Array(8192).fill(9);
     await store.write(RECORD, bytes);
-    const image = imageOf(directory);
+    const image = afterPowerLoss(directory);
     expect(await replicasIn(image)).toEqual([RECORD]);
     const file = readFileSync(join(image, filesIn(image)[0]!));
     expect(file.subarray(REPLICA_HEADER_BYTES)).toEqual(Buffer.from(bytes.subarray(0, 100)));
@@ -107,7 +101,7 @@ describe('a replica’s file', () => {
     const { store } = await ReplicaStore.open(directory, CLUSTER);
     await store.write(RECORD, new Uint8Array(8192));
     await store.remove(RECORD);
-    expect(await replicasIn(imageOf(directory))).toEqual([]);
+    expect(await replicasIn(afterPowerLoss(directory))).toEqual([]);
     await store.close();
   });
 });
@@ -118,9 +112,9 @@ describe('a coordinator’s state', () => {
     const path = join('deep', 'er', 'state');
     const store = await FileStore.open(join(top, path));
     const revision = await store.put('key', 'one', 0);
-    expect(await valueIn(join(imageOf(top), path))).toBe('one');
+    expect(await valueIn(join(afterPowerLoss(top), path))).toBe('one');
     await store.put('key', 'two', revision);
-    expect(await valueIn(join(imageOf(top), path))).toBe('two');
+    expect(await valueIn(join(afterPowerLoss(top), path))).toBe('two');
     await store.close();
   });
 

@@ -44,7 +44,7 @@ function plan(replicas: Record<number, InventoryEntry[]>, minimum = MINIMUM) {
   );
 }
 
-function refusal(...missing: bigint[]) {
+function incomplete(...missing: bigint[]) {
   return expect.objectContaining({ code: 'ERR_RDMC_LOG_INCOMPLETE', missing });
 }
 
@@ -102,7 +102,7 @@ describe('a recovery’s plan', () => {
       ],
     });
     // The next one was durably open before: who does not see it has lost too much to know where the log ends.
-    expect(() => plan(closing)).toThrow(refusal());
+    expect(() => plan(closing)).toThrow(incomplete());
     // An open copy of the first one, of whatever origin, hides nothing that came later.
     const later = {
       1: [open(1n, 950, digest(1n))],
@@ -147,14 +147,16 @@ describe('a recovery’s plan', () => {
   });
 
   it('refuses when nothing tells where the log ends', () => {
-    expect(() => plan({})).toThrow(refusal());
-    expect(() => plan({ 1: [closed(1n)] })).toThrow(refusal());
-    expect(() => plan({ 1: [open(1n, 500, digest(1n), 1)] }, { segmentId: 1n, epoch: 2 })).toThrow(refusal());
+    expect(() => plan({})).toThrow(incomplete());
+    expect(() => plan({ 1: [closed(1n)] })).toThrow(incomplete());
+    expect(() => plan({ 1: [open(1n, 500, digest(1n), 1)] }, { segmentId: 1n, epoch: 2 })).toThrow(
+      incomplete(),
+    );
   });
 
   it('refuses when a segment is missing, and names it', () => {
-    expect(() => plan({ 1: [open(3n, 100, digest(1n, 2n, 3n))], 2: [closed(2n)] })).toThrow(refusal(1n));
+    expect(() => plan({ 1: [open(3n, 100, digest(1n, 2n, 3n))], 2: [closed(2n)] })).toThrow(incomplete(1n));
     // All backups of the head are gone; the one after it, open and empty, does not hide that.
-    expect(() => plan({ 1: [closed(1n), open(3n, 100, digest(1n, 2n, 3n))] })).toThrow(refusal(2n));
+    expect(() => plan({ 1: [closed(1n), open(3n, 100, digest(1n, 2n, 3n))] })).toThrow(incomplete(2n));
   });
 });

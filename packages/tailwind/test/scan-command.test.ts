@@ -1,16 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scanSegment } from '@rdmc/tailwind';
-import { afterAll, expect, it } from 'vitest';
+import { sharedDirectory } from '@rdmc/testing';
+import { expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';
 import { writeU32 } from '../src/format/layout.js';
 import { encodeReplicaHeader, type ReplicaRecord } from '../src/storage/replica-header.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'tailwind-scan-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = sharedDirectory('tailwind-scan');
 
 const segment = sampleSegment(300, [[5], [10, 20]]);
 const end = segment.ends[1]!;

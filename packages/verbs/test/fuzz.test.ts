@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { linkProgram } from './native/variant.mjs';
 
@@ -19,8 +19,7 @@ it.skipIf(lacking)(
   `the soft device survives hostile bytes for ${seconds} s (RDMC_TEST_FUZZ_SECONDS), seed ${seed} ${lacking}`,
   { timeout: LIMIT_MS + seconds * 1_000 },
   () => {
-    const folder = mkdtempSync(join(tmpdir(), 'rdmc-fuzz-'));
-    const input = join(folder, 'input');
+    const input = join(temporaryDirectory('rdmc-fuzz'), 'input');
     const run = spawnSync(program as string, [corpus, String(seconds), seed], {
       encoding: 'utf8',
       env: { ...process.env, RDMC_FUZZ_INPUT: input },
@@ -29,6 +28,5 @@ it.skipIf(lacking)(
     expect(run.status, `${run.stderr}${run.stdout}\nrepeat with ${how}`).toBe(0);
     expect(run.stdout).toContain(`seed ${seed}`);
     expect(existsSync(input)).toBe(true);
-    rmSync(folder, { recursive: true });
   },
 );

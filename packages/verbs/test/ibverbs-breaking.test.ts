@@ -20,7 +20,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   for (const undo of restore.splice(0).reverse()) undo();
-  machine.close();
 });
 function fake(settings: FakeSettings = {}): void {
   restore.push(useFake({ FOLDER: machine.folder, ...settings }));

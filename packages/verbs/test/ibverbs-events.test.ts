@@ -17,7 +17,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   restore();
-  machine.close();
 });
 
 function listenTo(device: Device): DeviceEvent[] {

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openDevice, surveyRdmaDevices } from '../src/index.js';
 import { FakeMachine, fakeLibrary, useFake } from './support/fake-library.js';
@@ -19,9 +19,7 @@ afterEach(() => {
 
 /** Lets this process use a copy of the fake in which a function has another name: it lacks that symbol, and nothing else. */
 function useFakeWithout(symbol: string): void {
-  const folder = mkdtempSync(join(tmpdir(), 'rdmc-old-ibverbs-'));
-  restore.push(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'libibverbs.so.1');
+  const path = join(temporaryDirectory(), 'libibverbs.so.1');
   const library = readFileSync(fakeLibrary.path, 'latin1');
   const other = `${symbol.slice(0, -1)}#`;
   expect(library).toContain(`\0${symbol}\0`);
@@ -66,7 +64,6 @@ describe.skipIf(fakeLibrary.missing)(`a library that lacks one symbol ${fakeLibr
 describe.skipIf(fakeLibrary.missing)(`a device with an error of its own ${fakeLibrary.missing}`, () => {
   it('is told from one that is gone', async () => {
     const machine = new FakeMachine('fake0');
-    restore.push(() => machine.close());
     restore.push(useFake({ FOLDER: machine.folder, REG_ERRNO: String(EIO) }));
     const device = await openDevice({ device: 'fake0' });
     const domain = device.allocateProtectionDomain();

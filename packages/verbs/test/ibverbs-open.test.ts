@@ -107,7 +107,6 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
 
   it('reads what the port is now, after an event', async () => {
     const machine = new FakeMachine('fake0');
-    restore.push(() => machine.close());
     fake({ FOLDER: machine.folder, GIDS: '2/::ffff:10.0.0.1', MTU: '4096' });
     const { device, domain, queue, queuePair } = await side({ device: 'fake0' });
     const changed: string[] = [];

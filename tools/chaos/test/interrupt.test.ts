@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import { expect, it, onTestFinished } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -22,7 +21,7 @@ function processesIn(folder: string): string[] {
 }
 
 function start(args: readonly string[]): { chaos: ChildProcess; folder: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'chaos-interrupt-'));
+  const folder = temporaryDirectory('chaos-interrupt');
   const chaos = spawn(process.execPath, [PROGRAM, '--runs', '1000', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: folder },
@@ -30,7 +29,6 @@ function start(args: readonly string[]): { chaos: ChildProcess; folder: string }
   onTestFinished(() => {
     chaos.kill('SIGKILL');
     for (const id of processesIn(folder)) process.kill(Number(id), 'SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
   });
   return { chaos, folder };
 }

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { missingPackages } from '../src/index.js';
 
@@ -43,7 +44,7 @@ describe('mistakes', () => {
 
 machines('a machine (needs the packages, or root and RDMC_TEST_ROCE_VM=1)', () => {
   it('gives back output, exit code and what was written in the shared directory, and loses the rest', () => {
-    const shared = mkdtempSync(join(tmpdir(), 'roce-vm-shared-'));
+    const shared = temporaryDirectory('roce-vm-shared');
     const script = [
       'echo out; echo err >/dev/stderr',
       'cat /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/rxe1/ports/1/gids/1',
@@ -52,24 +53,20 @@ machines('a machine (needs the packages, or root and RDMC_TEST_ROCE_VM=1)', () =
       `echo kept >${shared}/file; echo lost >${tmpdir()}/roce-vm-lost`,
       'exit 7',
     ].join('\n');
-    try {
-      const options = ['--devices', '2', '--share', shared, '--env', "A=it's $HOME", '--loss', '1%'];
-      const done = spawnSync(BIN, ['run', ...options, '--', 'sh', '-c', script, 'sh', 'two  words'], {
-        encoding: 'utf8',
-        maxBuffer: 16 << 20,
-      });
-      expect(done).toMatchObject({ status: 7, stderr: 'err\n' });
-      const lines = done.stdout.split('\n');
-      expect(lines.slice(0, 3)).toEqual(['out', '4: ACTIVE', '4: ACTIVE']);
-      expect(lines[3]).toMatch(/ffff:0a00:0002$/);
-      expect(lines.slice(4, 6)).toEqual(['3', '3']);
-      expect(lines[6]).toBe("it's $HOME|two  words");
-      expect(lines[7]).toHaveLength(3_000_000);
-      expect(readFileSync(join(shared, 'file'), 'utf8')).toBe('kept\n');
-      expect(existsSync(join(tmpdir(), 'roce-vm-lost'))).toBe(false);
-    } finally {
-      rmSync(shared, { recursive: true });
-    }
+    const options = ['--devices', '2', '--share', shared, '--env', "A=it's $HOME", '--loss', '1%'];
+    const done = spawnSync(BIN, ['run', ...options, '--', 'sh', '-c', script, 'sh', 'two  words'], {
+      encoding: 'utf8',
+      maxBuffer: 16 << 20,
+    });
+    expect(done).toMatchObject({ status: 7, stderr: 'err\n' });
+    const lines = done.stdout.split('\n');
+    expect(lines.slice(0, 3)).toEqual(['out', '4: ACTIVE', '4: ACTIVE']);
+    expect(lines[3]).toMatch(/ffff:0a00:0002$/);
+    expect(lines.slice(4, 6)).toEqual(['3', '3']);
+    expect(lines[6]).toBe("it's $HOME|two  words");
+    expect(lines[7]).toHaveLength(3_000_000);
+    expect(readFileSync(join(shared, 'file'), 'utf8')).toBe('kept\n');
+    expect(existsSync(join(tmpdir(), 'roce-vm-lost'))).toBe(false);
   });
 
   it('that ends without a result is a failure, and its console says why', () => {

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Named, underTest, WatchedProcess } from '@rdmc/testing';
+import { type Named, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import type * as z from 'zod';
 import { type DemoEvent, demoEvent } from '../../src/demo/events.js';
 
@@ -35,8 +33,6 @@ export interface CliOptions<Event extends AnyEvent> {
   readonly input?: string;
 }
 
-const running = new Set<{ kill(): Promise<unknown> }>();
-
 /** The built command, running. */
 export class Cli<Event extends AnyEvent = DemoEvent> extends WatchedProcess<Event, 'event'> {
   readonly ended: Promise<Ended>;
@@ -56,11 +52,7 @@ export class Cli<Event extends AnyEvent = DemoEvent> extends WatchedProcess<Even
       line.startsWith('{"event"') ? events.parse(JSON.parse(line)) : undefined;
     super(child, 'event', { name: `rdmc ${args.join(' ')}`, parse });
     underTest(this);
-    running.add(this);
-    this.ended = this.exited.then((exit) => {
-      running.delete(this);
-      return { ...exit, stdout: this.stdout, stderr: this.stderr };
-    });
+    this.ended = this.exited.then((exit) => ({ ...exit, stdout: this.stdout, stderr: this.stderr }));
   }
 
   /** The first `count` events of that name. */
@@ -80,9 +72,9 @@ export function run(...args: readonly string[]): Promise<Ended> {
   return new Cli(args).ended;
 }
 
-/** A folder for temporary files of its own, to see what is left in it. */
+/** A folder for temporary files of a test, to see what is left in it. Commands that start later end before it goes. */
 export class Scratch {
-  readonly path = mkdtempSync(join(tmpdir(), 'rdmc-cli-test-'));
+  readonly path = temporaryDirectory('rdmc-cli-test');
 
   get environment(): NodeJS.ProcessEnv {
     return { TMPDIR: this.path };
@@ -90,12 +82,6 @@ export class Scratch {
 
   left(): string[] {
     return readdirSync(this.path);
-  }
-
-  /** Ends what still runs: it may write here. */
-  async remove(): Promise<void> {
-    await Promise.all([...running].map((cli) => cli.kill()));
-    rmSync(this.path, { recursive: true, force: true });
   }
 }
 

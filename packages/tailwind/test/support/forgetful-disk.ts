@@ -4,18 +4,10 @@
  *
  * A test file mocks `node:fs/promises` with `watched`; what it does then is real, and noted here.
  */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 
 type FileSystem = typeof import('node:fs/promises');
 /** Numbers of inodes: names change. */
@@ -81,11 +73,11 @@ export function atEveryStep(listener: () => void): () => void {
 }
 
 /**
- * Another directory with what a loss of power would leave of this one, which itself is on the disk.
+ * Another directory, gone at the end of the test, with what a loss of power would leave of this one, which itself is on the disk.
  * @param early the names are all there, as far as the kernel wrote them of its own accord
  */
 export function afterPowerLoss(directory: string, early = false): string {
-  const image = mkdtempSync(join(tmpdir(), 'tailwind-power-'));
+  const image = temporaryDirectory('tailwind-power');
   copy(directory, image, early);
   return image;
 }

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 
 const BUILD = fileURLToPath(new URL('../native/fake-ibverbs/build.mjs', import.meta.url));
 
@@ -36,9 +36,9 @@ const LINKS = ['up', 'cut', 'deaf', 'mute', 'down', 'lost'] as const;
 export type FakeLink = (typeof LINKS)[number];
 const LINK_CHANGE = 1000;
 
-/** A folder in which devices have a sysfs entry that can be taken away, and a fifo for events. */
+/** A folder, for one test, in which devices have a sysfs entry that can be taken away, and a fifo for events. */
 export class FakeMachine {
-  readonly folder = mkdtempSync(join(tmpdir(), 'rdmc-fake-ibverbs-'));
+  readonly folder = temporaryDirectory('rdmc-fake-ibverbs');
 
   constructor(...devices: readonly string[]) {
     for (const device of devices) mkdirSync(join(this.folder, device));
@@ -60,9 +60,5 @@ export class FakeMachine {
   /** The device leaves the machine. */
   remove(device: string): void {
     rmSync(join(this.folder, device), { recursive: true });
-  }
-
-  close(): void {
-    rmSync(this.folder, { recursive: true, force: true });
   }
 }
