@@ -41,11 +41,13 @@ const may = {
   'tools/netlab': ['packages/common'],
   'tools/roce-vm': ['packages/common'],
   'tools/chaos': [
+    'packages/common',
     'packages/verbs',
     'packages/node',
     'packages/mesh',
     'packages/tailwind',
     'tools/netlab',
+    'tools/testing',
     'apps/kv',
   ],
   'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/tailwind'],

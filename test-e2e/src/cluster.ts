@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { within } from '@rdmc/common';
 import type { NodeOptions, OpenDeviceOptions } from '@rdmc/group';
 import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
 import { membersAt } from '@rdmc/testing/members';
@@ -114,12 +115,9 @@ export class Cluster {
 async function leave(member: MemberProcess): Promise<void> {
   // The member disconnects instead of answering.
   const left = member.call('leave', {}, EXIT_DEADLINE_MS).catch(() => {});
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const message = `Member ${member.id} (process ${member.pid}) left, but did not end within ${patient(EXIT_DEADLINE_MS)} ms`;
-    timer = setTimeout(() => reject(new Error(message)), patient(EXIT_DEADLINE_MS));
-  });
-  const { code, signal } = await Promise.race([member.exited, late]).finally(() => clearTimeout(timer));
+  const timeoutMs = patient(EXIT_DEADLINE_MS);
+  const late = (): Error => new Error(`it left, and did not end within ${timeoutMs} ms: ${member.report()}`);
+  const { code, signal } = await within(member.exited, { timeoutMs, late });
   await left;
   if (code !== 0)
     throw new Error(`Member ${member.id} ended with ${code ?? signal} after leaving: ${member.stderr}`);

@@ -1,14 +1,14 @@
 import { type ChildProcess, fork, type SpawnOptions } from 'node:child_process';
 import type { Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { PendingCalls, within } from '@rdmc/common';
 import { descriptorOf } from '@rdmc/testing/members';
+import { type Named, WatchedProcess } from '@rdmc/testing/watched-process';
 import type { MemberEvent, RemoteError } from './member-types.js';
 import { patient } from './patience.js';
 
 /** Found from `src`, and from `dist`, where the tests on RDMA devices are. */
 const script = fileURLToPath(new URL('../src/member.mjs', import.meta.url));
-const KEPT_STDERR_CHARACTERS = 4000;
-const SHOWN_EVENTS = 6;
 /** For what hangs only: tests also run on machines that are busy with other things. */
 const DEADLINE_MS = 120_000;
 
@@ -38,11 +38,6 @@ export class CallError extends Error implements RemoteError {
 /** Starts the command of a member; `stdio` has a channel to it. */
 export type StartMember = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
 
-interface Pending {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
-}
-
 /** Signals that end a member. */
 const ENDING: readonly NodeJS.Signals[] = ['SIGKILL', 'SIGTERM', 'SIGINT'];
 
@@ -51,19 +46,20 @@ export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
+/** What a member answers to a call, or an event: the messages of a member. */
+interface Answer {
+  readonly event?: undefined;
+  readonly call: number;
+  readonly value?: unknown;
+  readonly error?: RemoteError;
+  readonly at: number;
+}
+
 /** A member in a process of its own. Whatever is awaited of it has a deadline whose error says what that was. */
-export class MemberProcess {
-  readonly events: MemberEvent[] = [];
-  /** Resolves with code and signal once the process is gone. */
-  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+export class MemberProcess extends WatchedProcess<MemberEvent, 'event'> {
   /** Abstract sockets it listened on. */
   sockets: readonly string[] = [];
-  stderr = '';
-  readonly #child: ChildProcess;
-  readonly #pending = new Map<number, Pending>();
-  readonly #watchers = new Set<() => void>();
-  #calls = 0;
-  #gone: string | undefined;
+  readonly #calls = new PendingCalls();
   #killed = false;
 
   constructor(
@@ -74,23 +70,16 @@ export class MemberProcess {
   ) {
     const inherited = server ? [descriptorOf(server)] : [];
     const stdio: SpawnOptions['stdio'] = ['ignore', 'inherit', 'pipe', 'ipc', ...inherited];
-    this.#child = start ? start(process.execPath, [script], { stdio }) : fork(script, [], { stdio });
+    const child = start ? start(process.execPath, [script], { stdio }) : fork(script, [], { stdio });
     server?.close();
-    this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr = (this.stderr + text).slice(-KEPT_STDERR_CHARACTERS);
+    super(child, 'event', {
+      name: `member ${id}`,
+      isEvent: ({ event }) => event !== undefined,
     });
-    this.#child.on('message', (message: Record<string, unknown>) => this.#take(message));
-    this.exited = new Promise((resolve) => {
-      // 'close' follows 'exit' once its output has been read as well.
-      this.#child.once('close', (code, signal) => {
-        this.#end(`ended with ${code ?? signal}`);
-        resolve({ code, signal });
-      });
+    child.on('message', (message: Answer | MemberEvent) => {
+      if (message.event === undefined) this.#answered(message);
     });
-  }
-
-  get pid(): number {
-    return this.#child.pid!;
+    void this.exited.then(() => this.#calls.end(new Error(this.report())));
   }
 
   /** It was told to end. The others may know of its death before this process does. */
@@ -99,90 +88,44 @@ export class MemberProcess {
   }
 
   get alive(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    return this.child.exitCode === null && this.child.signalCode === null;
   }
 
   /** @throws CallError with what the member threw; Error at the deadline, or when the process ends first */
   call<T = unknown>(op: string, args: object = {}, deadlineMs = DEADLINE_MS): Promise<T> {
-    this.#calls += 1;
-    const call = this.#calls;
-    const answer = new Promise<unknown>((resolve, reject) => {
-      if (this.#gone) reject(this.#gap(`'${op}' was asked of it`));
-      this.#pending.set(call, { resolve, reject });
-      this.#child.send({ call, op, args }, (error) => error && reject(this.#gap(`'${op}' was asked of it`)));
+    const answered = this.#calls.start(undefined, (call) => {
+      this.child.send({ call, op, args }, (error) => error && this.#calls.reject(call, error));
     });
-    const bounded = this.#within(answer, `the answer to '${op}' ${JSON.stringify(args)}`, deadlineMs);
-    return bounded.finally(() => this.#pending.delete(call)) as Promise<T>;
+    const timeoutMs = patient(deadlineMs);
+    const late = (): Error =>
+      new Error(`'${op}' ${JSON.stringify(args)} had no answer within ${timeoutMs} ms: ${this.report()}`);
+    return within(answered as Promise<T>, { timeoutMs, late });
   }
 
-  /** The first event of that name, past or to come, that `test` accepts. */
-  event<E extends MemberEvent['event']>(
-    name: E,
-    test: (event: Extract<MemberEvent, { event: E }>) => boolean = () => true,
+  /** The first event of that name, past or to come, that `fits` accepts. */
+  override event<Name extends MemberEvent['event']>(
+    name: Name,
+    fits?: (event: Named<MemberEvent, 'event', Name>) => boolean,
     deadlineMs = DEADLINE_MS,
-  ): Promise<Extract<MemberEvent, { event: E }>> {
-    type Found = Extract<MemberEvent, { event: E }>;
-    let look = (): void => {};
-    const found = new Promise<Found>((resolve, reject) => {
-      look = () => {
-        const event = this.events.find((each) => each.event === name && test(each as Found));
-        if (event) resolve(event as Found);
-        else if (this.#gone) reject(this.#gap(`its event '${name}' was awaited`));
-      };
-      this.#watchers.add(look);
-      look();
-    });
-    return this.#within(found, `its event '${name}'`, deadlineMs).finally(() => this.#watchers.delete(look));
+  ): Promise<Named<MemberEvent, 'event', Name>> {
+    return super.event(name, fits, patient(deadlineMs));
   }
 
   /** Events of that name so far, of one group. */
   messages(group: number): Extract<MemberEvent, { event: 'message' }>[] {
-    return this.events.filter((event) => event.event === 'message').filter((event) => event.group === group);
+    return this.named('message').filter((event) => event.group === group);
   }
 
   /** Sends a signal to this one process. Returns when, on the clock of `now`. */
-  signal(signal: NodeJS.Signals): number {
+  override signal(signal: NodeJS.Signals): number {
     const at = now();
-    this.#child.kill(signal);
+    super.signal(signal);
     if (ENDING.includes(signal)) this.#killed = true;
     return at;
   }
 
-  #take(message: Record<string, unknown>): void {
-    if (typeof message.event === 'string') {
-      this.events.push(message as unknown as MemberEvent);
-      for (const watcher of [...this.#watchers]) watcher();
-      return;
-    }
-    const pending = this.#pending.get(message.call as number);
-    if (message.error)
-      pending?.reject(new CallError(this.id, message.error as RemoteError, message.at as number));
-    else pending?.resolve(message.value);
-  }
-
-  #end(how: string): void {
-    this.#gone = how;
-    for (const { reject } of this.#pending.values()) reject(this.#gap('an answer was awaited'));
-    for (const watcher of [...this.#watchers]) watcher();
-  }
-
-  #gap(what: string): Error {
-    return new Error(`Member ${this.id} (process ${this.pid}) ${this.#gone} while ${what}${this.#shown()}`);
-  }
-
-  async #within<T>(promise: Promise<T>, what: string, deadlineMs: number): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const who = `Member ${this.id} (process ${this.pid})`;
-        reject(new Error(`${who}: ${what} did not come within ${patient(deadlineMs)} ms${this.#shown()}`));
-      }, patient(deadlineMs));
-    });
-    return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-  }
-
-  #shown(): string {
-    const events = this.events.slice(-SHOWN_EVENTS).map((event) => JSON.stringify(event));
-    return `; its last events: ${events.join(' ') || 'none'}; its error output: ${this.stderr || 'none'}`;
+  #answered({ call, value, error, at }: Answer): void {
+    if (error) this.#calls.reject(call, new CallError(this.id, error, at));
+    else this.#calls.resolve(call, value);
   }
 }

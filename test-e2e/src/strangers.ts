@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { within } from '@rdmc/common';
 
 /** Callers that are no members, and what they send. */
 
@@ -53,19 +54,15 @@ export async function flood(port: number, mostBytes: number): Promise<number> {
 
 async function stranger(port: number, speak: (socket: Socket) => void): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port });
-  let timer: NodeJS.Timeout | undefined;
+  const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  // It is cut off, in the middle of its bytes or after them: both are an end.
+  socket.on('error', () => {}).resume();
+  const late = (timeoutMs: number): Error =>
+    new Error(`Port ${port} has not ended a connection with nonsense after ${timeoutMs} ms`);
   try {
-    await new Promise<void>((resolve, reject) => {
-      const late = `Port ${port} has not ended a connection with nonsense after ${END_WITHIN_MS} ms`;
-      timer = setTimeout(() => reject(new Error(late)), END_WITHIN_MS);
-      // It is cut off, in the middle of its bytes or after them: both are an end.
-      socket.on('error', () => {});
-      socket.on('close', () => resolve());
-      socket.resume();
-      speak(socket);
-    });
+    speak(socket);
+    await within(ended, { timeoutMs: END_WITHIN_MS, late });
   } finally {
-    clearTimeout(timer);
     socket.destroy();
   }
 }

@@ -1,3 +1,4 @@
+import { ofClass, rejection } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cluster, endClusters } from '../src/cluster.js';
 import { CallError, MemberProcess } from '../src/member-process.js';
@@ -8,12 +9,7 @@ afterEach(endClusters);
 
 /** What a call was refused with. */
 async function refusal(promise: Promise<unknown>): Promise<CallError> {
-  const outcome = await promise.then(
-    () => 'it went well',
-    (error: unknown) => error,
-  );
-  if (outcome instanceof CallError) return outcome;
-  throw new Error('It should have been refused', { cause: outcome });
+  return ofClass(CallError, await rejection(promise));
 }
 
 describe('a creation that cannot be', () => {

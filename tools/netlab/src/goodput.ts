@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { within } from '@rdmc/common';
 import { invalidOption, NetlabError } from './errors.js';
 import type { Netlab } from './lab.js';
 
@@ -49,14 +50,6 @@ function startPeer(lab: Netlab, host: string, what: string, args: readonly strin
   return { child, next, failed };
 }
 
-function aborted(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = () => reject(signal!.reason);
-    if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort, { once: true });
-  });
-}
-
 /** See {@link Netlab.goodput}. */
 export async function measureGoodput(
   lab: Netlab,
@@ -72,14 +65,16 @@ export async function measureGoodput(
   lab.host(from);
   const receiver = startPeer(lab, to, what, ['receive', address, String(bytes)]);
   let sender: Peer | undefined;
-  try {
-    const stopped = aborted(signal);
-    const port = await Promise.race([receiver.next(), stopped]);
+  const measure = async (): Promise<Goodput> => {
+    const port = await receiver.next();
     sender = startPeer(lab, from, what, ['send', address, port, String(bytes)]);
-    const started = await Promise.race([sender.next(), receiver.failed, stopped]);
-    const ended = await Promise.race([receiver.next(), sender.failed, stopped]);
+    const started = await Promise.race([sender.next(), receiver.failed]);
+    const ended = await Promise.race([receiver.next(), sender.failed]);
     const seconds = Number(BigInt(ended) - BigInt(started)) / 1e9;
     return { bytes, seconds, bitsPerSecond: (bytes * 8) / seconds };
+  };
+  try {
+    return await within(measure(), { signal });
   } finally {
     sender?.child.kill('SIGKILL');
     receiver.child.kill('SIGKILL');

@@ -11,6 +11,8 @@ export interface WatchOptions<Event> {
   readonly name: string;
   /** The event that a line of its standard output is; undefined for what is only text. */
   readonly parse?: (line: string) => Event | undefined;
+  /** Whether a message is an event, and not for somebody else (default: all are). */
+  readonly isEvent?: (message: Event) => boolean;
   /** For what hangs: a wait that takes longer fails (default: the test's limit of time ends it). */
   readonly deadlineMs?: number;
 }
@@ -56,7 +58,9 @@ export class WatchedProcess<Event, Key extends keyof Event> {
     private readonly watch: WatchOptions<Event>,
   ) {
     running.add(child);
-    child.on('message', (message) => this.#take(message as Event));
+    child.on('message', (message) => {
+      if (watch.isEvent?.(message as Event) ?? true) this.#take(message as Event);
+    });
     if (child.stdout) this.#read(child.stdout);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;
@@ -87,8 +91,9 @@ export class WatchedProcess<Event, Key extends keyof Event> {
   event<Name extends Event[Key]>(
     name: Name,
     fits: (event: Named<Event, Key, Name>) => boolean = () => true,
+    deadlineMs?: number,
   ): Promise<Named<Event, Key, Name>> {
-    return this.until(() => this.named(name).find(fits), `its '${name}'`);
+    return this.until(() => this.named(name).find(fits), `its '${name}'`, deadlineMs);
   }
 
   /** The events of this name so far. */
@@ -97,8 +102,11 @@ export class WatchedProcess<Event, Key extends keyof Event> {
   }
 
   /** Waits until `look` finds something; it looks whenever the process said something. */
-  until<T>(look: (self: this) => T | undefined | false, what = 'what was awaited'): Promise<T> {
-    const { deadlineMs } = this.watch;
+  until<T>(
+    look: (self: this) => T | undefined | false,
+    what = 'what was awaited',
+    deadlineMs = this.watch.deadlineMs,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
       const end = (settle: () => void): void => {

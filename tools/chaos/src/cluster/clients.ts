@@ -12,7 +12,7 @@ const LONGEST_VALUE_BYTES = 400;
 
 /** A server as its clients see it. */
 export interface Target {
-  readonly isGone: boolean;
+  readonly gone: boolean;
   ask(ask: Ask, timeoutMs: number): Promise<Outcome>;
 }
 
@@ -105,7 +105,7 @@ export class Clients {
     while (!this.#isStopped) {
       const old = random.integer(0, 3) === 0 ? former() : undefined;
       const to = old ?? primary();
-      if (to.isGone) {
+      if (to.gone) {
         await pause();
         continue;
       }

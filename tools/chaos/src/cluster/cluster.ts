@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import type { Netlab } from '@rdmc/netlab';
+import { freed } from '@rdmc/testing/members';
 import type { Setup } from '../member/messages.js';
 import { MemberProcess } from './member-process.js';
 
@@ -79,7 +79,7 @@ export class Cluster {
 
   /** Ends every process that is left, gently: backups dump their buffers. */
   async powerFailure(): Promise<void> {
-    await Promise.all(this.#members.map((member) => member.end('SIGTERM')));
+    await Promise.all(this.#members.map((member) => member.kill('SIGTERM')));
   }
 
   /** Is done when the processes are gone, before the files are. */
@@ -89,19 +89,15 @@ export class Cluster {
 
   async remove(): Promise<void> {
     this.#isRemoved = true;
-    await Promise.all(this.#members.map((member) => member.end('SIGKILL')));
+    await Promise.all(this.#members.map((member) => member.kill('SIGKILL')));
     for (const undo of this.#undo) await undo();
     rmSync(this.directory, { recursive: true, force: true });
   }
 
   async #places(count: number): Promise<{ host: string; port: number }[]> {
     if (this.lab) return this.lab.hosts.slice(0, count).map(({ ipv4 }) => ({ host: ipv4, port: LAB_PORT }));
-    const reserved = await reserveLoopbackPorts(count);
-    for (const { server } of reserved) {
-      server.close();
-      await once(server, 'close');
-    }
-    return reserved.map(({ host, port }) => ({ host, port }));
+    const members = await freed(await reserveLoopbackPorts(count));
+    return members.map(({ host, port }) => ({ host, port }));
   }
 
   #spawn(id: number, args: string[]): ChildProcess {

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Answer, Ask, Refusal } from '../member/messages.js';
-import { WatchedProcess } from './watched-process.js';
+import { PendingCalls, within } from '@rdmc/common';
+import { WatchedProcess } from '@rdmc/testing/watched-process';
+import type { Ask, Refusal } from '../member/messages.js';
 
 export type Outcome =
   | { readonly kind: 'answered'; readonly result: unknown }
@@ -10,55 +11,41 @@ export type Outcome =
 
 const SILENT: Outcome = { kind: 'silent' };
 
+/** An `Answer`, as it is before its kind is known. */
+interface Told {
+  readonly ready?: true;
+  readonly id?: number;
+  readonly result?: unknown;
+  readonly refusal?: Refusal;
+}
+
 /** One member as the harness sees it. */
-export class MemberProcess extends WatchedProcess {
-  readonly ready: Promise<void>;
-  readonly #waiting = new Map<number, (outcome: Outcome) => void>();
-  #nextId = 1;
+export class MemberProcess extends WatchedProcess<Told, 'ready'> {
+  /** Rejects when it ends before. */
+  readonly ready: Promise<unknown>;
+  readonly #asked = new PendingCalls<Outcome>();
 
   constructor(
     readonly id: number,
     readonly directory: string,
     child: ChildProcess,
   ) {
-    super(`member ${id}`, child);
-    const ready = new Promise<void>((resolve) => {
-      child.on('message', (message) => {
-        if ('ready' in (message as object)) resolve();
-        else this.#take(message as Exclude<Answer, { ready: true }>);
-      });
-    });
-    this.ready = Promise.race([ready, this.gone]);
+    super(child, 'ready', { name: `member ${id}`, isEvent: ({ ready }) => ready === true });
+    this.ready = this.event(true);
     this.ready.catch(() => {});
-    this.gone.catch(() => {
-      for (const settle of this.#waiting.values()) settle(SILENT);
-      this.#waiting.clear();
-    });
-  }
-
-  get pid(): number {
-    return this.child.pid!;
+    child.on('message', (told: Told) => this.#take(told));
+    void this.exited.then(() => this.#asked.end(new Error(`member ${id} has ended`)));
   }
 
   /** Never rejects. A question without an answer may be carried out later. */
   ask(ask: Ask, timeoutMs: number): Promise<Outcome> {
-    if (this.isGone || !this.child.connected) return Promise.resolve(SILENT);
-    const id = this.#nextId++;
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => settle(SILENT), timeoutMs);
-      const settle = (outcome: Outcome): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(id);
-        resolve(outcome);
-      };
-      this.#waiting.set(id, settle);
-      this.child.send({ id, ask }, () => {});
-    });
+    if (this.gone || !this.child.connected) return Promise.resolve(SILENT);
+    const answered = this.#asked.start(undefined, (id) => this.child.send({ id, ask }, () => {}));
+    return within(answered, { timeoutMs }).catch(() => SILENT);
   }
 
-  #take(answer: Exclude<Answer, { ready: true }>): void {
-    const settle = this.#waiting.get(answer.id);
-    if ('refusal' in answer) settle?.({ kind: 'refused', refusal: answer.refusal });
-    else settle?.({ kind: 'answered', result: answer.result });
+  #take({ id, result, refusal }: Told): void {
+    if (id === undefined) return;
+    this.#asked.resolve(id, refusal ? { kind: 'refused', refusal } : { kind: 'answered', result });
   }
 }

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { freed } from '@rdmc/testing/members';
 import { KvProcess } from './kv-server.js';
 
 /** The built command. */
@@ -55,21 +55,17 @@ export class KvCluster {
 
   /** Ends all, gently: backups dump their buffers. */
   async powerFailure(): Promise<void> {
-    await Promise.all(this.processes.map((each) => each.end('SIGTERM')));
+    await Promise.all(this.processes.map((each) => each.kill('SIGTERM')));
   }
 
   async remove(): Promise<void> {
     this.#isRemoved = true;
-    await Promise.all(this.processes.map((each) => each.end('SIGKILL')));
+    await Promise.all(this.processes.map((each) => each.kill('SIGKILL')));
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
 
 async function reserve(count: number): Promise<string> {
-  const reserved = await reserveLoopbackPorts(count);
-  for (const { server } of reserved) {
-    server.close();
-    await once(server, 'close');
-  }
-  return reserved.map(({ host, port }) => `${host}:${port}`).join(',');
+  const members = await freed(await reserveLoopbackPorts(count));
+  return members.map(({ host, port }) => `${host}:${port}`).join(',');
 }

@@ -45,7 +45,7 @@ export class KvRun implements Subject {
   }
 
   said(): [string, string][] {
-    return this.cluster.processes.map(({ name, said }) => [name, said]);
+    return this.cluster.processes.map((each) => [each.name, each.report()]);
   }
 
   remove(): Promise<void> {
@@ -60,13 +60,13 @@ export class KvRun implements Subject {
     if (scenario === 'kv-torn') {
       const torn = this.cluster.servers[0]!;
       this.#note(`${torn.name} dies after ${tearAfterBytes} bytes of writes`);
-      while (!torn.isGone) await delay(5);
+      while (!torn.gone) await delay(5);
     } else if (scenario === 'kv-stopped') await this.#stop(first!);
     else {
       // For each of their logs: its primary, and r − 1 of its backups.
       const dead = scenario === 'kv-server' ? [first!] : victims.slice(0, shape.replicas);
       this.#note(`kill -9 of ${dead.map(({ name }) => name).join(', ')}`);
-      await Promise.all(dead.map((each) => each.end('SIGKILL')));
+      await Promise.all(dead.map((each) => each.kill('SIGKILL')));
     }
   }
 
@@ -90,7 +90,7 @@ export class KvRun implements Subject {
   }
 
   #living(): KvProcess[] {
-    const living = this.cluster.servers.filter(({ isGone }) => !isGone);
+    const living = this.cluster.servers.filter(({ gone }) => !gone);
     return living.length > 0 ? living : [...this.cluster.servers];
   }
 

@@ -1,29 +1,39 @@
 import type { ChildProcess } from 'node:child_process';
+import { WatchedProcess } from '@rdmc/testing/watched-process';
 import type { Action } from '../checker/history.js';
 import type { Outcome } from '../cluster/member-process.js';
-import { WatchedProcess } from '../cluster/watched-process.js';
 import type { Ask } from '../member/messages.js';
 import { command } from './resp.js';
 
+/** What it tells its parent: the port for clients, the number of the layout that is served. */
+interface Told {
+  readonly ready?: number;
+  readonly serving?: number;
+}
+
 /** A process of `kv server` or `kv coordinator`. */
-export class KvProcess extends WatchedProcess {
-  readonly ready: Promise<void>;
-  readonly serving: Promise<void>;
+export class KvProcess extends WatchedProcess<Told, 'ready'> {
+  /** Both reject when it ends before. */
+  readonly ready: Promise<number>;
+  readonly serving: Promise<number>;
   #port = 0;
 
   constructor(
     readonly name: string,
     child: ChildProcess,
   ) {
-    super(name, child);
-    this.ready = Promise.race([this.gone, this.#told('ready')]);
-    this.serving = Promise.race([this.gone, this.#told('serving')]);
+    super(child, 'ready', { name });
+    this.ready = this.#told('ready').then((port) => {
+      this.#port = port;
+      return port;
+    });
+    this.serving = this.#told('serving');
     for (const promise of [this.ready, this.serving]) promise.catch(() => {});
   }
 
   /** An error reply tells nothing about whether it was done: some come after an append. */
   async ask(ask: Ask, timeoutMs: number): Promise<Outcome> {
-    if (this.isGone) return { kind: 'silent' };
+    if (this.gone) return { kind: 'silent' };
     const reply = await command(this.#port, words(ask), timeoutMs);
     if (!reply) return { kind: 'silent' };
     if ('value' in reply) return { kind: 'answered', result: reply.value };
@@ -31,15 +41,8 @@ export class KvProcess extends WatchedProcess {
     return { kind: 'refused', refusal: { code, message: reply.error, isCertain: false } };
   }
 
-  #told(event: 'ready' | 'serving'): Promise<void> {
-    return new Promise((resolve) => {
-      this.child.on('message', (message) => {
-        const told = message as Partial<Record<typeof event, number>>;
-        if (told[event] === undefined) return;
-        if (event === 'ready') this.#port = told[event];
-        resolve();
-      });
-    });
+  #told(what: keyof Told): Promise<number> {
+    return this.until(() => this.events.find((told) => told[what] !== undefined)?.[what], what);
   }
 }
 

@@ -57,7 +57,7 @@ export async function tornWrite(run: Run): Promise<Violation[]> {
   const afterBytes = run.random.integer(0, LONGEST_TORN_BYTES);
   run.note(`server ${victim.id} will die ${afterBytes} bytes later, in the middle of a write`);
   await victim.ask({ do: 'tear', afterBytes }, 10_000);
-  while (!victim.isGone) await delay(5);
+  while (!victim.gone) await delay(5);
   await run.takeOver();
   return run.judge();
 }

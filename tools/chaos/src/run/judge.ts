@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { within } from '@rdmc/common';
 import type { Violation } from '../checker/check.js';
 import type { Clients } from '../cluster/clients.js';
 
@@ -72,26 +73,12 @@ function tell(violations: readonly Violation[]): string {
 
 async function withDeadline(subject: Subject, signal?: AbortSignal): Promise<Violation[]> {
   signal?.throwIfAborted();
-  let timer: NodeJS.Timeout | undefined;
-  let abort: (() => void) | undefined;
-  const late = new Promise<never>((_, reject) => {
-    abort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', abort);
-    timer = setTimeout(() => {
-      const refusals = [...subject.clients.refusals].map(([code, count]) => `${count} × ${code}`).join(', ');
-      reject(
-        new Error(
-          `not done after ${RUN_MS / 1000} s; last: ${subject.events.at(-1)}; refused: ${refusals || 'nothing'}`,
-        ),
-      );
-    }, RUN_MS);
-  });
-  try {
-    return await Promise.race([subject.carryOut(), late]);
-  } finally {
-    clearTimeout(timer);
-    if (abort) signal?.removeEventListener('abort', abort);
-  }
+  const late = (): Error => {
+    const refusals = [...subject.clients.refusals].map(([code, count]) => `${count} × ${code}`).join(', ');
+    const last = `last: ${subject.events.at(-1)}; refused: ${refusals || 'nothing'}`;
+    return new Error(`not done after ${RUN_MS / 1000} s; ${last}`);
+  };
+  return within(subject.carryOut(), { timeoutMs: RUN_MS, late, signal });
 }
 
 function writeHistory(subject: Subject, failure: string): string {

@@ -56,7 +56,7 @@ export class Run implements Subject {
 
   said(): [string, string][] {
     const all = [...this.cluster.servers, this.cluster.coordinator].filter((member) => member !== undefined);
-    return all.map(({ id, said }) => [String(id), said]);
+    return all.map((member) => [String(member.id), member.report()]);
   }
 
   /** Starts the cluster, a log at server 0, and the clients. */
@@ -70,7 +70,7 @@ export class Run implements Subject {
 
   /** The servers that live, the primary left out. */
   get others(): MemberProcess[] {
-    return this.cluster.servers.filter(({ id, isGone }) => id !== this.#primary && !isGone);
+    return this.cluster.servers.filter(({ id, gone }) => id !== this.#primary && !gone);
   }
 
   /** The backups of the segment that is being written. */
@@ -108,9 +108,9 @@ export class Run implements Subject {
     this.note('started again');
   }
 
-  kill(member: MemberProcess): Promise<void> {
+  async kill(member: MemberProcess): Promise<void> {
     this.note(`kill -9 of member ${member.id}`);
-    return member.end('SIGKILL');
+    await member.kill();
   }
 
   /** The cluster still works; then every key is read, and the whole history is checked. */
