@@ -1,6 +1,7 @@
 /** What servers and coordinator say to each other over the mesh. Log ids are text, because JSON has no 64-bit numbers. */
 import { finite, list, openRecord, pattern, type Shaped, text, tuple, whole } from '@rdmc/common/shapes';
 import { SLOTS } from '../limits.js';
+import { NOBODY } from './slot-table.js';
 
 /** The coordinator's id; servers have 1, 2, … */
 export const COORDINATOR = 0;
@@ -21,7 +22,8 @@ export const Topic = {
 } as const;
 
 const slot = whole(0, SLOTS - 1);
-const member = whole();
+/** Of a server; in a table, `NOBODY` as well. */
+const member = whole(NOBODY);
 const logId = pattern(/^\d{1,20}$/);
 const takeover = whole(0);
 
