@@ -19,8 +19,8 @@ function group(id) {
 
 /** Tells that a message began, and gives it no memory. */
 function stallIncoming(id) {
-  return (sizeBytes) => {
-    raise('stalled', { group: id, sizeBytes });
+  return (byteLength) => {
+    raise('stalled', { group: id, byteLength });
     return new Promise(() => {});
   };
 }

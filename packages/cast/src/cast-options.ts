@@ -23,7 +23,7 @@ export interface CastOptions {
   /** The rack of this machine, for 'hybrid' (default: one of its own). */
   readonly rack?: RackId | undefined;
   /** Bytes, or 'auto' (default): chosen for all of the cast. */
-  readonly blockSizeBytes?: 'auto' | number | undefined;
+  readonly blockBytes?: 'auto' | number | undefined;
   /** How contents are checked: 'gmac' (default, cheap) or 'sha256'. */
   readonly checksum?: ChecksumKind | undefined;
   /** Ports of this machine, both included, that receivers connect to: two for each cast at a time. Default: any. */

@@ -24,7 +24,7 @@ const KNOWN = [
   'key',
   'algorithm',
   'rack',
-  'blockSizeBytes',
+  'blockBytes',
   'checksum',
   'meshPorts',
   'messageBytes',
@@ -56,7 +56,7 @@ export interface CheckedCastOptions {
   readonly algorithm: Algorithm;
   /** The sender's rack; set where the algorithm needs racks. */
   readonly rack: RackId | undefined;
-  readonly blockSizeBytes: 'auto' | number;
+  readonly blockBytes: 'auto' | number;
   readonly checksum: ChecksumKind;
   readonly meshPorts: PortRange | undefined;
   readonly messageBytes: number;
@@ -85,10 +85,10 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
     key,
     sockets,
     ...checkAlgorithm(options, to),
-    blockSizeBytes:
-      options.blockSizeBytes === undefined || options.blockSizeBytes === 'auto'
+    blockBytes:
+      options.blockBytes === undefined || options.blockBytes === 'auto'
         ? 'auto'
-        : integer('blockSizeBytes', 0, 1, MAX_BLOCK_BYTES),
+        : integer('blockBytes', 0, 1, MAX_BLOCK_BYTES),
     checksum: oneOfOption<ChecksumKind>('checksum', options.checksum ?? 'gmac', checksums),
     meshPorts: portsOption(options.meshPorts),
     messageBytes: integer('messageBytes', limits.DEFAULT_MESSAGE_BYTES, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES),

@@ -122,7 +122,7 @@ const FRAMES: readonly object[] = [
       { id: 0, host: '127.0.0.1', port: 1 },
       { id: 1, host: '127.0.0.1', port: 2 },
     ],
-    group: { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' },
+    group: { id: 1, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' },
   },
   {
     ...{ type: 'done', files: 1, directories: 0, links: 0, bytes: 1, problemCount: 1 },

@@ -13,7 +13,7 @@ export interface GroupEnvironment {
   /** Whether the port of the device is down at the moment. */
   portIsDown(): boolean;
   /** Memory of the node's pool. */
-  allocate(lengthBytes: number, options?: { signal?: AbortSignal }): Promise<MemoryRegion>;
+  allocate(byteLength: number, options?: { signal?: AbortSignal }): Promise<MemoryRegion>;
   /** Whether a region came from `allocate`. */
   allocated(region: MemoryRegion): boolean;
 }

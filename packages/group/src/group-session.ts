@@ -168,9 +168,9 @@ export class GroupSession implements Participant, WorkerEvents {
     return this.#blame.answer(asker);
   }
 
-  incoming(message: number, sizeBytes: number): void {
-    if (this.#state === 'forming') this.#early.push(() => this.incoming(message, sizeBytes));
-    else if (this.#state === 'open') this.#desk.begin(message, sizeBytes);
+  incoming(message: number, byteLength: number): void {
+    if (this.#state === 'forming') this.#early.push(() => this.incoming(message, byteLength));
+    else if (this.#state === 'open') this.#desk.begin(message, byteLength);
   }
 
   finished(message: number): void {

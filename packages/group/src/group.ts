@@ -16,7 +16,7 @@ export interface SendOptions {
   /** First byte to send, default 0. */
   readonly offset?: number;
   /** Bytes to send, default up to the region's end; 0 is a message as well. */
-  readonly lengthBytes?: number;
+  readonly byteLength?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -77,16 +77,16 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    *   AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free
    */
   async send(message: MemoryRegion | RegionRange, options: SendOptions = {}): Promise<void> {
-    onlyKnownOptions('send', options, ['offset', 'lengthBytes', 'signal']);
+    onlyKnownOptions('send', options, ['offset', 'byteLength', 'signal']);
     const signal = signalOption('send', options.signal);
-    const { offset, lengthBytes } = options;
+    const { offset, byteLength } = options;
     const given =
-      offset === undefined && lengthBytes === undefined
+      offset === undefined && byteLength === undefined
         ? message
         : {
             region: message as MemoryRegion,
             ...(offset !== undefined && { offset }),
-            ...(lengthBytes !== undefined && { lengthBytes }),
+            ...(byteLength !== undefined && { byteLength }),
           };
     const send = (): Promise<void> => this.#session.send(given, signal);
     return sendChannel.tracePromise(send, { group: this.id });

@@ -53,16 +53,13 @@ export class Groups {
    * and `message.release()` give it back. A length of 0 gives a region of one byte.
    * @throws GroupError ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED; AbortError; VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
-  async allocate(
-    lengthBytes: number,
-    options: { readonly signal?: AbortSignal } = {},
-  ): Promise<MemoryRegion> {
+  async allocate(byteLength: number, options: { readonly signal?: AbortSignal } = {}): Promise<MemoryRegion> {
     onlyKnownOptions('allocate', options, ['signal']);
     const signal = signalOption('allocate', options.signal);
-    integerOption('allocate', 'lengthBytes', lengthBytes, 0, Number.MAX_SAFE_INTEGER);
+    integerOption('allocate', 'byteLength', byteLength, 0, Number.MAX_SAFE_INTEGER);
     this.#assertOpen();
     throwIfAborted('The allocation', signal);
-    const region = await this.#context.plane.protectionDomain.allocate(Math.max(1, lengthBytes));
+    const region = await this.#context.plane.protectionDomain.allocate(Math.max(1, byteLength));
     if (signal?.aborted) {
       await region.close();
       throw new AbortError('The allocation', signal);
@@ -125,7 +122,7 @@ export class Groups {
       link: this.#link,
       device: this.#context.plane.device,
       portIsDown: () => this.#port.isDown,
-      allocate: (lengthBytes, options) => this.allocate(lengthBytes, options),
+      allocate: (byteLength, options) => this.allocate(byteLength, options),
       allocated: (region) => this.#allocated.has(region),
     };
   }

@@ -54,8 +54,8 @@ export class RdmcNode {
   }
 
   /** As `Groups.allocate`. */
-  allocate(lengthBytes: number, options?: { readonly signal?: AbortSignal }): Promise<MemoryRegion> {
-    return this.node.groups.allocate(lengthBytes, options);
+  allocate(byteLength: number, options?: { readonly signal?: AbortSignal }): Promise<MemoryRegion> {
+    return this.node.groups.allocate(byteLength, options);
   }
 
   /** As `Groups.create`. */

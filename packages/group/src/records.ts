@@ -20,7 +20,14 @@ export const groupRecords = recordTable({
     start: call(numbers<[group: number]>(1)),
     send: post(
       numbers<
-        [group: number, message: number, address: number, lkey: number, sizeBytes: number, blockBytes: number]
+        [
+          group: number,
+          message: number,
+          address: number,
+          lkey: number,
+          byteLength: number,
+          blockBytes: number,
+        ]
       >(6),
     ),
     /** Memory for a message that `incoming` told of. */
@@ -29,7 +36,7 @@ export const groupRecords = recordTable({
     abort: call(numbers<[group: number]>(1)),
   },
   events: {
-    incoming: numbers<[group: number, message: number, sizeBytes: number]>(3),
+    incoming: numbers<[group: number, message: number, byteLength: number]>(3),
     finished: numbers<[group: number, message: number]>(2),
     /** The group's worker side has stopped. */
     trouble: json<Trouble>(),

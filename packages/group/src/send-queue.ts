@@ -7,7 +7,7 @@ import { AbortError } from './errors.js';
 export interface SendRange {
   readonly region: MemoryRegion;
   readonly offset: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 interface Entry {

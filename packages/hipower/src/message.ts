@@ -9,7 +9,7 @@ export class Message {
     readonly handle: number,
     /** The member that sent it. */
     readonly from: number,
-    readonly sizeBytes: number,
+    readonly byteLength: number,
   ) {}
 
   /**
@@ -25,7 +25,7 @@ export class Message {
   get bytes(): Uint8Array {
     const { parts } = this;
     if (parts.length === 1) return parts[0]!;
-    const whole = new Uint8Array(this.sizeBytes);
+    const whole = new Uint8Array(this.byteLength);
     let at = 0;
     for (const part of parts) {
       whole.set(part, at);

@@ -14,9 +14,9 @@ const PAIRS = TRANSPORTS.flatMap((transport) =>
 );
 
 /** Content that tells messages apart, whatever their length. */
-function content(number: number, sizeBytes: number): Uint8Array {
-  const bytes = new Uint8Array(sizeBytes);
-  for (let i = 0; i < sizeBytes; i += 1) bytes[i] = (number * 31 + i * 7) >>> ((i & 3) * 2);
+function content(number: number, byteLength: number): Uint8Array {
+  const bytes = new Uint8Array(byteLength);
+  for (let i = 0; i < byteLength; i += 1) bytes[i] = (number * 31 + i * 7) >>> ((i & 3) * 2);
   return bytes;
 }
 

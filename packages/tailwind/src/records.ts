@@ -18,7 +18,7 @@ export const tailwindRecords = recordTable({
     /** Targets on the pair are lost at once; answers when the device has let go of all memory. */
     drop: call(numbers<[pair: number]>(1)),
     openChannel: call(json<ChannelSetup>()),
-    append: post(numbers<[channel: number, sequence: number, offset: number, lengthBytes: number]>(4)),
+    append: post(numbers<[channel: number, sequence: number, offset: number, byteLength: number]>(4)),
     /** The new target gets all that was appended so far. */
     replace: post(json<TargetReplacement>()),
     /** Acknowledges again. */
@@ -26,7 +26,7 @@ export const tailwindRecords = recordTable({
     endChannel: call(numbers<[channel: number]>(1)),
     /** Answers once the bytes are here. */
     read: call(json<ReadSetup>()),
-    admit: call(numbers<[pair: number, key: number, address: number, lengthBytes: number]>(4)),
+    admit: call(numbers<[pair: number, key: number, address: number, byteLength: number]>(4)),
     /** Nothing is copied there any more. */
     evict: call(numbers<[key: number]>(1)),
   },
@@ -86,7 +86,7 @@ export interface ReadSetup {
   readonly lkey: number;
   readonly fromAddress: number;
   readonly rkey: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 export interface LostTarget {

@@ -72,11 +72,11 @@ export class WorkerLink {
   }
 
   /** @throws TailwindError ERR_RDMC_LOG_CLOSED when the data plane is gone */
-  append(channel: number, sequence: number, offset: number, lengthBytes: number): void {
+  append(channel: number, sequence: number, offset: number, byteLength: number): void {
     if (this.plane.closed) {
       throw new TailwindError('ERR_RDMC_LOG_CLOSED', 'The data plane of this log is closed');
     }
-    this.commands.append(channel, sequence, offset, lengthBytes);
+    this.commands.append(channel, sequence, offset, byteLength);
   }
 
   async endChannel(channel: number): Promise<void> {

@@ -6,7 +6,7 @@ interface Write {
   readonly target: Target;
   readonly sequence: number;
   readonly offset: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 function setup(target: number, pair = target) {
@@ -22,8 +22,8 @@ function rig(targets: number) {
     const list = writes.get(pair);
     if (!list) return undefined;
     return {
-      write: (target, sequence, _address, _lkey, offset, lengthBytes) =>
-        list.push({ target, sequence, offset, lengthBytes }),
+      write: (target, sequence, _address, _lkey, offset, byteLength) =>
+        list.push({ target, sequence, offset, byteLength }),
     };
   };
   const numbers = Array.from({ length: targets }, (_, index) => index);
@@ -49,7 +49,7 @@ describe('a channel', () => {
     const { channel, writes, acknowledged } = rig(2);
     channel.append(1, 0, 10);
     channel.append(2, 10, 20);
-    expect(writes.get(0)!.map(({ offset, lengthBytes }) => [offset, lengthBytes])).toEqual([
+    expect(writes.get(0)!.map(({ offset, byteLength }) => [offset, byteLength])).toEqual([
       [0, 10],
       [10, 20],
     ]);
@@ -88,7 +88,7 @@ describe('a channel', () => {
     expect(events).toEqual(['lost 1']);
     writes.set(5, []);
     channel.replace(1, setup(5));
-    expect(writes.get(5)).toMatchObject([{ sequence: 2, offset: 0, lengthBytes: 20 }]);
+    expect(writes.get(5)).toMatchObject([{ sequence: 2, offset: 0, byteLength: 20 }]);
     channel.append(3, 20, 5);
     complete(0);
     complete(5);

@@ -155,7 +155,7 @@ class Model {
         epoch: 1,
         state,
         survivor,
-        lengthBytes: length,
+        byteLength: length,
         checksum: 1,
         scan: state === 'open' ? scan : null,
         digest: state === 'open' && digest ? Buffer.from(encodeDigest(digest)).toString('base64') : null,

@@ -172,7 +172,7 @@ describe('the order of segments', () => {
       if (segmentId === 1n) continue;
       for (const { backup } of members.slice(1)) {
         expect(() =>
-          backup.closeReplica({ logId: 7n, segmentId: 1n }, { lengthBytes: 0, checksum: 0 }),
+          backup.closeReplica({ logId: 7n, segmentId: 1n }, { byteLength: 0, checksum: 0 }),
         ).toThrow(/closed before/);
       }
       break;

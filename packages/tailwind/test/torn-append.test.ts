@@ -25,8 +25,8 @@ function expected(logId: bigint) {
   const writer = new SegmentWriter(bytes, identity);
   const group = (entries: readonly LogEntry[]): number => {
     for (const { type, parts } of entries) writer.append(type as Exclude<typeof type, 9>, ...parts);
-    const { offset, lengthBytes } = writer.seal()!;
-    return offset + lengthBytes;
+    const { offset, byteLength } = writer.seal()!;
+    return offset + byteLength;
   };
   group([
     { type: EntryType.SEGMENT_HEADER, parts: [encodeSegmentHeader({ ...identity, segmentBytes: SEGMENT })] },

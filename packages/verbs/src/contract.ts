@@ -38,7 +38,7 @@ export interface DeviceAttributes {
 export interface ScatterGatherEntry {
   /** Virtual address in the owner's address space: `region.address + offset`. A safe integer. */
   readonly address: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
   readonly lkey: number;
 }
 

@@ -112,8 +112,8 @@ export class Device {
   }
 
   /** Copies between two ranges of registered memory of this device, by address. */
-  copy(toAddress: number, fromAddress: number, lengthBytes: number): void {
-    native().copy(this.handle, toAddress, fromAddress, lengthBytes);
+  copy(toAddress: number, fromAddress: number, byteLength: number): void {
+    native().copy(this.handle, toAddress, fromAddress, byteLength);
   }
 
   /** Counters of the device since it was opened: bytes copied, block copies, wake-ups and the like. */

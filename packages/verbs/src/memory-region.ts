@@ -85,9 +85,9 @@ export class MemoryRegion {
   }
 
   /** An entry for a work request's scatter/gather list. */
-  sge(offset = 0, lengthBytes = this.length - offset): ScatterGatherEntry {
-    this.#checkRange(offset, lengthBytes);
-    return { address: this.address + offset, lengthBytes, lkey: this.lkey };
+  sge(offset = 0, byteLength = this.length - offset): ScatterGatherEntry {
+    this.#checkRange(offset, byteLength);
+    return { address: this.address + offset, byteLength, lkey: this.lkey };
   }
 
   /** What a peer needs to reach this region, or a part of it. */

@@ -49,10 +49,10 @@ export class ProtectionDomain {
    * Contents are undefined (it may come from a pool).
    * @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_OUT_OF_MEMORY, ERR_RDMC_DEVICE_LIMIT
    */
-  async allocate(lengthBytes: number, access?: AccessOptions): Promise<MemoryRegion> {
-    integerOption('allocate', 'lengthBytes', lengthBytes, 1, Number.MAX_SAFE_INTEGER);
+  async allocate(byteLength: number, access?: AccessOptions): Promise<MemoryRegion> {
+    integerOption('allocate', 'byteLength', byteLength, 1, Number.MAX_SAFE_INTEGER);
     const bits = accessBits('allocate', access);
-    const handle = await native().regionAllocate(this.device.handle, this.handle, lengthBytes, bits);
+    const handle = await native().regionAllocate(this.device.handle, this.handle, byteLength, bits);
     return new MemoryRegion(this.device, handle);
   }
 
@@ -85,17 +85,17 @@ export class ProtectionDomain {
    * @throws VerbsError ERR_RDMC_UNSUPPORTED where device, driver or library cannot
    */
   registerDmabuf(
-    dmabuf: { readonly fd: number; readonly lengthBytes: number; readonly offset?: number },
+    dmabuf: { readonly fd: number; readonly byteLength: number; readonly offset?: number },
     access?: AccessOptions,
   ): MemoryRegion {
-    onlyKnownOptions('registerDmabuf', dmabuf, ['fd', 'lengthBytes', 'offset']);
+    onlyKnownOptions('registerDmabuf', dmabuf, ['fd', 'byteLength', 'offset']);
     const { MAX_SAFE_INTEGER } = Number;
     const handle = native().regionRegisterDmabuf(
       this.device.handle,
       this.handle,
       integerOption('registerDmabuf', 'fd', dmabuf.fd, 0, 0x7fff_ffff),
       integerOption('registerDmabuf', 'offset', dmabuf.offset ?? 0, 0, MAX_SAFE_INTEGER),
-      integerOption('registerDmabuf', 'lengthBytes', dmabuf.lengthBytes, 1, MAX_SAFE_INTEGER),
+      integerOption('registerDmabuf', 'byteLength', dmabuf.byteLength, 1, MAX_SAFE_INTEGER),
       accessBits('registerDmabuf', access),
     );
     return new MemoryRegion(this.device, handle);

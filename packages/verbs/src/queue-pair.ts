@@ -103,7 +103,7 @@ export class QueuePair {
   postReceive(...requests: readonly ReceiveWorkRequest[]): void {
     this.#post(requests, (batch, request) => {
       batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
-      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.byteLength, sge.lkey);
     });
   }
 
@@ -187,7 +187,7 @@ export class QueuePair {
       (request.fence ? WorkRequestFlag.FENCE : 0) |
       (request.solicited ? WorkRequestFlag.SOLICITED : 0);
     batch.begin(opcode, this.number, request.id, flags);
-    for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+    for (const sge of request.sges ?? []) batch.sge(sge.address, sge.byteLength, sge.lkey);
     if (request.inline !== undefined && !(request.inline instanceof Uint8Array)) {
       throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'Inline data must be a Uint8Array');
     }

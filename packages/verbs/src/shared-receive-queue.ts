@@ -25,7 +25,7 @@ export class SharedReceiveQueue {
     requests.forEach((request, index) => {
       if (batch.pending === Layout.BATCH_SLOTS) flushFrom(batch, index - batch.pending);
       batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
-      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.byteLength, sge.lkey);
     });
     flushFrom(batch, requests.length - batch.pending);
   }

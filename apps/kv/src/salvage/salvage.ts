@@ -173,9 +173,9 @@ async function describe(
     isComplete: survey.isComplete,
     keys,
     entries,
-    bytes: survey.segments.reduce((sum, { lengthBytes }) => sum + lengthBytes, 0),
-    segments: survey.segments.map(({ segmentId, file, lengthBytes }) => {
-      return { segment: String(segmentId), file: file.path, bytes: lengthBytes };
+    bytes: survey.segments.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    segments: survey.segments.map(({ segmentId, file, byteLength }) => {
+      return { segment: String(segmentId), file: file.path, bytes: byteLength };
     }),
     missing: survey.missing.map(String),
     doubtful: survey.doubtful.map(String),

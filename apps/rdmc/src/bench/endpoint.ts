@@ -56,10 +56,10 @@ export class Endpoint {
     return new Endpoint(device, queuePair, region, sends, receives, batch, transport === 'tcp');
   }
 
-  /** Begins a request on `sizeBytes` of this side's region; `flush` posts it. */
+  /** Begins a request on `byteLength` of this side's region; `flush` posts it. */
   begin(
     operation: Operation,
-    sizeBytes: number,
+    byteLength: number,
     offset: number,
     signaled: boolean,
     remoteAddress = 0,
@@ -67,13 +67,13 @@ export class Endpoint {
   ): void {
     const flags = signaled ? WorkRequestFlag.SIGNALED : 0;
     this.batch.begin(OPCODES[operation], this.queuePair.number, 0, flags);
-    this.batch.sge(this.region.address + offset, sizeBytes, this.region.lkey);
+    this.batch.sge(this.region.address + offset, byteLength, this.region.lkey);
     if (operation !== 'send') this.batch.remote(remoteAddress, rkey);
   }
 
-  beginReceive(sizeBytes: number, offset: number): void {
+  beginReceive(byteLength: number, offset: number): void {
     this.batch.begin(Opcode.RECEIVE, this.queuePair.number, 0, WorkRequestFlag.SIGNALED);
-    this.batch.sge(this.region.address + offset, sizeBytes, this.region.lkey);
+    this.batch.sge(this.region.address + offset, byteLength, this.region.lkey);
   }
 
   flush(): void {

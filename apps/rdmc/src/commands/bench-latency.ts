@@ -30,9 +30,9 @@ async function runLatency(options: Options, session: Session): Promise<void> {
   const { measureLatency } = await import('../bench/latency.js');
   const document = await withPair(options.transport, async (pair, transport): Promise<LatencyDocument> => {
     const results: LatencyDocument['results'] = [];
-    for (const sizeBytes of options.sizes) {
-      const measured = await measureLatency(pair, options.operation, sizeBytes, options.rounds);
-      results.push({ sizeBytes, ...measured });
+    for (const byteLength of options.sizes) {
+      const measured = await measureLatency(pair, options.operation, byteLength, options.rounds);
+      results.push({ byteLength, ...measured });
     }
     return { benchmark: 'latency', operation: options.operation, transport, results };
   });

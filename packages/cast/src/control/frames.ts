@@ -46,7 +46,7 @@ const group = z.strictObject({
   /** Ids of its members, the sender first. */
   members: z.array(memberId).min(2),
   algorithm: text,
-  blockSizeBytes: z.union([z.literal('auto'), z.number().int().min(1)]),
+  blockBytes: z.union([z.literal('auto'), z.number().int().min(1)]),
   racks: z.array(z.union([z.string(), z.number().int()])).optional(),
 });
 

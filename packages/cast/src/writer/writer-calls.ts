@@ -35,9 +35,9 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
     },
 
     /** Returns what has its name so far. */
-    async store({ region, lengthBytes, sequence }: StoreOrder): Promise<StoredSoFar> {
+    async store({ region, byteLength, sequence }: StoreOrder): Promise<StoredSoFar> {
       requireWanted();
-      await writer!.store(sequence, regions!.buffer(region, lengthBytes));
+      await writer!.store(sequence, regions!.buffer(region, byteLength));
       return writer!.stored;
     },
 

@@ -51,9 +51,9 @@ export class GroupMachine {
   }
 
   /** At the root: a message to send after those before. */
-  send(number: number, address: number, lkey: number, sizeBytes: number, blockSizeBytes: number): void {
-    const plan = this.#plans.for(blockCount(sizeBytes, blockSizeBytes));
-    const message = new OpenMessage(number, sizeBytes, blockSizeBytes, plan, true);
+  send(number: number, address: number, lkey: number, byteLength: number, blockBytes: number): void {
+    const plan = this.#plans.for(blockCount(byteLength, blockBytes));
+    const message = new OpenMessage(number, byteLength, blockBytes, plan, true);
     message.address = address;
     message.lkey = lkey;
     this.#open.push(message);

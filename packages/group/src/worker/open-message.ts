@@ -25,12 +25,12 @@ export class OpenMessage {
 
   constructor(
     readonly number: number,
-    readonly sizeBytes: number,
-    readonly blockSizeBytes: number,
+    readonly byteLength: number,
+    readonly blockBytes: number,
     readonly plan: MemberPlan,
     readonly isSource: boolean,
   ) {
-    this.blocks = blockCount(sizeBytes, blockSizeBytes);
+    this.blocks = blockCount(byteLength, blockBytes);
     this.#here = isSource ? undefined : new Uint32Array(Math.ceil(this.blocks / 32));
     if (isSource) this.received = this.blocks;
     if (isSource) this.receivesPosted = this.blocks;
@@ -59,11 +59,11 @@ export class OpenMessage {
   }
 
   length(block: number): number {
-    return blockLength(this.sizeBytes, this.blockSizeBytes, block);
+    return blockLength(this.byteLength, this.blockBytes, block);
   }
 
   /** Address of a block in its place. */
   place(block: number): number {
-    return this.address + block * this.blockSizeBytes;
+    return this.address + block * this.blockBytes;
   }
 }

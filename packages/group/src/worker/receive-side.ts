@@ -82,7 +82,7 @@ export class ReceiveSide {
     const { counters } = this.config;
     counters[Counter.BLOCKS_RECEIVED]! += 1;
     counters[Counter.BYTES_RECEIVED]! += bytes - HEADER_BYTES;
-    if (isFirst) this.port.incoming(message.number, message.sizeBytes);
+    if (isFirst) this.port.incoming(message.number, message.byteLength);
   }
 
   /** The application gave memory: the first block moves into its place. */
@@ -140,21 +140,21 @@ export class ReceiveSide {
   /** The first block of a message not known before: its header says what comes. */
   #begin(slot: number, immediate: number): OpenMessage {
     const { headers, maxBlockBytes, firstPair } = this.config;
-    const sizeBytes = headerSize(headers, slot);
-    const blockSizeBytes = headerBlockSize(headers, slot);
-    const blocks = blockCount(sizeBytes, blockSizeBytes);
+    const byteLength = headerSize(headers, slot);
+    const blockBytes = headerBlockSize(headers, slot);
+    const blocks = blockCount(byteLength, blockBytes);
     if (
-      !Number.isSafeInteger(sizeBytes) ||
-      !(blockSizeBytes >= 1 && blockSizeBytes <= maxBlockBytes) ||
+      !Number.isSafeInteger(byteLength) ||
+      !(blockBytes >= 1 && blockBytes <= maxBlockBytes) ||
       blocks > MAX_BLOCKS_PER_MESSAGE
     ) {
       throw new ProtocolViolation(
         firstPair,
-        `sent a header of ${sizeBytes} bytes in blocks of ${blockSizeBytes}; at most ${maxBlockBytes} are agreed`,
+        `sent a header of ${byteLength} bytes in blocks of ${blockBytes}; at most ${maxBlockBytes} are agreed`,
       );
     }
     const plan = this.plans.for(blocks);
-    const message = new OpenMessage(this.#nextNumber, sizeBytes, blockSizeBytes, plan, false);
+    const message = new OpenMessage(this.#nextNumber, byteLength, blockBytes, plan, false);
     this.#nextNumber = (this.#nextNumber + 1) >>> 0;
     if (!plan.receives.has(0) || plan.receives.pair(0) !== firstPair) {
       throw new Error('The schedule lets the first block come from different members');
@@ -166,7 +166,7 @@ export class ReceiveSide {
     this.#waitingBuffer = -1;
     this.#posting = message;
     this.open.push(message);
-    this.config.counters[Counter.BYTES_EXPECTED]! += sizeBytes;
+    this.config.counters[Counter.BYTES_EXPECTED]! += byteLength;
     return message;
   }
 
@@ -177,8 +177,8 @@ export class ReceiveSide {
       immediate === expected &&
       bytes === HEADER_BYTES + message.length(expected) &&
       headerMessage(headers, slot) === message.number &&
-      headerSize(headers, slot) === message.sizeBytes &&
-      headerBlockSize(headers, slot) === message.blockSizeBytes;
+      headerSize(headers, slot) === message.byteLength &&
+      headerBlockSize(headers, slot) === message.blockBytes;
     if (found) return;
     throw new ProtocolViolation(
       this.#pairs[slot]!,

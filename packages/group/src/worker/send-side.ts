@@ -105,7 +105,7 @@ export class SendSide {
     this.#fromBuffer[slot] = fromBuffer ? 1 : 0;
     this.announcements.used(pair);
     const headerSlot = this.config.receiveWindow + slot;
-    writeHeader(this.config.headers, headerSlot, message.sizeBytes, message.blockSizeBytes, message.number);
+    writeHeader(this.config.headers, headerSlot, message.byteLength, message.blockBytes, message.number);
     // Before the application gave memory only the first block is here: it goes on from where it landed.
     if (fromBuffer) {
       message.sendsFromBuffer += 1;

@@ -83,8 +83,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 
   /** At the root: a message to send after those before. */
-  send(message: number, address: number, lkey: number, sizeBytes: number, blockBytes: number): void {
-    this.#guard(() => this.machine.send(message, address, lkey, sizeBytes, blockBytes));
+  send(message: number, address: number, lkey: number, byteLength: number, blockBytes: number): void {
+    this.#guard(() => this.machine.send(message, address, lkey, byteLength, blockBytes));
     this.wantAdvance(this);
   }
 
@@ -134,20 +134,20 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     slot: number,
     block: number,
     address: number,
-    lengthBytes: number,
+    byteLength: number,
     lkey: number,
   ): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginSend(slot, block);
     this.#header(this.setup.receiveWindow + slot);
-    if (lengthBytes > 0) this.context.submission.sge(address, lengthBytes, lkey);
+    if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
   }
 
-  postReceive(pair: number, slot: number, address: number, lengthBytes: number, lkey: number): void {
+  postReceive(pair: number, slot: number, address: number, byteLength: number, lkey: number): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginReceive(slot);
     this.#header(slot);
-    if (lengthBytes > 0) this.context.submission.sge(address, lengthBytes, lkey);
+    if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
   }
 
   receiveAnnouncement(pair: number): void {
@@ -158,12 +158,12 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.#pairs[pair]!.announce(count, confirmAs);
   }
 
-  copy(toAddress: number, fromAddress: number, lengthBytes: number): void {
-    this.context.device.copy(toAddress, fromAddress, lengthBytes);
+  copy(toAddress: number, fromAddress: number, byteLength: number): void {
+    this.context.device.copy(toAddress, fromAddress, byteLength);
   }
 
-  incoming(message: number, sizeBytes: number): void {
-    this.context.events.incoming(this.setup.group, message, sizeBytes);
+  incoming(message: number, byteLength: number): void {
+    this.context.events.incoming(this.setup.group, message, byteLength);
   }
 
   finished(message: number): void {

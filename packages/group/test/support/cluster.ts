@@ -19,9 +19,9 @@ export function createEverywhere(nodes: readonly RdmcNode[], options: GroupOptio
 }
 
 /** A region with content that depends on `seed`. */
-export async function filledRegion(node: RdmcNode, sizeBytes: number, seed: number): Promise<MemoryRegion> {
-  const region = await node.allocate(sizeBytes);
-  fillFrom(seed, region.view(0, sizeBytes));
+export async function filledRegion(node: RdmcNode, byteLength: number, seed: number): Promise<MemoryRegion> {
+  const region = await node.allocate(byteLength);
+  fillFrom(seed, region.view(0, byteLength));
   return region;
 }
 
@@ -30,11 +30,11 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 /** What one receiver gets until the root closes: numbers, sizes and hashes. */
-export async function collect(group: Group): Promise<{ number: number; sizeBytes: number; hash: string }[]> {
+export async function collect(group: Group): Promise<{ number: number; byteLength: number; hash: string }[]> {
   const received = [];
   for await (const message of group) {
-    const { number, sizeBytes, view } = message;
-    received.push({ number, sizeBytes, hash: sha256(view) });
+    const { number, byteLength, view } = message;
+    received.push({ number, byteLength, hash: sha256(view) });
     message.release();
   }
   return received;

@@ -24,7 +24,7 @@ export interface IncomingHost {
   readonly boards: MemoryRegion;
   createPace(): IdlePace;
   touch(): void;
-  delivered(peer: number, slot: number, lengthBytes: number, remainingBytes: number): void;
+  delivered(peer: number, slot: number, byteLength: number, remainingBytes: number): void;
   /** The requester has ended, and everything is here. */
   finished(peer: number): void;
   broke(peer: number, generation: number, reason: string): void;
@@ -150,8 +150,8 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.host.broke(this.peer, this.machine.generation, reason);
   }
 
-  delivered(slot: number, lengthBytes: number, remainingBytes: number): void {
-    this.host.delivered(this.peer, slot, lengthBytes, remainingBytes);
+  delivered(slot: number, byteLength: number, remainingBytes: number): void {
+    this.host.delivered(this.peer, slot, byteLength, remainingBytes);
   }
 
   interrupt(): void {

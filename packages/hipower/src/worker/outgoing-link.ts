@@ -163,7 +163,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   }
 
   /** Writes one slot that was announced; `isLast` of those that are posted together. */
-  write(slot: number, offset: number, lengthBytes: number, isLast: boolean): void {
+  write(slot: number, offset: number, byteLength: number, isLast: boolean): void {
     if (this.#dismissed) return;
     const { context, pool } = this.host;
     const { submission } = context;
@@ -174,7 +174,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     } else {
       this.#begin(Opcode.WRITE, Purpose.WRITE, postedCount, signal);
     }
-    submission.sge(pool.address + offset, lengthBytes, pool.lkey);
+    submission.sge(pool.address + offset, byteLength, pool.lkey);
     submission.remote(this.#remote.poolAddress + offset, this.#remote.poolRkey);
     if (this.#perRequest) submission.immediate(slot);
     if (this.#pushesBehind) this.#unpushed = true;

@@ -20,8 +20,8 @@ export async function copyClosed(
 ): Promise<void> {
   const channel = link.number();
   try {
-    if (certificate.lengthBytes > 0)
-      await untilEnded(copy(link, channel, memory, replica, certificate.lengthBytes), ended);
+    if (certificate.byteLength > 0)
+      await untilEnded(copy(link, channel, memory, replica, certificate.byteLength), ended);
     await replica.connection.restore(identity, epoch, certificate);
     replica.state = 'closed';
   } finally {
@@ -34,7 +34,7 @@ async function copy(
   channel: number,
   memory: ReplicatedSegment['memory'],
   { setup }: Replica,
-  lengthBytes: number,
+  byteLength: number,
 ): Promise<void> {
   const copied = new Deferred<void>();
   await link.openChannel(
@@ -45,6 +45,6 @@ async function copy(
       caughtUp: () => {},
     },
   );
-  link.append(channel, 1, 0, lengthBytes);
+  link.append(channel, 1, 0, byteLength);
   await copied.promise;
 }

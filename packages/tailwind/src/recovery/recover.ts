@@ -118,7 +118,7 @@ export class Recovery {
    */
   async *segments(): AsyncGenerator<RecoveredSegment, void> {
     const waiting = [...this.plan.segments];
-    const ahead: Promise<{ segment: PlannedSegment; region: MemoryRegion; lengthBytes: number }>[] = [];
+    const ahead: Promise<{ segment: PlannedSegment; region: MemoryRegion; byteLength: number }>[] = [];
     const most = Math.max(1, this.backups.length) * RECOVERY_SEGMENTS_PER_BACKUP;
     const fill = (): void => {
       while (ahead.length < most && waiting.length > 0) {
@@ -129,10 +129,10 @@ export class Recovery {
     };
     try {
       for (fill(); ahead.length > 0; fill()) {
-        const { segment, region, lengthBytes } = await ahead.shift()!;
+        const { segment, region, byteLength } = await ahead.shift()!;
         try {
-          const bytes = region.view(0, lengthBytes);
-          yield { segmentId: segment.segmentId, bytes, entries: () => segmentEntries(bytes, lengthBytes) };
+          const bytes = region.view(0, byteLength);
+          yield { segmentId: segment.segmentId, bytes, entries: () => segmentEntries(bytes, byteLength) };
         } finally {
           await region.close();
         }
@@ -210,7 +210,7 @@ export class Recovery {
         throw new Error(`its replica ends at ${scan.offset}, before ${floorBytes}`);
       region = await plane.protectionDomain.allocate(Math.max(1, scan.offset));
       if (scan.offset > 0) {
-        const from = { fromAddress: address, rkey, lengthBytes: scan.offset };
+        const from = { fromAddress: address, rkey, byteLength: scan.offset };
         await link.commands.read({
           pair: connection.pair,
           toAddress: region.address,
@@ -218,7 +218,7 @@ export class Recovery {
           ...from,
         });
       }
-      return { region, lengthBytes: scan.offset };
+      return { region, byteLength: scan.offset };
     } catch (error) {
       // What broke stays broken; the next segment gets a new connection.
       if (codeOf(error) === 'ERR_RDMC_MEMBER_LOST') await this.#drop(member, connection);

@@ -20,7 +20,7 @@ const address = z.looseObject({ kind: z.string(), version: z.number(), queuePair
 const segment = { logId: u64, segmentId: u64 };
 /** A random number of the object that writes a log. */
 const session = z.string().regex(/^[0-9a-f]{32}$/);
-const certificate = { lengthBytes: bytes, checksum: u32 };
+const certificate = { byteLength: bytes, checksum: u32 };
 
 export const backupRequest = z.discriminatedUnion('op', [
   /** Binds a log to the member that asks and to its object: nobody else may write it here. */
@@ -80,7 +80,7 @@ export const inventoryAnswer = z.array(
     epoch: u32,
     state: z.enum(['open', 'closed']),
     survivor: z.boolean(),
-    lengthBytes: bytes,
+    byteLength: bytes,
     checksum: u32,
     scan: scan.nullable(),
     /** Base64 of the last digest's payload. */

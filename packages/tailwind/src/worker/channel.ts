@@ -8,7 +8,7 @@ export interface TargetWriter {
     address: number,
     lkey: number,
     offset: number,
-    lengthBytes: number,
+    byteLength: number,
   ): void;
 }
 
@@ -71,10 +71,10 @@ export class Channel {
     }
   }
 
-  append(sequence: number, offset: number, lengthBytes: number): void {
+  append(sequence: number, offset: number, byteLength: number): void {
     this.#posted = sequence;
-    this.#postedBytes = offset + lengthBytes;
-    for (const target of this.targets) this.#write(target, sequence, offset, lengthBytes);
+    this.#postedBytes = offset + byteLength;
+    for (const target of this.targets) this.#write(target, sequence, offset, byteLength);
   }
 
   /** Puts a new target in the place of a lost one; it gets everything from the beginning. */
@@ -104,11 +104,11 @@ export class Channel {
     this.events.lost(this.setup.channel, target.setup.target, reason);
   }
 
-  #write(target: Target, sequence: number, offset: number, lengthBytes: number): void {
+  #write(target: Target, sequence: number, offset: number, byteLength: number): void {
     if (target.lost) return;
     const writer = this.writerOf(target.setup.pair);
     if (writer) {
-      writer.write(target, sequence, this.setup.address + offset, this.setup.lkey, offset, lengthBytes);
+      writer.write(target, sequence, this.setup.address + offset, this.setup.lkey, offset, byteLength);
     } else {
       target.fail('its queue pair is gone');
     }

@@ -19,7 +19,7 @@ interface Message {
   readonly address: number;
   readonly lkey: number;
   readonly offset: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 /**
@@ -55,22 +55,22 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
     address: number,
     lkey: number,
     offset: number,
-    lengthBytes: number,
+    byteLength: number,
   ): void {
     if (this.broken !== undefined) {
       target.fail(this.broken);
       return;
     }
-    for (let done = 0; done < lengthBytes; ) {
-      const part = Math.min(RPC_DATA_BYTES, lengthBytes - done);
-      const last = done + part === lengthBytes;
+    for (let done = 0; done < byteLength; ) {
+      const part = Math.min(RPC_DATA_BYTES, byteLength - done);
+      const last = done + part === byteLength;
       this.#waiting.push({
         target,
         sequence: last ? sequence : 0,
         address: address + done,
         lkey,
         offset: offset + done,
-        lengthBytes: part,
+        byteLength: part,
       });
       done += part;
     }
@@ -110,12 +110,12 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
     const at = (slot * RPC_HEADER_SLOT_BYTES) / 4;
     this.#words[at] = message.target.setup.key;
     this.#words[at + 1] = message.offset;
-    this.#words[at + 2] = message.lengthBytes;
+    this.#words[at + 2] = message.byteLength;
     const { submission } = this.context;
     const flags = WorkRequestFlag.SIGNALED | WorkRequestFlag.SOLICITED;
     submission.begin(Opcode.SEND, this.queuePair.number, slot, flags);
     submission.sge(this.region.address + slot * RPC_HEADER_SLOT_BYTES, RPC_HEADER_BYTES, this.region.lkey);
-    submission.sge(message.address, message.lengthBytes, message.lkey);
+    submission.sge(message.address, message.byteLength, message.lkey);
     this.posted();
     this.#unsent += 1;
     this.#unanswered.push(message);

@@ -24,22 +24,22 @@ export class WritePair extends Pair implements TargetWriter {
     address: number,
     lkey: number,
     offset: number,
-    lengthBytes: number,
+    byteLength: number,
   ): void {
     const { address: base, rkey } = target.setup;
     this.#start({
       done: () => target.complete(sequence),
       fail: (reason) => target.fail(reason),
-      post: () => this.#post(Opcode.WRITE, address, lkey, base + offset, rkey, lengthBytes),
+      post: () => this.#post(Opcode.WRITE, address, lkey, base + offset, rkey, byteLength),
     });
   }
 
-  read({ toAddress, lkey, fromAddress, rkey, lengthBytes }: ReadSetup): Promise<void> {
+  read({ toAddress, lkey, fromAddress, rkey, byteLength }: ReadSetup): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#start({
         done: resolve,
         fail: (reason) => reject(new TailwindError('ERR_RDMC_MEMBER_LOST', reason)),
-        post: () => this.#post(Opcode.READ, toAddress, lkey, fromAddress, rkey, lengthBytes),
+        post: () => this.#post(Opcode.READ, toAddress, lkey, fromAddress, rkey, byteLength),
       });
       this.context.wake();
     });
@@ -76,11 +76,11 @@ export class WritePair extends Pair implements TargetWriter {
     lkey: number,
     remote: number,
     rkey: number,
-    lengthBytes: number,
+    byteLength: number,
   ): void {
     const { submission } = this.context;
     submission.begin(opcode, this.queuePair.number, 0, WorkRequestFlag.SIGNALED);
-    submission.sge(address, lengthBytes, lkey);
+    submission.sge(address, byteLength, lkey);
     submission.remote(remote, rkey);
   }
 }

@@ -21,8 +21,8 @@ export function sampleSegment(
       const value = new Uint8Array(length).fill(1 + ((group * 31 + index) % 255));
       writer.append(EntryType.OBJECT, ...encodeObject(group + 1, Buffer.from(`key ${index}`), value));
     });
-    const { offset, lengthBytes } = writer.seal()!;
-    return offset + lengthBytes;
+    const { offset, byteLength } = writer.seal()!;
+    return offset + byteLength;
   });
   return { bytes, ends };
 }

@@ -116,11 +116,11 @@ export function queueCalls(state: AgentState) {
       count: number;
     }): void {
       const batch = state.get('device', args.device).createSubmissionQueue();
-      const { address, lengthBytes, lkey } = state.get('region', args.region).sge();
+      const { address, byteLength, lkey } = state.get('region', args.region).sge();
       for (const { qp, remote } of args.targets) {
         for (let id = 0; id < args.count; id += 1) {
           batch.begin(Opcode.WRITE, state.get('qp', qp).number, id, WorkRequestFlag.SIGNALED);
-          batch.sge(address, lengthBytes, lkey);
+          batch.sge(address, byteLength, lkey);
           batch.remote(remote.address, remote.rkey);
         }
       }

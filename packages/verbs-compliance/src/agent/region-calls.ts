@@ -36,11 +36,11 @@ export function regionCalls(state: AgentState) {
     return state.get('region', range.region).view(range.offset, range.length);
   };
   return {
-    async allocate(args: { pd: number; lengthBytes: number; access: AccessOptions }): Promise<RegionInfo> {
-      return info(state, await state.get('pd', args.pd).allocate(args.lengthBytes, args.access));
+    async allocate(args: { pd: number; byteLength: number; access: AccessOptions }): Promise<RegionInfo> {
+      return info(state, await state.get('pd', args.pd).allocate(args.byteLength, args.access));
     },
-    register(args: { pd: number; lengthBytes: number; access: AccessOptions }): RegionInfo {
-      const memory = new Uint8Array(args.lengthBytes);
+    register(args: { pd: number; byteLength: number; access: AccessOptions }): RegionInfo {
+      const memory = new Uint8Array(args.byteLength);
       return info(state, state.get('pd', args.pd).register(memory, args.access));
     },
     rkey: (args: { region: number }): number => state.get('region', args.region).rkey,

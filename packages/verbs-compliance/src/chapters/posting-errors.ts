@@ -41,15 +41,15 @@ export function postingErrors({ test }: SuiteContext): void {
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('an entry one byte beyond its region', 'ERR_RDMC_OUT_OF_BOUNDS', checked, (mine, target) => {
-    const sges = [{ address: mine.address + SIZE - 7, lengthBytes: 8, lkey: mine.lkey }];
+    const sges = [{ address: mine.address + SIZE - 7, byteLength: 8, lkey: mine.lkey }];
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('an entry one byte before its region', 'ERR_RDMC_OUT_OF_BOUNDS', checked, (mine, target) => {
-    const sges = [{ address: mine.address - 1, lengthBytes: 8, lkey: mine.lkey }];
+    const sges = [{ address: mine.address - 1, byteLength: 8, lkey: mine.lkey }];
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('a good entry before a bad one', 'ERR_RDMC_OUT_OF_BOUNDS', checked, (mine, target) => {
-    const sges = [mine.sge(0, 8), { address: mine.address + SIZE, lengthBytes: 1, lkey: mine.lkey }];
+    const sges = [mine.sge(0, 8), { address: mine.address + SIZE, byteLength: 1, lkey: mine.lkey }];
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('one entry too many', 'ERR_RDMC_TOO_MANY_SGES', {}, (mine, target) => {

@@ -25,7 +25,7 @@ async function breaksConnection(
   b: Peer,
   bad: (target: PeerRegion) => Request | Promise<Request>,
   expected: readonly StatusName[],
-  lengthBytes = 8,
+  byteLength = 8,
 ): Promise<void> {
   const [near, far] = await connected(a, b);
   const [mine, target] = await Promise.all([a.region(2 * SIZE), b.region(SIZE)]);
@@ -34,7 +34,7 @@ async function breaksConnection(
   const request = await bad(target);
   const good = { opcode: 'WRITE', sges: [mine.sge(0, 8)], remote: target.remote() } as const;
   await near.post(
-    { id: 1, ...request, sges: [mine.sge(0, lengthBytes)] },
+    { id: 1, ...request, sges: [mine.sge(0, byteLength)] },
     { id: 2, ...good },
     { id: 3, ...good, signaled: false },
   );

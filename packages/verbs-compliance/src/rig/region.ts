@@ -26,8 +26,8 @@ export class PeerRegion {
     return this.info.address;
   }
 
-  sge(offset = 0, lengthBytes = this.length - offset): ScatterGatherEntry {
-    return { address: this.info.address + offset, lengthBytes, lkey: this.info.lkey };
+  sge(offset = 0, byteLength = this.length - offset): ScatterGatherEntry {
+    return { address: this.info.address + offset, byteLength, lkey: this.info.lkey };
   }
 
   remote(offset = 0): { address: number; rkey: number } {
