@@ -1,4 +1,4 @@
-import type { MemoryRegion } from '@rdmc/verbs';
+import type { LocalKey, MemoryRegion } from '@rdmc/verbs';
 import { UNREAD_MESSAGES } from './constants.js';
 import type { GroupEnvironment } from './environment.js';
 import type { IncomingHandler } from './group-options.js';
@@ -21,7 +21,7 @@ interface Placed extends Begun {
 
 /** What the desk needs of its group. */
 export interface IncomingPorts {
-  place(message: number, address: number, lkey: number): void;
+  place(message: number, address: number, lkey: LocalKey): void;
   unread(): number;
   failed(error: unknown): void;
 }

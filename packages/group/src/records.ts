@@ -4,7 +4,7 @@
  */
 import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
 import type { Algorithm, RackId } from '@rdmc/schedule';
-import type { QueuePairAddress } from '@rdmc/verbs';
+import type { LocalKey, QueuePairAddress } from '@rdmc/verbs';
 
 export const PROTOCOL_NAME = 'group';
 
@@ -24,14 +24,14 @@ export const groupRecords = recordTable({
           group: number,
           message: number,
           address: number,
-          lkey: number,
           byteLength: number,
+          lkey: LocalKey,
           blockBytes: number,
         ]
       >(6),
     ),
     /** Memory for a message that `incoming` told of. */
-    place: post(numbers<[group: number, message: number, address: number, lkey: number]>(4)),
+    place: post(numbers<[group: number, message: number, address: number, lkey: LocalKey]>(4)),
     /** Answers when the queue pairs are flushed and gone, and with them every claim on memory. */
     abort: call(numbers<[group: number]>(1)),
   },

@@ -19,13 +19,13 @@ export function checkRange(
     throw invalid(where, 'needs a region of this node: of node.allocate(), or of node.protectionDomain');
   }
   if (region.closed) throw invalid(where, 'the region is closed');
-  const byteLength = neededBytes ?? range.byteLength ?? region.length - offset;
-  const fits = isSize(offset) && isSize(byteLength) && offset + byteLength <= region.length;
+  const byteLength = neededBytes ?? range.byteLength ?? region.byteLength - offset;
+  const fits = isSize(offset) && isSize(byteLength) && offset + byteLength <= region.byteLength;
   const room = range.byteLength ?? Number.POSITIVE_INFINITY;
   if (!fits || room < byteLength) {
     throw invalid(
       where,
-      `${byteLength} bytes from ${offset} do not fit into what was given of a region of ${region.length} bytes`,
+      `${byteLength} bytes from ${offset} do not fit into what was given of a region of ${region.byteLength} bytes`,
     );
   }
   return { region, offset, byteLength };

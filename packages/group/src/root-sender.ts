@@ -21,7 +21,7 @@ export class RootSender {
   ) {
     this.queue = new SendQueue((number, { region, offset, byteLength }) => {
       const address = region.address + offset;
-      link.commands.send(slot, number, address, region.lkey, byteLength, this.#blockSize(byteLength));
+      link.commands.send(slot, number, address, byteLength, region.lkey, this.#blockSize(byteLength));
     });
   }
 

@@ -6,7 +6,7 @@
  * replica. A *key* names a buffer to which the backup's worker copies in the RPC scheme.
  */
 import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
-import type { QueuePairAddress } from '@rdmc/verbs';
+import type { LocalKey, QueuePairAddress, RemoteKey, RemoteMemory, ScatterGatherEntry } from '@rdmc/verbs';
 
 export const PROTOCOL_NAME = 'tailwind';
 
@@ -61,7 +61,7 @@ export interface TargetSetup {
   readonly target: number;
   readonly pair: number;
   readonly address: number;
-  readonly rkey: number;
+  readonly rkey: RemoteKey;
   /** In the RPC scheme. */
   readonly key: number;
 }
@@ -70,7 +70,7 @@ export interface ChannelSetup {
   readonly channel: number;
   /** The segment's memory here. */
   readonly address: number;
-  readonly lkey: number;
+  readonly lkey: LocalKey;
   readonly targets: readonly TargetSetup[];
 }
 
@@ -82,11 +82,9 @@ export interface TargetReplacement {
 
 export interface ReadSetup {
   readonly pair: number;
-  readonly toAddress: number;
-  readonly lkey: number;
-  readonly fromAddress: number;
-  readonly rkey: number;
-  readonly byteLength: number;
+  /** Where the bytes go, and how many. */
+  readonly local: ScatterGatherEntry;
+  readonly remote: RemoteMemory;
 }
 
 export interface LostTarget {

@@ -1,3 +1,4 @@
+import { type LocalKey, remoteKey } from '@rdmc/verbs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Channel, type Target, type TargetWriter } from '../src/worker/channel.js';
@@ -10,7 +11,7 @@ interface Write {
 }
 
 function setup(target: number, pair = target) {
-  return { target, pair, address: 0, rkey: 0, key: 0 };
+  return { target, pair, address: 0, rkey: remoteKey(0), key: 0 };
 }
 
 /** A channel whose writes complete when the test says so. */
@@ -22,14 +23,14 @@ function rig(targets: number) {
     const list = writes.get(pair);
     if (!list) return undefined;
     return {
-      write: (target, sequence, _address, _lkey, offset, byteLength) =>
-        list.push({ target, sequence, offset, byteLength }),
+      write: (target, sequence, _from, offset, byteLength) =>
+        void list.push({ target, sequence, offset, byteLength }),
     };
   };
   const numbers = Array.from({ length: targets }, (_, index) => index);
   for (const number of numbers) writes.set(number, []);
   const channel = new Channel(
-    { channel: 1, address: 1000, lkey: 1, targets: numbers.map((number) => setup(number)) },
+    { channel: 1, address: 1000, lkey: 1 as LocalKey, targets: numbers.map((number) => setup(number)) },
     writerOf,
     {
       acknowledged: (_, sequence) => acknowledged.push(sequence),

@@ -1,3 +1,4 @@
+import { type LocalKey, remoteKey } from '@rdmc/verbs';
 /** What a node's `Logs` are: who may use them when, and what ends with the node. */
 
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
@@ -39,8 +40,8 @@ function fresh(logId: bigint, more: Partial<LogOptions> = {}): LogOptions {
 async function breakProtocol(logs: Logs): Promise<void> {
   const { link } = (logs as unknown as { readonly parts: NodeParts }).parts;
   const channel = link.number();
-  const lost = { target: 1, pair: 0, address: 0, rkey: 0, key: 0 };
-  await link.commands.openChannel({ channel, address: 0, lkey: 0, targets: [lost] });
+  const lost = { target: 1, pair: 0, address: 0, rkey: remoteKey(0), key: 0 };
+  await link.commands.openChannel({ channel, address: 0, lkey: 0 as LocalKey, targets: [lost] });
   link.commands.replace({ channel, lost: 1, target: undefined as never });
 }
 

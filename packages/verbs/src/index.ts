@@ -25,6 +25,7 @@ export type { Refusal } from './post-result.js';
 export { type AccessOptions, attachProtectionDomain, ProtectionDomain } from './protection-domain.js';
 export { QueuePair } from './queue-pair.js';
 export { type CompletionFailure, completionFailure } from './refused-completion.js';
+export { remoteKey } from './remote-key.js';
 export { SharedReceiveQueue } from './shared-receive-queue.js';
 export { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
 export {

@@ -1,4 +1,5 @@
 import { Layout, Opcode, PostResult, Word, WorkRequestFlag } from './constants.js';
+import type { LocalKey, RemoteKey } from './contract.js';
 import type { Device } from './device.js';
 import { PostError, VerbsError } from './errors.js';
 import { native } from './native.js';
@@ -81,7 +82,7 @@ export class SubmissionQueue {
   }
 
   /** Adds memory to the request begun last. */
-  sge(address: number, byteLength: number, lkey: number): void {
+  sge(address: number, byteLength: number, lkey: LocalKey): void {
     const words = this.#words;
     const base = this.#base & BASE_MASK;
     const index = this.#sges & SGE_MASK;
@@ -117,7 +118,7 @@ export class SubmissionQueue {
     this.#words[this.#base + Word.FLAGS]! |= WorkRequestFlag.INLINE;
   }
 
-  remote(address: number, rkey: number): void {
+  remote(address: number, rkey: RemoteKey): void {
     const words = this.#words;
     const base = this.#base & BASE_MASK;
     words[base + Word.REMOTE_LOW] = address;

@@ -18,7 +18,7 @@ function checked(cq, count) {
 
 /** Posts `count` messages, as many at once as perftest, and resolves with the seconds until the last has completed. */
 export function sendAll({ batch, cq, queuePair, region }, { opcode, byteLength, count, remote }) {
-  const slots = Math.floor(region.length / byteLength);
+  const slots = Math.floor(region.byteLength / byteLength);
   let posted = 0;
   let completed = 0;
   const start = process.hrtime.bigint();
@@ -37,7 +37,7 @@ export function sendAll({ batch, cq, queuePair, region }, { opcode, byteLength, 
 }
 
 function prepareReceives({ batch, queuePair, region }, first, count, byteLength) {
-  const slots = Math.floor(region.length / byteLength);
+  const slots = Math.floor(region.byteLength / byteLength);
   for (let i = first; i < first + count; i += 1) {
     batch.begin(Opcode.RECEIVE, queuePair.number, i, 0);
     batch.sge(region.address + (i % slots) * byteLength, byteLength, region.lkey);

@@ -7,6 +7,7 @@ import {
   Opcode,
   openDevice,
   type QueuePair,
+  type RemoteMemory,
   Status,
   type SubmissionQueue,
   statusName,
@@ -57,18 +58,15 @@ export class Endpoint {
   }
 
   /** Begins a request on `byteLength` of this side's region; `flush` posts it. */
-  begin(
-    operation: Operation,
-    byteLength: number,
-    offset: number,
-    signaled: boolean,
-    remoteAddress = 0,
-    rkey = 0,
-  ): void {
+  begin(operation: Operation, byteLength: number, offset: number, signaled: boolean): void {
     const flags = signaled ? WorkRequestFlag.SIGNALED : 0;
     this.batch.begin(OPCODES[operation], this.queuePair.number, 0, flags);
     this.batch.sge(this.region.address + offset, byteLength, this.region.lkey);
-    if (operation !== 'send') this.batch.remote(remoteAddress, rkey);
+  }
+
+  /** Where the request goes that was begun, in the other side's memory; of no meaning to a SEND. */
+  to({ address, rkey }: RemoteMemory, offset = 0): void {
+    this.batch.remote(address + offset, rkey);
   }
 
   beginReceive(byteLength: number, offset: number): void {

@@ -56,7 +56,8 @@ async function pingPong(
     const start = performance.now();
     word.prepare(round);
     const signaled = round % SIGNAL_EVERY === 0;
-    endpoint.begin(operation, byteLength, OUTGOING_OFFSET, signaled, remote.address, remote.rkey);
+    endpoint.begin(operation, byteLength, OUTGOING_OFFSET, signaled);
+    if (operation !== 'send') endpoint.to(remote);
     endpoint.flush();
     if (operation === 'write') endpoint.spinUntil(() => word.holds(round));
     else endpoint.spinUntil(() => endpoint.received() > 0);
@@ -72,7 +73,8 @@ function readAgain(pair: Pair, byteLength: number, rounds: number): number[] {
   const times: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const start = performance.now();
-    endpoint.begin('read', byteLength, 0, true, remote.address, remote.rkey);
+    endpoint.begin('read', byteLength, 0, true);
+    endpoint.to(remote);
     endpoint.flush();
     endpoint.spinUntil(() => endpoint.sent() > 0);
     times.push((performance.now() - start) / 1000);

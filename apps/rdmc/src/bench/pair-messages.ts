@@ -1,9 +1,10 @@
+import { remoteKey } from '@rdmc/verbs';
 /** What the two processes of a point-to-point benchmark tell each other over IPC. */
 import * as z from 'zod';
 
 const count = z.number().int().nonnegative();
 const address = z.looseObject({ kind: z.string(), version: z.number(), queuePair: z.number() });
-const remote = z.strictObject({ address: count, rkey: count });
+const remote = z.strictObject({ address: count, rkey: count.transform(remoteKey) });
 
 /** To the peer. */
 export const pairOrder = z.discriminatedUnion('type', [

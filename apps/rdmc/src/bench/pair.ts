@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { QueuePairAddress } from '@rdmc/verbs';
+import { type RemoteMemory, remoteKey } from '@rdmc/verbs';
 import { afterCauseGrace } from '../cause-grace.js';
 import { CliError, exitCodeOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
@@ -21,7 +22,7 @@ export class Pair {
   #failure: CliError | undefined;
   #onFailure: () => void = () => {};
   #closing = false;
-  #remote = { address: 0, rkey: 0 };
+  #remote: RemoteMemory = { address: 0, rkey: remoteKey(0) };
 
   private constructor(
     readonly endpoint: Endpoint,
@@ -53,7 +54,7 @@ export class Pair {
   }
 
   /** The other side's region. */
-  get remote(): { readonly address: number; readonly rkey: number } {
+  get remote(): RemoteMemory {
     return this.#remote;
   }
 

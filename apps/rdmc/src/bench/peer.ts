@@ -65,7 +65,8 @@ async function answer(endpoint: Endpoint, order: OrderOf<'answer'>): Promise<voi
     feed.fill(round);
     word.prepare(round);
     const signaled = round % SIGNAL_EVERY === 0;
-    endpoint.begin(operation, byteLength, OUTGOING_OFFSET, signaled, remote.address, remote.rkey);
+    endpoint.begin(operation, byteLength, OUTGOING_OFFSET, signaled);
+    if (operation !== 'send') endpoint.to(remote);
     endpoint.flush();
     if (signaled) endpoint.spinUntil(() => endpoint.sent() > 0);
   }

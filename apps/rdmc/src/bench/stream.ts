@@ -40,7 +40,8 @@ function post(pair: Pair, { operation, byteLength }: Stream, messages: number): 
     for (; posted < most; posted += 1) {
       const offset = (posted % places) * byteLength;
       const signaled = (posted + 1) % signalEvery === 0 || posted + 1 === messages;
-      endpoint.begin(operation, byteLength, offset, signaled, remote.address + offset, remote.rkey);
+      endpoint.begin(operation, byteLength, offset, signaled);
+      if (operation !== 'send') endpoint.to(remote, offset);
       if ((posted + 1) % flushEvery === 0) endpoint.flush();
     }
     endpoint.flush();

@@ -79,7 +79,7 @@ export class Receiver {
 
   /** A free buffer that is large enough, or a new one. */
   async #takeBuffer(byteLength: number): Promise<MemoryRegion> {
-    const at = this.#free.findIndex(({ length }) => length >= byteLength);
+    const at = this.#free.findIndex((buffer) => buffer.byteLength >= byteLength);
     if (at !== -1) return this.#free.splice(at, 1)[0]!;
     return this.#node!.allocate(byteLength);
   }

@@ -22,9 +22,8 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     createPair: ({ group, pair }) => this.#groups.get(group)!.createPair(pair),
     connect: ({ group, pair, address }) => this.#groups.get(group)!.connect(pair, address),
     start: (group) => this.#groups.get(group)?.start(),
-    send: (group, message, address, lkey, byteLength, blockBytes) =>
-      this.#groups.get(group)?.send(message, address, lkey, byteLength, blockBytes),
-    place: (group, message, address, lkey) => this.#groups.get(group)?.place(message, address, lkey),
+    send: (group, ...message) => this.#groups.get(group)?.send(...message),
+    place: (group, ...message) => this.#groups.get(group)?.place(...message),
     abort: (group) => this.#abort(group),
   };
 

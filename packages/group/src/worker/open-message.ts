@@ -1,4 +1,5 @@
 import { blockCount, blockLength } from '../blocks.js';
+import { NO_KEY } from './block-range.js';
 import type { MemberPlan } from './plans.js';
 
 /** A message that this member is sending, or receiving and passing on. */
@@ -14,7 +15,7 @@ export class OpenMessage {
   sendsEnded = false;
   /** Where the message lies; −1 while the application has not given memory. */
   address = -1;
-  lkey = 0;
+  lkey = NO_KEY;
   /** The first-block buffer it uses, or −1; and what lies in it. */
   buffer = -1;
   firstBlock = -1;

@@ -1,6 +1,8 @@
+import type { LocalKey } from '@rdmc/verbs';
 import { blockCount } from '../blocks.js';
 import { HEADER_BYTES, MAX_BLOCKS_PER_MESSAGE, OPEN_MESSAGES } from '../constants.js';
 import type { Announcements } from './announcements.js';
+import { BlockRange } from './block-range.js';
 import { Counter } from './counters.js';
 import { headerBlockSize, headerMessage, headerSize } from './header.js';
 import type { MachineConfig } from './machine-config.js';
@@ -26,6 +28,7 @@ export class ReceiveSide {
   readonly #blocks: Uint32Array;
   readonly #messages: (OpenMessage | undefined)[];
   readonly #pairs: Uint16Array;
+  readonly #range = new BlockRange();
   /** First-block buffers in use. */
   #buffersInUse = 0;
   /** The buffer that waits for the first block of the next message, or −1. */
@@ -86,7 +89,7 @@ export class ReceiveSide {
   }
 
   /** The application gave memory: the first block moves into its place. */
-  place(message: OpenMessage, address: number, lkey: number): void {
+  place(message: OpenMessage, address: number, lkey: LocalKey): void {
     message.address = address;
     message.lkey = lkey;
     const length = message.length(message.firstBlock);
@@ -116,13 +119,8 @@ export class ReceiveSide {
     this.#waitingBuffer = buffer;
     const slot = this.#take(this.config.firstPair, undefined, 0);
     const address = this.bufferAddress(buffer);
-    this.port.postReceive(
-      this.config.firstPair,
-      slot,
-      address,
-      this.config.maxBlockBytes,
-      this.config.buffersLkey,
-    );
+    const { firstPair, maxBlockBytes, buffersLkey } = this.config;
+    this.port.postReceive(firstPair, slot, this.#range.at(address, maxBlockBytes, buffersLkey));
     return true;
   }
 
@@ -134,7 +132,8 @@ export class ReceiveSide {
     const block = receives.block(index);
     message.receivesPosted += 1;
     const slot = this.#take(pair, message, block);
-    this.port.postReceive(pair, slot, message.place(block), message.length(block), message.lkey);
+    const range = this.#range.at(message.place(block), message.length(block), message.lkey);
+    this.port.postReceive(pair, slot, range);
   }
 
   /** The first block of a message not known before: its header says what comes. */

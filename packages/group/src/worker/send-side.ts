@@ -1,4 +1,5 @@
 import type { Announcements } from './announcements.js';
+import { BlockRange } from './block-range.js';
 import { Counter } from './counters.js';
 import { writeHeader } from './header.js';
 import type { MachineConfig } from './machine-config.js';
@@ -16,6 +17,7 @@ export class SendSide {
   readonly #messages: (OpenMessage | undefined)[];
   readonly #fromBuffer: Uint8Array;
   readonly #lengths: Float64Array;
+  readonly #range = new BlockRange();
   /** Number in `open` of the message whose sends are being posted. */
   #cursor = 0;
 
@@ -110,9 +112,9 @@ export class SendSide {
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
       const address = this.receiveSide.bufferAddress(message.buffer);
-      this.port.postSend(pair, slot, block, address, length, this.config.buffersLkey);
+      this.port.postSend(pair, slot, block, this.#range.at(address, length, this.config.buffersLkey));
     } else {
-      this.port.postSend(pair, slot, block, message.place(block), length, message.lkey);
+      this.port.postSend(pair, slot, block, this.#range.at(message.place(block), length, message.lkey));
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { attachRegion, type CompletionFailure, type MemoryRegion } from '@rdmc/verbs';
+import { attachRegion, type CompletionFailure, type LocalKey, type MemoryRegion } from '@rdmc/verbs';
 import { HEADER_BYTES, WATCH_GRACE_MS, WATCH_INTERVAL_MS } from '../constants.js';
 import { buffersOffset } from '../group-memory.js';
 import {
@@ -9,6 +9,7 @@ import {
   type PairAddress,
   type Trouble,
 } from '../records.js';
+import type { BlockRange } from './block-range.js';
 import { GroupMachine } from './machine.js';
 import { NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
@@ -83,13 +84,13 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 
   /** At the root: a message to send after those before. */
-  send(message: number, address: number, lkey: number, byteLength: number, blockBytes: number): void {
-    this.#guard(() => this.machine.send(message, address, lkey, byteLength, blockBytes));
+  send(message: number, address: number, byteLength: number, lkey: LocalKey, blockBytes: number): void {
+    this.#guard(() => this.machine.send(message, address, byteLength, lkey, blockBytes));
     this.wantAdvance(this);
   }
 
   /** Memory for a message that began. */
-  place(message: number, address: number, lkey: number): void {
+  place(message: number, address: number, lkey: LocalKey): void {
     this.#guard(() => this.machine.place(message, address, lkey));
     this.wantAdvance(this);
   }
@@ -129,24 +130,19 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     await Promise.all(this.#pairs.map((queues) => queues?.close()));
   }
 
-  postSend(
-    pair: number,
-    slot: number,
-    block: number,
-    address: number,
-    byteLength: number,
-    lkey: number,
-  ): void {
+  postSend(pair: number, slot: number, block: number, range: BlockRange): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginSend(slot, block);
     this.#header(this.setup.receiveWindow + slot);
+    const { address, byteLength, lkey } = range;
     if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
   }
 
-  postReceive(pair: number, slot: number, address: number, byteLength: number, lkey: number): void {
+  postReceive(pair: number, slot: number, range: BlockRange): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginReceive(slot);
     this.#header(slot);
+    const { address, byteLength, lkey } = range;
     if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
   }
 

@@ -1,6 +1,7 @@
 import { type Algorithm, createSchedule } from '@rdmc/schedule';
 import { Random } from '@rdmc/testing';
 import { HEADER_BYTES, HEADER_WORDS, OPEN_MESSAGES } from '../../src/constants.js';
+import { type BlockRange, NO_KEY } from '../../src/worker/block-range.js';
 import { createCounters } from '../../src/worker/counters.js';
 import { GroupMachine } from '../../src/worker/machine.js';
 import type { GroupPort } from '../../src/worker/port.js';
@@ -104,7 +105,7 @@ class Member implements GroupPort {
         sendWindow,
         maxBlockBytes,
         buffersAddress: 0,
-        buffersLkey: 1,
+        buffersLkey: NO_KEY,
         headers: this.headers,
         counters: this.counters,
       },
@@ -129,13 +130,13 @@ class Member implements GroupPort {
     return address;
   }
 
-  postReceive(pair: number, slot: number, address: number, byteLength: number): void {
+  postReceive(pair: number, slot: number, { address, byteLength }: BlockRange): void {
     this.receives[pair]!.push({ slot, address, byteLength });
     this.outstandingReceives += 1;
     this.mostReceives = Math.max(this.mostReceives, this.outstandingReceives);
   }
 
-  postSend(pair: number, slot: number, block: number, address: number, byteLength: number): void {
+  postSend(pair: number, slot: number, block: number, { address, byteLength }: BlockRange): void {
     this.sends[pair]!.push({ slot, block, address, byteLength });
     this.mostSends = Math.max(this.mostSends, this.machine.outstandingSends);
   }
@@ -213,7 +214,7 @@ export function simulate(simulation: Simulation): Outcome {
     const address = root.allocate(byteLength);
     root.regions[number] = address;
     root.memory.set(content[number]!, address);
-    root.machine.send(number, address, 1, byteLength, blockBytes);
+    root.machine.send(number, address, byteLength, NO_KEY, blockBytes);
   });
   for (const member of members) member.turn(0);
 
@@ -284,6 +285,6 @@ function giveMemory(member: Member, which: number): void {
   const [message] = member.wanted.splice(which, 1);
   const address = member.allocate(member.simulation.messages[message!]!.byteLength);
   member.regions[message!] = address;
-  member.machine.place(message!, address, 1);
+  member.machine.place(message!, address, NO_KEY);
   member.turn(0);
 }

@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { type MemoryRegion, Opcode, type QueuePairAddress, remoteKey, WorkRequestFlag } from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH } from '../constants.js';
 import { BOARD_STRIDE, BoardWord, boardBytes, saysEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
@@ -44,7 +44,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   readonly #confirmations: Confirmations;
   #connection: Connection | undefined;
   #remoteBoard = 0;
-  #remoteRkey = 0;
+  #remoteRkey = remoteKey(0);
   #state: 'closed' | 'connecting' | 'running' | 'stopped' = 'closed';
   #finished = false;
 

@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { type MemoryRegion, Opcode, type QueuePairAddress, remoteKey, WorkRequestFlag } from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH, MAX_PUSHES } from '../constants.js';
 import { BOARD_HEADER_WORDS, BOARD_STRIDE, BoardWord, boardBytes, writeEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
@@ -15,7 +15,12 @@ import { Snapshots } from './snapshots.js';
 
 /** Immediate of a WRITE that carries the end flag instead of a slot (confirmation per work request). */
 export const END_IMMEDIATE = -1;
-const NO_MEMORY: RemoteMemory = { poolAddress: 0, poolRkey: 0, boardsAddress: 0, boardsRkey: 0 };
+const NO_MEMORY: RemoteMemory = {
+  poolAddress: 0,
+  poolRkey: remoteKey(0),
+  boardsAddress: 0,
+  boardsRkey: remoteKey(0),
+};
 
 /** What a link needs of its channel. */
 export interface OutgoingHost extends FreeSlots {

@@ -12,7 +12,7 @@ export function regionOfLength(device: Device, byteLength: number): MemoryRegion
   for (let generation = last + MOST_INDICES; generation > last - MOST_USES; generation -= 1) {
     for (let index = 0; index < MOST_INDICES; index += 1) {
       const region = regionOf(device, generation * INDICES + index);
-      if (region?.length === byteLength) return region;
+      if (region?.byteLength === byteLength) return region;
     }
   }
   throw new Error(`no region of ${byteLength} bytes`);

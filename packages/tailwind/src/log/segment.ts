@@ -4,6 +4,7 @@ import { EntryType, type SegmentIdentity } from '../format/layout.js';
 import { encodeDigest, encodeSegmentHeader } from '../format/payloads.js';
 import type { Certificate } from '../format/scan.js';
 import type { SegmentWriter } from '../format/segment-writer.js';
+import type { LocalMemory } from '../worker/channel.js';
 import { Fifo } from '../worker/fifo.js';
 import type { LogEnvironment } from './log-environment.js';
 import { ReplicaSet } from './replica-set.js';
@@ -64,7 +65,7 @@ export class Segment implements ReplicatedSegment {
     return this.identity.segmentId;
   }
 
-  get memory(): { address: number; lkey: number } {
+  get memory(): LocalMemory {
     return { address: this.region.address, lkey: this.region.lkey };
   }
 

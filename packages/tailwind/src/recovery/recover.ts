@@ -210,13 +210,8 @@ export class Recovery {
         throw new Error(`its replica ends at ${scan.offset}, before ${floorBytes}`);
       region = await plane.protectionDomain.allocate(Math.max(1, scan.offset));
       if (scan.offset > 0) {
-        const from = { fromAddress: address, rkey, byteLength: scan.offset };
-        await link.commands.read({
-          pair: connection.pair,
-          toAddress: region.address,
-          lkey: region.lkey,
-          ...from,
-        });
+        const { pair } = connection;
+        await link.commands.read({ pair, local: region.sge(0, scan.offset), remote: { address, rkey } });
       }
       return { region, byteLength: scan.offset };
     } catch (error) {

@@ -1,3 +1,4 @@
+import { remoteKey } from '@rdmc/verbs';
 /**
  * What members ask a backup, as requests of the mesh under one topic. 64-bit numbers are decimal text, since JSON
  * has none.
@@ -70,9 +71,11 @@ const scan = z.object({
   reason: z.string(),
 });
 
+const rkey = u32.transform(remoteKey);
+
 export const connectAnswer = z.object({ pair: z.number().int(), address });
-export const grantAnswer = z.object({ address: z.number(), rkey: u32, key: z.number().int() });
-export const loadAnswer = z.object({ load: z.number().int(), address: z.number(), rkey: u32, scan });
+export const grantAnswer = z.object({ address: z.number(), rkey, key: z.number().int() });
+export const loadAnswer = z.object({ load: z.number().int(), address: z.number(), rkey, scan });
 export const inventoryAnswer = z.array(
   z.object({
     segmentId: u64,

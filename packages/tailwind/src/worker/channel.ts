@@ -1,15 +1,16 @@
+import type { LocalKey } from '@rdmc/verbs';
 import type { ChannelSetup, TargetSetup } from '../records.js';
 
 /** Takes the writes of a channel for one target. Completions come back through `Target`, in order. */
 export interface TargetWriter {
-  write(
-    target: Target,
-    sequence: number,
-    address: number,
-    lkey: number,
-    offset: number,
-    byteLength: number,
-  ): void;
+  /** Writes `byteLength` bytes at `offset` of the segment `from` to the same offset of the target's replica. */
+  write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void;
+}
+
+/** A registered segment of this process. */
+export interface LocalMemory {
+  readonly address: number;
+  readonly lkey: LocalKey;
 }
 
 /** What a channel tells the application. */
@@ -108,7 +109,7 @@ export class Channel {
     if (target.lost) return;
     const writer = this.writerOf(target.setup.pair);
     if (writer) {
-      writer.write(target, sequence, this.setup.address + offset, this.setup.lkey, offset, byteLength);
+      writer.write(target, sequence, this.setup, offset, byteLength);
     } else {
       target.fail('its queue pair is gone');
     }

@@ -1,8 +1,15 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { CompletionOpcode, CompletionWord, type MemoryRegion, Opcode, WorkRequestFlag } from '@rdmc/verbs';
+import {
+  CompletionOpcode,
+  CompletionWord,
+  type LocalKey,
+  type MemoryRegion,
+  Opcode,
+  WorkRequestFlag,
+} from '@rdmc/verbs';
 import { RPC_DATA_BYTES, RPC_WINDOW } from '../constants.js';
 import type { TailwindRecords } from '../records.js';
-import type { Target, TargetWriter } from './channel.js';
+import type { LocalMemory, Target, TargetWriter } from './channel.js';
 import { Fifo } from './fifo.js';
 import { Pair } from './pair.js';
 import {
@@ -17,7 +24,7 @@ interface Message {
   /** Complete with this message; 0 for all but the last part of an append. */
   readonly sequence: number;
   readonly address: number;
-  readonly lkey: number;
+  readonly lkey: LocalKey;
   readonly offset: number;
   readonly byteLength: number;
 }
@@ -49,14 +56,7 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
     return new RpcPrimaryPair(context, number, await context.protectionDomain.allocate(RPC_PRIMARY_BYTES));
   }
 
-  write(
-    target: Target,
-    sequence: number,
-    address: number,
-    lkey: number,
-    offset: number,
-    byteLength: number,
-  ): void {
+  write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void {
     if (this.broken !== undefined) {
       target.fail(this.broken);
       return;
@@ -67,8 +67,8 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
       this.#waiting.push({
         target,
         sequence: last ? sequence : 0,
-        address: address + done,
-        lkey,
+        address: from.address + offset + done,
+        lkey: from.lkey,
         offset: offset + done,
         byteLength: part,
       });

@@ -8,7 +8,7 @@ import type {
   SendWorkRequest,
   WorkCompletion,
 } from '@rdmc/verbs';
-import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
+import { Opcode, type RemoteMemory, WorkRequestFlag } from '@rdmc/verbs';
 import { waitFor } from '../wait.js';
 import { type AgentState, ChannelState, type QueueState } from './state.js';
 
@@ -112,7 +112,7 @@ export function queueCalls(state: AgentState) {
     postWritesTogether(args: {
       device: number;
       region: number;
-      targets: readonly { readonly qp: number; readonly remote: { address: number; rkey: number } }[];
+      targets: readonly { readonly qp: number; readonly remote: RemoteMemory }[];
       count: number;
     }): void {
       const batch = state.get('device', args.device).createSubmissionQueue();

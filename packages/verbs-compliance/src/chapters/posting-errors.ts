@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SendWorkRequest } from '@rdmc/verbs';
+import type { LocalKey, SendWorkRequest } from '@rdmc/verbs';
 import { failsWith, range, refusedAt } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
 import type { PeerRegion } from '../rig/region.js';
@@ -37,7 +37,7 @@ export function postingErrors({ test }: SuiteContext): void {
   const write = { opcode: 'WRITE' } as const;
 
   refusedInBatch('an lkey that does not exist', 'ERR_RDMC_INVALID_LKEY', checked, (mine, target) => {
-    const sges = [{ ...mine.sge(0, 8), lkey: (mine.lkey ^ 0x1357_9bd0) >>> 0 }];
+    const sges = [{ ...mine.sge(0, 8), lkey: ((mine.lkey ^ 0x1357_9bd0) >>> 0) as LocalKey }];
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('an entry one byte beyond its region', 'ERR_RDMC_OUT_OF_BOUNDS', checked, (mine, target) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { SendWorkRequest, StatusName } from '@rdmc/verbs';
+import { remoteKey } from '@rdmc/verbs';
 import { failsWith } from '../rig/expect.js';
 import { connected, type Peer } from '../rig/peer.js';
 import type { PeerRegion } from '../rig/region.js';
@@ -77,7 +78,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
   for (const opcode of [WRITE, READ]) {
     refused(`${opcode} with a key that does not exist`, bothWays, (target) => {
       const { address, rkey } = target.remote();
-      return { opcode, remote: { address, rkey: (rkey ^ 0x2152_4110) >>> 0 } };
+      return { opcode, remote: { address, rkey: remoteKey((rkey ^ 0x2152_4110) >>> 0) } };
     });
     refused(`${opcode} to a region that was closed`, {}, async (target) => {
       const old = await target.peer.region(SIZE);
@@ -181,7 +182,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
     const [healthy, peer] = await connected(a, b);
     const [mine, target] = await Promise.all([a.region(64), b.region(64)]);
     await mine.fill(1);
-    const remote = { address: target.remote().address, rkey: 0x7fff_fff1 };
+    const remote = { address: target.remote().address, rkey: remoteKey(0x7fff_fff1) };
     await broken.post({ id: 1, opcode: WRITE, sges: [mine.sge()], remote });
     await broken.ends([[1, 'REMOTE_ACCESS_ERROR']]);
     await peer.receive({ id: 9 });

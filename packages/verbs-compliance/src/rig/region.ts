@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ScatterGatherEntry } from '@rdmc/verbs';
+import type { LocalKey, RemoteMemory, ScatterGatherEntry } from '@rdmc/verbs';
 import type { RegionInfo } from '../agent/region-calls.js';
 import type { Peer } from './peer.js';
 
@@ -19,7 +19,7 @@ export class PeerRegion {
   get length(): number {
     return this.info.length;
   }
-  get lkey(): number {
+  get lkey(): LocalKey {
     return this.info.lkey;
   }
   get address(): number {
@@ -30,7 +30,7 @@ export class PeerRegion {
     return { address: this.info.address + offset, byteLength, lkey: this.info.lkey };
   }
 
-  remote(offset = 0): { address: number; rkey: number } {
+  remote(offset = 0): RemoteMemory {
     assert.notEqual(this.info.rkey, null, 'the test asks for a remote key this memory does not have');
     return { address: this.info.address + offset, rkey: this.info.rkey! };
   }
