@@ -24,7 +24,7 @@ const nodes = await Promise.all(
 
 // Member 1 is the coordinator as well.
 const store = await FileStore.open(join(directory, 'coordinator'));
-const coordinator = await Coordinator.start({ mesh: nodes[1].mesh, store });
+const coordinator = await Coordinator.open({ mesh: nodes[1].mesh, store });
 
 for (const { id, logs, protectionDomain } of nodes.slice(1)) {
   const place = { directory: join(directory, `backup-${id}`), clusterId: coordinator.clusterId, buffers: 4 };

@@ -80,9 +80,9 @@ const operations = {
   async beats({ count }) {
     const enough = beats + count;
     await new Promise((resolve) => {
-      const stop = node.mesh.onMessage('e2e.beat', () => {
+      const subscription = node.mesh.onMessage('e2e.beat', () => {
         if (beats < enough) return;
-        stop();
+        subscription.close();
         resolve();
       });
     });

@@ -21,7 +21,7 @@ export class Ledger {
 
   static async open(node: TrainingNode, directory: string): Promise<Ledger> {
     const store = await FileStore.open(join(directory, 'coordinator'));
-    return new Ledger(node, await Coordinator.start({ mesh: node.mesh, store, ...NO_LEASES }));
+    return new Ledger(node, await Coordinator.open({ mesh: node.mesh, store, ...NO_LEASES }));
   }
 
   get clusterId(): string {

@@ -1,3 +1,4 @@
+import type { Key } from '@rdmc/common';
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { ChecksumKind } from './checksum.js';
@@ -17,7 +18,7 @@ export interface CastOptions {
   /** The receivers; each once. */
   readonly to: readonly CastTarget[];
   /** Key of at least 16 bytes that all receivers have as well. Without one: the key of the user, on loopback only. */
-  readonly key?: Uint8Array | string | undefined;
+  readonly key?: Key | undefined;
   /** Default 'binomial-pipeline', or 'hybrid' where every target names its rack. */
   readonly algorithm?: Algorithm | undefined;
   /** The rack of this machine, for 'hybrid' (default: one of its own). */

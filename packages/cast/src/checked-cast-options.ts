@@ -1,3 +1,4 @@
+import type { Key } from '@rdmc/common';
 import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
@@ -51,7 +52,7 @@ export interface Target {
 
 export interface CheckedCastOptions {
   readonly to: readonly Target[];
-  readonly key: Uint8Array | string | undefined;
+  readonly key: Key | undefined;
   readonly sockets: KeyedSockets;
   readonly algorithm: Algorithm;
   /** The sender's rack; set where the algorithm needs racks. */

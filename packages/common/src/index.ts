@@ -1,6 +1,8 @@
 export { AbortError, abortErrors, throwIfAborted } from './abort-error.js';
 export { anySignal } from './any-signal.js';
 export { Deferred } from './deferred.js';
+export type { Key } from './key.js';
+export { Lifetime } from './lifetime.js';
 export type { Logger } from './logger.js';
 export { type OptionChecks, optionChecks } from './option-checks.js';
 export { type OptionErrorCode, optionErrors } from './option-errors.js';
@@ -15,5 +17,6 @@ export {
   RdmcError,
   type RdmcErrorDetails,
 } from './rdmc-error.js';
+export { type Subscription, subscription } from './subscription.js';
 export { codeOf, messageOf } from './thrown.js';
 export { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory, userKeyErrors } from './user-key.js';

@@ -67,7 +67,7 @@ const KNOWN = [
 const { onlyKnownOptions } = optionChecks((code, message) => new DataPlaneError(code, message));
 
 function invalid(message: string): DataPlaneError {
-  return new DataPlaneError('ERR_RDMC_INVALID_OPTION', `DataPlane.start: ${message}`);
+  return new DataPlaneError('ERR_RDMC_INVALID_OPTION', `DataPlane.open: ${message}`);
 }
 
 function windowOf(value: unknown = DEFAULT_WINDOW_MS): number {
@@ -114,7 +114,7 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
   }
   const names = new Set<string>();
   return protocols.map((protocol: ProtocolModule) => {
-    onlyKnownOptions('DataPlane.start: protocols', protocol, ['name', 'module', 'data']);
+    onlyKnownOptions('DataPlane.open: protocols', protocol, ['name', 'module', 'data']);
     const { name, module, data } = protocol;
     if (typeof name !== 'string' || name === '') throw invalid('every protocol needs a name');
     if (names.has(name)) throw invalid(`there are two protocols of the name '${name}'`);
@@ -125,7 +125,7 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
 
 /** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
 export function checkOptions(options: DataPlaneOptions): CheckedOptions {
-  onlyKnownOptions('DataPlane.start', options, KNOWN);
+  onlyKnownOptions('DataPlane.open', options, KNOWN);
   return {
     windowMs: windowOf(options.windowMs),
     completionQueueDepth: depthOf(options.completionQueueDepth),

@@ -19,7 +19,7 @@ export function describeExit(exit: WorkerExit): string {
 }
 
 function notToBeHanded(error: unknown): DataPlaneError {
-  const message = `DataPlane.start: the options cannot be handed to a worker thread: ${describe(error)}`;
+  const message = `DataPlane.open: the options cannot be handed to a worker thread: ${describe(error)}`;
   return new DataPlaneError('ERR_RDMC_INVALID_OPTION', message, { cause: error });
 }
 
@@ -34,8 +34,8 @@ export class WorkerThread {
   readonly commandRing: SharedArrayBuffer;
   readonly eventRing: SharedArrayBuffer;
   /** Watched by the application. */
-  readonly applicationEventFd = new EventFd();
-  readonly workerEventFd = new EventFd();
+  readonly applicationEventFd = EventFd.open();
+  readonly workerEventFd = EventFd.open();
   readonly exited: Promise<WorkerExit>;
   readonly #worker: Worker;
 

@@ -97,7 +97,7 @@ async function main(input: WorkerInput): Promise<void> {
     sent: (delivered) => loop.sent(delivered),
     onStop: () => void shutDown(),
   });
-  const napTimer = new FineTimer(() => loop.endNap());
+  const napTimer = FineTimer.open(() => loop.endNap());
   const loop: WorkerLoop = new WorkerLoop({
     words,
     counters: counters.values,
@@ -116,7 +116,7 @@ async function main(input: WorkerInput): Promise<void> {
     ringDoorbell: host.ringDoorbell,
   });
   channel.onEvent(loop.wakeUp);
-  new FdWatcher(input.workerEventFd, loop.wakeUp);
+  FdWatcher.open(input.workerEventFd, loop.wakeUp);
   for (const { name, data, worker } of protocols) await driver.add(name, data, worker);
   loop.start();
   const ready: ReadyMessage = {

@@ -1,3 +1,4 @@
+import type { Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { MAX_WAITING_CREATIONS } from './constants.js';
 import { GroupError } from './errors.js';
@@ -29,10 +30,10 @@ export class GroupDirectory {
   readonly #waitingPerMember = new Map<number, number>();
   /** Why groups failed that are gone, by nonce: neighbours may ask only later. */
   readonly #verdicts = new Map<string, Verdict>();
-  readonly #unsubscribe: (() => void)[];
+  readonly #subscriptions: Subscription[];
 
   constructor(private readonly mesh: Mesh) {
-    this.#unsubscribe = [
+    this.#subscriptions = [
       mesh.onMessage(TOPIC, (from, body) => this.#take(from, body)),
       mesh.onRequest(BLAME_TOPIC, (from, body) => this.#answer(from, body)),
     ];
@@ -78,7 +79,7 @@ export class GroupDirectory {
   }
 
   close(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const each of this.#subscriptions) each.close();
     this.#waiting.clear();
   }
 

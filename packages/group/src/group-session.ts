@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Deferred } from '@rdmc/common';
+import { Deferred, Lifetime, type Subscription } from '@rdmc/common';
 import type { MeshFailure } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { Blame } from './blame.js';
@@ -34,9 +34,9 @@ export class GroupSession implements Participant, WorkerEvents {
   readonly #blame: Blame;
   readonly #formation: Formation;
   readonly #neighbourhood: Neighbourhood;
-  readonly #ended = new AbortController();
+  readonly lifetime = new Lifetime();
   readonly #end = new Deferred<void>();
-  readonly #unsubscribe: (() => void)[] = [];
+  readonly #subscriptions: Subscription[] = [];
   /** What the worker told while the group formed: blocks may be here before this thread hears that all are connected. */
   readonly #early: (() => void)[] = [];
   #voice: MemberVoice;
@@ -68,11 +68,6 @@ export class GroupSession implements Participant, WorkerEvents {
     this.inbox = new Inbox(() => this.#desk.admit());
   }
 
-  /** Aborted with the group's end. */
-  get ended(): AbortSignal {
-    return this.#ended.signal;
-  }
-
   /** What the blocks of the group travel by. */
   get transports(): readonly string[] {
     return this.#formation.transports;
@@ -82,7 +77,7 @@ export class GroupSession implements Participant, WorkerEvents {
   async form(): Promise<void> {
     const { mesh } = this.environment;
     const waiting = this.#register();
-    this.#unsubscribe.push(
+    this.#subscriptions.push(
       mesh.onFailure((failure) => this.#memberFailed(failure)),
       mesh.onLeave((member) => this.memberLost(member, 'it closed its node')),
     );
@@ -328,11 +323,14 @@ export class GroupSession implements Participant, WorkerEvents {
     this.inbox.end(failure);
     if (failure === undefined) this.#end.resolve();
     else this.#end.reject(failure);
-    this.#ended.abort(failure);
+    this.lifetime.end(
+      failure ?? new GroupError('ERR_RDMC_GROUP_CLOSED', `Group ${this.options.id} is closed`),
+    );
+    this.lifetime.free();
   }
 
   #letGo(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const each of this.#subscriptions) each.close();
     this.environment.directory.unregister(this.options.id, this);
     // The slot's counters are the next group's.
     this.counters = this.slot.counters.slice();

@@ -1,4 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel';
+import { type Subscription, subscription } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
 import { GroupError } from './errors.js';
@@ -63,7 +64,12 @@ export class Group implements AsyncIterable<ReceivedMessage> {
 
   /** Aborted when the group ends: with the error where it failed, so that others can stop as well. */
   get signal(): AbortSignal {
-    return this.#session.ended;
+    return this.#session.lifetime.signal;
+  }
+
+  /** Resolves when the group has ended, however it did, and has nothing here any more. */
+  get closed(): Promise<void> {
+    return this.#session.lifetime.closed;
   }
 
   /**
@@ -112,14 +118,11 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return progressOf(this.#session.counters);
   }
 
-  /**
-   * Calls `listener` with the progress, every `intervalMs` (default 100) in which it changed, until the group ends.
-   * Returns a function that stops it.
-   */
+  /** Calls `listener` with the progress, every `intervalMs` (default 100) in which it changed, until the group ends. */
   onProgress(
     listener: (progress: GroupProgress) => void,
     options: { readonly intervalMs?: number } = {},
-  ): () => void {
+  ): Subscription {
     onlyKnownOptions('onProgress', options, ['intervalMs']);
     const { intervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options;
     integerOption('onProgress', 'intervalMs', intervalMs, 1, MAX_INTERVAL_MS);
@@ -130,10 +133,10 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     };
     if (this.signal.aborted) onEnd();
     else this.signal.addEventListener('abort', onEnd, { once: true });
-    return () => {
+    return subscription(() => {
       watch.stop();
       this.signal.removeEventListener('abort', onEnd);
-    };
+    });
   }
 
   /**

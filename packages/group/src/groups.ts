@@ -1,6 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
-import type { DeviceEventListener, MemoryRegion } from '@rdmc/verbs';
+import type { MemoryRegion, Subscription } from '@rdmc/verbs';
 import { GroupDirectory } from './directory.js';
 import type { GroupEnvironment } from './environment.js';
 import { AbortError, GroupError, throwIfAborted } from './errors.js';
@@ -26,7 +26,7 @@ export class Groups {
   readonly #link: WorkerLink;
   readonly #sessions = new Set<GroupSession>();
   readonly #allocated = new WeakSet<MemoryRegion>();
-  readonly #deviceEvents: DeviceEventListener;
+  readonly #deviceEvents: Subscription;
   readonly #port: PortState;
   #isClosed = false;
   #death: Error | undefined;
@@ -83,7 +83,7 @@ export class Groups {
     const checked = checkGroupOptions(options, own, (id) => id === own || mesh.peers.has(id));
     const session = new GroupSession(this.#environment(), checked, this.#slots.take());
     this.#sessions.add(session);
-    session.ended.addEventListener('abort', () => this.#sessions.delete(session), { once: true });
+    session.lifetime.signal.addEventListener('abort', () => this.#sessions.delete(session), { once: true });
     try {
       await createChannel.tracePromise(() => session.form(), { group: checked.id });
     } catch (error) {

@@ -16,7 +16,7 @@ interface Placed extends Begun {
   /** The node's own memory, which goes back to it. */
   readonly givesBack: boolean;
   /** While the message arrives the region cannot be closed. */
-  readonly letGo: () => void;
+  readonly hold: Disposable;
 }
 
 /** What the desk needs of its group. */
@@ -62,8 +62,8 @@ export class IncomingDesk {
 
   /** The message has arrived whole. */
   collect(number: number): ReceivedMessage {
-    const { region, offset, byteLength, givesBack, letGo } = this.#placed.get(number)!;
-    letGo();
+    const { region, offset, byteLength, givesBack, hold } = this.#placed.get(number)!;
+    hold[Symbol.dispose]();
     this.#placed.delete(number);
     this.#arriving -= 1;
     return new ReceivedMessage(number, region, offset, byteLength, givesBack);
@@ -72,8 +72,8 @@ export class IncomingDesk {
   /** The group has ended; memory for messages that will never be whole goes back to the node. */
   dispose(reason: unknown): void {
     this.#controller.abort(reason);
-    for (const { region, givesBack, letGo } of this.#placed.values()) {
-      letGo();
+    for (const { region, givesBack, hold } of this.#placed.values()) {
+      hold[Symbol.dispose]();
       if (givesBack) void region.close();
     }
     this.#placed.clear();
@@ -93,7 +93,7 @@ export class IncomingDesk {
         if (givesBack) void region.close();
         return;
       }
-      this.#placed.set(number, { number, byteLength, region, offset, givesBack, letGo: region.hold() });
+      this.#placed.set(number, { number, byteLength, region, offset, givesBack, hold: region.hold() });
       this.ports.place(number, region.address + offset, region.lkey);
     } catch (error) {
       this.ports.failed(error);

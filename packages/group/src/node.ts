@@ -63,6 +63,16 @@ export class RdmcNode {
     return this.node.groups.create(options);
   }
 
+  /** As `Node.signal`. */
+  get signal(): AbortSignal {
+    return this.node.signal;
+  }
+
+  /** As `Node.closed`. */
+  get closed(): Promise<void> {
+    return this.node.closed;
+  }
+
   /** Leaves, as `Node.close`. Idempotent. */
   close(): Promise<void> {
     return this.node.close();

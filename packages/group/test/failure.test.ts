@@ -96,7 +96,7 @@ describe('a member that is lost', () => {
     expect(error).toBe(errors[2]);
     for (const id of [0, 1, 3])
       expect(errors[id]).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 2 });
-    await new Promise((resolve) => plane.onDeath(resolve));
+    await plane.closed;
     const late = await rejection(nodes[2]!.createGroup({ id: 13, members: [2, 0] }));
     expect(late.code).toBe('ERR_RDMC_DATAPLANE_DIED');
   });

@@ -1,7 +1,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { anySignal } from '@rdmc/common';
 import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
-import type { DeviceEventListener } from '@rdmc/verbs';
+import type { Subscription } from '@rdmc/verbs';
 import {
   type ChannelOptions,
   type CheckedChannelOptions,
@@ -37,7 +37,7 @@ export class Channels {
   /** Creations under way. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
-  readonly #deviceEvents: DeviceEventListener;
+  readonly #deviceEvents: Subscription;
 
   /** @internal `hipower()` makes it for a node. */
   constructor(context: NodeContext<HiPowerRecords>) {

@@ -1,3 +1,4 @@
+import type { Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { HiPowerError } from './errors.js';
 import { type OfferMessage, parseMessage, recipientOf, TOPIC, type WireMessage } from './wire-messages.js';
@@ -17,10 +18,10 @@ export class Directory {
   readonly #participants = new Map<string, Participant>();
   /** The latest offer per channel and member. */
   readonly #offers = new Map<string, { readonly from: number; readonly offer: OfferMessage }>();
-  readonly #unsubscribe: (() => void)[];
+  readonly #subscriptions: Subscription[];
 
   constructor(private readonly mesh: Mesh) {
-    this.#unsubscribe = [
+    this.#subscriptions = [
       mesh.onMessage(TOPIC, (from, body) => this.#take(from, body)),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
       mesh.onLeave((member) => this.#lost(member, 'it left the mesh')),
@@ -66,7 +67,7 @@ export class Directory {
   }
 
   close(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const each of this.#subscriptions) each.close();
     this.#offers.clear();
   }
 

@@ -1,7 +1,7 @@
 import type { Responder } from './responder.js';
 
 /** A message of a requester. Its bytes lie in the channel's slots, and are yours until `release()`. */
-export class Message {
+export class Message implements Disposable {
   /** @internal */
   constructor(
     private readonly responder: Responder,
@@ -37,5 +37,9 @@ export class Message {
   /** Gives the slots back. Once. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED, ERR_RDMC_HIPOWER_CLOSED */
   release(): void {
     this.responder.release(this.handle);
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
   }
 }

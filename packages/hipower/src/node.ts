@@ -55,6 +55,16 @@ export class HiPowerNode {
     return this.node.channels.responder(options);
   }
 
+  /** As `Node.signal`. */
+  get signal(): AbortSignal {
+    return this.node.signal;
+  }
+
+  /** As `Node.closed`. */
+  get closed(): Promise<void> {
+    return this.node.closed;
+  }
+
   /** Leaves, as `Node.close`. Idempotent. */
   close(): Promise<void> {
     return this.node.close();

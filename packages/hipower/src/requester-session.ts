@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Deferred } from '@rdmc/common';
+import { Deferred, Lifetime } from '@rdmc/common';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
@@ -44,6 +44,7 @@ export class RequesterSession implements Participant, WorkerEvents {
   #releasedBefore = 0;
   readonly #connector: Connector;
   readonly #errors: RequesterErrors;
+  readonly lifetime = new Lifetime();
   error: HiPowerError | undefined;
   #closing: Promise<void> | undefined;
   /** The counters as they were when the memory was given back. */
@@ -184,13 +185,16 @@ export class RequesterSession implements Participant, WorkerEvents {
 
   async #close(complete: boolean, reason: string): Promise<void> {
     this.#state = 'closed';
-    this.#round.fail(this.error ?? this.#errors.closed());
+    const ended = this.error ?? this.#errors.closed();
+    this.lifetime.end(ended);
+    this.#round.fail(ended);
     const { directory, link } = this.environment;
     await link.close(this.#number);
     this.#tellAll(complete, reason);
     directory.unregister(this);
     this.#finalCounters = this.counters();
     await this.resources.close();
+    this.lifetime.free();
   }
 
   /** Members that were gone before there was somebody to hear it. */
@@ -305,6 +309,7 @@ export class RequesterSession implements Participant, WorkerEvents {
   #failWith(error: HiPowerError): void {
     if (this.error || this.#state === 'closed') return;
     this.error = error;
+    this.lifetime.end(error);
     this.#state = 'failed';
     this.#failed.reject(error);
     this.onNews();

@@ -91,6 +91,16 @@ export class Requester {
     return this.#stock.bytes;
   }
 
+  /** Aborted when the channel can do nothing more here: with the error that ended it, or when it is closed. */
+  get signal(): AbortSignal {
+    return this.#session.lifetime.signal;
+  }
+
+  /** Resolves when its connections are closed and its memory is given back. */
+  get closed(): Promise<void> {
+    return this.#session.lifetime.closed;
+  }
+
   counters(): ChannelCounters {
     return this.#session.counters();
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Deferred } from '@rdmc/common';
+import { Deferred, Lifetime } from '@rdmc/common';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
@@ -54,6 +54,7 @@ export class ResponderSession implements Participant, WorkerEvents {
   #finalCounters: ChannelCounters | undefined;
   /** Resolves the wait of a responder that is about to close. */
   #onGone = (): void => {};
+  readonly lifetime = new Lifetime();
   error: HiPowerError | undefined;
   host: ResponderHost | undefined;
 
@@ -195,6 +196,7 @@ export class ResponderSession implements Participant, WorkerEvents {
 
   async #close(reason: string, complete: boolean): Promise<void> {
     this.#closed = true;
+    this.lifetime.end(this.error ?? closedError(this.channel));
     const { directory, link } = this.environment;
     directory.unregister(this);
     await Promise.all(this.#sources.map(({ work }) => work));
@@ -204,6 +206,7 @@ export class ResponderSession implements Participant, WorkerEvents {
     }
     this.#finalCounters = this.counters();
     await this.resources.close();
+    this.lifetime.free();
   }
 
   #lookFor(member: number): void {
@@ -333,6 +336,7 @@ export class ResponderSession implements Participant, WorkerEvents {
   #failWith(error: HiPowerError): void {
     if (this.error || this.#closed) return;
     this.error = error;
+    this.lifetime.end(error);
     this.#connected.reject(error);
     this.host?.onNews();
   }
@@ -345,4 +349,8 @@ export class ResponderSession implements Participant, WorkerEvents {
 /** The first thing that two sides were not given alike. */
 function difference(own: Parameters, theirs: Parameters): keyof Parameters | undefined {
   return (Object.keys(own) as (keyof Parameters)[]).find((field) => own[field] !== theirs[field]);
+}
+
+export function closedError(channel: string): HiPowerError {
+  return new HiPowerError('ERR_RDMC_HIPOWER_CLOSED', `Responder '${channel}' is closed`);
 }

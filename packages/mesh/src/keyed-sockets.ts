@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Key } from '@rdmc/common';
 import { CUT_ATTEMPTS, CUT_PAUSE_MS, MAX_MEMBERS } from './constants.js';
 import {
   AbortError,
@@ -18,7 +19,7 @@ import { firstBytes, looksLikeTls, openSocket, prepared, socketEvent, unreachabl
 
 export interface KeyedSocketsOptions {
   /** Cluster key of at least 16 bytes. Default: the key of the user that runs this process, which fits on one host only. */
-  readonly key?: Uint8Array | string | undefined;
+  readonly key?: Key | undefined;
   /** No key at all, also not the user's: connections are plain TCP. Contradicts `key`. Default false. */
   readonly insecure?: boolean | undefined;
   /** Names the protocol spoken on the sockets: ends with different purposes refuse each other, as with different keys. */

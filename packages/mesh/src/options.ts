@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Server } from 'node:net';
+import type { Key } from '@rdmc/common';
 import * as limits from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import { type ClusterKey, chooseKey, validateInsecure } from './key.js';
@@ -34,7 +35,7 @@ export interface MeshOptions {
    * Cluster key of at least 16 bytes, text or bytes. Every connection is TLS 1.3 under it. Default: the key of the user
    * that runs this process (`userKey` of @rdmc/common), and then all members must be on loopback.
    */
-  readonly key?: Uint8Array | string | undefined;
+  readonly key?: Key | undefined;
   /** How long `join` waits for everybody, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
   /** Interval of the signs of life, in milliseconds. Default 2,000. */

@@ -1,6 +1,8 @@
-import { type Counters, DataPlane, type EndListener } from '@rdmc/dataplane';
+import { Lifetime } from '@rdmc/common';
+import { type Counters, DataPlane } from '@rdmc/dataplane';
 import { type Member, Mesh } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
+import { NodeError } from './errors.js';
 import { MemberDevice } from './member-device.js';
 import { checkNodeOptions, type JoinOptions, signalOption } from './node-options.js';
 import type { AnyProtocol, ApisOf, NodeApi, NodeContext, NodeLogger, Protocols } from './node-protocol.js';
@@ -23,6 +25,7 @@ interface Running {
  */
 export class Node {
   readonly #apis: NodeApi[] = [];
+  readonly #lifetime = new Lifetime();
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -30,7 +33,9 @@ export class Node {
     readonly mesh: Mesh,
     private readonly plane: DataPlane,
     private readonly logger: NodeLogger | undefined,
-  ) {}
+  ) {
+    plane.signal.addEventListener('abort', () => this.#lifetime.end(plane.signal.reason), { once: true });
+  }
 
   /**
    * Joins the mesh, agrees with the other members on a device and on the protocols, opens the device, and starts the worker,
@@ -38,7 +43,7 @@ export class Node {
    *
    * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL; with `memberId`
    *   ERR_RDMC_DEVICE_MISMATCH, ERR_RDMC_PROTOCOL_MISMATCH; MeshError as `Mesh.join`; VerbsError ERR_RDMC_UNKNOWN_DEVICE;
-   *   DataPlaneError as `DataPlane.start`; what a protocol's `application` throws. Nothing is left open then
+   *   DataPlaneError as `DataPlane.open`; what a protocol's `application` throws. Nothing is left open then
    */
   static async join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
     checkNodeOptions('Node.join', options, (name) => name in Node.prototype || name === 'mesh');
@@ -83,9 +88,17 @@ export class Node {
     return this.plane.counters();
   }
 
-  /** Calls the listener once when the worker dies; soon, when it is dead already. Returns a function that removes the listener. */
-  onDeath(listener: EndListener): () => void {
-    return this.plane.onDeath(listener);
+  /**
+   * Aborted when the node can do nothing more: when its worker dies, with its error (`code` ERR_RDMC_DATAPLANE_DIED), or when
+   * it closes (ERR_RDMC_NODE_CLOSED).
+   */
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  /** Resolves when the node is closed: its worker, its device and its mesh are gone. */
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
   }
 
   /**
@@ -119,6 +132,7 @@ export class Node {
   }
 
   async #close(): Promise<void> {
+    this.#lifetime.end(new NodeError('ERR_RDMC_NODE_CLOSED', `Node ${this.id} is closed; join again`));
     const ended = await Promise.allSettled(this.#apis.map(async (api) => api.close?.()));
     const left = await Promise.allSettled([this.mesh.close(), this.plane.close()]);
     for (const result of [...ended, ...left]) {
@@ -126,6 +140,7 @@ export class Node {
       const reason = result.reason instanceof Error ? result.reason.message : String(result.reason);
       this.logger?.warn?.({ reason }, 'node closed with an error');
     }
+    this.#lifetime.free();
   }
 }
 
@@ -146,7 +161,7 @@ function gather(
       return own.agree(joined);
     });
     agreed.catch(() => {}); // nobody waits for it where the plane's options are refused
-    const plane = DataPlane.start({
+    const plane = DataPlane.open({
       device: agreed,
       protocols: running.map(({ protocol, data }) => ({
         name: protocol.name,

@@ -40,6 +40,27 @@ async function members(count: number, options: Partial<NodeOptions> = {}): Promi
 const join = <Set extends Protocols>(options: NodeOptions, protocols: Set) =>
   Node.join({ ...options, protocols });
 
+describe('a node that ends', () => {
+  it('says so by its signal at once, and by `closed` when all is gone', async () => {
+    const [options] = await members(1);
+    const node = await join(options!, IDLE);
+    expect(node.signal.aborted).toBe(false);
+    const closing = node.close();
+    expect(node.signal.reason).toMatchObject({ code: 'ERR_RDMC_NODE_CLOSED' });
+    await Promise.all([closing, node.closed, node.mesh.closed]);
+    expect(node.mesh.signal.reason).toMatchObject({ code: 'ERR_RDMC_MESH_CLOSED' });
+  });
+
+  it('has the error of its worker where that died', async () => {
+    const [options] = await members(1);
+    const dying = module('setTimeout(()=>process.exit(7),10);');
+    const node = await join(options!, { one: idle({ worker: dying }) });
+    await new Promise((resolve) => node.signal.addEventListener('abort', resolve));
+    expect(node.signal.reason).toMatchObject({ code: 'ERR_RDMC_DATAPLANE_DIED' });
+    await node.close();
+  });
+});
+
 describe('joining', () => {
   it('gives every member the mesh, a running data plane and the APIs, and says which device and why', async () => {
     const said: object[] = [];

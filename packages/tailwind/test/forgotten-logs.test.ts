@@ -1,5 +1,6 @@
 /** What a backup forgets of logs that were recovered, and that nobody can use what it forgot. */
 
+import { subscription } from '@rdmc/common';
 import type { LogRecord, Recovery } from '@rdmc/tailwind';
 import { refusal } from '@rdmc/testing';
 import { expect, it } from 'vitest';
@@ -134,4 +135,4 @@ it('stays fenced while a claim waits for an answer of the coordinator, which may
   await parts.link.close();
 });
 
-function none(): void {}
+const none = subscription(() => {});

@@ -297,7 +297,7 @@ describe('loss of backups', () => {
     // The log may have ended before the member had: then the append is refused at once.
     const append = async () => log.append(object(1)).acknowledged;
     await expect(append()).rejects.toEqual(refusal('ERR_RDMC_LOG_FENCED'));
-    expect(log.ended.reason).toEqual(refusal('ERR_RDMC_LOG_FENCED'));
+    expect(log.signal.reason).toEqual(refusal('ERR_RDMC_LOG_FENCED'));
     expect(() => log.append(object(2))).toThrow(refusal('ERR_RDMC_LOG_FENCED'));
   });
 

@@ -62,12 +62,11 @@ describe('a node that closes', () => {
     const { log } = await createLog(first!, { replicas: 1, thread });
     await log.append(object(1)).acknowledged;
     await first!.node.close();
-    expect(log.ended.reason).toEqual(refusal('ERR_RDMC_LOG_CLOSED'));
+    expect(log.signal.reason).toEqual(refusal('ERR_RDMC_LOG_CLOSED'));
     expect(() => log.append(object(2))).toThrow(refusal('ERR_RDMC_LOG_CLOSED'));
     await second!.logs.close();
     // The mesh is there, and nobody answers any more: another service may.
-    const unsubscribe = second!.mesh.onRequest('tailwind.backup', () => null);
-    unsubscribe();
+    second!.mesh.onRequest('tailwind.backup', () => null).close();
   });
 
   it('ends a log that is being created', async () => {
@@ -101,10 +100,10 @@ describe('a protocol that ends in the worker', () => {
   it('ends its logs with the reason, while the node goes on, which has no logs any more', async () => {
     const [first] = await startCluster(2);
     const { log } = await createLog(first!, { replicas: 1 });
-    const ended = new Promise((resolve) => log.ended.addEventListener('abort', resolve));
+    const ended = new Promise((resolve) => log.signal.addEventListener('abort', resolve));
     await breakProtocol(first!.logs);
     await ended;
-    expect(log.ended.reason).toEqual(refusal('ERR_RDMC_PROTOCOL_ENDED'));
+    expect(log.signal.reason).toEqual(refusal('ERR_RDMC_PROTOCOL_ENDED'));
     expect(() => log.append(object(1))).toThrow(refusal('ERR_RDMC_PROTOCOL_ENDED'));
     const died = refusal('ERR_RDMC_DATAPLANE_DIED');
     await expect(first!.logs.create(fresh(8n))).rejects.toEqual(died);
@@ -116,7 +115,7 @@ describe('a protocol that ends in the worker', () => {
     const [first] = await startCluster(2);
     const { log } = await createLog(first!, { replicas: 1 });
     const { log: here } = await createLog(first!, { replicas: 1, logId: 8n, thread: 'application' });
-    const ended = new Promise((resolve) => log.ended.addEventListener('abort', resolve));
+    const ended = new Promise((resolve) => log.signal.addEventListener('abort', resolve));
     await breakProtocol(first!.logs);
     await ended;
     await here.append(object(1)).acknowledged;
@@ -162,7 +161,7 @@ describe('the coordinator of a cluster', () => {
       await mesh.close();
     });
     const store = await FileStore.open(`${temporaryDirectory()}/state`);
-    const coordinator = await Coordinator.start({ mesh, store });
+    const coordinator = await Coordinator.open({ mesh, store });
     onTestFinished(() => coordinator.close());
     const place = { directory: temporaryDirectory(), clusterId: CLUSTER, segmentBytes: SEGMENT };
     const backup = await Backup.open({ protectionDomain: keeper.protectionDomain, ...place });

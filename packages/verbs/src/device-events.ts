@@ -1,3 +1,4 @@
+import type { Subscription } from '@rdmc/common';
 import type { Device } from './device.js';
 import { FdWatcher } from './eventfd.js';
 import { closeUnlessGone, native } from './native.js';
@@ -28,7 +29,7 @@ export interface DeviceEvent {
 }
 
 /** Delivers a device's events to one listener, on the thread that made it. */
-export class DeviceEventListener {
+export class DeviceEventListener implements Subscription {
   readonly #subscription: number;
   readonly #watcher: FdWatcher;
   #closed = false;
@@ -38,13 +39,13 @@ export class DeviceEventListener {
     listener: (event: DeviceEvent) => void,
   ) {
     this.#subscription = native().eventsSubscribe(device.handle);
-    this.#watcher = new FdWatcher(native().eventsFd(device.handle, this.#subscription), () => {
+    this.#watcher = FdWatcher.open(native().eventsFd(device.handle, this.#subscription), () => {
       closeUnlessGone(() => {
         for (const event of native().eventsTake(device.handle, this.#subscription)) listener(event);
       });
     });
     // Listening alone is no reason to stay alive.
-    this.#watcher.ref(false);
+    this.#watcher.unref();
   }
 
   close(): void {
@@ -52,5 +53,9 @@ export class DeviceEventListener {
     this.#closed = true;
     this.#watcher.close();
     closeUnlessGone(() => native().eventsUnsubscribe(this.device.handle, this.#subscription));
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

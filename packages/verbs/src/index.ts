@@ -1,3 +1,4 @@
+export type { Subscription } from '@rdmc/common';
 export {
   chooseDevice,
   chooseGid,
@@ -16,7 +17,7 @@ export {
   type OpenDeviceOptions,
   openDevice,
 } from './device.js';
-export { type DeviceEvent, DeviceEventListener } from './device-events.js';
+export type { DeviceEvent } from './device-events.js';
 export { AbortError, PostError, VerbsError, type VerbsErrorCode, verbsErrors } from './errors.js';
 export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
 export { FineTimer } from './fine-timer.js';

@@ -97,18 +97,19 @@ export class MemoryRegion {
   }
 
   /**
-   * Keeps the region from being closed until the returned function is called (once; more calls do nothing): for
+   * Keeps the region from being closed until the returned hold is disposed of (once; more calls do nothing): for
    * memory that is promised to a request which is not posted yet. Counts as an outstanding request.
    * @throws VerbsError ERR_RDMC_REGION_CLOSED
    */
-  hold(): () => void {
+  hold(): Disposable {
     this.#checkRange(0, 0);
     native().regionHold(this.device.handle, this.handle);
     let held = true;
-    return () => {
+    const letGo = (): void => {
       if (held) closeUnlessGone(() => native().regionLetGo(this.device.handle, this.handle));
       held = false;
     };
+    return { [Symbol.dispose]: letGo };
   }
 
   /**

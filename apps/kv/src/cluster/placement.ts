@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
 import { codeOf, KvError, messageOf } from '../errors.js';
@@ -33,7 +34,7 @@ export class Placement {
   /** The logs of this run's servers. */
   readonly #logs = new Map<string, number>();
   readonly #ended = new AbortController();
-  readonly #unsubscribe: (() => void)[];
+  readonly #subscriptions: Subscription[];
   #initial: LogRange[] = [];
   #epoch = 0;
   #lastTakeover = 0;
@@ -52,7 +53,7 @@ export class Placement {
     private readonly events: PlacementEvents,
   ) {
     this.#state = new PlacementState(store);
-    this.#unsubscribe = [
+    this.#subscriptions = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
       mesh.onRequest(Topic.PLAN, (_, body) => this.#plan(planMessage.parse(body).takeover)),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
@@ -61,7 +62,7 @@ export class Placement {
   }
 
   async close(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const each of this.#subscriptions) each.close();
     this.#ended.abort();
     await this.#work;
   }

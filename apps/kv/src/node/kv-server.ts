@@ -90,7 +90,7 @@ export class KvServer {
   }
 
   /** Aborted, with the reason, when this server can serve no more: it was fenced, or the coordinator is gone. */
-  get ended(): AbortSignal {
+  get signal(): AbortSignal {
     return this.#ended.signal;
   }
 
@@ -194,7 +194,7 @@ export class KvServer {
         connected: state === 'connected',
       })),
     ];
-    const unsubscribe = [
+    const subscriptions = [
       mesh.onFailure(({ member, reason }) => this.#memberLost(member, reason)),
       mesh.onLeave((member) => this.#memberLost(member, 'it left')),
       mesh.onMessage(Topic.TABLE, (from, body) => {
@@ -202,7 +202,7 @@ export class KvServer {
       }),
     ];
     this.#closers.push(() => {
-      for (const end of unsubscribe) end();
+      for (const each of subscriptions) each.close();
     });
   }
 
@@ -247,7 +247,7 @@ export class KvServer {
     const [peers, imports] = [this.#peers, this.#imports];
     const ended = this.#ended.signal;
     const options = { mesh, logs, coordinator, peers, imports, servers, ended };
-    const unsubscribe = [
+    const subscriptions = [
       mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, takeoverMessage.parse(body))),
       mesh.onRequest(Topic.IMPORTED, (_, body) => {
         const { takeover, frames, session } = importedMessage.parse(body);
@@ -260,7 +260,7 @@ export class KvServer {
       }),
     ];
     this.#closers.push(() => {
-      for (const end of unsubscribe) end();
+      for (const each of subscriptions) each.close();
     });
   }
 

@@ -61,5 +61,5 @@ export async function openLog(
     lease.close();
     await log.close();
   };
-  return { logId, lease, ended: log.ended, close };
+  return { logId, lease, ended: log.signal, close };
 }

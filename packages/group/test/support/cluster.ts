@@ -43,8 +43,8 @@ export async function collect(group: Group): Promise<{ number: number; byteLengt
 /** Waits until everything the nodes have told each other so far has arrived: messages are in order per pair. */
 export async function settleMessages(nodes: readonly RdmcNode[]): Promise<void> {
   const topic = 'test.settle';
-  const remove = nodes.map((node) => node.mesh.onRequest(topic, () => null));
+  const subscriptions = nodes.map((node) => node.mesh.onRequest(topic, () => null));
   const pairs = nodes.flatMap((node) => nodes.map((other) => ({ node, other })));
   await Promise.all(pairs.map(({ node, other }) => node.mesh.request(other.id, topic, null)));
-  for (const unsubscribe of remove) unsubscribe();
+  for (const each of subscriptions) each.close();
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Lifetime, type Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { bootClock, type Clock } from '../clock.js';
 import {
@@ -44,8 +45,8 @@ export class Coordinator {
   readonly #registry: LogRegistry;
   /** When the last lease given on a log runs out. */
   readonly #leases = new Map<bigint, number>();
-  readonly #ended = new AbortController();
-  readonly #unsubscribe: (() => void)[];
+  readonly #lifetime = new Lifetime();
+  readonly #subscriptions: Subscription[];
   readonly #startedAt: number;
 
   private constructor(
@@ -59,7 +60,7 @@ export class Coordinator {
     this.#registry = registry;
     this.#startedAt = clock();
     const { mesh } = options;
-    this.#unsubscribe = [
+    this.#subscriptions = [
       mesh.onRequest(COORDINATOR_TOPIC, (from, body) => this.#answer(from, body)),
       mesh.onFailure(({ member }) => void this.#memberLost(member)),
       mesh.onLeave((member) => void this.#memberLost(member)),
@@ -67,8 +68,8 @@ export class Coordinator {
   }
 
   /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION; errors of the store */
-  static async start(options: CoordinatorOptions): Promise<Coordinator> {
-    const where = 'Coordinator.start';
+  static async open(options: CoordinatorOptions): Promise<Coordinator> {
+    const where = 'Coordinator.open';
     onlyKnownOptions(where, options, KNOWN);
     const {
       leaseMs = DEFAULT_LEASE_MS,
@@ -87,9 +88,20 @@ export class Coordinator {
   }
 
   async close(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#ended.abort();
+    for (const each of this.#subscriptions) each.close();
+    this.#lifetime.end(new TailwindError('ERR_RDMC_COORDINATOR_CLOSED', 'This coordinator is closed'));
     await this.options.store.close();
+    this.#lifetime.free();
+  }
+
+  /** Aborted when it answers no more. */
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  /** Resolves when it and its store are closed. */
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -151,7 +163,7 @@ export class Coordinator {
     // An earlier run of this coordinator may have given a lease just before this one began.
     const lastLease = Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.leaseMs);
     while (this.clock() < lastLease + this.marginMs) {
-      await delay(LEASE_POLL_MS, undefined, { signal: this.#ended.signal });
+      await delay(LEASE_POLL_MS, undefined, { signal: this.#lifetime.signal });
     }
     return log;
   }

@@ -23,7 +23,7 @@ import type { StateStore, StoredValue } from './state-store.js';
  * A coordinator's state in etcd (3.4 or newer). Opening it means to lead: of all processes that open the same prefix
  * one may act, and one that was replaced gets ERR_RDMC_STATE_LOST for everything. All reads are linearizable.
  */
-export class EtcdStore implements StateStore {
+export class EtcdStore implements StateStore, AsyncDisposable {
   readonly #state: string;
   #tail: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -52,7 +52,7 @@ export class EtcdStore implements StateStore {
   }
 
   /** Aborted when this process may not act any more. Found out by use, or within the lease's renewals. */
-  get lost(): AbortSignal {
+  get signal(): AbortSignal {
     return this.lead.lost;
   }
 
@@ -87,6 +87,10 @@ export class EtcdStore implements StateStore {
     await this.#tail;
     await this.lead.close();
     this.client.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   async #put(key: string, value: string, revision: number): Promise<number> {

@@ -23,7 +23,7 @@ const content = z.object({
 });
 
 /** A coordinator's state in a file of this machine. One store at a time has it open. */
-export class FileStore implements StateStore {
+export class FileStore implements StateStore, AsyncDisposable {
   #tail: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -74,6 +74,10 @@ export class FileStore implements StateStore {
     this.#closed = true;
     await this.#tail;
     await this.lock.release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   #assertOpen(): void {

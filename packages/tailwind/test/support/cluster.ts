@@ -138,7 +138,7 @@ export async function startCoordinator(
   path = join(temporaryDirectory(), 'state'),
 ): Promise<Coordinator> {
   const store = await FileStore.open(path);
-  const coordinator = await Coordinator.start({ mesh, store, leaseMs: 50, leaseMarginMs: 10, ...options });
+  const coordinator = await Coordinator.open({ mesh, store, leaseMs: 50, leaseMarginMs: 10, ...options });
   onTestFinished(() => coordinator.close());
   return coordinator;
 }

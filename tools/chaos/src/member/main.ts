@@ -32,7 +32,7 @@ function say(answer: Answer): void {
 async function beCoordinator(): Promise<void> {
   const mesh = await Mesh.join(joining);
   const store = await FileStore.open(join(setup.directory, 'state'));
-  await Coordinator.start({ mesh, store, leaseMs: setup.leaseMs, leaseMarginMs: 50 });
+  await Coordinator.open({ mesh, store, leaseMs: setup.leaseMs, leaseMarginMs: 50 });
 }
 
 async function beServer(): Promise<void> {
