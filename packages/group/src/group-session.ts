@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Deferred, Lifetime, type Subscription } from '@rdmc/common';
 import type { MeshFailure } from '@rdmc/mesh';
+import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { Blame } from './blame.js';
 import { CloseBarrier } from './close-barrier.js';
 import { DEVICE_NEWS_MS } from './constants.js';
-import type { Participant } from './directory.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
 import { Formation } from './formation.js';
@@ -17,13 +17,13 @@ import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
 import { RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
-import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
+import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
 const SEE_PORT = 'see that the port of its RDMA device is active';
 
 /** A group at this member, from its creation to its end: what joins worker, mesh and application. */
-export class GroupSession implements Participant, WorkerEvents {
+export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   readonly nonce = randomUUID();
   readonly isRoot: boolean;
   readonly inbox: Inbox;
@@ -76,12 +76,14 @@ export class GroupSession implements Participant, WorkerEvents {
   /** Creates the group together with the other members. @throws GroupError; nothing is left then */
   async form(): Promise<void> {
     const { mesh } = this.environment;
-    const waiting = this.#register();
+    const { directory, verdicts } = this.environment;
+    this.#register();
+    verdicts.add(this);
     this.#subscriptions.push(
       mesh.onFailure((failure) => this.#memberFailed(failure)),
       mesh.onLeave((member) => this.memberLost(member, 'it closed its node')),
     );
-    for (const [from, create] of waiting) this.take(from, create);
+    for (const [from, create] of directory.takeWaiting(this.options.id)) this.take(from, create);
     try {
       this.#memory = await this.#formation.run(this);
     } catch (error) {
@@ -187,6 +189,10 @@ export class GroupSession implements Participant, WorkerEvents {
       this.#failedHere(code, reason);
       return;
     }
+    if (kind === 'copy') {
+      this.#failedHere(code, `incoming: the processor cannot write to its region: ${reason}`);
+      return;
+    }
     if (kind === 'own') {
       this.#failedHere(code, `${reason}; ${SEE_PORT}`);
       return;
@@ -210,13 +216,15 @@ export class GroupSession implements Participant, WorkerEvents {
     }
   }
 
-  #register(): ReadonlyMap<number, CreateMessage> {
-    try {
-      return this.environment.directory.register(this.options.id, this);
-    } catch (error) {
-      this.slot.release();
-      throw error;
-    }
+  /** @throws GroupError ERR_RDMC_GROUP_EXISTS */
+  #register(): void {
+    const { id } = this.options;
+    if (this.environment.directory.register(id, this)) return;
+    this.slot.release();
+    throw new GroupError(
+      'ERR_RDMC_GROUP_EXISTS',
+      `Group ${id} is open at this node; close it first, or take another id`,
+    );
   }
 
   #memberFailed({ member, reason }: MeshFailure): void {
@@ -301,7 +309,7 @@ export class GroupSession implements Participant, WorkerEvents {
   #fail(verdict: Verdict, relay: boolean, cause?: unknown): void {
     if (this.#state !== 'open') return;
     this.#blame.settle(verdict);
-    this.environment.directory.remember(this.nonce, verdict);
+    this.environment.verdicts.remember(this.nonce, verdict);
     if (relay) this.#voice.failed(verdict);
     void this.#finish(errorOfVerdict(this.options.id, this.environment.memberId, verdict, cause));
   }
@@ -332,6 +340,7 @@ export class GroupSession implements Participant, WorkerEvents {
   #letGo(): void {
     for (const each of this.#subscriptions) each.close();
     this.environment.directory.unregister(this.options.id, this);
+    this.environment.verdicts.remove(this);
     // The slot's counters are the next group's.
     this.counters = this.slot.counters.slice();
     this.slot.release();

@@ -4,7 +4,7 @@ import { Node, type NodeLogger, type NodeOptions, type NodeWith } from '@rdmc/no
 import type { Device, MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import type { Group } from './group.js';
 import type { GroupOptions } from './group-options.js';
-import { groups } from './groups.js';
+import { groups, type ProtocolOptions } from './groups.js';
 
 export type { NodeLogger, NodeOptions };
 
@@ -21,8 +21,8 @@ export class RdmcNode {
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
    * @throws as `Node.join` of @rdmc/node. Nothing is left open then
    */
-  static async join(options: NodeOptions): Promise<RdmcNode> {
-    return new RdmcNode(await Node.join({ ...options, protocols: { groups: groups() } }));
+  static async join({ thread = 'worker', ...options }: NodeOptions & ProtocolOptions): Promise<RdmcNode> {
+    return new RdmcNode(await Node.join({ ...options, protocols: { groups: groups({ thread }) } }));
   }
 
   /** This member's id. */

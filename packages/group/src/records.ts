@@ -78,9 +78,9 @@ export interface Trouble {
   readonly pair: number;
   /**
    * `flushed`: a queue pair is in the error state, and does not say whose doing that is. `own`: this member's own
-   * device could not send.
+   * device could not send. `copy`: the processor cannot write to the region that `incoming` gave.
    */
-  readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device';
+  readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device' | 'copy';
   readonly code: string;
   readonly reason: string;
 }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Deferred, Lifetime } from '@rdmc/common';
+import { Deferred, Lifetime, type Subscription } from '@rdmc/common';
+import type { Participant } from '@rdmc/node';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
+import { channelExists, subjectOf } from './channel-directory.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { connectDeadline } from './connect-deadline.js';
-import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import {
   DEVICE_REMOVED,
@@ -40,7 +41,7 @@ export interface ResponderHost {
 }
 
 /** The connections of a responder, generation by generation, and what ends them. */
-export class ResponderSession implements Participant, WorkerEvents {
+export class ResponderSession implements Participant<WireMessage>, WorkerEvents {
   readonly role = 'responder';
   readonly #number: number;
   readonly #sources: Source[];
@@ -55,6 +56,7 @@ export class ResponderSession implements Participant, WorkerEvents {
   /** Resolves the wait of a responder that is about to close. */
   #onGone = (): void => {};
   readonly lifetime = new Lifetime();
+  #subscriptions: readonly Subscription[] = [];
   error: HiPowerError | undefined;
   host: ResponderHost | undefined;
 
@@ -85,10 +87,10 @@ export class ResponderSession implements Participant, WorkerEvents {
     const session = new ResponderSession(environment, options, resources);
     session.host = bind(session);
     try {
-      environment.directory.register(session);
+      session.#register();
       await environment.link.commands.open(resources.setup(session.#number));
-      for (const { member } of session.#sources) session.#lookFor(member);
-      environment.directory.replay(session);
+      for (const [from, offer] of environment.directory.takeWaiting(session.#subject))
+        session.take(from, offer);
       await session.#allConnected();
       return session;
     } catch (error) {
@@ -120,7 +122,12 @@ export class ResponderSession implements Participant, WorkerEvents {
     this.environment.directory.send(source.member, { ...this.#header(source), type: 'finished' });
   }
 
-  take(from: number, message: WireMessage): void {
+  take(from: number, message: WireMessage): boolean {
+    this.#take(from, message);
+    return true;
+  }
+
+  #take(from: number, message: WireMessage): void {
     const source = this.#sources.find(({ member }) => member === from);
     if (!source) return;
     if (message.type === 'offer') this.#offered(source, message);
@@ -198,7 +205,8 @@ export class ResponderSession implements Participant, WorkerEvents {
     this.#closed = true;
     this.lifetime.end(this.error ?? closedError(this.channel));
     const { directory, link } = this.environment;
-    directory.unregister(this);
+    directory.unregister(this.#subject, this);
+    for (const each of this.#subscriptions) each.close();
     await Promise.all(this.#sources.map(({ work }) => work));
     await link.close(this.#number);
     for (const source of this.#sources) {
@@ -209,9 +217,18 @@ export class ResponderSession implements Participant, WorkerEvents {
     this.lifetime.free();
   }
 
-  #lookFor(member: number): void {
-    const state = this.environment.mesh.peers.get(member)!.state;
-    if (state !== 'connected') this.peerLost(member, state === 'left' ? 'it left the mesh' : 'it failed');
+  /** @throws HiPowerError ERR_RDMC_HIPOWER_CHANNEL_EXISTS */
+  #register(): void {
+    const { directory, mesh } = this.environment;
+    if (!directory.register(this.#subject, this)) throw channelExists(this.role, this.channel);
+    this.#subscriptions = [
+      mesh.onFailure(({ member, reason }) => this.peerLost(member, reason)),
+      mesh.onLeave((member) => this.peerLost(member, 'it left the mesh')),
+    ];
+  }
+
+  get #subject(): string {
+    return subjectOf(this.role, this.channel);
   }
 
   async #allConnected(): Promise<void> {

@@ -1,8 +1,9 @@
 import { Lifetime } from '@rdmc/common';
-import { type Counters, DataPlane } from '@rdmc/dataplane';
+import { type Counters, DataPlane, type RecordTable } from '@rdmc/dataplane';
 import { type Member, Mesh } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
 import { NodeError } from './errors.js';
+import { InlineProtocol } from './inline-protocol.js';
 import { MemberDevice } from './member-device.js';
 import { checkNodeOptions, type JoinOptions, signalOption } from './node-options.js';
 import type { AnyProtocol, ApisOf, NodeApi, NodeContext, NodeLogger, Protocols } from './node-protocol.js';
@@ -25,6 +26,8 @@ interface Running {
  */
 export class Node {
   readonly #apis: NodeApi[] = [];
+  /** Protocols that run in this thread. */
+  readonly #inline: InlineProtocol<RecordTable>[] = [];
   readonly #lifetime = new Lifetime();
   #closing: Promise<void> | undefined;
 
@@ -117,6 +120,7 @@ export class Node {
   async #begin({ key, protocol, data }: Running): Promise<void> {
     const { mesh, plane, logger } = this;
     const { name, records } = protocol;
+    const side = await this.#sideOf(protocol, data);
     const context: NodeContext<typeof records> = {
       name,
       id: mesh.id,
@@ -124,18 +128,31 @@ export class Node {
       plane,
       data,
       logger,
-      connect: (events, onEnd) => plane.connect(name, records, events, onEnd),
+      connect: (events, onEnd) =>
+        side ? side.connect(events, onEnd) : plane.connect(name, records, events, onEnd),
     };
     const api: object = await protocol.application(context);
     this.#apis.push(api);
     Object.defineProperty(this, key, { value: api, enumerable: true });
   }
 
+  /** The protocol's side between completion queue and application, where it runs in this thread. */
+  async #sideOf(
+    { name, worker }: AnyProtocol,
+    data: unknown,
+  ): Promise<InlineProtocol<RecordTable> | undefined> {
+    if (worker instanceof URL) return undefined;
+    const side = await InlineProtocol.open<RecordTable>(this.plane, name, worker, data);
+    this.#inline.push(side);
+    return side;
+  }
+
   async #close(): Promise<void> {
     this.#lifetime.end(new NodeError('ERR_RDMC_NODE_CLOSED', `Node ${this.id} is closed; join again`));
     const ended = await Promise.allSettled(this.#apis.map(async (api) => api.close?.()));
+    const stopped = await Promise.allSettled(this.#inline.map((side) => side.close()));
     const left = await Promise.allSettled([this.mesh.close(), this.plane.close()]);
-    for (const result of [...ended, ...left]) {
+    for (const result of [...ended, ...stopped, ...left]) {
       if (result.status === 'fulfilled') continue;
       const reason = result.reason instanceof Error ? result.reason.message : String(result.reason);
       this.logger?.warn?.({ reason }, 'node closed with an error');
@@ -163,11 +180,9 @@ function gather(
     agreed.catch(() => {}); // nobody waits for it where the plane's options are refused
     const plane = DataPlane.open({
       device: agreed,
-      protocols: running.map(({ protocol, data }) => ({
-        name: protocol.name,
-        module: protocol.worker,
-        data,
-      })),
+      protocols: running.flatMap(({ protocol: { name, worker: module }, data }) =>
+        module instanceof URL ? [{ name, module, data }] : [],
+      ),
       signal: ended,
       ...(windowMs !== undefined && { windowMs }),
       ...(options.logger && { logger: options.logger }),

@@ -1,6 +1,6 @@
-import type { CommandHandlers, Protocol, ProtocolContext } from '@rdmc/dataplane';
+import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWorker } from '@rdmc/dataplane';
 import { WATCH_INTERVAL_MS } from '../constants.js';
-import type { GroupRecords, GroupSetup } from '../records.js';
+import { type GroupRecords, type GroupSetup, groupRecords } from '../records.js';
 import { countersAt } from './counters.js';
 import { WorkerGroup } from './worker-group.js';
 
@@ -85,3 +85,6 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     this.#groups.delete(number);
   }
 }
+
+/** What the module for a worker exports. */
+export const groupWorker = protocolWorker(groupRecords, (context) => new GroupProtocol(context));

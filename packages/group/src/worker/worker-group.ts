@@ -155,7 +155,11 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 
   copy(toAddress: number, fromAddress: number, byteLength: number): void {
-    this.context.device.copy(toAddress, fromAddress, byteLength);
+    try {
+      this.context.device.copy(toAddress, fromAddress, byteLength);
+    } catch (error) {
+      throw new CopyFailed((error as Error).message);
+    }
   }
 
   incoming(message: number, byteLength: number): void {
@@ -246,9 +250,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     if (this.#outstanding === 0) this.#onDrained?.();
   }
 
-  /** The neighbour broke the rules; or something here failed, such as a copy into memory that only a device can reach. */
+  /** The neighbour broke the rules; or something here failed. */
   #threw(pair: number, error: unknown): void {
     if (error instanceof ProtocolViolation) this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', error.message);
+    else if (error instanceof CopyFailed) this.#stop(-1, 'copy', 'ERR_RDMC_INCOMING_FAILED', error.message);
     else this.#stop(-1, 'post', 'ERR_RDMC_POST_FAILED', (error as Error).message);
   }
 
@@ -260,6 +265,9 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.context.events.trouble(trouble);
   }
 }
+
+/** The first block of a message could not be copied to its place, such as into memory that only a device reaches. */
+class CopyFailed extends Error {}
 
 /** A soft device completes every request. Some drivers of RDMA devices lose one, so they get a limit. */
 function limitLooks({ device }: Pick<ProtocolContext, 'device'>, { retryTimeoutMs }: GroupSetup): number {

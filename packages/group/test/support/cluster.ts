@@ -1,12 +1,25 @@
 import { createHash } from 'node:crypto';
-import { type Group, type GroupOptions, type MemoryRegion, type NodeOptions, RdmcNode } from '@rdmc/group';
+import {
+  type Group,
+  type GroupOptions,
+  type MemoryRegion,
+  type NodeOptions,
+  type ProtocolOptions,
+  RdmcNode,
+} from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { fillFrom, startMembers } from '@rdmc/testing';
 
+/** Which driver has the worker's side: RDMC_TEST_THREAD=application runs all tests with that of the application's thread. */
+const thread = process.env.RDMC_TEST_THREAD === 'application' ? 'application' : 'worker';
+
 /** Nodes 0 to `count` − 1 in this process, each with a worker and a device of its own. */
-export async function startCluster(count: number, options: Partial<NodeOptions> = {}): Promise<RdmcNode[]> {
+export async function startCluster(
+  count: number,
+  options: Partial<NodeOptions & ProtocolOptions> = {},
+): Promise<RdmcNode[]> {
   const reserved = await reserveLoopbackPorts(count);
-  return startMembers(reserved, (place) => RdmcNode.join({ ...place, windowMs: 0, ...options }));
+  return startMembers(reserved, (place) => RdmcNode.join({ ...place, windowMs: 0, thread, ...options }));
 }
 
 export async function stopCluster(nodes: readonly RdmcNode[]): Promise<void> {
