@@ -1,10 +1,14 @@
-import type { Responder } from './responder.js';
+/** The end of a channel that holds messages; handles name them. */
+export interface MessageHolder {
+  partsOf(handle: number): Uint8Array[];
+  release(handle: number): void;
+}
 
 /** A message of a requester. Its bytes lie in the channel's slots, and are yours until `release()`. */
 export class Message implements Disposable {
   /** @internal */
   constructor(
-    private readonly responder: Responder,
+    private readonly responder: MessageHolder,
     /** For the handle calls of the responder. */
     readonly handle: number,
     /** The member that sent it. */

@@ -1,5 +1,5 @@
 import type { Subscription } from '@rdmc/common';
-import type { Device } from './device.js';
+import type { OpenDevice } from './contract.js';
 import { FdWatcher } from './eventfd.js';
 import { closeUnlessGone, native } from './native.js';
 
@@ -13,7 +13,7 @@ export class CompletionChannel {
 
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     readonly handle: number,
   ) {}
 

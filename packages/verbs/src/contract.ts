@@ -35,6 +35,12 @@ export interface DeviceAttributes {
   readonly dmabuf: boolean;
 }
 
+/** An open device, as what belongs to it knows it; a `Device`. */
+export interface OpenDevice {
+  readonly handle: number;
+  readonly attributes: DeviceAttributes;
+}
+
 declare const local: unique symbol;
 declare const remote: unique symbol;
 

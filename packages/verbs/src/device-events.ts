@@ -1,32 +1,8 @@
 import type { Subscription } from '@rdmc/common';
-import type { Device } from './device.js';
+import type { OpenDevice } from './contract.js';
+import type { DeviceEvent } from './device-event.js';
 import { FdWatcher } from './eventfd.js';
 import { closeUnlessGone, native } from './native.js';
-
-/** What happens to a device outside of anybody's completion queue (IBA 11.6.3). */
-export interface DeviceEvent {
-  /**
-   * - `portActive`, `portDown`, `addressChange`: the state or the addresses of `port` changed.
-   * - `queuePairFatal`: `queuePair` is in the error state; what was posted to it is flushed. On the soft device: a
-   *   stopped peer may still write to its memory, and its receives ended with FATAL.
-   * - `completionQueueError`: a completion queue and everything that uses it is lost.
-   * - `deviceRemoved`: the device is gone. What was outstanding has completed: the oldest request of each queue
-   *   pair with FATAL, the rest with WORK_REQUEST_FLUSHED. Everything but closing fails with
-   *   ERR_RDMC_DEVICE_REMOVED.
-   */
-  readonly type:
-    | 'portActive'
-    | 'portDown'
-    | 'addressChange'
-    | 'queuePairFatal'
-    | 'completionQueueError'
-    | 'deviceRemoved';
-  /** In words. */
-  readonly message: string;
-  readonly port?: number;
-  /** `QueuePair.number`. */
-  readonly queuePair?: number;
-}
 
 /** Delivers a device's events to one listener, on the thread that made it. */
 export class DeviceEventListener implements Subscription {
@@ -35,7 +11,7 @@ export class DeviceEventListener implements Subscription {
   #closed = false;
 
   constructor(
-    private readonly device: Device,
+    private readonly device: OpenDevice,
     listener: (event: DeviceEvent) => void,
   ) {
     this.#subscription = native().eventsSubscribe(device.handle);

@@ -8,7 +8,8 @@ export {
   networkOf,
 } from './choose.js';
 export { CompletionChannel } from './completion-channel.js';
-export { CompletionQueue, statusName } from './completion-queue.js';
+export { statusName } from './completion-names.js';
+export { CompletionQueue } from './completion-queue.js';
 export * from './constants.js';
 export type * from './contract.js';
 export {
@@ -17,7 +18,7 @@ export {
   type OpenDeviceOptions,
   openDevice,
 } from './device.js';
-export type { DeviceEvent } from './device-events.js';
+export type { DeviceEvent } from './device-event.js';
 export { AbortError, PostError, VerbsError, type VerbsErrorCode, verbsErrors } from './errors.js';
 export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
 export { FineTimer } from './fine-timer.js';
@@ -29,12 +30,6 @@ export { type CompletionFailure, completionFailure } from './refused-completion.
 export { remoteKey } from './remote-key.js';
 export { SharedReceiveQueue } from './shared-receive-queue.js';
 export { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
-export {
-  type DeviceSurvey,
-  type GidType,
-  type SurveyedDevice,
-  type SurveyedGid,
-  type SurveyedPort,
-  surveyRdmaDevices,
-} from './survey.js';
+export { type DeviceSurvey, surveyRdmaDevices } from './survey.js';
+export type { GidType, SurveyedDevice, SurveyedGid, SurveyedPort } from './surveyed-device.js';
 export { type TearWritesOptions, tearWrites } from './write-tear.js';

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { throwIfAborted } from '@rdmc/common';
-import type { LocalKey, RemoteKey, RemoteMemory, ScatterGatherEntry } from './contract.js';
-import type { Device } from './device.js';
+import type { LocalKey, OpenDevice, RemoteKey, RemoteMemory, ScatterGatherEntry } from './contract.js';
 import { VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
 
@@ -27,7 +26,7 @@ export class MemoryRegion {
 
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     readonly handle: number,
     /** Keeps memory given to `register` alive. */
     private readonly registered?: Uint8Array,
@@ -170,6 +169,6 @@ export class MemoryRegion {
 }
 
 /** Opens in this thread a region of an attached device, by its handle. */
-export function attachRegion(device: Device, handle: number): MemoryRegion {
+export function attachRegion(device: OpenDevice, handle: number): MemoryRegion {
   return new MemoryRegion(device, handle);
 }

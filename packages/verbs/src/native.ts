@@ -1,9 +1,9 @@
 /** The native addon as TypeScript sees it. Nothing above this file calls it directly. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { DeviceEvent } from './device-events.js';
+import type { DeviceEvent } from './device-event.js';
 import { VerbsError, type VerbsErrorCode } from './errors.js';
-import type { SurveyedDevice } from './survey.js';
+import type { SurveyedDevice } from './surveyed-device.js';
 
 /** Handles are process-wide: any thread that loads the addon may use them. */
 export interface NativeBinding {

@@ -1,6 +1,5 @@
 import { Access } from './constants.js';
-import type { QueuePairOptions } from './contract.js';
-import type { Device } from './device.js';
+import type { OpenDevice, QueuePairOptions } from './contract.js';
 import { VerbsError } from './errors.js';
 import { MemoryRegion } from './memory-region.js';
 import { closeUnlessGone, native } from './native.js';
@@ -40,7 +39,7 @@ export class ProtectionDomain {
   #closed = false;
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     readonly handle: number,
   ) {}
 
@@ -151,6 +150,6 @@ export class ProtectionDomain {
 }
 
 /** Opens in this thread a protection domain of an attached device, by its handle; its owner closes it. */
-export function attachProtectionDomain(device: Device, handle: number): ProtectionDomain {
+export function attachProtectionDomain(device: OpenDevice, handle: number): ProtectionDomain {
   return new ProtectionDomain(device, handle);
 }

@@ -1,6 +1,5 @@
 import { Layout, Opcode, PostResult, Word, WorkRequestFlag } from './constants.js';
-import type { LocalKey, RemoteKey } from './contract.js';
-import type { Device } from './device.js';
+import type { LocalKey, OpenDevice, RemoteKey } from './contract.js';
 import { PostError, VerbsError } from './errors.js';
 import { native } from './native.js';
 import { postError } from './post-result.js';
@@ -46,7 +45,7 @@ export class SubmissionQueue {
 
   /** @internal */
   constructor(
-    device: Device,
+    device: OpenDevice,
     private readonly options: SubmissionQueueOptions = {},
   ) {
     const memory = new ArrayBuffer(Layout.WORK_REQUEST_BYTES * Layout.BATCH_SLOTS);

@@ -4,7 +4,7 @@ import type { StreamDocument } from '../bench/documents.js';
 import { REGION_BYTES } from '../bench/limits.js';
 import { describeStream } from '../bench/report.js';
 import { ExitCode } from '../exit-codes.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { list, operation, parseOptions, seconds, size, transport } from '../values.js';
 import { title, withPair } from './bench-pair.js';
 import { addHelpNotes } from './help.js';

@@ -5,7 +5,7 @@ import { MAX_LATENCY_BYTES } from '../bench/limits.js';
 import { describeLatency } from '../bench/report.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { list, operation, parseOptions, size, transport, wholeNumber } from '../values.js';
 import { title, withPair } from './bench-pair.js';
 import { addHelpNotes } from './help.js';

@@ -49,7 +49,7 @@ export class Log {
       options,
       link,
       connections: new Connections({ ...options, link, session }, options.backups, options.random),
-      debts: new ReplicaDebts({ options, ended: this.#lifetime.signal }),
+      debts: new ReplicaDebts(options, this.#lifetime.signal),
       ended: this.#lifetime.signal,
       fail: (error) => this.#fail(error),
       refuse: (need, reason) => this.#refuse(need, reason),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { remoteKey } from '@rdmc/verbs';
 import { range } from '../rig/expect.js';
 import { connected, type Peer } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS } from '../wait.js';
 
 const ROUNDS = 10_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { failsWith, range } from '../rig/expect.js';
 import { connected, joinEnds, type Peer } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { waitFor } from '../wait.js';
 
 const MIB = 1_048_576;

@@ -3,7 +3,7 @@ import type { LocalKey, SendWorkRequest } from '@rdmc/verbs';
 import { failsWith, range, refusedAt } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
 import type { PeerRegion } from '../rig/region.js';
-import type { SuiteContext, TestOptions } from '../suite.js';
+import type { SuiteContext, TestOptions } from '../suite-context.js';
 
 const SIZE = 256;
 

@@ -4,7 +4,7 @@ import { remoteKey } from '@rdmc/verbs';
 import { failsWith } from '../rig/expect.js';
 import { connected, type Peer } from '../rig/peer.js';
 import type { PeerRegion } from '../rig/region.js';
-import type { SuiteContext, TestOptions } from '../suite.js';
+import type { SuiteContext, TestOptions } from '../suite-context.js';
 
 const SIZE = 256;
 const WRITE_ONLY = { remoteWrite: true };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { remoteKey } from '@rdmc/verbs';
 import { range } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 
 export function signalling({ test }: SuiteContext): void {
   test('unsignalled requests execute and complete silently', { bothWays: true }, async (a, b) => {

@@ -1,12 +1,27 @@
 import assert from 'node:assert/strict';
-import type { LocalKey, RemoteMemory, ScatterGatherEntry } from '@rdmc/verbs';
+import type {
+  AccessOptions,
+  DeviceAttributes,
+  LocalKey,
+  RemoteMemory,
+  ScatterGatherEntry,
+} from '@rdmc/verbs';
+import type { CallArguments, CallName, CallResult } from '../agent/agent.js';
 import type { RegionInfo } from '../agent/region-calls.js';
-import type { Peer } from './peer.js';
+
+/** The peer of a region or a queue pair, as these know it. */
+export interface RegionOwner {
+  readonly label: string;
+  readonly attributes: DeviceAttributes;
+  call<Name extends CallName>(name: Name, args: CallArguments<Name>): Promise<CallResult<Name>>;
+  newPd(): Promise<number>;
+  region(byteLength: number, access?: AccessOptions, pd?: number): Promise<PeerRegion>;
+}
 
 /** A memory region of a peer, as the tests handle it. */
 export class PeerRegion {
   constructor(
-    readonly peer: Peer,
+    readonly peer: RegionOwner,
     private readonly info: RegionInfo,
   ) {}
 
