@@ -59,7 +59,7 @@ class Place {
     mkdirSync(this.#inside);
     symlinkSync(this.#outside, join(this.#inside, 'trap'));
     write(this.#inside, 'kept/a');
-    const writer = new DurableWriter(this.#inside, randomUUID(), CHECKSUM, () => {}, noSync);
+    const writer = new DurableWriter(this.#inside, randomUUID(), CHECKSUM, noSync);
     const code = await codeOf(async () => {
       await writer.store(0, message);
       await writer.finish(1);

@@ -100,7 +100,7 @@ describe('a cast that is given up', () => {
     const active = (): void => {
       isGivenUp = namesIn(inside).includes('new/sub/one');
     };
-    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM, active, undefined, () => isGivenUp);
+    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM, { active, isGivenUp: () => isGivenUp });
     expect(() => writer.store(0, whole(...tree))).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_ABORTED' }),
     );

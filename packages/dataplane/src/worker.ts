@@ -48,6 +48,14 @@ function deviceOptions(): Promise<OpenDeviceOptions> {
   return new Promise((resolve) => parentPort!.once('message', resolve));
 }
 
+function ringsOf({ commandRing, eventRing }: WorkerInput, words: Int32Array) {
+  const { COMMAND_HEAD, COMMAND_TAIL, EVENT_HEAD, EVENT_TAIL } = ControlWord;
+  return {
+    commands: new RingReader({ data: commandRing, words, head: COMMAND_HEAD, tail: COMMAND_TAIL }),
+    events: new RingWriter({ data: eventRing, words, head: EVENT_HEAD, tail: EVENT_TAIL }),
+  };
+}
+
 async function main(input: WorkerInput): Promise<void> {
   const words = new Int32Array(input.control);
   const counters = new CounterBlock(input.control);
@@ -61,18 +69,7 @@ async function main(input: WorkerInput): Promise<void> {
   const protectionDomain = device.allocateProtectionDomain();
   const channel = device.createCompletionChannel();
   const completionQueue = createQueue(device, channel, input.completionQueueDepth);
-  const commands = new RingReader({
-    data: input.commandRing,
-    words,
-    head: ControlWord.COMMAND_HEAD,
-    tail: ControlWord.COMMAND_TAIL,
-  });
-  const events = new RingWriter({
-    data: input.eventRing,
-    words,
-    head: ControlWord.EVENT_HEAD,
-    tail: ControlWord.EVENT_TAIL,
-  });
+  const { commands, events } = ringsOf(input, words);
   const signalApplication = eventfdSignaller(input.applicationEventFd);
   const outbox = new EventOutbox(events, words, signalApplication);
 

@@ -54,18 +54,16 @@ export class Responder {
         ended.add(peer);
         opened.finished(peer);
       };
-      const limit = refreshLimit(slots * peers.length, refreshThreshold);
       const perRequest = confirmation === 'per-request';
-      const made = new DeliveryTable(
-        opened.resources,
+      const settings = {
         slots,
         slotBytes,
-        peers.length,
+        peers: peers.length,
         perRequest,
-        limit,
-        !perRequest && mode === 'pull',
-        onEnd,
-      );
+        refreshLimit: refreshLimit(slots * peers.length, refreshThreshold),
+        mayWantKick: !perRequest && mode === 'pull',
+      };
+      const made = new DeliveryTable(opened.resources, settings, onEnd);
       table = made;
       return { onNews: () => bell.ring(), progress: () => progressOf(made, peers) };
     });

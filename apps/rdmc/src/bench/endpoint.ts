@@ -30,17 +30,34 @@ const OPCODES: Readonly<Record<Operation, number>> = {
   read: Opcode.READ,
 };
 
+interface EndpointParts {
+  readonly device: Device;
+  readonly queuePair: QueuePair;
+  readonly region: MemoryRegion;
+  readonly sends: CompletionQueue;
+  readonly receives: CompletionQueue;
+}
+
 /** One side of a point-to-point benchmark: a device, a queue pair and a region. */
 export class Endpoint {
+  readonly device: Device;
+  readonly queuePair: QueuePair;
+  readonly region: MemoryRegion;
+  private readonly sends: CompletionQueue;
+  private readonly receives: CompletionQueue;
+  private readonly batch: SubmissionQueue;
+
   private constructor(
-    readonly device: Device,
-    readonly queuePair: QueuePair,
-    readonly region: MemoryRegion,
-    private readonly sends: CompletionQueue,
-    private readonly receives: CompletionQueue,
-    private readonly batch: SubmissionQueue,
+    parts: EndpointParts,
     private readonly yields: boolean,
-  ) {}
+  ) {
+    this.device = parts.device;
+    this.queuePair = parts.queuePair;
+    this.region = parts.region;
+    this.sends = parts.sends;
+    this.receives = parts.receives;
+    this.batch = parts.device.createSubmissionQueue();
+  }
 
   static async open(transport: 'auto' | 'shm' | 'tcp'): Promise<Endpoint> {
     const device = await openDevice({ device: 'soft', transport });
@@ -53,8 +70,7 @@ export class Endpoint {
       receiveDepth: RECEIVE_DEPTH,
     });
     const region = await domain.allocate(REGION_BYTES, { remoteWrite: true, remoteRead: true });
-    const batch = device.createSubmissionQueue();
-    return new Endpoint(device, queuePair, region, sends, receives, batch, transport === 'tcp');
+    return new Endpoint({ device, queuePair, region, sends, receives }, transport === 'tcp');
   }
 
   /** Begins a request on `byteLength` of this side's region; `flush` posts it. */

@@ -18,6 +18,7 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
   let regions: WorkerRegions | undefined;
   const active = (): void => void Atomics.add(signs, WriterSigns.ACTIVITY, 1);
   const isGivenUp = (): boolean => Atomics.load(signs, WriterSigns.GIVEN_UP) !== 0;
+  const ports = { active, isGivenUp };
   const requireWanted = (): void => {
     if (isGivenUp()) throw givenUp();
   };
@@ -25,8 +26,8 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
   const calls = {
     open({ directory, castId, checksum, fsync }: OpenOrder): { readonly freeBytes: number } {
       writer = fsync
-        ? new DurableWriter(directory, castId, checksum, active, sync, isGivenUp)
-        : new StreamWriter(directory, castId, checksum, active, undefined, isGivenUp);
+        ? new DurableWriter(directory, castId, checksum, sync, ports)
+        : new StreamWriter(directory, castId, checksum, ports);
       return { freeBytes: writer.freeBytes };
     },
 

@@ -36,6 +36,9 @@ type Change = Extract<
   { op: 'create-log' | 'abandon-log' | 'raise' | 'give-up-recovery' | 'finish-recovery' }
 >;
 
+type CheckedCoordinatorOptions = CoordinatorOptions &
+  Required<Pick<CoordinatorOptions, 'leaseMs' | 'leaseMarginMs' | 'clock'>>;
+
 /**
  * Decides who owns which log: creates them, declares them dead, and from then on refuses their primaries both the
  * replacement of backups and leases. Declares the logs of members dead that the mesh has lost. Does nothing while
@@ -52,13 +55,10 @@ export class Coordinator {
   private constructor(
     readonly clusterId: string,
     registry: LogRegistry,
-    private readonly options: CoordinatorOptions,
-    private readonly leaseMs: number,
-    private readonly marginMs: number,
-    private readonly clock: Clock,
+    private readonly options: CheckedCoordinatorOptions,
   ) {
     this.#registry = registry;
-    this.#startedAt = clock();
+    this.#startedAt = options.clock();
     const { mesh } = options;
     this.#subscriptions = [
       mesh.onRequest(COORDINATOR_TOPIC, (from, body) => this.#answer(from, body)),
@@ -79,7 +79,8 @@ export class Coordinator {
     integerOption(where, 'leaseMs', leaseMs, 1, MAX_LEASE_MS);
     integerOption(where, 'leaseMarginMs', leaseMarginMs, 0, MAX_LEASE_MARGIN_MS);
     const registry = new LogRegistry(options.store);
-    return new Coordinator(await registry.clusterId(), registry, options, leaseMs, leaseMarginMs, clock);
+    const checked = { ...options, leaseMs, leaseMarginMs, clock };
+    return new Coordinator(await registry.clusterId(), registry, checked);
   }
 
   /** All logs there ever were. */
@@ -149,11 +150,11 @@ export class Coordinator {
   async #lease(from: number, logId: bigint) {
     // Of what is refused nothing is noted, or anybody could fill this memory and delay recoveries.
     requireLive(await this.#registry.log(logId), from);
-    const expiresAt = this.clock() + this.leaseMs;
+    const expiresAt = this.options.clock() + this.options.leaseMs;
     // Noted before the state is read again: a recovery that begins meanwhile waits for this lease, given or not.
     this.#leases.set(logId, Math.max(expiresAt, this.#leases.get(logId) ?? 0));
     requireLive(await this.#registry.log(logId), from);
-    return { leaseMs: this.leaseMs };
+    return { leaseMs: this.options.leaseMs };
   }
 
   async #beginRecovery(from: number, logId: bigint): Promise<LogRecord> {
@@ -161,8 +162,8 @@ export class Coordinator {
     const isGone = (member: number): boolean => member !== id && peers.get(member)?.state !== 'connected';
     const log = await this.#registry.beginRecovery(logId, from, isGone);
     // An earlier run of this coordinator may have given a lease just before this one began.
-    const lastLease = Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.leaseMs);
-    while (this.clock() < lastLease + this.marginMs) {
+    const lastLease = Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.options.leaseMs);
+    while (this.options.clock() < lastLease + this.options.leaseMarginMs) {
       await delay(LEASE_POLL_MS, undefined, { signal: this.#lifetime.signal });
     }
     return log;

@@ -54,10 +54,8 @@ export class Recovery {
   private constructor(
     private readonly parts: NodeParts,
     private readonly options: RecoveryOptions,
-    private readonly attempt: RecoveryAttempt,
+    private readonly log: LogRecord,
     private readonly plan: RecoveryPlan,
-    /** A loss was accepted: of a damaged replica what is whole counts. */
-    private readonly isSalvage: boolean,
     /** Members that were asked; `finish` lets them free what they have. */
     private readonly backups: readonly number[],
   ) {}
@@ -96,14 +94,8 @@ export class Recovery {
     const plan = log.salvage
       ? planSalvage(logId, inventories, log.salvage)
       : planRecovery(logId, inventories, log.minimum);
-    return new Recovery(
-      parts,
-      options,
-      log,
-      plan,
-      log.salvage !== null,
-      inventories.map(({ member }) => member),
-    );
+    const answered = inventories.map(({ member }) => member);
+    return new Recovery(parts, options, log, plan, answered);
   }
 
   /** Ids of all segments, ascending; the last ones may hold nothing. */
@@ -150,7 +142,7 @@ export class Recovery {
   async finish(successors: readonly bigint[]): Promise<void> {
     const { mesh } = this.parts;
     const { coordinator, logId, logger } = this.options;
-    await coordinator.finishRecovery(this.attempt, successors);
+    await coordinator.finishRecovery(this.log, successors);
     this.#isFinished = true;
     const freed = await Promise.allSettled(this.backups.map((member) => askFreeLog(mesh, member, logId)));
     freed.forEach((result, index) => {
@@ -165,7 +157,7 @@ export class Recovery {
 
   /** Gives connections back. Without `finish` the log stays as it is, for another attempt, of whatever member. */
   async close(): Promise<void> {
-    if (!this.#isFinished) await giveUp(this.options, this.attempt);
+    if (!this.#isFinished) await giveUp(this.options, this.log);
     this.#isFinished = true;
     const connections = await Promise.allSettled(this.#connections.values());
     this.#connections.clear();
@@ -204,7 +196,8 @@ export class Recovery {
     const { load, address, rkey, scan } = await loadWhenThereIsRoom(connection, { logId, segmentId });
     let region: MemoryRegion | undefined;
     try {
-      if (scan.status !== 'ok' && !this.isSalvage)
+      // Where a loss was accepted, what is whole of a damaged replica counts.
+      if (scan.status !== 'ok' && this.log.salvage === null)
         throw new Error(`its replica is corrupt at ${scan.offset}: ${scan.reason}`);
       if (scan.offset < floorBytes)
         throw new Error(`its replica ends at ${scan.offset}, before ${floorBytes}`);
