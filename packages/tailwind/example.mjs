@@ -5,15 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node } from '@rdmc/node';
-import {
-  Backup,
-  Coordinator,
-  decodeObject,
-  EntryType,
-  encodeObject,
-  FileStore,
-  tailwind,
-} from '@rdmc/tailwind';
+import { decodeObject, EntryType, encodeObject, tailwind } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
+import { Coordinator, FileStore } from '@rdmc/tailwind/coordinator';
 
 const directory = mkdtempSync(join(tmpdir(), 'tailwind-example-'));
 const reserved = await reserveLoopbackPorts(4);

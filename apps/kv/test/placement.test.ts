@@ -1,7 +1,7 @@
 import { type Subscription, subscription } from '@rdmc/common';
 /** What the coordinator does where its store, or a server, does not do as asked. */
 import type { Mesh } from '@rdmc/mesh';
-import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
+import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { expect, it } from 'vitest';
 import { abandonMessage, Topic, takeoverMessage } from '../src/cluster/messages.js';
 import { Placement, type PlacementEvents } from '../src/cluster/placement.js';

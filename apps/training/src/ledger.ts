@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { Coordinator, decodeObject, EntryType, FileStore, type Log } from '@rdmc/tailwind';
+import { decodeObject, EntryType, type Log } from '@rdmc/tailwind';
+import { Coordinator, FileStore } from '@rdmc/tailwind/coordinator';
 import type { TrainingNode } from './node.js';
 import { TRAINER } from './settings.js';
 import { decodeRecord, encodeRecord, type StepRecord } from './step-record.js';

@@ -1,13 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Lifetime, type Logger } from '@rdmc/common';
-import {
-  attachDevice,
-  attachProtectionDomain,
-  type Device,
-  eventfdSignaller,
-  FdWatcher,
-  type ProtectionDomain,
-} from '@rdmc/verbs';
+import { attachDevice, attachProtectionDomain, type Device, type ProtectionDomain } from '@rdmc/verbs';
+import { eventfdSignaller, FdWatcher } from '@rdmc/verbs/loop';
 import { CommandQueue } from './command-queue.js';
 import { DEFAULT_STOP_TIMEOUT_MS, SYSTEM_PROTOCOL, SystemKind } from './constants.js';
 import { ControlWord } from './control.js';

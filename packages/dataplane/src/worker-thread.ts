@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { EventFd, type OpenDeviceOptions } from '@rdmc/verbs';
+import type { OpenDeviceOptions } from '@rdmc/verbs';
+import { EventFd } from '@rdmc/verbs/loop';
 import { createControl } from './control.js';
 import { AbortError, DataPlaneError, describe } from './errors.js';
 import type { CheckedOptions } from './options.js';

@@ -1,15 +1,7 @@
 /** The worker thread. Started by DataPlane; says `ready` once all protocols have started. */
 import { parentPort, workerData } from 'node:worker_threads';
-import {
-  type CompletionChannel,
-  type Device,
-  eventfdSignaller,
-  FdWatcher,
-  FineTimer,
-  type OpenDeviceOptions,
-  openDevice,
-  yieldProcessor,
-} from '@rdmc/verbs';
+import { type CompletionChannel, type Device, type OpenDeviceOptions, openDevice } from '@rdmc/verbs';
+import { eventfdSignaller, FdWatcher, FineTimer, yieldProcessor } from '@rdmc/verbs/loop';
 import { DEFAULT_COMPLETION_QUEUE_DEPTH, NAP_MICROSECONDS } from './constants.js';
 import { ControlWord } from './control.js';
 import { CounterBlock } from './counters.js';

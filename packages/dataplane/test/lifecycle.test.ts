@@ -13,7 +13,7 @@ describe('start', () => {
   it.each([
     ['an unknown option', { protocols, window: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
     ['an unknown option of a protocol', { protocols: [{ name: 'a', modul: '' }] }, 'ERR_RDMC_UNKNOWN_OPTION'],
-    ['no protocols', { protocols: [] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['protocols that are no list', { protocols: 'echo' }, 'ERR_RDMC_INVALID_OPTION'],
     ['two of a name', { protocols: [...protocols, ...protocols] }, 'ERR_RDMC_INVALID_OPTION'],
     ['a relative module', { protocols: [{ name: 'a', module: './a.js' }] }, 'ERR_RDMC_INVALID_OPTION'],
     ['a negative window', { protocols, windowMs: -1 }, 'ERR_RDMC_INVALID_OPTION'],

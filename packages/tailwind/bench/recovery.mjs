@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Coordinator, decodeObject, EntryType, encodeObject, FileStore } from '@rdmc/tailwind';
+import { decodeObject, EntryType, encodeObject } from '@rdmc/tailwind';
+import { Coordinator, FileStore } from '@rdmc/tailwind/coordinator';
 import { runMember, startMembers } from './members.mjs';
 
 const PROGRAM = new URL(import.meta.url);

@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { Deferred } from '@rdmc/common';
-import { Backup, scanSegment } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
+import { scanSegment } from '@rdmc/tailwind/format';
 import { until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type BackupRig, CLUSTER, filesIn, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';

@@ -4,7 +4,7 @@
  * newest acknowledged version of every key. Every order that is wrong is seen to fail.
  */
 
-import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind';
+import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind/format';
 import { Random } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -9,7 +9,7 @@ import {
   Lease,
   type StateStore,
   type StoredValue,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/coordinator';
 import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startCluster, startCoordinator } from './support/cluster.js';

@@ -1,7 +1,8 @@
 /** What a backup forgets of logs that were recovered, and that nobody can use what it forgot. */
 
 import { subscription } from '@rdmc/common';
-import type { LogRecord, Recovery } from '@rdmc/tailwind';
+import type { Recovery } from '@rdmc/tailwind';
+import type { LogRecord } from '@rdmc/tailwind/coordinator';
 import { refusal } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { BackupService } from '../src/rpc/backup-service.js';

@@ -1,17 +1,13 @@
+import { decodeObject, decodeTombstone, EntryType, encodeObject, encodeTombstone } from '@rdmc/tailwind';
 import {
   decodeDigest,
-  decodeObject,
   decodeSegmentHeader,
-  decodeTombstone,
-  EntryType,
   encodeDigest,
-  encodeObject,
   encodeSegmentHeader,
-  encodeTombstone,
   SegmentWriter,
   scanSegment,
   segmentEntries,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/format';
 import { expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';
 

@@ -6,20 +6,17 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decodeObject, decodeTombstone, EntryType, TailwindError } from '@rdmc/tailwind';
+import { FileStore } from '@rdmc/tailwind/coordinator';
 import {
   decodeDigest,
-  decodeObject,
   decodeReplicaHeader,
   decodeSegmentHeader,
-  decodeTombstone,
-  EntryType,
-  FileStore,
   planRecovery,
   SegmentWriter,
   scanSegment,
   segmentEntries,
-  TailwindError,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/format';
 import { type Random, rounds, temporaryDirectory } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { LogRegistry } from '../src/coordinator/log-registry.js';

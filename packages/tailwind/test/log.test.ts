@@ -1,12 +1,6 @@
 import { readdirSync } from 'node:fs';
-import {
-  decodeDigest,
-  EntryType,
-  type Log,
-  type ReplicationMode,
-  scanSegment,
-  segmentEntries,
-} from '@rdmc/tailwind';
+import { EntryType, type Log, type ReplicationMode } from '@rdmc/tailwind';
+import { decodeDigest, scanSegment, segmentEntries } from '@rdmc/tailwind/format';
 import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type ClusterMember, createLog, keysIn, object, SEGMENT, startCluster } from './support/cluster.js';

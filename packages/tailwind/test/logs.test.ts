@@ -2,14 +2,9 @@ import { type LocalKey, remoteKey } from '@rdmc/verbs';
 /** What a node's `Logs` are: who may use them when, and what ends with the node. */
 
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
-import {
-  Backup,
-  Coordinator,
-  CoordinatorClient,
-  FileStore,
-  type LogOptions,
-  type Logs,
-} from '@rdmc/tailwind';
+import type { LogOptions, Logs } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
+import { Coordinator, CoordinatorClient, FileStore } from '@rdmc/tailwind/coordinator';
 import { membersAt, refusal, startMembers, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { NodeParts } from '../src/node-parts.js';

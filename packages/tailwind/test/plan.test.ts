@@ -1,4 +1,4 @@
-import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind';
+import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind/format';
 import { describe, expect, it } from 'vitest';
 
 const MINIMUM = { segmentId: 0n, epoch: 0 };

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeReplicaHeader } from '@rdmc/tailwind';
+import { decodeReplicaHeader } from '@rdmc/tailwind/format';
 import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';

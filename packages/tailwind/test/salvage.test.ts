@@ -2,23 +2,20 @@
 
 import { readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { decodeObject, EntryType } from '@rdmc/tailwind';
+import { FileStore } from '@rdmc/tailwind/coordinator';
+import { encodeDigest, type planRecovery, segmentEntries } from '@rdmc/tailwind/format';
 import {
   acceptLoss,
-  decodeObject,
-  EntryType,
-  encodeDigest,
-  FileStore,
   knownLogs,
   type LogSurvey,
   lockReplicaDirectory,
-  type planRecovery,
   type ReplicaDirectory,
   type ReplicaFile,
   readReplicaDirectory,
   readWhole,
-  segmentEntries,
   surveyLog,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/salvage';
 import { temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { planSalvage } from '../src/recovery/plan.js';

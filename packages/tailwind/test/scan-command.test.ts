@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { scanSegment } from '@rdmc/tailwind';
+import { scanSegment } from '@rdmc/tailwind/format';
 import { afterAll, expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';
 import { writeU32 } from '../src/format/layout.js';

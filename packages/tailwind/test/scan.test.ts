@@ -1,4 +1,4 @@
-import { type ScanOptions, type ScanReason, scanSegment } from '@rdmc/tailwind';
+import { type ScanOptions, type ScanReason, scanSegment } from '@rdmc/tailwind/format';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';

@@ -1,13 +1,5 @@
-import {
-  decodeObject,
-  EntryType,
-  encodeDigest,
-  encodeSegmentHeader,
-  type Log,
-  type LogEntry,
-  SegmentWriter,
-  segmentEntries,
-} from '@rdmc/tailwind';
+import { decodeObject, EntryType, type Log, type LogEntry } from '@rdmc/tailwind';
+import { encodeDigest, encodeSegmentHeader, SegmentWriter, segmentEntries } from '@rdmc/tailwind/format';
 import { tearWrites } from '@rdmc/verbs';
 import { expect, it } from 'vitest';
 import { type ClusterMember, object, SEGMENT, startCluster, TestAuthority } from './support/cluster.js';

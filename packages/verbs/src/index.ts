@@ -12,16 +12,9 @@ export { statusName } from './completion-names.js';
 export { CompletionQueue } from './completion-queue.js';
 export * from './constants.js';
 export type * from './contract.js';
-export {
-  attachDevice,
-  Device,
-  type OpenDeviceOptions,
-  openDevice,
-} from './device.js';
+export { attachDevice, Device, type OpenDeviceOptions, openDevice } from './device.js';
 export type { DeviceEvent } from './device-event.js';
 export { AbortError, PostError, VerbsError, type VerbsErrorCode, verbsErrors } from './errors.js';
-export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
-export { FineTimer } from './fine-timer.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';
 export type { Refusal } from './post-result.js';
 export { type AccessOptions, attachProtectionDomain, ProtectionDomain } from './protection-domain.js';

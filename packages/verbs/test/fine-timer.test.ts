@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { FineTimer } from '../src/index.js';
+import { FineTimer } from '../src/fine-timer.js';
 
 it('calls once for each start, never before its time, and leaves the event loop free meanwhile', async () => {
   for (const microseconds of [1, 100, 2500]) {

@@ -8,7 +8,7 @@
  *
  * So the step that ends a log's recovery is also the one that gives its slots away: there is no moment in between.
  */
-import type { LogRecord, StateStore } from '@rdmc/tailwind';
+import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { z } from 'zod';
 import { SLOTS } from '../limits.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
-import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
+import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { codeOf, KvError, messageOf } from '../errors.js';
 import { SLOTS, TAKEOVER_RETRY_MS, TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
-import { type Clock, Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
+import { type Clock, Coordinator, FileStore, type StateStore } from '@rdmc/tailwind/coordinator';
+import { EtcdStore } from '@rdmc/tailwind/etcd';
 import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';

@@ -1,4 +1,5 @@
-import { Backup, type CoordinatorClient } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { Imports } from '../cluster/imports.js';
 import {
   abandonMessage,

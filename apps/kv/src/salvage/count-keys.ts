@@ -1,4 +1,6 @@
-import { decodeTombstone, EntryType, type LogSurvey, readWhole, segmentEntries } from '@rdmc/tailwind';
+import { decodeTombstone, EntryType } from '@rdmc/tailwind';
+import { segmentEntries } from '@rdmc/tailwind/format';
+import { type LogSurvey, readWhole } from '@rdmc/tailwind/salvage';
 import { decodeKey } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
 

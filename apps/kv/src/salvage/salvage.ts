@@ -1,17 +1,16 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import {
   acceptLoss,
   type KnownLogs,
   knownLogs,
-  type LogRecord,
   type LogSurvey,
   lockReplicaDirectory,
   type ReplicaDirectory,
   readReplicaDirectory,
-  type StateStore,
   surveyLog,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/salvage';
 import { PlacementState } from '../cluster/placement-state.js';
 import { KvError } from '../errors.js';
 import { countKeys } from './count-keys.js';

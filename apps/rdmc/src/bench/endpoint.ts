@@ -12,8 +12,8 @@ import {
   type SubmissionQueue,
   statusName,
   WorkRequestFlag,
-  yieldProcessor,
 } from '@rdmc/verbs';
+import { yieldProcessor } from '@rdmc/verbs/loop';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { RECEIVE_DEPTH, REGION_BYTES, SEND_DEPTH } from './limits.js';

@@ -3,23 +3,19 @@ import type { DataPlane } from '@rdmc/dataplane';
 import { type Member, type Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
 import {
-  Backup,
-  type BackupService,
-  Coordinator,
-  type CoordinatorOptions,
   EntryType,
   encodeObject,
-  FileStore,
   type Log,
   type LogAuthority,
   type LogEntry,
   type LogOptions,
   type Logs,
   type Minimum,
-  scanSegment,
-  segmentEntries,
   tailwind,
 } from '@rdmc/tailwind';
+import { Backup, type BackupService } from '@rdmc/tailwind/backup';
+import { Coordinator, type CoordinatorOptions, FileStore } from '@rdmc/tailwind/coordinator';
+import { scanSegment, segmentEntries } from '@rdmc/tailwind/format';
 import { startMembers, temporaryDirectory } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { CLUSTER } from './backups.js';

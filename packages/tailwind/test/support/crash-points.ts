@@ -1,4 +1,4 @@
-import { planRecovery } from '@rdmc/tailwind';
+import { planRecovery } from '@rdmc/tailwind/format';
 import type { Replica } from '../../src/backup/replica.js';
 import type { ReplicaTable } from '../../src/backup/replica-table.js';
 import { segmentEntries } from '../../src/format/scan.js';

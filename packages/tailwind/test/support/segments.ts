@@ -1,4 +1,5 @@
-import { EntryType, encodeObject, type SegmentIdentity, SegmentWriter } from '@rdmc/tailwind';
+import { EntryType, encodeObject } from '@rdmc/tailwind';
+import { type SegmentIdentity, SegmentWriter } from '@rdmc/tailwind/format';
 
 export const IDENTITY: SegmentIdentity = { logId: 77n, segmentId: 3n, incarnation: 5 };
 

@@ -4,11 +4,11 @@ import {
   EntryType,
   encodeObject,
   encodeTombstone,
-  type Lease,
   type Log,
   type LogCleaner,
   type LogEntry,
 } from '@rdmc/tailwind';
+import type { Lease } from '@rdmc/tailwind/coordinator';
 import type { Action, Result } from '../checker/history.js';
 import { apply } from '../checker/register.js';
 

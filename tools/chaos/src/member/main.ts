@@ -2,7 +2,9 @@
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
 import { Node } from '@rdmc/node';
-import { Backup, Coordinator, dumpOnSignals, FileStore, tailwind } from '@rdmc/tailwind';
+import { tailwind } from '@rdmc/tailwind';
+import { Backup, dumpOnSignals } from '@rdmc/tailwind/backup';
+import { Coordinator, FileStore } from '@rdmc/tailwind/coordinator';
 import { FailedFlushes } from './failed-flushes.js';
 import { CertainRefusal } from './key-values.js';
 import type { Answer, Refusal, Request, Setup } from './messages.js';
