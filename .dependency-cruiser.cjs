@@ -86,7 +86,7 @@ module.exports = {
       name: 'no cycles',
       severity: 'error',
       from: { path: '/src/' },
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'unresolvable (build first)',

@@ -37,7 +37,7 @@ export default protocolWorker(records, (context) => {
 
 /** Runs in the application. */
 async function main() {
-  const plane = await DataPlane.start({
+  const plane = await DataPlane.open({
     protocols: [{ name: 'echo', module: import.meta.url }],
   });
   const echo = plane.connect('echo', records, {

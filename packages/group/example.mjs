@@ -19,7 +19,7 @@ async function member(id) {
   } else {
     for await (const message of group) {
       const sum = message.view.reduce((total, byte) => total + byte, 0);
-      console.log(`member ${id}: ${message.sizeBytes} bytes, sum ${sum}`);
+      console.log(`member ${id}: ${message.byteLength} bytes, sum ${sum}`);
       message.release();
     }
     await group.close();

@@ -5,15 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node } from '@rdmc/node';
-import {
-  Backup,
-  Coordinator,
-  decodeObject,
-  EntryType,
-  encodeObject,
-  FileStore,
-  tailwind,
-} from '@rdmc/tailwind';
+import { decodeObject, EntryType, encodeObject, tailwind } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
+import { Coordinator, FileStore } from '@rdmc/tailwind/coordinator';
 
 const directory = mkdtempSync(join(tmpdir(), 'tailwind-example-'));
 const reserved = await reserveLoopbackPorts(4);
@@ -24,7 +18,7 @@ const nodes = await Promise.all(
 
 // Member 1 is the coordinator as well.
 const store = await FileStore.open(join(directory, 'coordinator'));
-const coordinator = await Coordinator.start({ mesh: nodes[1].mesh, store });
+const coordinator = await Coordinator.open({ mesh: nodes[1].mesh, store });
 
 for (const { id, logs, protectionDomain } of nodes.slice(1)) {
   const place = { directory: join(directory, `backup-${id}`), clusterId: coordinator.clusterId, buffers: 4 };

@@ -32,8 +32,8 @@ async function withLongRegion(device: Device) {
   const queues = { sendQueue: queue, receiveQueue: queue };
   const [from, to] = [domain.createQueuePair(queues), domain.createQueuePair(queues)];
   await Promise.all([from.connect(to.address), to.connect(from.address)]);
-  const lengthBytes = device.attributes.maxMessageBytes + 4096;
-  return { queuePair: from, region: await domain.allocate(lengthBytes, { remoteWrite: true }) };
+  const byteLength = device.attributes.maxMessageBytes + 4096;
+  return { queuePair: from, region: await domain.allocate(byteLength, { remoteWrite: true }) };
 }
 
 /** The same as another process that may lock no more memory than that: its code and message. */

@@ -23,7 +23,7 @@ export function groups(): void {
       it(`every algorithm, sizes around a block, ${ids.length} members`, async () => {
         const cluster = await startMembers(4);
         for (const [group, algorithm] of algorithms.entries()) {
-          const options = { blockSizeBytes: BLOCK_BYTES, ...optionsOf(algorithm, ids) };
+          const options = { blockBytes: BLOCK_BYTES, ...optionsOf(algorithm, ids) };
           await transfer(cluster, { group, ids, sizes: SIZES, options });
         }
         await cluster.leave();

@@ -27,7 +27,7 @@ const KILLED: readonly (readonly [role: string, algorithm: Algorithm, member: nu
 async function streaming(algorithm: Algorithm): Promise<Stream> {
   const cluster = await startMembers(IDS.length);
   const options = { algorithm, retryTimeoutMs: RETRY_MS, timeoutMs: patient(30_000), keep: 1 };
-  const size = { sizeBytes: 1 << 20, count: COUNT };
+  const size = { byteLength: 1 << 20, count: COUNT };
   return startStream(cluster, { group: GROUP, ids: IDS, seed: 10, variants: 2, ...size, options });
 }
 

@@ -37,15 +37,15 @@ export async function transfer(cluster: Cluster, { group, ids, sizes, options }:
     ...options,
   });
   const [root, ...receivers] = ids.map((id) => cluster.at(id));
-  for (const sizeBytes of sizes) {
-    expectWell(await root!.call<Outcome[]>('send', { group, sizeBytes, ...content }, CALL_MS));
+  for (const byteLength of sizes) {
+    expectWell(await root!.call<Outcome[]>('send', { group, byteLength, ...content }, CALL_MS));
   }
   const closes = ids.map((id) => cluster.at(id).call<Closed>('close', { group }, CALL_MS));
   expectWell(await Promise.all(closes));
   for (const receiver of receivers) {
     await receiver.event('end', (event) => event.group === group && event.error === null, CALL_MS);
     assert.equal(expectOrderedAndExact(receiver, group), sizes.length);
-    const got = receiver.messages(group).map(({ sizeBytes }) => sizeBytes);
+    const got = receiver.messages(group).map(({ byteLength }) => byteLength);
     assert.deepEqual(got, sizes, `sizes at member ${receiver.id}`);
   }
 }

@@ -15,19 +15,19 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
   const regions = new Map();
 
   async function inspect(message) {
-    const { number, sizeBytes } = message;
+    const { number, byteLength } = message;
     const piece = pieces(message);
-    if (!expect) return { sha256: await sha256Of(sizeBytes, piece) };
+    if (!expect) return { sha256: await sha256Of(byteLength, piece) };
     const seed = expect.seed + (number % expect.variants);
-    return { differsAt: await findDifference(seed, sizeBytes, piece) };
+    return { differsAt: await findDifference(seed, byteLength, piece) };
   }
 
   async function receive() {
     try {
       for await (const message of group) {
         const at = now();
-        const { number, sizeBytes } = message;
-        raise('message', { group: group.id, number, sizeBytes, arrivedAt: at, ...(await inspect(message)) });
+        const { number, byteLength } = message;
+        raise('message', { group: group.id, number, byteLength, arrivedAt: at, ...(await inspect(message)) });
         if (kept.length < keep) kept.push(message);
         else message.release();
       }
@@ -37,11 +37,11 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
     }
   }
 
-  async function regionOf(seed, sizeBytes) {
-    const name = `${seed}/${sizeBytes}`;
+  async function regionOf(seed, byteLength) {
+    const name = `${seed}/${byteLength}`;
     if (!regions.has(name)) {
-      const region = await node.allocate(sizeBytes);
-      await writePattern(seed, sizeBytes, (at, bytes) => region.view(at, bytes.length).set(bytes));
+      const region = await node.allocate(byteLength);
+      await writePattern(seed, byteLength, (at, bytes) => region.view(at, bytes.length).set(bytes));
       regions.set(name, region);
     }
     return regions.get(name);
@@ -68,14 +68,14 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
   if (!group.isRoot) void receive();
 
   /** What begins to send `count` messages at once: message i has the content of seed + i modulo `variants`. */
-  async function prepare({ seed, sizeBytes, count = 1, variants = 1 }) {
+  async function prepare({ seed, byteLength, count = 1, variants = 1 }) {
     const contents = [];
     for (let variant = 0; variant < variants; variant += 1)
-      contents.push(await regionOf(seed + variant, sizeBytes));
+      contents.push(await regionOf(seed + variant, byteLength));
     return () => {
       raise('sending', { group: group.id });
       const sends = Array.from({ length: count }, (_, i) =>
-        settled(group.send(contents[i % variants], { lengthBytes: sizeBytes })),
+        settled(group.send(contents[i % variants], { byteLength })),
       );
       return Promise.all(sends);
     };
@@ -94,7 +94,7 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
       }
       await file.close();
       await group.send(region);
-      return { sizeBytes: size };
+      return { byteLength: size };
     },
     progress: () => group.progress(),
     /** Resolves when a number of the progress is `least`, at the least. */

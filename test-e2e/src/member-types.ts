@@ -25,12 +25,12 @@ export type MemberEvent = Stamped &
         readonly threads: readonly string[];
       }
     | { readonly event: 'sending'; readonly group: number }
-    | { readonly event: 'stalled'; readonly group: number; readonly sizeBytes: number }
+    | { readonly event: 'stalled'; readonly group: number; readonly byteLength: number }
     | {
         readonly event: 'message';
         readonly group: number;
         readonly number: number;
-        readonly sizeBytes: number;
+        readonly byteLength: number;
         readonly arrivedAt: number;
         readonly sha256?: string;
         readonly differsAt?: number;

@@ -19,8 +19,8 @@ function group(id) {
 
 /** Tells that a message began, and gives it no memory. */
 function stallIncoming(id) {
-  return (sizeBytes) => {
-    raise('stalled', { group: id, sizeBytes });
+  return (byteLength) => {
+    raise('stalled', { group: id, byteLength });
     return new Promise(() => {});
   };
 }
@@ -80,9 +80,9 @@ const operations = {
   async beats({ count }) {
     const enough = beats + count;
     await new Promise((resolve) => {
-      const stop = node.mesh.onMessage('e2e.beat', () => {
+      const subscription = node.mesh.onMessage('e2e.beat', () => {
         if (beats < enough) return;
-        stop();
+        subscription.close();
         resolve();
       });
     });

@@ -1,10 +1,10 @@
-type Piece = (at: number, lengthBytes: number) => Uint8Array;
+type Piece = (at: number, byteLength: number) => Uint8Array;
 
 export function writePattern(
   seed: number,
-  sizeBytes: number,
+  byteLength: number,
   put: (at: number, bytes: Uint8Array) => void,
 ): Promise<void>;
-export function findDifference(seed: number, sizeBytes: number, piece: Piece): Promise<number>;
-export function sha256Of(sizeBytes: number, piece: Piece): Promise<string>;
-export function sha256OfPattern(seed: number, sizeBytes: number): string;
+export function findDifference(seed: number, byteLength: number, piece: Piece): Promise<number>;
+export function sha256Of(byteLength: number, piece: Piece): Promise<string>;
+export function sha256OfPattern(seed: number, byteLength: number): string;

@@ -8,19 +8,19 @@ import { setImmediate } from 'node:timers/promises';
 const CHUNK_BYTES = 1 << 20;
 const zeros = Buffer.alloc(CHUNK_BYTES);
 
-function* chunks(seed, sizeBytes) {
+function* chunks(seed, byteLength) {
   const key = Buffer.alloc(16);
   key.writeUInt32LE(seed >>> 0, 0);
   const cipher = createCipheriv('aes-128-ctr', key, Buffer.alloc(16));
-  for (let at = 0; at < sizeBytes; at += CHUNK_BYTES) {
-    const length = Math.min(CHUNK_BYTES, sizeBytes - at);
+  for (let at = 0; at < byteLength; at += CHUNK_BYTES) {
+    const length = Math.min(CHUNK_BYTES, byteLength - at);
     yield { at, bytes: cipher.update(length === CHUNK_BYTES ? zeros : zeros.subarray(0, length)) };
   }
 }
 
 /** Writes the content of `seed` through `put(at, bytes)`. */
-export async function writePattern(seed, sizeBytes, put) {
-  for (const { at, bytes } of chunks(seed, sizeBytes)) {
+export async function writePattern(seed, byteLength, put) {
+  for (const { at, bytes } of chunks(seed, byteLength)) {
     put(at, bytes);
     await setImmediate();
   }
@@ -30,27 +30,27 @@ export async function writePattern(seed, sizeBytes, put) {
  * Where `piece(at, length)` first differs from the content of `seed`, within a chunk; −1 where it is the same.
  * Between chunks others have their turn: a member that is busy for long gives no sign of life.
  */
-export async function findDifference(seed, sizeBytes, piece) {
-  for (const { at, bytes } of chunks(seed, sizeBytes)) {
+export async function findDifference(seed, byteLength, piece) {
+  for (const { at, bytes } of chunks(seed, byteLength)) {
     if (bytes.compare(piece(at, bytes.length)) !== 0) return at;
     await setImmediate();
   }
   return -1;
 }
 
-/** SHA-256, in hex, of what `piece(at, length)` gives for `sizeBytes` bytes. */
-export async function sha256Of(sizeBytes, piece) {
+/** SHA-256, in hex, of what `piece(at, length)` gives for `byteLength` bytes. */
+export async function sha256Of(byteLength, piece) {
   const hash = createHash('sha256');
-  for (let at = 0; at < sizeBytes; at += CHUNK_BYTES) {
-    hash.update(piece(at, Math.min(CHUNK_BYTES, sizeBytes - at)));
+  for (let at = 0; at < byteLength; at += CHUNK_BYTES) {
+    hash.update(piece(at, Math.min(CHUNK_BYTES, byteLength - at)));
     await setImmediate();
   }
   return hash.digest('hex');
 }
 
 /** SHA-256, in hex, of the content of `seed`. */
-export function sha256OfPattern(seed, sizeBytes) {
+export function sha256OfPattern(seed, byteLength) {
   const hash = createHash('sha256');
-  for (const { bytes } of chunks(seed, sizeBytes)) hash.update(bytes);
+  for (const { bytes } of chunks(seed, byteLength)) hash.update(bytes);
   return hash.digest('hex');
 }

@@ -49,8 +49,8 @@ export async function transferAmong(
   const stream: Content = { seed: 7_000 + id, variants: 2 };
   await cluster.createGroup(id, ids, { expect: stream, ...options });
   const [root, ...receivers] = ids.map((each) => cluster.at(each));
-  const sizeBytes = 3 * 1024 * 1024 + 1;
-  const sent = await root!.call<Outcome[]>('send', { group: id, sizeBytes, count: 3, ...stream });
+  const byteLength = 3 * 1024 * 1024 + 1;
+  const sent = await root!.call<Outcome[]>('send', { group: id, byteLength, count: 3, ...stream });
   expectWell(sent);
   const closed = await cluster.all(
     (member) => member.call<Closed>('close', { group: id }),

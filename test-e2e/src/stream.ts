@@ -11,7 +11,7 @@ export interface StreamOptions extends Content {
   readonly group: number;
   /** The root first. */
   readonly ids: readonly number[];
-  readonly sizeBytes: number;
+  readonly byteLength: number;
   readonly count: number;
   /** Messages that must have arrived at every receiver before it is a stream; a fraction means "in the middle of one". */
   readonly arrived?: number;
@@ -31,18 +31,18 @@ export interface Stream {
  * are still queued.
  */
 export async function startStream(cluster: Cluster, options: StreamOptions): Promise<Stream> {
-  const { group, ids, sizeBytes, count, seed, variants, arrived = 2.5 } = options;
+  const { group, ids, byteLength, count, seed, variants, arrived = 2.5 } = options;
   const [root, ...receivers] = ids.map((id) => cluster.at(id));
   await cluster.createGroup(group, ids, {
-    blockSizeBytes: 256 * 1024,
+    blockBytes: 256 * 1024,
     expect: { seed, variants },
     keep: 2,
     ...options.options,
   });
-  const sends = root!.call<Outcome[]>('send', { group, seed, variants, sizeBytes, count }, 240_000);
+  const sends = root!.call<Outcome[]>('send', { group, seed, variants, byteLength, count }, 240_000);
   // Whoever wants to know awaits it; a test that fails earlier does not.
   sends.catch(() => {});
-  const least = arrived * sizeBytes;
+  const least = arrived * byteLength;
   await cluster.all(
     (member) => member.call<Reached>('reached', { group, field: 'bytesReceived', least }),
     receivers,

@@ -20,20 +20,20 @@ function draw(random: Chances) {
   const n = random.integer(2, 6);
   const ids = random.shuffled(Array.from({ length: n }, (_, id) => id));
   const algorithm = random.pick(algorithms);
-  const sizeBytes = random.pick([1, 1000, 70 * KIB, 700 * KIB, 3000 * KIB]) + random.integer(0, 40);
+  const byteLength = random.pick([1, 1000, 70 * KIB, 700 * KIB, 3000 * KIB]) + random.integer(0, 40);
   return {
     n,
     ids,
-    sizeBytes,
+    byteLength,
     // Long enough to be interrupted.
-    count: Math.min(20_000, Math.ceil((1500 * KIB * KIB) / sizeBytes)),
+    count: Math.min(20_000, Math.ceil((1500 * KIB * KIB) / byteLength)),
     arrived: random.integer(1, 30) / 10,
     lost: random.pick(ids),
     signal: random.pick(['SIGKILL', 'SIGTERM'] as const),
     transport: random.pick(['shm', 'shm', 'tcp'] as const),
     options: {
       algorithm,
-      blockSizeBytes: random.pick(['auto', 1000, 64 * KIB, 300 * KIB] as const),
+      blockBytes: random.pick(['auto', 1000, 64 * KIB, 300 * KIB] as const),
       receiveWindow: random.integer(1, 12),
       sendWindow: random.integer(1, 4),
       ...(algorithm === 'hybrid' && { racks: ids.map(() => random.integer(0, 2)) }),

@@ -84,11 +84,11 @@ async function standStill(): Promise<Network & { readonly sends: Promise<Outcome
     id: GROUP,
     members: CHAIN,
     algorithm: 'chain',
-    blockSizeBytes: 65_536,
+    blockBytes: 65_536,
     retryTimeoutMs: RETRY_MS,
   };
   await Promise.all(members.map((member) => member.call('createGroup', { ...group, stall: true })));
-  const sends = members[ROOT!]!.call<Outcome[]>('send', { group: GROUP, seed: 1, sizeBytes: 1 << 20 });
+  const sends = members[ROOT!]!.call<Outcome[]>('send', { group: GROUP, seed: 1, byteLength: 1 << 20 });
   sends.catch(() => {});
   await Promise.all([RELAY, LEAF].map((id) => members[id!]!.event('stalled')));
   return { lab, members, sends };

@@ -16,7 +16,7 @@ afterEach(endClusters);
 async function streaming(algorithm: Algorithm, transport: 'shm' | 'tcp' = 'shm'): Promise<Stream> {
   const { node, group } = NEWS_BY_CONNECTIONS;
   const cluster = await Cluster.start(MEMBERS.length, { node: { ...node, ...over(transport) } });
-  const size = { sizeBytes: 16 * 1024 * 1024, count: COUNT };
+  const size = { byteLength: 16 * 1024 * 1024, count: COUNT };
   const options = { algorithm, ...group };
   return startStream(cluster, { group: GROUP, ids: MEMBERS, ...CONTENT, ...size, options });
 }

@@ -26,19 +26,19 @@ function system(cluster: Cluster): Promise<SystemFacts[]> {
 
 describe('a real file to seven receivers, by the binomial pipeline', () => {
   const ids = [0, 1, 2, 3, 4, 5, 6, 7];
-  const blockSizeBytes = MIB;
+  const blockBytes = MIB;
 
   it('arrives everywhere, for one copied block and little more memory than the message', async () => {
     const cluster = await Cluster.start(ids.length);
-    await cluster.createGroup(GROUP, ids, { algorithm: 'binomial-pipeline', blockSizeBytes, keep: 1 });
+    await cluster.createGroup(GROUP, ids, { algorithm: 'binomial-pipeline', blockBytes, keep: 1 });
     const before = await system(cluster);
     await cluster.at(0).call('sendFile', { group: GROUP, path: file });
     const closed = await cluster.all((member) => member.call<Closed>('close', { group: GROUP }));
     const sha256 = await sha256OfFile();
-    const blocks = Math.ceil(fileBytes / blockSizeBytes);
+    const blocks = Math.ceil(fileBytes / blockBytes);
     for (const receiver of cluster.except(0)) {
       await receiver.event('end', ({ error }) => error === null);
-      expect(receiver.messages(GROUP)).toMatchObject([{ number: 0, sizeBytes: fileBytes, sha256 }]);
+      expect(receiver.messages(GROUP)).toMatchObject([{ number: 0, byteLength: fileBytes, sha256 }]);
       const { progress, error } = closed[receiver.id]!;
       expect(error).toBeNull();
       expect(progress).toMatchObject<Partial<GroupProgress>>({
@@ -49,11 +49,11 @@ describe('a real file to seven receivers, by the binomial pipeline', () => {
       });
       // The last block is the only one that can be shorter.
       expect(progress.bytesCopied).toBeGreaterThan(0);
-      expect(progress.bytesCopied).toBeLessThanOrEqual(blockSizeBytes);
+      expect(progress.bytesCopied).toBeLessThanOrEqual(blockBytes);
     }
     expect(closed.reduce((sum, { progress }) => sum + progress.blocksSent, 0)).toBe(7 * blocks);
     const after = await system(cluster);
-    expectLittleMemory(before, after, blockSizeBytes);
+    expectLittleMemory(before, after, blockBytes);
     expect(
       after.flatMap(({ namedMemory }) => namedMemory),
       'memory that would stay behind',
@@ -87,15 +87,15 @@ function expectLittleMemory(before: SystemFacts[], after: SystemFacts[], blockBy
 const large = process.env.RDMC_TEST_LARGE === '1';
 describe.skipIf(!large)('beyond 4 GiB (RDMC_TEST_LARGE=1 runs it; it needs 9 GB of memory)', () => {
   it('4 GiB and 12,345 bytes to one receiver', { timeout: 600_000 }, async () => {
-    const sizeBytes = 4 * 1024 * MIB + 12_345;
+    const byteLength = 4 * 1024 * MIB + 12_345;
     const cluster = await Cluster.start(2);
     await cluster.createGroup(GROUP, [0, 1]);
-    await cluster.at(0).call('send', { group: GROUP, seed: 5, sizeBytes }, 300_000);
+    await cluster.at(0).call('send', { group: GROUP, seed: 5, byteLength }, 300_000);
     const [closed] = await cluster.all((member) => member.call<Closed>('close', { group: GROUP }, 300_000));
     expect(closed!.error).toBeNull();
     await cluster.at(1).event('end', ({ error }) => error === null, 300_000);
-    const sha256 = sha256OfPattern(5, sizeBytes);
-    expect(cluster.at(1).messages(GROUP)).toMatchObject([{ number: 0, sizeBytes, sha256 }]);
+    const sha256 = sha256OfPattern(5, byteLength);
+    expect(cluster.at(1).messages(GROUP)).toMatchObject([{ number: 0, byteLength, sha256 }]);
     await cluster.leave();
   });
 });

@@ -31,13 +31,13 @@ describe('many groups in the same processes', () => {
       { id: 3, ids: [3, 2, 1, 0], options: { algorithm: 'sequential' } },
       // The same root once more, over fewer members.
       { id: 4, ids: [0, 2, 3] },
-      { id: 5, ids: [1, 3], options: { blockSizeBytes: 10_000 } },
+      { id: 5, ids: [1, 3], options: { blockBytes: 10_000 } },
     ];
     const content = ({ id }: Plan) => ({ seed: 1000 * id, variants: 4 });
     await Promise.all(
       plans.map((plan) => cluster.createGroup(plan.id, plan.ids, { expect: content(plan), ...plan.options })),
     );
-    const size = { sizeBytes: 300_001, count: 20 };
+    const size = { byteLength: 300_001, count: 20 };
     const sends = await Promise.all(
       plans.map((plan) =>
         cluster.at(plan.ids[0]!).call<Outcome[]>('send', { group: plan.id, ...content(plan), ...size }),
@@ -64,17 +64,17 @@ describe('many groups in the same processes', () => {
     const ids = [0, 1, 2];
     const sizes = [first, second];
     const content = { seed: 50, variants: 1 };
-    for (const [id, blockSizeBytes] of sizes.entries()) {
-      await cluster.createGroup(id, ids, { blockSizeBytes, expect: content });
+    for (const [id, blockBytes] of sizes.entries()) {
+      await cluster.createGroup(id, ids, { blockBytes, expect: content });
     }
     const root = cluster.at(0);
-    const stream = { ...content, sizeBytes: 8 * MIB, count: 48 };
+    const stream = { ...content, byteLength: 8 * MIB, count: 48 };
     // Both begin at once: what one has before the other begins is no matter of fairness.
     const sends = root.call<Outcome[][]>('sendAll', {
       sends: sizes.map((_, group) => ({ group, ...stream })),
     });
     // Whichever is first at two thirds of its bytes: the other is not far behind.
-    const least = 32 * stream.sizeBytes;
+    const least = 32 * stream.byteLength;
     const receiver = cluster.at(2);
     const winner = await Promise.race(
       sizes.map(async (_, group) => {

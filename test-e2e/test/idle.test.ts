@@ -67,7 +67,7 @@ describe.each(['shm', 'tcp'] as const)('idle, with groups open, device over %s',
       await cluster.createGroup(id, id % 2 === 0 ? [0, 1] : [1, 0]);
       const [sent] = await cluster
         .at(id % 2)
-        .call<Outcome[]>('send', { group: id, seed: id, sizeBytes: 1e6 });
+        .call<Outcome[]>('send', { group: id, seed: id, byteLength: 1e6 });
       expect(sent!.error).toBeNull();
     }
     for (const [id, other] of [
@@ -83,7 +83,7 @@ describe.each(['shm', 'tcp'] as const)('idle, with groups open, device over %s',
       expect(ticks, 'ticks of the threads below the application').toBeLessThanOrEqual(MOST_TICKS);
     });
     // And it wakes when there is something.
-    const [sent] = await cluster.at(0).call<Outcome[]>('send', { group: 0, seed: 1, sizeBytes: 1e6 });
+    const [sent] = await cluster.at(0).call<Outcome[]>('send', { group: 0, seed: 1, byteLength: 1e6 });
     expect(sent!.error).toBeNull();
     await cluster.at(1).event('message', ({ group, number }) => group === 0 && number === 1);
     await cluster.leave();

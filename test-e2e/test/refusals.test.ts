@@ -24,7 +24,7 @@ describe('a creation that cannot be', () => {
       [{ members: [0, 1], algorithm: 'gossip' }, 'ERR_RDMC_UNKNOWN_ALGORITHM'],
       [{ members: [0, 1], algorithm: 'hybrid' }, 'ERR_RDMC_INVALID_OPTION'],
       [{ members: [0, 1], blocksize: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
-      [{ members: [0, 1], blockSizeBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+      [{ members: [0, 1], blockBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ] as const) {
       const { error } = await refusal(cluster.at(0).call('createGroup', { id: 1, ...options }));
       expect(error.code, JSON.stringify(options)).toBe(code);
@@ -36,7 +36,7 @@ describe('a creation that cannot be', () => {
   it.each<[string, object, object, string]>([
     ['the list', { members: [0, 1, 2] }, { members: [0, 2, 1] }, 'members'],
     ['the root', { members: [0, 1, 2] }, { members: [1, 0, 2] }, 'members'],
-    ['the block size', { blockSizeBytes: 65_536 }, { blockSizeBytes: 65_537 }, 'blockSizeBytes'],
+    ['the block size', { blockBytes: 65_536 }, { blockBytes: 65_537 }, 'blockBytes'],
     ['the algorithm', { algorithm: 'chain' }, { algorithm: 'binomial-tree' }, 'algorithm'],
   ])('members that disagree on %s: all of them hear what it is', async (_what, most, one, field) => {
     const cluster = await Cluster.start(3);
@@ -72,9 +72,9 @@ describe('a creation that cannot be', () => {
     await cluster.createGroup(1, [0, 1, 2]);
     const again = await refusal(cluster.at(1).call('createGroup', { id: 1, members: [0, 1, 2] }));
     expect(again.error.code).toBe('ERR_RDMC_GROUP_EXISTS');
-    const [sent] = await cluster.at(1).call<Outcome[]>('send', { group: 1, seed: 1, sizeBytes: 10 });
+    const [sent] = await cluster.at(1).call<Outcome[]>('send', { group: 1, seed: 1, byteLength: 10 });
     expect(sent!.error).toMatchObject({ code: 'ERR_RDMC_NOT_ROOT', memberId: 0 });
-    const [good] = await cluster.at(0).call<Outcome[]>('send', { group: 1, seed: 1, sizeBytes: 10 });
+    const [good] = await cluster.at(0).call<Outcome[]>('send', { group: 1, seed: 1, byteLength: 10 });
     expect(good!.error).toBeNull();
     for (const receiver of cluster.except(0)) await receiver.event('message', ({ group }) => group === 1);
     await cluster.leave();

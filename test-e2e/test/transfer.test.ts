@@ -8,7 +8,7 @@ const BLOCK_BYTES = 65_536;
 /** The longest has 49 blocks, the last of them short. */
 const SIZES = [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 48 * BLOCK_BYTES + 7];
 const SEED = 1;
-const digests = SIZES.map((sizeBytes) => sha256OfPattern(SEED, sizeBytes));
+const digests = SIZES.map((byteLength) => sha256OfPattern(SEED, byteLength));
 
 afterEach(endClusters);
 
@@ -20,10 +20,10 @@ function rotated(n: number, by: number): number[] {
 /** Sends one message of each size; every receiver must tell the right hash of each, in order, and close. */
 async function multicast(cluster: Cluster, id: number, ids: number[], algorithm: string): Promise<void> {
   const racks = algorithm === 'hybrid' ? ids.map((_, rank) => rank % 3) : undefined;
-  await cluster.createGroup(id, ids, { algorithm, blockSizeBytes: BLOCK_BYTES, ...(racks && { racks }) });
+  await cluster.createGroup(id, ids, { algorithm, blockBytes: BLOCK_BYTES, ...(racks && { racks }) });
   const [root, ...receivers] = ids.map((member) => cluster.at(member));
-  for (const sizeBytes of SIZES) {
-    const [outcome] = await root!.call<Outcome[]>('send', { group: id, seed: SEED, sizeBytes });
+  for (const byteLength of SIZES) {
+    const [outcome] = await root!.call<Outcome[]>('send', { group: id, seed: SEED, byteLength });
     expect(outcome!.error).toBeNull();
   }
   const closed = await cluster.all(
@@ -33,8 +33,10 @@ async function multicast(cluster: Cluster, id: number, ids: number[], algorithm:
   for (const { error } of closed) expect(error).toBeNull();
   for (const receiver of receivers) {
     await receiver.event('end', ({ group, error }) => group === id && error === null);
-    const got = receiver.messages(id).map(({ number, sizeBytes, sha256 }) => ({ number, sizeBytes, sha256 }));
-    expect(got).toEqual(SIZES.map((sizeBytes, number) => ({ number, sizeBytes, sha256: digests[number] })));
+    const got = receiver
+      .messages(id)
+      .map(({ number, byteLength, sha256 }) => ({ number, byteLength, sha256 }));
+    expect(got).toEqual(SIZES.map((byteLength, number) => ({ number, byteLength, sha256: digests[number] })));
   }
 }
 

@@ -24,10 +24,19 @@ const CHAOS = {
   env: { RDMC_CHAOS_RUNS: '100' },
 };
 
+/** The protocols' tests, with their worker side in the application's thread. */
+const INLINE = ['packages/group', 'packages/hipower'].map((folder) => ({
+  label: `${folder}, driven in the application's thread`,
+  command: 'npx',
+  args: ['vitest', 'run'],
+  cwd: folder,
+  env: { RDMC_TEST_THREAD: 'application' },
+}));
+
 const smoke = process.argv[2] === '--smoke';
 setUp();
 await passParts([
-  ...(smoke ? [] : [CHAOS]),
+  ...(smoke ? [] : [CHAOS, ...INLINE]),
   ...suiteFolders().flatMap((folder) =>
     filesOf(folder).map((file) => ({
       label: `${folder}/${file}`,

@@ -1,7 +1,8 @@
+import { type Subscription, subscription } from '@rdmc/common';
 /** What the coordinator does where its store, or a server, does not do as asked. */
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
+import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { expect, it } from 'vitest';
 import { abandonMessage, Topic, takeoverMessage } from '../src/cluster/messages.js';
 import { Placement, type PlacementEvents } from '../src/cluster/placement.js';
@@ -23,16 +24,16 @@ class FakeMesh {
   constructor(ids: readonly number[]) {
     for (const id of ids) this.peers.set(id, { id, state: 'connected' });
   }
-  onRequest(topic: string, handler: (from: number, body: unknown) => unknown): () => void {
+  onRequest(topic: string, handler: (from: number, body: unknown) => unknown): Subscription {
     this.#handlers.set(topic, handler);
-    return () => {};
+    return subscription(() => {});
   }
-  onFailure(failed: (failure: { member: number; reason: string }) => void): () => void {
+  onFailure(failed: (failure: { member: number; reason: string }) => void): Subscription {
     this.#failed = failed;
-    return () => {};
+    return subscription(() => {});
   }
-  onLeave(): () => void {
-    return () => {};
+  onLeave(): Subscription {
+    return subscription(() => {});
   }
   broadcast(): void {}
   async request(member: number, topic: string, body: unknown): Promise<unknown> {

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lockReplicaDirectory, type StateStore } from '@rdmc/tailwind';
+import type { StateStore } from '@rdmc/tailwind/coordinator';
+import { lockReplicaDirectory } from '@rdmc/tailwind/salvage';
 import { temporaryDirectory } from '@rdmc/testing';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { countKeys } from '../src/salvage/count-keys.js';

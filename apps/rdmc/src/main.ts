@@ -3,7 +3,8 @@ import { CommanderError } from 'commander';
 import { errorDocument, exitCodeOf, usageError } from './errors.js';
 import { ExitCode } from './exit-codes.js';
 import { outputClosed } from './interrupt.js';
-import { createProgram, type Session } from './program.js';
+import { createProgram } from './program.js';
+import type { Session } from './session.js';
 import { reportError } from './ui/report-error.js';
 import { createTerminal } from './ui/terminal.js';
 

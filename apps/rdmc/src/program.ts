@@ -1,14 +1,8 @@
 import { Command } from 'commander';
 import { addHelpNotes } from './commands/help.js';
 import { ExitCode } from './exit-codes.js';
-import type { Terminal } from './ui/terminal.js';
+import type { Session } from './session.js';
 import { version } from './version.js';
-
-/** What a command is given, and where it leaves its exit code. */
-export interface Session {
-  readonly terminal: Terminal;
-  exitCode: ExitCode;
-}
 
 type AddCommand = (program: Command, session: Session) => void;
 

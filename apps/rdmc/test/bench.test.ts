@@ -9,9 +9,9 @@ describe('rdmc bench', () => {
     expect(code).toBe(0);
     const document = streamDocument.parse(JSON.parse(stdout));
     expect(document).toMatchObject({ benchmark: 'bandwidth', operation, transport: 'shm' });
-    expect(document.results.map(({ sizeBytes }) => sizeBytes)).toEqual([4096, 2 ** 20]);
+    expect(document.results.map(({ byteLength }) => byteLength)).toEqual([4096, 2 ** 20]);
     for (const result of document.results) {
-      expect(result.bytesPerSecond).toBeCloseTo(result.messagesPerSecond * result.sizeBytes, 0);
+      expect(result.bytesPerSecond).toBeCloseTo(result.messagesPerSecond * result.byteLength, 0);
       expect(result.peakBytesPerSecond).toBeGreaterThanOrEqual(result.bytesPerSecond);
     }
   });
@@ -37,7 +37,7 @@ describe('rdmc bench', () => {
     );
     expect(code).toBe(0);
     const document = latencyDocument.parse(JSON.parse(stdout));
-    expect(document.results.map(({ sizeBytes, rounds }) => [sizeBytes, rounds])).toEqual([
+    expect(document.results.map(({ byteLength, rounds }) => [byteLength, rounds])).toEqual([
       [4, 90],
       [4096, 90],
     ]);
@@ -70,7 +70,7 @@ describe('rdmc bench', () => {
     const { code, stdout } = await run('bench', 'multicast', ...args, '--json');
     expect(code).toBe(0);
     const { results } = multicastDocument.parse(JSON.parse(stdout));
-    expect(results.map((r) => [r.members, r.sizeBytes, r.algorithm])).toEqual(
+    expect(results.map((r) => [r.members, r.byteLength, r.algorithm])).toEqual(
       [2, 3].flatMap((members) =>
         [0, 1, 100_000].flatMap((size) =>
           ['chain', 'binomial-pipeline'].map((algorithm) => [members, size, algorithm]),

@@ -262,7 +262,7 @@ describe('what is told of a cast', () => {
     transportReason: 'asked for',
     algorithm: 'chain',
     messageBytes: 4 << 20,
-    blockSizeBytes: 65_536,
+    blockBytes: 65_536,
     address: '10.0.0.1:5',
   } as const;
   const course: CastProgress[] = [

@@ -36,7 +36,7 @@ function delivery(hashes: Record<string, string>, events: DemoEvent[]): Delivery
     crew,
     view,
     group: { id: 0 },
-    sizeBytes: 10,
+    byteLength: 10,
     sha256: Promise.resolve(SENT),
     folder: '/nowhere',
     pool: { sha256: (path: string) => Promise.resolve(hashes[path] ?? SENT) },

@@ -20,9 +20,9 @@ function only<Name extends DemoEvent['event']>(events: readonly DemoEvent[], nam
 }
 
 /** A file whose every part differs, of a length that is no multiple of a block. */
-function sampleFile(sizeBytes: number): { path: string; sha256: string } {
-  const content = Buffer.alloc(sizeBytes);
-  for (let i = 0; i < sizeBytes; i += 1) content[i] = (i * 31 + (i >>> 8) * 7 + (i >>> 16)) & 0xff;
+function sampleFile(byteLength: number): { path: string; sha256: string } {
+  const content = Buffer.alloc(byteLength);
+  for (let i = 0; i < byteLength; i += 1) content[i] = (i * 31 + (i >>> 8) * 7 + (i >>> 16)) & 0xff;
   const path = join(scratch.path, 'sample');
   writeFileSync(path, content);
   return { path, sha256: createHash('sha256').update(content).digest('hex') };
@@ -34,7 +34,7 @@ describe('rdmc demo', () => {
     const ended = await demo('--members', '3', '--file', path, '--json').ended;
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     const events = eventsOf(ended);
-    expect(only(events, 'begun')[0]).toMatchObject({ file: path, sizeBytes: 3_000_017, members: 3 });
+    expect(only(events, 'begun')[0]).toMatchObject({ file: path, byteLength: 3_000_017, members: 3 });
     const pids = only(events, 'started').map(({ pid }) => pid);
     expect(new Set([...pids, process.pid]).size).toBe(3);
     expect(
@@ -58,7 +58,7 @@ describe('rdmc demo', () => {
       device: 'soft',
       transport: 'shm',
       algorithm: 'binomial-pipeline',
-      blockSizeBytes: 65_536,
+      blockBytes: 65_536,
       blocks: 16,
       steps: createSchedule({ algorithm: 'binomial-pipeline', nodes: 3, blocks: 16 }).steps,
     });

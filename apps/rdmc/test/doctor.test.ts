@@ -9,13 +9,13 @@ import { memoryField, softLimit } from '../src/doctor/system-files.js';
 import { run } from './support/cli.js';
 
 const GIB = 2 ** 30;
-const workload = { members: 8, sizeBytes: GIB };
+const workload = { members: 8, byteLength: GIB };
 
 describe('rdmc doctor', () => {
   it('checks everything, each with a status, what was found, and advice where it failed', async () => {
     const { code, stdout } = await run('doctor', '--members', '4', '--size', '1MiB', '--json');
     const document = doctorDocument.parse(JSON.parse(stdout));
-    expect(document).toMatchObject({ members: 4, sizeBytes: 2 ** 20 });
+    expect(document).toMatchObject({ members: 4, byteLength: 2 ** 20 });
     // One for each RDMA device, or that there is none.
     const ids = document.checks.map(({ id }) => id);
     const devices = ids.slice(ids.indexOf('rdma-library') + 1, ids.indexOf('self-test-shm'));
@@ -120,8 +120,8 @@ describe('single checks', () => {
   });
 
   it('disk: a folder that does not exist fails', () => {
-    expect(checkDisk({ members: 2, sizeBytes: 1 }, '/').status).toBe('ok');
-    expect(checkDisk({ members: 2, sizeBytes: 2 ** 52 }, '/').status).toBe('warn');
+    expect(checkDisk({ members: 2, byteLength: 1 }, '/').status).toBe('ok');
+    expect(checkDisk({ members: 2, byteLength: 2 ** 52 }, '/').status).toBe('warn');
     expect(checkDisk(workload, '/does/not/exist').status).toBe('fail');
   });
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { Coordinator, decodeObject, EntryType, FileStore, type Log } from '@rdmc/tailwind';
+import { decodeObject, EntryType, type Log } from '@rdmc/tailwind';
+import { Coordinator, FileStore } from '@rdmc/tailwind/coordinator';
 import type { TrainingNode } from './node.js';
 import { TRAINER } from './settings.js';
 import { decodeRecord, encodeRecord, type StepRecord } from './step-record.js';
@@ -21,7 +22,7 @@ export class Ledger {
 
   static async open(node: TrainingNode, directory: string): Promise<Ledger> {
     const store = await FileStore.open(join(directory, 'coordinator'));
-    return new Ledger(node, await Coordinator.start({ mesh: node.mesh, store, ...NO_LEASES }));
+    return new Ledger(node, await Coordinator.open({ mesh: node.mesh, store, ...NO_LEASES }));
   }
 
   get clusterId(): string {

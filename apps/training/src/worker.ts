@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { codeOf, Deferred, SerialQueue } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
-import { Backup } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
 import { SEGMENT_BYTES } from './ledger.js';
 import { lostMember } from './loss.js';
 import { type CrewOrder, type HoldOrder, Topic } from './messages.js';

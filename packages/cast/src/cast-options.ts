@@ -1,4 +1,4 @@
-import type { Logger } from '@rdmc/common';
+import type { Key, Logger } from '@rdmc/common';
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { ChecksumKind } from './checksum.js';
@@ -17,13 +17,13 @@ export interface CastOptions {
   /** The receivers; each once. */
   readonly to: readonly CastTarget[];
   /** Key of at least 16 bytes that all receivers have as well. Without one: the key of the user, on loopback only. */
-  readonly key?: Uint8Array | string | undefined;
+  readonly key?: Key | undefined;
   /** Default 'binomial-pipeline', or 'hybrid' where every target names its rack. */
   readonly algorithm?: Algorithm | undefined;
   /** The rack of this machine, for 'hybrid' (default: one of its own). */
   readonly rack?: RackId | undefined;
   /** Bytes, or 'auto' (default): chosen for all of the cast. */
-  readonly blockSizeBytes?: 'auto' | number | undefined;
+  readonly blockBytes?: 'auto' | number | undefined;
   /** How contents are checked: 'gmac' (default, cheap) or 'sha256'. */
   readonly checksum?: ChecksumKind | undefined;
   /** Ports of this machine, both included, that receivers connect to: two for each cast at a time. Default: any. */

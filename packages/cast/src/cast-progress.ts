@@ -38,7 +38,7 @@ export interface DeviceRoute {
 export interface CastRoute extends DeviceRoute {
   readonly algorithm: string;
   readonly messageBytes: number;
-  readonly blockSizeBytes: number;
+  readonly blockBytes: number;
   /** Address and port at which receivers reach this machine. */
   readonly address: string;
 }

@@ -1,3 +1,4 @@
+import { anySignal } from '@rdmc/common';
 import type { CastOptions } from './cast-options.js';
 import type { CastProgress } from './cast-progress.js';
 import { CastRun } from './cast-run.js';
@@ -10,12 +11,14 @@ import { checkPaths } from './paths-option.js';
  * A cast under way. Iterating gives snapshots of its progress, about five a second; the latest wins, and it may be
  * left out. One consumer.
  */
-export class Cast implements AsyncIterable<CastProgress> {
+export class Cast implements AsyncIterable<CastProgress>, AsyncDisposable {
   readonly #progress: Latest<CastProgress>;
+  readonly #controller: AbortController;
 
   /** @internal */
   constructor(
     progress: Latest<CastProgress>,
+    controller: AbortController,
     /**
      * What it has come to, also where some receivers failed. Rejects with a CastError where nothing could be cast
      * at all, then with `summary` if receivers were tried; and with an AbortError.
@@ -23,8 +26,23 @@ export class Cast implements AsyncIterable<CastProgress> {
     readonly finished: Promise<CastSummary>,
   ) {
     this.#progress = progress;
-    // It may be looked at later than it fails.
+    this.#controller = controller;
+    // The caller may look at it after it has rejected.
     finished.catch(() => {});
+  }
+
+  /**
+   * Ends the cast: receivers remove what is half-done. `finished` then rejects with an AbortError; a cast that has finished
+   * stays as it is.
+   */
+  abort(reason?: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Aborts the cast where it is under way, and resolves when nothing of it is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.abort();
+    await this.finished.catch(() => {});
   }
 
   /** The latest snapshot. */
@@ -48,7 +66,10 @@ export function castFiles(paths: readonly (string | Uint8Array)[], options: Cast
   const checked = checkCastOptions(options);
   const sources = checkPaths(paths);
   const latest = new Latest<CastProgress>();
-  return new Cast(latest, new CastRun(sources, checked, latest).run());
+  const controller = new AbortController();
+  const signal = checked.signal ? anySignal(checked.signal, controller.signal) : controller.signal;
+  const run = new CastRun(sources, { ...checked, signal }, latest);
+  return new Cast(latest, controller, run.run());
 }
 
 /** {@link castFiles} with one file or directory. */

@@ -1,4 +1,4 @@
-import type { Logger } from '@rdmc/common';
+import type { Key, Logger } from '@rdmc/common';
 import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
@@ -25,7 +25,7 @@ const KNOWN = [
   'key',
   'algorithm',
   'rack',
-  'blockSizeBytes',
+  'blockBytes',
   'checksum',
   'meshPorts',
   'messageBytes',
@@ -52,12 +52,12 @@ export interface Target {
 
 export interface CheckedCastOptions {
   readonly to: readonly Target[];
-  readonly key: Uint8Array | string | undefined;
+  readonly key: Key | undefined;
   readonly sockets: KeyedSockets;
   readonly algorithm: Algorithm;
   /** The sender's rack; set where the algorithm needs racks. */
   readonly rack: RackId | undefined;
-  readonly blockSizeBytes: 'auto' | number;
+  readonly blockBytes: 'auto' | number;
   readonly checksum: ChecksumKind;
   readonly meshPorts: PortRange | undefined;
   readonly messageBytes: number;
@@ -86,10 +86,10 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
     key,
     sockets,
     ...checkAlgorithm(options, to),
-    blockSizeBytes:
-      options.blockSizeBytes === undefined || options.blockSizeBytes === 'auto'
+    blockBytes:
+      options.blockBytes === undefined || options.blockBytes === 'auto'
         ? 'auto'
-        : integer('blockSizeBytes', 0, 1, MAX_BLOCK_BYTES),
+        : integer('blockBytes', 0, 1, MAX_BLOCK_BYTES),
     checksum: choiceOption<ChecksumKind>(WHERE, 'checksum', options.checksum ?? 'gmac', checksums),
     meshPorts: portsOption(WHERE, options.meshPorts),
     messageBytes: integer('messageBytes', limits.DEFAULT_MESSAGE_BYTES, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES),

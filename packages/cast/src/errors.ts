@@ -83,6 +83,7 @@ export const castErrors = errorTable({
     'the connection of a receiver ended',
     'see what ended it, and cast again',
   ],
+  ERR_RDMC_RECEIVER_CLOSED: ['closed', 'the receiver is closed', 'receive anew'],
   ERR_RDMC_SENDER_LOST: ['peer-lost', 'the sender is gone', 'see what ended it'],
   ERR_RDMC_NO_RECEIVERS: ['peer-lost', 'all receivers failed', 'see `summary` for each'],
   ERR_RDMC_CAST_PROTOCOL: [

@@ -1,5 +1,5 @@
 import type { Server } from 'node:net';
-import type { Logger } from '@rdmc/common';
+import type { Key, Logger } from '@rdmc/common';
 import { type NodeOptions, RdmcNode } from '@rdmc/group';
 import type { Member } from '@rdmc/mesh';
 import type { Transport } from '@rdmc/verbs';
@@ -12,7 +12,7 @@ export interface JoinFacts {
   /** Address of this machine that the device listens on. */
   readonly localHost: string;
   readonly ports: PortRange | undefined;
-  readonly key: Uint8Array | string | undefined;
+  readonly key: Key | undefined;
   readonly device: string;
   readonly transport: Transport;
   readonly timeoutMs: number;

@@ -26,9 +26,9 @@ const calls = {
     stream = new StreamReader(entries, checksum);
   },
 
-  fill({ region, lengthBytes, sequence, forgetBelow }: FillOrder): FilledMessage {
+  fill({ region, byteLength, sequence, forgetBelow }: FillOrder): FilledMessage {
     stream!.forget(forgetBelow);
-    return stream!.fill(sequence, regions!.buffer(region, lengthBytes));
+    return stream!.fill(sequence, regions!.buffer(region, byteLength));
   },
 
   report(_: undefined): CastReport {

@@ -1,4 +1,4 @@
-import type { Logger } from '@rdmc/common';
+import type { Key, Logger } from '@rdmc/common';
 import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
 import type { Transport } from '@rdmc/verbs';
 import { DEFAULT_PORT, MAX_PORT } from './constants.js';
@@ -36,7 +36,7 @@ export interface CheckedReceiveOptions {
   readonly directory: string;
   readonly host: string;
   readonly port: number;
-  readonly key: Uint8Array | string | undefined;
+  readonly key: Key | undefined;
   readonly sockets: KeyedSockets;
   readonly meshPorts: PortRange | undefined;
   readonly once: boolean;

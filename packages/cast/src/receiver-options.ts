@@ -1,4 +1,4 @@
-import type { Logger } from '@rdmc/common';
+import type { Key, Logger } from '@rdmc/common';
 import type { Transport } from '@rdmc/verbs';
 
 export interface ReceiveOptions {
@@ -9,7 +9,7 @@ export interface ReceiveOptions {
   /** Control port, default 7411; 0 takes a free one. */
   readonly port?: number | undefined;
   /** Key of at least 16 bytes that the senders have as well. Without one: the key of the user, on loopback only. */
-  readonly key?: Uint8Array | string | undefined;
+  readonly key?: Key | undefined;
   /** Ports, both included, for what a cast opens beside the control port: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** End after the first cast, whether it succeeds or not. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
-import { throwIfAborted } from '@rdmc/common';
+import { Lifetime, throwIfAborted } from '@rdmc/common';
 import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_GREETINGS } from './constants.js';
-import { AbortError, messageOf } from './errors.js';
+import { AbortError, CastError, messageOf } from './errors.js';
 import { listenAt, portOf } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
 import { eventQueue } from './receiver/event-queue.js';
@@ -16,6 +16,10 @@ import type { ReceiveOptions } from './receiver-options.js';
 export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposable {
   /** Where it listens. */
   readonly address: { readonly host: string; readonly port: number };
+  /** Aborted when it takes no more casts. */
+  readonly signal: AbortSignal;
+  /** Resolves when everything is closed and half-done files are removed. */
+  readonly closed: Promise<void>;
   /** Ends casts under way, removes what is half-done, and listens no more. Idempotent. */
   close(): Promise<void>;
 }
@@ -48,6 +52,7 @@ export async function receiveFiles(options: ReceiveOptions): Promise<FileReceive
 class ListeningReceiver implements FileReceiver {
   readonly address: { readonly host: string; readonly port: number };
   readonly #events = eventQueue();
+  readonly #lifetime = new Lifetime();
   readonly #instance = randomUUID();
   /** Connections without an invitation. `KeyedSockets` bounds those that have not proved the key. */
   readonly #callers = new Set<Socket>();
@@ -70,8 +75,16 @@ class ListeningReceiver implements FileReceiver {
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
+  }
+
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#close().finally(() => this.#lifetime.free());
     return this.#closing;
   }
 
@@ -84,6 +97,7 @@ class ListeningReceiver implements FileReceiver {
   }
 
   async #close(): Promise<void> {
+    this.#lifetime.end(new CastError('ERR_RDMC_RECEIVER_CLOSED', 'The receiver is closed'));
     this.options.signal?.removeEventListener('abort', this.#onAbort);
     this.server.close();
     for (const socket of this.#callers) socket.destroy();

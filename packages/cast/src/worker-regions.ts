@@ -9,13 +9,13 @@ export class WorkerRegions {
     this.#device = attachDevice(deviceHandle);
   }
 
-  buffer(handle: number, lengthBytes: number): Buffer {
+  buffer(handle: number, byteLength: number): Buffer {
     let buffer = this.#buffers.get(handle);
     if (buffer === undefined) {
       const view = attachRegion(this.#device, handle).view();
       buffer = Buffer.from(view.buffer, view.byteOffset, view.length);
       this.#buffers.set(handle, buffer);
     }
-    return buffer.subarray(0, lengthBytes);
+    return buffer.subarray(0, byteLength);
   }
 }

@@ -48,7 +48,7 @@ class TracingPort implements SyncPort {
 }
 
 function writerFor(inside: string, port: SyncPort): DurableWriter {
-  return new DurableWriter(inside, randomUUID(), CHECKSUM, () => {}, port);
+  return new DurableWriter(inside, randomUUID(), CHECKSUM, port);
 }
 
 async function storeAll(inside: string, port: SyncPort, ...records: StreamRecord[]): Promise<StoredReport> {

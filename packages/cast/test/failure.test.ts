@@ -47,6 +47,21 @@ describe('an abort', () => {
     }
   });
 
+  it.each(['abort()', 'await using'])('by %s ends every receiver, and leaves nothing', async (how) => {
+    const from = sourceTree();
+    const receivers = await startReceivers(2);
+    const to = receivers.map(({ to }) => to);
+    const cast = castFile(join(from, 'root'), { to, ...slow });
+    await until(cast, someReceived(1));
+    const ends = receivers.map(({ receiver }) => outcome(receiver));
+    if (how === 'abort()') cast.abort(new Error('enough'));
+    else await cast[Symbol.asyncDispose]();
+    expect(await rejection(cast.finished)).toMatchObject({ name: 'AbortError', code: 'ERR_RDMC_ABORTED' });
+    for (const end of await Promise.all(ends)) expect(end).toMatchObject({ code: 'ERR_RDMC_ABORTED' });
+    for (const { directory } of receivers) expect(temporaries(directory)).toEqual([]);
+    cast.abort();
+  });
+
   it.each(['before it begins', 'while it connects'])('%s ends it at once', async (when) => {
     const silent = createServer();
     silent.listen(0, '127.0.0.1');

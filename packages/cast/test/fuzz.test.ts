@@ -60,7 +60,7 @@ class Place {
     mkdirSync(this.#inside);
     symlinkSync(this.#outside, join(this.#inside, 'trap'));
     write(this.#inside, 'kept/a');
-    const writer = new DurableWriter(this.#inside, randomUUID(), CHECKSUM, () => {}, noSync);
+    const writer = new DurableWriter(this.#inside, randomUUID(), CHECKSUM, noSync);
     const code = await codeOf(async () => {
       await writer.store(0, message);
       await writer.finish(1);
@@ -123,7 +123,7 @@ const FRAMES: readonly object[] = [
       { id: 0, host: '127.0.0.1', port: 1 },
       { id: 1, host: '127.0.0.1', port: 2 },
     ],
-    group: { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' },
+    group: { id: 1, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' },
   },
   {
     ...{ type: 'done', files: 1, directories: 0, links: 0, bytes: 1, problemCount: 1 },

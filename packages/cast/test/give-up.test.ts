@@ -81,7 +81,7 @@ describe('a cast that is given up', () => {
     await call('open', { directory: inside, castId: randomUUID(), checksum: CHECKSUM, fsync: true });
     await call('attach', { device: 0 });
     const asked = once(disk, 'asked');
-    const stored = call('store', { region: 0, lengthBytes: 0, sequence: 0 });
+    const stored = call('store', { region: 0, byteLength: 0, sequence: 0 });
     const waiting = waits === 'store' ? stored : call('finish', { messages: 1 });
     await asked;
     expect(modes()).toEqual(['700', '700']);
@@ -100,7 +100,7 @@ describe('a cast that is given up', () => {
     const active = (): void => {
       isGivenUp = namesIn(inside).includes('new/sub/one');
     };
-    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM, active, undefined, () => isGivenUp);
+    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM, { active, isGivenUp: () => isGivenUp });
     expect(() => writer.store(0, whole(...tree))).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_ABORTED' }),
     );
@@ -114,7 +114,7 @@ describe('a cast that is given up', () => {
     await call('attach', { device: 0 });
     Atomics.store(signs, WriterSigns.GIVEN_UP, 1);
     const refused = { error: { code: 'ERR_RDMC_ABORTED' } };
-    expect(await call('store', { region: 0, lengthBytes: 0, sequence: 0 })).toMatchObject(refused);
+    expect(await call('store', { region: 0, byteLength: 0, sequence: 0 })).toMatchObject(refused);
     await call('close');
     expect(namesIn(other)).toEqual([]);
   });

@@ -40,7 +40,7 @@ const invitation: Invitation = {
   ...{ messageBytes: 65_536, connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
   ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
 };
-const group = { id: 1, members: [0, 1], algorithm: 'chain', blockSizeBytes: 'auto' as const };
+const group = { id: 1, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };
 
 function progress(receivedMessages: number, storedMessages: number): ReceiverFrame {
   return { type: 'progress', receivedMessages, partialBytes: 0, storedMessages, writerBusyMs: 0 };

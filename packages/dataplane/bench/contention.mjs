@@ -19,7 +19,7 @@ const SETTLE_MS = 80;
 
 async function member() {
   const { windowMs, ...data } = JSON.parse(process.env.TOKEN_RING);
-  const plane = await DataPlane.start({
+  const plane = await DataPlane.open({
     windowMs,
     protocols: [{ name: 'ring', module: new URL('./token-ring.mjs', import.meta.url), data }],
   });

@@ -15,7 +15,7 @@ const records = recordTable({ commands: { echo: call(bytes, bytes), signal: call
 export default protocolWorker(records, () => ({ commands: { echo: (payload) => payload, signal() {} } }));
 
 async function start(windowMs) {
-  const plane = await DataPlane.start({
+  const plane = await DataPlane.open({
     windowMs,
     protocols: [{ name: 'echo', module: import.meta.url }],
   });

@@ -1,12 +1,7 @@
-import { type Logger, settledWithin } from '@rdmc/common';
-import {
-  attachDevice,
-  attachProtectionDomain,
-  type Device,
-  eventfdSignaller,
-  FdWatcher,
-  type ProtectionDomain,
-} from '@rdmc/verbs';
+import { setMaxListeners } from 'node:events';
+import { Lifetime, type Logger, settledWithin } from '@rdmc/common';
+import { attachDevice, attachProtectionDomain, type Device, type ProtectionDomain } from '@rdmc/verbs';
+import { eventfdSignaller, FdWatcher } from '@rdmc/verbs/loop';
 import { CommandQueue } from './command-queue.js';
 import { DEFAULT_STOP_TIMEOUT_MS, SYSTEM_PROTOCOL, SystemKind } from './constants.js';
 import { ControlWord } from './control.js';
@@ -22,7 +17,6 @@ import { RingReader, RingWriter } from './ring.js';
 import type { ReadyMessage } from './worker-input.js';
 import { describeExit, type WorkerExit, WorkerThread } from './worker-thread.js';
 
-export type DeathListener = (error: DataPlaneError) => void;
 /** Hears, once, that a protocol does nothing any more: it threw, or its data plane died. Not of a close. */
 export type EndListener = (error: DataPlaneError) => void;
 
@@ -42,8 +36,7 @@ export class DataPlane {
   readonly #inbox: EventInbox;
   readonly #watcher: FdWatcher;
   readonly #numbers: ReadonlyMap<string, number>;
-  readonly #deathListeners = new Set<DeathListener>();
-  readonly #exitListeners = new Set<(error: DataPlaneError) => void>();
+  readonly #lifetime = new Lifetime();
   /** By the protocol's number: what to tell of its end, once there is a client. */
   readonly #endListeners = new Map<number, EndListener>();
   /** Protocols that have ended, while the data plane goes on. */
@@ -61,6 +54,8 @@ export class DataPlane {
     protocols: readonly { readonly name: string }[],
     private readonly logger: Logger | undefined,
   ) {
+    // As many listen as there are logs and channels.
+    setMaxListeners(0, this.#lifetime.signal);
     const words = new Int32Array(thread.control);
     const signalWorker = eventfdSignaller(thread.workerEventFd.fd);
     const { COMMAND_HEAD, COMMAND_TAIL, EVENT_HEAD, EVENT_TAIL } = ControlWord;
@@ -77,8 +72,8 @@ export class DataPlane {
     this.#numbers = new Map(protocols.map(({ name }, index) => [name, index + 1]));
     this.device = attachDevice(ready.device, ready.choice);
     this.protectionDomain = attachProtectionDomain(this.device, ready.protectionDomain);
-    this.#watcher = new FdWatcher(thread.applicationEventFd.fd, this.#inbox.wakeUp);
-    this.#watcher.ref(false);
+    this.#watcher = FdWatcher.open(thread.applicationEventFd.fd, this.#inbox.wakeUp);
+    this.#watcher.unref();
     thread.unref();
     void thread.exited.then((exit) => this.#onExit(exit));
   }
@@ -89,7 +84,7 @@ export class DataPlane {
    *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is what the device or a protocol threw; AbortError;
    *   what the promise of a device rejected with
    */
-  static async start(options: DataPlaneOptions): Promise<DataPlane> {
+  static async open(options: DataPlaneOptions): Promise<DataPlane> {
     const checked = checkOptions(options);
     throwIfAborted('Starting a data plane', options.signal);
     const thread = new WorkerThread(checked);
@@ -99,9 +94,17 @@ export class DataPlane {
     return plane;
   }
 
-  /** True once the worker is gone, whether closed or dead. */
-  get closed(): boolean {
-    return this.#state === 'closed' || this.#state === 'dead';
+  /**
+   * Aborted when the worker is gone, after everything that waited has been rejected. `reason.code` is ERR_RDMC_DATAPLANE_DIED
+   * where nobody had asked it to end, else ERR_RDMC_DATAPLANE_CLOSED.
+   */
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  /** Resolves when the worker is gone, and with it the device. */
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
   }
 
   /** Shared memory with the counters, for `readCounters` in any thread. */
@@ -154,22 +157,6 @@ export class DataPlane {
     return this.#commands.drained();
   }
 
-  /**
-   * Calls the listener once when the worker dies without having been asked to, after everything that waited
-   * has been rejected; soon, when it is dead already. Returns a function that removes the listener.
-   */
-  onDeath(listener: DeathListener): () => void {
-    if (this.#state === 'dead') queueMicrotask(() => listener(this.#goneError()));
-    else this.#deathListeners.add(listener);
-    return () => void this.#deathListeners.delete(listener);
-  }
-
-  /** Calls the listener at the end of the worker, whether asked for or not. Returns a function that removes it. @internal */
-  onExit(listener: (error: DataPlaneError) => void): () => void {
-    this.#exitListeners.add(listener);
-    return () => void this.#exitListeners.delete(listener);
-  }
-
   /** Nothing was asked to end yet. @internal */
   get running(): boolean {
     return this.#state === 'running';
@@ -204,7 +191,7 @@ export class DataPlane {
 
   /** Ends the worker at once, whatever it is doing; protocols are not asked. */
   terminate(): Promise<void> {
-    if (!this.closed) this.#state = 'closing';
+    if (!this.#isGone) this.#state = 'closing';
     this.#closing ??= this.thread.exited.then(() => undefined);
     return this.thread.terminate().then(() => undefined);
   }
@@ -214,7 +201,7 @@ export class DataPlane {
   }
 
   async #close(timeoutMs: number): Promise<void> {
-    if (this.closed) return;
+    if (this.#isGone) return;
     this.#state = 'closing';
     this.thread.ref();
     this.#commands.post(tagOf(SYSTEM_PROTOCOL, SystemKind.STOP), undefined);
@@ -249,15 +236,17 @@ export class DataPlane {
     this.#state = expected ? 'closed' : 'dead';
     this.#inbox.finish();
     this.#commands.rejectAll(() => this.#goneError());
-    for (const listener of this.#exitListeners) listener(this.#goneError());
-    this.#exitListeners.clear();
+    this.#lifetime.end(this.#goneError());
+    this.#lifetime.free();
     if (expected) return;
     this.logger?.warn?.({ exit }, 'data plane died');
     for (const [number, listener] of this.#endListeners) {
       if (!this.#ended.has(number)) queueMicrotask(() => listener(this.#goneError()));
     }
-    for (const listener of this.#deathListeners) queueMicrotask(() => listener(this.#goneError()));
-    this.#deathListeners.clear();
+  }
+
+  get #isGone(): boolean {
+    return this.#state === 'closed' || this.#state === 'dead';
   }
 
   #goneError(): DataPlaneError {
@@ -286,11 +275,12 @@ export class DataPlane {
   }
 
   #updateRef(): void {
-    if (this.closed) return;
+    if (this.#isGone) return;
     const wanted = this.#userRef || this.#commands.busy;
     if (wanted === this.#keepsAlive) return;
     this.#keepsAlive = wanted;
-    this.#watcher.ref(wanted);
+    if (wanted) this.#watcher.ref();
+    else this.#watcher.unref();
   }
 }
 

@@ -1,5 +1,5 @@
 export { type Counters, type NamedCounter, readCounters } from './counters.js';
-export { DataPlane, type DeathListener, type EndListener } from './data-plane.js';
+export { DataPlane, type EndListener } from './data-plane.js';
 export {
   AbortError,
   DataPlaneError,

@@ -48,7 +48,6 @@ export class InlineDriver<Table extends RecordTable> {
   readonly #host: ProtocolHost;
   readonly #pace = new InlinePace();
   readonly #calls = new InlineCalls(this.#pace, () => this.#updateRef());
-  readonly #removeExitListener: () => void;
   #hosted!: HostedProtocol;
   #commands!: ReadonlyMap<string, Handler>;
   #scheduled = false;
@@ -75,7 +74,7 @@ export class InlineDriver<Table extends RecordTable> {
       this.#counters.values[Counter.wakeups]! += 1;
       this.#turn();
     });
-    this.#channel.ref(false);
+    this.#channel.unref();
     this.#host = new ProtocolHost({
       device,
       protectionDomain,
@@ -86,14 +85,11 @@ export class InlineDriver<Table extends RecordTable> {
       onFailure: (_, error) => this.#failed(protocolEnded(options.name, error)),
     });
     this.client = this.#createClient();
-    this.#removeExitListener = plane.onExit((error) => {
-      if (plane.died) this.#failed(error);
-      else this.#finish(error);
-    });
+    plane.signal.addEventListener('abort', this.#planeEnded, { once: true });
   }
 
   /** @throws what the protocol's start throws; VerbsError where the device has no room for a completion queue */
-  static async start<Table extends RecordTable>(
+  static async open<Table extends RecordTable>(
     plane: DataPlane,
     options: InlineOptions<Table>,
   ): Promise<InlineDriver<Table>> {
@@ -130,6 +126,12 @@ export class InlineDriver<Table extends RecordTable> {
     return this.close();
   }
 
+  readonly #planeEnded = (): void => {
+    const error = this.plane.signal.reason as DataPlaneError;
+    if (this.plane.died) this.#failed(error);
+    else this.#finish(error);
+  };
+
   async #close(): Promise<void> {
     try {
       if (!this.#end) {
@@ -154,7 +156,7 @@ export class InlineDriver<Table extends RecordTable> {
   }
 
   async #release(): Promise<void> {
-    this.#removeExitListener();
+    this.plane.signal.removeEventListener('abort', this.#planeEnded);
     try {
       await this.#host.release();
     } finally {
@@ -301,7 +303,8 @@ export class InlineDriver<Table extends RecordTable> {
     const wanted = this.#calls.pending && !this.#end;
     if (wanted === this.#keepsAlive) return;
     this.#keepsAlive = wanted;
-    this.#channel.ref(wanted);
+    if (wanted) this.#channel.ref();
+    else this.#channel.unref();
   }
 }
 

@@ -64,7 +64,7 @@ const KNOWN = [
   'logger',
 ];
 
-const WHERE = 'DataPlane.start';
+const WHERE = 'DataPlane.open';
 const { integerOption, onlyKnownOptions, textOption } = optionChecks(
   (code, message) => new DataPlaneError(code, message),
 );
@@ -109,8 +109,8 @@ function moduleOf(name: string, module: unknown): string {
 }
 
 function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
-  if (!Array.isArray(protocols) || protocols.length < 1 || protocols.length > MAX_PROTOCOLS) {
-    throw invalid(`protocols must be an array of 1 to ${MAX_PROTOCOLS} protocols`);
+  if (!Array.isArray(protocols) || protocols.length > MAX_PROTOCOLS) {
+    throw invalid(`protocols must be an array of at most ${MAX_PROTOCOLS} protocols`);
   }
   const names = new Set<string>();
   return protocols.map((protocol: ProtocolModule) => {

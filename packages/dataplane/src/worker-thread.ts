@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { onAbort } from '@rdmc/common';
-import { EventFd, type OpenDeviceOptions } from '@rdmc/verbs';
+import type { OpenDeviceOptions } from '@rdmc/verbs';
+import { EventFd } from '@rdmc/verbs/loop';
 import { createControl } from './control.js';
 import { AbortError, DataPlaneError, describe } from './errors.js';
 import type { CheckedOptions } from './options.js';
@@ -20,7 +21,7 @@ export function describeExit(exit: WorkerExit): string {
 }
 
 function notToBeHanded(error: unknown): DataPlaneError {
-  const message = `DataPlane.start: the options cannot be handed to a worker thread: ${describe(error)}`;
+  const message = `DataPlane.open: the options cannot be handed to a worker thread: ${describe(error)}`;
   return new DataPlaneError('ERR_RDMC_INVALID_OPTION', message, { cause: error });
 }
 
@@ -35,8 +36,8 @@ export class WorkerThread {
   readonly commandRing: SharedArrayBuffer;
   readonly eventRing: SharedArrayBuffer;
   /** Watched by the application. */
-  readonly applicationEventFd = new EventFd();
-  readonly workerEventFd = new EventFd();
+  readonly applicationEventFd = EventFd.open();
+  readonly workerEventFd = EventFd.open();
   readonly exited: Promise<WorkerExit>;
   readonly #worker: Worker;
 

@@ -1,15 +1,7 @@
 /** The worker thread. Started by DataPlane; says `ready` once all protocols have started. */
 import { parentPort, workerData } from 'node:worker_threads';
-import {
-  type CompletionChannel,
-  type Device,
-  eventfdSignaller,
-  FdWatcher,
-  FineTimer,
-  type OpenDeviceOptions,
-  openDevice,
-  yieldProcessor,
-} from '@rdmc/verbs';
+import { type CompletionChannel, type Device, type OpenDeviceOptions, openDevice } from '@rdmc/verbs';
+import { eventfdSignaller, FdWatcher, FineTimer, yieldProcessor } from '@rdmc/verbs/loop';
 import { DEFAULT_COMPLETION_QUEUE_DEPTH, NAP_MICROSECONDS } from './constants.js';
 import { ControlWord } from './control.js';
 import { CounterBlock } from './counters.js';
@@ -48,6 +40,14 @@ function deviceOptions(): Promise<OpenDeviceOptions> {
   return new Promise((resolve) => parentPort!.once('message', resolve));
 }
 
+function ringsOf({ commandRing, eventRing }: WorkerInput, words: Int32Array) {
+  const { COMMAND_HEAD, COMMAND_TAIL, EVENT_HEAD, EVENT_TAIL } = ControlWord;
+  return {
+    commands: new RingReader({ data: commandRing, words, head: COMMAND_HEAD, tail: COMMAND_TAIL }),
+    events: new RingWriter({ data: eventRing, words, head: EVENT_HEAD, tail: EVENT_TAIL }),
+  };
+}
+
 async function main(input: WorkerInput): Promise<void> {
   const words = new Int32Array(input.control);
   const counters = new CounterBlock(input.control);
@@ -61,18 +61,7 @@ async function main(input: WorkerInput): Promise<void> {
   const protectionDomain = device.allocateProtectionDomain();
   const channel = device.createCompletionChannel();
   const completionQueue = createQueue(device, channel, input.completionQueueDepth);
-  const commands = new RingReader({
-    data: input.commandRing,
-    words,
-    head: ControlWord.COMMAND_HEAD,
-    tail: ControlWord.COMMAND_TAIL,
-  });
-  const events = new RingWriter({
-    data: input.eventRing,
-    words,
-    head: ControlWord.EVENT_HEAD,
-    tail: ControlWord.EVENT_TAIL,
-  });
+  const { commands, events } = ringsOf(input, words);
   const signalApplication = eventfdSignaller(input.applicationEventFd);
   const outbox = new EventOutbox(events, words, signalApplication);
 
@@ -97,7 +86,7 @@ async function main(input: WorkerInput): Promise<void> {
     sent: (delivered) => loop.sent(delivered),
     onStop: () => void shutDown(),
   });
-  const napTimer = new FineTimer(() => loop.endNap());
+  const napTimer = FineTimer.open(() => loop.endNap());
   const loop: WorkerLoop = new WorkerLoop({
     words,
     counters: counters.values,
@@ -116,7 +105,7 @@ async function main(input: WorkerInput): Promise<void> {
     ringDoorbell: host.ringDoorbell,
   });
   channel.onEvent(loop.wakeUp);
-  new FdWatcher(input.workerEventFd, loop.wakeUp);
+  FdWatcher.open(input.workerEventFd, loop.wakeUp);
   for (const { name, data, worker } of protocols) await driver.add(name, data, worker);
   loop.start();
   const ready: ReadyMessage = {

@@ -7,7 +7,7 @@ const LOOKS = 4;
 
 it("in the application's thread the event loop has a turn before each look", async () => {
   const module = new URL(`data:text/javascript,${encodeURIComponent(NOTHING)}`);
-  const plane = await DataPlane.start({ device: { device: 'soft' }, protocols: [{ name: 'none', module }] });
+  const plane = await DataPlane.open({ device: { device: 'soft' }, protocols: [{ name: 'none', module }] });
   onTestFinished(() => plane.close());
   let turns = 0;
   const turnsAtLook: number[] = [];
@@ -21,7 +21,7 @@ it("in the application's thread the event loop has a turn before each look", asy
       },
     };
   });
-  const driver = await InlineDriver.start(plane, { name: 'looking', worker, events: {} });
+  const driver = await InlineDriver.open(plane, { name: 'looking', worker, events: {} });
   while (turnsAtLook.length < LOOKS) {
     await nextImmediate();
     turns += 1;

@@ -22,7 +22,7 @@ function ticks(): { count: () => number } {
 
 async function pairs(data: object = {}) {
   const plane = await startPlane(PLANE);
-  const driver = await InlineDriver.start(plane, { name: 'pairs', worker, data, events });
+  const driver = await InlineDriver.open(plane, { name: 'pairs', worker, data, events });
   onTestFinished(() => driver.close().catch(() => {}));
   return { plane, driver, client: driver.client };
 }
@@ -91,16 +91,16 @@ describe('starting a protocol in the application’s thread', () => {
   it('fails as the protocol’s start fails, and leaves nothing behind', async () => {
     const plane = await startPlane(PLANE);
     const onEnd = vi.fn();
-    const start = (data: object) => InlineDriver.start(plane, { name: 'pairs', worker, data, events, onEnd });
+    const start = (data: object) => InlineDriver.open(plane, { name: 'pairs', worker, data, events, onEnd });
     await expect(start({ startError: true })).rejects.toEqual(refusal('ERR_TEST_START'));
     const options = { name: 'echo', worker: echo, events: NO_ECHO_EVENTS, onEnd };
     for (const data of [{ noProtocol: true }, { noCommands: true }]) {
-      await expect(InlineDriver.start(plane, { ...options, data })).rejects.toEqual(
+      await expect(InlineDriver.open(plane, { ...options, data })).rejects.toEqual(
         refusal('ERR_RDMC_INVALID_PROTOCOL'),
       );
     }
     const incomplete = { ...options, events: { ...NO_ECHO_EVENTS, emitted: undefined as never } };
-    await expect(InlineDriver.start(plane, incomplete)).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
+    await expect(InlineDriver.open(plane, incomplete)).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
     expect(onEnd).not.toHaveBeenCalled();
     await start({}).then((driver) => driver.close());
   });
@@ -111,7 +111,7 @@ describe('the end of the data plane', () => {
     const plane = await startPlane(PLANE);
     const onEnd = vi.fn();
     const options = { name: 'echo', worker: echo, events: NO_ECHO_EVENTS, onEnd };
-    const driver = await InlineDriver.start(plane, options);
+    const driver = await InlineDriver.open(plane, options);
     const waiting = expect(driver.client.never(EMPTY)).rejects.toEqual(CLOSED);
     await plane.close();
     await waiting;
@@ -136,7 +136,7 @@ describe('the end of the data plane', () => {
     const plane = await startPlane(PLANE);
     const onEnd = vi.fn();
     const options = { name: 'echo', worker: echo, events: NO_ECHO_EVENTS, onEnd };
-    const driver = await InlineDriver.start(plane, options);
+    const driver = await InlineDriver.open(plane, options);
     const DIED = refusal('ERR_RDMC_DATAPLANE_DIED');
     const waiting = expect(driver.client.never(EMPTY)).rejects.toEqual(DIED);
     plane.connect('idle', echoRecords, NO_ECHO_EVENTS).exit();

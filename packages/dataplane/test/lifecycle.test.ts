@@ -13,7 +13,7 @@ describe('start', () => {
   it.each([
     ['an unknown option', { protocols, window: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
     ['an unknown option of a protocol', { protocols: [{ name: 'a', modul: '' }] }, 'ERR_RDMC_UNKNOWN_OPTION'],
-    ['no protocols', { protocols: [] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['protocols that are no list', { protocols: 'echo' }, 'ERR_RDMC_INVALID_OPTION'],
     ['two of a name', { protocols: [...protocols, ...protocols] }, 'ERR_RDMC_INVALID_OPTION'],
     ['a relative module', { protocols: [{ name: 'a', module: './a.js' }] }, 'ERR_RDMC_INVALID_OPTION'],
     ['a negative window', { protocols, windowMs: -1 }, 'ERR_RDMC_INVALID_OPTION'],
@@ -27,7 +27,7 @@ describe('start', () => {
       'ERR_RDMC_INVALID_OPTION',
     ],
   ])('refuses %s', async (_, options, code) => {
-    await expect(DataPlane.start(options as never)).rejects.toEqual(refusal(code));
+    await expect(DataPlane.open(options as never)).rejects.toEqual(refusal(code));
   });
 
   it.each([
@@ -58,7 +58,7 @@ describe('start', () => {
     ],
     ['a start that throws', { module: ECHO, data: { startError: true } }, 'ERR_TEST_START'],
   ])('fails with the cause: %s', async (_, protocol, code) => {
-    const error = await DataPlane.start({ protocols: [{ name: 'a', ...protocol }] }).then(
+    const error = await DataPlane.open({ protocols: [{ name: 'a', ...protocol }] }).then(
       () => undefined,
       (reason: DataPlaneError) => reason,
     );
@@ -67,7 +67,7 @@ describe('start', () => {
   });
 
   it('fails with the device’s error as the cause', async () => {
-    await expect(DataPlane.start({ device: { device: 'abacus' }, protocols })).rejects.toMatchObject({
+    await expect(DataPlane.open({ device: { device: 'abacus' }, protocols })).rejects.toMatchObject({
       code: 'ERR_RDMC_DATAPLANE_START_FAILED',
       cause: { code: 'ERR_RDMC_UNKNOWN_DEVICE' },
     });
@@ -80,26 +80,26 @@ describe('start', () => {
     const heard = once(loaded, 'message');
     const module = `data:text/javascript,const c=new BroadcastChannel('${name}');c.postMessage(1);c.close();export default{records:{commands:{},events:{}},start:()=>({commands:{}})}`;
     const device = heard.then(() => ({ device: 'soft' }));
-    const plane = await DataPlane.start({ device, protocols: [{ name: 'a', module }] });
+    const plane = await DataPlane.open({ device, protocols: [{ name: 'a', module }] });
     expect(plane.device.kind).toBe('soft');
     await plane.close();
   });
 
   it('ends with what the promise of a device rejects with, or with what cannot be handed over', async () => {
     const device = Promise.reject(new Error('no agreement'));
-    await expect(DataPlane.start({ device, protocols })).rejects.toThrow('no agreement');
+    await expect(DataPlane.open({ device, protocols })).rejects.toThrow('no agreement');
     const strange = { device: () => 'soft' } as never;
-    await expect(DataPlane.start({ device: strange, protocols })).rejects.toEqual(
+    await expect(DataPlane.open({ device: strange, protocols })).rejects.toEqual(
       refusal('ERR_RDMC_INVALID_OPTION'),
     );
   });
 
   it('ends with an abort, before and during', async () => {
-    await expect(DataPlane.start({ protocols, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    await expect(DataPlane.open({ protocols, signal: AbortSignal.abort() })).rejects.toMatchObject({
       name: 'AbortError',
     });
     const controller = new AbortController();
-    const start = DataPlane.start({ protocols, signal: controller.signal });
+    const start = DataPlane.open({ protocols, signal: controller.signal });
     const cause = new Error('enough');
     controller.abort(cause);
     await expect(start).rejects.toMatchObject({ name: 'AbortError', code: 'ERR_RDMC_ABORTED', cause });
@@ -128,7 +128,8 @@ describe('close', () => {
     expect(plane.close()).toBe(first);
     await Promise.all([first, ...answers]);
     expect(stopped).toBe(1);
-    expect(plane.closed).toBe(true);
+    expect(plane.signal.aborted).toBe(true);
+    await plane.closed;
     await expect(echo.quiet()).rejects.toEqual(CLOSED);
     expect(echo.count(EMPTY)).toBe(false);
     await expect(plane.drained()).rejects.toEqual(CLOSED);
@@ -150,7 +151,8 @@ describe('close', () => {
       const { plane, echo } = await startEcho({ data, logger });
       if (!data) echo.spin();
       await plane.close({ timeoutMs: 50 });
-      expect(plane.closed).toBe(true);
+      expect(plane.signal.aborted).toBe(true);
+      await plane.closed;
     }
     expect(warnings).toHaveLength(2);
   });
@@ -161,7 +163,8 @@ describe('close', () => {
       code: 'ERR_RDMC_DATAPLANE_DIED',
       cause: { code: 'ERR_TEST_STOP' },
     });
-    expect(plane.closed).toBe(true);
+    expect(plane.signal.aborted).toBe(true);
+    await plane.closed;
   });
 
   it('by terminate needs no cooperation', async () => {
@@ -182,7 +185,7 @@ describe('death', () => {
   ] as const)('by %s rejects everything that waits, with the cause', async (_, how, cause) => {
     const { plane, echo, ends } = await startEcho({ commandRingBytes: 4096 });
     const deaths: DataPlaneError[] = [];
-    plane.onDeath((error) => deaths.push(error));
+    plane.signal.addEventListener('abort', () => deaths.push(plane.signal.reason));
     const before = echo.never(EMPTY);
     echo[how]();
     const waiting = [
@@ -197,7 +200,8 @@ describe('death', () => {
     else expect(reasons[0].message).toContain('exited with code 7');
     expect(deaths).toHaveLength(1);
     expect(ends).toEqual([DIED]);
-    expect(plane.closed).toBe(true);
+    expect(plane.signal.aborted).toBe(true);
+    await plane.closed;
     await expect(echo.quiet()).rejects.toEqual(DIED);
     expect(echo.count(EMPTY)).toBe(false);
     await plane.close();
@@ -208,10 +212,10 @@ describe('death', () => {
     const { plane, echo } = await startEcho();
     echo.exit();
     await expect(echo.never(EMPTY)).rejects.toEqual(DIED);
-    expect(await new Promise((resolve) => plane.onDeath(resolve))).toEqual(DIED);
+    expect(plane.signal.reason).toEqual(DIED);
     const other = await startEcho();
-    other.plane.onDeath(() => expect.unreachable('it was closed'));
     await other.plane.close();
+    expect(other.plane.signal.reason).toMatchObject({ code: 'ERR_RDMC_DATAPLANE_CLOSED' });
     await new Promise((resolve) => setImmediate(resolve));
     expect(other.ends).toEqual([]);
   });

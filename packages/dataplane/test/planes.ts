@@ -21,7 +21,7 @@ export async function startPlane(
   protocols: DataPlaneOptions['protocols'],
   settings: Settings = {},
 ): Promise<DataPlane> {
-  const plane = await DataPlane.start({ device: { device: 'soft' }, ...settings, protocols });
+  const plane = await DataPlane.open({ device: { device: 'soft' }, ...settings, protocols });
   onTestFinished(() => plane.terminate());
   return plane;
 }
@@ -90,7 +90,7 @@ export async function drive<Table extends RecordTable>(
         const client = plane.connect(subject.name, subject.worker.records, subject.events, onEnd);
         return { plane, client, ends, counters: () => plane.counters(), close: () => plane.close() };
       }
-      const inline = await InlineDriver.start(plane, { ...subject, onEnd });
+      const inline = await InlineDriver.open(plane, { ...subject, onEnd });
       onTestFinished(() => inline.close().catch(() => {}));
       return {
         plane,

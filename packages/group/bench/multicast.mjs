@@ -40,7 +40,7 @@ async function member({ id, members }) {
     members: members.map((one) => one.id),
     algorithm: values.algorithm,
     incoming: () => ({ region }),
-    ...optional('blockSizeBytes', values.block),
+    ...optional('blockBytes', values.block),
     ...optional('receiveWindow', values['receive-window']),
     ...optional('sendWindow', values['send-window']),
   });

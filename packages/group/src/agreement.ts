@@ -7,21 +7,21 @@ export interface Agreement {
   readonly version: number;
   readonly members: readonly number[];
   readonly algorithm: string;
-  readonly blockSizeBytes: 'auto' | number;
+  readonly blockBytes: 'auto' | number;
   readonly racks: readonly (string | number)[] | null;
   readonly receiveWindow: number;
 }
 
 /** In the order in which a difference is reported: the version first, since all else depends on it. */
-const FIELDS = ['version', 'members', 'algorithm', 'blockSizeBytes', 'racks', 'receiveWindow'] as const;
+const FIELDS = ['version', 'members', 'algorithm', 'blockBytes', 'racks', 'receiveWindow'] as const;
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
-  const { members, algorithm, blockSizeBytes, racks, receiveWindow } = options;
+  const { members, algorithm, blockBytes, racks, receiveWindow } = options;
   return {
     version: GROUP_PROTOCOL_VERSION,
     members,
     algorithm,
-    blockSizeBytes,
+    blockBytes,
     racks: racks ?? null,
     receiveWindow,
   };

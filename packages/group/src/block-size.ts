@@ -21,7 +21,7 @@ interface Policy {
   readonly leastBytes: number;
   readonly mostBytes: number;
   /** The best size, before limits and rounding, for a start-up of so many steps. */
-  readonly bestBytes: (sizeBytes: number, startUpSteps: number) => number;
+  readonly bestBytes: (byteLength: number, startUpSteps: number) => number;
 }
 
 const SHARED_MEMORY_BLOCKS_PER_STEP = 12;
@@ -30,12 +30,13 @@ const NETWORK_BLOCK_COST_BYTES = 768;
 const SHARED_MEMORY: Policy = {
   leastBytes: 256 * KIB,
   mostBytes: 2 * MIB,
-  bestBytes: (sizeBytes, steps) => sizeBytes / (SHARED_MEMORY_BLOCKS_PER_STEP * steps),
+  bestBytes: (byteLength, steps) => byteLength / (SHARED_MEMORY_BLOCKS_PER_STEP * steps),
 };
 const NETWORK: Policy = {
   leastBytes: 64 * KIB,
   mostBytes: 1 * MIB,
-  bestBytes: (sizeBytes, steps) => Math.sqrt((NETWORK_BLOCK_COST_BYTES * sizeBytes) / Math.max(1, steps - 1)),
+  bestBytes: (byteLength, steps) =>
+    Math.sqrt((NETWORK_BLOCK_COST_BYTES * byteLength) / Math.max(1, steps - 1)),
 };
 
 export const LEAST_AUTO_BLOCK_BYTES = Math.min(SHARED_MEMORY.leastBytes, NETWORK.leastBytes);
@@ -43,17 +44,17 @@ export const LEAST_AUTO_BLOCK_BYTES = Math.min(SHARED_MEMORY.leastBytes, NETWORK
 export const MOST_AUTO_BLOCK_BYTES = Math.max(SHARED_MEMORY.mostBytes, NETWORK.mostBytes);
 
 /**
- * Block size for a message of `sizeBytes` to a group of `nodes` members (root included, 2 or more) whose blocks
+ * Block size for a message of `byteLength` to a group of `nodes` members (root included, 2 or more) whose blocks
  * travel by `transports` (`group.transports`; default: shared memory).
  */
 export function automaticBlockSize(
-  sizeBytes: number,
+  byteLength: number,
   nodes: number,
   transports: readonly string[] = ['shm'],
 ): number {
   const policy = transports.every((name) => name === 'shm') ? SHARED_MEMORY : NETWORK;
-  if (sizeBytes <= policy.leastBytes) return policy.leastBytes;
+  if (byteLength <= policy.leastBytes) return policy.leastBytes;
   const startUpSteps = Math.max(1, Math.ceil(Math.log2(nodes)));
-  const powerOfTwo = 2 ** Math.round(Math.log2(policy.bestBytes(sizeBytes, startUpSteps)));
+  const powerOfTwo = 2 ** Math.round(Math.log2(policy.bestBytes(byteLength, startUpSteps)));
   return Math.min(policy.mostBytes, Math.max(policy.leastBytes, powerOfTwo));
 }

@@ -1,11 +1,11 @@
 /** How a message is cut: blocks of one size, the last one shorter, and one empty block for an empty message. */
 
-/** k = max(1, ceil(sizeBytes / blockSizeBytes)). */
-export function blockCount(sizeBytes: number, blockSizeBytes: number): number {
-  return Math.max(1, Math.ceil(sizeBytes / blockSizeBytes));
+/** k = max(1, ceil(byteLength / blockBytes)). */
+export function blockCount(byteLength: number, blockBytes: number): number {
+  return Math.max(1, Math.ceil(byteLength / blockBytes));
 }
 
 /** Bytes of block `block` of a message. */
-export function blockLength(sizeBytes: number, blockSizeBytes: number, block: number): number {
-  return Math.min(blockSizeBytes, sizeBytes - block * blockSizeBytes);
+export function blockLength(byteLength: number, blockBytes: number, block: number): number {
+  return Math.min(blockBytes, byteLength - block * blockBytes);
 }

@@ -1,6 +1,7 @@
 import type { Mesh } from '@rdmc/mesh';
 import type { Device, MemoryRegion } from '@rdmc/verbs';
-import type { GroupDirectory } from './directory.js';
+import type { GroupDirectory } from './group-directory.js';
+import type { Verdicts } from './verdicts.js';
 import type { WorkerLink } from './worker-link.js';
 
 /** What a group needs of its node. */
@@ -8,12 +9,13 @@ export interface GroupEnvironment {
   readonly memberId: number;
   readonly mesh: Mesh;
   readonly directory: GroupDirectory;
+  readonly verdicts: Verdicts;
   readonly link: WorkerLink;
   readonly device: Device;
   /** Whether the port of the device is down at the moment. */
   portIsDown(): boolean;
   /** Memory of the node's pool. */
-  allocate(lengthBytes: number, options?: { signal?: AbortSignal }): Promise<MemoryRegion>;
+  allocate(byteLength: number, options?: { signal?: AbortSignal }): Promise<MemoryRegion>;
   /** Whether a region came from `allocate`. */
   allocated(region: MemoryRegion): boolean;
 }

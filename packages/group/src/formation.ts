@@ -51,8 +51,8 @@ export class Formation {
   }
 
   get maxBlockBytes(): number {
-    const { blockSizeBytes } = this.options;
-    return blockSizeBytes === 'auto' ? MOST_AUTO_BLOCK_BYTES : blockSizeBytes;
+    const { blockBytes } = this.options;
+    return blockBytes === 'auto' ? MOST_AUTO_BLOCK_BYTES : blockBytes;
   }
 
   /** The nonces of the other members, once `run` has resolved. */

@@ -10,15 +10,15 @@ export interface RegionRange {
   /** First byte, default 0. */
   readonly offset?: number;
   /** Default: up to the region's end. */
-  readonly lengthBytes?: number;
+  readonly byteLength?: number;
 }
 
 /**
- * Gives memory for a message of `sizeBytes` bytes: a region of this node, or a part of one, that nothing else
+ * Gives memory for a message of `byteLength` bytes: a region of this node, or a part of one, that nothing else
  * uses until the message is released. The signal ends with the group.
  */
 export type IncomingHandler = (
-  sizeBytes: number,
+  byteLength: number,
   options: { readonly signal: AbortSignal },
 ) => MemoryRegion | RegionRange | Promise<MemoryRegion | RegionRange>;
 
@@ -30,7 +30,7 @@ export interface GroupOptions {
   /** Default 'binomial-pipeline'. The same at all members. */
   readonly algorithm?: Algorithm;
   /** Bytes, 1 to 2^30, or 'auto' (default): chosen by the root for each message. The same at all members. */
-  readonly blockSizeBytes?: 'auto' | number;
+  readonly blockBytes?: 'auto' | number;
   /** The rack of each member, root first: needed by 'hybrid'. The same at all members. */
   readonly racks?: readonly RackId[];
   /** Gives memory for a message that begins to arrive (default: `node.allocate`). */
@@ -54,7 +54,7 @@ export interface CheckedGroupOptions {
   readonly id: number;
   readonly members: readonly number[];
   readonly algorithm: Algorithm;
-  readonly blockSizeBytes: 'auto' | number;
+  readonly blockBytes: 'auto' | number;
   readonly racks: readonly RackId[] | undefined;
   readonly incoming: IncomingHandler | undefined;
   readonly receiveWindow: number;
@@ -70,7 +70,7 @@ const KNOWN = [
   'id',
   'members',
   'algorithm',
-  'blockSizeBytes',
+  'blockBytes',
   'racks',
   'incoming',
   'receiveWindow',
@@ -92,7 +92,7 @@ export function checkGroupOptions(
     id: integerOption(WHERE, 'id', options.id, 0, limits.MAX_GROUP_ID),
     members,
     algorithm: checkAlgorithm(options.algorithm ?? 'binomial-pipeline'),
-    blockSizeBytes: checkBlockSize(options.blockSizeBytes ?? 'auto'),
+    blockBytes: checkBlockSize(options.blockBytes ?? 'auto'),
     racks: checkRacks(options, members.length),
     incoming: checkIncoming(options.incoming),
     receiveWindow: integerOption(
@@ -169,7 +169,7 @@ function checkAlgorithm(algorithm: unknown): Algorithm {
 
 function checkBlockSize(size: unknown): 'auto' | number {
   if (size === 'auto') return size;
-  return integerOption(WHERE, 'blockSizeBytes', size, limits.MIN_BLOCK_BYTES, limits.MAX_BLOCK_BYTES);
+  return integerOption(WHERE, 'blockBytes', size, limits.MIN_BLOCK_BYTES, limits.MAX_BLOCK_BYTES);
 }
 
 function checkRacks({ racks, algorithm }: GroupOptions, members: number): readonly RackId[] | undefined {

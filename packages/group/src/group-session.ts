@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Deadline, Deferred, SingleConsumer } from '@rdmc/common';
+import { Deadline, Deferred, Lifetime, SingleConsumer, type Subscription } from '@rdmc/common';
 import type { MeshFailure } from '@rdmc/mesh';
+import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { Blame } from './blame.js';
 import { CloseBarrier } from './close-barrier.js';
 import { DEVICE_NEWS_MS } from './constants.js';
-import type { Participant } from './directory.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
 import { Formation } from './formation.js';
@@ -17,13 +17,13 @@ import type { ReceivedMessage } from './received-message.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
 import { RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
-import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
+import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
 const SEE_PORT = 'see that the port of its RDMA device is active';
 
 /** A group at this member, from its creation to its end: what joins worker, mesh and application. */
-export class GroupSession implements Participant, WorkerEvents {
+export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   readonly nonce = randomUUID();
   readonly isRoot: boolean;
   /** Messages that wait for the application. What was delivered before an end stays readable. */
@@ -35,9 +35,9 @@ export class GroupSession implements Participant, WorkerEvents {
   readonly #blame: Blame;
   readonly #formation: Formation;
   readonly #neighbourhood: Neighbourhood;
-  readonly #ended = new AbortController();
+  readonly lifetime = new Lifetime();
   readonly #end = new Deferred<void>();
-  readonly #unsubscribe: (() => void)[] = [];
+  readonly #subscriptions: Subscription[] = [];
   /** What the worker told while the group formed: blocks may be here before this thread hears that all are connected. */
   readonly #early: (() => void)[] = [];
   #voice: MemberVoice;
@@ -69,11 +69,6 @@ export class GroupSession implements Participant, WorkerEvents {
     this.inbox = new SingleConsumer({ taken, onTaken: () => this.#desk.admit() });
   }
 
-  /** Aborted with the group's end. */
-  get ended(): AbortSignal {
-    return this.#ended.signal;
-  }
-
   /** What the blocks of the group travel by. */
   get transports(): readonly string[] {
     return this.#formation.transports;
@@ -82,12 +77,14 @@ export class GroupSession implements Participant, WorkerEvents {
   /** Creates the group together with the other members. @throws GroupError; nothing is left then */
   async form(): Promise<void> {
     const { mesh } = this.environment;
-    const waiting = this.#register();
-    this.#unsubscribe.push(
+    const { directory, verdicts } = this.environment;
+    this.#register();
+    verdicts.add(this);
+    this.#subscriptions.push(
       mesh.onFailure((failure) => this.#memberFailed(failure)),
       mesh.onLeave((member) => this.memberLost(member, 'it closed its node')),
     );
-    for (const [from, create] of waiting) this.take(from, create);
+    for (const [from, create] of directory.takeWaiting(this.options.id)) this.take(from, create);
     try {
       this.#memory = await this.#formation.run(this);
     } catch (error) {
@@ -164,9 +161,9 @@ export class GroupSession implements Participant, WorkerEvents {
     return this.#blame.answer(asker);
   }
 
-  incoming(message: number, sizeBytes: number): void {
-    if (this.#state === 'forming') this.#early.push(() => this.incoming(message, sizeBytes));
-    else if (this.#state === 'open') this.#desk.begin(message, sizeBytes);
+  incoming(message: number, byteLength: number): void {
+    if (this.#state === 'forming') this.#early.push(() => this.incoming(message, byteLength));
+    else if (this.#state === 'open') this.#desk.begin(message, byteLength);
   }
 
   finished(message: number): void {
@@ -186,6 +183,10 @@ export class GroupSession implements Participant, WorkerEvents {
     const { pair, kind, code, reason } = trouble;
     if (kind === 'device') {
       this.#failedHere(code, reason);
+      return;
+    }
+    if (kind === 'copy') {
+      this.#failedHere(code, `incoming: the processor cannot write to its region: ${reason}`);
       return;
     }
     if (kind === 'own') {
@@ -211,13 +212,15 @@ export class GroupSession implements Participant, WorkerEvents {
     }
   }
 
-  #register(): ReadonlyMap<number, CreateMessage> {
-    try {
-      return this.environment.directory.register(this.options.id, this);
-    } catch (error) {
-      this.slot.release();
-      throw error;
-    }
+  /** @throws GroupError ERR_RDMC_GROUP_EXISTS */
+  #register(): void {
+    const { id } = this.options;
+    if (this.environment.directory.register(id, this)) return;
+    this.slot.release();
+    throw new GroupError(
+      'ERR_RDMC_GROUP_EXISTS',
+      `Group ${id} is open at this node; close it first, or take another id`,
+    );
   }
 
   #memberFailed({ member, reason }: MeshFailure): void {
@@ -302,7 +305,7 @@ export class GroupSession implements Participant, WorkerEvents {
   #fail(verdict: Verdict, relay: boolean, cause?: unknown): void {
     if (this.#state !== 'open') return;
     this.#blame.settle(verdict);
-    this.environment.directory.remember(this.nonce, verdict);
+    this.environment.verdicts.remember(this.nonce, verdict);
     if (relay) this.#voice.failed(verdict);
     void this.#finish(errorOfVerdict(this.options.id, this.environment.memberId, verdict, cause));
   }
@@ -324,12 +327,16 @@ export class GroupSession implements Participant, WorkerEvents {
     this.inbox.end(failure);
     if (failure === undefined) this.#end.resolve();
     else this.#end.reject(failure);
-    this.#ended.abort(failure);
+    this.lifetime.end(
+      failure ?? new GroupError('ERR_RDMC_GROUP_CLOSED', `Group ${this.options.id} is closed`),
+    );
+    this.lifetime.free();
   }
 
   #letGo(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const each of this.#subscriptions) each.close();
     this.environment.directory.unregister(this.options.id, this);
+    this.environment.verdicts.remove(this);
     // The slot's counters are the next group's.
     this.counters = this.slot.counters.slice();
     this.slot.release();

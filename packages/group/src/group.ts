@@ -1,5 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import { onAbort } from '@rdmc/common';
+import { onAbort, type Subscription, subscription } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
 import { GroupError } from './errors.js';
@@ -17,7 +17,7 @@ export interface SendOptions {
   /** First byte to send, default 0. */
   readonly offset?: number;
   /** Bytes to send, default up to the region's end; 0 is a message as well. */
-  readonly lengthBytes?: number;
+  readonly byteLength?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -64,7 +64,12 @@ export class Group implements AsyncIterable<ReceivedMessage> {
 
   /** Aborted when the group ends: with the error where it failed, so that others can stop as well. */
   get signal(): AbortSignal {
-    return this.#session.ended;
+    return this.#session.lifetime.signal;
+  }
+
+  /** Resolves when the group has ended, however it did, and has nothing here any more. */
+  get closed(): Promise<void> {
+    return this.#session.lifetime.closed;
   }
 
   /**
@@ -78,16 +83,16 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    *   AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free
    */
   async send(message: MemoryRegion | RegionRange, options: SendOptions = {}): Promise<void> {
-    onlyKnownOptions('send', options, ['offset', 'lengthBytes', 'signal']);
+    onlyKnownOptions('send', options, ['offset', 'byteLength', 'signal']);
     const signal = signalOption('send', options.signal);
-    const { offset, lengthBytes } = options;
+    const { offset, byteLength } = options;
     const given =
-      offset === undefined && lengthBytes === undefined
+      offset === undefined && byteLength === undefined
         ? message
         : {
             region: message as MemoryRegion,
             ...(offset !== undefined && { offset }),
-            ...(lengthBytes !== undefined && { lengthBytes }),
+            ...(byteLength !== undefined && { byteLength }),
           };
     const send = (): Promise<void> => this.#session.send(given, signal);
     return sendChannel.tracePromise(send, { group: this.id });
@@ -113,14 +118,11 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return progressOf(this.#session.counters);
   }
 
-  /**
-   * Calls `listener` with the progress, every `intervalMs` (default 100) in which it changed, until the group ends.
-   * Returns a function that stops it.
-   */
+  /** Calls `listener` with the progress, every `intervalMs` (default 100) in which it changed, until the group ends. */
   onProgress(
     listener: (progress: GroupProgress) => void,
     options: { readonly intervalMs?: number } = {},
-  ): () => void {
+  ): Subscription {
     onlyKnownOptions('onProgress', options, ['intervalMs']);
     const { intervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options;
     integerOption('onProgress', 'intervalMs', intervalMs, 1, MAX_INTERVAL_MS);
@@ -130,10 +132,10 @@ export class Group implements AsyncIterable<ReceivedMessage> {
       watch.stop();
     };
     const forget = onAbort(this.signal, onEnd);
-    return () => {
+    return subscription(() => {
       watch.stop();
       forget();
-    };
+    });
   }
 
   /**

@@ -1,16 +1,18 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
-import type { DeviceEventListener, MemoryRegion } from '@rdmc/verbs';
-import { GroupDirectory } from './directory.js';
+import { type NodeContext, type NodeProtocol, nodeProtocol, TopicDirectory } from '@rdmc/node';
+import type { MemoryRegion, Subscription } from '@rdmc/verbs';
 import type { GroupEnvironment } from './environment.js';
 import { AbortError, GroupError, throwIfAborted } from './errors.js';
 import { Group } from './group.js';
+import { type GroupDirectory, groupTopic } from './group-directory.js';
 import { checkGroupOptions, type GroupOptions } from './group-options.js';
 import { GroupSession } from './group-session.js';
-import { integerOption, onlyKnownOptions, signalOption } from './options.js';
+import { choiceOption, integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { PortState } from './port-state.js';
 import { type GroupRecords, groupRecords, PROTOCOL_NAME } from './records.js';
 import { createSlotTable, GroupSlots } from './slots.js';
+import { Verdicts } from './verdicts.js';
+import { groupWorker } from './worker/group-protocol.js';
 import { WorkerLink } from './worker-link.js';
 
 /** Of what members say to each other about groups. */
@@ -18,15 +20,20 @@ const VERSION = 1;
 
 const createChannel = tracingChannel('@rdmc/group:create');
 
+export interface ProtocolOptions {
+  readonly thread?: 'worker' | 'application';
+}
+
 /** The groups of one node. */
 export class Groups {
   readonly #context: NodeContext<GroupRecords>;
   readonly #slots: GroupSlots;
   readonly #directory: GroupDirectory;
+  readonly #verdicts: Verdicts;
   readonly #link: WorkerLink;
   readonly #sessions = new Set<GroupSession>();
   readonly #allocated = new WeakSet<MemoryRegion>();
-  readonly #deviceEvents: DeviceEventListener;
+  readonly #deviceEvents: Subscription;
   readonly #port: PortState;
   #isClosed = false;
   #death: Error | undefined;
@@ -35,7 +42,8 @@ export class Groups {
   constructor(context: NodeContext<GroupRecords>) {
     this.#context = context;
     this.#slots = new GroupSlots(context.data as SharedArrayBuffer);
-    this.#directory = new GroupDirectory(context.mesh);
+    this.#directory = new TopicDirectory(context.mesh, groupTopic);
+    this.#verdicts = new Verdicts(context.mesh);
     this.#link = new WorkerLink(context, (error) => {
       this.#death = error;
       for (const session of this.#sessions) session.workerDied(error);
@@ -53,16 +61,13 @@ export class Groups {
    * and `message.release()` give it back. A length of 0 gives a region of one byte.
    * @throws GroupError ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED; AbortError; VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
-  async allocate(
-    lengthBytes: number,
-    options: { readonly signal?: AbortSignal } = {},
-  ): Promise<MemoryRegion> {
+  async allocate(byteLength: number, options: { readonly signal?: AbortSignal } = {}): Promise<MemoryRegion> {
     onlyKnownOptions('allocate', options, ['signal']);
     const signal = signalOption('allocate', options.signal);
-    integerOption('allocate', 'lengthBytes', lengthBytes, 0, Number.MAX_SAFE_INTEGER);
+    integerOption('allocate', 'byteLength', byteLength, 0, Number.MAX_SAFE_INTEGER);
     this.#assertOpen();
     throwIfAborted('The allocation', signal);
-    const region = await this.#context.plane.protectionDomain.allocate(Math.max(1, lengthBytes));
+    const region = await this.#context.plane.protectionDomain.allocate(Math.max(1, byteLength));
     if (signal?.aborted) {
       await region.close();
       throw new AbortError('The allocation', signal);
@@ -86,7 +91,7 @@ export class Groups {
     const checked = checkGroupOptions(options, own, (id) => id === own || mesh.peers.has(id));
     const session = new GroupSession(this.#environment(), checked, this.#slots.take());
     this.#sessions.add(session);
-    session.ended.addEventListener('abort', () => this.#sessions.delete(session), { once: true });
+    session.lifetime.signal.addEventListener('abort', () => this.#sessions.delete(session), { once: true });
     try {
       await createChannel.tracePromise(() => session.form(), { group: checked.id });
     } catch (error) {
@@ -102,6 +107,7 @@ export class Groups {
     this.#isClosed = true;
     await Promise.all([...this.#sessions].map((session) => session.leave()));
     this.#directory.close();
+    this.#verdicts.close();
     this.#deviceEvents.close();
   }
 
@@ -122,23 +128,32 @@ export class Groups {
       memberId: this.#context.id,
       mesh: this.#context.mesh,
       directory: this.#directory,
+      verdicts: this.#verdicts,
       link: this.#link,
       device: this.#context.plane.device,
       portIsDown: () => this.#port.isDown,
-      allocate: (lengthBytes, options) => this.allocate(lengthBytes, options),
+      allocate: (byteLength, options) => this.allocate(byteLength, options),
       allocated: (region) => this.#allocated.has(region),
     };
   }
 }
 
-/** Groups, for `Node.join({ protocols: { groups: groups() } })`. */
-export function groups(): NodeProtocol<Groups> {
+/**
+ * Groups, for `Node.join({ protocols: { groups: groups() } })`.
+ * @param options `thread`: where its worker side runs. 'worker' (default): beside the node's other protocols. 'application': in the
+ *   thread that joins, with a completion queue of its own; what the application does there delays it.
+ * @throws GroupError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION
+ */
+export function groups(options: ProtocolOptions = {}): NodeProtocol<Groups> {
+  onlyKnownOptions('groups', options, ['thread']);
+  const { thread = 'worker' } = options;
+  choiceOption('groups', 'thread', thread, ['worker', 'application']);
   return nodeProtocol({
     name: PROTOCOL_NAME,
     version: VERSION,
     records: groupRecords,
     // Beside this file when built.
-    worker: new URL('./worker.js', import.meta.url),
+    worker: thread === 'worker' ? new URL('./worker.js', import.meta.url) : groupWorker,
     data: createSlotTable,
     application: (context) => new Groups(context),
   });

@@ -1,4 +1,4 @@
-import type { MemoryRegion } from '@rdmc/verbs';
+import type { LocalKey, MemoryRegion } from '@rdmc/verbs';
 import { UNREAD_MESSAGES } from './constants.js';
 import type { GroupEnvironment } from './environment.js';
 import type { IncomingHandler } from './group-options.js';
@@ -7,7 +7,7 @@ import { checkRange } from './region-range.js';
 
 interface Begun {
   readonly number: number;
-  readonly sizeBytes: number;
+  readonly byteLength: number;
 }
 
 interface Placed extends Begun {
@@ -16,12 +16,12 @@ interface Placed extends Begun {
   /** The node's own memory, which goes back to it. */
   readonly givesBack: boolean;
   /** While the message arrives the region cannot be closed. */
-  readonly letGo: () => void;
+  readonly hold: Disposable;
 }
 
 /** What the desk needs of its group. */
 export interface IncomingPorts {
-  place(message: number, address: number, lkey: number): void;
+  place(message: number, address: number, lkey: LocalKey): void;
   unread(): number;
   failed(error: unknown): void;
 }
@@ -41,8 +41,8 @@ export class IncomingDesk {
     private readonly ports: IncomingPorts,
   ) {}
 
-  begin(number: number, sizeBytes: number): void {
-    this.#waiting.push({ number, sizeBytes });
+  begin(number: number, byteLength: number): void {
+    this.#waiting.push({ number, byteLength });
     this.admit();
   }
 
@@ -62,38 +62,38 @@ export class IncomingDesk {
 
   /** The message has arrived whole. */
   collect(number: number): ReceivedMessage {
-    const { region, offset, sizeBytes, givesBack, letGo } = this.#placed.get(number)!;
-    letGo();
+    const { region, offset, byteLength, givesBack, hold } = this.#placed.get(number)!;
+    hold[Symbol.dispose]();
     this.#placed.delete(number);
     this.#arriving -= 1;
-    return new ReceivedMessage(number, region, offset, sizeBytes, givesBack);
+    return new ReceivedMessage(number, region, offset, byteLength, givesBack);
   }
 
   /** The group has ended; memory for messages that will never be whole goes back to the node. */
   dispose(reason: unknown): void {
     this.#controller.abort(reason);
-    for (const { region, givesBack, letGo } of this.#placed.values()) {
-      letGo();
+    for (const { region, givesBack, hold } of this.#placed.values()) {
+      hold[Symbol.dispose]();
       if (givesBack) void region.close();
     }
     this.#placed.clear();
     this.#waiting.length = 0;
   }
 
-  async #obtain({ number, sizeBytes }: Begun): Promise<void> {
+  async #obtain({ number, byteLength }: Begun): Promise<void> {
     try {
       const { signal } = this.#controller;
       const given = await (this.handler
-        ? this.handler(sizeBytes, { signal })
-        : this.environment.allocate(sizeBytes, { signal }));
-      const { region, offset } = checkRange('incoming', given, sizeBytes, this.environment.device);
+        ? this.handler(byteLength, { signal })
+        : this.environment.allocate(byteLength, { signal }));
+      const { region, offset } = checkRange('incoming', given, byteLength, this.environment.device);
       // A part of a region may share it with other messages.
       const givesBack = region === given && this.environment.allocated(region);
       if (signal.aborted) {
         if (givesBack) void region.close();
         return;
       }
-      this.#placed.set(number, { number, sizeBytes, region, offset, givesBack, letGo: region.hold() });
+      this.#placed.set(number, { number, byteLength, region, offset, givesBack, hold: region.hold() });
       this.ports.place(number, region.address + offset, region.lkey);
     } catch (error) {
       this.ports.failed(error);

@@ -5,7 +5,7 @@ export { automaticBlockSize } from './block-size.js';
 export { AbortError, GroupError, type GroupErrorCode, groupErrors } from './errors.js';
 export { type CloseOptions, Group, type SendOptions } from './group.js';
 export type { GroupOptions, IncomingHandler, RegionRange } from './group-options.js';
-export { Groups, groups } from './groups.js';
+export { Groups, groups, type ProtocolOptions } from './groups.js';
 export { type NodeLogger, type NodeOptions, RdmcNode } from './node.js';
 export type { GroupProgress } from './progress.js';
 export type { ReceivedMessage } from './received-message.js';

@@ -1,4 +1,4 @@
-import type { GroupDirectory } from './directory.js';
+import type { GroupDirectory } from './group-directory.js';
 import type { Verdict, WireMessage } from './wire-messages.js';
 
 /** What this member says to the others of its group, once it exists. */

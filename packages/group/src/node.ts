@@ -4,7 +4,7 @@ import { Node, type NodeLogger, type NodeOptions, type NodeWith } from '@rdmc/no
 import type { Device, MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import type { Group } from './group.js';
 import type { GroupOptions } from './group-options.js';
-import { groups } from './groups.js';
+import { groups, type ProtocolOptions } from './groups.js';
 
 export type { NodeLogger, NodeOptions };
 
@@ -21,8 +21,8 @@ export class RdmcNode {
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
    * @throws as `Node.join` of @rdmc/node. Nothing is left open then
    */
-  static async join(options: NodeOptions): Promise<RdmcNode> {
-    return new RdmcNode(await Node.join({ ...options, protocols: { groups: groups() } }));
+  static async join({ thread = 'worker', ...options }: NodeOptions & ProtocolOptions): Promise<RdmcNode> {
+    return new RdmcNode(await Node.join({ ...options, protocols: { groups: groups({ thread }) } }));
   }
 
   /** This member's id. */
@@ -54,13 +54,23 @@ export class RdmcNode {
   }
 
   /** As `Groups.allocate`. */
-  allocate(lengthBytes: number, options?: { readonly signal?: AbortSignal }): Promise<MemoryRegion> {
-    return this.node.groups.allocate(lengthBytes, options);
+  allocate(byteLength: number, options?: { readonly signal?: AbortSignal }): Promise<MemoryRegion> {
+    return this.node.groups.allocate(byteLength, options);
   }
 
   /** As `Groups.create`. */
   createGroup(options: GroupOptions): Promise<Group> {
     return this.node.groups.create(options);
+  }
+
+  /** As `Node.signal`. */
+  get signal(): AbortSignal {
+    return this.node.signal;
+  }
+
+  /** As `Node.closed`. */
+  get closed(): Promise<void> {
+    return this.node.closed;
   }
 
   /** Leaves, as `Node.close`. Idempotent. */

@@ -2,6 +2,6 @@ import { optionChecks } from '@rdmc/common';
 import { GroupError } from './errors.js';
 
 /** They throw GroupError. */
-export const { integerOption, onlyKnownOptions, signalOption } = optionChecks(
+export const { choiceOption, integerOption, onlyKnownOptions, signalOption } = optionChecks(
   (code, message) => new GroupError(code, message),
 );

@@ -11,7 +11,7 @@ export class ReceivedMessage {
     readonly region: MemoryRegion,
     /** Where in `region` it begins. */
     readonly offset: number,
-    readonly sizeBytes: number,
+    readonly byteLength: number,
     /** Whether `release` gives the region back to the node. */
     private readonly givesBack: boolean,
   ) {}
@@ -22,7 +22,7 @@ export class ReceivedMessage {
    * @throws VerbsError ERR_RDMC_REGION_CLOSED after `release`
    */
   get view(): Uint8Array {
-    return this.region.view(this.offset, this.sizeBytes);
+    return this.region.view(this.offset, this.byteLength);
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
 import type { Algorithm, RackId } from '@rdmc/schedule';
-import type { QueuePairAddress } from '@rdmc/verbs';
+import type { LocalKey, QueuePairAddress } from '@rdmc/verbs';
 
 export const PROTOCOL_NAME = 'group';
 
@@ -20,16 +20,23 @@ export const groupRecords = recordTable({
     start: call(numbers<[group: number]>(1)),
     send: post(
       numbers<
-        [group: number, message: number, address: number, lkey: number, sizeBytes: number, blockBytes: number]
+        [
+          group: number,
+          message: number,
+          address: number,
+          byteLength: number,
+          lkey: LocalKey,
+          blockBytes: number,
+        ]
       >(6),
     ),
     /** Memory for a message that `incoming` told of. */
-    place: post(numbers<[group: number, message: number, address: number, lkey: number]>(4)),
+    place: post(numbers<[group: number, message: number, address: number, lkey: LocalKey]>(4)),
     /** Answers when the queue pairs are flushed and gone, and with them every claim on memory. */
     abort: call(numbers<[group: number]>(1)),
   },
   events: {
-    incoming: numbers<[group: number, message: number, sizeBytes: number]>(3),
+    incoming: numbers<[group: number, message: number, byteLength: number]>(3),
     finished: numbers<[group: number, message: number]>(2),
     /** The group's worker side has stopped. */
     trouble: json<Trouble>(),
@@ -71,9 +78,9 @@ export interface Trouble {
   readonly pair: number;
   /**
    * `flushed`: a queue pair is in the error state, and does not say whose doing that is. `own`: this member's own
-   * device could not send.
+   * device could not send. `copy`: the processor cannot write to the region that `incoming` gave.
    */
-  readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device';
+  readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device' | 'copy';
   readonly code: string;
   readonly reason: string;
 }

@@ -19,16 +19,16 @@ export function checkRange(
     throw invalid(where, 'needs a region of this node: of node.allocate(), or of node.protectionDomain');
   }
   if (region.closed) throw invalid(where, 'the region is closed');
-  const lengthBytes = neededBytes ?? range.lengthBytes ?? region.length - offset;
-  const fits = isSize(offset) && isSize(lengthBytes) && offset + lengthBytes <= region.length;
-  const room = range.lengthBytes ?? Number.POSITIVE_INFINITY;
-  if (!fits || room < lengthBytes) {
+  const byteLength = neededBytes ?? range.byteLength ?? region.byteLength - offset;
+  const fits = isSize(offset) && isSize(byteLength) && offset + byteLength <= region.byteLength;
+  const room = range.byteLength ?? Number.POSITIVE_INFINITY;
+  if (!fits || room < byteLength) {
     throw invalid(
       where,
-      `${lengthBytes} bytes from ${offset} do not fit into what was given of a region of ${region.length} bytes`,
+      `${byteLength} bytes from ${offset} do not fit into what was given of a region of ${region.byteLength} bytes`,
     );
   }
-  return { region, offset, lengthBytes };
+  return { region, offset, byteLength };
 }
 
 function isRange(given: MemoryRegion | RegionRange): given is RegionRange {

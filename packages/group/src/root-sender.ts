@@ -19,31 +19,31 @@ export class RootSender {
     slot: number,
     private readonly transports: () => readonly string[],
   ) {
-    this.queue = new SendQueue((number, { region, offset, lengthBytes }) => {
+    this.queue = new SendQueue((number, { region, offset, byteLength }) => {
       const address = region.address + offset;
-      link.commands.send(slot, number, address, region.lkey, lengthBytes, this.#blockSize(lengthBytes));
+      link.commands.send(slot, number, address, byteLength, region.lkey, this.#blockSize(byteLength));
     });
   }
 
   /** @throws GroupError ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, and as the group ends */
   send(given: MemoryRegion | RegionRange, signal: AbortSignal | undefined): Promise<void> {
     const range = checkRange('send', given, undefined, this.device);
-    this.#checkBlocks(range.lengthBytes);
+    this.#checkBlocks(range.byteLength);
     return this.queue.enqueue(range, signal);
   }
 
-  #blockSize(lengthBytes: number): number {
-    const { blockSizeBytes, members } = this.options;
-    if (blockSizeBytes !== 'auto') return blockSizeBytes;
-    return automaticBlockSize(lengthBytes, members.length, this.transports());
+  #blockSize(byteLength: number): number {
+    const { blockBytes, members } = this.options;
+    if (blockBytes !== 'auto') return blockBytes;
+    return automaticBlockSize(byteLength, members.length, this.transports());
   }
 
-  #checkBlocks(lengthBytes: number): void {
-    const blocks = blockCount(lengthBytes, this.#blockSize(lengthBytes));
+  #checkBlocks(byteLength: number): void {
+    const blocks = blockCount(byteLength, this.#blockSize(byteLength));
     if (blocks <= MAX_BLOCKS_PER_MESSAGE) return;
     throw new GroupError(
       'ERR_RDMC_TOO_MANY_BLOCKS',
-      `send: ${lengthBytes} bytes would be ${blocks} blocks, and a message has at most ${MAX_BLOCKS_PER_MESSAGE}; ` +
+      `send: ${byteLength} bytes would be ${blocks} blocks, and a message has at most ${MAX_BLOCKS_PER_MESSAGE}; ` +
         'create the group with larger blocks',
     );
   }

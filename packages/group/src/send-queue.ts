@@ -7,14 +7,14 @@ import { AbortError } from './errors.js';
 export interface SendRange {
   readonly region: MemoryRegion;
   readonly offset: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 interface Entry {
   readonly range: SendRange;
   readonly done: Deferred<void>;
   started: boolean;
-  readonly letGo: () => void;
+  readonly hold: Disposable;
 }
 
 /** A root's messages, in order. A few are in the worker; the others wait here, where they can still be withdrawn. */
@@ -38,8 +38,8 @@ export class SendQueue {
   enqueue(range: SendRange, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) return Promise.reject(new AbortError('The send', signal));
     // Until it has left, the region cannot be closed: `close()` waits.
-    const letGo = range.region.hold();
-    const entry: Entry = { range, done: new Deferred<void>(), started: false, letGo };
+    const hold = range.region.hold();
+    const entry: Entry = { range, done: new Deferred<void>(), started: false, hold };
     this.#waiting.push(entry);
     this.#fill();
     return signal ? this.#abortable(entry, signal) : entry.done.promise;
@@ -48,7 +48,7 @@ export class SendQueue {
   /** The oldest message in the worker is done. */
   finished(): void {
     const entry = this.#started.shift()!;
-    entry.letGo();
+    entry.hold[Symbol.dispose]();
     entry.done.resolve();
     this.#fill();
     this.#checkIdle();
@@ -57,7 +57,7 @@ export class SendQueue {
   /** To be called when the device has let go of the memory. */
   fail(error: unknown): void {
     for (const entry of [...this.#started.splice(0), ...this.#waiting.splice(0)]) {
-      entry.letGo();
+      entry.hold[Symbol.dispose]();
       entry.done.reject(error);
     }
   }
@@ -84,7 +84,7 @@ export class SendQueue {
   #withdraw(entry: Entry): void {
     const at = this.#waiting.indexOf(entry);
     if (at !== -1) this.#waiting.splice(at, 1);
-    entry.letGo();
+    entry.hold[Symbol.dispose]();
     this.#checkIdle();
   }
 

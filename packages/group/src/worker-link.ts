@@ -4,7 +4,7 @@ import type { GroupRecords, GroupSetup, Trouble } from './records.js';
 
 /** What a group hears from the worker. */
 export interface WorkerEvents {
-  incoming(message: number, sizeBytes: number): void;
+  incoming(message: number, byteLength: number): void;
   finished(message: number): void;
   trouble(trouble: Trouble): void;
 }
@@ -17,7 +17,7 @@ export class WorkerLink {
   constructor(context: NodeContext<GroupRecords>, onEnd: EndListener) {
     this.commands = context.connect(
       {
-        incoming: (group, message, sizeBytes) => this.#listeners.get(group)?.incoming(message, sizeBytes),
+        incoming: (group, message, byteLength) => this.#listeners.get(group)?.incoming(message, byteLength),
         finished: (group, message) => this.#listeners.get(group)?.finished(message),
         trouble: (trouble) => this.#listeners.get(trouble.group)?.trouble(trouble),
       },

@@ -24,7 +24,7 @@ describe('creating groups', () => {
     ],
     ['hybrid without racks', { id: 1, members: [0, 1], algorithm: 'hybrid' }, 'ERR_RDMC_INVALID_OPTION'],
     ['racks for others', { id: 1, members: [0, 1], racks: [1] }, 'ERR_RDMC_INVALID_OPTION'],
-    ['a block of no bytes', { id: 1, members: [0, 1], blockSizeBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a block of no bytes', { id: 1, members: [0, 1], blockBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a silence of no time', { id: 1, members: [0, 1], retryTimeoutMs: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a window of none', { id: 1, members: [0, 1], receiveWindow: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a negative id', { id: -1, members: [0, 1] }, 'ERR_RDMC_INVALID_OPTION'],
@@ -36,7 +36,7 @@ describe('creating groups', () => {
   });
 
   it.each([
-    ['blockSizeBytes', { blockSizeBytes: 4096 }, { blockSizeBytes: 'auto' as const }],
+    ['blockBytes', { blockBytes: 4096 }, { blockBytes: 'auto' as const }],
     ['algorithm', { algorithm: 'chain' as const }, { algorithm: 'sequential' as const }],
     ['members', { members: [0, 1, 2] }, { members: [0, 2, 1] }],
     ['racks', { racks: [0, 0, 1] }, {}],

@@ -51,7 +51,6 @@ afterEach(async () => {
   await stopCluster(nodes);
   valve.close();
   restore();
-  machine.close();
 });
 
 /**
@@ -63,7 +62,7 @@ async function standStill(): Promise<{ readonly errors: Promise<unknown[]> }> {
   const groups = await Promise.all(
     nodes.map((node, id) =>
       node.createGroup({
-        ...{ id: 1, members: CHAIN, algorithm: 'chain', blockSizeBytes: 1000, retryTimeoutMs: RETRY_MS },
+        ...{ id: 1, members: CHAIN, algorithm: 'chain', blockBytes: 1000, retryTimeoutMs: RETRY_MS },
         incoming: () => {
           asked[id]!.resolve();
           return new Promise<never>(() => {});

@@ -21,7 +21,6 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device that goes ${fakeLibrary.mis
   afterEach(async () => {
     await stopCluster(nodes);
     restore();
-    machine.close();
   });
 
   it('is the loss of its own member, who says so; the others go on', async () => {
@@ -30,8 +29,8 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device that goes ${fakeLibrary.mis
     const groups = await Promise.all(
       [0, LOST, 2].map((id) =>
         nodes[id]!.createGroup({
-          ...{ id: 1, members: [0, LOST, 2], algorithm: 'chain', blockSizeBytes: 1000 },
-          incoming: (sizeBytes) => (id === LOST ? stalled : nodes[id]!.allocate(sizeBytes)),
+          ...{ id: 1, members: [0, LOST, 2], algorithm: 'chain', blockBytes: 1000 },
+          incoming: (byteLength) => (id === LOST ? stalled : nodes[id]!.allocate(byteLength)),
         }),
       ),
     );
@@ -48,7 +47,7 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device that goes ${fakeLibrary.mis
     const collecting = collect(survivors[1]!);
     await survivors[0]!.send(region);
     await Promise.all(survivors.map((group) => group.close()));
-    expect(await collecting).toEqual([{ number: 0, sizeBytes: BYTES, hash: sha256(region.view()) }]);
+    expect(await collecting).toEqual([{ number: 0, byteLength: BYTES, hash: sha256(region.view()) }]);
     await region.close();
   });
 });

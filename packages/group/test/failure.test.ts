@@ -27,8 +27,9 @@ describe('a member that is lost', () => {
       groupOptions.members.map((id) =>
         nodes[id]!.createGroup({
           ...groupOptions,
-          blockSizeBytes: 1000,
-          incoming: (sizeBytes) => (id === 3 ? new Promise<never>(() => {}) : nodes[id]!.allocate(sizeBytes)),
+          blockBytes: 1000,
+          incoming: (byteLength) =>
+            id === 3 ? new Promise<never>(() => {}) : nodes[id]!.allocate(byteLength),
         }),
       ),
     );
@@ -52,7 +53,7 @@ describe('a member that is lost', () => {
     await survivors[0]!.send(region);
     await Promise.all(survivors.map((group) => group.close()));
     for (const received of await Promise.all(collecting)) {
-      expect(received).toEqual([{ number: 0, sizeBytes: 100_000, hash: sha256(region.view()) }]);
+      expect(received).toEqual([{ number: 0, byteLength: 100_000, hash: sha256(region.view()) }]);
     }
     await region.close();
   });
@@ -95,7 +96,7 @@ describe('a member that is lost', () => {
     expect(error).toBe(errors[2]);
     for (const id of [0, 1, 3])
       expect(errors[id]).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 2 });
-    await new Promise((resolve) => plane.onDeath(resolve));
+    await plane.closed;
     const late = await rejection(nodes[2]!.createGroup({ id: 13, members: [2, 0] }));
     expect(late.code).toBe('ERR_RDMC_DATAPLANE_DIED');
   });
@@ -149,9 +150,9 @@ describe('a member that is lost', () => {
         nodes[id]!.createGroup({
           id: 6,
           members: ALL,
-          incoming: (sizeBytes) => {
+          incoming: (byteLength) => {
             if (id === 2) throw refusal;
-            return nodes[id]!.allocate(sizeBytes);
+            return nodes[id]!.allocate(byteLength);
           },
         }),
       ),
@@ -188,14 +189,14 @@ describe('a member that is lost', () => {
 
   it('gives memory of unfinished messages back', async () => {
     const given: { closed: boolean }[] = [];
-    const options = { id: 10, members: [0, 1, 3], blockSizeBytes: 1000, algorithm: 'chain' as const };
+    const options = { id: 10, members: [0, 1, 3], blockBytes: 1000, algorithm: 'chain' as const };
     const groups = await Promise.all(
       options.members.map((id) =>
         nodes[id]!.createGroup({
           ...options,
-          incoming: async (sizeBytes) => {
+          incoming: async (byteLength) => {
             if (id === 3) return new Promise<never>(() => {});
-            const region = await nodes[id]!.allocate(sizeBytes);
+            const region = await nodes[id]!.allocate(byteLength);
             given.push(region);
             return region;
           },

@@ -51,7 +51,7 @@ describe('a group', () => {
     const own = await nodes[0]!.allocate(10);
     const code = 'ERR_RDMC_INVALID_REGION';
     expect(await rejection(root!.send(foreign))).toMatchObject({ code });
-    expect(await rejection(root!.send({ region: own, offset: 5, lengthBytes: 6 }))).toMatchObject({ code });
+    expect(await rejection(root!.send({ region: own, offset: 5, byteLength: 6 }))).toMatchObject({ code });
     const none = await rejection(root!.send({} as never));
     expect(none).toMatchObject({ code, message: expect.stringContaining('node.allocate()') });
     expect((none as Error).message).not.toContain('register');
@@ -70,9 +70,9 @@ describe('a group', () => {
       nodes[0]!.createGroup(options),
       nodes[1]!.createGroup({
         ...options,
-        incoming: async (sizeBytes) => {
+        incoming: async (byteLength) => {
           await admitted;
-          return nodes[1]!.allocate(sizeBytes);
+          return nodes[1]!.allocate(byteLength);
         },
       }),
     ]);
@@ -89,7 +89,7 @@ describe('a group', () => {
     admit!();
     await Promise.all(sends.filter((_, i) => i !== 15));
     await Promise.all([root.close(), receiver.close()]);
-    const sizes = (await collecting).map(({ sizeBytes }) => sizeBytes);
+    const sizes = (await collecting).map(({ byteLength }) => byteLength);
     expect(sizes).toEqual(regions.map((_, i) => 100 + i).filter((size) => size !== 115));
     await Promise.all(regions.map((region) => region.close()));
   });
@@ -99,14 +99,14 @@ describe('a group', () => {
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    const options = { id: 1, members: [0, 1], blockSizeBytes: 64 };
+    const options = { id: 1, members: [0, 1], blockBytes: 64 };
     const [root, receiver] = await Promise.all([
       nodes[0]!.createGroup(options),
       nodes[1]!.createGroup({
         ...options,
-        incoming: async (sizeBytes) => {
+        incoming: async (byteLength) => {
           await admitted;
-          return nodes[1]!.allocate(sizeBytes);
+          return nodes[1]!.allocate(byteLength);
         },
       }),
     ]);
@@ -174,9 +174,9 @@ describe('a group', () => {
       nodes.map((node, id) =>
         node.createGroup({
           ...options,
-          incoming: async (sizeBytes) => {
+          incoming: async (byteLength) => {
             if (id === 2) await admitted;
-            return node.allocate(sizeBytes);
+            return node.allocate(byteLength);
           },
         }),
       ),
@@ -211,7 +211,7 @@ describe('a group', () => {
   });
 
   it('reports progress from shared memory until the end', async () => {
-    const [root, receiver] = await createEverywhere(nodes, { id: 4, members: [0, 1], blockSizeBytes: 1000 });
+    const [root, receiver] = await createEverywhere(nodes, { id: 4, members: [0, 1], blockBytes: 1000 });
     const seen: number[] = [];
     receiver!.onProgress(({ bytesReceived }) => seen.push(bytesReceived), { intervalMs: 1 });
     const region = await filledRegion(nodes[0]!, 100_000, 1);

@@ -25,7 +25,7 @@ it('takes blocks that come before the application hears that its group is formed
   const region = await node.allocate(4096);
   for (let id = 1; id <= GROUPS; id += 1) {
     const group = await node.createGroup({ id, members: [0, 1] });
-    await group.send({ region, offset: 0, lengthBytes: 1000 });
+    await group.send({ region, offset: 0, byteLength: 1000 });
     await group.close();
   }
   expect((await answer)[0].received).toBe(GROUPS);

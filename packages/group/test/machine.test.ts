@@ -15,7 +15,7 @@ function expectDelivered(simulation: Simulation): void {
   expect(outcome.mostReceives).toBeLessThanOrEqual(simulation.receiveWindow);
   expect(outcome.mostSends).toBeLessThanOrEqual(simulation.sendWindow);
   expect(outcome.mostOpen).toBeLessThanOrEqual(OPEN_MESSAGES);
-  const copied = simulation.messages.filter(({ sizeBytes }) => sizeBytes > 0).length;
+  const copied = simulation.messages.filter(({ byteLength }) => byteLength > 0).length;
   expect(outcome.copies).toEqual(
     Array.from({ length: simulation.nodes }, (_, rank) => (rank === 0 ? 0 : copied)),
   );
@@ -30,11 +30,11 @@ const groups = fc.record({
   racks: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 20, maxLength: 20 }),
   messages: fc.array(
     fc.record({
-      sizeBytes: fc.oneof(
+      byteLength: fc.oneof(
         fc.integer({ min: 0, max: 200 }),
         fc.constantFrom(0, 1, MAX_BLOCK - 1, MAX_BLOCK, MAX_BLOCK + 1),
       ),
-      blockSizeBytes: fc.constantFrom(1, 3, 7, MAX_BLOCK),
+      blockBytes: fc.constantFrom(1, 3, 7, MAX_BLOCK),
     }),
     { minLength: 1, maxLength: 7 },
   ),
@@ -57,10 +57,10 @@ describe('GroupMachine over a simulated wire', () => {
         nodes,
         racks: Array.from({ length: nodes }, (_, rank) => rank % 3),
         messages: [
-          { sizeBytes: 65, blockSizeBytes: 8 },
-          { sizeBytes: 0, blockSizeBytes: 8 },
-          { sizeBytes: 8, blockSizeBytes: 8 },
-          { sizeBytes: 9, blockSizeBytes: 8 },
+          { byteLength: 65, blockBytes: 8 },
+          { byteLength: 0, blockBytes: 8 },
+          { byteLength: 8, blockBytes: 8 },
+          { byteLength: 9, blockBytes: 8 },
         ],
         maxBlockBytes: 8,
         receiveWindow: 1,
@@ -75,7 +75,7 @@ describe('GroupMachine over a simulated wire', () => {
     const { counters } = simulate({
       algorithm: 'binomial-pipeline',
       nodes: 4,
-      messages: sizes.map((sizeBytes) => ({ sizeBytes, blockSizeBytes: MAX_BLOCK })),
+      messages: sizes.map((byteLength) => ({ byteLength, blockBytes: MAX_BLOCK })),
       maxBlockBytes: MAX_BLOCK,
       receiveWindow: 4,
       sendWindow: 2,
@@ -97,7 +97,7 @@ describe('GroupMachine over a simulated wire', () => {
     expectDelivered({
       algorithm: 'binomial-tree',
       nodes: 4,
-      messages: [{ sizeBytes: 40_000, blockSizeBytes: 1 }],
+      messages: [{ byteLength: 40_000, blockBytes: 1 }],
       maxBlockBytes: 1,
       receiveWindow: 8,
       sendWindow: 2,

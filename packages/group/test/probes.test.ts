@@ -27,7 +27,7 @@ async function onFakeDevices(): Promise<RdmcNode[]> {
   const devices = ['fake0', 'fake1', 'fake2'];
   const machine = new FakeMachine(...devices);
   const restore = useFake({ DEVICES: devices.join(), FOLDER: machine.folder });
-  undo.push(() => machine.close(), restore);
+  undo.push(restore);
   const nodes = await startOn(devices);
   undo.push(() => stopCluster(nodes));
   return nodes;
@@ -40,13 +40,13 @@ async function expectToOutliveProbes(nodes: readonly RdmcNode[]): Promise<void> 
   const groups = await Promise.all(
     MEMBERS.map((id) =>
       nodes[id]!.createGroup({
-        ...{ id: 1, members: MEMBERS, algorithm: 'chain', blockSizeBytes: 1000, retryTimeoutMs: 30_000 },
-        incoming: async (sizeBytes) => {
+        ...{ id: 1, members: MEMBERS, algorithm: 'chain', blockBytes: 1000, retryTimeoutMs: 30_000 },
+        incoming: async (byteLength) => {
           if (id === RELAY) {
             asked.resolve();
             await memory.promise;
           }
-          return nodes[id]!.allocate(sizeBytes);
+          return nodes[id]!.allocate(byteLength);
         },
       }),
     ),
@@ -65,7 +65,7 @@ async function expectToOutliveProbes(nodes: readonly RdmcNode[]): Promise<void> 
   await sending;
   await Promise.all(groups.map((group) => group.close()));
   const hash = sha256(region.view());
-  expect(await Promise.all(collecting)).toEqual([1, 2].map(() => [{ number: 0, sizeBytes: BYTES, hash }]));
+  expect(await Promise.all(collecting)).toEqual([1, 2].map(() => [{ number: 0, byteLength: BYTES, hash }]));
   await region.close();
 }
 

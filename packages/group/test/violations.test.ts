@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HEADER_BYTES, HEADER_WORDS } from '../src/constants.js';
+import { NO_KEY } from '../src/worker/block-range.js';
 import { createCounters } from '../src/worker/counters.js';
 import { writeHeader } from '../src/worker/header.js';
 import { GroupMachine } from '../src/worker/machine.js';
@@ -30,7 +31,7 @@ function relay() {
       sendWindow: WINDOW,
       maxBlockBytes: MAX_BLOCK,
       buffersAddress: 0,
-      buffersLkey: 1,
+      buffersLkey: NO_KEY,
       headers,
       counters: createCounters(),
     },
@@ -46,7 +47,7 @@ describe('what breaks the rules of the wire', () => {
     expect(posted).toEqual([{ pair: 0, slot: 0 }]);
     writeHeader(headers, 0, 40, MAX_BLOCK, 0);
     machine.blockArrived(0, 0, HEADER_BYTES + MAX_BLOCK);
-    machine.place(0, 1000, 2);
+    machine.place(0, 1000, NO_KEY);
     machine.advance();
     // The two other blocks, and the first one of the next message.
     expect(posted).toHaveLength(4);
@@ -90,7 +91,7 @@ describe('what breaks the rules of the wire', () => {
     const { machine, headers, posted } = relay();
     writeHeader(headers, 0, 40, MAX_BLOCK, 0);
     machine.blockArrived(0, 0, HEADER_BYTES + MAX_BLOCK);
-    machine.place(0, 1000, 2);
+    machine.place(0, 1000, NO_KEY);
     machine.advance();
     const { slot } = posted[1]!;
     const good = {

@@ -1,4 +1,4 @@
-import type { MemoryRegion } from '@rdmc/verbs';
+import { type MemoryRegion, remoteKey } from '@rdmc/verbs';
 import type { CheckedChannelOptions } from './channel-options.js';
 import type { Environment } from './environment.js';
 import { BOARD_STRIDE } from './layout/board.js';
@@ -81,7 +81,7 @@ export class ChannelResources {
     const poolOffset = isResponder ? peer * slots * slotStride(slotBytes) : 0;
     return {
       poolAddress: isResponder ? this.pool.address + poolOffset : 0,
-      poolRkey: isResponder ? this.pool.rkey : 0,
+      poolRkey: isResponder ? this.pool.rkey : remoteKey(0),
       boardsAddress: this.boards.address + boardsOffset(this.role, peer),
       boardsRkey: this.boards.rkey,
     };

@@ -1,20 +1,22 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { anySignal } from '@rdmc/common';
-import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
-import type { DeviceEventListener } from '@rdmc/verbs';
+import { type NodeContext, type NodeProtocol, nodeProtocol, TopicDirectory } from '@rdmc/node';
+import type { Subscription } from '@rdmc/verbs';
+import { channelTopic } from './channel-directory.js';
 import {
   type ChannelOptions,
   type CheckedChannelOptions,
   checkChannelOptions,
   type NodeFacts,
 } from './channel-options.js';
+import { choiceOption, onlyKnownOptions } from './check-options.js';
 import { HIPOWER_PROTOCOL_VERSION } from './constants.js';
-import { Directory } from './directory.js';
 import type { Environment } from './environment.js';
 import { HiPowerError } from './errors.js';
 import { type HiPowerRecords, hiPowerRecords, PROTOCOL_NAME } from './records.js';
 import { Requester } from './requester.js';
 import { Responder } from './responder.js';
+import { hiPowerWorker } from './worker/hipower-protocol.js';
 import { WorkerLink } from './worker-link.js';
 
 const createChannel = tracingChannel('@rdmc/hipower:create');
@@ -29,6 +31,10 @@ export interface ResponderOptions extends ChannelOptions {
   readonly from: number | readonly number[];
 }
 
+export interface ProtocolOptions {
+  readonly thread?: 'worker' | 'application';
+}
+
 /** The channels of one node. */
 export class Channels {
   readonly #context: NodeContext<HiPowerRecords>;
@@ -37,7 +43,7 @@ export class Channels {
   /** Creations under way. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
-  readonly #deviceEvents: DeviceEventListener;
+  readonly #deviceEvents: Subscription;
 
   /** @internal `hipower()` makes it for a node. */
   constructor(context: NodeContext<HiPowerRecords>) {
@@ -45,7 +51,7 @@ export class Channels {
     const { mesh, plane } = context;
     const link = new WorkerLink(context);
     const { protectionDomain } = plane;
-    this.#environment = { mesh, directory: new Directory(mesh), link, protectionDomain };
+    this.#environment = { mesh, directory: new TopicDirectory(mesh, channelTopic), link, protectionDomain };
     this.#deviceEvents = plane.device.onEvent(({ type }) => {
       if (type === 'deviceRemoved') link.deviceRemoved();
     });
@@ -125,14 +131,22 @@ export class Channels {
   }
 }
 
-/** Channels, for `Node.join({ protocols: { channels: hipower() } })`. */
-export function hipower(): NodeProtocol<Channels> {
+/**
+ * Channels, for `Node.join({ protocols: { channels: hipower() } })`.
+ * @param options `thread`: where its worker side runs. 'worker' (default): beside the node's other protocols. 'application': in the
+ *   thread that joins, with a completion queue of its own; what the application does there delays it.
+ * @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION
+ */
+export function hipower(options: ProtocolOptions = {}): NodeProtocol<Channels> {
+  onlyKnownOptions('hipower', options, ['thread']);
+  const { thread = 'worker' } = options;
+  choiceOption('hipower', 'thread', thread, ['worker', 'application']);
   return nodeProtocol({
     name: PROTOCOL_NAME,
     version: HIPOWER_PROTOCOL_VERSION,
     records: hiPowerRecords,
     // Beside this file when built.
-    worker: new URL('./worker.js', import.meta.url),
+    worker: thread === 'worker' ? new URL('./worker.js', import.meta.url) : hiPowerWorker,
     application: (context) => new Channels(context),
   });
 }

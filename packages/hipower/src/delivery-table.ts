@@ -7,6 +7,18 @@ import { bitOf } from './machine/bits.js';
 /** What `take` returns where there is no message. */
 export const NONE = -1;
 
+export interface DeliverySettings {
+  /** Of one peer. */
+  readonly slots: number;
+  readonly slotBytes: number;
+  readonly peers: number;
+  readonly perRequest: boolean;
+  /** Messages that may be released before the requesters are told. */
+  readonly refreshLimit: number;
+  /** Looks cost READs, so the worker stops looking while enough is unread. */
+  readonly mayWantKick: boolean;
+}
+
 /**
  * Delivered slots in the application's thread, put together to messages. A message is named by a handle: the place of
  * its first slot in the low bits, and above it how often that place was used, so that a stale handle is recognised.
@@ -27,6 +39,10 @@ export class DeliveryTable {
   readonly #sizes: Float64Array;
   readonly #nexts: Int32Array;
   readonly #uses: Int32Array;
+  private readonly slots: number;
+  private readonly perRequest: boolean;
+  private readonly refreshLimit: number;
+  private readonly mayWantKick: boolean;
   readonly #isHeld: Uint8Array;
   /** Per peer: first and last place of a message that is not whole yet. */
   readonly #firsts: Int32Array;
@@ -36,15 +52,14 @@ export class DeliveryTable {
 
   constructor(
     resources: ChannelResources,
-    private readonly slots: number,
-    slotBytes: number,
-    peers: number,
-    private readonly perRequest: boolean,
-    private readonly refreshLimit: number,
-    /** Looks cost READs, so the worker stops looking while enough is unread. */
-    private readonly mayWantKick: boolean,
+    settings: DeliverySettings,
     private readonly onEnd: (peer: number) => void,
   ) {
+    const { slots, slotBytes, peers } = settings;
+    this.slots = slots;
+    this.perRequest = settings.perRequest;
+    this.refreshLimit = settings.refreshLimit;
+    this.mayWantKick = settings.mayWantKick;
     const places = slots * peers;
     const { memory, pool } = resources;
     this.bytes = pool.view();

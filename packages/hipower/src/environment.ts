@@ -1,12 +1,12 @@
 import type { Mesh } from '@rdmc/mesh';
 import type { ProtectionDomain } from '@rdmc/verbs';
-import type { Directory } from './directory.js';
+import type { ChannelDirectory } from './channel-directory.js';
 import type { WorkerLink } from './worker-link.js';
 
 /** What a channel needs of its node. */
 export interface Environment {
   readonly mesh: Mesh;
-  readonly directory: Directory;
+  readonly directory: ChannelDirectory;
   readonly link: WorkerLink;
   readonly protectionDomain: ProtectionDomain;
 }

@@ -1,6 +1,12 @@
 export type { ChannelCounters } from './channel-counters.js';
 export type { ChannelOptions } from './channel-options.js';
-export { Channels, hipower, type RequesterOptions, type ResponderOptions } from './channels.js';
+export {
+  Channels,
+  hipower,
+  type ProtocolOptions,
+  type RequesterOptions,
+  type ResponderOptions,
+} from './channels.js';
 export {
   AbortError,
   HiPowerError,

@@ -1,15 +1,19 @@
-import type { Responder } from './responder.js';
+/** The end of a channel that holds messages; handles name them. */
+export interface MessageHolder {
+  partsOf(handle: number): Uint8Array[];
+  release(handle: number): void;
+}
 
 /** A message of a requester. Its bytes lie in the channel's slots, and are yours until `release()`. */
-export class Message {
+export class Message implements Disposable {
   /** @internal */
   constructor(
-    private readonly responder: Responder,
+    private readonly responder: MessageHolder,
     /** For the handle calls of the responder. */
     readonly handle: number,
     /** The member that sent it. */
     readonly from: number,
-    readonly sizeBytes: number,
+    readonly byteLength: number,
   ) {}
 
   /**
@@ -25,7 +29,7 @@ export class Message {
   get bytes(): Uint8Array {
     const { parts } = this;
     if (parts.length === 1) return parts[0]!;
-    const whole = new Uint8Array(this.sizeBytes);
+    const whole = new Uint8Array(this.byteLength);
     let at = 0;
     for (const part of parts) {
       whole.set(part, at);
@@ -37,5 +41,9 @@ export class Message {
   /** Gives the slots back. Once. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED, ERR_RDMC_HIPOWER_CLOSED */
   release(): void {
     this.responder.release(this.handle);
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
   }
 }

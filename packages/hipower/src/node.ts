@@ -2,12 +2,12 @@ import type { Counters } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
 import type { Device } from '@rdmc/verbs';
-import { hipower, type RequesterOptions, type ResponderOptions } from './channels.js';
+import { hipower, type ProtocolOptions, type RequesterOptions, type ResponderOptions } from './channels.js';
 import type { Requester } from './requester.js';
 import type { Responder } from './responder.js';
 
 /** What `HiPowerNode.join` takes: the options of a mesh, and those of the device and its worker. */
-export type HiPowerNodeOptions = NodeOptions;
+export type HiPowerNodeOptions = NodeOptions & ProtocolOptions;
 
 type ChannelsNode = NodeWith<{ readonly channels: ReturnType<typeof hipower> }>;
 
@@ -22,8 +22,8 @@ export class HiPowerNode {
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
    * @throws as `Node.join` of @rdmc/node. Nothing is left open then
    */
-  static async join(options: HiPowerNodeOptions): Promise<HiPowerNode> {
-    return new HiPowerNode(await Node.join({ ...options, protocols: { channels: hipower() } }));
+  static async join({ thread = 'worker', ...options }: HiPowerNodeOptions): Promise<HiPowerNode> {
+    return new HiPowerNode(await Node.join({ ...options, protocols: { channels: hipower({ thread }) } }));
   }
 
   /** This member's id. */
@@ -53,6 +53,16 @@ export class HiPowerNode {
   /** As `Channels.responder`. */
   createResponder(options: ResponderOptions): Promise<Responder> {
     return this.node.channels.responder(options);
+  }
+
+  /** As `Node.signal`. */
+  get signal(): AbortSignal {
+    return this.node.signal;
+  }
+
+  /** As `Node.closed`. */
+  get closed(): Promise<void> {
+    return this.node.closed;
   }
 
   /** Leaves, as `Node.close`. Idempotent. */

@@ -1,6 +1,6 @@
 /** What crosses between the application's thread and the worker: commands with their answers, and events. */
 import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
-import type { QueuePairAddress } from '@rdmc/verbs';
+import type { QueuePairAddress, RemoteKey } from '@rdmc/verbs';
 
 /** Under this name the data plane runs the protocol. */
 export const PROTOCOL_NAME = 'hipower';
@@ -79,9 +79,9 @@ export interface PairAnswer {
 /** Memory of the peer: where its part of the pool and its boards begin. */
 export interface RemoteMemory {
   readonly poolAddress: number;
-  readonly poolRkey: number;
+  readonly poolRkey: RemoteKey;
   readonly boardsAddress: number;
-  readonly boardsRkey: number;
+  readonly boardsRkey: RemoteKey;
 }
 
 export interface ConnectOrder {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Deferred } from '@rdmc/common';
+import { Deferred, Lifetime, type Subscription } from '@rdmc/common';
+import type { Participant } from '@rdmc/node';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
+import { channelExists, subjectOf } from './channel-directory.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { ConnectRound } from './connect-round.js';
 import { Connector } from './connector.js';
 import { MAX_BARREN_RECONNECTS, RETRY_PAUSE_MS } from './constants.js';
-import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import { AbortError, DEVICE_REMOVED, HiPowerError, messageOf, type Progress } from './errors.js';
 import { PeerCounter } from './layout/channel-memory.js';
@@ -23,7 +24,7 @@ const VIOLATIONS: ReadonlySet<string> = new Set<ViolationCode>([
 ]);
 
 /** The connections of a requester, generation by generation, and what ends them. */
-export class RequesterSession implements Participant, WorkerEvents {
+export class RequesterSession implements Participant<WireMessage>, WorkerEvents {
   readonly role = 'requester';
   readonly #session = randomUUID();
   readonly #number: number;
@@ -44,6 +45,8 @@ export class RequesterSession implements Participant, WorkerEvents {
   #releasedBefore = 0;
   readonly #connector: Connector;
   readonly #errors: RequesterErrors;
+  readonly lifetime = new Lifetime();
+  #subscriptions: readonly Subscription[] = [];
   error: HiPowerError | undefined;
   #closing: Promise<void> | undefined;
   /** The counters as they were when the memory was given back. */
@@ -71,9 +74,8 @@ export class RequesterSession implements Participant, WorkerEvents {
     const resources = await ChannelResources.allocate(environment, 'requester', options);
     const session = new RequesterSession(environment, options, resources, onNews);
     try {
-      environment.directory.register(session);
+      session.#register();
       await environment.link.commands.open(resources.setup(session.#number));
-      for (const peer of options.peers) session.#lookFor(peer);
       await session.#connect();
       session.#signal = undefined;
       return session;
@@ -129,7 +131,12 @@ export class RequesterSession implements Participant, WorkerEvents {
     }));
   }
 
-  take(from: number, message: WireMessage): void {
+  take(from: number, message: WireMessage): boolean {
+    this.#take(from, message);
+    return true;
+  }
+
+  #take(from: number, message: WireMessage): void {
     if (this.#state === 'closed' || message.session !== this.#session) return;
     if (!this.options.peers.includes(from)) return;
     const current = message.generation === this.#generation;
@@ -184,19 +191,31 @@ export class RequesterSession implements Participant, WorkerEvents {
 
   async #close(complete: boolean, reason: string): Promise<void> {
     this.#state = 'closed';
-    this.#round.fail(this.error ?? this.#errors.closed());
+    const ended = this.error ?? this.#errors.closed();
+    this.lifetime.end(ended);
+    this.#round.fail(ended);
     const { directory, link } = this.environment;
     await link.close(this.#number);
     this.#tellAll(complete, reason);
-    directory.unregister(this);
+    directory.unregister(this.#subject, this);
+    for (const each of this.#subscriptions) each.close();
     this.#finalCounters = this.counters();
     await this.resources.close();
+    this.lifetime.free();
   }
 
-  /** Members that were gone before there was somebody to hear it. */
-  #lookFor(member: number): void {
-    const state = this.environment.mesh.peers.get(member)!.state;
-    if (state !== 'connected') this.peerLost(member, state === 'left' ? 'it left the mesh' : 'it failed');
+  /** @throws HiPowerError ERR_RDMC_HIPOWER_CHANNEL_EXISTS */
+  #register(): void {
+    const { directory, mesh } = this.environment;
+    if (!directory.register(this.#subject, this)) throw channelExists(this.role, this.channel);
+    this.#subscriptions = [
+      mesh.onFailure(({ member, reason }) => this.peerLost(member, reason)),
+      mesh.onLeave((member) => this.peerLost(member, 'it left the mesh')),
+    ];
+  }
+
+  get #subject(): string {
+    return subjectOf(this.role, this.channel);
   }
 
   async #connect(): Promise<void> {
@@ -305,6 +324,7 @@ export class RequesterSession implements Participant, WorkerEvents {
   #failWith(error: HiPowerError): void {
     if (this.error || this.#state === 'closed') return;
     this.error = error;
+    this.lifetime.end(error);
     this.#state = 'failed';
     this.#failed.reject(error);
     this.onNews();

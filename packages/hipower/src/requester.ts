@@ -91,6 +91,16 @@ export class Requester {
     return this.#stock.bytes;
   }
 
+  /** Aborted when the channel can do nothing more here: with the error that ended it, or when it is closed. */
+  get signal(): AbortSignal {
+    return this.#session.lifetime.signal;
+  }
+
+  /** Resolves when its connections are closed and its memory is given back. */
+  get closed(): Promise<void> {
+    return this.#session.lifetime.closed;
+  }
+
   counters(): ChannelCounters {
     return this.#session.counters();
   }
@@ -109,10 +119,10 @@ export class Requester {
    * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE, ERR_RDMC_HIPOWER_BUSY while a message waits in
    *   `write`, ERR_RDMC_HIPOWER_ENDED, ERR_RDMC_HIPOWER_CLOSED; what ended the channel
    */
-  reserve(lengthBytes: number): number {
+  reserve(byteLength: number): number {
     this.#assertOpen();
-    if (!(lengthBytes >= 0 && lengthBytes <= this.#slotBytes))
-      throw this.#tooLarge(lengthBytes, this.#slotBytes);
+    if (!(byteLength >= 0 && byteLength <= this.#slotBytes))
+      throw this.#tooLarge(byteLength, this.#slotBytes);
     if (!this.#writes.isEmpty) {
       throw new HiPowerError(
         'ERR_RDMC_HIPOWER_BUSY',
@@ -121,7 +131,7 @@ export class Requester {
     }
     // A drain waits for all slots but the reserved ones, and those are more now.
     if (this.#draining > 0) this.#bell.ring();
-    return this.#stock.reserve(lengthBytes);
+    return this.#stock.reserve(byteLength);
   }
 
   /** Where the bytes of a reserved slot begin in `memory`: a multiple of 8. */

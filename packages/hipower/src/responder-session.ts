@@ -1,9 +1,10 @@
-import { Deferred, SerialQueue, settledWithin, within } from '@rdmc/common';
+import { Deferred, Lifetime, SerialQueue, type Subscription, settledWithin, within } from '@rdmc/common';
+import type { Participant } from '@rdmc/node';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
+import { channelExists, subjectOf } from './channel-directory.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { type Connecting, connectLimits } from './connect-limits.js';
-import type { Participant } from './directory.js';
 import type { Environment } from './environment.js';
 import {
   DEVICE_REMOVED,
@@ -39,7 +40,7 @@ export interface ResponderHost {
 }
 
 /** The connections of a responder, generation by generation, and what ends them. */
-export class ResponderSession implements Participant, WorkerEvents {
+export class ResponderSession implements Participant<WireMessage>, WorkerEvents {
   readonly role = 'responder';
   readonly #number: number;
   readonly #sources: Source[];
@@ -53,6 +54,8 @@ export class ResponderSession implements Participant, WorkerEvents {
   #finalCounters: ChannelCounters | undefined;
   /** Resolves the wait of a responder that is about to close. */
   #onGone = (): void => {};
+  readonly lifetime = new Lifetime();
+  #subscriptions: readonly Subscription[] = [];
   error: HiPowerError | undefined;
   host: ResponderHost | undefined;
 
@@ -83,10 +86,10 @@ export class ResponderSession implements Participant, WorkerEvents {
     const session = new ResponderSession(environment, options, resources);
     session.host = bind(session);
     try {
-      environment.directory.register(session);
+      session.#register();
       await environment.link.commands.open(resources.setup(session.#number));
-      for (const { member } of session.#sources) session.#lookFor(member);
-      environment.directory.replay(session);
+      for (const [from, offer] of environment.directory.takeWaiting(session.#subject))
+        session.take(from, offer);
       await session.#allConnected();
       return session;
     } catch (error) {
@@ -118,7 +121,12 @@ export class ResponderSession implements Participant, WorkerEvents {
     this.environment.directory.send(source.member, { ...this.#header(source), type: 'finished' });
   }
 
-  take(from: number, message: WireMessage): void {
+  take(from: number, message: WireMessage): boolean {
+    this.#take(from, message);
+    return true;
+  }
+
+  #take(from: number, message: WireMessage): void {
     const source = this.#sources.find(({ member }) => member === from);
     if (!source) return;
     if (message.type === 'offer') this.#offered(source, message);
@@ -192,8 +200,10 @@ export class ResponderSession implements Participant, WorkerEvents {
 
   async #close(reason: string, complete: boolean): Promise<void> {
     this.#closed = true;
+    this.lifetime.end(this.error ?? closedError(this.channel));
     const { directory, link } = this.environment;
-    directory.unregister(this);
+    directory.unregister(this.#subject, this);
+    for (const each of this.#subscriptions) each.close();
     await Promise.all(this.#sources.map(({ work }) => work.idle()));
     await link.close(this.#number);
     for (const source of this.#sources) {
@@ -201,11 +211,21 @@ export class ResponderSession implements Participant, WorkerEvents {
     }
     this.#finalCounters = this.counters();
     await this.resources.close();
+    this.lifetime.free();
   }
 
-  #lookFor(member: number): void {
-    const state = this.environment.mesh.peers.get(member)!.state;
-    if (state !== 'connected') this.peerLost(member, state === 'left' ? 'it left the mesh' : 'it failed');
+  /** @throws HiPowerError ERR_RDMC_HIPOWER_CHANNEL_EXISTS */
+  #register(): void {
+    const { directory, mesh } = this.environment;
+    if (!directory.register(this.#subject, this)) throw channelExists(this.role, this.channel);
+    this.#subscriptions = [
+      mesh.onFailure(({ member, reason }) => this.peerLost(member, reason)),
+      mesh.onLeave((member) => this.peerLost(member, 'it left the mesh')),
+    ];
+  }
+
+  get #subject(): string {
+    return subjectOf(this.role, this.channel);
   }
 
   async #allConnected(): Promise<void> {
@@ -324,6 +344,7 @@ export class ResponderSession implements Participant, WorkerEvents {
   #failWith(error: HiPowerError): void {
     if (this.error || this.#closed) return;
     this.error = error;
+    this.lifetime.end(error);
     this.#connected.reject(error);
     this.host?.onNews();
   }
@@ -336,4 +357,8 @@ export class ResponderSession implements Participant, WorkerEvents {
 /** The first thing that two sides were not given alike. */
 function difference(own: Parameters, theirs: Parameters): keyof Parameters | undefined {
   return (Object.keys(own) as (keyof Parameters)[]).find((field) => own[field] !== theirs[field]);
+}
+
+export function closedError(channel: string): HiPowerError {
+  return new HiPowerError('ERR_RDMC_HIPOWER_CLOSED', `Responder '${channel}' is closed`);
 }

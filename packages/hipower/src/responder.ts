@@ -8,7 +8,7 @@ import type { Environment } from './environment.js';
 import { HiPowerError, type Progress } from './errors.js';
 import { refreshLimit } from './machine/refresh-rule.js';
 import { Message } from './message.js';
-import { ResponderSession } from './responder-session.js';
+import { closedError, ResponderSession } from './responder-session.js';
 
 /**
  * The receiving end of a channel (HiPower, section 3.1: the responder, a data consumer). With several requesters it
@@ -24,7 +24,7 @@ export class Responder {
   readonly #bell: Bell;
   readonly #ended: Set<number>;
   #iterating = false;
-  #closed: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
 
   private constructor(
     session: ResponderSession,
@@ -54,18 +54,16 @@ export class Responder {
         ended.add(peer);
         opened.finished(peer);
       };
-      const limit = refreshLimit(slots * peers.length, refreshThreshold);
       const perRequest = confirmation === 'per-request';
-      const made = new DeliveryTable(
-        opened.resources,
+      const settings = {
         slots,
         slotBytes,
-        peers.length,
+        peers: peers.length,
         perRequest,
-        limit,
-        !perRequest && mode === 'pull',
-        onEnd,
-      );
+        refreshLimit: refreshLimit(slots * peers.length, refreshThreshold),
+        mayWantKick: !perRequest && mode === 'pull',
+      };
+      const made = new DeliveryTable(opened.resources, settings, onEnd);
       table = made;
       return { onNews: () => bell.ring(), progress: () => progressOf(made, peers) };
     });
@@ -91,9 +89,19 @@ export class Responder {
     return this.#table.bytes;
   }
 
-  /** Every requester has ended, and everything was taken. */
-  get ended(): boolean {
+  /** Whether every requester has ended, and everything was taken. */
+  get isComplete(): boolean {
     return this.#ended.size === this.peers.length;
+  }
+
+  /** Aborted when the channel can do nothing more here: with the error that ended it, or when it is closed. */
+  get signal(): AbortSignal {
+    return this.#session.lifetime.signal;
+  }
+
+  /** Resolves when its connections are closed and its memory is given back. */
+  get closed(): Promise<void> {
+    return this.#session.lifetime.closed;
   }
 
   counters(): ChannelCounters {
@@ -102,7 +110,7 @@ export class Responder {
 
   /** Handle of the next message, a whole number from 0, or −1 where none is here: await `readable()` then. */
   take(): number {
-    if (this.#closed) throw this.#closedError();
+    if (this.#closing) throw closedError(this.channel);
     const handle = this.#table.take();
     if (this.#table.wantsKick) this.#session.kick();
     return handle;
@@ -115,9 +123,9 @@ export class Responder {
   async readable(options?: { readonly signal?: AbortSignal }): Promise<boolean> {
     const signal = signalOption('readable', options?.signal);
     for (;;) {
-      if (this.#closed) throw this.#closedError();
+      if (this.#closing) throw closedError(this.channel);
       if (!this.#table.isEmpty) return true;
-      if (this.ended) return false;
+      if (this.isComplete) return false;
       if (this.#session.error) throw this.#session.error;
       this.#table.wantEvent();
       if (this.#table.wantsKick) this.#session.kick();
@@ -191,8 +199,8 @@ export class Responder {
    * seconds at most; before it, they fail with ERR_RDMC_HIPOWER_PEER_CLOSED. Idempotent.
    */
   close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
+    this.#closing ??= this.#close();
+    return this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -201,7 +209,7 @@ export class Responder {
 
   async #close(): Promise<void> {
     const complete =
-      this.ended && progressOf(this.#table, this.peers).every((p) => p.delivered === p.released);
+      this.isComplete && progressOf(this.#table, this.peers).every((p) => p.delivered === p.released);
     this.#bell.ring();
     if (complete) await this.#session.farewell(FAREWELL_TIMEOUT_MS);
     await this.#session.close(this.#session.error?.message ?? 'the responder was closed', complete);
@@ -209,16 +217,12 @@ export class Responder {
   }
 
   #assertHeld(handle: number): void {
-    if (this.#closed) throw this.#closedError();
+    if (this.#closing) throw closedError(this.channel);
     if (this.#table.isHeld(handle)) return;
     throw new HiPowerError(
       'ERR_RDMC_HIPOWER_RELEASED',
       `Responder '${this.channel}': ${String(handle)} names no message that is held; it was released before`,
     );
-  }
-
-  #closedError(): HiPowerError {
-    return new HiPowerError('ERR_RDMC_HIPOWER_CLOSED', `Responder '${this.channel}' is closed`);
   }
 }
 

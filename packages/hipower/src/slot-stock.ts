@@ -50,7 +50,7 @@ export class SlotStock {
   }
 
   /** A slot, or −1 where none is free. */
-  reserve(lengthBytes: number): number {
+  reserve(byteLength: number): number {
     let slot = -1;
     if (this.#returnedCount > 0) {
       this.#returnedCount -= 1;
@@ -60,7 +60,7 @@ export class SlotStock {
     } else {
       return -1;
     }
-    this.#lengths[slot] = lengthBytes;
+    this.#lengths[slot] = byteLength;
     this.#reserved += 1;
     return slot;
   }

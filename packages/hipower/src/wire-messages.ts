@@ -3,6 +3,7 @@ import {
   choice,
   flag,
   list,
+  mapped,
   opaqueRecord,
   openRecord,
   type Shape,
@@ -12,7 +13,7 @@ import {
   variants,
   whole,
 } from '@rdmc/common/shapes';
-import type { QueuePairAddress } from '@rdmc/verbs';
+import { type QueuePairAddress, remoteKey } from '@rdmc/verbs';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { HIPOWER_PROTOCOL_VERSION } from './constants.js';
 import type { Confirmation, Mode } from './records.js';
@@ -41,13 +42,14 @@ const common = {
 /** Words of the bitmaps are signed here and there, as `Int32Array` has them; so are counts that wrap. */
 const word = whole(-0x8000_0000, 0xffff_ffff);
 const words = list(word);
+const rkey = mapped(whole(0, 0xffff_ffff), remoteKey);
 const end = {
   address: opaqueRecord({}) as Shape<QueuePairAddress>,
   remote: openRecord({
     poolAddress: whole(),
-    poolRkey: whole(),
+    poolRkey: rkey,
     boardsAddress: whole(),
-    boardsRkey: whole(),
+    boardsRkey: rkey,
   }),
 };
 

@@ -33,8 +33,8 @@ async function open(kind: Kind, breaks: Record<number, Breaks> = {}): Promise<[R
 }
 
 /** A region of a node, by its length: the application's view of what peers reach. */
-function words(node: number, lengthBytes: number): Int32Array {
-  const view = regionOfLength(nodes[node]!.node.device, lengthBytes).view();
+function words(node: number, byteLength: number): Int32Array {
+  const view = regionOfLength(nodes[node]!.node.device, byteLength).view();
   return new Int32Array(view.buffer, view.byteOffset, view.byteLength / 4);
 }
 

@@ -9,14 +9,16 @@ const KINDS: readonly Kind[] = [
   { mode: 'push', pushAfterCompletion: true },
   { confirmation: 'per-request' },
 ];
+/** Which driver has the worker's side of the protocol. */
+const THREADS = ['worker', 'application'] as const;
 const PAIRS = TRANSPORTS.flatMap((transport) =>
-  KINDS.map((kind) => ({ transport, kind, name: JSON.stringify(kind) })),
+  KINDS.flatMap((kind) => THREADS.map((thread) => ({ transport, kind, thread, name: JSON.stringify(kind) }))),
 );
 
 /** Content that tells messages apart, whatever their length. */
-function content(number: number, sizeBytes: number): Uint8Array {
-  const bytes = new Uint8Array(sizeBytes);
-  for (let i = 0; i < sizeBytes; i += 1) bytes[i] = (number * 31 + i * 7) >>> ((i & 3) * 2);
+function content(number: number, byteLength: number): Uint8Array {
+  const bytes = new Uint8Array(byteLength);
+  for (let i = 0; i < byteLength; i += 1) bytes[i] = (number * 31 + i * 7) >>> ((i & 3) * 2);
   return bytes;
 }
 
@@ -44,159 +46,166 @@ function common(kind: Kind, more: Partial<ChannelOptions> = {}): ChannelOptions 
   return { channel: `test ${channelNumber}`, slots: 8, slotBytes: 64, ...kind, ...more };
 }
 
-describe.each(PAIRS)('a channel over $transport, $name', ({ transport, kind }) => {
-  let nodes: HiPowerNode[];
-  beforeAll(async () => {
-    nodes = await startCluster(3, { device: deviceOver(transport) });
-  });
-  afterAll(() => stopCluster(nodes));
+describe.each(PAIRS)(
+  'a channel over $transport, driven in the $thread, $name',
+  ({ transport, kind, thread }) => {
+    let nodes: HiPowerNode[];
+    beforeAll(async () => {
+      nodes = await startCluster(3, { device: deviceOver(transport), thread });
+    });
+    afterAll(() => stopCluster(nodes));
 
-  it('delivers messages of every size once, in order: empty, whole slots, fragments, all slots', async () => {
-    const options = common(kind);
-    const edges = [0, 1, 7, 8, 63, 64, 65, 128, 129, 8 * 64];
-    const sizes = Array.from({ length: 600 }, (_, i) => edges[i % edges.length]!);
-    const [requester, responder] = await Promise.all([
-      nodes[0]!.createRequester({ ...options, to: 1 }),
-      nodes[1]!.createResponder({ ...options, from: 0 }),
-    ]);
-    const [received] = await Promise.all([receiveAll(responder), sendAll(requester, sizes)]);
-    expect(received.get(0)!.length).toBe(sizes.length);
-    for (const [i, bytes] of received.get(0)!.entries())
-      expect(bytes, `message ${i}`).toEqual(content(i, sizes[i]!));
-    if (transport !== 'auto')
-      expect([...requester.transports, ...responder.transports]).toEqual([transport, transport]);
-  });
-
-  it('works with one slot, and with more than a push carries inline', async () => {
-    for (const slots of [1, 33, 1000]) {
-      const options = common(kind, { slots });
-      const sizes = Array.from({ length: 300 + slots }, (_, i) => i % 65);
+    it('delivers messages of every size once, in order: empty, whole slots, fragments, all slots', async () => {
+      const options = common(kind);
+      const edges = [0, 1, 7, 8, 63, 64, 65, 128, 129, 8 * 64];
+      const sizes = Array.from({ length: 600 }, (_, i) => edges[i % edges.length]!);
       const [requester, responder] = await Promise.all([
         nodes[0]!.createRequester({ ...options, to: 1 }),
         nodes[1]!.createResponder({ ...options, from: 0 }),
       ]);
       const [received] = await Promise.all([receiveAll(responder), sendAll(requester, sizes)]);
-      expect(received.get(0)!.every((bytes, i) => Buffer.compare(bytes, content(i, sizes[i]!)) === 0)).toBe(
-        true,
-      );
       expect(received.get(0)!.length).toBe(sizes.length);
-    }
-  });
+      for (const [i, bytes] of received.get(0)!.entries())
+        expect(bytes, `message ${i}`).toEqual(content(i, sizes[i]!));
+      if (transport !== 'auto')
+        expect([...requester.transports, ...responder.transports]).toEqual([transport, transport]);
+    });
 
-  it('broadcasts to several responders', async () => {
-    const options = common(kind);
-    const sizes = Array.from({ length: 300 }, (_, i) => (i * 13) % 200);
-    const [requester, ...responders] = await Promise.all([
-      nodes[0]!.createRequester({ ...options, to: [1, 2] }),
-      nodes[1]!.createResponder({ ...options, from: 0 }),
-      nodes[2]!.createResponder({ ...options, from: 0 }),
-    ]);
-    const [, ...all] = await Promise.all([sendAll(requester, sizes), ...responders.map(receiveAll)]);
-    for (const received of all) {
-      expect(received.get(0)!.length).toBe(sizes.length);
-      for (const [i, bytes] of received.get(0)!.entries()) expect(bytes).toEqual(content(i, sizes[i]!));
-    }
-  });
-
-  it('gathers from several requesters, each in its own order', async () => {
-    const options = common(kind);
-    const sizes = Array.from({ length: 300 }, (_, i) => (i * 17) % 200);
-    const [responder, ...requesters] = await Promise.all([
-      nodes[0]!.createResponder({ ...options, from: [1, 2] }),
-      nodes[1]!.createRequester({ ...options, to: 0 }),
-      nodes[2]!.createRequester({ ...options, to: 0 }),
-    ]);
-    const [received] = await Promise.all([
-      receiveAll(responder),
-      ...requesters.map((one) => sendAll(one, sizes)),
-    ]);
-    for (const from of [1, 2]) {
-      expect(received.get(from)!.length).toBe(sizes.length);
-      for (const [i, bytes] of received.get(from)!.entries()) expect(bytes).toEqual(content(i, sizes[i]!));
-    }
-  });
-
-  it('gives views in place that stay until they are released, in any order, and makes the requester wait', async () => {
-    const options = common(kind, { slots: 4 });
-    const [requester, responder] = await Promise.all([
-      nodes[0]!.createRequester({ ...options, to: 1 }),
-      nodes[1]!.createResponder({ ...options, from: 0 }),
-    ]);
-    for (let i = 0; i < 4; i += 1) await requester.write(content(i, 40));
-    expect(requester.tryWrite(content(4, 40))).toBe(false);
-    const held: Message[] = [];
-    const iterator = responder[Symbol.asyncIterator]();
-    for (let i = 0; i < 4; i += 1) held.push((await iterator.next()).value as Message);
-    const isPlaced = held.every(({ bytes }) => bytes.buffer === responder.memory.buffer);
-    expect(isPlaced).toBe(true);
-
-    held[2]!.release();
-    await requester.write(content(4, 40));
-    const fifth = (await iterator.next()).value as Message;
-    expect(fifth.bytes).toEqual(content(4, 40));
-    for (const i of [0, 1, 3]) expect(held[i]!.bytes, `held ${i}`).toEqual(content(i, 40));
-    for (const message of [held[3]!, held[0]!, fifth, held[1]!]) message.release();
-
-    await requester.drain();
-    expect(requester.room).toBe(4);
-    const [, last] = await Promise.all([requester.end(), iterator.next()]);
-    expect(last.done).toBe(true);
-    await responder.close();
-  });
-
-  it('goes on after a reconnect as if nothing had happened: new generation, nothing lost, nothing twice', async () => {
-    const options = common(kind, { slots: 16 });
-    const sizes = Array.from({ length: 1500 }, (_, i) => (i * 11) % 150);
-    const [requester, responder] = await Promise.all([
-      nodes[0]!.createRequester({ ...options, to: 1 }),
-      nodes[1]!.createResponder({ ...options, from: 0 }),
-    ]);
-    let heldBack: Message | undefined;
-    const received: Uint8Array[] = [];
-    const receiving = (async () => {
-      for await (const message of responder) {
-        received.push(message.bytes.slice());
-        if (received.length % 100 === 50) requester.reconnect();
-        // One is held over the next reconnects, and released in a later generation.
-        if (received.length % 130 === 0) {
-          heldBack?.release();
-          heldBack = message;
-        } else message.release();
+    it('works with one slot, and with more than a push carries inline', async () => {
+      for (const slots of [1, 33, 1000]) {
+        const options = common(kind, { slots });
+        const sizes = Array.from({ length: 300 + slots }, (_, i) => i % 65);
+        const [requester, responder] = await Promise.all([
+          nodes[0]!.createRequester({ ...options, to: 1 }),
+          nodes[1]!.createResponder({ ...options, from: 0 }),
+        ]);
+        const [received] = await Promise.all([receiveAll(responder), sendAll(requester, sizes)]);
+        expect(received.get(0)!.every((bytes, i) => Buffer.compare(bytes, content(i, sizes[i]!)) === 0)).toBe(
+          true,
+        );
+        expect(received.get(0)!.length).toBe(sizes.length);
       }
-      heldBack?.release();
-      await responder.close();
-    })();
-    await Promise.all([receiving, sendAll(requester, sizes)]);
-    expect(received.length).toBe(sizes.length);
-    for (const [i, bytes] of received.entries()) expect(bytes, `message ${i}`).toEqual(content(i, sizes[i]!));
-    expect(requester.generation).toBeGreaterThan(3);
-  });
+    });
 
-  it('confirms batches with few bitmap reads, or each slot by itself', async () => {
-    const options = common(kind, { slots: 64 });
-    const [requester, responder] = await Promise.all([
-      nodes[0]!.createRequester({ ...options, to: 1 }),
-      nodes[1]!.createResponder({ ...options, from: 0 }),
-    ]);
-    const sizes = Array.from({ length: 2000 }, () => 64);
-    const sending = (async () => {
-      for (const [number, size] of sizes.entries()) await requester.write(content(number, size));
-      // At the end a responder may go without confirming the last slots one by one.
+    it('broadcasts to several responders', async () => {
+      const options = common(kind);
+      const sizes = Array.from({ length: 300 }, (_, i) => (i * 13) % 200);
+      const [requester, ...responders] = await Promise.all([
+        nodes[0]!.createRequester({ ...options, to: [1, 2] }),
+        nodes[1]!.createResponder({ ...options, from: 0 }),
+        nodes[2]!.createResponder({ ...options, from: 0 }),
+      ]);
+      const [, ...all] = await Promise.all([sendAll(requester, sizes), ...responders.map(receiveAll)]);
+      for (const received of all) {
+        expect(received.get(0)!.length).toBe(sizes.length);
+        for (const [i, bytes] of received.get(0)!.entries()) expect(bytes).toEqual(content(i, sizes[i]!));
+      }
+    });
+
+    it('gathers from several requesters, each in its own order', async () => {
+      const options = common(kind);
+      const sizes = Array.from({ length: 300 }, (_, i) => (i * 17) % 200);
+      const [responder, ...requesters] = await Promise.all([
+        nodes[0]!.createResponder({ ...options, from: [1, 2] }),
+        nodes[1]!.createRequester({ ...options, to: 0 }),
+        nodes[2]!.createRequester({ ...options, to: 0 }),
+      ]);
+      const [received] = await Promise.all([
+        receiveAll(responder),
+        ...requesters.map((one) => sendAll(one, sizes)),
+      ]);
+      for (const from of [1, 2]) {
+        expect(received.get(from)!.length).toBe(sizes.length);
+        for (const [i, bytes] of received.get(from)!.entries()) expect(bytes).toEqual(content(i, sizes[i]!));
+      }
+    });
+
+    it('gives views in place that stay until they are released, in any order, and makes the requester wait', async () => {
+      const options = common(kind, { slots: 4 });
+      const [requester, responder] = await Promise.all([
+        nodes[0]!.createRequester({ ...options, to: 1 }),
+        nodes[1]!.createResponder({ ...options, from: 0 }),
+      ]);
+      for (let i = 0; i < 4; i += 1) await requester.write(content(i, 40));
+      expect(requester.tryWrite(content(4, 40))).toBe(false);
+      const held: Message[] = [];
+      const iterator = responder[Symbol.asyncIterator]();
+      for (let i = 0; i < 4; i += 1) held.push((await iterator.next()).value as Message);
+      const isPlaced = held.every(({ bytes }) => bytes.buffer === responder.memory.buffer);
+      expect(isPlaced).toBe(true);
+
+      held[2]!.release();
+      await requester.write(content(4, 40));
+      const fifth = (await iterator.next()).value as Message;
+      expect(fifth.bytes).toEqual(content(4, 40));
+      for (const i of [0, 1, 3]) expect(held[i]!.bytes, `held ${i}`).toEqual(content(i, 40));
+      for (const message of [held[3]!, held[0]!, fifth, held[1]!]) message.release();
+
       await requester.drain();
-      await requester.end();
-    })();
-    await Promise.all([receiveAll(responder), sending]);
-    const { slots, reads, pushes, looks, confirmations } = requester.counters();
-    const other = responder.counters();
-    expect([slots, other.slots]).toEqual([2000, 2000]);
-    expect(requester.generation).toBe(1);
-    expect([requester, responder].map((end) => end.counters().peers[0]!.released)).toEqual([2000, 2000]);
-    if (kind.confirmation) {
-      expect([reads, pushes, other.reads]).toEqual([0, 0, 0]);
-      expect([confirmations, other.confirmations]).toEqual([2000, 4000]);
-    } else {
-      expect([confirmations, other.confirmations, looks]).toEqual([0, 0, 0]);
-      expect(kind.mode === 'push' ? [pushes > 0, other.reads] : [other.reads > 0, pushes]).toEqual([true, 0]);
-    }
-  });
-});
+      expect(requester.room).toBe(4);
+      const [, last] = await Promise.all([requester.end(), iterator.next()]);
+      expect(last.done).toBe(true);
+      await responder.close();
+    });
+
+    it('goes on after a reconnect as if nothing had happened: new generation, nothing lost, nothing twice', async () => {
+      const options = common(kind, { slots: 16 });
+      const sizes = Array.from({ length: 1500 }, (_, i) => (i * 11) % 150);
+      const [requester, responder] = await Promise.all([
+        nodes[0]!.createRequester({ ...options, to: 1 }),
+        nodes[1]!.createResponder({ ...options, from: 0 }),
+      ]);
+      let heldBack: Message | undefined;
+      const received: Uint8Array[] = [];
+      const receiving = (async () => {
+        for await (const message of responder) {
+          received.push(message.bytes.slice());
+          if (received.length % 100 === 50) requester.reconnect();
+          // One is held over the next reconnects, and released in a later generation.
+          if (received.length % 130 === 0) {
+            heldBack?.release();
+            heldBack = message;
+          } else message.release();
+        }
+        heldBack?.release();
+        await responder.close();
+      })();
+      await Promise.all([receiving, sendAll(requester, sizes)]);
+      expect(received.length).toBe(sizes.length);
+      for (const [i, bytes] of received.entries())
+        expect(bytes, `message ${i}`).toEqual(content(i, sizes[i]!));
+      expect(requester.generation).toBeGreaterThan(3);
+    });
+
+    it('confirms batches with few bitmap reads, or each slot by itself', async () => {
+      const options = common(kind, { slots: 64 });
+      const [requester, responder] = await Promise.all([
+        nodes[0]!.createRequester({ ...options, to: 1 }),
+        nodes[1]!.createResponder({ ...options, from: 0 }),
+      ]);
+      const sizes = Array.from({ length: 2000 }, () => 64);
+      const sending = (async () => {
+        for (const [number, size] of sizes.entries()) await requester.write(content(number, size));
+        // At the end a responder may go without confirming the last slots one by one.
+        await requester.drain();
+        await requester.end();
+      })();
+      await Promise.all([receiveAll(responder), sending]);
+      const { slots, reads, pushes, looks, confirmations } = requester.counters();
+      const other = responder.counters();
+      expect([slots, other.slots]).toEqual([2000, 2000]);
+      expect(requester.generation).toBe(1);
+      expect([requester, responder].map((end) => end.counters().peers[0]!.released)).toEqual([2000, 2000]);
+      if (kind.confirmation) {
+        expect([reads, pushes, other.reads]).toEqual([0, 0, 0]);
+        expect([confirmations, other.confirmations]).toEqual([2000, 4000]);
+      } else {
+        expect([confirmations, other.confirmations, looks]).toEqual([0, 0, 0]);
+        expect(kind.mode === 'push' ? [pushes > 0, other.reads] : [other.reads > 0, pushes]).toEqual([
+          true,
+          0,
+        ]);
+      }
+    });
+  },
+);

@@ -222,7 +222,7 @@ describe.each(KINDS)('writing, %j', (kind) => {
     const sizes: number[] = [];
     const ending = requester.end();
     for await (const message of responder) {
-      sizes.push(message.sizeBytes, message.bytes[0]!);
+      sizes.push(message.byteLength, message.bytes[0]!);
       message.release();
     }
     await Promise.all([ending, responder.close()]);

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { Deadline, pause } from '@rdmc/common';
+import { Deadline, type Key, pause } from '@rdmc/common';
 import { CUT_ATTEMPTS, CUT_PAUSE_MS, MAX_MEMBERS } from './constants.js';
 import { type AbortError, codeOf, MeshError, messageOf, RdmcError, throwIfAborted } from './errors.js';
 import { chooseKey, SAME_KEY_ADVICE, validateInsecure } from './key.js';
@@ -11,7 +11,7 @@ import { firstBytes, looksLikeTls, openSocket, prepared, socketEvent, unreachabl
 
 export interface KeyedSocketsOptions {
   /** Cluster key of at least 16 bytes. Default: the key of the user that runs this process, which fits on one host only. */
-  readonly key?: Uint8Array | string | undefined;
+  readonly key?: Key | undefined;
   /** No key at all, also not the user's: connections are plain TCP. Contradicts `key`. Default false. */
   readonly insecure?: boolean | undefined;
   /** Names the protocol spoken on the sockets: ends with different purposes refuse each other, as with different keys. */

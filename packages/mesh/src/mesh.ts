@@ -1,7 +1,9 @@
 import { tracingChannel } from 'node:diagnostics_channel';
+import { Lifetime, type Subscription, subscription } from '@rdmc/common';
 import { Core, type Internals } from './core.js';
 import { invalidArgument } from './errors.js';
 import { clipText, type MeshFailure } from './frames.js';
+import { closedError } from './join-errors.js';
 import type { Member } from './members.js';
 import type { MessageListener, RequestHandler } from './messaging.js';
 import { type MeshAttributes, type MeshOptions, resolveOptions } from './options.js';
@@ -35,6 +37,8 @@ export class Mesh {
   /** All other members by id, those that failed or left included. */
   readonly peers: ReadonlyMap<number, MeshPeer>;
   readonly #core: Core;
+  readonly #lifetime = new Lifetime();
+  #closing: Promise<void> | undefined;
 
   /** @internal Use {@link Mesh.join}. */
   constructor(core: Core) {
@@ -90,12 +94,12 @@ export class Mesh {
   }
 
   /**
-   * Subscribes to a topic; returns the function that ends it. Messages that came before the first
+   * Subscribes to a topic. Messages that came before the first
    * subscriber were kept for it: per topic and peer 1024, per peer 16 MiB. A peer that sends
    * more than that to nobody is cut off with ERR_RDMC_MESH_UNREAD_OVERFLOW.
    */
-  onMessage(topic: string, listener: MessageListener): () => void {
-    return this.#core.messaging.onMessage(topic, listener);
+  onMessage(topic: string, listener: MessageListener): Subscription {
+    return subscription(this.#core.messaging.onMessage(topic, listener));
   }
 
   /**
@@ -107,18 +111,18 @@ export class Mesh {
   }
 
   /** Sets the handler of a topic's requests; its (awaited) result is the answer. One per topic. */
-  onRequest(topic: string, handler: RequestHandler): () => void {
-    return this.#core.messaging.onRequest(topic, handler);
+  onRequest(topic: string, handler: RequestHandler): Subscription {
+    return subscription(this.#core.messaging.onRequest(topic, handler));
   }
 
   /** Hears of every failure once, those already known included (in a microtask). */
-  onFailure(listener: (failure: MeshFailure) => void): () => void {
-    return this.#core.failures.subscribe(listener);
+  onFailure(listener: (failure: MeshFailure) => void): Subscription {
+    return subscription(this.#core.failures.subscribe(listener));
   }
 
   /** Hears of every member that closed its mesh, those that already have included. */
-  onLeave(listener: (member: number) => void): () => void {
-    return this.#core.leaves.subscribe(listener);
+  onLeave(listener: (member: number) => void): Subscription {
+    return subscription(this.#core.leaves.subscribe(listener));
   }
 
   /**
@@ -146,7 +150,19 @@ export class Mesh {
    * ERR_RDMC_MESH_CLOSED. May be called again.
    */
   close(): Promise<void> {
-    return this.#core.close();
+    this.#lifetime.end(closedError());
+    this.#closing ??= this.#core.close().finally(() => this.#lifetime.free());
+    return this.#closing;
+  }
+
+  /** Aborted when this member leaves: then nothing can be sent any more. */
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  /** Resolves when this member has left and all connections are closed. */
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

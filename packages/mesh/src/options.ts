@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Server } from 'node:net';
-import type { Logger } from '@rdmc/common';
+import type { Key, Logger } from '@rdmc/common';
 import * as limits from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import { type ClusterKey, chooseKey, validateInsecure } from './key.js';
@@ -22,7 +22,7 @@ export interface MeshOptions {
    * Cluster key of at least 16 bytes, text or bytes. Every connection is TLS 1.3 under it. Default: the key of the user
    * that runs this process (`userKey` of @rdmc/common), and then all members must be on loopback.
    */
-  readonly key?: Uint8Array | string | undefined;
+  readonly key?: Key | undefined;
   /** How long `join` waits for everybody, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
   /** Interval of the signs of life, in milliseconds. Default 2,000. */
@@ -101,15 +101,11 @@ const WHERE = 'Mesh.join';
 
 export function resolveOptions(options: MeshOptions): ResolvedOptions {
   onlyKnownOptions(WHERE, options, meshOptionNames);
+  const integer = (name: keyof MeshOptions, fallback: number, least: number, most: number): number =>
+    integerOption(WHERE, name, options[name] ?? fallback, least, most);
   const members = validateMembers(options.members);
   const self = findSelf(options.id, members);
-  const heartbeatMs = integerOption(
-    WHERE,
-    'heartbeatMs',
-    options.heartbeatMs ?? limits.DEFAULT_HEARTBEAT_MS,
-    1,
-    limits.MAX_TIMER_MS,
-  );
+  const heartbeatMs = integer('heartbeatMs', limits.DEFAULT_HEARTBEAT_MS, 1, limits.MAX_TIMER_MS);
   const listenHost = textOption(
     WHERE,
     'listenHost',
@@ -132,30 +128,22 @@ export function resolveOptions(options: MeshOptions): ResolvedOptions {
     digest: membersDigest(members),
     instance: randomBytes(16),
     key: chooseKey(options.key, insecure || beyond),
-    timeoutMs: integerOption(
-      WHERE,
-      'timeoutMs',
-      options.timeoutMs ?? limits.DEFAULT_TIMEOUT_MS,
-      1,
-      limits.MAX_TIMER_MS,
-    ),
+    timeoutMs: integer('timeoutMs', limits.DEFAULT_TIMEOUT_MS, 1, limits.MAX_TIMER_MS),
     heartbeatMs,
     silenceTimeoutMs: validateSilence(options.silenceTimeoutMs, heartbeatMs),
     loopbackOnly,
     listenHost,
     server: validateServer(options.server),
     attributes: validateAttributes(options.attributes ?? {}),
-    maxFrameBytes: integerOption(
-      WHERE,
+    maxFrameBytes: integer(
       'maxFrameBytes',
-      options.maxFrameBytes ?? limits.DEFAULT_MAX_FRAME_BYTES,
+      limits.DEFAULT_MAX_FRAME_BYTES,
       limits.MIN_MAX_FRAME_BYTES,
       limits.MAX_MAX_FRAME_BYTES,
     ),
-    maxBufferedBytes: integerOption(
-      WHERE,
+    maxBufferedBytes: integer(
       'maxBufferedBytes',
-      options.maxBufferedBytes ?? limits.DEFAULT_MAX_BUFFERED_BYTES,
+      limits.DEFAULT_MAX_BUFFERED_BYTES,
       1,
       Number.MAX_SAFE_INTEGER,
     ),

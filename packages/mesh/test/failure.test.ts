@@ -28,7 +28,7 @@ describe('failure', () => {
     const seen: MeshFailure[] = [];
     meshes[1]!.onFailure((failure) => seen.push(failure));
     const silent: MeshFailure[] = [];
-    meshes[1]!.onFailure((failure) => silent.push(failure))();
+    meshes[1]!.onFailure((failure) => silent.push(failure)).close();
     meshes[0]!.reportFailure(2, 'its queue pair broke');
     meshes[0]!.reportFailure(2, 'again');
     await failureOf(meshes[1]!, 2);

@@ -98,10 +98,10 @@ export function leaveOf(mesh: Mesh, member: number): Promise<void> {
 export function messages(mesh: Mesh, topic: string, count: number): Promise<[number, unknown][]> {
   return new Promise((resolve) => {
     const seen: [number, unknown][] = [];
-    const stop = mesh.onMessage(topic, (from, body) => {
+    const subscription = mesh.onMessage(topic, (from, body) => {
       seen.push([from, body]);
       if (seen.length === count) {
-        stop();
+        subscription.close();
         resolve(seen);
       }
     });

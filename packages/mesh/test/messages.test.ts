@@ -187,9 +187,9 @@ describe('requests', () => {
 
   it('have one handler per topic, and misspelt options are refused', async () => {
     const { meshes } = await form(1);
-    const stop = meshes[0]!.onRequest('one', () => 1);
+    const first = meshes[0]!.onRequest('one', () => 1);
     expect(thrown(() => meshes[0]!.onRequest('one', () => 2)).code).toBe('ERR_RDMC_MESH_HANDLER_TAKEN');
-    stop();
+    first.close();
     meshes[0]!.onRequest('one', () => 2);
     expect(await meshes[0]!.request(0, 'one', null)).toBe(2);
     const misspelt = { timeout: 5 } as object;

@@ -3,6 +3,8 @@ import { errorTable, optionErrors, RdmcError } from '@rdmc/common';
 /** Every code a {@link NodeError} can carry. They are stable; messages are not. */
 export const nodeErrors = errorTable({
   ...optionErrors,
+  ERR_RDMC_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],
+  ERR_RDMC_PROTOCOL_TAKEN: ['usage', 'a protocol has a client already', 'connect to it once'],
   ERR_RDMC_DUPLICATE_PROTOCOL: ['usage', 'two protocols have one name', 'give each its own'],
   ERR_RDMC_DEVICE_MISMATCH: [
     'refused',

@@ -9,3 +9,4 @@ export {
   nodeProtocol,
   type Protocols,
 } from './node-protocol.js';
+export { type Participant, type Topic, TopicDirectory } from './topic-directory.js';

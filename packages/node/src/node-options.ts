@@ -74,12 +74,16 @@ function checkProtocol(where: string, key: string, protocol: Partial<AnyProtocol
     PROTOCOL_NAME.test(name) &&
     Number.isSafeInteger(version) &&
     typeof records === 'object' &&
-    worker instanceof URL &&
+    isWorker(worker) &&
     typeof application === 'function';
   if (isWhole) return;
   throw invalid(
-    `${where}: protocols: '${key}' is not a protocol: it needs name, version, records, worker (a URL) and application`,
+    `${where}: protocols: '${key}' is not a protocol: it needs name, version, records, worker (a URL, or protocolWorker(…)) and application`,
   );
+}
+
+function isWorker(worker: unknown): boolean {
+  return worker instanceof URL || typeof (worker as { start?: unknown } | undefined)?.start === 'function';
 }
 
 function invalid(message: string): NodeError {

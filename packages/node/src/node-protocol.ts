@@ -1,4 +1,11 @@
-import type { DataPlane, EndListener, EventHandlers, ProtocolClient, RecordTable } from '@rdmc/dataplane';
+import type {
+  DataPlane,
+  EndListener,
+  EventHandlers,
+  ProtocolClient,
+  ProtocolWorker,
+  RecordTable,
+} from '@rdmc/dataplane';
 import type { Mesh, MeshLogger } from '@rdmc/mesh';
 
 /** A pino logger fits; so does `console`. Methods may be missing. */
@@ -40,8 +47,12 @@ export interface NodeProtocol<Api extends object = object, Table extends RecordT
   /** Of what the members say to each other. All members of a cluster run the same version. */
   readonly version: number;
   readonly records: Table;
-  /** The module whose default export is `protocolWorker(records, …)`. */
-  readonly worker: URL;
+  /**
+   * Its side between completion queue and application. The module whose default export is `protocolWorker(records, …)`: it runs
+   * in the node's worker, beside the other protocols. Or what that module exports: it runs in the application's thread, with a
+   * completion queue of its own, so that a command wakes no other thread; what the application does meanwhile delays it.
+   */
+  readonly worker: URL | ProtocolWorker<Table>;
   /** Made once for each node: what both sides share, such as a SharedArrayBuffer. */
   data?(): unknown;
   /** Makes the API, when the members have gathered and the worker runs. Its `close` is called with the node's: `NodeApi`. */

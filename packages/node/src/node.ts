@@ -1,6 +1,9 @@
-import { type Counters, DataPlane, type EndListener } from '@rdmc/dataplane';
+import { Lifetime } from '@rdmc/common';
+import { type Counters, DataPlane, type RecordTable } from '@rdmc/dataplane';
 import { type Member, Mesh } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
+import { NodeError } from './errors.js';
+import { InlineProtocol } from './inline-protocol.js';
 import { MemberDevice } from './member-device.js';
 import { checkNodeOptions, type JoinOptions, signalOption } from './node-options.js';
 import type { AnyProtocol, ApisOf, NodeApi, NodeContext, NodeLogger, Protocols } from './node-protocol.js';
@@ -23,6 +26,9 @@ interface Running {
  */
 export class Node {
   readonly #apis: NodeApi[] = [];
+  /** Protocols that run in this thread. */
+  readonly #inline: InlineProtocol<RecordTable>[] = [];
+  readonly #lifetime = new Lifetime();
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -30,7 +36,9 @@ export class Node {
     readonly mesh: Mesh,
     private readonly plane: DataPlane,
     private readonly logger: NodeLogger | undefined,
-  ) {}
+  ) {
+    plane.signal.addEventListener('abort', () => this.#lifetime.end(plane.signal.reason), { once: true });
+  }
 
   /**
    * Joins the mesh, agrees with the other members on a device and on the protocols, opens the device, and starts the worker,
@@ -38,7 +46,7 @@ export class Node {
    *
    * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL; with `memberId`
    *   ERR_RDMC_DEVICE_MISMATCH, ERR_RDMC_PROTOCOL_MISMATCH; MeshError as `Mesh.join`; VerbsError ERR_RDMC_UNKNOWN_DEVICE;
-   *   DataPlaneError as `DataPlane.start`; what a protocol's `application` throws. Nothing is left open then
+   *   DataPlaneError as `DataPlane.open`; what a protocol's `application` throws. Nothing is left open then
    */
   static async join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
     checkNodeOptions('Node.join', options, (name) => name in Node.prototype || name === 'mesh');
@@ -83,9 +91,17 @@ export class Node {
     return this.plane.counters();
   }
 
-  /** Calls the listener once when the worker dies; soon, when it is dead already. Returns a function that removes the listener. */
-  onDeath(listener: EndListener): () => void {
-    return this.plane.onDeath(listener);
+  /**
+   * Aborted when the node can do nothing more: when its worker dies, with its error (`code` ERR_RDMC_DATAPLANE_DIED), or when
+   * it closes (ERR_RDMC_NODE_CLOSED).
+   */
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  /** Resolves when the node is closed: its worker, its device and its mesh are gone. */
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
   }
 
   /**
@@ -104,6 +120,7 @@ export class Node {
   async #begin({ key, protocol, data }: Running): Promise<void> {
     const { mesh, plane, logger } = this;
     const { name, records } = protocol;
+    const side = await this.#sideOf(protocol, data);
     const context: NodeContext<typeof records> = {
       name,
       id: mesh.id,
@@ -111,21 +128,36 @@ export class Node {
       plane,
       data,
       logger,
-      connect: (events, onEnd) => plane.connect(name, records, events, onEnd),
+      connect: (events, onEnd) =>
+        side ? side.connect(events, onEnd) : plane.connect(name, records, events, onEnd),
     };
     const api: object = await protocol.application(context);
     this.#apis.push(api);
     Object.defineProperty(this, key, { value: api, enumerable: true });
   }
 
+  /** The protocol's side between completion queue and application, where it runs in this thread. */
+  async #sideOf(
+    { name, worker }: AnyProtocol,
+    data: unknown,
+  ): Promise<InlineProtocol<RecordTable> | undefined> {
+    if (worker instanceof URL) return undefined;
+    const side = await InlineProtocol.open<RecordTable>(this.plane, name, worker, data);
+    this.#inline.push(side);
+    return side;
+  }
+
   async #close(): Promise<void> {
+    this.#lifetime.end(new NodeError('ERR_RDMC_NODE_CLOSED', `Node ${this.id} is closed; join again`));
     const ended = await Promise.allSettled(this.#apis.map(async (api) => api.close?.()));
+    const stopped = await Promise.allSettled(this.#inline.map((side) => side.close()));
     const left = await Promise.allSettled([this.mesh.close(), this.plane.close()]);
-    for (const result of [...ended, ...left]) {
+    for (const result of [...ended, ...stopped, ...left]) {
       if (result.status === 'fulfilled') continue;
       const reason = result.reason instanceof Error ? result.reason.message : String(result.reason);
       this.logger?.warn?.({ reason }, 'node closed with an error');
     }
+    this.#lifetime.free();
   }
 }
 
@@ -146,13 +178,11 @@ function gather(
       return own.agree(joined);
     });
     agreed.catch(() => {}); // nobody waits for it where the plane's options are refused
-    const plane = DataPlane.start({
+    const plane = DataPlane.open({
       device: agreed,
-      protocols: running.map(({ protocol, data }) => ({
-        name: protocol.name,
-        module: protocol.worker,
-        data,
-      })),
+      protocols: running.flatMap(({ protocol: { name, worker: module }, data }) =>
+        module instanceof URL ? [{ name, module, data }] : [],
+      ),
       signal: ended,
       ...(windowMs !== undefined && { windowMs }),
       ...(options.logger && { logger: options.logger }),

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { recordTable } from '@rdmc/dataplane';
+import { call, json, numbers, protocolWorker, recordTable } from '@rdmc/dataplane';
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node, type NodeOptions, type NodeProtocol, nodeProtocol, type Protocols } from '@rdmc/node';
 import { membersAt, rejection } from '@rdmc/testing';
@@ -39,6 +39,59 @@ async function members(count: number, options: Partial<NodeOptions> = {}): Promi
 
 const join = <Set extends Protocols>(options: NodeOptions, protocols: Set) =>
   Node.join({ ...options, protocols });
+
+describe('a protocol in the application’s thread', () => {
+  it('has its API connected as one in the worker has, and ends with the node', async () => {
+    const table = recordTable({
+      commands: { double: call(json<number>(), json<number>()) },
+      events: { began: numbers<[number]>(1) },
+    });
+    const seen: string[] = [];
+    const protocol = nodeProtocol({
+      name: 'inline',
+      version: 1,
+      records: table,
+      worker: protocolWorker(table, ({ events, data }) => {
+        events.began(data as number);
+        return { commands: { double: (value) => 2 * value }, stop: () => void seen.push('stopped') };
+      }),
+      data: () => 7,
+      application: (context) => {
+        const client = context.connect({ began: (value) => void seen.push(`began with ${value}`) });
+        expect(() => context.connect({ began: () => {} })).toThrow(/has a client already/);
+        return { client };
+      },
+    });
+    const [options] = await members(1);
+    const node = await join(options!, { inline: protocol });
+    expect(await node.inline.client.double(4)).toBe(8);
+    expect(seen).toEqual(['began with 7']);
+    await node.close();
+    expect(seen).toEqual(['began with 7', 'stopped']);
+    await expect(node.inline.client.double(4)).rejects.toMatchObject({ code: 'ERR_RDMC_DATAPLANE_CLOSED' });
+  });
+});
+
+describe('a node that ends', () => {
+  it('says so by its signal at once, and by `closed` when all is gone', async () => {
+    const [options] = await members(1);
+    const node = await join(options!, IDLE);
+    expect(node.signal.aborted).toBe(false);
+    const closing = node.close();
+    expect(node.signal.reason).toMatchObject({ code: 'ERR_RDMC_NODE_CLOSED' });
+    await Promise.all([closing, node.closed, node.mesh.closed]);
+    expect(node.mesh.signal.reason).toMatchObject({ code: 'ERR_RDMC_MESH_CLOSED' });
+  });
+
+  it('has the error of its worker where that died', async () => {
+    const [options] = await members(1);
+    const dying = module('setTimeout(()=>process.exit(7),10);');
+    const node = await join(options!, { one: idle({ worker: dying }) });
+    await new Promise((resolve) => node.signal.addEventListener('abort', resolve));
+    expect(node.signal.reason).toMatchObject({ code: 'ERR_RDMC_DATAPLANE_DIED' });
+    await node.close();
+  });
+});
 
 describe('joining', () => {
   it('gives every member the mesh, a running data plane and the APIs, and says which device and why', async () => {

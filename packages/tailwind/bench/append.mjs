@@ -15,7 +15,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node } from '@rdmc/node';
-import { Backup, tailwind } from '@rdmc/tailwind';
+import { tailwind } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
 import { closedLoad, offeredLoad } from './append-load.mjs';
 
 const CLUSTER = '00112233-4455-6677-8899-aabbccddeeff';

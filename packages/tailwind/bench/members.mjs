@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node } from '@rdmc/node';
-import { Backup, tailwind } from '@rdmc/tailwind';
+import { tailwind } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
 
 export const CLUSTER = '00112233-4455-6677-8899-aabbccddeeff';
 

@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Coordinator, decodeObject, EntryType, encodeObject, FileStore } from '@rdmc/tailwind';
+import { decodeObject, EntryType, encodeObject } from '@rdmc/tailwind';
+import { Coordinator, FileStore } from '@rdmc/tailwind/coordinator';
 import { runMember, startMembers } from './members.mjs';
 
 const PROGRAM = new URL(import.meta.url);
@@ -32,7 +33,7 @@ async function load({ logs }, { mode, objects }) {
 async function measure(mode, objects) {
   const { mesh, logs, children, end } = await startMembers(PROGRAM, 4, 1, 32);
   const store = await FileStore.open(join(tmpdir(), `tailwind-bench-${process.pid}-${mode}`));
-  const coordinator = await Coordinator.start({ mesh, store, leaseMs: 50, leaseMarginMs: 10 });
+  const coordinator = await Coordinator.open({ mesh, store, leaseMs: 50, leaseMarginMs: 10 });
   const primary = children.get(0);
   primary.send({ mode, objects });
   const [{ logId, bytes }] = await once(primary, 'message');

@@ -1,6 +1,7 @@
 // How fast one core scans segments: `node bench/scan.mjs`. Prints GB/s for objects of several sizes.
 import { performance } from 'node:perf_hooks';
-import { EntryType, encodeObject, SegmentWriter, scanSegment } from '@rdmc/tailwind';
+import { EntryType, encodeObject } from '@rdmc/tailwind';
+import { SegmentWriter, scanSegment } from '@rdmc/tailwind/format';
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const IDENTITY = { logId: 1n, segmentId: 1n, incarnation: 1 };

@@ -46,6 +46,7 @@ export const tailwindErrors = errorTable({
     'start it again',
   ],
   ERR_RDMC_MEMBER_LOST: ['peer-lost', 'the connection with a member ended', 'go on with another'],
+  ERR_RDMC_COORDINATOR_CLOSED: ['closed', 'the coordinator is closed', 'open it again'],
   ERR_RDMC_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],
   ERR_RDMC_DATAPLANE_DIED: [
     'internal',

@@ -69,7 +69,7 @@ export class Logs {
 
   /**
    * This member's view of the coordinator.
-   * @param memberId the member that `Coordinator.start` was called at, which may be this one
+   * @param memberId the member that `Coordinator.open` was called at, which may be this one
    * @throws TailwindError ERR_RDMC_INVALID_OPTION where the cluster has no such member
    */
   coordinator(memberId: number): CoordinatorClient {

@@ -6,7 +6,7 @@
  * replica. A *key* names a buffer to which the backup's worker copies in the RPC scheme.
  */
 import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
-import type { QueuePairAddress } from '@rdmc/verbs';
+import type { LocalKey, QueuePairAddress, RemoteKey, RemoteMemory, ScatterGatherEntry } from '@rdmc/verbs';
 
 export const PROTOCOL_NAME = 'tailwind';
 
@@ -18,7 +18,7 @@ export const tailwindRecords = recordTable({
     /** Targets on the pair are lost at once; answers when the device has let go of all memory. */
     drop: call(numbers<[pair: number]>(1)),
     openChannel: call(json<ChannelSetup>()),
-    append: post(numbers<[channel: number, sequence: number, offset: number, lengthBytes: number]>(4)),
+    append: post(numbers<[channel: number, sequence: number, offset: number, byteLength: number]>(4)),
     /** The new target gets all that was appended so far. */
     replace: post(json<TargetReplacement>()),
     /** Acknowledges again. */
@@ -26,7 +26,7 @@ export const tailwindRecords = recordTable({
     endChannel: call(numbers<[channel: number]>(1)),
     /** Answers once the bytes are here. */
     read: call(json<ReadSetup>()),
-    admit: call(numbers<[pair: number, key: number, address: number, lengthBytes: number]>(4)),
+    admit: call(numbers<[pair: number, key: number, address: number, byteLength: number]>(4)),
     /** Nothing is copied there any more. */
     evict: call(numbers<[key: number]>(1)),
   },
@@ -61,7 +61,7 @@ export interface TargetSetup {
   readonly target: number;
   readonly pair: number;
   readonly address: number;
-  readonly rkey: number;
+  readonly rkey: RemoteKey;
   /** In the RPC scheme. */
   readonly key: number;
 }
@@ -70,7 +70,7 @@ export interface ChannelSetup {
   readonly channel: number;
   /** The segment's memory here. */
   readonly address: number;
-  readonly lkey: number;
+  readonly lkey: LocalKey;
   readonly targets: readonly TargetSetup[];
 }
 
@@ -82,11 +82,9 @@ export interface TargetReplacement {
 
 export interface ReadSetup {
   readonly pair: number;
-  readonly toAddress: number;
-  readonly lkey: number;
-  readonly fromAddress: number;
-  readonly rkey: number;
-  readonly lengthBytes: number;
+  /** Where the bytes go, and how many. */
+  readonly local: ScatterGatherEntry;
+  readonly remote: RemoteMemory;
 }
 
 export interface LostTarget {

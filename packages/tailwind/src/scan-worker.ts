@@ -7,7 +7,7 @@ import { REPLICA_HEADER_BYTES } from './storage/replica-header.js';
 
 async function load({ source }: ScanJob): Promise<Uint8Array> {
   if ('shared' in source) return new Uint8Array(source.shared);
-  const bytes = new Uint8Array(new SharedArrayBuffer(source.lengthBytes));
+  const bytes = new Uint8Array(new SharedArrayBuffer(source.byteLength));
   const file = await open(source.path);
   try {
     let at = 0;

@@ -1,3 +1,4 @@
+import { type Subscription, subscription } from '@rdmc/common';
 import {
   type DataPlane,
   type DataPlaneError,
@@ -36,10 +37,10 @@ export class WorkerLink {
     return link;
   }
 
-  /** To a protocol of its own, which runs in this thread. @throws VerbsError, DataPlaneError as `InlineDriver.start` */
+  /** To a protocol of its own, which runs in this thread. @throws VerbsError, DataPlaneError as `InlineDriver.open` */
   static async inline(plane: DataPlane): Promise<WorkerLink> {
     const link = new WorkerLink(plane);
-    link.#driver = await InlineDriver.start(plane, {
+    link.#driver = await InlineDriver.open(plane, {
       name: PROTOCOL_NAME,
       worker: tailwindWorker,
       events: link.#events(),
@@ -51,13 +52,13 @@ export class WorkerLink {
 
   /**
    * Calls the listener once when the protocol does nothing any more: it threw, or the data plane died; soon, when it has ended
-   * already. Not when it is closed. Returns a function that removes the listener.
+   * already. Not when it is closed.
    */
-  onEnd(listener: EndListener): () => void {
+  onEnd(listener: EndListener): Subscription {
     const end = this.#end;
     if (end) queueMicrotask(() => listener(end));
     else this.#endListeners.add(listener);
-    return () => void this.#endListeners.delete(listener);
+    return subscription(() => this.#endListeners.delete(listener));
   }
 
   /** A fresh number, for a pair, a channel, a target or a key. */
@@ -72,11 +73,11 @@ export class WorkerLink {
   }
 
   /** @throws TailwindError ERR_RDMC_LOG_CLOSED when the data plane is gone */
-  append(channel: number, sequence: number, offset: number, lengthBytes: number): void {
-    if (this.plane.closed) {
+  append(channel: number, sequence: number, offset: number, byteLength: number): void {
+    if (this.plane.signal.aborted) {
       throw new TailwindError('ERR_RDMC_LOG_CLOSED', 'The data plane of this log is closed');
     }
-    this.commands.append(channel, sequence, offset, lengthBytes);
+    this.commands.append(channel, sequence, offset, byteLength);
   }
 
   async endChannel(channel: number): Promise<void> {

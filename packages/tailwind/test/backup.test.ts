@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { Deferred } from '@rdmc/common';
-import { Backup, scanSegment } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
+import { scanSegment } from '@rdmc/tailwind/format';
 import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type BackupRig, CLUSTER, filesIn, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
@@ -11,7 +12,7 @@ const sample = sampleSegment(SEGMENT_BYTES, [[5], [100, 200]]);
 const end = sample.ends[1]!;
 const written = sample.bytes.subarray(0, end);
 const { checksum } = scanSegment(sample.bytes, IDENTITY);
-const certificate = { lengthBytes: end, checksum };
+const certificate = { byteLength: end, checksum };
 
 async function openAndWrite({ backup, write }: BackupRig, changes = {}) {
   const grant = await backup.openReplica(opening(changes));
@@ -39,7 +40,7 @@ describe('buffers', () => {
     await expect(backup.openReplica(opening({ segmentId: 5n }))).rejects.toEqual(
       refusal('ERR_RDMC_BACKUP_FULL'),
     );
-    backup.closeReplica(opening(), { lengthBytes: 0, checksum: 0 });
+    backup.closeReplica(opening(), { byteLength: 0, checksum: 0 });
     await backup.flushed(opening());
     await backup.openReplica(opening({ segmentId: 5n }));
   });
@@ -76,11 +77,11 @@ describe('buffers', () => {
     ).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
     expect(() => backup.closeReplica(unknown, certificate)).toThrow(refusal('ERR_RDMC_REPLICA_UNKNOWN'));
     expect(() => backup.setEpoch(IDENTITY, 0)).toThrow(refusal('ERR_RDMC_REPLICA_STATE'));
-    const beyond = { lengthBytes: SEGMENT_BYTES + 1, checksum: 1 };
+    const beyond = { byteLength: SEGMENT_BYTES + 1, checksum: 1 };
     expect(() => backup.closeReplica(IDENTITY, beyond)).toThrow(refusal('ERR_RDMC_REPLICA_STATE'));
     backup.closeReplica(IDENTITY, certificate);
     backup.closeReplica(IDENTITY, certificate);
-    const other = { lengthBytes: end, checksum: 1 };
+    const other = { byteLength: end, checksum: 1 };
     expect(() => backup.closeReplica(IDENTITY, other)).toThrow(refusal('ERR_RDMC_REPLICA_STATE'));
     await backup.freeReplica(unknown);
     await backup.close();
@@ -195,9 +196,9 @@ describe('fencing and replacement', () => {
     await openAndWrite(rig, { epoch: 2, committed: false });
     const mismatch = refusal('ERR_RDMC_REPLICA_MISMATCH');
     await expect(
-      rig.backup.commitReplica(IDENTITY, 2, { lengthBytes: end, checksum: checksum ^ 1 }),
+      rig.backup.commitReplica(IDENTITY, 2, { byteLength: end, checksum: checksum ^ 1 }),
     ).rejects.toEqual(mismatch);
-    await expect(rig.backup.commitReplica(IDENTITY, 2, { lengthBytes: end + 16, checksum })).rejects.toEqual(
+    await expect(rig.backup.commitReplica(IDENTITY, 2, { byteLength: end + 16, checksum })).rejects.toEqual(
       mismatch,
     );
     await rig.backup.commitReplica(IDENTITY, 2, certificate);
@@ -220,7 +221,7 @@ describe('fencing and replacement', () => {
     await backup.openReplica(opening({ epoch: 2, committed: false }));
     await backup.openReplica(opening({ epoch: 3, committed: false }));
     expect(backup.buffers.used).toBe(2);
-    await backup.commitReplica(IDENTITY, 3, { lengthBytes: 0, checksum: 0 });
+    await backup.commitReplica(IDENTITY, 3, { byteLength: 0, checksum: 0 });
     await backup.freeReplica({ ...IDENTITY, segmentId: 99n });
     await until(() => backup.buffers.used === 1);
     expect(await backup.inventory(IDENTITY.logId)).toMatchObject([{ record: { epoch: 3 } }]);
@@ -229,7 +230,7 @@ describe('fencing and replacement', () => {
   it('the copy of a closed replica is closed when recovery first sees it', async () => {
     const rig = await startBackup();
     const grant = await openAndWrite(rig, { epoch: 4, committed: false });
-    const wrong = rig.backup.restoreReplica(IDENTITY, 4, { lengthBytes: end, checksum: checksum ^ 1 });
+    const wrong = rig.backup.restoreReplica(IDENTITY, 4, { byteLength: end, checksum: checksum ^ 1 });
     await expect(wrong).rejects.toEqual(refusal('ERR_RDMC_REPLICA_MISMATCH'));
     const restored = rig.backup.restoreReplica(IDENTITY, 4, certificate);
     expect(rig.backup.holds(IDENTITY)).toBe(false);

@@ -1,3 +1,4 @@
+import { type LocalKey, remoteKey } from '@rdmc/verbs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Channel, type Target, type TargetWriter } from '../src/worker/channel.js';
@@ -6,11 +7,11 @@ interface Write {
   readonly target: Target;
   readonly sequence: number;
   readonly offset: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 function setup(target: number, pair = target) {
-  return { target, pair, address: 0, rkey: 0, key: 0 };
+  return { target, pair, address: 0, rkey: remoteKey(0), key: 0 };
 }
 
 /** A channel whose writes complete when the test says so. */
@@ -22,14 +23,14 @@ function rig(targets: number) {
     const list = writes.get(pair);
     if (!list) return undefined;
     return {
-      write: (target, sequence, _address, _lkey, offset, lengthBytes) =>
-        list.push({ target, sequence, offset, lengthBytes }),
+      write: (target, sequence, _from, offset, byteLength) =>
+        void list.push({ target, sequence, offset, byteLength }),
     };
   };
   const numbers = Array.from({ length: targets }, (_, index) => index);
   for (const number of numbers) writes.set(number, []);
   const channel = new Channel(
-    { channel: 1, address: 1000, lkey: 1, targets: numbers.map((number) => setup(number)) },
+    { channel: 1, address: 1000, lkey: 1 as LocalKey, targets: numbers.map((number) => setup(number)) },
     writerOf,
     {
       acknowledged: (_, sequence) => acknowledged.push(sequence),
@@ -49,7 +50,7 @@ describe('a channel', () => {
     const { channel, writes, acknowledged } = rig(2);
     channel.append(1, 0, 10);
     channel.append(2, 10, 20);
-    expect(writes.get(0)!.map(({ offset, lengthBytes }) => [offset, lengthBytes])).toEqual([
+    expect(writes.get(0)!.map(({ offset, byteLength }) => [offset, byteLength])).toEqual([
       [0, 10],
       [10, 20],
     ]);
@@ -88,7 +89,7 @@ describe('a channel', () => {
     expect(events).toEqual(['lost 1']);
     writes.set(5, []);
     channel.replace(1, setup(5));
-    expect(writes.get(5)).toMatchObject([{ sequence: 2, offset: 0, lengthBytes: 20 }]);
+    expect(writes.get(5)).toMatchObject([{ sequence: 2, offset: 0, byteLength: 20 }]);
     channel.append(3, 20, 5);
     complete(0);
     complete(5);

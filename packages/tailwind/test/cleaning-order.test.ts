@@ -4,7 +4,7 @@
  * newest acknowledged version of every key. Every order that is wrong is seen to fail.
  */
 
-import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind';
+import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind/format';
 import { Random } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -155,7 +155,7 @@ class Model {
         epoch: 1,
         state,
         survivor,
-        lengthBytes: length,
+        byteLength: length,
         checksum: 1,
         scan: state === 'open' ? scan : null,
         digest: state === 'open' && digest ? Buffer.from(encodeDigest(digest)).toString('base64') : null,

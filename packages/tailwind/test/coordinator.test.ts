@@ -9,7 +9,7 @@ import {
   Lease,
   type StateStore,
   type StoredValue,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/coordinator';
 import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startCluster, startCoordinator } from './support/cluster.js';
@@ -83,7 +83,7 @@ describe('the coordinator', () => {
     const ids: bigint[] = [];
     const clusters = new Set<string>();
     for (let run = 0; run < 2; run += 1) {
-      const coordinator = await Coordinator.start({ mesh: member!.mesh, store: await FileStore.open(path) });
+      const coordinator = await Coordinator.open({ mesh: member!.mesh, store: await FileStore.open(path) });
       const client = new CoordinatorClient(member!.mesh, 0);
       const logs = await Promise.all([client.createLog(), client.createLog()]);
       ids.push(...logs.map(({ logId }) => logId));
@@ -148,7 +148,7 @@ describe('the coordinator', () => {
     const path = join(temporaryDirectory(), 'state');
     const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
     const startRun = async () =>
-      Coordinator.start({ mesh: members[0]!.mesh, store: await FileStore.open(path), leaseMs: 1 });
+      Coordinator.open({ mesh: members[0]!.mesh, store: await FileStore.open(path), leaseMs: 1 });
     let run = await startRun();
     const { logId } = await clients[0]!.createLog();
     const left = await clients[1]!.beginRecovery(logId);
@@ -330,7 +330,7 @@ describe('leases', () => {
     const file = await FileStore.open(join(temporaryDirectory(), 'state'));
     const slow = new SlowStore(file);
     const options = { leaseMs: 1000, leaseMarginMs: 0, clock: time.clock };
-    const coordinator = await Coordinator.start({ mesh: members[0]!.mesh, store: slow, ...options });
+    const coordinator = await Coordinator.open({ mesh: members[0]!.mesh, store: slow, ...options });
     onTestFinished(() => coordinator.close());
     const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
     const { logId } = await clients[1]!.createLog();
@@ -362,7 +362,7 @@ describe('leases', () => {
     const time = new TestClock(5000);
     const slow = new SlowStore(await FileStore.open(join(temporaryDirectory(), 'state')));
     const options = { leaseMs: 1000, leaseMarginMs: 0, clock: time.clock };
-    const coordinator = await Coordinator.start({ mesh: members[0]!.mesh, store: slow, ...options });
+    const coordinator = await Coordinator.open({ mesh: members[0]!.mesh, store: slow, ...options });
     onTestFinished(() => coordinator.close());
     const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
     const { logId } = await clients[1]!.createLog();

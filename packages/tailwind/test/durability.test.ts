@@ -22,7 +22,7 @@ const RECORD: ReplicaRecord = {
   epoch: 1,
   state: 'closed',
   checksum: 7,
-  lengthBytes: 100,
+  byteLength: 100,
   floorBytes: 0,
   segmentBytes: 8192,
   committed: true,

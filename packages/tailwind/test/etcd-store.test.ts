@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
-import { Coordinator, CoordinatorClient, EtcdStore, type EtcdStoreOptions } from '@rdmc/tailwind';
+import { Coordinator, CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { EtcdStore, type EtcdStoreOptions } from '@rdmc/tailwind/etcd';
 import { refusal } from '@rdmc/testing';
 import { Etcd, noEtcd } from '@rdmc/testing/etcd';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -62,7 +63,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       const second = await open(options);
       const lost = refusal('ERR_RDMC_STATE_LOST');
       await expect(first.put('a', 'two', revision)).rejects.toEqual(lost);
-      expect(first.lost.aborted).toBe(true);
+      expect(first.signal.aborted).toBe(true);
       await expect(first.get('a')).rejects.toEqual(lost);
       await expect(first.list('')).rejects.toEqual(lost);
       expect(await second.get('a')).toEqual({ value: 'one', revision });
@@ -74,7 +75,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       const first = await open(options);
       await depose(options);
       await expect(first.get('a')).rejects.toEqual(refusal('ERR_RDMC_STATE_LOST'));
-      expect(first.lost.aborted).toBe(true);
+      expect(first.signal.aborted).toBe(true);
     });
 
     it('a standby waits until the leader goes', async () => {
@@ -103,7 +104,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       while (own.length === 0) own = (await leases()).filter((id) => !before.includes(id));
       for (const ID of own) await etcd.ask('/v3/lease/revoke', { ID });
       await first.close();
-      expect((await standby).lost.aborted).toBe(false);
+      expect((await standby).signal.aborted).toBe(false);
     });
 
     it('a lease that runs out just before the key is made is replaced', async () => {
@@ -122,7 +123,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     });
 
     it('keeps its place for as long as it lives: it renews its lease in time', async () => {
-      const options = fresh({ leadSeconds: 10 });
+      const options = fresh({ leadMs: 10_000 });
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       onTestFinished(() => void vi.useRealTimers());
       const before = await leases();
@@ -143,7 +144,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     it('a coordinator that was replaced gives no lease and raises no minimum', async () => {
       const [member] = await startCluster(2);
       const options = fresh();
-      const coordinator = await Coordinator.start({
+      const coordinator = await Coordinator.open({
         mesh: member!.mesh,
         store: await EtcdStore.open(options),
       });
@@ -264,7 +265,7 @@ describe('options of the etcd store', () => {
     ['no endpoints', { endpoints: [] }, 'ERR_RDMC_INVALID_OPTION'],
     ['no address', { endpoints: ['127.0.0.1:2379'] }, 'ERR_RDMC_INVALID_OPTION'],
     ['a user without a password', { user: 'root' }, 'ERR_RDMC_INVALID_OPTION'],
-    ['a lead of half a second', { leadSeconds: 0.5 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a lead of half a second', { leadMs: 500 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a misspelt option', { endpoint: 'http://127.0.0.1:1' }, 'ERR_RDMC_UNKNOWN_OPTION'],
   ])('refuses %s', async (_, changes, code) => {
     const options = { endpoints: ['http://127.0.0.1:1'], ...changes };

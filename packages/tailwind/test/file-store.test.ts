@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ownIdentity } from '@rdmc/common';
-import { FileStore } from '@rdmc/tailwind';
+import { FileStore } from '@rdmc/tailwind/coordinator';
 import { refusal, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stateStoreContract } from './support/state-store-contract.js';
@@ -62,7 +62,7 @@ describe('the file store', () => {
 
   it('is locked by another process that lives, and not by one that was killed', async () => {
     const path = join(temporaryDirectory(), 'state');
-    const program = `import { FileStore } from '@rdmc/tailwind';
+    const program = `import { FileStore } from '@rdmc/tailwind/coordinator';
       const store = await FileStore.open(process.argv[1]);
       await store.put('a', 'one', 0);
       console.log('open');

@@ -1,6 +1,8 @@
 /** What a backup forgets of logs that were recovered, and that nobody can use what it forgot. */
 
-import type { LogRecord, Recovery } from '@rdmc/tailwind';
+import { subscription } from '@rdmc/common';
+import type { Recovery } from '@rdmc/tailwind';
+import type { LogRecord } from '@rdmc/tailwind/coordinator';
 import { refusal } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { BackupService } from '../src/rpc/backup-service.js';
@@ -134,4 +136,4 @@ it('stays fenced while a claim waits for an answer of the coordinator, which may
   await parts.link.close();
 });
 
-function none(): void {}
+const none = subscription(() => {});

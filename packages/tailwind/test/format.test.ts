@@ -1,17 +1,13 @@
+import { decodeObject, decodeTombstone, EntryType, encodeObject, encodeTombstone } from '@rdmc/tailwind';
 import {
   decodeDigest,
-  decodeObject,
   decodeSegmentHeader,
-  decodeTombstone,
-  EntryType,
   encodeDigest,
-  encodeObject,
   encodeSegmentHeader,
-  encodeTombstone,
   SegmentWriter,
   scanSegment,
   segmentEntries,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/format';
 import { expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';
 
@@ -38,11 +34,11 @@ function writeGolden(bytes: Uint8Array): SegmentWriter {
     encodeSegmentHeader({ ...IDENTITY, segmentBytes: 8 * 1024 * 1024 }),
   );
   writer.append(EntryType.LOG_DIGEST, encodeDigest([5n, IDENTITY.segmentId]));
-  expect(writer.seal()).toEqual({ offset: 0, lengthBytes: 80 });
+  expect(writer.seal()).toEqual({ offset: 0, byteLength: 80 });
   writer.append(EntryType.OBJECT, ...encodeObject(7, Buffer.from('key'), Buffer.from('value')));
   writer.append(EntryType.TOMBSTONE, ...encodeTombstone(2 ** 33 + 1, 5n, Buffer.from('old')));
   writer.append(EntryType.OBJECT, ...encodeObject(8, new Uint8Array(0), new Uint8Array(0)));
-  expect(writer.seal()).toEqual({ offset: 80, lengthBytes: 103 });
+  expect(writer.seal()).toEqual({ offset: 80, byteLength: 103 });
   return writer;
 }
 

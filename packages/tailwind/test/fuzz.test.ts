@@ -7,20 +7,17 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryShape } from '@rdmc/common/shapes';
+import { decodeObject, decodeTombstone, EntryType, TailwindError } from '@rdmc/tailwind';
+import { FileStore } from '@rdmc/tailwind/coordinator';
 import {
   decodeDigest,
-  decodeObject,
   decodeReplicaHeader,
   decodeSegmentHeader,
-  decodeTombstone,
-  EntryType,
-  FileStore,
   planRecovery,
   SegmentWriter,
   scanSegment,
   segmentEntries,
-  TailwindError,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/format';
 import { type Random, rounds, temporaryDirectory } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { LogRegistry } from '../src/coordinator/log-registry.js';
@@ -100,18 +97,18 @@ it('a damaged segment holds nothing from the damage on', async () => {
     const { bytes: original, ends } = sampleSegment(2048, groups);
     const { bytes, first } = damage(random, original.subarray(0, ends.at(-1)! + random.below(40)));
     const { checksum } = scanSegment(original, IDENTITY);
-    const certificate = { lengthBytes: ends.at(-1)!, checksum };
+    const certificate = { byteLength: ends.at(-1)!, checksum };
     const open = scanSegment(bytes, { ...IDENTITY, floorBytes: random.below(2048) });
     expect([0, ...ends]).toContain(open.offset);
     expect(open.offset).toBeLessThanOrEqual(first);
     await checkEntries(bytes, open.offset);
     const closed = scanSegment(bytes, { ...IDENTITY, certificate });
     expect(closed.status === 'ok').toBe(
-      first >= certificate.lengthBytes && closed.offset === certificate.lengthBytes,
+      first >= certificate.byteLength && closed.offset === certificate.byteLength,
     );
-    const lie = { lengthBytes: random.below(4096), checksum: random.below(2 ** 32) };
+    const lie = { byteLength: random.below(4096), checksum: random.below(2 ** 32) };
     const lied = scanSegment(bytes, { ...IDENTITY, certificate: lie });
-    if (lied.status === 'ok') expect(lied).toMatchObject({ offset: lie.lengthBytes, checksum: lie.checksum });
+    if (lied.status === 'ok') expect(lied).toMatchObject({ offset: lie.byteLength, checksum: lie.checksum });
   });
 });
 
@@ -141,7 +138,7 @@ it('the header of a replica’s file is read, or refused by a code', async () =>
   const codes = ['DAMAGED', 'FOREIGN_FILE', 'FOREIGN_VERSION'].map((end) => `ERR_RDMC_REPLICA_${end}`);
   await rounds(ROUNDS, async (random) => {
     const state = random.of(['open', 'closed'] as const);
-    const record = { ...IDENTITY, epoch: 1, state, checksum: 7, lengthBytes: 100, floorBytes: 0 };
+    const record = { ...IDENTITY, epoch: 1, state, checksum: 7, byteLength: 100, floorBytes: 0 };
     const header = encodeReplicaHeader(CLUSTER, {
       ...record,
       segmentBytes: 8192,
@@ -152,7 +149,7 @@ it('the header of a replica’s file is read, or refused by a code', async () =>
     if (bytes.length === REPLICA_HEADER_BYTES && random.below(2) === 0)
       writeU32(bytes, 4092, crc32(bytes, 0, 4092, 0));
     const read = await answered(codes, () => decodeReplicaHeader(bytes, 'it'));
-    if (read) expect(read.record.lengthBytes).toBeLessThanOrEqual(read.record.segmentBytes);
+    if (read) expect(read.record.byteLength).toBeLessThanOrEqual(read.record.segmentBytes);
   });
 });
 
@@ -181,7 +178,7 @@ function hostileReplica(random: Random): unknown {
     epoch: any ? number() : random.below(3),
     state: random.of(['open', 'closed']),
     survivor: random.below(4) === 0,
-    lengthBytes: any ? number() : random.of([100, 200]),
+    byteLength: any ? number() : random.of([100, 200]),
     checksum: any ? number() : 5,
     scan: random.below(4) === 0 ? null : scan(),
     digest: digest(),

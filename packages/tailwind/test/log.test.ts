@@ -1,12 +1,6 @@
 import { readdirSync } from 'node:fs';
-import {
-  decodeDigest,
-  EntryType,
-  type Log,
-  type ReplicationMode,
-  scanSegment,
-  segmentEntries,
-} from '@rdmc/tailwind';
+import { EntryType, type Log, type ReplicationMode } from '@rdmc/tailwind';
+import { decodeDigest, scanSegment, segmentEntries } from '@rdmc/tailwind/format';
 import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type ClusterMember, createLog, keysIn, object, SEGMENT, startCluster } from './support/cluster.js';
@@ -172,7 +166,7 @@ describe('the order of segments', () => {
       if (segmentId === 1n) continue;
       for (const { backup } of members.slice(1)) {
         expect(() =>
-          backup.closeReplica({ logId: 7n, segmentId: 1n }, { lengthBytes: 0, checksum: 0 }),
+          backup.closeReplica({ logId: 7n, segmentId: 1n }, { byteLength: 0, checksum: 0 }),
         ).toThrow(/closed before/);
       }
       break;
@@ -297,7 +291,7 @@ describe('loss of backups', () => {
     // The log may have ended before the member had: then the append is refused at once.
     const append = async () => log.append(object(1)).acknowledged;
     await expect(append()).rejects.toEqual(refusal('ERR_RDMC_LOG_FENCED'));
-    expect(log.ended.reason).toEqual(refusal('ERR_RDMC_LOG_FENCED'));
+    expect(log.signal.reason).toEqual(refusal('ERR_RDMC_LOG_FENCED'));
     expect(() => log.append(object(2))).toThrow(refusal('ERR_RDMC_LOG_FENCED'));
   });
 

@@ -1,14 +1,10 @@
+import { type LocalKey, remoteKey } from '@rdmc/verbs';
 /** What a node's `Logs` are: who may use them when, and what ends with the node. */
 
 import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
-import {
-  Backup,
-  Coordinator,
-  CoordinatorClient,
-  FileStore,
-  type LogOptions,
-  type Logs,
-} from '@rdmc/tailwind';
+import type { LogOptions, Logs } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
+import { Coordinator, CoordinatorClient, FileStore } from '@rdmc/tailwind/coordinator';
 import { membersAt, refusal, startMembers, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { NodeParts } from '../src/node-parts.js';
@@ -39,8 +35,8 @@ function fresh(logId: bigint, more: Partial<LogOptions> = {}): LogOptions {
 async function breakProtocol(logs: Logs): Promise<void> {
   const { link } = (logs as unknown as { readonly parts: NodeParts }).parts;
   const channel = link.number();
-  const lost = { target: 1, pair: 0, address: 0, rkey: 0, key: 0 };
-  await link.commands.openChannel({ channel, address: 0, lkey: 0, targets: [lost] });
+  const lost = { target: 1, pair: 0, address: 0, rkey: remoteKey(0), key: 0 };
+  await link.commands.openChannel({ channel, address: 0, lkey: 0 as LocalKey, targets: [lost] });
   link.commands.replace({ channel, lost: 1, target: undefined as never });
 }
 
@@ -61,12 +57,11 @@ describe('a node that closes', () => {
     const { log } = await createLog(first!, { replicas: 1, thread });
     await log.append(object(1)).acknowledged;
     await first!.node.close();
-    expect(log.ended.reason).toEqual(refusal('ERR_RDMC_LOG_CLOSED'));
+    expect(log.signal.reason).toEqual(refusal('ERR_RDMC_LOG_CLOSED'));
     expect(() => log.append(object(2))).toThrow(refusal('ERR_RDMC_LOG_CLOSED'));
     await second!.logs.close();
     // The mesh is there, and nobody answers any more: another service may.
-    const unsubscribe = second!.mesh.onRequest('tailwind.backup', () => null);
-    unsubscribe();
+    second!.mesh.onRequest('tailwind.backup', () => null).close();
   });
 
   it('ends a log that is being created', async () => {
@@ -100,10 +95,10 @@ describe('a protocol that ends in the worker', () => {
   it('ends its logs with the reason, while the node goes on, which has no logs any more', async () => {
     const [first] = await startCluster(2);
     const { log } = await createLog(first!, { replicas: 1 });
-    const ended = new Promise((resolve) => log.ended.addEventListener('abort', resolve));
+    const ended = new Promise((resolve) => log.signal.addEventListener('abort', resolve));
     await breakProtocol(first!.logs);
     await ended;
-    expect(log.ended.reason).toEqual(refusal('ERR_RDMC_PROTOCOL_ENDED'));
+    expect(log.signal.reason).toEqual(refusal('ERR_RDMC_PROTOCOL_ENDED'));
     expect(() => log.append(object(1))).toThrow(refusal('ERR_RDMC_PROTOCOL_ENDED'));
     const died = refusal('ERR_RDMC_DATAPLANE_DIED');
     await expect(first!.logs.create(fresh(8n))).rejects.toEqual(died);
@@ -115,7 +110,7 @@ describe('a protocol that ends in the worker', () => {
     const [first] = await startCluster(2);
     const { log } = await createLog(first!, { replicas: 1 });
     const { log: here } = await createLog(first!, { replicas: 1, logId: 8n, thread: 'application' });
-    const ended = new Promise((resolve) => log.ended.addEventListener('abort', resolve));
+    const ended = new Promise((resolve) => log.signal.addEventListener('abort', resolve));
     await breakProtocol(first!.logs);
     await ended;
     await here.append(object(1)).acknowledged;
@@ -161,7 +156,7 @@ describe('the coordinator of a cluster', () => {
       await mesh.close();
     });
     const store = await FileStore.open(`${temporaryDirectory()}/state`);
-    const coordinator = await Coordinator.start({ mesh, store });
+    const coordinator = await Coordinator.open({ mesh, store });
     onTestFinished(() => coordinator.close());
     const place = { directory: temporaryDirectory(), clusterId: CLUSTER, segmentBytes: SEGMENT };
     const backup = await Backup.open({ protectionDomain: keeper.protectionDomain, ...place });

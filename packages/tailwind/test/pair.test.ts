@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { PostResult, Status } from '@rdmc/verbs';
+import { type LocalKey, PostResult, remoteKey, Status } from '@rdmc/verbs';
 import { expect, it } from 'vitest';
 import type { TailwindRecords } from '../src/records.js';
 import { Channel, type Target } from '../src/worker/channel.js';
@@ -40,13 +40,14 @@ function rig() {
     caughtUp: () => {},
     lost: (_: number, target: number, reason: string) => lost.push([target, reason]),
   };
-  const targets = [1, 2].map((pair) => ({ target: pair, pair, address: 0, rkey: 0, key: 0 }));
+  const targets = [1, 2].map((pair) => ({ target: pair, pair, address: 0, rkey: remoteKey(0), key: 0 }));
   const channel = new Channel(
-    { channel: 1, address: 0, lkey: 0, targets },
+    { channel: 1, address: 0, lkey: 0 as LocalKey, targets },
     (pair) => pairs[pair - 1],
     events,
   );
-  const write = (pair: WritePair, target: Target): void => pair.write(target, 1, 0, 0, 0, 10);
+  const write = (pair: WritePair, target: Target): void =>
+    pair.write(target, 1, { address: 0, lkey: 0 as LocalKey }, 0, 10);
   return { pairs, channel, lost, write };
 }
 

@@ -1,4 +1,4 @@
-import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind';
+import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind/format';
 import { describe, expect, it } from 'vitest';
 
 const MINIMUM = { segmentId: 0n, epoch: 0 };
@@ -7,14 +7,14 @@ function digest(...ids: bigint[]): string {
   return Buffer.from(encodeDigest(ids)).toString('base64');
 }
 
-function closed(segmentId: bigint, lengthBytes = 1000): InventoryEntry {
+function closed(segmentId: bigint, byteLength = 1000): InventoryEntry {
   return {
     segmentId,
     incarnation: 1,
     epoch: 1,
     state: 'closed',
     survivor: false,
-    lengthBytes,
+    byteLength,
     checksum: 5,
     scan: null,
     digest: null,
@@ -29,7 +29,7 @@ function open(segmentId: bigint, offset: number, names: string | null, epoch = 1
     epoch,
     state: 'open',
     survivor: false,
-    lengthBytes: 4096,
+    byteLength: 4096,
     checksum: 0,
     scan,
     digest: names,

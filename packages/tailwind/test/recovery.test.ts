@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Subscription, subscription } from '@rdmc/common';
 import { decodeObject, EntryType, type Log, type Recovery, TailwindError } from '@rdmc/tailwind';
 import { refusal, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
@@ -258,8 +259,8 @@ describe('recovery', () => {
   });
 });
 
-function none(): () => void {
-  return () => {};
+function none(): Subscription {
+  return subscription(() => {});
 }
 
 async function flipBit({ directory }: ClusterMember, segmentId: bigint, logId: bigint): Promise<void> {

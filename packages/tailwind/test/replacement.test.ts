@@ -149,7 +149,7 @@ describe('whose log it is', () => {
     const segment = { segmentId: '1' };
     await expect(ask({ op: 'free', ...segment })).rejects.toEqual(foreign);
     await expect(ask({ op: 'epoch', ...segment, epoch: 9 })).rejects.toEqual(foreign);
-    await expect(ask({ op: 'close', ...segment, lengthBytes: 0, checksum: 0 })).rejects.toEqual(foreign);
+    await expect(ask({ op: 'close', ...segment, byteLength: 0, checksum: 0 })).rejects.toEqual(foreign);
     await expect(ask({ op: 'load', ...segment })).rejects.toEqual(foreign);
     await expect(ask({ op: 'free-log' })).rejects.toEqual(foreign);
     await append(log, 10, 20);

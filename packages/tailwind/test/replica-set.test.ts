@@ -9,7 +9,7 @@ import { WorkerLink } from '../src/worker-link.js';
 import { type ClusterMember, planeOf, SEGMENT, startCluster, TestAuthority } from './support/cluster.js';
 
 const IDENTITY = { logId: 7n, segmentId: 1n, incarnation: 1 };
-const EMPTY = { lengthBytes: 0, checksum: 0 };
+const EMPTY = { byteLength: 0, checksum: 0 };
 
 /** The replicas of a segment without its log: what the log would be told is written down. */
 async function rig(members: readonly ClusterMember[], backups: readonly number[], replicas: number) {
@@ -104,12 +104,12 @@ describe('the end of a log', () => {
     const members = await startCluster(3);
     const { set, ended, link } = await rig(members, [1, 2], 1);
     await set.open();
-    await set.close({ lengthBytes: 100, checksum: 1 });
+    await set.close({ byteLength: 100, checksum: 1 });
     let isCopying = false;
     link.append = () => {
       isCopying = true;
     };
-    set.memberLost(1, { lengthBytes: 100, checksum: 1 });
+    set.memberLost(1, { byteLength: 100, checksum: 1 });
     await until(() => isCopying);
     ended.abort(new Error('the data plane died'));
     await set.free();

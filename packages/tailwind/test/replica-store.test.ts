@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeReplicaHeader } from '@rdmc/tailwind';
+import { decodeReplicaHeader } from '@rdmc/tailwind/format';
 import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';
@@ -15,7 +15,7 @@ const RECORD: ReplicaRecord = {
   epoch: 9,
   state: 'closed',
   checksum: 0xfedc_ba98,
-  lengthBytes: 100,
+  byteLength: 100,
   floorBytes: 50,
   segmentBytes: 8192,
   committed: true,
@@ -122,7 +122,7 @@ describe('a directory', () => {
     [
       'a header that contradicts itself',
       'ERR_RDMC_REPLICA_DAMAGED',
-      (path: string) => writeFileSync(path, encodeReplicaHeader(CLUSTER, { ...RECORD, lengthBytes: 9000 })),
+      (path: string) => writeFileSync(path, encodeReplicaHeader(CLUSTER, { ...RECORD, byteLength: 9000 })),
     ],
   ])('with %s names the file and goes on with the others', async (_, code, damage) => {
     const { directory, store, path } = await storeWithReplica();

@@ -2,23 +2,20 @@
 
 import { readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { decodeObject, EntryType } from '@rdmc/tailwind';
+import { FileStore } from '@rdmc/tailwind/coordinator';
+import { encodeDigest, type planRecovery, segmentEntries } from '@rdmc/tailwind/format';
 import {
   acceptLoss,
-  decodeObject,
-  EntryType,
-  encodeDigest,
-  FileStore,
   knownLogs,
   type LogSurvey,
   lockReplicaDirectory,
-  type planRecovery,
   type ReplicaDirectory,
   type ReplicaFile,
   readReplicaDirectory,
   readWhole,
-  segmentEntries,
   surveyLog,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/salvage';
 import { temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { planSalvage } from '../src/recovery/plan.js';
@@ -54,8 +51,8 @@ async function killedCluster() {
 /** Versions of the objects in what a survey found. */
 async function versionsIn({ segments }: LogSurvey): Promise<number[]> {
   const versions: number[] = [];
-  for (const { file, lengthBytes } of segments) {
-    for (const { type, payload } of segmentEntries(await readWhole(file), lengthBytes)) {
+  for (const { file, byteLength } of segments) {
+    for (const { type, payload } of segmentEntries(await readWhole(file), byteLength)) {
       if (type === EntryType.OBJECT) versions.push(decodeObject(payload).version);
     }
   }
@@ -83,8 +80,8 @@ it('gives up what no file has when told so, and recovers exactly what the survey
   const rest = segmentIds.slice(2);
   expect(survey).toMatchObject({ isComplete: false, isEndMissing: true, missing: [lost] });
   expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual([damaged, ...rest]);
-  expect(survey.segments[0]!.lengthBytes).toBeGreaterThan(4096);
-  expect(survey.segments[0]!.lengthBytes).toBeLessThan(12_000);
+  expect(survey.segments[0]!.byteLength).toBeGreaterThan(4096);
+  expect(survey.segments[0]!.byteLength).toBeLessThan(12_000);
   const expected = await versionsIn(survey);
   await store.close();
 
@@ -133,12 +130,12 @@ it('says that nothing is missing where the files are all there is', async () => 
 });
 
 /** A closed replica's file, as far as a survey looks at it. */
-function file(segmentId: bigint, digest: readonly bigint[] | undefined, lengthBytes = 100): ReplicaFile {
+function file(segmentId: bigint, digest: readonly bigint[] | undefined, byteLength = 100): ReplicaFile {
   const record = { logId: 1n, segmentId, state: 'closed', committed: true, survivor: digest === undefined };
   return {
     path: `${segmentId}`,
     record,
-    scan: { status: 'ok', offset: lengthBytes, checksum: 1, reason: 'end' },
+    scan: { status: 'ok', offset: byteLength, checksum: 1, reason: 'end' },
     digest: digest && encodeDigest(digest),
   } as unknown as ReplicaFile;
 }
@@ -207,9 +204,9 @@ it('a file that its backup would refuse is damaged', async () => {
   const paths = ids.map((segmentId) => store.pathOf({ logId: 1n, segmentId }));
   for (const segmentId of ids) {
     const { bytes, ends } = sampleSegment(8192, [[100], [100]], { logId: 1n, segmentId, incarnation: 1 });
-    const lengthBytes = ends.at(-1)!;
+    const byteLength = ends.at(-1)!;
     const kind = { state: 'open', committed: true, survivor: false } as const;
-    const size = { lengthBytes, checksum: 0, floorBytes: 0, segmentBytes: 8192 };
+    const size = { byteLength, checksum: 0, floorBytes: 0, segmentBytes: 8192 };
     await store.write({ logId: 1n, segmentId, incarnation: 1, epoch: 1, ...kind, ...size }, bytes);
   }
   await store.close();
@@ -225,13 +222,13 @@ it('a file that its backup would refuse is damaged', async () => {
 });
 
 it('takes the longest of the files of a segment', () => {
-  const directories = [50, 90, 70].map((lengthBytes) => ({
+  const directories = [50, 90, 70].map((byteLength) => ({
     directory: '/',
-    files: [file(1n, [1n], lengthBytes)],
+    files: [file(1n, [1n], byteLength)],
     damaged: [],
   }));
   const survey = surveyLog(1n, directories, { segmentId: 0n, epoch: 0 });
-  expect(survey.segments.map(({ lengthBytes }) => lengthBytes)).toEqual([90]);
+  expect(survey.segments.map(({ byteLength }) => byteLength)).toEqual([90]);
 });
 
 it('of a log that is in no file nothing can be had', () => {
@@ -248,24 +245,24 @@ it('of a log that is in no file nothing can be had', () => {
 });
 
 it('a recovery of an accepted loss refuses where less is there than was accepted', () => {
-  const closed = { segmentId: 1n, state: 'closed', lengthBytes: 90, scan: null };
-  const open = { segmentId: 2n, state: 'open', lengthBytes: 4096, scan: { status: 'ok', offset: 50 } };
+  const closed = { segmentId: 1n, state: 'closed', byteLength: 90, scan: null };
+  const open = { segmentId: 2n, state: 'open', byteLength: 4096, scan: { status: 'ok', offset: 50 } };
   const inventories = [
     { member: 1, replicas: [closed] },
     { member: 2, replicas: [closed, open] },
   ] as unknown as Parameters<typeof planRecovery>[1];
   const plan = planSalvage(1n, inventories, [
-    { segmentId: 1n, lengthBytes: 80 },
-    { segmentId: 2n, lengthBytes: 50 },
+    { segmentId: 1n, byteLength: 80 },
+    { segmentId: 2n, byteLength: 50 },
   ]);
   expect(plan.segments).toEqual([
     { segmentId: 1n, candidates: [1, 2], floorBytes: 80 },
     { segmentId: 2n, candidates: [2], floorBytes: 50 },
   ]);
   for (const accepted of [
-    { segmentId: 1n, lengthBytes: 91 },
-    { segmentId: 2n, lengthBytes: 51 },
-    { segmentId: 3n, lengthBytes: 1 },
+    { segmentId: 1n, byteLength: 91 },
+    { segmentId: 2n, byteLength: 51 },
+    { segmentId: 3n, byteLength: 1 },
   ]) {
     expect(() => planSalvage(1n, inventories, [accepted])).toThrow(incomplete);
   }

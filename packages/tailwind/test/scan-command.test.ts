@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { scanSegment } from '@rdmc/tailwind';
+import { scanSegment } from '@rdmc/tailwind/format';
 import { sharedDirectory } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';
@@ -30,7 +30,7 @@ function run(...argv: string[]) {
 }
 
 function record(changes: Partial<ReplicaRecord>): ReplicaRecord {
-  const open = { epoch: 1, state: 'open', checksum: 0, lengthBytes: 300, floorBytes: 0 } as const;
+  const open = { epoch: 1, state: 'open', checksum: 0, byteLength: 300, floorBytes: 0 } as const;
   return { ...IDENTITY, ...open, segmentBytes: 300, committed: true, survivor: false, ...changes };
 }
 
@@ -43,7 +43,7 @@ it('prints the same as scanSegment for the bare bytes of a segment, with the ent
   expect(report.entries[0]).toEqual({
     offset: 0,
     type: 'object',
-    lengthBytes: 22,
+    byteLength: 22,
     details: '"key 0" version 1, 5 bytes',
   });
 });
@@ -58,7 +58,7 @@ it('says it in words without --json', () => {
 });
 
 it('takes identity, certificate and floor of a replica from its header', () => {
-  const closed = { state: 'closed', lengthBytes: end, checksum } as const;
+  const closed = { state: 'closed', byteLength: end, checksum } as const;
   const good = file('closed', encodeReplicaHeader(CLUSTER, record(closed)), segment.bytes.subarray(0, end));
   expect(run(good)).toMatchObject({ status: 0 });
   const flipped = segment.bytes.slice(0, end);

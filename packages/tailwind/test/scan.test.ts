@@ -1,4 +1,4 @@
-import { type ScanOptions, type ScanReason, scanSegment } from '@rdmc/tailwind';
+import { type ScanOptions, type ScanReason, scanSegment } from '@rdmc/tailwind/format';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { crc32 } from '../src/format/crc32.js';
@@ -16,7 +16,7 @@ function lastEnd(ends: readonly number[], length: number): number {
 
 function certificateOf({ bytes, ends }: SampleSegment) {
   const { checksum } = scanSegment(bytes, IDENTITY);
-  return { lengthBytes: ends.at(-1)!, checksum };
+  return { byteLength: ends.at(-1)!, checksum };
 }
 
 describe('torn writes', () => {
@@ -80,7 +80,7 @@ describe('damage', () => {
     const segment = sample();
     const certificate = certificateOf(segment);
     expect(scanSegment(segment.bytes, { ...IDENTITY, certificate })).toMatchObject({ status: 'ok' });
-    for (let bit = 0; bit < certificate.lengthBytes * 8; bit += 1) {
+    for (let bit = 0; bit < certificate.byteLength * 8; bit += 1) {
       const flipped = segment.bytes.slice();
       flipped[bit >> 3]! ^= 1 << (bit & 7);
       expect(scanSegment(flipped, { ...IDENTITY, certificate }).status).toBe('corrupt');
@@ -195,15 +195,15 @@ describe('certificates and floors', () => {
       status: 'corrupt',
       reason: 'certificate-checksum',
     });
-    expect(statusOf({ lengthBytes: ends[1] })).toMatchObject({
+    expect(statusOf({ byteLength: ends[1] })).toMatchObject({
       status: 'corrupt',
       reason: 'certificate-checksum',
     });
-    expect(statusOf({ lengthBytes: ends[2]! + 1 })).toMatchObject({
+    expect(statusOf({ byteLength: ends[2]! + 1 })).toMatchObject({
       status: 'corrupt',
       reason: 'certificate-length',
     });
-    expect(statusOf({ lengthBytes: 5000 })).toMatchObject({
+    expect(statusOf({ byteLength: 5000 })).toMatchObject({
       status: 'corrupt',
       reason: 'certificate-length',
     });
@@ -214,7 +214,7 @@ describe('certificates and floors', () => {
   });
 
   it('a closed segment without a group has a certificate of zeros', () => {
-    const certificate = { lengthBytes: 0, checksum: 0 };
+    const certificate = { byteLength: 0, checksum: 0 };
     expect(scanSegment(new Uint8Array(50), { ...IDENTITY, certificate })).toMatchObject({
       status: 'ok',
       offset: 0,

@@ -1,13 +1,5 @@
-import {
-  decodeObject,
-  EntryType,
-  encodeDigest,
-  encodeSegmentHeader,
-  type Log,
-  type LogEntry,
-  SegmentWriter,
-  segmentEntries,
-} from '@rdmc/tailwind';
+import { decodeObject, EntryType, type Log, type LogEntry } from '@rdmc/tailwind';
+import { encodeDigest, encodeSegmentHeader, SegmentWriter, segmentEntries } from '@rdmc/tailwind/format';
 import { tearWrites } from '@rdmc/verbs';
 import { expect, it } from 'vitest';
 import { type ClusterMember, object, SEGMENT, startCluster, TestAuthority } from './support/cluster.js';
@@ -25,8 +17,8 @@ function expected(logId: bigint) {
   const writer = new SegmentWriter(bytes, identity);
   const group = (entries: readonly LogEntry[]): number => {
     for (const { type, parts } of entries) writer.append(type as Exclude<typeof type, 9>, ...parts);
-    const { offset, lengthBytes } = writer.seal()!;
-    return offset + lengthBytes;
+    const { offset, byteLength } = writer.seal()!;
+    return offset + byteLength;
   };
   group([
     { type: EntryType.SEGMENT_HEADER, parts: [encodeSegmentHeader({ ...identity, segmentBytes: SEGMENT })] },

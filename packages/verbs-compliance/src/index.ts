@@ -1,5 +1,5 @@
 export type { DeviceSource } from './agent/device-calls.js';
-export type { ChapterName } from './chapters/index.js';
+export type { ChapterName } from './chapters/names.js';
 export { ComplianceError, type ComplianceErrorCode, complianceErrors, PeerError } from './errors.js';
 export {
   type DeviceFeatures,
@@ -10,4 +10,5 @@ export {
   SOFT_TCP,
 } from './features.js';
 export type { PlacementName } from './placement.js';
-export { type ComplianceSpec, defineComplianceSuite, type TestRunner } from './suite.js';
+export { defineComplianceSuite } from './suite.js';
+export type { ComplianceSpec, TestRunner } from './suite-context.js';

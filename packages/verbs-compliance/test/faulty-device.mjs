@@ -17,7 +17,7 @@ const FAULTS = {
   'sends the byte before': {
     qp: everyRequest((request) => {
       const sges = request.sges?.map((sge) =>
-        sge.lengthBytes === 65 ? { ...sge, address: sge.address - 1 } : sge,
+        sge.byteLength === 65 ? { ...sge, address: sge.address - 1 } : sge,
       );
       return sges ? { ...request, sges } : request;
     }),
@@ -64,11 +64,11 @@ const FAULTS = {
     qp: (qp) => {
       patch(qp, 'postSend', (post, ...requests) => {
         const [{ sges, remote, ...request }] = requests;
-        if (request.opcode !== 'WRITE' || sges[0].lengthBytes < 1_000_000) return post(...requests);
-        const half = sges[0].lengthBytes / 2;
+        if (request.opcode !== 'WRITE' || sges[0].byteLength < 1_000_000) return post(...requests);
+        const half = sges[0].byteLength / 2;
         const part = (offset) => ({
           ...request,
-          sges: [{ ...sges[0], address: sges[0].address + offset, lengthBytes: half }],
+          sges: [{ ...sges[0], address: sges[0].address + offset, byteLength: half }],
           remote: { ...remote, address: remote.address + offset },
         });
         post({ ...part(half), signaled: false });

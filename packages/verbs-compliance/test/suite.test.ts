@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SOFT_SHM } from '../src/features.js';
 import { fillPattern, findMismatch } from '../src/pattern.js';
-import { type ComplianceSpec, defineComplianceSuite, type TestRunner } from '../src/suite.js';
+import { defineComplianceSuite } from '../src/suite.js';
+import type { ComplianceSpec, TestRunner } from '../src/suite-context.js';
 
 /** A runner that only writes down what it was given. */
 function recorder(): { runner: TestRunner; titles: string[]; skipped: string[] } {

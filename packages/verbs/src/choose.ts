@@ -1,12 +1,7 @@
 import { MAX_GID_INDEX, readEnvironment, type VerbsEnvironment } from './environment.js';
 import { VerbsError } from './errors.js';
-import {
-  type DeviceSurvey,
-  type SurveyedDevice,
-  type SurveyedGid,
-  type SurveyedPort,
-  surveyRdmaDevices,
-} from './survey.js';
+import { type DeviceSurvey, surveyRdmaDevices } from './survey.js';
+import type { SurveyedDevice, SurveyedGid, SurveyedPort } from './surveyed-device.js';
 
 /** What `openDevice` opens, and why: for logs and `rdmc devices`. */
 export interface DeviceChoice {

@@ -1,4 +1,5 @@
-import type { Device } from './device.js';
+import type { Subscription } from '@rdmc/common';
+import type { OpenDevice } from './contract.js';
 import { FdWatcher } from './eventfd.js';
 import { closeUnlessGone, native } from './native.js';
 
@@ -12,7 +13,7 @@ export class CompletionChannel {
 
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     readonly handle: number,
   ) {}
 
@@ -27,14 +28,19 @@ export class CompletionChannel {
   }
 
   /** Calls `listener` on this thread at every event; one listener, a new one replaces it. */
-  onEvent(listener: () => void): void {
+  onEvent(listener: () => void): Subscription {
     this.#watcher?.close();
     this.#watcher = FdWatcher.ofChannel(this.device.handle, this.handle, listener);
+    return this.#watcher;
   }
 
-  /** Whether waiting for events keeps the process alive (it does by default). */
-  ref(keepsLoopAlive: boolean): void {
-    this.#watcher?.ref(keepsLoopAlive);
+  /** Waiting for events keeps the process alive, as it does by default. */
+  ref(): void {
+    this.#watcher?.ref();
+  }
+
+  unref(): void {
+    this.#watcher?.unref();
   }
 
   /** @throws VerbsError ERR_RDMC_CHANNEL_BUSY while a completion queue uses it; then it stays open */

@@ -1,28 +1,9 @@
-import {
-  CompletionFlag,
-  CompletionOpcode,
-  type CompletionOpcodeName,
-  CompletionWord,
-  Layout,
-  Status,
-  type StatusName,
-} from './constants.js';
-import type { WorkCompletion } from './contract.js';
-import type { Device } from './device.js';
+import { completionOpcodeName, statusName } from './completion-names.js';
+import { CompletionFlag, CompletionWord, Layout } from './constants.js';
+import type { OpenDevice, WorkCompletion } from './contract.js';
 import { closeUnlessGone, native } from './native.js';
 
 const TWO_32 = 4_294_967_296;
-
-function invert<Name extends string>(table: Readonly<Record<Name, number>>): Map<number, Name> {
-  return new Map(Object.entries(table).map(([name, value]) => [value as number, name as Name]));
-}
-const STATUS_NAMES = invert<StatusName>(Status);
-const OPCODE_NAMES = invert<CompletionOpcodeName>(CompletionOpcode);
-
-/** The name of a numeric completion status. */
-export function statusName(status: number): StatusName {
-  return STATUS_NAMES.get(status) ?? 'GENERAL_ERROR';
-}
 
 /**
  * Where completions of queue pairs arrive. Belongs to one thread.
@@ -39,7 +20,7 @@ export class CompletionQueue {
 
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     readonly handle: number,
     readonly depth: number,
   ) {
@@ -83,7 +64,7 @@ export class CompletionQueue {
     return {
       id: words[base + CompletionWord.ID_LOW]! + words[base + CompletionWord.ID_HIGH]! * TWO_32,
       status: statusName(words[base + CompletionWord.STATUS]!),
-      opcode: OPCODE_NAMES.get(words[base + CompletionWord.OPCODE]!) ?? 'SEND',
+      opcode: completionOpcodeName(words[base + CompletionWord.OPCODE]!),
       byteLength: words[base + CompletionWord.BYTES]!,
       immediate: flags & CompletionFlag.WITH_IMMEDIATE ? words[base + CompletionWord.IMMEDIATE]! : undefined,
       queuePair: words[base + CompletionWord.QUEUE_PAIR]!,

@@ -35,11 +35,36 @@ export interface DeviceAttributes {
   readonly dmabuf: boolean;
 }
 
+/** An open device, as what belongs to it knows it; a `Device`. */
+export interface OpenDevice {
+  readonly handle: number;
+  readonly attributes: DeviceAttributes;
+}
+
+declare const local: unique symbol;
+declare const remote: unique symbol;
+
+/**
+ * Names a region in this device's own requests (verbs: lkey); `region.lkey`. At run time a number of 32 bits; the brand keeps
+ * a length or an address from taking its place.
+ */
+export type LocalKey = number & { readonly [local]: true };
+
+/** Names a region in the requests of its peers (verbs: rkey); `region.rkey`. A number that a peer sent: `remoteKey(number)`. */
+export type RemoteKey = number & { readonly [remote]: true };
+
+/** A part of registered memory, in the order of verbs' `ibv_sge`. */
 export interface ScatterGatherEntry {
   /** Virtual address in the owner's address space: `region.address + offset`. A safe integer. */
   readonly address: number;
-  readonly lengthBytes: number;
-  readonly lkey: number;
+  readonly byteLength: number;
+  readonly lkey: LocalKey;
+}
+
+/** Where a WRITE, READ or atomic goes at the peer: `region.remote(offset)` there. Plain JSON, to be carried by any means. */
+export interface RemoteMemory {
+  readonly address: number;
+  readonly rkey: RemoteKey;
 }
 
 /** A work request for `postSend`, in its convenient form. */
@@ -50,7 +75,7 @@ export interface SendWorkRequest {
   readonly sges?: readonly ScatterGatherEntry[];
   /** Sent instead of `sges`, copied at posting: the bytes may be reused at once. */
   readonly inline?: Uint8Array;
-  readonly remote?: { readonly address: number; readonly rkey: number };
+  readonly remote?: RemoteMemory;
   /** 32 bits, for the _WITH_IMM operations. */
   readonly immediate?: number;
   /** COMPARE_AND_SWAP: the value to compare with; FETCH_AND_ADD: the value to add. */

@@ -1,50 +1,27 @@
-import type { Device } from './device.js';
+import type { Subscription } from '@rdmc/common';
+import type { OpenDevice } from './contract.js';
+import type { DeviceEvent } from './device-event.js';
 import { FdWatcher } from './eventfd.js';
 import { closeUnlessGone, native } from './native.js';
 
-/** What happens to a device outside of anybody's completion queue (IBA 11.6.3). */
-export interface DeviceEvent {
-  /**
-   * - `portActive`, `portDown`, `addressChange`: the state or the addresses of `port` changed.
-   * - `queuePairFatal`: `queuePair` is in the error state; what was posted to it is flushed. On the soft device: a
-   *   stopped peer may still write to its memory, and its receives ended with FATAL.
-   * - `completionQueueError`: a completion queue and everything that uses it is lost.
-   * - `deviceRemoved`: the device is gone. What was outstanding has completed: the oldest request of each queue
-   *   pair with FATAL, the rest with WORK_REQUEST_FLUSHED. Everything but closing fails with
-   *   ERR_RDMC_DEVICE_REMOVED.
-   */
-  readonly type:
-    | 'portActive'
-    | 'portDown'
-    | 'addressChange'
-    | 'queuePairFatal'
-    | 'completionQueueError'
-    | 'deviceRemoved';
-  /** In words. */
-  readonly message: string;
-  readonly port?: number;
-  /** `QueuePair.number`. */
-  readonly queuePair?: number;
-}
-
 /** Delivers a device's events to one listener, on the thread that made it. */
-export class DeviceEventListener {
+export class DeviceEventListener implements Subscription {
   readonly #subscription: number;
   readonly #watcher: FdWatcher;
   #closed = false;
 
   constructor(
-    private readonly device: Device,
+    private readonly device: OpenDevice,
     listener: (event: DeviceEvent) => void,
   ) {
     this.#subscription = native().eventsSubscribe(device.handle);
-    this.#watcher = new FdWatcher(native().eventsFd(device.handle, this.#subscription), () => {
+    this.#watcher = FdWatcher.open(native().eventsFd(device.handle, this.#subscription), () => {
       closeUnlessGone(() => {
         for (const event of native().eventsTake(device.handle, this.#subscription)) listener(event);
       });
     });
     // Listening alone is no reason to stay alive.
-    this.#watcher.ref(false);
+    this.#watcher.unref();
   }
 
   close(): void {
@@ -52,5 +29,9 @@ export class DeviceEventListener {
     this.#closed = true;
     this.#watcher.close();
     closeUnlessGone(() => native().eventsUnsubscribe(this.device.handle, this.#subscription));
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

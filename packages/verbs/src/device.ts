@@ -1,8 +1,10 @@
+import type { Key, Subscription } from '@rdmc/common';
 import { chooseDevice, type DeviceChoice } from './choose.js';
 import { CompletionChannel } from './completion-channel.js';
 import { CompletionQueue } from './completion-queue.js';
 import type { DeviceAttributes, Transport } from './contract.js';
-import { type DeviceEvent, DeviceEventListener } from './device-events.js';
+import type { DeviceEvent } from './device-event.js';
+import { DeviceEventListener } from './device-events.js';
 import { MAX_GID_INDEX, readEnvironment } from './environment.js';
 import { VerbsError } from './errors.js';
 import { native } from './native.js';
@@ -34,7 +36,7 @@ export interface OpenDeviceOptions {
    * by challenge. Default: on loopback and over shared memory the key of the user, so that processes of other users are
    * refused; a device that listens beyond loopback needs a key, or `insecure`.
    */
-  readonly key?: Uint8Array;
+  readonly key?: Key;
   /**
    * Without any key (default false): every local process of this user, and every process that reaches the TCP port,
    * may connect. All peers must say so.
@@ -106,14 +108,14 @@ export class Device {
    * Calls `listener` on this thread at every asynchronous event of the device: a port that goes down, a queue pair
    * that fails, the device's removal. Does not keep the process alive. The soft device has no such events.
    */
-  onEvent(listener: (event: DeviceEvent) => void): DeviceEventListener {
+  onEvent(listener: (event: DeviceEvent) => void): Subscription {
     this.#check();
     return new DeviceEventListener(this, listener);
   }
 
   /** Copies between two ranges of registered memory of this device, by address. */
-  copy(toAddress: number, fromAddress: number, lengthBytes: number): void {
-    native().copy(this.handle, toAddress, fromAddress, lengthBytes);
+  copy(toAddress: number, fromAddress: number, byteLength: number): void {
+    native().copy(this.handle, toAddress, fromAddress, byteLength);
   }
 
   /** Counters of the device since it was opened: bytes copied, block copies, wake-ups and the like. */
@@ -162,15 +164,7 @@ function checkOptions(options: OpenDeviceOptions): void {
       `openDevice: pathMtuBytes must be one of ${PATH_MTUS.join(', ')}, not ${pathMtuBytes}`,
     );
   }
-  if (key !== undefined && !(key instanceof Uint8Array)) {
-    throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'openDevice: key must be a Uint8Array');
-  }
-  if (key !== undefined && key.byteLength < 16) {
-    throw new VerbsError(
-      'ERR_RDMC_WEAK_KEY',
-      `openDevice: key must have at least 16 bytes, not ${key.byteLength}`,
-    );
-  }
+  if (key !== undefined) checkKey(key);
   if (insecure !== undefined) booleanOption('openDevice', 'insecure', insecure);
   if (insecure && key !== undefined) {
     throw new VerbsError(
@@ -181,6 +175,15 @@ function checkOptions(options: OpenDeviceOptions): void {
   if (options.port !== undefined) integerOption('openDevice', 'port', options.port, 1, 255);
   if (options.gidIndex !== undefined)
     integerOption('openDevice', 'gidIndex', options.gidIndex, 0, MAX_GID_INDEX);
+}
+
+function checkKey(key: Key): void {
+  if (typeof key !== 'string' && !(key instanceof Uint8Array)) {
+    throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'openDevice: key must be text or a Uint8Array');
+  }
+  const { byteLength } = Buffer.from(key);
+  if (byteLength >= 16) return;
+  throw new VerbsError('ERR_RDMC_WEAK_KEY', `openDevice: key must have at least 16 bytes, not ${byteLength}`);
 }
 
 function openSoft(options: OpenDeviceOptions): number {

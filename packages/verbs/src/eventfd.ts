@@ -1,25 +1,31 @@
+import type { Subscription } from '@rdmc/common';
 import { native } from './native.js';
 
 /** Calls back on this thread's event loop whenever a descriptor is readable; eventfds are drained first. */
-export class FdWatcher {
+export class FdWatcher implements Subscription {
   readonly #handle: number;
   #closed = false;
 
-  constructor(fd: number, listener: () => void);
-  /** @internal */
-  constructor(watch: () => number);
-  constructor(fd: number | (() => number), listener?: () => void) {
-    this.#handle = typeof fd === 'number' ? native().fdWatch(fd, listener!) : fd();
+  private constructor(handle: number) {
+    this.#handle = handle;
+  }
+
+  static open(fd: number, listener: () => void): FdWatcher {
+    return new FdWatcher(native().fdWatch(fd, listener));
   }
 
   /** Watches a completion channel, whose events are taken as its device wants it. @internal */
   static ofChannel(device: number, channel: number, listener: () => void): FdWatcher {
-    return new FdWatcher(() => native().channelWatch(device, channel, listener));
+    return new FdWatcher(native().channelWatch(device, channel, listener));
   }
 
-  /** Whether this watcher keeps the event loop alive (true at first). */
-  ref(keepsLoopAlive: boolean): void {
-    if (!this.#closed) native().fdRef(this.#handle, keepsLoopAlive);
+  /** The watcher keeps the event loop alive, as it does at first. */
+  ref(): void {
+    if (!this.#closed) native().fdRef(this.#handle, true);
+  }
+
+  unref(): void {
+    if (!this.#closed) native().fdRef(this.#handle, false);
   }
 
   close(): void {
@@ -27,21 +33,30 @@ export class FdWatcher {
     this.#closed = true;
     native().fdUnwatch(this.#handle);
   }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
 }
 
 /** An eventfd: one thread signals, another one's event loop wakes. The number is valid in all threads. */
-export class EventFd {
-  readonly fd: number;
+export class EventFd implements Disposable {
   #closed = false;
 
-  constructor() {
-    this.fd = native().eventfdCreate();
+  private constructor(readonly fd: number) {}
+
+  static open(): EventFd {
+    return new EventFd(native().eventfdCreate());
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     native().fdClose(this.fd);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }
 

@@ -1,3 +1,4 @@
+export type { Subscription } from '@rdmc/common';
 export {
   chooseDevice,
   chooseGid,
@@ -7,32 +8,21 @@ export {
   networkOf,
 } from './choose.js';
 export { CompletionChannel } from './completion-channel.js';
-export { CompletionQueue, statusName } from './completion-queue.js';
+export { statusName } from './completion-names.js';
+export { CompletionQueue } from './completion-queue.js';
 export * from './constants.js';
 export type * from './contract.js';
-export {
-  attachDevice,
-  Device,
-  type OpenDeviceOptions,
-  openDevice,
-} from './device.js';
-export { type DeviceEvent, DeviceEventListener } from './device-events.js';
+export { attachDevice, Device, type OpenDeviceOptions, openDevice } from './device.js';
+export type { DeviceEvent } from './device-event.js';
 export { AbortError, PostError, VerbsError, type VerbsErrorCode, verbsErrors } from './errors.js';
-export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
-export { FineTimer } from './fine-timer.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';
 export type { Refusal } from './post-result.js';
 export { type AccessOptions, attachProtectionDomain, ProtectionDomain } from './protection-domain.js';
 export { QueuePair } from './queue-pair.js';
 export { type CompletionFailure, completionFailure } from './refused-completion.js';
+export { remoteKey } from './remote-key.js';
 export { SharedReceiveQueue } from './shared-receive-queue.js';
 export { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
-export {
-  type DeviceSurvey,
-  type GidType,
-  type SurveyedDevice,
-  type SurveyedGid,
-  type SurveyedPort,
-  surveyRdmaDevices,
-} from './survey.js';
+export { type DeviceSurvey, surveyRdmaDevices } from './survey.js';
+export type { GidType, SurveyedDevice, SurveyedGid, SurveyedPort } from './surveyed-device.js';
 export { type TearWritesOptions, tearWrites } from './write-tear.js';

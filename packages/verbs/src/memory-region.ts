@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { throwIfAborted } from '@rdmc/common';
-import type { ScatterGatherEntry } from './contract.js';
-import type { Device } from './device.js';
+import type { LocalKey, OpenDevice, RemoteKey, RemoteMemory, ScatterGatherEntry } from './contract.js';
 import { VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
 
@@ -17,9 +16,9 @@ const CLOSE_POLL_MS = 1;
  */
 export class MemoryRegion {
   readonly address: number;
-  readonly length: number;
-  readonly lkey: number;
-  readonly #rkey: number;
+  readonly byteLength: number;
+  readonly lkey: LocalKey;
+  readonly #rkey: RemoteKey;
   readonly shareable: boolean;
   #buffers: ArrayBuffer[] = [];
   #whole: ArrayBuffer | undefined;
@@ -27,7 +26,7 @@ export class MemoryRegion {
 
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     readonly handle: number,
     /** Keeps memory given to `register` alive. */
     private readonly registered?: Uint8Array,
@@ -35,9 +34,9 @@ export class MemoryRegion {
     if (registered) registeredRegions.add(this);
     const info = native().regionInfo(device.handle, handle);
     this.address = info.address;
-    this.length = info.length;
-    this.lkey = info.lkey;
-    this.#rkey = info.rkey;
+    this.byteLength = info.length;
+    this.lkey = info.lkey as LocalKey;
+    this.#rkey = info.rkey as RemoteKey;
     this.shareable = info.shareable;
   }
 
@@ -45,7 +44,7 @@ export class MemoryRegion {
    * The key with which peers reach this region.
    * @throws VerbsError ERR_RDMC_NOT_SHAREABLE for `register`ed memory where peers cannot map it
    */
-  get rkey(): number {
+  get rkey(): RemoteKey {
     if (!this.shareable) {
       throw new VerbsError(
         'ERR_RDMC_NOT_SHAREABLE',
@@ -74,41 +73,42 @@ export class MemoryRegion {
    * Bytes of the region. Offsets beyond 4 GiB are fine; one view holds at most what a typed array can.
    * @throws VerbsError ERR_RDMC_REGION_CLOSED, ERR_RDMC_OUT_OF_BOUNDS
    */
-  view(offset = 0, length = this.length - offset): Uint8Array {
-    this.#checkRange(offset, length);
-    if (this.registered) return this.registered.subarray(offset, offset + length);
-    if (this.length <= 0x7fff_ffff) {
-      this.#whole ??= this.#buffer(0, this.length);
-      return new Uint8Array(this.#whole, offset, length);
+  view(offset = 0, byteLength = this.byteLength - offset): Uint8Array {
+    this.#checkRange(offset, byteLength);
+    if (this.registered) return this.registered.subarray(offset, offset + byteLength);
+    if (this.byteLength <= 0x7fff_ffff) {
+      this.#whole ??= this.#buffer(0, this.byteLength);
+      return new Uint8Array(this.#whole, offset, byteLength);
     }
-    return new Uint8Array(this.#buffer(offset, length));
+    return new Uint8Array(this.#buffer(offset, byteLength));
   }
 
   /** An entry for a work request's scatter/gather list. */
-  sge(offset = 0, lengthBytes = this.length - offset): ScatterGatherEntry {
-    this.#checkRange(offset, lengthBytes);
-    return { address: this.address + offset, lengthBytes, lkey: this.lkey };
+  sge(offset = 0, byteLength = this.byteLength - offset): ScatterGatherEntry {
+    this.#checkRange(offset, byteLength);
+    return { address: this.address + offset, byteLength, lkey: this.lkey };
   }
 
   /** What a peer needs to reach this region, or a part of it. */
-  remote(offset = 0): { address: number; rkey: number } {
+  remote(offset = 0): RemoteMemory {
     this.#checkRange(offset, 0);
     return { address: this.address + offset, rkey: this.rkey };
   }
 
   /**
-   * Keeps the region from being closed until the returned function is called (once; more calls do nothing): for
+   * Keeps the region from being closed until the returned hold is disposed of (once; more calls do nothing): for
    * memory that is promised to a request which is not posted yet. Counts as an outstanding request.
    * @throws VerbsError ERR_RDMC_REGION_CLOSED
    */
-  hold(): () => void {
+  hold(): Disposable {
     this.#checkRange(0, 0);
     native().regionHold(this.device.handle, this.handle);
     let held = true;
-    return () => {
+    const letGo = (): void => {
       if (held) closeUnlessGone(() => native().regionLetGo(this.device.handle, this.handle));
       held = false;
     };
+    return { [Symbol.dispose]: letGo };
   }
 
   /**
@@ -159,16 +159,16 @@ export class MemoryRegion {
 
   #checkRange(offset: number, length: number): void {
     if (this.#closed) throw new VerbsError('ERR_RDMC_REGION_CLOSED', 'The memory region is closed');
-    if (!(offset >= 0 && length >= 0 && offset + length <= this.length)) {
+    if (!(offset >= 0 && length >= 0 && offset + length <= this.byteLength)) {
       throw new VerbsError(
         'ERR_RDMC_OUT_OF_BOUNDS',
-        `Range ${offset}..${offset + length} lies outside the region of ${this.length} bytes`,
+        `Range ${offset}..${offset + length} lies outside the region of ${this.byteLength} bytes`,
       );
     }
   }
 }
 
 /** Opens in this thread a region of an attached device, by its handle. */
-export function attachRegion(device: Device, handle: number): MemoryRegion {
+export function attachRegion(device: OpenDevice, handle: number): MemoryRegion {
   return new MemoryRegion(device, handle);
 }

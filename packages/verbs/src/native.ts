@@ -1,9 +1,9 @@
 /** The native addon as TypeScript sees it. Nothing above this file calls it directly. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { DeviceEvent } from './device-events.js';
+import type { DeviceEvent } from './device-event.js';
 import { VerbsError, type VerbsErrorCode } from './errors.js';
-import type { SurveyedDevice } from './survey.js';
+import type { SurveyedDevice } from './surveyed-device.js';
 
 /** Handles are process-wide: any thread that loads the addon may use them. */
 export interface NativeBinding {
@@ -44,7 +44,7 @@ export interface NativeBinding {
   protectionDomainDestroy(device: number, pd: number): void;
 
   /** Resolves to the region's handle once its pages are faulted in. */
-  regionAllocate(device: number, pd: number, lengthBytes: number, access: number): Promise<number>;
+  regionAllocate(device: number, pd: number, byteLength: number, access: number): Promise<number>;
   regionRegister(device: number, pd: number, view: Uint8Array, access: number): number;
   /** The descriptor stays the caller's. */
   regionRegisterDmabuf(
@@ -52,7 +52,7 @@ export interface NativeBinding {
     pd: number,
     fd: number,
     offset: number,
-    lengthBytes: number,
+    byteLength: number,
     access: number,
   ): number;
   regionInfo(
@@ -115,7 +115,7 @@ export interface NativeBinding {
   submissionDoorbell(device: number, batch: Uint8Array, control: Uint32Array): () => number;
 
   /** Copies inside this process between registered memory, by address. Both ranges are checked. */
-  copy(device: number, toAddress: number, fromAddress: number, lengthBytes: number): void;
+  copy(device: number, toAddress: number, fromAddress: number, byteLength: number): void;
 
   eventfdCreate(): number;
   /** A function without arguments that adds 1 to the eventfd. */

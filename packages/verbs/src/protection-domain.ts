@@ -1,6 +1,5 @@
 import { Access } from './constants.js';
-import type { QueuePairOptions } from './contract.js';
-import type { Device } from './device.js';
+import type { OpenDevice, QueuePairOptions } from './contract.js';
 import { VerbsError } from './errors.js';
 import { MemoryRegion } from './memory-region.js';
 import { closeUnlessGone, native } from './native.js';
@@ -40,7 +39,7 @@ export class ProtectionDomain {
   #closed = false;
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     readonly handle: number,
   ) {}
 
@@ -49,10 +48,10 @@ export class ProtectionDomain {
    * Contents are undefined (it may come from a pool).
    * @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_OUT_OF_MEMORY, ERR_RDMC_DEVICE_LIMIT
    */
-  async allocate(lengthBytes: number, access?: AccessOptions): Promise<MemoryRegion> {
-    integerOption('allocate', 'lengthBytes', lengthBytes, 1, Number.MAX_SAFE_INTEGER);
+  async allocate(byteLength: number, access?: AccessOptions): Promise<MemoryRegion> {
+    integerOption('allocate', 'byteLength', byteLength, 1, Number.MAX_SAFE_INTEGER);
     const bits = accessBits('allocate', access);
-    const handle = await native().regionAllocate(this.device.handle, this.handle, lengthBytes, bits);
+    const handle = await native().regionAllocate(this.device.handle, this.handle, byteLength, bits);
     return new MemoryRegion(this.device, handle);
   }
 
@@ -85,17 +84,17 @@ export class ProtectionDomain {
    * @throws VerbsError ERR_RDMC_UNSUPPORTED where device, driver or library cannot
    */
   registerDmabuf(
-    dmabuf: { readonly fd: number; readonly lengthBytes: number; readonly offset?: number },
+    dmabuf: { readonly fd: number; readonly byteLength: number; readonly offset?: number },
     access?: AccessOptions,
   ): MemoryRegion {
-    onlyKnownOptions('registerDmabuf', dmabuf, ['fd', 'lengthBytes', 'offset']);
+    onlyKnownOptions('registerDmabuf', dmabuf, ['fd', 'byteLength', 'offset']);
     const { MAX_SAFE_INTEGER } = Number;
     const handle = native().regionRegisterDmabuf(
       this.device.handle,
       this.handle,
       integerOption('registerDmabuf', 'fd', dmabuf.fd, 0, 0x7fff_ffff),
       integerOption('registerDmabuf', 'offset', dmabuf.offset ?? 0, 0, MAX_SAFE_INTEGER),
-      integerOption('registerDmabuf', 'lengthBytes', dmabuf.lengthBytes, 1, MAX_SAFE_INTEGER),
+      integerOption('registerDmabuf', 'byteLength', dmabuf.byteLength, 1, MAX_SAFE_INTEGER),
       accessBits('registerDmabuf', access),
     );
     return new MemoryRegion(this.device, handle);
@@ -151,6 +150,6 @@ export class ProtectionDomain {
 }
 
 /** Opens in this thread a protection domain of an attached device, by its handle; its owner closes it. */
-export function attachProtectionDomain(device: Device, handle: number): ProtectionDomain {
+export function attachProtectionDomain(device: OpenDevice, handle: number): ProtectionDomain {
   return new ProtectionDomain(device, handle);
 }

@@ -2,29 +2,29 @@ import { codeOf, isCodeOf, messageOf } from '@rdmc/common';
 import { Layout, Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
 import type {
   ConnectOptions,
+  OpenDevice,
   QueuePairAddress,
   QueuePairAttributes,
   ReceiveWorkRequest,
   SendWorkRequest,
 } from './contract.js';
-import type { Device } from './device.js';
 import { PostError, VerbsError, verbsErrors } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 import { postError } from './post-result.js';
-import { isAtomic, type SubmissionQueue } from './submission-queue.js';
+import { isAtomic, SubmissionQueue } from './submission-queue.js';
 
 const STATE_NAMES = new Map<number, QueuePairStateName>(
   Object.entries(QueuePairState).map(([name, value]) => [value, name as QueuePairStateName]),
 );
 const LOW_32 = 0xffff_ffffn;
-const batches = new WeakMap<Device, SubmissionQueue>();
+const batches = new WeakMap<OpenDevice, SubmissionQueue>();
 
 /** One batch per device and thread serves the convenient calls. @internal */
-export function batchOf(device: Device): SubmissionQueue {
+export function batchOf(device: OpenDevice): SubmissionQueue {
   let batch = batches.get(device);
   if (!batch) {
-    batch = device.createSubmissionQueue();
+    batch = new SubmissionQueue(device);
     batches.set(device, batch);
   }
   return batch;
@@ -52,7 +52,7 @@ export class QueuePair {
 
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     /** The number completions carry and work requests are posted to. */
     readonly number: number,
   ) {
@@ -103,7 +103,7 @@ export class QueuePair {
   postReceive(...requests: readonly ReceiveWorkRequest[]): void {
     this.#post(requests, (batch, request) => {
       batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
-      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.byteLength, sge.lkey);
     });
   }
 
@@ -187,7 +187,7 @@ export class QueuePair {
       (request.fence ? WorkRequestFlag.FENCE : 0) |
       (request.solicited ? WorkRequestFlag.SOLICITED : 0);
     batch.begin(opcode, this.number, request.id, flags);
-    for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+    for (const sge of request.sges ?? []) batch.sge(sge.address, sge.byteLength, sge.lkey);
     if (request.inline !== undefined && !(request.inline instanceof Uint8Array)) {
       throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'Inline data must be a Uint8Array');
     }

@@ -10,7 +10,7 @@
  * error (IB specification 11.6.2), no other word than the id, the status and the queue pair may be relied on.
  */
 
-import { statusName } from './completion-queue.js';
+import { statusName } from './completion-names.js';
 import {
   CompletionOpcode,
   CompletionWord,

@@ -1,6 +1,5 @@
 import { Layout, Opcode, WorkRequestFlag } from './constants.js';
-import type { ReceiveWorkRequest } from './contract.js';
-import type { Device } from './device.js';
+import type { OpenDevice, ReceiveWorkRequest } from './contract.js';
 import { closeUnlessGone, native } from './native.js';
 import { batchOf, flushFrom } from './queue-pair.js';
 
@@ -13,7 +12,7 @@ export class SharedReceiveQueue {
 
   /** @internal */
   constructor(
-    readonly device: Device,
+    readonly device: OpenDevice,
     /** What receives are posted to on the fast path, in the place of a queue pair's number. */
     readonly number: number,
     readonly depth: number,
@@ -25,7 +24,7 @@ export class SharedReceiveQueue {
     requests.forEach((request, index) => {
       if (batch.pending === Layout.BATCH_SLOTS) flushFrom(batch, index - batch.pending);
       batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
-      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.lengthBytes, sge.lkey);
+      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.byteLength, sge.lkey);
     });
     flushFrom(batch, requests.length - batch.pending);
   }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { isIPv4 } from 'node:net';
-import { userKey } from '@rdmc/common';
+import { type Key, userKey } from '@rdmc/common';
 import { VerbsError } from './errors.js';
 
 /** The user's key has other uses: each has a key of its own, derived from it. */
@@ -15,13 +15,14 @@ function isLoopback(host: string): boolean {
  * @throws VerbsError ERR_RDMC_KEY_REQUIRED, ERR_RDMC_USER_KEY
  */
 export function softDeviceKey(options: {
-  readonly key?: Uint8Array | undefined;
+  readonly key?: Key | undefined;
   readonly insecure?: boolean | undefined;
   readonly transport: string;
   readonly host: string;
 }): Uint8Array | undefined {
   const { key, insecure, transport, host } = options;
-  if (key !== undefined || insecure) return key;
+  if (key !== undefined) return Buffer.from(key);
+  if (insecure) return undefined;
   // Peers on other hosts cannot have this user's key.
   if (transport !== 'shm' && !isLoopback(host)) {
     throw new VerbsError(

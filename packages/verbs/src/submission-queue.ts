@@ -1,5 +1,5 @@
 import { Layout, Opcode, PostResult, Word, WorkRequestFlag } from './constants.js';
-import type { Device } from './device.js';
+import type { LocalKey, OpenDevice, RemoteKey } from './contract.js';
 import { PostError, VerbsError } from './errors.js';
 import { native } from './native.js';
 import { postError } from './post-result.js';
@@ -45,7 +45,7 @@ export class SubmissionQueue {
 
   /** @internal */
   constructor(
-    device: Device,
+    device: OpenDevice,
     private readonly options: SubmissionQueueOptions = {},
   ) {
     const memory = new ArrayBuffer(Layout.WORK_REQUEST_BYTES * Layout.BATCH_SLOTS);
@@ -81,23 +81,23 @@ export class SubmissionQueue {
   }
 
   /** Adds memory to the request begun last. */
-  sge(address: number, lengthBytes: number, lkey: number): void {
+  sge(address: number, byteLength: number, lkey: LocalKey): void {
     const words = this.#words;
     const base = this.#base & BASE_MASK;
     const index = this.#sges & SGE_MASK;
     if (index >= Layout.MAX_SGE) {
       throw new VerbsError('ERR_RDMC_TOO_MANY_SGES', `A work request has at most ${Layout.MAX_SGE} entries`);
     }
-    if (lengthBytes > 0xffff_ffff) {
+    if (byteLength > 0xffff_ffff) {
       throw new VerbsError(
         'ERR_RDMC_MESSAGE_TOO_LONG',
-        `An entry holds at most 2^32 - 1 bytes, not ${lengthBytes}`,
+        `An entry holds at most 2^32 - 1 bytes, not ${byteLength}`,
       );
     }
     const at = base + Word.SGE + index * SGE_WORDS;
     words[at] = address;
     words[at + 1] = address / TWO_32;
-    words[at + 2] = lengthBytes;
+    words[at + 2] = byteLength;
     words[at + 3] = lkey;
     words[base + Word.SGE_COUNT] = index + 1;
     this.#sges = index + 1;
@@ -117,7 +117,7 @@ export class SubmissionQueue {
     this.#words[this.#base + Word.FLAGS]! |= WorkRequestFlag.INLINE;
   }
 
-  remote(address: number, rkey: number): void {
+  remote(address: number, rkey: RemoteKey): void {
     const words = this.#words;
     const base = this.#base & BASE_MASK;
     words[base + Word.REMOTE_LOW] = address;

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { chooseDevice, chooseGid, deviceProblem } from '../src/choose.js';
 import { readEnvironment } from '../src/environment.js';
 import { VerbsError } from '../src/errors.js';
-import type { DeviceSurvey, SurveyedDevice, SurveyedGid, SurveyedPort } from '../src/survey.js';
+import type { DeviceSurvey } from '../src/survey.js';
+import type { SurveyedDevice, SurveyedGid, SurveyedPort } from '../src/surveyed-device.js';
 
 const NOTHING = readEnvironment({});
 const gid = (index: number, type: SurveyedGid['type'], text: string): SurveyedGid => {

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { FineTimer } from '../src/index.js';
+import { FineTimer } from '../src/fine-timer.js';
 
 it('calls once for each start, never before its time, and leaves the event loop free meanwhile', async () => {
   for (const microseconds of [1, 100, 2500]) {
@@ -10,7 +10,7 @@ it('calls once for each start, never before its time, and leaves the event loop 
     const called = new Promise<number>((settle) => {
       resolve = settle;
     });
-    const timer = new FineTimer(() => {
+    const timer = FineTimer.open(() => {
       calls += 1;
       resolve(performance.now());
     });
@@ -27,12 +27,12 @@ it('calls once for each start, never before its time, and leaves the event loop 
 
 it('a start moves the call, and a close takes it away', async () => {
   let calls = 0;
-  const moved = new FineTimer(() => {
+  const moved = FineTimer.open(() => {
     calls += 1;
   });
   moved.start(1);
   moved.start(3_600_000_000);
-  const closed = new FineTimer(() => {
+  const closed = FineTimer.open(() => {
     calls += 1;
   });
   closed.start(1);

@@ -1,6 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CompletionQueue, openDevice, type QueuePair, type SharedReceiveQueue } from '../src/index.js';
+import {
+  type CompletionQueue,
+  openDevice,
+  type QueuePair,
+  remoteKey,
+  type SharedReceiveQueue,
+} from '../src/index.js';
 import { linkProgram } from './native/variant.mjs';
 import { FakeMachine, type FakeSettings, fakeLibrary, useFake } from './support/fake-library.js';
 import { completions, connectedSides, type Side, side, until } from './support/pair.js';
@@ -126,7 +132,12 @@ describe.skipIf(fakeLibrary.missing)(`the error state ${fakeLibrary.missing}`, (
       woken = true;
     });
     queue.arm({ solicitedOnly: true });
-    sender.postSend({ id: 1, opcode: 'WRITE', inline: new Uint8Array(8), remote: { address: 64, rkey: 1 } });
+    sender.postSend({
+      id: 1,
+      opcode: 'WRITE',
+      inline: new Uint8Array(8),
+      remote: { address: 64, rkey: remoteKey(1) },
+    });
     await until('a wake-up', () => (woken ? true : undefined));
     expect((await completions(queue, 1))[0]!.status).toBe('REMOTE_ACCESS_ERROR');
     await Promise.all([a.device.close(), b.device.close()]);

@@ -100,7 +100,7 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
   it('a dma-buf the driver cannot register is refused with errno', async () => {
     fake();
     const { device, domain } = await side({ device: NAME });
-    expect(() => domain.registerDmabuf({ fd: 0, lengthBytes: 4096 })).toThrow(
+    expect(() => domain.registerDmabuf({ fd: 0, byteLength: 4096 })).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_UNSUPPORTED', syscall: 'ibv_reg_dmabuf_mr', errno: 95 }),
     );
     await device.close();

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   CompletionWord,
   completionFailure,
+  type LocalKey,
   Opcode,
   type OpenDeviceOptions,
   WorkRequestFlag,
@@ -42,7 +43,7 @@ describe.each(DEVICES)('a refused send of %s', (_name, missing, options) => {
         submission.sge(from.address, 16, lkey);
         submission.remote(to.address + 16 * (id - 1), to.rkey);
       };
-      write(a.queuePair.number, 1, (from.lkey ^ 0x1357_9bd0) >>> 0);
+      write(a.queuePair.number, 1, ((from.lkey ^ 0x1357_9bd0) >>> 0) as LocalKey);
       write(other.number, 2);
       write(a.queuePair.number, 3);
       submission.flush();

@@ -1,12 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CompletionOpcode, CompletionWord, Opcode, PostResult, Status, Word } from '../src/constants.js';
-import { completionFailure, Layout, openDevice, PostError, WorkRequestFlag } from '../src/index.js';
+import {
+  completionFailure,
+  Layout,
+  type LocalKey,
+  openDevice,
+  PostError,
+  WorkRequestFlag,
+} from '../src/index.js';
 import { refusalOf } from '../src/post-result.js';
 import { refusedCompletion } from '../src/refused-completion.js';
 
 const TWO_32 = 2 ** 32;
-const NOBODYS_LKEY = 0x7fff_fff0;
+const NOBODYS_LKEY = 0x7fff_fff0 as LocalKey;
 
 /** A batch whose second request was refused. */
 function batchWith(result: number, opcode: number, id: number, queuePair: number): [Uint32Array, number] {
@@ -111,7 +118,7 @@ describe('a submission queue with onRefused', () => {
         refused.push([words[CompletionWord.ID_LOW]!, completionFailure(words, 0).refusal?.code]);
       },
     });
-    const send = (queuePair: number, id: number, key: number) => {
+    const send = (queuePair: number, id: number, key: LocalKey) => {
       batch.begin(Opcode.SEND, queuePair, id, WorkRequestFlag.SIGNALED);
       batch.sge(address, 8, key);
     };

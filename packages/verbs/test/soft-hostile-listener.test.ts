@@ -12,7 +12,7 @@ const HUGE = 0xffff_ffff;
 
 interface Meeting {
   readonly opcode?: string;
-  readonly lengthBytes?: number;
+  readonly byteLength?: number;
   /** Options of the hostile process. */
   readonly peer: Said;
 }
@@ -24,8 +24,8 @@ async function answer(victim: ChildProcess): Promise<Said> {
 }
 
 /** A queue pair of a process of its own connects to a hostile one and posts a request; how that ended. */
-async function meet({ opcode = 'SEND', lengthBytes = 4096, peer }: Meeting): Promise<Said> {
-  const victim = fork(VICTIM, [JSON.stringify({ key: KEY, opcode, lengthBytes })]);
+async function meet({ opcode = 'SEND', byteLength = 4096, peer }: Meeting): Promise<Said> {
+  const victim = fork(VICTIM, [JSON.stringify({ key: KEY, opcode, byteLength })]);
   const { address } = (await answer(victim)) as { address: Record<string, unknown> };
   const [device, queuePair] = [randomBytes(16).toString('hex'), 1 | (1 << 13)];
   const hostile = new LocalPeer('listen', {
@@ -91,6 +91,6 @@ describe('a peer over shared memory', () => {
     ['makes those wait who wake it', { bell: 'datagrams' }, 'SUCCESS'],
     ['names a completion queue that cannot be', { receiveCq: HUGE }, 'SUCCESS'],
   ])('that %s does no harm', async (_, peer, status) => {
-    expect(await meet({ peer, lengthBytes: 4096 })).toEqual({ status });
+    expect(await meet({ peer, byteLength: 4096 })).toEqual({ status });
   });
 });

@@ -119,6 +119,16 @@ describe('openDevice', () => {
     }
   });
 
+  it('takes a key as text, which stands for its bytes in UTF-8', async () => {
+    const text = 'a key of more than sixteen bytes';
+    const a = await side({ device: 'soft', transport: 'shm', key: text });
+    const b = await side({ device: 'soft', transport: 'shm', key: Buffer.from(text) });
+    await a.queuePair.connect(b.queuePair.address);
+    for (const { device } of [a, b]) await device.close();
+    const weak = openDevice({ device: 'soft', key: 'fifteen letters' });
+    await expect(weak).rejects.toMatchObject({ code: 'ERR_RDMC_WEAK_KEY' });
+  });
+
   it('takes a key or insecure, not both', async () => {
     await expect(openDevice({ device: 'soft', key: KEY, insecure: true })).rejects.toMatchObject({
       code: 'ERR_RDMC_INVALID_OPTION',

@@ -66,19 +66,19 @@ function placed(memory: MemoryRegion): number {
 describe.each(TRANSPORTS)('torn writes over %s', (transport) => {
   it('places exactly the first bytes, for every byte', async () => {
     const [from, to] = [await side(transport), await side(transport)];
-    const lengthBytes = 130;
-    const source = await from.pd.allocate(lengthBytes);
+    const byteLength = 130;
+    const source = await from.pd.allocate(byteLength);
     source.view().fill(7);
     const sink = await to.pd.allocate(8);
-    for (let afterBytes = 0; afterBytes <= lengthBytes; afterBytes += 1) {
-      const memory = await to.pd.allocate(lengthBytes, { remoteWrite: true });
+    for (let afterBytes = 0; afterBytes <= byteLength; afterBytes += 1) {
+      const memory = await to.pd.allocate(byteLength, { remoteWrite: true });
       memory.view().fill(0);
       const pair = await connected(from, to);
       tearWrites(from.device, { afterBytes });
       const remote = { address: memory.address, rkey: memory.rkey };
-      pair.source.postSend({ id: 1, opcode: 'WRITE', sges: [source.sge(0, lengthBytes)], remote });
+      pair.source.postSend({ id: 1, opcode: 'WRITE', sges: [source.sge(0, byteLength)], remote });
       const [completion] = await completions(from, 1);
-      expect(completion!.status).toBe(afterBytes < lengthBytes ? 'GENERAL_ERROR' : 'SUCCESS');
+      expect(completion!.status).toBe(afterBytes < byteLength ? 'GENERAL_ERROR' : 'SUCCESS');
       await pair.source.close();
       await gone(to, pair.target, sink);
       expect(placed(memory)).toBe(afterBytes);
@@ -143,7 +143,7 @@ describe.each(TRANSPORTS)('torn writes over %s', (transport) => {
     memory.view().fill(0);
     const target = queuePairOf(to);
     const afterBytes = 100_003;
-    const setup = { transport, lengthBytes: LARGE_BYTES, ...(how === 'by call' && { afterBytes }) };
+    const setup = { transport, byteLength: LARGE_BYTES, ...(how === 'by call' && { afterBytes }) };
     const program = fileURLToPath(new URL('fixtures/torn-writer.mjs', import.meta.url));
     const env = { ...process.env, ...(how !== 'by call' && { RDMC_SOFT_TEAR: String(afterBytes) }) };
     const child = fork(program, [JSON.stringify(setup)], { env });

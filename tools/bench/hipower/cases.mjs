@@ -14,7 +14,7 @@ const SMALL = (process.env.RDMC_BENCH_SIZES ?? '64,512,1024,4096').split(',').ma
 const DURATION_MS = Number(process.env.RDMC_BENCH_MS ?? 1000);
 const POOL_BYTES = 64 << 20;
 const SLOTS = Number(process.env.RDMC_BENCH_SLOTS ?? 256);
-const slotsFor = (sizeBytes) => Math.max(4, Math.min(SLOTS, POOL_BYTES / sizeBytes));
+const slotsFor = (byteLength) => Math.max(4, Math.min(SLOTS, POOL_BYTES / byteLength));
 
 export async function one(crew, rounds) {
   await throughput(crew, rounds, SIZES, [0], [1]);
@@ -47,12 +47,12 @@ async function throughput(crew, rounds, sizes, from, to) {
     const results = await alternate(rounds, async (variant) => {
       await open(crew, variant, size, from, to);
       await Promise.all(
-        from.map((id) => crew.call(id, 'send', { sizeBytes: size, durationMs: DURATION_MS / 3 })),
+        from.map((id) => crew.call(id, 'send', { byteLength: size, durationMs: DURATION_MS / 3 })),
       );
       await Promise.all(to.map((id) => crew.call(id, 'mark')));
       const before = await Promise.all(from.map((id) => crew.call(id, 'idle', { durationMs: 0 })));
       const sent = await Promise.all(
-        from.map((id) => crew.call(id, 'send', { sizeBytes: size, durationMs: DURATION_MS })),
+        from.map((id) => crew.call(id, 'send', { byteLength: size, durationMs: DURATION_MS })),
       );
       const got = await Promise.all(to.map((id) => crew.call(id, 'report')));
       await crew.all('end');
@@ -113,9 +113,9 @@ export async function latency(crew, rounds) {
         1,
         async (variant) => {
           await open(crew, variant, size, [0], [1]);
-          await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS });
+          await crew.call(0, 'send', { byteLength: size, durationMs: DURATION_MS });
           const { messages, seconds } = await crew.call(0, 'send', {
-            sizeBytes: size,
+            byteLength: size,
             durationMs: DURATION_MS,
           });
           await crew.all('end');
@@ -132,9 +132,9 @@ export async function latency(crew, rounds) {
     ]) {
       const results = await alternate(rounds, async (variant) => {
         await open(crew, variant, size, [0], [1]);
-        await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS / 3 });
+        await crew.call(0, 'send', { byteLength: size, durationMs: DURATION_MS / 3 });
         await crew.call(1, 'mark');
-        await crew.call(0, 'send', { sizeBytes: size, durationMs: DURATION_MS, perSecond });
+        await crew.call(0, 'send', { byteLength: size, durationMs: DURATION_MS, perSecond });
         const { latencies } = await crew.call(1, 'report');
         await crew.all('end');
         return latencies;
@@ -169,7 +169,7 @@ export async function load(crew, rounds) {
             Promise.all(
               from.map((id) =>
                 crew.call(id, 'send', {
-                  sizeBytes: size,
+                  byteLength: size,
                   durationMs,
                   perSecond: perSecond / last,
                   tickMs: 1,
@@ -200,7 +200,7 @@ export async function idle(crew, rounds) {
   const durationMs = 4000;
   const results = await alternate(rounds, async (variant) => {
     await open(crew, variant, 512, [0], [1]);
-    await crew.call(0, 'send', { sizeBytes: 512, durationMs: 200 });
+    await crew.call(0, 'send', { byteLength: 512, durationMs: 200 });
     await crew.all('idle', { durationMs: 1500 });
     const [req, res] = await crew.all('idle', { durationMs });
     await crew.all('end');

@@ -21,12 +21,12 @@ const actions = {
     }
   },
   /** Sends for so long, as fast as it goes, or `perSecond`. */
-  async send({ sizeBytes, durationMs, perSecond, tickMs }) {
+  async send({ byteLength, durationMs, perSecond, tickMs }) {
     const before = usage();
     const started = performance.now();
     const messages = perSecond
-      ? await produceAtRate(sizeBytes, durationMs, perSecond, tickMs)
-      : await produce(sizeBytes, durationMs);
+      ? await produceAtRate(byteLength, durationMs, perSecond, tickMs)
+      : await produce(byteLength, durationMs);
     await requester.drain();
     return {
       messages,
@@ -72,7 +72,7 @@ const actions = {
 let mark;
 
 /** Zero-copy both ways: a stamp is written and read, the device moves the rest. */
-async function produce(sizeBytes, durationMs) {
+async function produce(byteLength, durationMs) {
   const words = new Float64Array(
     requester.memory.buffer,
     requester.memory.byteOffset,
@@ -82,7 +82,7 @@ async function produce(sizeBytes, durationMs) {
   let messages = 0;
   while (performance.now() < end) {
     for (let i = 0; i < 64; i += 1) {
-      const slot = requester.reserve(sizeBytes);
+      const slot = requester.reserve(byteLength);
       if (slot < 0) {
         await requester.hasRoom();
         break;
@@ -96,7 +96,7 @@ async function produce(sizeBytes, durationMs) {
 }
 
 /** Sends at a rate, continuously or in one burst per tick; each message carries the time at which it was due. */
-async function produceAtRate(sizeBytes, durationMs, perSecond, tickMs) {
+async function produceAtRate(byteLength, durationMs, perSecond, tickMs) {
   const words = new Float64Array(
     requester.memory.buffer,
     requester.memory.byteOffset,
@@ -108,7 +108,7 @@ async function produceAtRate(sizeBytes, durationMs, perSecond, tickMs) {
     const elapsed = now() - started;
     if (elapsed > durationMs) return messages;
     while (messages < (elapsed * perSecond) / 1000) {
-      const slot = requester.reserve(sizeBytes);
+      const slot = requester.reserve(byteLength);
       if (slot < 0) {
         await requester.hasRoom();
         continue;

@@ -61,11 +61,11 @@ export class Cluster {
   }
 
   /** `count` messages from the root; milliseconds from submission until the last member has the last one. */
-  async multicast(sizeBytes, count = 1) {
-    await this.#all(() => ({ action: 'prepare', count, sizeBytes }));
+  async multicast(byteLength, count = 1) {
+    await this.#all(() => ({ action: 'prepare', count, byteLength }));
     const arrivals = this.#children.slice(1).map((_, index) => this.#next(index + 1, 'arrived'));
     const started = this.#next(0, 'started');
-    this.#children[0].send({ action: 'send', count, sizeBytes });
+    this.#children[0].send({ action: 'send', count, byteLength });
     const ends = await Promise.all(arrivals);
     const { started: start } = await started;
     return (Math.max(...ends.map((end) => end.arrived)) - start) / 1e6;

@@ -36,7 +36,7 @@ async function receive() {
       utilisation = performance.eventLoopUtilization(loopBefore).utilization;
       process.send({ arrived });
     }
-    if (message.sizeBytes === bytes && arrivals === wanted && bytes > 1) check(message.view);
+    if (message.byteLength === bytes && arrivals === wanted && bytes > 1) check(message.view);
     message.release();
   }
 }
@@ -51,27 +51,27 @@ const actions = {
       else region.view().fill(0);
     }
   },
-  async open({ id, members, algorithm, blockSizeBytes, warm }) {
-    const incoming = warm ? (sizeBytes) => ({ region, offset: 0, lengthBytes: sizeBytes }) : undefined;
-    group = await node.createGroup({ id, members, algorithm, blockSizeBytes, incoming });
+  async open({ id, members, algorithm, blockBytes, warm }) {
+    const incoming = warm ? (byteLength) => ({ region, offset: 0, byteLength }) : undefined;
+    group = await node.createGroup({ id, members, algorithm, blockBytes, incoming });
     if (!isRoot) receive().catch((error) => process.send({ failed: String(error) }));
   },
-  async prepare({ count, sizeBytes }) {
+  async prepare({ count, byteLength }) {
     wanted = count;
     arrivals = 0;
-    bytes = sizeBytes;
-    if (!isRoot && region && sizeBytes > 1)
-      region.view(0, sizeBytes).fill(0, 0, Math.min(sizeBytes, 1 << 16));
+    bytes = byteLength;
+    if (!isRoot && region && byteLength > 1)
+      region.view(0, byteLength).fill(0, 0, Math.min(byteLength, 1 << 16));
     cpuBefore = process.cpuUsage();
     // After the answer to this has been written: telling the parent is no part of a multicast.
     setImmediate(() => {
       loopBefore = performance.eventLoopUtilization();
     });
   },
-  async send({ count, sizeBytes }) {
+  async send({ count, byteLength }) {
     const started = now();
     const sends = [];
-    for (let i = 0; i < count; i += 1) sends.push(group.send({ region, offset: 0, lengthBytes: sizeBytes }));
+    for (let i = 0; i < count; i += 1) sends.push(group.send({ region, offset: 0, byteLength }));
     await Promise.all(sends);
     utilisation = performance.eventLoopUtilization(loopBefore).utilization;
     process.send({ started });

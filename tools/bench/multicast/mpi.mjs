@@ -20,10 +20,10 @@ export class Mpi {
     return mpi;
   }
 
-  /** Milliseconds of each of `rounds` broadcasts of `sizeBytes` among `n` ranks, warm. */
-  broadcast(n, sizeBytes, rounds) {
+  /** Milliseconds of each of `rounds` broadcasts of `byteLength` among `n` ranks, warm. */
+  broadcast(n, byteLength, rounds) {
     const args = ['--allow-run-as-root', '--oversubscribe', '-n', String(n), join(this.#folder, 'bcast')];
-    const printed = execFileSync('mpirun', [...args, String(rounds), String(sizeBytes)], {
+    const printed = execFileSync('mpirun', [...args, String(rounds), String(byteLength)], {
       encoding: 'utf8',
     });
     return printed

@@ -36,7 +36,7 @@ async function withCluster(n, options, group, work) {
     await cluster.open({
       id: 1,
       algorithm: 'binomial-pipeline',
-      blockSizeBytes: 'auto',
+      blockBytes: 'auto',
       warm: true,
       ...group,
     });
@@ -48,11 +48,11 @@ async function withCluster(n, options, group, work) {
   }
 }
 
-async function rounds(cluster, sizeBytes, count = ROUNDS, warmUp = WARM_UP_ROUNDS) {
+async function rounds(cluster, byteLength, count = ROUNDS, warmUp = WARM_UP_ROUNDS) {
   // Warm: buffers faulted in on every side, and the code compiled.
-  for (let i = 0; i < warmUp; i += 1) await cluster.multicast(sizeBytes);
+  for (let i = 0; i < warmUp; i += 1) await cluster.multicast(byteLength);
   const times = [];
-  for (let i = 0; i < count; i += 1) times.push(await cluster.multicast(sizeBytes));
+  for (let i = 0; i < count; i += 1) times.push(await cluster.multicast(byteLength));
   return times;
 }
 
@@ -164,18 +164,21 @@ const benchmarks = {
     for (const n of SIZES.filter((each) => each === 4 || each === 8)) {
       const cluster = await Cluster.start(n, { allocateBytes: LARGE });
       let id = 1;
-      await cluster.open({ id: 0, algorithm: 'binomial-pipeline', blockSizeBytes: 'auto', warm: true });
+      await cluster.open({ id: 0, algorithm: 'binomial-pipeline', blockBytes: 'auto', warm: true });
       await rounds(cluster, LARGE);
       await cluster.close();
-      for (const sizeBytes of [64 * 1024, 256 * 1024, MIB, 4 * MIB, 16 * MIB, 64 * MIB, LARGE]) {
-        const candidates = ['auto', ...fixed.filter((each) => each <= sizeBytes && sizeBytes / each <= 4096)];
+      for (const byteLength of [64 * 1024, 256 * 1024, MIB, 4 * MIB, 16 * MIB, 64 * MIB, LARGE]) {
+        const candidates = [
+          'auto',
+          ...fixed.filter((each) => each <= byteLength && byteLength / each <= 4096),
+        ];
         const times = new Map(candidates.map((each) => [each, []]));
         for (let turn = 0; turn < 3; turn += 1) {
-          for (const blockSizeBytes of candidates) {
-            await cluster.open({ id, algorithm: 'binomial-pipeline', blockSizeBytes, warm: true });
+          for (const blockBytes of candidates) {
+            await cluster.open({ id, algorithm: 'binomial-pipeline', blockBytes, warm: true });
             times
-              .get(blockSizeBytes)
-              .push(...(await rounds(cluster, sizeBytes, sizeBytes >= 64 * MIB ? 4 : 15, 2)));
+              .get(blockBytes)
+              .push(...(await rounds(cluster, byteLength, byteLength >= 64 * MIB ? 4 : 15, 2)));
             await cluster.close();
             id += 1;
           }
@@ -185,7 +188,7 @@ const benchmarks = {
         const best = medians.slice(1).reduce((a, b) => (b.ms < a.ms ? b : a));
         rows.push({
           n,
-          sizeBytes,
+          byteLength,
           autoMs: round2(auto.ms),
           bestBlock: best.block,
           bestMs: round2(best.ms),

@@ -25,7 +25,7 @@ async function receive(entry) {
   for await (const message of entry.group) {
     const at = now();
     process.send({ event: 'arrived', group: entry.id, at });
-    if (message.sizeBytes > 1) check(message.view);
+    if (message.byteLength > 1) check(message.view);
     message.release();
   }
 }
@@ -48,7 +48,7 @@ const actions = {
     const isRoot = options.members[0] === node.id;
     if (isRoot) fill(region.view());
     else region.view().fill(0);
-    const incoming = (lengthBytes) => ({ region, offset: 0, lengthBytes });
+    const incoming = (byteLength) => ({ region, offset: 0, byteLength });
     const group = await node.createGroup({ ...options, incoming, retryTimeoutMs: 60_000 });
     const entry = { id: options.id, group, region, isRoot };
     groups.set(options.id, entry);
@@ -63,7 +63,7 @@ const actions = {
   async send({ group, bytes, count }) {
     const { group: target, region } = groups.get(group);
     const started = now();
-    const sends = Array.from({ length: count }, () => target.send({ region, offset: 0, lengthBytes: bytes }));
+    const sends = Array.from({ length: count }, () => target.send({ region, offset: 0, byteLength: bytes }));
     await Promise.all(sends);
     return started;
   },

@@ -67,7 +67,7 @@ function optionsOf(argv) {
     rounds: Number(values.rounds),
     only: values.only?.split(','),
     algorithms: values.algorithm.split(','),
-    blockSizeBytes: values.block ? Number(values.block) * 1024 : 'auto',
+    blockBytes: values.block ? Number(values.block) * 1024 : 'auto',
     few: values.few,
     install: values.install,
     json: values.json,

@@ -10,41 +10,41 @@ const BYTES = 48 * MIB;
 const WARM = 1 / 3;
 const SIZES = [64 << 10, MIB];
 
-async function write(sizeBytes, count) {
+async function write(byteLength, count) {
   const pair = await openPair('rxe1', 'rxe0');
-  const all = { opcode: Opcode.WRITE, sizeBytes, remote: pair.remote };
+  const all = { opcode: Opcode.WRITE, byteLength, remote: pair.remote };
   sendAll(pair.end, { ...all, count: count * WARM });
   const seconds = sendAll(pair.end, { ...all, count });
   await pair.close();
-  return (sizeBytes * count) / MIB / seconds;
+  return (byteLength * count) / MIB / seconds;
 }
 
-async function send(sizeBytes, count) {
+async function send(byteLength, count) {
   const pair = await openPair('rxe1', 'rxe0');
   const sent = async (messages) => {
-    const { done } = await pair.tell('receiveAll', { sizeBytes, count: messages });
-    const seconds = sendAll(pair.end, { opcode: Opcode.SEND, sizeBytes, count: messages });
+    const { done } = await pair.tell('receiveAll', { byteLength, count: messages });
+    const seconds = sendAll(pair.end, { opcode: Opcode.SEND, byteLength, count: messages });
     await done;
     return seconds;
   };
   await sent(count * WARM);
   const seconds = await sent(count);
   await pair.close();
-  return (sizeBytes * count) / MIB / seconds;
+  return (byteLength * count) / MIB / seconds;
 }
 
 export async function bandwidth() {
-  for (const sizeBytes of SIZES) {
-    const count = BYTES / sizeBytes;
+  for (const byteLength of SIZES) {
+    const count = BYTES / byteLength;
     for (const [title, ours, program] of [
       ['WRITE', write, 'ib_write_bw'],
       ['SEND', send, 'ib_send_bw'],
     ]) {
       const results = await alternating({
-        ours: () => ours(sizeBytes, count),
-        theirs: () => perftestBandwidth(program, sizeBytes, count),
+        ours: () => ours(byteLength, count),
+        theirs: () => perftestBandwidth(program, byteLength, count),
       });
-      report(`${title} ${sizeBytes >> 10} KiB beside ${program}`, 'MiB/s', results);
+      report(`${title} ${byteLength >> 10} KiB beside ${program}`, 'MiB/s', results);
     }
   }
 }

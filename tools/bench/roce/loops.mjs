@@ -17,16 +17,16 @@ function checked(cq, count) {
 }
 
 /** Posts `count` messages, as many at once as perftest, and resolves with the seconds until the last has completed. */
-export function sendAll({ batch, cq, queuePair, region }, { opcode, sizeBytes, count, remote }) {
-  const slots = Math.floor(region.length / sizeBytes);
+export function sendAll({ batch, cq, queuePair, region }, { opcode, byteLength, count, remote }) {
+  const slots = Math.floor(region.byteLength / byteLength);
   let posted = 0;
   let completed = 0;
   const start = process.hrtime.bigint();
   while (completed < count) {
     while (posted < count && posted - completed < DEPTH) {
-      const offset = (posted % slots) * sizeBytes;
+      const offset = (posted % slots) * byteLength;
       batch.begin(opcode, queuePair.number, posted, WorkRequestFlag.SIGNALED);
-      batch.sge(region.address + offset, sizeBytes, region.lkey);
+      batch.sge(region.address + offset, byteLength, region.lkey);
       if (remote) batch.remote(remote.address + offset, remote.rkey);
       posted += 1;
     }
@@ -36,29 +36,29 @@ export function sendAll({ batch, cq, queuePair, region }, { opcode, sizeBytes, c
   return Number(process.hrtime.bigint() - start) / 1e9;
 }
 
-function prepareReceives({ batch, queuePair, region }, first, count, sizeBytes) {
-  const slots = Math.floor(region.length / sizeBytes);
+function prepareReceives({ batch, queuePair, region }, first, count, byteLength) {
+  const slots = Math.floor(region.byteLength / byteLength);
   for (let i = first; i < first + count; i += 1) {
     batch.begin(Opcode.RECEIVE, queuePair.number, i, 0);
-    batch.sge(region.address + (i % slots) * sizeBytes, sizeBytes, region.lkey);
+    batch.sge(region.address + (i % slots) * byteLength, byteLength, region.lkey);
   }
 }
 
-function postReceives(end, first, count, sizeBytes) {
-  prepareReceives(end, first, count, sizeBytes);
+function postReceives(end, first, count, byteLength) {
+  prepareReceives(end, first, count, byteLength);
   end.batch.flush();
 }
 
 /** Receives `count` messages, posting as many again as have come. */
-export function receiveAll(end, { sizeBytes, count }, begun) {
+export function receiveAll(end, { byteLength, count }, begun) {
   let posted = Math.min(RECEIVES, count);
-  postReceives(end, 0, posted, sizeBytes);
+  postReceives(end, 0, posted, byteLength);
   begun();
   for (let received = 0; received < count; ) {
     const come = checked(end.cq, end.cq.pollBatch());
     received += come;
     const more = Math.min(come, count - posted);
-    if (more > 0) postReceives(end, posted, more, sizeBytes);
+    if (more > 0) postReceives(end, posted, more, byteLength);
     posted += more;
   }
 }

@@ -44,7 +44,7 @@ async function pairs() {
 
 export async function multicast() {
   const cluster = await Cluster.start(ON_RXE.devices.length, { ...ON_RXE, allocateBytes: SIZE });
-  await cluster.open({ id: 1, algorithm: 'binomial-pipeline', blockSizeBytes: BLOCK, warm: true });
+  await cluster.open({ id: 1, algorithm: 'binomial-pipeline', blockBytes: BLOCK, warm: true });
   await cluster.multicast(SIZE);
   await cluster.multicast(SIZE);
   const busy = [];

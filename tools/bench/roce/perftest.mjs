@@ -61,13 +61,13 @@ export async function perftest(program, args, from = 1, to = 0) {
 }
 
 /** Average of a bandwidth program, in MiB/s. */
-export async function perftestBandwidth(program, sizeBytes, count, from, to) {
-  return (await perftest(program, ['-s', String(sizeBytes), '-n', String(count)], from, to))[3];
+export async function perftestBandwidth(program, byteLength, count, from, to) {
+  return (await perftest(program, ['-s', String(byteLength), '-n', String(count)], from, to))[3];
 }
 
 /** Begins to send and goes on until the returned function is called, which resolves when both sides have ended. */
-export async function perftestStream(program, sizeBytes, from, to) {
-  const sides = Object.values(await start(program, ['-s', String(sizeBytes), '-D', '600'], from, to)).slice(
+export async function perftestStream(program, byteLength, from, to) {
+  const sides = Object.values(await start(program, ['-s', String(byteLength), '-D', '600'], from, to)).slice(
     0,
     2,
   );

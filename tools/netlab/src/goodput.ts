@@ -1,9 +1,14 @@
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { within } from '@rdmc/common';
 import { invalidOption, NetlabError } from './errors.js';
-import type { Netlab } from './lab.js';
+
+/** What it needs of a lab. */
+export interface MeasuredLab {
+  host(name: string): { readonly ipv4: string };
+  exec(host: string, command: string, args: readonly string[], options: SpawnOptions): ChildProcess;
+}
 
 export interface Goodput {
   readonly bytes: number;
@@ -28,7 +33,7 @@ interface Peer {
   readonly failed: Promise<never>;
 }
 
-function startPeer(lab: Netlab, host: string, what: string, args: readonly string[]): Peer {
+function startPeer(lab: MeasuredLab, host: string, what: string, args: readonly string[]): Peer {
   const child = lab.exec(host, process.execPath, [PEER, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   child.stderr!.setEncoding('utf8').on('data', (text) => {
@@ -52,7 +57,7 @@ function startPeer(lab: Netlab, host: string, what: string, args: readonly strin
 
 /** See {@link Netlab.goodput}. */
 export async function measureGoodput(
-  lab: Netlab,
+  lab: MeasuredLab,
   from: string,
   to: string,
   bytes: number,

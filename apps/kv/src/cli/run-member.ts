@@ -34,8 +34,8 @@ export async function runServer(options: ServerOptions, tell: Tell): Promise<voi
   const { device, reason } = server.device;
   tell(`${name}: device ${device}: ${reason}`, { device, reason });
   tell(`${name}: clients at port ${server.port}`, { ready: server.port });
-  server.ended.addEventListener('abort', () => {
-    const reason: unknown = server.ended.reason;
+  server.signal.addEventListener('abort', () => {
+    const reason: unknown = server.signal.reason;
     const isAgain = codeOf(reason) === 'ERR_RDMC_KV_COORDINATOR_LOST';
     tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
     end.begin(isAgain ? EXIT_AGAIN : EXIT_FAILED);

@@ -10,7 +10,7 @@
  */
 
 import { list, readShape, text, tuple, whole } from '@rdmc/common/shapes';
-import type { LogRecord, StateStore } from '@rdmc/tailwind';
+import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { SLOTS } from '../limits.js';
 
 export type LogRange = readonly [from: number, to: number, logId: string];

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SerialQueue } from '@rdmc/common';
+import { SerialQueue, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind';
+import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { codeOf, KvError, messageOf } from '../errors.js';
 import { SLOTS, TAKEOVER_RETRY_MS, TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import {
@@ -35,7 +35,7 @@ export class Placement {
   /** The logs of this run's servers. */
   readonly #logs = new Map<string, number>();
   readonly #ended = new AbortController();
-  readonly #unsubscribe: (() => void)[];
+  readonly #subscriptions: Subscription[];
   #initial: readonly LogRange[] = [];
   #epoch = 0;
   #lastTakeover = 0;
@@ -54,7 +54,7 @@ export class Placement {
     private readonly events: PlacementEvents,
   ) {
     this.#state = new PlacementState(store);
-    this.#unsubscribe = [
+    this.#subscriptions = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
       mesh.onRequest(Topic.PLAN, (_, body) => this.#plan(readShape(planMessage, body).takeover)),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
@@ -63,7 +63,7 @@ export class Placement {
   }
 
   async close(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const each of this.#subscriptions) each.close();
     this.#ended.abort();
     await this.#work.idle();
   }

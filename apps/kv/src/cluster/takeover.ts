@@ -1,13 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { Mesh } from '@rdmc/mesh';
-import {
-  type CoordinatorClient,
-  decodeObject,
-  decodeTombstone,
-  EntryType,
-  type Logs,
-  type Recovery,
-} from '@rdmc/tailwind';
+import { decodeObject, decodeTombstone, EntryType, type Logs, type Recovery } from '@rdmc/tailwind';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { SLOTS, TAKEOVER_FRAME_BYTES, TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import { slotOf } from '../store/slot.js';
 import { type Imports, OWN_SESSION } from './imports.js';

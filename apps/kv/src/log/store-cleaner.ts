@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
-import type { EntryLocation, LogCleaner, LogTombstone, SegmentEntry } from '@rdmc/tailwind';
+import type { EntryLocation, LogCleaner, LogTombstone } from '@rdmc/tailwind';
+import type { SegmentEntry } from '@rdmc/tailwind/format';
 import type { Entry } from '../store/entry.js';
 import { decodeKey } from '../store/record.js';
 import { slotOf } from '../store/slot.js';

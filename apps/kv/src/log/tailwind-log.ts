@@ -13,7 +13,7 @@ export class TailwindLog implements CommitLog {
   }
 
   get ended(): AbortSignal {
-    return this.log.ended;
+    return this.log.signal;
   }
 
   get usage(): CommitLog['usage'] {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
-import { type Clock, Coordinator, EtcdStore, FileStore, type StateStore } from '@rdmc/tailwind';
+import { type Clock, Coordinator, FileStore, type StateStore } from '@rdmc/tailwind/coordinator';
+import { EtcdStore } from '@rdmc/tailwind/etcd';
 import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
@@ -27,7 +28,7 @@ export interface CoordinatorOptions extends MemberOptions, CoordinatorState {
 /** @throws TailwindError ERR_RDMC_STATE_LOCKED: a coordinator runs; and others of its stores */
 export async function openStore(
   options: CoordinatorState,
-): Promise<StateStore & { readonly lost?: AbortSignal }> {
+): Promise<StateStore & { readonly signal?: AbortSignal }> {
   const { directory, etcd, etcdPrefix: prefix, etcdCaFile } = options;
   if (!etcd) return FileStore.open(join(directory, 'state'));
   const [user, password] = [process.env.RDMC_ETCD_USER, process.env.RDMC_ETCD_PASSWORD];
@@ -61,14 +62,14 @@ export class KvCoordinator {
         ...(key !== undefined && { key }),
         ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
       });
-      const coordinator = await Coordinator.start({
+      const coordinator = await Coordinator.open({
         mesh,
         store,
         ...(leaseMs !== undefined && { leaseMs }),
         ...(clock && { clock }),
       });
       const placement = new Placement(mesh, coordinator, store, events);
-      return new KvCoordinator(mesh, coordinator, placement, store.lost);
+      return new KvCoordinator(mesh, coordinator, placement, store.signal);
     } catch (error) {
       await store.close();
       throw error;

@@ -1,5 +1,6 @@
 import { readShape } from '@rdmc/common/shapes';
-import { Backup, type CoordinatorClient } from '@rdmc/tailwind';
+import { Backup } from '@rdmc/tailwind/backup';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { Imports } from '../cluster/imports.js';
 import {
   abandonMessage,
@@ -91,7 +92,7 @@ export class KvServer {
   }
 
   /** Aborted, with the reason, when this server can serve no more: it was fenced, or the coordinator is gone. */
-  get ended(): AbortSignal {
+  get signal(): AbortSignal {
     return this.#ended.signal;
   }
 
@@ -195,7 +196,7 @@ export class KvServer {
         connected: state === 'connected',
       })),
     ];
-    const unsubscribe = [
+    const subscriptions = [
       mesh.onFailure(({ member, reason }) => this.#memberLost(member, reason)),
       mesh.onLeave((member) => this.#memberLost(member, 'it left')),
       mesh.onMessage(Topic.TABLE, (from, body) => {
@@ -203,7 +204,7 @@ export class KvServer {
       }),
     ];
     this.#closers.push(() => {
-      for (const end of unsubscribe) end();
+      for (const each of subscriptions) each.close();
     });
   }
 
@@ -248,7 +249,7 @@ export class KvServer {
     const [peers, imports] = [this.#peers, this.#imports];
     const ended = this.#ended.signal;
     const options = { mesh, logs, coordinator, peers, imports, servers, ended };
-    const unsubscribe = [
+    const subscriptions = [
       mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, readShape(takeoverMessage, body))),
       mesh.onRequest(Topic.IMPORTED, (_, body) => {
         const { takeover, frames, session } = readShape(importedMessage, body);
@@ -261,7 +262,7 @@ export class KvServer {
       }),
     ];
     this.#closers.push(() => {
-      for (const end of unsubscribe) end();
+      for (const each of subscriptions) each.close();
     });
   }
 

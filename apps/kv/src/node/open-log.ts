@@ -1,4 +1,5 @@
-import type { CoordinatorClient, Log, LogOptions, Logs } from '@rdmc/tailwind';
+import type { Log, LogOptions, Logs } from '@rdmc/tailwind';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { DEFAULT_REPLICAS } from '../limits.js';
 import { StoreCleaner } from '../log/store-cleaner.js';
 import { TailwindLog } from '../log/tailwind-log.js';
@@ -61,5 +62,5 @@ export async function openLog(
     lease.close();
     await log.close();
   };
-  return { logId, lease, ended: log.ended, close };
+  return { logId, lease, ended: log.signal, close };
 }

@@ -1,4 +1,6 @@
-import { decodeTombstone, EntryType, type LogSurvey, readWhole, segmentEntries } from '@rdmc/tailwind';
+import { decodeTombstone, EntryType } from '@rdmc/tailwind';
+import { segmentEntries } from '@rdmc/tailwind/format';
+import { type LogSurvey, readWhole } from '@rdmc/tailwind/salvage';
 import { decodeKey } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
 
@@ -15,8 +17,8 @@ export async function countKeys(
 ): Promise<{ keys: number; entries: number }> {
   const latest = new Map<string, Latest>();
   let entries = 0;
-  for (const { file, lengthBytes } of segments) {
-    for (const { type, payload } of segmentEntries(await readWhole(file), lengthBytes)) {
+  for (const { file, byteLength } of segments) {
+    for (const { type, payload } of segmentEntries(await readWhole(file), byteLength)) {
       if (type !== EntryType.OBJECT && type !== EntryType.TOMBSTONE) continue;
       const isRemoval = type === EntryType.TOMBSTONE;
       const { key, version } = isRemoval ? decodeTombstone(payload) : keyOfObject(payload);

@@ -1,17 +1,16 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import {
   acceptLoss,
   type KnownLogs,
   knownLogs,
-  type LogRecord,
   type LogSurvey,
   lockReplicaDirectory,
   type ReplicaDirectory,
   readReplicaDirectory,
-  type StateStore,
   surveyLog,
-} from '@rdmc/tailwind';
+} from '@rdmc/tailwind/salvage';
 import { PlacementState } from '../cluster/placement-state.js';
 import { KvError } from '../errors.js';
 import { countKeys } from './count-keys.js';
@@ -173,9 +172,9 @@ async function describe(
     isComplete: survey.isComplete,
     keys,
     entries,
-    bytes: survey.segments.reduce((sum, { lengthBytes }) => sum + lengthBytes, 0),
-    segments: survey.segments.map(({ segmentId, file, lengthBytes }) => {
-      return { segment: String(segmentId), file: file.path, bytes: lengthBytes };
+    bytes: survey.segments.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    segments: survey.segments.map(({ segmentId, file, byteLength }) => {
+      return { segment: String(segmentId), file: file.path, bytes: byteLength };
     }),
     missing: survey.missing.map(String),
     doubtful: survey.doubtful.map(String),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
-import { bootClock } from '@rdmc/tailwind';
+import { bootClock } from '@rdmc/tailwind/coordinator';
 import { freed } from '@rdmc/testing';
 import { type CoordinatorOptions, KvCoordinator, KvServer, type ServerOptions } from '../../src/index.js';
 

@@ -14,7 +14,7 @@ export const streamDocument = z.strictObject({
   transport,
   results: z.array(
     z.strictObject({
-      sizeBytes: count,
+      byteLength: count,
       messages: count,
       peakBytesPerSecond: positive,
       bytesPerSecond: positive,
@@ -31,7 +31,7 @@ export const latencyDocument = z.strictObject({
   transport,
   results: z.array(
     z.strictObject({
-      sizeBytes: count,
+      byteLength: count,
       rounds: count,
       minimum: positive,
       median: positive,
@@ -51,9 +51,9 @@ export const multicastDocument = z.strictObject({
   results: z.array(
     z.strictObject({
       members: count,
-      sizeBytes: count,
+      byteLength: count,
       algorithm: z.enum(algorithms),
-      blockSizeBytes: count,
+      blockBytes: count,
       blocks: count,
       steps: count,
       burst: count,

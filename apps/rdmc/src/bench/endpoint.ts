@@ -7,12 +7,13 @@ import {
   Opcode,
   openDevice,
   type QueuePair,
+  type RemoteMemory,
   Status,
   type SubmissionQueue,
   statusName,
   WorkRequestFlag,
-  yieldProcessor,
 } from '@rdmc/verbs';
+import { yieldProcessor } from '@rdmc/verbs/loop';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { RECEIVE_DEPTH, REGION_BYTES, SEND_DEPTH } from './limits.js';
@@ -29,17 +30,34 @@ const OPCODES: Readonly<Record<Operation, number>> = {
   read: Opcode.READ,
 };
 
+interface EndpointParts {
+  readonly device: Device;
+  readonly queuePair: QueuePair;
+  readonly region: MemoryRegion;
+  readonly sends: CompletionQueue;
+  readonly receives: CompletionQueue;
+}
+
 /** One side of a point-to-point benchmark: a device, a queue pair and a region. */
 export class Endpoint {
+  readonly device: Device;
+  readonly queuePair: QueuePair;
+  readonly region: MemoryRegion;
+  private readonly sends: CompletionQueue;
+  private readonly receives: CompletionQueue;
+  private readonly batch: SubmissionQueue;
+
   private constructor(
-    readonly device: Device,
-    readonly queuePair: QueuePair,
-    readonly region: MemoryRegion,
-    private readonly sends: CompletionQueue,
-    private readonly receives: CompletionQueue,
-    private readonly batch: SubmissionQueue,
+    parts: EndpointParts,
     private readonly yields: boolean,
-  ) {}
+  ) {
+    this.device = parts.device;
+    this.queuePair = parts.queuePair;
+    this.region = parts.region;
+    this.sends = parts.sends;
+    this.receives = parts.receives;
+    this.batch = parts.device.createSubmissionQueue();
+  }
 
   static async open(transport: 'auto' | 'shm' | 'tcp'): Promise<Endpoint> {
     const device = await openDevice({ device: 'soft', transport });
@@ -52,28 +70,24 @@ export class Endpoint {
       receiveDepth: RECEIVE_DEPTH,
     });
     const region = await domain.allocate(REGION_BYTES, { remoteWrite: true, remoteRead: true });
-    const batch = device.createSubmissionQueue();
-    return new Endpoint(device, queuePair, region, sends, receives, batch, transport === 'tcp');
+    return new Endpoint({ device, queuePair, region, sends, receives }, transport === 'tcp');
   }
 
-  /** Begins a request on `sizeBytes` of this side's region; `flush` posts it. */
-  begin(
-    operation: Operation,
-    sizeBytes: number,
-    offset: number,
-    signaled: boolean,
-    remoteAddress = 0,
-    rkey = 0,
-  ): void {
+  /** Begins a request on `byteLength` of this side's region; `flush` posts it. */
+  begin(operation: Operation, byteLength: number, offset: number, signaled: boolean): void {
     const flags = signaled ? WorkRequestFlag.SIGNALED : 0;
     this.batch.begin(OPCODES[operation], this.queuePair.number, 0, flags);
-    this.batch.sge(this.region.address + offset, sizeBytes, this.region.lkey);
-    if (operation !== 'send') this.batch.remote(remoteAddress, rkey);
+    this.batch.sge(this.region.address + offset, byteLength, this.region.lkey);
   }
 
-  beginReceive(sizeBytes: number, offset: number): void {
+  /** Where the request goes that was begun, in the other side's memory; of no meaning to a SEND. */
+  to({ address, rkey }: RemoteMemory, offset = 0): void {
+    this.batch.remote(address + offset, rkey);
+  }
+
+  beginReceive(byteLength: number, offset: number): void {
     this.batch.begin(Opcode.RECEIVE, this.queuePair.number, 0, WorkRequestFlag.SIGNALED);
-    this.batch.sge(this.region.address + offset, sizeBytes, this.region.lkey);
+    this.batch.sge(this.region.address + offset, byteLength, this.region.lkey);
   }
 
   flush(): void {

@@ -1,7 +1,7 @@
 /*
  * The region of a latency test, the same on both sides:
  *
- *   0                     sizeBytes              OUTGOING_OFFSET          + sizeBytes
+ *   0                     byteLength              OUTGOING_OFFSET          + byteLength
  *   +---------------+-------+--- … --------------+---------------+-------+--- …
  *   | incoming      | round |                    | outgoing      | round |
  *   +---------------+-------+--- … --------------+---------------+-------+--- …
@@ -21,12 +21,12 @@ export class LatencyWord {
   readonly #incoming: number;
   readonly #outgoing: number;
 
-  /** `sizeBytes` must be a multiple of 4. */
-  constructor(region: MemoryRegion, sizeBytes: number) {
+  /** `byteLength` must be a multiple of 4. */
+  constructor(region: MemoryRegion, byteLength: number) {
     const view = region.view();
     this.#words = new Int32Array(view.buffer, view.byteOffset, view.byteLength / WORD_BYTES);
-    this.#incoming = sizeBytes / WORD_BYTES - 1;
-    this.#outgoing = (OUTGOING_OFFSET + sizeBytes) / WORD_BYTES - 1;
+    this.#incoming = byteLength / WORD_BYTES - 1;
+    this.#outgoing = (OUTGOING_OFFSET + byteLength) / WORD_BYTES - 1;
   }
 
   clear(): void {

@@ -38,25 +38,26 @@ function summarise(times: readonly number[]): LatencyResult {
 async function pingPong(
   pair: Pair,
   operation: 'write' | 'send',
-  sizeBytes: number,
+  byteLength: number,
   rounds: number,
 ): Promise<number[]> {
   const { endpoint, remote } = pair;
-  const word = new LatencyWord(endpoint.region, sizeBytes);
+  const word = new LatencyWord(endpoint.region, byteLength);
   word.clear();
   const [running, done] = [pair.next('running'), pair.next('done')];
   done.catch(() => {});
   const own = endpoint.region.remote(0);
-  pair.order({ type: 'answer', operation, rounds, sizeBytes, remote: own });
+  pair.order({ type: 'answer', operation, rounds, byteLength, remote: own });
   await running;
   const times: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    if (operation === 'send') endpoint.beginReceive(sizeBytes, 0);
+    if (operation === 'send') endpoint.beginReceive(byteLength, 0);
     endpoint.flush();
     const start = performance.now();
     word.prepare(round);
     const signaled = round % SIGNAL_EVERY === 0;
-    endpoint.begin(operation, sizeBytes, OUTGOING_OFFSET, signaled, remote.address, remote.rkey);
+    endpoint.begin(operation, byteLength, OUTGOING_OFFSET, signaled);
+    if (operation !== 'send') endpoint.to(remote);
     endpoint.flush();
     if (operation === 'write') endpoint.spinUntil(() => word.holds(round));
     else endpoint.spinUntil(() => endpoint.received() > 0);
@@ -67,12 +68,13 @@ async function pingPong(
   return times;
 }
 
-function readAgain(pair: Pair, sizeBytes: number, rounds: number): number[] {
+function readAgain(pair: Pair, byteLength: number, rounds: number): number[] {
   const { endpoint, remote } = pair;
   const times: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const start = performance.now();
-    endpoint.begin('read', sizeBytes, 0, true, remote.address, remote.rkey);
+    endpoint.begin('read', byteLength, 0, true);
+    endpoint.to(remote);
     endpoint.flush();
     endpoint.spinUntil(() => endpoint.sent() > 0);
     times.push((performance.now() - start) / 1000);
@@ -80,18 +82,18 @@ function readAgain(pair: Pair, sizeBytes: number, rounds: number): number[] {
   return times;
 }
 
-/** @param sizeBytes a multiple of 4 */
+/** @param byteLength a multiple of 4 */
 export async function measureLatency(
   pair: Pair,
   operation: Operation,
-  sizeBytes: number,
+  byteLength: number,
   rounds: number,
 ): Promise<LatencyResult> {
   pair.check();
   const times =
     operation === 'read'
-      ? readAgain(pair, sizeBytes, rounds)
-      : await pingPong(pair, operation, sizeBytes, rounds);
+      ? readAgain(pair, byteLength, rounds)
+      : await pingPong(pair, operation, byteLength, rounds);
   await setImmediate();
   return summarise(times);
 }

@@ -23,8 +23,8 @@ const SMALLEST_BUFFER = 4096;
 async function openGroups(crew: Crew, plan: MulticastPlan): Promise<Map<Algorithm, Group>> {
   const groups = new Map<Algorithm, Group>();
   for (const [id, algorithm] of plan.algorithms.entries()) {
-    const { blockSize: blockSizeBytes, burst } = plan;
-    groups.set(algorithm, await crew.open({ id, algorithm, blockSizeBytes, burst, progress: false }));
+    const { blockSize: blockBytes, burst } = plan;
+    groups.set(algorithm, await crew.open({ id, algorithm, blockBytes, burst, progress: false }));
   }
   return groups;
 }
@@ -32,19 +32,19 @@ async function openGroups(crew: Crew, plan: MulticastPlan): Promise<Map<Algorith
 function resultOf(
   plan: MulticastPlan,
   algorithm: Algorithm,
-  sizeBytes: number,
+  byteLength: number,
   times: readonly number[],
   oneCopySeconds: number,
 ): Result {
   const { members, blockSize, burst } = plan;
-  const blockSizeBytes = blockSize === 'auto' ? automaticBlockSize(sizeBytes, members) : blockSize;
-  const blocks = Math.max(1, Math.ceil(sizeBytes / blockSizeBytes));
+  const blockBytes = blockSize === 'auto' ? automaticBlockSize(byteLength, members) : blockSize;
+  const blocks = Math.max(1, Math.ceil(byteLength / blockBytes));
   const seconds = median(times);
   return {
     members,
-    sizeBytes,
+    byteLength,
     algorithm,
-    blockSizeBytes,
+    blockBytes,
     blocks,
     steps: createSchedule({ algorithm, nodes: members, blocks }).steps,
     burst,
@@ -53,7 +53,7 @@ function resultOf(
     fastestSeconds: Math.min(...times),
     slowestSeconds: Math.max(...times),
     messagesPerSecond: burst / seconds,
-    deliveredBytesPerSecond: ((members - 1) * sizeBytes * burst) / seconds,
+    deliveredBytesPerSecond: ((members - 1) * byteLength * burst) / seconds,
     oneCopySeconds,
     timesOneCopy: seconds / (oneCopySeconds * burst),
   };
@@ -64,25 +64,25 @@ async function measureSize(
   crew: Crew,
   groups: ReadonlyMap<Algorithm, Group>,
   plan: MulticastPlan,
-  sizeBytes: number,
+  byteLength: number,
 ): Promise<Result[]> {
   const { node } = crew;
-  const region = await crew.guard(node.allocate(Math.max(sizeBytes, SMALLEST_BUFFER)));
-  const target = await crew.guard(node.allocate(Math.max(sizeBytes, SMALLEST_BUFFER)));
+  const region = await crew.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
+  const target = await crew.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
   const { blockSize, members } = plan;
-  const blockBytes = blockSize === 'auto' ? automaticBlockSize(sizeBytes, members) : blockSize;
-  const oneCopySeconds = timeOneCopy(node.device, region, target, Math.max(sizeBytes, 1), blockBytes);
+  const blockBytes = blockSize === 'auto' ? automaticBlockSize(byteLength, members) : blockSize;
+  const oneCopySeconds = timeOneCopy(node.device, region, target, Math.max(byteLength, 1), blockBytes);
   await target.close();
   const times = new Map<Algorithm, number[]>(plan.algorithms.map((algorithm) => [algorithm, []]));
   // The first round warms up.
   for (let round = 0; round <= plan.rounds; round += 1) {
     for (const [algorithm, group] of groups) {
-      const seconds = await crew.multicast(group, region, sizeBytes, plan.burst);
+      const seconds = await crew.multicast(group, region, byteLength, plan.burst);
       if (round > 0) times.get(algorithm)!.push(seconds);
     }
   }
   await region.close();
-  return plan.algorithms.map((name) => resultOf(plan, name, sizeBytes, times.get(name)!, oneCopySeconds));
+  return plan.algorithms.map((name) => resultOf(plan, name, byteLength, times.get(name)!, oneCopySeconds));
 }
 
 /** One number of members: starts them, measures every size, ends them. */
@@ -98,8 +98,8 @@ export async function measureMulticast(
   try {
     await crew.join();
     const groups = await openGroups(crew, plan);
-    for (const sizeBytes of plan.sizes) {
-      for (const result of await measureSize(crew, groups, plan, sizeBytes)) onResult(result);
+    for (const byteLength of plan.sizes) {
+      for (const result of await measureSize(crew, groups, plan, byteLength)) onResult(result);
     }
     await crew.leave([...groups.values()]);
   } finally {

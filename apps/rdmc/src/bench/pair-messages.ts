@@ -1,21 +1,22 @@
+import { remoteKey } from '@rdmc/verbs';
 /** What the two processes of a point-to-point benchmark tell each other over IPC. */
 import * as z from 'zod';
 
 const count = z.number().int().nonnegative();
 const address = z.looseObject({ kind: z.string(), version: z.number(), queuePair: z.number() });
-const remote = z.strictObject({ address: count, rkey: count });
+const remote = z.strictObject({ address: count, rkey: count.transform(remoteKey) });
 
 /** To the peer. */
 export const pairOrder = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('connect'), address }),
-  /** Take `messages` SENDs of `sizeBytes`. */
-  z.strictObject({ type: z.literal('take'), messages: count, sizeBytes: count }),
-  /** Answer `rounds` WRITEs or SENDs of `sizeBytes` with one of the same kind. */
+  /** Take `messages` SENDs of `byteLength`. */
+  z.strictObject({ type: z.literal('take'), messages: count, byteLength: count }),
+  /** Answer `rounds` WRITEs or SENDs of `byteLength` with one of the same kind. */
   z.strictObject({
     type: z.literal('answer'),
     operation: z.enum(['write', 'send']),
     rounds: count,
-    sizeBytes: count,
+    byteLength: count,
     remote,
   }),
 ]);

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onAbort } from '@rdmc/common';
 import type { QueuePairAddress } from '@rdmc/verbs';
+import { type RemoteMemory, remoteKey } from '@rdmc/verbs';
 import { afterCauseGrace } from '../cause-grace.js';
 import { CliError, exitCodeOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
@@ -22,7 +23,7 @@ export class Pair {
   #failure: CliError | undefined;
   #onFailure: () => void = () => {};
   #closing = false;
-  #remote = { address: 0, rkey: 0 };
+  #remote: RemoteMemory = { address: 0, rkey: remoteKey(0) };
 
   private constructor(
     readonly endpoint: Endpoint,
@@ -54,7 +55,7 @@ export class Pair {
   }
 
   /** The other side's region. */
-  get remote(): { readonly address: number; readonly rkey: number } {
+  get remote(): RemoteMemory {
     return this.#remote;
   }
 

@@ -25,19 +25,19 @@ class ReceiveFeed {
   constructor(
     private readonly endpoint: Endpoint,
     private readonly messages: number,
-    private readonly sizeBytes: number,
+    private readonly byteLength: number,
   ) {}
 
   fill(taken: number): void {
     const target = Math.min(this.messages, taken + RECEIVE_DEPTH);
     if (this.#posted === target) return;
-    for (; this.#posted < target; this.#posted += 1) this.endpoint.beginReceive(this.sizeBytes, 0);
+    for (; this.#posted < target; this.#posted += 1) this.endpoint.beginReceive(this.byteLength, 0);
     this.endpoint.flush();
   }
 }
 
-async function take(endpoint: Endpoint, { messages, sizeBytes }: OrderOf<'take'>): Promise<void> {
-  const feed = new ReceiveFeed(endpoint, messages, sizeBytes);
+async function take(endpoint: Endpoint, { messages, byteLength }: OrderOf<'take'>): Promise<void> {
+  const feed = new ReceiveFeed(endpoint, messages, byteLength);
   feed.fill(0);
   await tell({ type: 'running' });
   let taken = 0;
@@ -53,9 +53,9 @@ async function take(endpoint: Endpoint, { messages, sizeBytes }: OrderOf<'take'>
 }
 
 async function answer(endpoint: Endpoint, order: OrderOf<'answer'>): Promise<void> {
-  const { operation, rounds, sizeBytes, remote } = order;
-  const word = new LatencyWord(endpoint.region, sizeBytes);
-  const feed = new ReceiveFeed(endpoint, operation === 'send' ? rounds : 0, sizeBytes);
+  const { operation, rounds, byteLength, remote } = order;
+  const word = new LatencyWord(endpoint.region, byteLength);
+  const feed = new ReceiveFeed(endpoint, operation === 'send' ? rounds : 0, byteLength);
   word.clear();
   feed.fill(0);
   await tell({ type: 'running' });
@@ -65,7 +65,8 @@ async function answer(endpoint: Endpoint, order: OrderOf<'answer'>): Promise<voi
     feed.fill(round);
     word.prepare(round);
     const signaled = round % SIGNAL_EVERY === 0;
-    endpoint.begin(operation, sizeBytes, OUTGOING_OFFSET, signaled, remote.address, remote.rkey);
+    endpoint.begin(operation, byteLength, OUTGOING_OFFSET, signaled);
+    if (operation !== 'send') endpoint.to(remote);
     endpoint.flush();
     if (signaled) endpoint.spinUntil(() => endpoint.sent() > 0);
   }

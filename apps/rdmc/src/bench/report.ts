@@ -10,7 +10,7 @@ function right(...titles: readonly string[]): Column[] {
 /** Columns as in perftest: size, count, peak, average, message rate. */
 export function describeStream({ results }: StreamDocument, palette: Palette): string[] {
   const rows = results.map((result) => [
-    formatBytes(result.sizeBytes),
+    formatBytes(result.byteLength),
     formatCount(result.messages),
     formatRate(result.peakBytesPerSecond),
     formatRate(result.bytesPerSecond),
@@ -21,7 +21,7 @@ export function describeStream({ results }: StreamDocument, palette: Palette): s
 
 export function describeLatency({ results }: LatencyDocument, palette: Palette): string[] {
   const rows = results.map((result) => [
-    formatBytes(result.sizeBytes),
+    formatBytes(result.byteLength),
     formatCount(result.rounds),
     formatSeconds(result.minimum),
     formatSeconds(result.median),
@@ -37,9 +37,9 @@ export function describeLatency({ results }: LatencyDocument, palette: Palette):
 export function describeMulticast({ results }: MulticastDocument, palette: Palette): string[] {
   const rows = results.map((result) => [
     formatCount(result.members),
-    formatBytes(result.sizeBytes),
+    formatBytes(result.byteLength),
     result.algorithm,
-    formatBytes(result.blockSizeBytes),
+    formatBytes(result.blockBytes),
     formatCount(result.steps),
     formatSeconds(result.seconds),
     formatSeconds(result.fastestSeconds),

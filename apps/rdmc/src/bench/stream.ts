@@ -6,7 +6,7 @@ import type { Pair } from './pair.js';
 /** One kind of request, many of them. */
 export interface Stream {
   readonly operation: Operation;
-  readonly sizeBytes: number;
+  readonly byteLength: number;
   /** Stop after about that long. */
   readonly seconds: number;
 }
@@ -27,20 +27,21 @@ const SIGNAL_ALL_FROM_BYTES = 64 << 10;
 const FLUSH_EVERY = 16;
 
 /** Posts `messages` requests and waits until all have completed; returns the seconds. */
-function post(pair: Pair, { operation, sizeBytes }: Stream, messages: number): number {
+function post(pair: Pair, { operation, byteLength }: Stream, messages: number): number {
   const { endpoint, remote } = pair;
-  const signalEvery = sizeBytes >= SIGNAL_ALL_FROM_BYTES ? 1 : SIGNAL_EVERY;
-  const flushEvery = sizeBytes >= SIGNAL_ALL_FROM_BYTES ? 1 : FLUSH_EVERY;
-  const places = Math.floor(REGION_BYTES / sizeBytes);
+  const signalEvery = byteLength >= SIGNAL_ALL_FROM_BYTES ? 1 : SIGNAL_EVERY;
+  const flushEvery = byteLength >= SIGNAL_ALL_FROM_BYTES ? 1 : FLUSH_EVERY;
+  const places = Math.floor(REGION_BYTES / byteLength);
   let posted = 0;
   let completed = 0;
   const start = performance.now();
   while (completed < messages) {
     const most = Math.min(messages, completed + SEND_DEPTH);
     for (; posted < most; posted += 1) {
-      const offset = (posted % places) * sizeBytes;
+      const offset = (posted % places) * byteLength;
       const signaled = (posted + 1) % signalEvery === 0 || posted + 1 === messages;
-      endpoint.begin(operation, sizeBytes, offset, signaled, remote.address + offset, remote.rkey);
+      endpoint.begin(operation, byteLength, offset, signaled);
+      if (operation !== 'send') endpoint.to(remote, offset);
       if ((posted + 1) % flushEvery === 0) endpoint.flush();
     }
     endpoint.flush();
@@ -65,7 +66,7 @@ async function runRound(pair: Pair, stream: Stream, messages: number): Promise<n
   }
   const [running, done] = [pair.next('running'), pair.next('done')];
   done.catch(() => {});
-  pair.order({ type: 'take', messages, sizeBytes: stream.sizeBytes });
+  pair.order({ type: 'take', messages, byteLength: stream.byteLength });
   await running;
   const seconds = post(pair, stream, messages);
   await done;

@@ -27,7 +27,7 @@ export const castPlan = z.strictObject({
   /** About how many messages of which size, in how many blocks of which size. */
   messages: count,
   messageBytes: count,
-  blockSizeBytes: count,
+  blockBytes: count,
   blocks: count,
   steps: count,
   /** Steps of all messages divided by blocks: how much longer than one copy to one receiver, if links decide. */
@@ -51,7 +51,7 @@ export const castEvent = z.discriminatedUnion('event', [
     ...deviceRoute,
     algorithm: z.string(),
     messageBytes: count,
-    blockSizeBytes: count,
+    blockBytes: count,
     address: z.string(),
   }),
   z.strictObject({

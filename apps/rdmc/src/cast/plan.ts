@@ -32,7 +32,7 @@ interface Course {
   readonly algorithm: Algorithm;
   readonly messages: number;
   readonly messageBytes: number;
-  readonly blockSizeBytes: number;
+  readonly blockBytes: number;
   readonly blocks: number;
   readonly steps: number;
   readonly timesOneCopy: number;
@@ -44,13 +44,13 @@ export function planCourse(contentBytes: number, options: CastCommandOptions): C
   const nodes = options.targets.length + 1;
   const racks = racksOf(algorithm, options);
   const messageBytes = messageSize(contentBytes, options.messageSize, options.bandwidthLimit);
-  const blockSizeBytes =
+  const blockBytes =
     options.blockSize === 'auto'
       ? streamBlockSize(contentBytes, messageBytes, nodes, [options.transport === 'shm' ? 'shm' : 'tcp'])
       : options.blockSize;
   const shapeOf = (bytes: number): { blocks: number; steps: number } => {
     if (bytes === 0) return { blocks: 0, steps: 0 };
-    const blocks = Math.ceil(bytes / blockSizeBytes);
+    const blocks = Math.ceil(bytes / blockBytes);
     return { blocks, steps: createSchedule({ algorithm, nodes, blocks, ...racks }).steps };
   };
   const whole = Math.floor(contentBytes / messageBytes);
@@ -62,7 +62,7 @@ export function planCourse(contentBytes: number, options: CastCommandOptions): C
     algorithm,
     messages,
     messageBytes,
-    blockSizeBytes,
+    blockBytes,
     blocks,
     steps,
     timesOneCopy: blocks ? steps / blocks : 0,
@@ -126,7 +126,7 @@ export function describePlan(plan: CastPlan, bandwidthLimit: number | undefined,
     `${palette.bold('Would cast')} ${plan.paths.join(' ')} to ${plural(plan.receivers.length, 'receiver')}; nothing was sent.`,
     '',
     `  each gets  ${describeContents(plan)}${holes}`,
-    `  schedule   ${algorithm}: ${each}, ${plural(blocks, 'block')} of ${formatBytes(plan.blockSizeBytes)}, ${plural(steps, 'step')}`,
+    `  schedule   ${algorithm}: ${each}, ${plural(blocks, 'block')} of ${formatBytes(plan.blockBytes)}, ${plural(steps, 'step')}`,
     `  time       ${plan.timesOneCopy.toFixed(2)} times one copy to one receiver, where each link is as fast as the sender's`,
     ...limit,
     '  receivers',

@@ -63,7 +63,7 @@ async function follow(
     to: audience.to,
     key: audience.key,
     ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, checksum, signal },
-    blockSizeBytes: options.blockSize,
+    blockBytes: options.blockSize,
     meshPorts: options.ownPorts,
     messageBytes: options.messageSize,
     connectTimeoutMs: options.connectTimeoutMs,

@@ -4,7 +4,7 @@ import type { StreamDocument } from '../bench/documents.js';
 import { REGION_BYTES } from '../bench/limits.js';
 import { describeStream } from '../bench/report.js';
 import { ExitCode } from '../exit-codes.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { list, operation, parseOptions, seconds, size, transport } from '../values.js';
 import { title, withPair } from './bench-pair.js';
 import { addHelpNotes } from './help.js';
@@ -28,14 +28,14 @@ async function measure(benchmark: Benchmark, options: Options): Promise<StreamDo
   const { runStream } = await import('../bench/stream.js');
   return withPair(options.transport, async (pair, transport) => {
     const results: StreamDocument['results'] = [];
-    for (const sizeBytes of options.sizes) {
+    for (const byteLength of options.sizes) {
       const { operation, seconds } = options;
-      const measured = await runStream(pair, { operation, sizeBytes, seconds });
+      const measured = await runStream(pair, { operation, byteLength, seconds });
       results.push({
-        sizeBytes,
+        byteLength,
         messages: measured.messages,
-        peakBytesPerSecond: measured.peakMessagesPerSecond * sizeBytes,
-        bytesPerSecond: measured.messagesPerSecond * sizeBytes,
+        peakBytesPerSecond: measured.peakMessagesPerSecond * byteLength,
+        bytesPerSecond: measured.messagesPerSecond * byteLength,
         messagesPerSecond: measured.messagesPerSecond,
       });
     }

@@ -5,7 +5,7 @@ import { MAX_LATENCY_BYTES } from '../bench/limits.js';
 import { describeLatency } from '../bench/report.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { list, operation, parseOptions, size, transport, wholeNumber } from '../values.js';
 import { title, withPair } from './bench-pair.js';
 import { addHelpNotes } from './help.js';
@@ -30,9 +30,9 @@ async function runLatency(options: Options, session: Session): Promise<void> {
   const { measureLatency } = await import('../bench/latency.js');
   const document = await withPair(options.transport, async (pair, transport): Promise<LatencyDocument> => {
     const results: LatencyDocument['results'] = [];
-    for (const sizeBytes of options.sizes) {
-      const measured = await measureLatency(pair, options.operation, sizeBytes, options.rounds);
-      results.push({ sizeBytes, ...measured });
+    for (const byteLength of options.sizes) {
+      const measured = await measureLatency(pair, options.operation, byteLength, options.rounds);
+      results.push({ byteLength, ...measured });
     }
     return { benchmark: 'latency', operation: options.operation, transport, results };
   });

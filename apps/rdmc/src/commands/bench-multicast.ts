@@ -7,7 +7,7 @@ import { describeMulticast } from '../bench/report.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { interruptible } from '../interrupt.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { algorithm, blockSize, list, parseOptions, size, transport, wholeNumber } from '../values.js';
 import { addHelpNotes } from './help.js';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { addBandwidthCommand } from './bench-bandwidth.js';
 import { addLatencyCommand } from './bench-latency.js';
 import { addMulticastCommand } from './bench-multicast.js';

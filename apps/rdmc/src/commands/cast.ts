@@ -11,9 +11,9 @@ import { checkTargets, type Target } from '../hosts/target.js';
 import { interruptible } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
 import { firstLine } from '../keys/standard-input.js';
-import type { Session } from '../program.js';
 import type { RemoteOptions } from '../remote/options.js';
 import { splitWords } from '../remote/words.js';
+import type { Session } from '../session.js';
 import {
   algorithm,
   blockSize,

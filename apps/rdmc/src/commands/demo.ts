@@ -5,7 +5,7 @@ import type { DemoOptions } from '../demo/options.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { interruptible } from '../interrupt.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { algorithm, blockSize, device, parseOptions, size, transport, wholeNumber } from '../values.js';
 import { addHelpNotes } from './help.js';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import { describeDevices } from '../devices/report.js';
 import { ExitCode } from '../exit-codes.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { parseOptions } from '../values.js';
 import { addHelpNotes } from './help.js';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import { describeExamination } from '../doctor/report.js';
 import { ExitCode } from '../exit-codes.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { parseOptions, size, wholeNumber } from '../values.js';
 import { addHelpNotes } from './help.js';
 
@@ -15,7 +15,7 @@ const schema = z.strictObject({
 async function runDoctor(options: z.output<typeof schema>, session: Session): Promise<void> {
   const { terminal } = session;
   const { examine } = await import('../doctor/examine.js');
-  const document = await examine({ members: options.members, sizeBytes: options.size });
+  const document = await examine({ members: options.members, byteLength: options.size });
   if (options.json) terminal.json(document);
   else terminal.out(...describeExamination(document, terminal.palette));
   if (!document.healthy) session.exitCode = ExitCode.FAILURE;

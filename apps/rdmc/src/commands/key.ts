@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { newKey } from '../keys/key.js';
 import { createKeyFile } from '../keys/key-file.js';
-import type { Session } from '../program.js';
+import type { Session } from '../session.js';
 import { addHelpNotes } from './help.js';
 
 export function addKeyCommand(program: Command, { terminal }: Session): void {

@@ -2,12 +2,12 @@ import { createSchedule, MAX_BLOCKS, MAX_NODES, type Schedule } from '@rdmc/sche
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { usageError } from '../errors.js';
-import type { Session } from '../program.js';
 import { toRankDocument, toScheduleDocument } from '../schedule/document.js';
 import { drawSchedule } from '../schedule/drawing.js';
 import * as limits from '../schedule/limits.js';
 import { listRank, listSteps } from '../schedule/listing.js';
 import { summarise } from '../schedule/summary.js';
+import type { Session } from '../session.js';
 import type { Terminal } from '../ui/terminal.js';
 import { formatCount } from '../ui/units.js';
 import { algorithm, list, parseOptions, wholeNumber } from '../values.js';

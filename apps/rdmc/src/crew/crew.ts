@@ -20,7 +20,7 @@ export interface CrewOptions {
 export interface GroupPlan {
   readonly id: number;
   readonly algorithm: Algorithm;
-  readonly blockSizeBytes: 'auto' | number;
+  readonly blockBytes: 'auto' | number;
   /** Messages that `multicast` sends at once. */
   readonly burst: number;
   /** Whether receivers report progress. */
@@ -97,24 +97,24 @@ export class Crew {
   }
 
   /** Creates a group of all members, this process being its root. */
-  async open({ id, algorithm, blockSizeBytes, burst: reportEvery, progress }: GroupPlan): Promise<Group> {
+  async open({ id, algorithm, blockBytes, burst: reportEvery, progress }: GroupPlan): Promise<Group> {
     const members = Array.from({ length: this.options.members }, (_, member) => member);
     const opened = this.receivers.map((receiver) => receiver.next('opened', ({ group }) => group === id));
     for (const receiver of this.receivers) {
-      receiver.order({ type: 'open', group: id, members, algorithm, blockSizeBytes, reportEvery, progress });
+      receiver.order({ type: 'open', group: id, members, algorithm, blockBytes, reportEvery, progress });
     }
     const signal = this.#signal;
-    const group = this.node.createGroup({ id, members, algorithm, blockSizeBytes, signal });
+    const group = this.node.createGroup({ id, members, algorithm, blockBytes, signal });
     const [root] = await this.guard(Promise.all([group, ...opened]));
     onAbort(root.signal, () => this.#groupEnded(root));
     return root;
   }
 
   /** Sends a message `burst` times; resolves with the seconds until the slowest receiver's application had the last one. */
-  async multicast(group: Group, region: MemoryRegion, lengthBytes: number, burst = 1): Promise<number> {
+  async multicast(group: Group, region: MemoryRegion, byteLength: number, burst = 1): Promise<number> {
     const received = this.receivers.map((receiver) => receiver.next('received', this.#of(group)));
     const start = process.hrtime.bigint();
-    const sent = Array.from({ length: burst }, () => group.send({ region, lengthBytes }));
+    const sent = Array.from({ length: burst }, () => group.send({ region, byteLength }));
     const reports = await this.guard(Promise.all([Promise.all(received), ...sent]));
     const ends = reports[0].map(({ at }) => Number(BigInt(at) - start) / 1e9);
     return Math.max(...ends);

@@ -20,7 +20,7 @@ export const order = z.discriminatedUnion('type', [
     group: count,
     members: z.array(count),
     algorithm: z.enum(algorithms),
-    blockSizeBytes: z.union([z.literal('auto'), count]),
+    blockBytes: z.union([z.literal('auto'), count]),
     /** `received` is reported for the last one of every so many messages. */
     reportEvery: z.number().int().positive(),
     /** Whether `progress` is reported. */
@@ -43,7 +43,7 @@ export const report = z.discriminatedUnion('type', [
     type: z.literal('received'),
     group: count,
     number: count,
-    sizeBytes: count,
+    byteLength: count,
     /** CLOCK_MONOTONIC in nanoseconds, which all processes of a host share. */
     at: z.string().regex(/^\d+$/),
   }),

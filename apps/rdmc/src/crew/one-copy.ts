@@ -8,14 +8,14 @@ export function timeOneCopy(
   device: Device,
   from: MemoryRegion,
   to: MemoryRegion,
-  sizeBytes: number,
+  byteLength: number,
   blockBytes: number,
 ): number {
   const times: number[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
     const start = performance.now();
-    for (let offset = 0; offset < sizeBytes; offset += blockBytes) {
-      const length = Math.min(blockBytes, sizeBytes - offset);
+    for (let offset = 0; offset < byteLength; offset += blockBytes) {
+      const length = Math.min(blockBytes, byteLength - offset);
       device.copy(to.address + offset, from.address + offset, length);
     }
     // The first round warms the target.

@@ -13,7 +13,7 @@ export interface Comparison {
   readonly crew: Crew;
   readonly groups: ReadonlyMap<Algorithm, Group>;
   readonly region: MemoryRegion;
-  readonly sizeBytes: number;
+  readonly byteLength: number;
   readonly members: number;
   readonly blockSize: 'auto' | number;
   readonly oneCopySeconds: number;
@@ -24,11 +24,11 @@ export interface Comparison {
 /** Blocks and steps of a message. */
 export function shapeOf(
   algorithm: Algorithm,
-  { members, sizeBytes, blockSize }: Pick<Comparison, 'members' | 'sizeBytes' | 'blockSize'>,
-): { blockSizeBytes: number; blocks: number; steps: number } {
-  const blockSizeBytes = blockSize === 'auto' ? automaticBlockSize(sizeBytes, members) : blockSize;
-  const blocks = Math.ceil(sizeBytes / blockSizeBytes);
-  return { blockSizeBytes, blocks, steps: createSchedule({ algorithm, nodes: members, blocks }).steps };
+  { members, byteLength, blockSize }: Pick<Comparison, 'members' | 'byteLength' | 'blockSize'>,
+): { blockBytes: number; blocks: number; steps: number } {
+  const blockBytes = blockSize === 'auto' ? automaticBlockSize(byteLength, members) : blockSize;
+  const blocks = Math.ceil(byteLength / blockBytes);
+  return { blockBytes, blocks, steps: createSchedule({ algorithm, nodes: members, blocks }).steps };
 }
 
 /**
@@ -36,7 +36,7 @@ export function shapeOf(
  * hits all of them alike. The first round warms up and is not counted.
  */
 async function timeRounds(comparison: Comparison): Promise<Map<Algorithm, number[]>> {
-  const { crew, groups, region, sizeBytes } = comparison;
+  const { crew, groups, region, byteLength } = comparison;
   const times = new Map<Algorithm, number[]>([...groups.keys()].map((algorithm) => [algorithm, []]));
   const messages = groups.size * (MOST_ROUNDS + 1);
   const begin = performance.now();
@@ -46,7 +46,7 @@ async function timeRounds(comparison: Comparison): Promise<Map<Algorithm, number
     if (round > LEAST_ROUNDS && spent > BUDGET_SECONDS) break;
     for (const [algorithm, group] of groups) {
       comparison.onProgress(sent / messages, algorithm);
-      const seconds = await crew.multicast(group, region, sizeBytes);
+      const seconds = await crew.multicast(group, region, byteLength);
       if (round > 0) times.get(algorithm)!.push(seconds);
       sent += 1;
     }
@@ -56,7 +56,7 @@ async function timeRounds(comparison: Comparison): Promise<Map<Algorithm, number
 
 /** Measures all algorithms over the groups given. */
 export async function compare(comparison: Comparison): Promise<Measurement[]> {
-  const { members, sizeBytes, oneCopySeconds } = comparison;
+  const { members, byteLength, oneCopySeconds } = comparison;
   const times = await timeRounds(comparison);
   return [...times].map(([algorithm, values]) => {
     const { blocks, steps } = shapeOf(algorithm, comparison);
@@ -69,7 +69,7 @@ export async function compare(comparison: Comparison): Promise<Measurement[]> {
       seconds,
       fastestSeconds: Math.min(...values),
       slowestSeconds: Math.max(...values),
-      deliveredBytesPerSecond: ((members - 1) * sizeBytes) / seconds,
+      deliveredBytesPerSecond: ((members - 1) * byteLength) / seconds,
       timesOneCopy: seconds / oneCopySeconds,
     };
   });

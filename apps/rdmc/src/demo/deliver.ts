@@ -12,7 +12,7 @@ export interface Delivery {
   readonly crew: Crew;
   readonly group: Group;
   readonly region: MemoryRegion;
-  readonly sizeBytes: number;
+  readonly byteLength: number;
   /** The sender's SHA-256. */
   readonly sha256: Promise<string>;
   readonly folder: string;
@@ -24,12 +24,12 @@ export interface Delivery {
 
 /** Sends the file once; every receiver writes what it got, and every file is hashed and compared. */
 export async function deliver(delivery: Delivery): Promise<void> {
-  const { crew, group, region, sizeBytes } = delivery;
+  const { crew, group, region, byteLength } = delivery;
   const start = process.hrtime.bigint();
   const verdicts = crew.receivers.map((receiver) => follow(delivery, receiver, start));
   // Both wait for the same receivers; a failure of one ends both.
   const [, results] = await crew.guard(
-    Promise.all([crew.multicast(group, region, sizeBytes), Promise.all(verdicts)]),
+    Promise.all([crew.multicast(group, region, byteLength), Promise.all(verdicts)]),
   );
   const wrong = crew.receivers.filter((_, i) => !results[i]).map(({ id }) => id);
   if (wrong.length === 0) return;
@@ -51,7 +51,7 @@ async function follow(delivery: Delivery, receiver: MemberProcess, start: bigint
   receiver.onReport((report) => {
     if (report.type === 'progress' && report.group === group.id) {
       // The group is used again for the comparison, when the bars are gone.
-      if (report.bytesReceived < delivery.sizeBytes) view.receiving(member, report.bytesReceived);
+      if (report.bytesReceived < delivery.byteLength) view.receiving(member, report.bytesReceived);
     } else if (report.type === 'storing') view.storing(member, report.bytesWritten);
   });
   const { at } = await receiver.next('received', (report) => report.group === group.id);

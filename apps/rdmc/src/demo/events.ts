@@ -27,7 +27,7 @@ export const demoEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('begun'),
     file: z.string(),
-    sizeBytes: z.number().int(),
+    byteLength: z.number().int(),
     members: z.number().int(),
     folder: z.string(),
   }),
@@ -39,7 +39,7 @@ export const demoEvent = z.discriminatedUnion('event', [
     transport: z.enum(['shm', 'tcp', 'roce', 'infiniband']),
     transportReason: z.string(),
     algorithm: z.enum(algorithms),
-    blockSizeBytes: z.number().int(),
+    blockBytes: z.number().int(),
     blocks: z.number().int(),
     steps: z.number().int(),
   }),

@@ -28,7 +28,7 @@ class BarView implements ProgressView {
 
   constructor(
     members: number,
-    private readonly sizeBytes: number,
+    private readonly byteLength: number,
     private readonly palette: Palette,
   ) {
     const width = String(members - 1).length;
@@ -46,7 +46,7 @@ class BarView implements ProgressView {
     });
     for (let member = 1; member < members; member += 1) {
       const label = String(member).padStart(width);
-      this.#bars.set(member, this.#multi.create(2 * sizeBytes, 0, { member: label, what: 'starting' }));
+      this.#bars.set(member, this.#multi.create(2 * byteLength, 0, { member: label, what: 'starting' }));
     }
   }
 
@@ -60,19 +60,19 @@ class BarView implements ProgressView {
 
   received(member: number, seconds: number): void {
     this.#times.set(member, `received in ${formatSeconds(seconds)}`);
-    this.#update(member, this.sizeBytes, this.#time(member));
+    this.#update(member, this.byteLength, this.#time(member));
   }
 
   storing(member: number, bytes: number): void {
-    this.#update(member, this.sizeBytes + bytes, `${this.#time(member)}, writing`);
+    this.#update(member, this.byteLength + bytes, `${this.#time(member)}, writing`);
   }
 
   hashing(member: number): void {
-    this.#update(member, 2 * this.sizeBytes, `${this.#time(member)}, hashing`);
+    this.#update(member, 2 * this.byteLength, `${this.#time(member)}, hashing`);
   }
 
   verified(member: number, sha256: string, ok: boolean): void {
-    this.#update(member, 2 * this.sizeBytes, `${this.#time(member)}, ${verdict(sha256, ok, this.palette)}`);
+    this.#update(member, 2 * this.byteLength, `${this.#time(member)}, ${verdict(sha256, ok, this.palette)}`);
   }
 
   stop(): void {
@@ -93,7 +93,7 @@ class LineView implements ProgressView {
   readonly #times = new Map<number, string>();
 
   constructor(
-    private readonly sizeBytes: number,
+    private readonly byteLength: number,
     private readonly terminal: Terminal,
   ) {}
 
@@ -104,7 +104,7 @@ class LineView implements ProgressView {
   receiving(): void {}
 
   received(member: number, seconds: number): void {
-    this.#times.set(member, `${formatBytes(this.sizeBytes)} received in ${formatSeconds(seconds)}`);
+    this.#times.set(member, `${formatBytes(this.byteLength)} received in ${formatSeconds(seconds)}`);
   }
 
   storing(): void {}
@@ -133,10 +133,10 @@ const SILENT: ProgressView = {
 export function createProgressView(
   terminal: Terminal,
   members: number,
-  sizeBytes: number,
+  byteLength: number,
   json: boolean,
 ): ProgressView {
   if (json) return SILENT;
-  if (!terminal.interactive) return new LineView(sizeBytes, terminal);
-  return new BarView(members, sizeBytes, terminal.palette);
+  if (!terminal.interactive) return new LineView(byteLength, terminal);
+  return new BarView(members, byteLength, terminal.palette);
 }

@@ -9,22 +9,22 @@ const TRANSPORTS = { shm: 'shared memory', tcp: 'TCP', roce: 'RoCE', infiniband:
 
 /** What goes from where to where. */
 export function describeBeginning(event: DemoEventOf<'begun'>, palette: Palette): string[] {
-  const { file, sizeBytes, members, folder } = event;
+  const { file, byteLength, members, folder } = event;
   return [
     `${palette.bold('rdmc demo')}  one root and ${plural(members - 1, 'receiver')}, each a process of its own`,
     '',
-    `  file       ${file}, ${formatBytes(sizeBytes)}`,
+    `  file       ${file}, ${formatBytes(byteLength)}`,
     `  copies in  ${folder}`,
   ];
 }
 
 /** How it goes. */
 export function describeJoin(event: DemoEventOf<'joined'>): string[] {
-  const { algorithm, blockSizeBytes, blocks, steps } = event;
+  const { algorithm, blockBytes, blocks, steps } = event;
   return [
     `  device     ${event.device}: ${event.deviceReason}`,
     `  transport  ${TRANSPORTS[event.transport]}: ${event.transportReason}`,
-    `  schedule   ${algorithm}: ${plural(blocks, 'block')} of ${formatBytes(blockSizeBytes)}, ${plural(steps, 'step')}`,
+    `  schedule   ${algorithm}: ${plural(blocks, 'block')} of ${formatBytes(blockBytes)}, ${plural(steps, 'step')}`,
   ];
 }
 

@@ -11,8 +11,8 @@ function tooLittle(code: string, what: string, advice: string): CliError {
 
 /** Says that there is too little memory or disk space before anything is started, rather than halfway. */
 export function checkRoom(workload: Workload, extraDiskBytes: number): void {
-  const { members, sizeBytes } = workload;
-  const what = `${members} members with ${formatBytes(sizeBytes)} each`;
+  const { members, byteLength } = workload;
+  const what = `${members} members with ${formatBytes(byteLength)} each`;
   const memory = { needed: neededMemory(workload), available: availableMemory() };
   if (memory.available < memory.needed) {
     throw tooLittle(

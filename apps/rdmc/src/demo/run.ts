@@ -53,14 +53,14 @@ function joinedEvent({ options, source, crew }: Stage): DemoEventOf<'joined'> {
     deviceReason: crew.node.device.choice.reason,
     ...transportOf(options, crew.node.device),
     algorithm,
-    ...shapeOf(algorithm, { members, blockSize, sizeBytes: source.sizeBytes }),
+    ...shapeOf(algorithm, { members, blockSize, byteLength: source.byteLength }),
   };
 }
 
 async function openGroups({ crew, options }: Stage): Promise<Map<Algorithm, Group>> {
   const groups = new Map<Algorithm, Group>();
   for (const [id, algorithm] of comparedAlgorithms(options).entries()) {
-    const plan = { id, algorithm, blockSizeBytes: options.blockSize, burst: 1 };
+    const plan = { id, algorithm, blockBytes: options.blockSize, burst: 1 };
     const progress = algorithm === deliveryAlgorithm(options);
     groups.set(algorithm, await crew.open({ ...plan, progress }));
   }
@@ -75,15 +75,15 @@ async function measure(
 ): Promise<Measurement[]> {
   const { crew, options, source, terminal } = stage;
   const { members, blockSize } = options;
-  const { sizeBytes } = source;
-  const { blockSizeBytes } = shapeOf(deliveryAlgorithm(options), { members, blockSize, sizeBytes });
-  const target = await crew.guard(crew.node.allocate(sizeBytes));
-  const oneCopySeconds = timeOneCopy(crew.node.device, region, target, sizeBytes, blockSizeBytes);
+  const { byteLength } = source;
+  const { blockBytes } = shapeOf(deliveryAlgorithm(options), { members, blockSize, byteLength });
+  const target = await crew.guard(crew.node.allocate(byteLength));
+  const oneCopySeconds = timeOneCopy(crew.node.device, region, target, byteLength, blockBytes);
   await target.close();
   emit({ event: 'copied', oneCopySeconds });
   const bar = new ComparisonBar(terminal, options.json);
   const onProgress = bar.show.bind(bar);
-  const comparison = { crew, groups, region, sizeBytes, members, blockSize, oneCopySeconds, onProgress };
+  const comparison = { crew, groups, region, byteLength, members, blockSize, oneCopySeconds, onProgress };
   const measured = await compare(comparison).finally(() => bar.stop());
   for (const result of measured) emit({ event: 'measured', ...result });
   if (!options.json) terminal.out('', ...describeComparison(measured, oneCopySeconds, terminal.palette));
@@ -98,12 +98,12 @@ async function deliverOnce(
   emit: Emit,
 ): Promise<void> {
   const { crew, options, source, folder, pool, signal, terminal } = stage;
-  const view = createProgressView(terminal, options.members, source.sizeBytes, options.json);
+  const view = createProgressView(terminal, options.members, source.byteLength, options.json);
   try {
     for (const { id, pid } of crew.receivers) view.started(id, pid ?? 0);
     const group = groups.get(deliveryAlgorithm(options))!;
-    const { sizeBytes } = source;
-    await deliver({ crew, group, region, sizeBytes, sha256, folder: folder.path, pool, view, signal, emit });
+    const { byteLength } = source;
+    await deliver({ crew, group, region, byteLength, sha256, folder: folder.path, pool, view, signal, emit });
   } finally {
     view.stop();
   }
@@ -119,7 +119,7 @@ async function perform(stage: Stage, emit: Emit, begin: number): Promise<void> {
   const joined = joinedEvent(stage);
   emit(joined);
   if (!options.json) terminal.out(...describeJoin(joined), '');
-  const region = await crew.guard(crew.node.allocate(source.sizeBytes));
+  const region = await crew.guard(crew.node.allocate(source.byteLength));
   const [groups] = await crew.guard(Promise.all([openGroups(stage), readInto(source, region)]));
   await deliverOnce(stage, groups, region, sha256, emit);
   const measured = await measure(stage, groups, region, emit);
@@ -151,7 +151,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
   };
   chooseDevice({ device: options.device, transport: options.transport });
   const original = await findSource(options.file);
-  const sizeBytes = options.size ?? original.sizeBytes;
+  const byteLength = options.size ?? original.byteLength;
   const { members } = options;
   const folder = new TemporaryFolder('rdmc-demo-');
   const pool = new HashPool();
@@ -159,8 +159,14 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
   const onExit = (): void => crew?.killAll();
   process.once('exit', onExit);
   try {
-    checkRoom({ members, sizeBytes }, options.size === undefined ? 0 : sizeBytes);
-    const begun: DemoEvent = { event: 'begun', file: original.path, sizeBytes, members, folder: folder.path };
+    checkRoom({ members, byteLength }, options.size === undefined ? 0 : byteLength);
+    const begun: DemoEvent = {
+      event: 'begun',
+      file: original.path,
+      byteLength,
+      members,
+      folder: folder.path,
+    };
     emit(begun);
     if (!options.json) terminal.out(...describeBeginning(begun, terminal.palette));
     const { device, transport } = options;

@@ -8,7 +8,7 @@ const CHUNK_BYTES = 4 << 20;
 /** The file that is sent. */
 export interface SourceFile {
   readonly path: string;
-  readonly sizeBytes: number;
+  readonly byteLength: number;
 }
 
 async function unreadable<Result>(path: string, read: () => Promise<Result>): Promise<Result> {
@@ -29,15 +29,15 @@ export async function findSource(path: string): Promise<SourceFile> {
     if (!found.isFile()) throw usageError(`--file: ${path} is not a file`);
     if (found.size === 0)
       throw usageError(`--file: ${path} is empty; the demonstration needs at least one byte`);
-    return { path, sizeBytes: found.size };
+    return { path, byteLength: found.size };
   });
 }
 
-/** The content of `source`, cut or repeated to `sizeBytes`, in a new file in `folder`. */
-export async function resized(source: SourceFile, sizeBytes: number, folder: string): Promise<SourceFile> {
+/** The content of `source`, cut or repeated to `byteLength`, in a new file in `folder`. */
+export async function resized(source: SourceFile, byteLength: number, folder: string): Promise<SourceFile> {
   const path = join(folder, 'source');
   try {
-    await writeRepeated(source, sizeBytes, path);
+    await writeRepeated(source, byteLength, path);
   } catch (error) {
     const code = codeOf(error) ?? 'ERR_RDMC_FILE';
     const advice = 'free some space, set TMPDIR to a larger file system, or use a smaller --size';
@@ -47,18 +47,18 @@ export async function resized(source: SourceFile, sizeBytes: number, folder: str
       cause: error,
     });
   }
-  return { path, sizeBytes };
+  return { path, byteLength };
 }
 
-async function writeRepeated(source: SourceFile, sizeBytes: number, path: string): Promise<void> {
+async function writeRepeated(source: SourceFile, byteLength: number, path: string): Promise<void> {
   const content = await open(source.path, 'r');
   const file = await open(path, 'wx');
   try {
-    const unit = source.sizeBytes < CHUNK_BYTES ? await repeated(content, source.sizeBytes) : undefined;
-    const period = unit?.byteLength ?? source.sizeBytes;
-    for (let offset = 0; offset < sizeBytes; ) {
+    const unit = source.byteLength < CHUNK_BYTES ? await repeated(content, source.byteLength) : undefined;
+    const period = unit?.byteLength ?? source.byteLength;
+    for (let offset = 0; offset < byteLength; ) {
       const start = offset % period;
-      const length = Math.min(CHUNK_BYTES, period - start, sizeBytes - offset);
+      const length = Math.min(CHUNK_BYTES, period - start, byteLength - offset);
       const chunk = unit ? unit.subarray(start, start + length) : await readExactly(content, start, length);
       await file.writeFile(chunk);
       offset += length;
@@ -86,10 +86,10 @@ async function readExactly(file: FileHandle, start: number, length: number): Pro
   return chunk;
 }
 
-async function fill(file: FileHandle, region: MemoryRegion, sizeBytes: number): Promise<number> {
+async function fill(file: FileHandle, region: MemoryRegion, byteLength: number): Promise<number> {
   let offset = 0;
-  while (offset < sizeBytes) {
-    const view = region.view(offset, Math.min(CHUNK_BYTES, sizeBytes - offset));
+  while (offset < byteLength) {
+    const view = region.view(offset, Math.min(CHUNK_BYTES, byteLength - offset));
     const { bytesRead } = await file.read(view, 0, view.byteLength, offset);
     if (bytesRead === 0) break;
     offset += bytesRead;
@@ -98,15 +98,15 @@ async function fill(file: FileHandle, region: MemoryRegion, sizeBytes: number): 
 }
 
 /** Reads the file straight into the memory it is sent from. */
-export async function readInto({ path, sizeBytes }: SourceFile, region: MemoryRegion): Promise<void> {
+export async function readInto({ path, byteLength }: SourceFile, region: MemoryRegion): Promise<void> {
   return unreadable(path, async () => {
     const file = await open(path, 'r');
     try {
-      const length = await fill(file, region, sizeBytes);
-      if (length === sizeBytes) return;
+      const length = await fill(file, region, byteLength);
+      if (length === byteLength) return;
       throw new CliError(
         'ERR_RDMC_FILE',
-        `${path} shrank from ${sizeBytes} to ${length} bytes while it was read`,
+        `${path} shrank from ${byteLength} to ${length} bytes while it was read`,
       );
     } finally {
       await file.close();

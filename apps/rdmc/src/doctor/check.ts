@@ -19,7 +19,7 @@ export type CheckResult = z.infer<typeof checkResult>;
 export const doctorDocument = z.strictObject({
   healthy: z.boolean(),
   members: z.number().int(),
-  sizeBytes: z.number().int(),
+  byteLength: z.number().int(),
   checks: z.array(checkResult),
 });
 export type DoctorDocument = z.infer<typeof doctorDocument>;
@@ -27,7 +27,7 @@ export type DoctorDocument = z.infer<typeof doctorDocument>;
 /** What the machine is checked for: a demonstration of this size. */
 export interface Workload {
   readonly members: number;
-  readonly sizeBytes: number;
+  readonly byteLength: number;
 }
 
 export function result(

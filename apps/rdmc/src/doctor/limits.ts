@@ -30,7 +30,7 @@ export function ignoresLockLimit(status = readSystemFile('/proc/self/status')): 
 
 /** The soft device locks nothing; an RDMA device locks what is registered. */
 export function checkLockedMemory(
-  { sizeBytes }: Workload,
+  { byteLength }: Workload,
   rdma: boolean,
   limit = softLimit('Max locked memory'),
   exempt = ignoresLockLimit(),
@@ -39,7 +39,7 @@ export function checkLockedMemory(
   if (limit === undefined) return result(id, title, 'info', 'limit unknown');
   if (limit === Number.POSITIVE_INFINITY) return result(id, title, 'ok', 'unlimited');
   if (exempt) return result(id, title, 'ok', `limit ${formatBytes(limit)}, which this user may exceed`);
-  const needed = sizeBytes + LOCKED_BESIDES_BYTES;
+  const needed = byteLength + LOCKED_BESIDES_BYTES;
   const use = rdma ? `an RDMA device needs ${formatBytes(needed)}` : 'the soft device needs none';
   const found = `limit ${formatBytes(limit)}; ${use}`;
   if (limit >= needed) return result(id, title, 'ok', found);

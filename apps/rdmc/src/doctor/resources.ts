@@ -20,19 +20,19 @@ export function freeDiskSpace(folder = tmpdir()): number {
 }
 
 /** Every member holds the message; the root times copies in a second buffer; processes take some as well. */
-export function neededMemory({ members, sizeBytes }: Workload): number {
-  return (members + 1) * sizeBytes + members * (64 << 20);
+export function neededMemory({ members, byteLength }: Workload): number {
+  return (members + 1) * byteLength + members * (64 << 20);
 }
 
 /** Each receiver writes the file it got. */
-export function neededDisk({ members, sizeBytes }: Workload): number {
-  return (members - 1) * sizeBytes;
+export function neededDisk({ members, byteLength }: Workload): number {
+  return (members - 1) * byteLength;
 }
 
 export function checkMemory(workload: Workload, available = availableMemory()): CheckResult {
   const needed = neededMemory(workload);
-  const { members, sizeBytes } = workload;
-  const found = `${formatBytes(available)} available; ${members} members with ${formatBytes(sizeBytes)} need ${formatBytes(needed)}`;
+  const { members, byteLength } = workload;
+  const found = `${formatBytes(available)} available; ${members} members with ${formatBytes(byteLength)} need ${formatBytes(needed)}`;
   const status = available >= needed ? 'ok' : 'warn';
   const advice = status === 'ok' ? null : 'use a smaller --size or fewer --members';
   return result('memory', 'Memory', status, found, advice);

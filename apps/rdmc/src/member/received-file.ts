@@ -21,17 +21,17 @@ export class StoreError extends RdmcError {
 }
 
 /**
- * Writes the first `sizeBytes` of a region to a new file.
+ * Writes the first `byteLength` of a region to a new file.
  * @throws StoreError
  */
 export async function storeRegion(
   region: MemoryRegion,
-  sizeBytes: number,
+  byteLength: number,
   path: string,
   onWritten: (bytesWritten: number) => void,
 ): Promise<void> {
   try {
-    await writeRegion(region, sizeBytes, path, onWritten);
+    await writeRegion(region, byteLength, path, onWritten);
   } catch (error) {
     throw new StoreError(codeOf(error) ?? 'ERR_RDMC_FILE', `cannot write ${path}: ${messageOf(error)}`, {
       cause: error,
@@ -41,14 +41,14 @@ export async function storeRegion(
 
 async function writeRegion(
   region: MemoryRegion,
-  sizeBytes: number,
+  byteLength: number,
   path: string,
   onWritten: (bytesWritten: number) => void,
 ): Promise<void> {
   const file = await open(path, 'wx');
   try {
-    for (let offset = 0; offset < sizeBytes; offset += CHUNK_BYTES) {
-      const length = Math.min(CHUNK_BYTES, sizeBytes - offset);
+    for (let offset = 0; offset < byteLength; offset += CHUNK_BYTES) {
+      const length = Math.min(CHUNK_BYTES, byteLength - offset);
       await writeAll(file, region.view(offset, length));
       onWritten(offset + length);
     }

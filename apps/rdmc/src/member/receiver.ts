@@ -15,7 +15,7 @@ export class Receiver {
   #node: RdmcNode | undefined;
   readonly #free: MemoryRegion[] = [];
   /** The message received last. Its memory is free already, and stays as it is until the next message begins. */
-  #last: { readonly region: MemoryRegion; readonly sizeBytes: number } | undefined;
+  #last: { readonly region: MemoryRegion; readonly byteLength: number } | undefined;
 
   constructor(
     private readonly tell: (report: Report) => void,
@@ -35,9 +35,9 @@ export class Receiver {
   }
 
   async open(order: OrderOf<'open'>): Promise<void> {
-    const { group: id, members, algorithm, blockSizeBytes } = order;
-    const incoming = async (sizeBytes: number) => ({ region: await this.#takeBuffer(sizeBytes) });
-    const group = await this.#node!.createGroup({ id, members, algorithm, blockSizeBytes, incoming });
+    const { group: id, members, algorithm, blockBytes } = order;
+    const incoming = async (byteLength: number) => ({ region: await this.#takeBuffer(byteLength) });
+    const group = await this.#node!.createGroup({ id, members, algorithm, blockBytes, incoming });
     this.#groups.push(group);
     if (order.progress) this.#watch(group);
     this.#consume(group, order.reportEvery).catch(this.failed);
@@ -45,7 +45,7 @@ export class Receiver {
   }
 
   async store({ path }: OrderOf<'store'>): Promise<void> {
-    const { region, sizeBytes: total } = this.#last!;
+    const { region, byteLength: total } = this.#last!;
     let told = performance.now();
     await storeRegion(region, total, path, (bytesWritten) => {
       const now = performance.now();
@@ -62,12 +62,12 @@ export class Receiver {
   }
 
   async #consume(group: Group, reportEvery: number): Promise<void> {
-    for await (const { number, sizeBytes, region } of group) {
+    for await (const { number, byteLength, region } of group) {
       const at = String(process.hrtime.bigint());
-      this.#last = { region, sizeBytes };
+      this.#last = { region, byteLength };
       this.#free.push(region);
       if ((number + 1) % reportEvery !== 0) continue;
-      this.tell({ type: 'received', group: group.id, number, sizeBytes, at });
+      this.tell({ type: 'received', group: group.id, number, byteLength, at });
     }
   }
 
@@ -78,9 +78,9 @@ export class Receiver {
   }
 
   /** A free buffer that is large enough, or a new one. */
-  async #takeBuffer(sizeBytes: number): Promise<MemoryRegion> {
-    const at = this.#free.findIndex(({ length }) => length >= sizeBytes);
+  async #takeBuffer(byteLength: number): Promise<MemoryRegion> {
+    const at = this.#free.findIndex((buffer) => buffer.byteLength >= byteLength);
     if (at !== -1) return this.#free.splice(at, 1)[0]!;
-    return this.#node!.allocate(sizeBytes);
+    return this.#node!.allocate(byteLength);
   }
 }

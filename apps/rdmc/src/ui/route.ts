@@ -20,12 +20,12 @@ export function routeLine(route: DeviceRoute): string {
 
 /** Why the bytes go the way they go. */
 export function describeRoute(route: CastRoute): string[] {
-  const { messageBytes, blockSizeBytes } = route;
+  const { messageBytes, blockBytes } = route;
   return [
     `  device     ${route.device}: ${route.reason}`,
     `  GID        ${route.gid ?? 'none: this device has no RDMA port'}`,
     `  transport  ${transportsOf(route)}: ${route.transportReason}`,
-    `  schedule   ${route.algorithm}, messages of up to ${formatBytes(messageBytes)} in blocks of ${formatBytes(blockSizeBytes)}`,
+    `  schedule   ${route.algorithm}, messages of up to ${formatBytes(messageBytes)} in blocks of ${formatBytes(blockBytes)}`,
     `  address    receivers reach this machine at ${route.address}`,
   ];
 }

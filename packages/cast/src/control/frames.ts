@@ -55,7 +55,7 @@ const group = record({
   /** Ids of its members, the sender first. */
   members: list(memberId, 2),
   algorithm: words,
-  blockSizeBytes: either(choice(['auto']), whole(1)),
+  blockBytes: either(choice(['auto']), whole(1)),
   racks: optional(list(either(words, whole()))),
 });
 

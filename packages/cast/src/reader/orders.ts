@@ -4,7 +4,7 @@ import type { StreamTotals } from '../stream/records.js';
 export interface FillOrder {
   /** Handle of the region to write to, and how much of it is a message. */
   readonly region: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
   readonly sequence: number;
   /** No message before this one will be asked for again. */
   readonly forgetBelow: number;

@@ -167,7 +167,7 @@ export class StreamReader {
     }
     const end = limit?.entry === index ? limit.offset : facts.identity.size;
     try {
-      if (offset < end) return this.#data(encoder, target, entry, facts, position, limit);
+      if (offset < end) return this.#data({ encoder, target }, entry, facts, position, limit);
       return this.#close(encoder, entry, index, facts);
     } catch (error) {
       const isChanged = codeOf(error) === 'ERR_RDMC_FILE_CHANGED' || codeOf(error) === 'ENOENT';
@@ -183,8 +183,7 @@ export class StreamReader {
   }
 
   #data(
-    encoder: MessageEncoder,
-    target: Buffer,
+    { encoder, target }: { readonly encoder: MessageEncoder; readonly target: Buffer },
     entry: FileEntry,
     facts: FileFacts,
     { entry: index, offset }: Position,

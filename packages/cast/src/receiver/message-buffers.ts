@@ -28,10 +28,10 @@ export class MessageBuffers {
   }
 
   /** For `createGroup`. The region is not given as such, but as a range: so it stays ours. */
-  readonly incoming = async (sizeBytes: number, { signal }: { readonly signal: AbortSignal }) => {
-    if (sizeBytes > this.messageBytes) {
+  readonly incoming = async (byteLength: number, { signal }: { readonly signal: AbortSignal }) => {
+    if (byteLength > this.messageBytes) {
       throw protocolError(
-        `a message of ${sizeBytes} bytes began; at most ${this.messageBytes} were announced`,
+        `a message of ${byteLength} bytes began; at most ${this.messageBytes} were announced`,
       );
     }
     const region = await this.#take(signal);

@@ -65,9 +65,9 @@ export class StreamReceiver {
     }
   }
 
-  #join({ id, members, algorithm, blockSizeBytes, racks }: GroupFacts, signal: AbortSignal): Promise<Group> {
+  #join({ id, members, algorithm, blockBytes, racks }: GroupFacts, signal: AbortSignal): Promise<Group> {
     return this.node.createGroup({
-      ...{ id, members, blockSizeBytes, signal },
+      ...{ id, members, blockBytes, signal },
       algorithm: algorithm as Algorithm,
       ...(racks && { racks }),
       incoming: this.#buffers.incoming,
@@ -76,18 +76,18 @@ export class StreamReceiver {
     });
   }
 
-  #take(sequence: number, { region, sizeBytes }: ReceivedMessage): void {
+  #take(sequence: number, { region, byteLength }: ReceivedMessage): void {
     this.#buffers.arrived(region);
-    this.#groupBytes += sizeBytes;
+    this.#groupBytes += byteLength;
     // Made again for survivors that lack it.
     if (sequence < this.#messages) {
       this.#buffers.give(region);
       return;
     }
     this.#messages = sequence + 1;
-    this.#bytes += sizeBytes;
+    this.#bytes += byteLength;
     this.writer
-      .store(region.handle, sizeBytes, sequence)
+      .store(region.handle, byteLength, sequence)
       .then(() => this.#buffers.give(region), this.onStoreError);
   }
 }

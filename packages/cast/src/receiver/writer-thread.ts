@@ -37,8 +37,8 @@ export class WriterThread {
   }
 
   /** Messages are stored one after the other. @throws CastError where nothing more can be stored */
-  async store(region: number, lengthBytes: number, sequence: number): Promise<void> {
-    const stored = await this.#busy(this.#thread.call('store', { region, lengthBytes, sequence }));
+  async store(region: number, byteLength: number, sequence: number): Promise<void> {
+    const stored = await this.#busy(this.#thread.call('store', { region, byteLength, sequence }));
     this.#stored = { messages: sequence + 1, ...stored };
   }
 

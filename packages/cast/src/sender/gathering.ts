@@ -20,7 +20,7 @@ export interface Gathered {
   readonly links: readonly ReceiverLink[];
   readonly node: RdmcNode;
   /** In every group of the cast. */
-  readonly blockSizeBytes: number;
+  readonly blockBytes: number;
   /** Address and port at which the receivers reach the sender. */
   readonly address: string;
   readonly checksum: Checksum;
@@ -99,8 +99,8 @@ export class Gathering {
     const server = await listenWithin(own.localHost, meshPorts);
     const port = portOf(server);
     const members = membersOf(own, port, links);
-    const blockSizeBytes = this.#blockSize(own.localHost, links);
-    const group = groupFacts(FIRST_GROUP_ID, links, { ...this.options, blockSizeBytes });
+    const blockBytes = this.#blockSize(own.localHost, links);
+    const group = groupFacts(FIRST_GROUP_ID, links, { ...this.options, blockBytes });
     for (const link of links) link.send({ type: 'members', id: link.id, members, group });
     // Whoever is lost now would be waited for until the time-out.
     const lost = new AbortController();
@@ -115,13 +115,13 @@ export class Gathering {
       timeoutMs: connectTimeoutMs,
       signal: anySignal(this.signal, lost.signal),
     });
-    return { links, node, blockSizeBytes, address: describeOwn(own, port), checksum: this.#checksum };
+    return { links, node, blockBytes, address: describeOwn(own, port), checksum: this.#checksum };
   }
 
   /** Blocks within one host travel through shared memory unless that is refused. */
   #blockSize(localHost: string, links: readonly ReceiverLink[]): number {
-    const { blockSizeBytes, transport } = this.options;
-    if (blockSizeBytes !== 'auto') return blockSizeBytes;
+    const { blockBytes, transport } = this.options;
+    if (blockBytes !== 'auto') return blockBytes;
     const inside = links.every(({ channel }) => channel.remoteHost === localHost);
     const transports = [inside && transport !== 'tcp' ? 'shm' : 'tcp'];
     return streamBlockSize(this.survey.contentBytes, this.messageBytes, links.length + 1, transports);

@@ -39,14 +39,14 @@ export function membersOf(own: OwnAddress, port: number, links: readonly Receive
 export function groupFacts(
   id: number,
   links: readonly ReceiverLink[],
-  options: Pick<CheckedCastOptions, 'algorithm' | 'rack' | 'blockSizeBytes'>,
+  options: Pick<CheckedCastOptions, 'algorithm' | 'rack' | 'blockBytes'>,
 ): GroupFacts {
-  const { algorithm, rack, blockSizeBytes } = options;
+  const { algorithm, rack, blockBytes } = options;
   return {
     id,
     members: [SENDER_ID, ...links.map((link) => link.id)],
     algorithm,
-    blockSizeBytes,
+    blockBytes,
     ...(rack !== undefined && { racks: [rack, ...links.map(({ target }) => target.rack!)] }),
   };
 }

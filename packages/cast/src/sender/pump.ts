@@ -61,7 +61,7 @@ export class Pump {
         const sequence = this.#next++;
         const filled = await this.reader.fill({
           region: region.handle,
-          lengthBytes: this.messageBytes,
+          byteLength: this.messageBytes,
           sequence,
           forgetBelow: this.forgetBelow(),
         });
@@ -84,10 +84,10 @@ export class Pump {
     this.#stopped = true;
   }
 
-  async #send(group: Group, region: Region, lengthBytes: number): Promise<void> {
+  async #send(group: Group, region: Region, byteLength: number): Promise<void> {
     this.outstanding += 1;
     try {
-      await group.send({ region, offset: 0, lengthBytes });
+      await group.send({ region, offset: 0, byteLength });
     } finally {
       this.outstanding -= 1;
     }

@@ -87,7 +87,7 @@ export class Session {
 
   /** Returns the number of messages; undefined where nobody is left. */
   async #send(gathered: Gathered, messageBytes: number): Promise<number | undefined> {
-    const { node, links, address, blockSizeBytes } = gathered;
+    const { node, links, address, blockBytes } = gathered;
     const { board, options } = this;
     const confirmed = (): number => {
       const living = links.filter(({ alive }) => alive);
@@ -100,7 +100,7 @@ export class Session {
       board.route = {
         ...routeOf(node.device, transports),
         algorithm: options.algorithm,
-        ...{ messageBytes, blockSizeBytes, address },
+        ...{ messageBytes, blockBytes, address },
       };
       board.publish();
     });

@@ -34,8 +34,8 @@ export class Streaming {
     for (let id = FIRST_GROUP_ID; ; id += 1) {
       const links = this.#living;
       if (links.length === 0) return undefined;
-      const { blockSizeBytes } = this.gathered;
-      const facts = groupFacts(id, links, { ...this.options, blockSizeBytes });
+      const { blockBytes } = this.gathered;
+      const facts = groupFacts(id, links, { ...this.options, blockBytes });
       if (id > FIRST_GROUP_ID) {
         for (const link of links) link.send({ type: 'regroup', group: facts, nextMessage });
       }
@@ -78,10 +78,10 @@ export class Streaming {
   }
 
   async #sendIn({ id, members, racks }: GroupFacts, nextMessage: number): Promise<void> {
-    const { blockSizeBytes } = this.gathered;
+    const { blockBytes } = this.gathered;
     const { algorithm, connectTimeoutMs, stallTimeoutMs } = this.options;
     const forming = this.gathered.node.createGroup({
-      ...{ id, members, algorithm, blockSizeBytes },
+      ...{ id, members, algorithm, blockBytes },
       ...(racks && { racks }),
       // A member is judged by the stall watch, which knows more than the devices.
       retryTimeoutMs: stallTimeoutMs,

@@ -2,7 +2,7 @@ import { closeSync } from 'node:fs';
 import type { Checksum } from '../checksum.js';
 import { DIRECTORIES_SYNCED_AT_ONCE } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
-import { type StoredReport, type StoredSoFar, StreamWriter } from './stream-writer.js';
+import { type StoredReport, type StoredSoFar, StreamWriter, type WriterPorts } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { SyncQueue } from './sync-queue.js';
 
@@ -13,19 +13,19 @@ import { SyncQueue } from './sync-queue.js';
 export class DurableWriter {
   readonly #queue: SyncQueue;
   readonly #writer: StreamWriter;
+  private readonly active: () => void;
 
   /** @throws as `StreamWriter` */
   constructor(
     directory: string,
     castId: string,
     checksum: Checksum,
-    private readonly active: () => void,
     private readonly port: SyncPort,
-    /** As for a `StreamWriter`. */
-    isGivenUp: () => boolean = () => false,
+    ports: Omit<WriterPorts, 'commits'> = {},
   ) {
-    this.#queue = new SyncQueue(port, active);
-    this.#writer = new StreamWriter(directory, castId, checksum, active, this.#queue, isGivenUp);
+    this.active = ports.active ?? (() => {});
+    this.#queue = new SyncQueue(port, this.active);
+    this.#writer = new StreamWriter(directory, castId, checksum, { ...ports, commits: this.#queue });
   }
 
   get freeBytes(): number {

@@ -29,8 +29,7 @@ export class FileDesk {
     private readonly temporary: TemporaryDirectory,
     private readonly outcomes: Outcomes,
     private readonly checksum: Checksum,
-    private readonly commits: Commits,
-    private readonly active: () => void,
+    private readonly ports: { readonly commits: Commits; readonly active: () => void },
   ) {}
 
   /** Index of the file under way. */
@@ -45,7 +44,7 @@ export class FileDesk {
     this.#file = file;
     this.outcomes.attempt(begin.index, begin.path, () => {
       const path = this.temporary.file(begin.index);
-      file.sink = new FileSink(begin, path, this.checksum, this.#modes, this.active);
+      file.sink = new FileSink(begin, path, this.checksum, this.#modes, this.ports.active);
     });
   }
 
@@ -53,7 +52,7 @@ export class FileDesk {
     const file = this.#fileAt(index, offset, data.length);
     this.#attempt(file, (sink) => sink.write(data));
     file.offset += data.length;
-    if (file.sink) this.commits.written(file.sink);
+    if (file.sink) this.ports.commits.written(file.sink);
   }
 
   hole({ index, offset, length }: HoleRecord): void {
@@ -82,7 +81,7 @@ export class FileDesk {
 
   #give(file: OpenFile, sink: FileSink): void {
     const { path, size } = file.begin;
-    this.commits.file({
+    this.ports.commits.file({
       sink,
       commit: () =>
         this.#attempt(file, () => {

@@ -11,6 +11,6 @@ export interface OpenOrder {
 export interface StoreOrder {
   /** Handle of the region, and the bytes of the message in it. */
   readonly region: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
   readonly sequence: number;
 }

@@ -41,6 +41,16 @@ export interface StoredReport {
   readonly problemCount: number;
 }
 
+/** What a writer needs of those who use it. */
+export interface WriterPorts {
+  /** Called whenever something has been done: a sign of life in long work. */
+  readonly active?: () => void;
+  /** Asked after every record: whether the cast was given up elsewhere. */
+  readonly isGivenUp?: () => boolean;
+  /** When files get their names (default: as soon as they are whole). */
+  readonly commits?: Commits;
+}
+
 /**
  * Stores the messages of one cast in a directory. Nothing it is given can make it write elsewhere: paths are
  * checked, every directory on the way is opened from its parent without following links, and files get their names
@@ -62,18 +72,20 @@ export class StreamWriter {
   #givenUp = false;
   #ended: StreamEndRecord | undefined;
 
+  private readonly active: () => void;
+  private readonly isGivenUp: () => boolean;
+  private readonly commits: Commits;
+
   /** @throws CastError ERR_RDMC_READ_ONLY, ERR_RDMC_PERMISSION, ERR_RDMC_NO_SPACE and others */
   constructor(
     directory: string,
     castId: string,
     checksum: Checksum,
-    /** Called whenever something has been done: a sign of life in long work. */
-    private readonly active: () => void = () => {},
-    /** When files get their names. */
-    private readonly commits: Commits = commitAtOnce,
-    /** Asked after every record: whether the cast was given up elsewhere. */
-    private readonly isGivenUp: () => boolean = () => false,
+    { active = () => {}, isGivenUp = () => false, commits = commitAtOnce }: WriterPorts = {},
   ) {
+    this.active = active;
+    this.isGivenUp = isGivenUp;
+    this.commits = commits;
     this.#root = openDirectory(directory);
     try {
       this.#temporary = new TemporaryDirectory(this.#root, castId);
@@ -82,7 +94,7 @@ export class StreamWriter {
       throw asCastError(error);
     }
     this.#tree = new DirectoryTree(this.#root);
-    this.#files = new FileDesk(this.#tree, this.#temporary, this.#outcomes, checksum, commits, active);
+    this.#files = new FileDesk(this.#tree, this.#temporary, this.#outcomes, checksum, { commits, active });
     this.#last = new LastThings(this.#tree, this.#temporary, this.#outcomes, active);
   }
 

@@ -18,6 +18,7 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
   let regions: WorkerRegions | undefined;
   const active = (): void => void Atomics.add(signs, WriterSigns.ACTIVITY, 1);
   const isGivenUp = (): boolean => Atomics.load(signs, WriterSigns.GIVEN_UP) !== 0;
+  const ports = { active, isGivenUp };
   const requireWanted = (): void => {
     if (isGivenUp()) throw givenUp();
   };
@@ -25,8 +26,8 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
   const calls = {
     open({ directory, castId, checksum, fsync }: OpenOrder): { readonly freeBytes: number } {
       writer = fsync
-        ? new DurableWriter(directory, castId, checksum, active, sync, isGivenUp)
-        : new StreamWriter(directory, castId, checksum, active, undefined, isGivenUp);
+        ? new DurableWriter(directory, castId, checksum, sync, ports)
+        : new StreamWriter(directory, castId, checksum, ports);
       return { freeBytes: writer.freeBytes };
     },
 
@@ -35,9 +36,9 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
     },
 
     /** Returns what has its name so far. */
-    async store({ region, lengthBytes, sequence }: StoreOrder): Promise<StoredSoFar> {
+    async store({ region, byteLength, sequence }: StoreOrder): Promise<StoredSoFar> {
       requireWanted();
-      await writer!.store(sequence, regions!.buffer(region, lengthBytes));
+      await writer!.store(sequence, regions!.buffer(region, byteLength));
       return writer!.stored;
     },
 

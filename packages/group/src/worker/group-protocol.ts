@@ -1,6 +1,6 @@
-import type { CommandHandlers, Protocol, ProtocolContext } from '@rdmc/dataplane';
+import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWorker } from '@rdmc/dataplane';
 import { WATCH_INTERVAL_MS } from '../constants.js';
-import type { GroupRecords, GroupSetup } from '../records.js';
+import { type GroupRecords, type GroupSetup, groupRecords } from '../records.js';
 import { countersAt } from './counters.js';
 import { WorkerGroup } from './worker-group.js';
 
@@ -22,9 +22,8 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     createPair: ({ group, pair }) => this.#groups.get(group)!.createPair(pair),
     connect: ({ group, pair, address }) => this.#groups.get(group)!.connect(pair, address),
     start: (group) => this.#groups.get(group)?.start(),
-    send: (group, message, address, lkey, sizeBytes, blockBytes) =>
-      this.#groups.get(group)?.send(message, address, lkey, sizeBytes, blockBytes),
-    place: (group, message, address, lkey) => this.#groups.get(group)?.place(message, address, lkey),
+    send: (group, ...message) => this.#groups.get(group)?.send(...message),
+    place: (group, ...message) => this.#groups.get(group)?.place(...message),
     abort: (group) => this.#abort(group),
   };
 
@@ -86,3 +85,6 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     this.#groups.delete(number);
   }
 }
+
+/** What the module for a worker exports. */
+export const groupWorker = protocolWorker(groupRecords, (context) => new GroupProtocol(context));

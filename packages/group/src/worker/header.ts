@@ -17,14 +17,14 @@ const TWO_32 = 4_294_967_296;
 export function writeHeader(
   words: Uint32Array,
   slot: number,
-  sizeBytes: number,
-  blockSizeBytes: number,
+  byteLength: number,
+  blockBytes: number,
   message: number,
 ): void {
   const base = slot * HEADER_WORDS;
-  words[base] = sizeBytes;
-  words[base + 1] = sizeBytes / TWO_32;
-  words[base + 2] = blockSizeBytes;
+  words[base] = byteLength;
+  words[base + 1] = byteLength / TWO_32;
+  words[base + 2] = blockBytes;
   words[base + 3] = message;
 }
 

@@ -1,3 +1,4 @@
+import type { LocalKey } from '@rdmc/verbs';
 import type { Topology } from './plans.js';
 
 /** What a member's state machine is made of; addresses are those of registered memory. */
@@ -12,7 +13,7 @@ export interface MachineConfig {
   /** Largest block of the group, and the size of each of the `OPEN_MESSAGES` first-block buffers. */
   readonly maxBlockBytes: number;
   readonly buffersAddress: number;
-  readonly buffersLkey: number;
+  readonly buffersLkey: LocalKey;
   /** Headers: first those of the receive slots, then those of the send slots. */
   readonly headers: Uint32Array;
   readonly counters: Float64Array;

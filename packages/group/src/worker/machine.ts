@@ -1,3 +1,4 @@
+import type { LocalKey } from '@rdmc/verbs';
 import { blockCount } from '../blocks.js';
 import { Announcements } from './announcements.js';
 import { Counter } from './counters.js';
@@ -51,16 +52,16 @@ export class GroupMachine {
   }
 
   /** At the root: a message to send after those before. */
-  send(number: number, address: number, lkey: number, sizeBytes: number, blockSizeBytes: number): void {
-    const plan = this.#plans.for(blockCount(sizeBytes, blockSizeBytes));
-    const message = new OpenMessage(number, sizeBytes, blockSizeBytes, plan, true);
+  send(number: number, address: number, byteLength: number, lkey: LocalKey, blockBytes: number): void {
+    const plan = this.#plans.for(blockCount(byteLength, blockBytes));
+    const message = new OpenMessage(number, byteLength, blockBytes, plan, true);
     message.address = address;
     message.lkey = lkey;
     this.#open.push(message);
   }
 
   /** The application's answer to `incoming`. */
-  place(number: number, address: number, lkey: number): void {
+  place(number: number, address: number, lkey: LocalKey): void {
     const message = this.#open.find((candidate) => candidate.number === number && !candidate.placed);
     if (!message) throw new Error(`No message ${number} waits for memory`);
     this.#receiveSide.place(message, address, lkey);

@@ -1,4 +1,5 @@
 import { blockCount, blockLength } from '../blocks.js';
+import { NO_KEY } from './block-range.js';
 import type { MemberPlan } from './plans.js';
 
 /** A message that this member is sending, or receiving and passing on. */
@@ -14,7 +15,7 @@ export class OpenMessage {
   sendsEnded = false;
   /** Where the message lies; −1 while the application has not given memory. */
   address = -1;
-  lkey = 0;
+  lkey = NO_KEY;
   /** The first-block buffer it uses, or −1; and what lies in it. */
   buffer = -1;
   firstBlock = -1;
@@ -25,12 +26,12 @@ export class OpenMessage {
 
   constructor(
     readonly number: number,
-    readonly sizeBytes: number,
-    readonly blockSizeBytes: number,
+    readonly byteLength: number,
+    readonly blockBytes: number,
     readonly plan: MemberPlan,
     readonly isSource: boolean,
   ) {
-    this.blocks = blockCount(sizeBytes, blockSizeBytes);
+    this.blocks = blockCount(byteLength, blockBytes);
     this.#here = isSource ? undefined : new Uint32Array(Math.ceil(this.blocks / 32));
     if (isSource) this.received = this.blocks;
     if (isSource) this.receivesPosted = this.blocks;
@@ -59,11 +60,11 @@ export class OpenMessage {
   }
 
   length(block: number): number {
-    return blockLength(this.sizeBytes, this.blockSizeBytes, block);
+    return blockLength(this.byteLength, this.blockBytes, block);
   }
 
   /** Address of a block in its place. */
   place(block: number): number {
-    return this.address + block * this.blockSizeBytes;
+    return this.address + block * this.blockBytes;
   }
 }

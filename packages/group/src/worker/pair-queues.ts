@@ -5,6 +5,7 @@ import {
   completionFailure,
   Opcode,
   type QueuePair,
+  remoteKey,
   Status,
   WorkRequestFlag,
 } from '@rdmc/verbs';
@@ -31,6 +32,9 @@ export interface PairListener {
   probed(pair: number): void;
   failed(pair: number, purpose: number, failure: CompletionFailure): void;
 }
+
+/** What a request of no bytes needs no key for. */
+const NO_KEY = remoteKey(0);
 
 /** The two queue pairs shared with one neighbour: blocks on one, announcements on the other. */
 export class PairQueues {
@@ -93,7 +97,7 @@ export class PairQueues {
     const flags = confirmAs === 0 ? WorkRequestFlag.SOLICITED : FOR_BOTH_SIDES;
     const id = Purpose.ANNOUNCEMENT * TWO_32 + confirmAs;
     submission.begin(Opcode.WRITE_WITH_IMM, this.#control.number, id, flags);
-    submission.remote(0, 0);
+    submission.remote(0, NO_KEY);
     submission.immediate(count);
   }
 
@@ -104,7 +108,7 @@ export class PairQueues {
   probe(): void {
     const { submission } = this.context;
     submission.begin(Opcode.WRITE, this.#control.number, Purpose.PROBE * TWO_32, WorkRequestFlag.SIGNALED);
-    submission.remote(0, 0);
+    submission.remote(0, NO_KEY);
   }
 
   onCompletion(words: Uint32Array, base: number): void {

@@ -1,6 +1,8 @@
+import type { LocalKey } from '@rdmc/verbs';
 import { blockCount } from '../blocks.js';
 import { HEADER_BYTES, MAX_BLOCKS_PER_MESSAGE, OPEN_MESSAGES } from '../constants.js';
 import type { Announcements } from './announcements.js';
+import { BlockRange } from './block-range.js';
 import { Counter } from './counters.js';
 import { headerBlockSize, headerMessage, headerSize } from './header.js';
 import type { MachineConfig } from './machine-config.js';
@@ -26,6 +28,7 @@ export class ReceiveSide {
   readonly #blocks: Uint32Array;
   readonly #messages: (OpenMessage | undefined)[];
   readonly #pairs: Uint16Array;
+  readonly #range = new BlockRange();
   /** First-block buffers in use. */
   #buffersInUse = 0;
   /** The buffer that waits for the first block of the next message, or −1. */
@@ -82,11 +85,11 @@ export class ReceiveSide {
     const { counters } = this.config;
     counters[Counter.BLOCKS_RECEIVED]! += 1;
     counters[Counter.BYTES_RECEIVED]! += bytes - HEADER_BYTES;
-    if (isFirst) this.port.incoming(message.number, message.sizeBytes);
+    if (isFirst) this.port.incoming(message.number, message.byteLength);
   }
 
   /** The application gave memory: the first block moves into its place. */
-  place(message: OpenMessage, address: number, lkey: number): void {
+  place(message: OpenMessage, address: number, lkey: LocalKey): void {
     message.address = address;
     message.lkey = lkey;
     const length = message.length(message.firstBlock);
@@ -116,13 +119,8 @@ export class ReceiveSide {
     this.#waitingBuffer = buffer;
     const slot = this.#take(this.config.firstPair, undefined, 0);
     const address = this.bufferAddress(buffer);
-    this.port.postReceive(
-      this.config.firstPair,
-      slot,
-      address,
-      this.config.maxBlockBytes,
-      this.config.buffersLkey,
-    );
+    const { firstPair, maxBlockBytes, buffersLkey } = this.config;
+    this.port.postReceive(firstPair, slot, this.#range.at(address, maxBlockBytes, buffersLkey));
     return true;
   }
 
@@ -134,27 +132,28 @@ export class ReceiveSide {
     const block = receives.block(index);
     message.receivesPosted += 1;
     const slot = this.#take(pair, message, block);
-    this.port.postReceive(pair, slot, message.place(block), message.length(block), message.lkey);
+    const range = this.#range.at(message.place(block), message.length(block), message.lkey);
+    this.port.postReceive(pair, slot, range);
   }
 
   /** The first block of a message not known before: its header says what comes. */
   #begin(slot: number, immediate: number): OpenMessage {
     const { headers, maxBlockBytes, firstPair } = this.config;
-    const sizeBytes = headerSize(headers, slot);
-    const blockSizeBytes = headerBlockSize(headers, slot);
-    const blocks = blockCount(sizeBytes, blockSizeBytes);
+    const byteLength = headerSize(headers, slot);
+    const blockBytes = headerBlockSize(headers, slot);
+    const blocks = blockCount(byteLength, blockBytes);
     if (
-      !Number.isSafeInteger(sizeBytes) ||
-      !(blockSizeBytes >= 1 && blockSizeBytes <= maxBlockBytes) ||
+      !Number.isSafeInteger(byteLength) ||
+      !(blockBytes >= 1 && blockBytes <= maxBlockBytes) ||
       blocks > MAX_BLOCKS_PER_MESSAGE
     ) {
       throw new ProtocolViolation(
         firstPair,
-        `sent a header of ${sizeBytes} bytes in blocks of ${blockSizeBytes}; at most ${maxBlockBytes} are agreed`,
+        `sent a header of ${byteLength} bytes in blocks of ${blockBytes}; at most ${maxBlockBytes} are agreed`,
       );
     }
     const plan = this.plans.for(blocks);
-    const message = new OpenMessage(this.#nextNumber, sizeBytes, blockSizeBytes, plan, false);
+    const message = new OpenMessage(this.#nextNumber, byteLength, blockBytes, plan, false);
     this.#nextNumber = (this.#nextNumber + 1) >>> 0;
     if (!plan.receives.has(0) || plan.receives.pair(0) !== firstPair) {
       throw new Error('The schedule lets the first block come from different members');
@@ -166,7 +165,7 @@ export class ReceiveSide {
     this.#waitingBuffer = -1;
     this.#posting = message;
     this.open.push(message);
-    this.config.counters[Counter.BYTES_EXPECTED]! += sizeBytes;
+    this.config.counters[Counter.BYTES_EXPECTED]! += byteLength;
     return message;
   }
 
@@ -177,8 +176,8 @@ export class ReceiveSide {
       immediate === expected &&
       bytes === HEADER_BYTES + message.length(expected) &&
       headerMessage(headers, slot) === message.number &&
-      headerSize(headers, slot) === message.sizeBytes &&
-      headerBlockSize(headers, slot) === message.blockSizeBytes;
+      headerSize(headers, slot) === message.byteLength &&
+      headerBlockSize(headers, slot) === message.blockBytes;
     if (found) return;
     throw new ProtocolViolation(
       this.#pairs[slot]!,

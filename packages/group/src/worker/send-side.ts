@@ -1,4 +1,5 @@
 import type { Announcements } from './announcements.js';
+import { BlockRange } from './block-range.js';
 import { Counter } from './counters.js';
 import { writeHeader } from './header.js';
 import type { MachineConfig } from './machine-config.js';
@@ -16,6 +17,7 @@ export class SendSide {
   readonly #messages: (OpenMessage | undefined)[];
   readonly #fromBuffer: Uint8Array;
   readonly #lengths: Float64Array;
+  readonly #range = new BlockRange();
   /** Number in `open` of the message whose sends are being posted. */
   #cursor = 0;
 
@@ -105,14 +107,14 @@ export class SendSide {
     this.#fromBuffer[slot] = fromBuffer ? 1 : 0;
     this.announcements.used(pair);
     const headerSlot = this.config.receiveWindow + slot;
-    writeHeader(this.config.headers, headerSlot, message.sizeBytes, message.blockSizeBytes, message.number);
+    writeHeader(this.config.headers, headerSlot, message.byteLength, message.blockBytes, message.number);
     // Before the application gave memory only the first block is here: it goes on from where it landed.
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
       const address = this.receiveSide.bufferAddress(message.buffer);
-      this.port.postSend(pair, slot, block, address, length, this.config.buffersLkey);
+      this.port.postSend(pair, slot, block, this.#range.at(address, length, this.config.buffersLkey));
     } else {
-      this.port.postSend(pair, slot, block, message.place(block), length, message.lkey);
+      this.port.postSend(pair, slot, block, this.#range.at(message.place(block), length, message.lkey));
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { attachRegion, type CompletionFailure, type MemoryRegion } from '@rdmc/verbs';
+import { attachRegion, type CompletionFailure, type LocalKey, type MemoryRegion } from '@rdmc/verbs';
 import { HEADER_BYTES, WATCH_GRACE_MS, WATCH_INTERVAL_MS } from '../constants.js';
 import { buffersOffset } from '../group-memory.js';
 import {
@@ -9,6 +9,7 @@ import {
   type PairAddress,
   type Trouble,
 } from '../records.js';
+import type { BlockRange } from './block-range.js';
 import { GroupMachine } from './machine.js';
 import { NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
@@ -83,13 +84,13 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 
   /** At the root: a message to send after those before. */
-  send(message: number, address: number, lkey: number, sizeBytes: number, blockBytes: number): void {
-    this.#guard(() => this.machine.send(message, address, lkey, sizeBytes, blockBytes));
+  send(message: number, address: number, byteLength: number, lkey: LocalKey, blockBytes: number): void {
+    this.#guard(() => this.machine.send(message, address, byteLength, lkey, blockBytes));
     this.wantAdvance(this);
   }
 
   /** Memory for a message that began. */
-  place(message: number, address: number, lkey: number): void {
+  place(message: number, address: number, lkey: LocalKey): void {
     this.#guard(() => this.machine.place(message, address, lkey));
     this.wantAdvance(this);
   }
@@ -129,25 +130,20 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     await Promise.all(this.#pairs.map((queues) => queues?.close()));
   }
 
-  postSend(
-    pair: number,
-    slot: number,
-    block: number,
-    address: number,
-    lengthBytes: number,
-    lkey: number,
-  ): void {
+  postSend(pair: number, slot: number, block: number, range: BlockRange): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginSend(slot, block);
     this.#header(this.setup.receiveWindow + slot);
-    if (lengthBytes > 0) this.context.submission.sge(address, lengthBytes, lkey);
+    const { address, byteLength, lkey } = range;
+    if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
   }
 
-  postReceive(pair: number, slot: number, address: number, lengthBytes: number, lkey: number): void {
+  postReceive(pair: number, slot: number, range: BlockRange): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginReceive(slot);
     this.#header(slot);
-    if (lengthBytes > 0) this.context.submission.sge(address, lengthBytes, lkey);
+    const { address, byteLength, lkey } = range;
+    if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
   }
 
   receiveAnnouncement(pair: number): void {
@@ -158,12 +154,16 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.#pairs[pair]!.announce(count, confirmAs);
   }
 
-  copy(toAddress: number, fromAddress: number, lengthBytes: number): void {
-    this.context.device.copy(toAddress, fromAddress, lengthBytes);
+  copy(toAddress: number, fromAddress: number, byteLength: number): void {
+    try {
+      this.context.device.copy(toAddress, fromAddress, byteLength);
+    } catch (error) {
+      throw new CopyFailed((error as Error).message);
+    }
   }
 
-  incoming(message: number, sizeBytes: number): void {
-    this.context.events.incoming(this.setup.group, message, sizeBytes);
+  incoming(message: number, byteLength: number): void {
+    this.context.events.incoming(this.setup.group, message, byteLength);
   }
 
   finished(message: number): void {
@@ -250,9 +250,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     if (this.#outstanding === 0) this.#onDrained?.();
   }
 
-  /** The neighbour broke the rules; or something here failed, such as a copy into memory that only a device can reach. */
+  /** The neighbour broke the rules; or something here failed. */
   #threw(pair: number, error: unknown): void {
     if (error instanceof ProtocolViolation) this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', error.message);
+    else if (error instanceof CopyFailed) this.#stop(-1, 'copy', 'ERR_RDMC_INCOMING_FAILED', error.message);
     else this.#stop(-1, 'post', 'ERR_RDMC_POST_FAILED', (error as Error).message);
   }
 
@@ -264,6 +265,9 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.context.events.trouble(trouble);
   }
 }
+
+/** The first block of a message could not be copied to its place, such as into memory that only a device reaches. */
+class CopyFailed extends Error {}
 
 /** A soft device completes every request. Some drivers of RDMA devices lose one, so they get a limit. */
 function limitLooks({ device }: Pick<ProtocolContext, 'device'>, { retryTimeoutMs }: GroupSetup): number {

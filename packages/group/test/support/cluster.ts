@@ -1,12 +1,25 @@
 import { createHash } from 'node:crypto';
-import { type Group, type GroupOptions, type MemoryRegion, type NodeOptions, RdmcNode } from '@rdmc/group';
+import {
+  type Group,
+  type GroupOptions,
+  type MemoryRegion,
+  type NodeOptions,
+  type ProtocolOptions,
+  RdmcNode,
+} from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { fillFrom, startMembers } from '@rdmc/testing';
 
+/** Which driver has the worker's side: RDMC_TEST_THREAD=application runs all tests with that of the application's thread. */
+const thread = process.env.RDMC_TEST_THREAD === 'application' ? 'application' : 'worker';
+
 /** Nodes 0 to `count` − 1 in this process, each with a worker and a device of its own. */
-export async function startCluster(count: number, options: Partial<NodeOptions> = {}): Promise<RdmcNode[]> {
+export async function startCluster(
+  count: number,
+  options: Partial<NodeOptions & ProtocolOptions> = {},
+): Promise<RdmcNode[]> {
   const reserved = await reserveLoopbackPorts(count);
-  return startMembers(reserved, (place) => RdmcNode.join({ ...place, windowMs: 0, ...options }));
+  return startMembers(reserved, (place) => RdmcNode.join({ ...place, windowMs: 0, thread, ...options }));
 }
 
 export async function stopCluster(nodes: readonly RdmcNode[]): Promise<void> {
@@ -19,9 +32,9 @@ export function createEverywhere(nodes: readonly RdmcNode[], options: GroupOptio
 }
 
 /** A region with content that depends on `seed`. */
-export async function filledRegion(node: RdmcNode, sizeBytes: number, seed: number): Promise<MemoryRegion> {
-  const region = await node.allocate(sizeBytes);
-  fillFrom(seed, region.view(0, sizeBytes));
+export async function filledRegion(node: RdmcNode, byteLength: number, seed: number): Promise<MemoryRegion> {
+  const region = await node.allocate(byteLength);
+  fillFrom(seed, region.view(0, byteLength));
   return region;
 }
 
@@ -30,11 +43,11 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 /** What one receiver gets until the root closes: numbers, sizes and hashes. */
-export async function collect(group: Group): Promise<{ number: number; sizeBytes: number; hash: string }[]> {
+export async function collect(group: Group): Promise<{ number: number; byteLength: number; hash: string }[]> {
   const received = [];
   for await (const message of group) {
-    const { number, sizeBytes, view } = message;
-    received.push({ number, sizeBytes, hash: sha256(view) });
+    const { number, byteLength, view } = message;
+    received.push({ number, byteLength, hash: sha256(view) });
     message.release();
   }
   return received;
@@ -43,8 +56,8 @@ export async function collect(group: Group): Promise<{ number: number; sizeBytes
 /** Waits until everything the nodes have told each other so far has arrived: messages are in order per pair. */
 export async function settleMessages(nodes: readonly RdmcNode[]): Promise<void> {
   const topic = 'test.settle';
-  const remove = nodes.map((node) => node.mesh.onRequest(topic, () => null));
+  const subscriptions = nodes.map((node) => node.mesh.onRequest(topic, () => null));
   const pairs = nodes.flatMap((node) => nodes.map((other) => ({ node, other })));
   await Promise.all(pairs.map(({ node, other }) => node.mesh.request(other.id, topic, null)));
-  for (const unsubscribe of remove) unsubscribe();
+  for (const each of subscriptions) each.close();
 }

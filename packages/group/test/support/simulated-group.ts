@@ -1,13 +1,14 @@
 import { type Algorithm, createSchedule } from '@rdmc/schedule';
 import { Random } from '@rdmc/testing';
 import { HEADER_BYTES, HEADER_WORDS, OPEN_MESSAGES } from '../../src/constants.js';
+import { type BlockRange, NO_KEY } from '../../src/worker/block-range.js';
 import { createCounters } from '../../src/worker/counters.js';
 import { GroupMachine } from '../../src/worker/machine.js';
 import type { GroupPort } from '../../src/worker/port.js';
 
 export interface SimulatedMessage {
-  readonly sizeBytes: number;
-  readonly blockSizeBytes: number;
+  readonly byteLength: number;
+  readonly blockBytes: number;
 }
 
 export interface Simulation {
@@ -24,14 +25,14 @@ export interface Simulation {
 interface PostedReceive {
   readonly slot: number;
   readonly address: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 interface PostedSend {
   readonly slot: number;
   readonly block: number;
   readonly address: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 interface Announcement {
@@ -87,7 +88,7 @@ class Member implements GroupPort {
     const { algorithm, nodes, racks, receiveWindow, sendWindow, maxBlockBytes, messages } = simulation;
     const around = createSchedule({ algorithm, nodes, blocks: 1, racks }).neighbours(rank);
     this.neighbours = [...new Set([...around.sendsTo, ...around.receivesFrom])].sort((a, b) => a - b);
-    const total = messages.reduce((sum, message) => sum + message.sizeBytes, 0);
+    const total = messages.reduce((sum, message) => sum + message.byteLength, 0);
     this.memory = new Uint8Array(OPEN_MESSAGES * maxBlockBytes + total + messages.length);
     this.#free = OPEN_MESSAGES * maxBlockBytes;
     this.headers = new Uint32Array((receiveWindow + sendWindow) * HEADER_WORDS);
@@ -104,7 +105,7 @@ class Member implements GroupPort {
         sendWindow,
         maxBlockBytes,
         buffersAddress: 0,
-        buffersLkey: 1,
+        buffersLkey: NO_KEY,
         headers: this.headers,
         counters: this.counters,
       },
@@ -129,14 +130,14 @@ class Member implements GroupPort {
     return address;
   }
 
-  postReceive(pair: number, slot: number, address: number, lengthBytes: number): void {
-    this.receives[pair]!.push({ slot, address, lengthBytes });
+  postReceive(pair: number, slot: number, { address, byteLength }: BlockRange): void {
+    this.receives[pair]!.push({ slot, address, byteLength });
     this.outstandingReceives += 1;
     this.mostReceives = Math.max(this.mostReceives, this.outstandingReceives);
   }
 
-  postSend(pair: number, slot: number, block: number, address: number, lengthBytes: number): void {
-    this.sends[pair]!.push({ slot, block, address, lengthBytes });
+  postSend(pair: number, slot: number, block: number, { address, byteLength }: BlockRange): void {
+    this.sends[pair]!.push({ slot, block, address, byteLength });
     this.mostSends = Math.max(this.mostSends, this.machine.outstandingSends);
   }
 
@@ -148,15 +149,15 @@ class Member implements GroupPort {
     this.announcements[pair]!.push({ count, confirmAs });
   }
 
-  copy(to: number, from: number, lengthBytes: number): void {
+  copy(to: number, from: number, byteLength: number): void {
     this.copies += 1;
-    this.memory.copyWithin(to, from, from + lengthBytes);
+    this.memory.copyWithin(to, from, from + byteLength);
   }
 
-  incoming(message: number, sizeBytes: number): void {
+  incoming(message: number, byteLength: number): void {
     this.mostOpen = Math.max(this.mostOpen, this.machine.openMessages);
-    if (this.simulation.messages[message]?.sizeBytes !== sizeBytes)
-      throw new Error(`wrong size ${sizeBytes}`);
+    if (this.simulation.messages[message]?.byteLength !== byteLength)
+      throw new Error(`wrong size ${byteLength}`);
     this.wanted.push(message);
   }
 
@@ -186,9 +187,9 @@ export interface Outcome {
  */
 export function simulate(simulation: Simulation): Outcome {
   const draw = randomSequence(simulation.seed);
-  const content = simulation.messages.map(({ sizeBytes }, index) => {
+  const content = simulation.messages.map(({ byteLength }, index) => {
     const byte = randomSequence(index + 1);
-    return Uint8Array.from({ length: sizeBytes }, () => byte(256));
+    return Uint8Array.from({ length: byteLength }, () => byte(256));
   });
   const corrupt: string[] = [];
   const members = Array.from({ length: simulation.nodes }, (_, rank) => new Member(rank, simulation, finish));
@@ -209,11 +210,11 @@ export function simulate(simulation: Simulation): Outcome {
       member.machine.prepare(pair);
     });
   const root = members[0]!;
-  simulation.messages.forEach(({ sizeBytes, blockSizeBytes }, number) => {
-    const address = root.allocate(sizeBytes);
+  simulation.messages.forEach(({ byteLength, blockBytes }, number) => {
+    const address = root.allocate(byteLength);
     root.regions[number] = address;
     root.memory.set(content[number]!, address);
-    root.machine.send(number, address, 1, sizeBytes, blockSizeBytes);
+    root.machine.send(number, address, byteLength, NO_KEY, blockBytes);
   });
   for (const member of members) member.turn(0);
 
@@ -249,17 +250,17 @@ function eventsOf(member: Member, members: Member[], draw: (bound: number) => nu
 }
 
 function deliverBlock(from: Member, pair: number, to: Member): void {
-  const { slot, block, address, lengthBytes } = from.sends[pair]!.shift()!;
+  const { slot, block, address, byteLength } = from.sends[pair]!.shift()!;
   const back = to.neighbours.indexOf(from.rank);
   const receive = to.receives[back]!.shift();
   if (!receive) throw new Error(`RNR: ${from.rank} sent block ${block} to ${to.rank}, which was not ready`);
-  if (lengthBytes > receive.lengthBytes)
+  if (byteLength > receive.byteLength)
     throw new Error(`block ${block} does not fit its receive at ${to.rank}`);
   const header = (from.simulation.receiveWindow + slot) * HEADER_WORDS;
   to.headers.set(from.headers.subarray(header, header + HEADER_WORDS), receive.slot * HEADER_WORDS);
-  to.memory.set(from.memory.subarray(address, address + lengthBytes), receive.address);
+  to.memory.set(from.memory.subarray(address, address + byteLength), receive.address);
   to.outstandingReceives -= 1;
-  arrive(to, () => to.machine.blockArrived(receive.slot, block, HEADER_BYTES + lengthBytes));
+  arrive(to, () => to.machine.blockArrived(receive.slot, block, HEADER_BYTES + byteLength));
   complete(from, () => from.machine.sendCompleted(slot));
 }
 
@@ -282,8 +283,8 @@ function complete(at: Member, take: () => void): void {
 
 function giveMemory(member: Member, which: number): void {
   const [message] = member.wanted.splice(which, 1);
-  const address = member.allocate(member.simulation.messages[message!]!.sizeBytes);
+  const address = member.allocate(member.simulation.messages[message!]!.byteLength);
   member.regions[message!] = address;
-  member.machine.place(message!, address, 1);
+  member.machine.place(message!, address, NO_KEY);
   member.turn(0);
 }

@@ -29,12 +29,12 @@ export interface BoardView {
   readonly bytes: Uint8Array;
 }
 
-export function boardView(region: Uint8Array, offset: number, lengthBytes: number): BoardView {
+export function boardView(region: Uint8Array, offset: number, byteLength: number): BoardView {
   const at = region.byteOffset + offset;
-  const words = lengthBytes / 4;
+  const words = byteLength / 4;
   return {
     header: new Int32Array(region.buffer, at, BOARD_HEADER_WORDS),
     bits: new Int32Array(region.buffer, at + BOARD_HEADER_WORDS * 4, words - BOARD_HEADER_WORDS),
-    bytes: new Uint8Array(region.buffer, at, lengthBytes),
+    bytes: new Uint8Array(region.buffer, at, byteLength),
   };
 }

@@ -24,8 +24,8 @@ export function slotStride(slotBytes: number): number {
 }
 
 /** Where a payload of so many bytes begins in the pool. */
-export function payloadOffset(slot: number, stride: number, lengthBytes: number): number {
-  return slot * stride + stride - FOOTER_BYTES - ((lengthBytes + ALIGNMENT - 1) & -ALIGNMENT);
+export function payloadOffset(slot: number, stride: number, byteLength: number): number {
+  return slot * stride + stride - FOOTER_BYTES - ((byteLength + ALIGNMENT - 1) & -ALIGNMENT);
 }
 
 /** Index of the footer's first word in an Int32Array over the pool. */

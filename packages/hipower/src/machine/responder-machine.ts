@@ -18,7 +18,7 @@ export interface ResponderMemory {
 
 /** Takes what arrived, in the order it was sent. */
 export interface Deliveries {
-  delivered(slot: number, lengthBytes: number, remainingBytes: number): void;
+  delivered(slot: number, byteLength: number, remainingBytes: number): void;
 }
 
 const Word = { NEXT: 0, READING: 1, GENERATION: 2, EXPECTED: 3, END_SEEN: 4 } as const;

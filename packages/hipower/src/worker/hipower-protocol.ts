@@ -1,5 +1,5 @@
-import type { CommandHandlers, Protocol, ProtocolContext } from '@rdmc/dataplane';
-import type { ChannelSetup, HiPowerRecords } from '../records.js';
+import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWorker } from '@rdmc/dataplane';
+import { type ChannelSetup, type HiPowerRecords, hiPowerRecords } from '../records.js';
 import { ClosedError } from './closed-error.js';
 import { Lull } from './lull.js';
 import { RequesterChannel } from './requester-channel.js';
@@ -121,3 +121,6 @@ export class HiPowerProtocol implements Protocol<HiPowerRecords> {
     channel.close();
   }
 }
+
+/** What the module for a worker exports. */
+export const hiPowerWorker = protocolWorker(hiPowerRecords, (context) => new HiPowerProtocol(context));

@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { type MemoryRegion, Opcode, type QueuePairAddress, remoteKey, WorkRequestFlag } from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH } from '../constants.js';
 import { BOARD_STRIDE, BoardWord, boardBytes, saysEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
@@ -24,7 +24,7 @@ export interface IncomingHost {
   readonly boards: MemoryRegion;
   createPace(): IdlePace;
   touch(): void;
-  delivered(peer: number, slot: number, lengthBytes: number, remainingBytes: number): void;
+  delivered(peer: number, slot: number, byteLength: number, remainingBytes: number): void;
   /** The requester has ended, and everything is here. */
   finished(peer: number): void;
   broke(peer: number, generation: number, reason: string): void;
@@ -44,7 +44,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   readonly #confirmations: Confirmations;
   #connection: Connection | undefined;
   #remoteBoard = 0;
-  #remoteRkey = 0;
+  #remoteRkey = remoteKey(0);
   #state: 'closed' | 'connecting' | 'running' | 'stopped' = 'closed';
   #finished = false;
 
@@ -150,8 +150,8 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.host.broke(this.peer, this.machine.generation, reason);
   }
 
-  delivered(slot: number, lengthBytes: number, remainingBytes: number): void {
-    this.host.delivered(this.peer, slot, lengthBytes, remainingBytes);
+  delivered(slot: number, byteLength: number, remainingBytes: number): void {
+    this.host.delivered(this.peer, slot, byteLength, remainingBytes);
   }
 
   interrupt(): void {

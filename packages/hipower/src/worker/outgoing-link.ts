@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { type MemoryRegion, Opcode, type QueuePairAddress, WorkRequestFlag } from '@rdmc/verbs';
+import { type MemoryRegion, Opcode, type QueuePairAddress, remoteKey, WorkRequestFlag } from '@rdmc/verbs';
 import { EXTRA_SEND_DEPTH, MAX_PUSHES } from '../constants.js';
 import { BOARD_HEADER_WORDS, BOARD_STRIDE, BoardWord, boardBytes, writeEnd } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardsOffset, boardView } from '../layout/boards-region.js';
@@ -15,7 +15,12 @@ import { Snapshots } from './snapshots.js';
 
 /** Immediate of a WRITE that carries the end flag instead of a slot (confirmation per work request). */
 export const END_IMMEDIATE = -1;
-const NO_MEMORY: RemoteMemory = { poolAddress: 0, poolRkey: 0, boardsAddress: 0, boardsRkey: 0 };
+const NO_MEMORY: RemoteMemory = {
+  poolAddress: 0,
+  poolRkey: remoteKey(0),
+  boardsAddress: 0,
+  boardsRkey: remoteKey(0),
+};
 
 /** What a link needs of its channel. */
 export interface OutgoingHost extends FreeSlots {
@@ -163,7 +168,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   }
 
   /** Writes one slot that was announced; `isLast` of those that are posted together. */
-  write(slot: number, offset: number, lengthBytes: number, isLast: boolean): void {
+  write(slot: number, offset: number, byteLength: number, isLast: boolean): void {
     if (this.#dismissed) return;
     const { context, pool } = this.host;
     const { submission } = context;
@@ -174,7 +179,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     } else {
       this.#begin(Opcode.WRITE, Purpose.WRITE, postedCount, signal);
     }
-    submission.sge(pool.address + offset, lengthBytes, pool.lkey);
+    submission.sge(pool.address + offset, byteLength, pool.lkey);
     submission.remote(this.#remote.poolAddress + offset, this.#remote.poolRkey);
     if (this.#perRequest) submission.immediate(slot);
     if (this.#pushesBehind) this.#unpushed = true;

@@ -101,13 +101,13 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     this.context.wake();
   }
 
-  delivered(peer: number, slot: number, lengthBytes: number, remainingBytes: number): void {
+  delivered(peer: number, slot: number, byteLength: number, remainingBytes: number): void {
     const { counters } = this.memory;
     counters[Counter.SLOTS]! += 1;
-    counters[Counter.BYTES]! += lengthBytes;
-    this.#bytes += lengthBytes;
+    counters[Counter.BYTES]! += byteLength;
+    this.#bytes += byteLength;
     counters[this.memory.peerCounter(peer, PeerCounter.SLOTS)]! += 1;
-    this.#arrived.append(peer, slot, lengthBytes, remainingBytes);
+    this.#arrived.append(peer, slot, byteLength, remainingBytes);
   }
 
   finished(peer: number): void {

@@ -14,6 +14,9 @@ export function deviceOver(transport: 'shm' | 'tcp' | 'auto' = 'auto'): OpenDevi
   return { device: TEST_DEVICE, ...(transport !== 'auto' && { transport }) };
 }
 
+/** Which driver has the worker's side: RDMC_TEST_THREAD=application runs all tests with that of the application's thread. */
+const thread = process.env.RDMC_TEST_THREAD === 'application' ? 'application' : 'worker';
+
 /** Nodes 0 to `count` − 1 in this process, each with a worker and a device of its own. */
 export async function startCluster(
   count: number,
@@ -21,7 +24,7 @@ export async function startCluster(
 ): Promise<HiPowerNode[]> {
   const reserved = await reserveLoopbackPorts(count);
   return startMembers(reserved, (place) =>
-    HiPowerNode.join({ ...place, windowMs: 0, device: deviceOver(), ...options }),
+    HiPowerNode.join({ ...place, windowMs: 0, device: deviceOver(), thread, ...options }),
   );
 }
 

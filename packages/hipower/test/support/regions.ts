@@ -7,15 +7,15 @@ const MOST_INDICES = 96;
 const MOST_USES = 1024;
 
 /** The region of a device that has this length: the application's view of what peers reach. */
-export function regionOfLength(device: Device, lengthBytes: number): MemoryRegion {
+export function regionOfLength(device: Device, byteLength: number): MemoryRegion {
   const last = latestGeneration(device);
   for (let generation = last + MOST_INDICES; generation > last - MOST_USES; generation -= 1) {
     for (let index = 0; index < MOST_INDICES; index += 1) {
       const region = regionOf(device, generation * INDICES + index);
-      if (region?.length === lengthBytes) return region;
+      if (region?.byteLength === byteLength) return region;
     }
   }
-  throw new Error(`no region of ${lengthBytes} bytes`);
+  throw new Error(`no region of ${byteLength} bytes`);
 }
 
 function regionOf(device: Device, handle: number): MemoryRegion | undefined {

@@ -1,3 +1,4 @@
+import type { RemoteMemory } from '@rdmc/verbs';
 import type { SegmentIdentity } from '../format/layout.js';
 import type { ScanResult } from '../format/scan.js';
 import type { ReplicaRecord } from '../storage/replica-header.js';
@@ -13,10 +14,7 @@ export interface OpenReplica extends SegmentIdentity {
 }
 
 /** Where the primary writes. */
-export interface Grant {
-  readonly address: number;
-  readonly rkey: number;
-}
+export type Grant = RemoteMemory;
 
 /** What recovery learns of a replica. */
 export interface ReplicaReport {

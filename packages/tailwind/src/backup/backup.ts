@@ -98,7 +98,7 @@ export class Backup {
       throw error;
     }
     const { survivor = false } = request;
-    const state = { state: 'open', checksum: 0, lengthBytes: segmentBytes, floorBytes: 0 } as const;
+    const state = { state: 'open', checksum: 0, byteLength: segmentBytes, floorBytes: 0 } as const;
     const replica = new Replica({ ...request, ...state, survivor }, buffer);
     this.replicas.add(replica);
     return { address: buffer.address, rkey: buffer.rkey };
@@ -112,17 +112,17 @@ export class Backup {
   closeReplica(ref: SegmentRef, certificate: Certificate): void {
     this.admit(ref.logId);
     const replica = this.replicas.find(ref);
-    const { lengthBytes, checksum } = certificate;
+    const { byteLength, checksum } = certificate;
     if (!replica.isOpen) {
       const before = replica.certificate!;
-      if (before.lengthBytes === lengthBytes && before.checksum === checksum) return;
+      if (before.byteLength === byteLength && before.checksum === checksum) return;
       throw wrongState(replica, 'was closed before, with another certificate');
     }
-    if (!replica.buffer || lengthBytes > replica.record.segmentBytes) {
+    if (!replica.buffer || byteLength > replica.record.segmentBytes) {
       throw wrongState(replica, 'cannot be closed like that');
     }
     replica.buffer.revoke();
-    replica.update({ state: 'closed', lengthBytes, checksum });
+    replica.update({ state: 'closed', byteLength, checksum });
     this.#flusher.flush(replica);
   }
 
@@ -153,7 +153,7 @@ export class Backup {
    */
   async commitReplica(ref: SegmentRef, epoch: number, certificate: Certificate): Promise<void> {
     const replica = await this.#checkReplacement(ref, certificate);
-    replica.update({ epoch, committed: true, floorBytes: certificate.lengthBytes });
+    replica.update({ epoch, committed: true, floorBytes: certificate.byteLength });
     this.#putInPlace(replica);
   }
 
@@ -346,6 +346,6 @@ export class Backup {
   }
 }
 
-function certificateOf({ lengthBytes, checksum }: Certificate): Certificate {
-  return { lengthBytes, checksum };
+function certificateOf({ byteLength, checksum }: Certificate): Certificate {
+  return { byteLength, checksum };
 }

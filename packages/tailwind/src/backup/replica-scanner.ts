@@ -11,10 +11,10 @@ export class ReplicaScanner {
   constructor(private readonly store: ReplicaStore) {}
 
   scan({ record, buffer }: Replica, certificate: Certificate | undefined): Promise<ScanAnswer> {
-    const { lengthBytes, floorBytes, logId, segmentId, incarnation } = record;
+    const { byteLength, floorBytes, logId, segmentId, incarnation } = record;
     const source: ScanJob['source'] = buffer
       ? { shared: sharedCopy(buffer.view(0, record.segmentBytes)) }
-      : { path: this.store.pathOf(record), lengthBytes };
+      : { path: this.store.pathOf(record), byteLength };
     return this.#scanner.scan({
       source,
       identity: { logId, segmentId, incarnation },

@@ -34,8 +34,8 @@ export class Replica {
   }
 
   get certificate(): Certificate | undefined {
-    const { lengthBytes, checksum } = this.record;
-    return this.isOpen ? undefined : { lengthBytes, checksum };
+    const { byteLength, checksum } = this.record;
+    return this.isOpen ? undefined : { byteLength, checksum };
   }
 
   update(changes: Partial<ReplicaRecord>): void {

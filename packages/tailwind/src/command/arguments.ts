@@ -8,7 +8,7 @@ export interface ScanArguments {
   readonly logId: bigint | undefined;
   readonly segmentId: bigint | undefined;
   readonly incarnation: number | undefined;
-  readonly lengthBytes: number | undefined;
+  readonly byteLength: number | undefined;
   readonly checksum: number | undefined;
   readonly floorBytes: number | undefined;
 }
@@ -53,7 +53,7 @@ export function parseScanArguments(argv: readonly string[]): ScanArguments {
     logId: bigintOf('--log-id', values['log-id']),
     segmentId: bigintOf('--segment-id', values['segment-id']),
     incarnation: numberOf('--incarnation', values.incarnation),
-    lengthBytes: numberOf('--length', values.length),
+    byteLength: numberOf('--length', values.length),
     checksum: numberOf('--checksum', values.checksum),
     floorBytes: numberOf('--floor', values.floor),
   };

@@ -7,7 +7,7 @@ import type { SegmentFile } from './segment-file.js';
 export interface EntryReport {
   readonly offset: number;
   readonly type: string;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
   readonly details?: string;
 }
 
@@ -15,7 +15,7 @@ export function entryReports({ bytes }: SegmentFile, endOffset: number): EntryRe
   return Array.from(segmentEntries(bytes, endOffset), (entry) => ({
     offset: entry.offset,
     type: entryTypeName(entry.type)!,
-    lengthBytes: entry.payload.length,
+    byteLength: entry.payload.length,
     ...detailsOf(entry),
   }));
 }
@@ -28,8 +28,8 @@ export function jsonReport(file: SegmentFile, result: ScanResult): string {
 
 export function textReport(file: SegmentFile, result: ScanResult): string {
   const { logId, segmentId, incarnation } = file.scan;
-  const lines = entryReports(file, result.offset).map(({ offset, type, lengthBytes, details = '' }) =>
-    `${String(offset).padStart(10)}  ${type.padEnd(14)}  ${String(lengthBytes).padStart(8)}  ${details}`.trimEnd(),
+  const lines = entryReports(file, result.offset).map(({ offset, type, byteLength, details = '' }) =>
+    `${String(offset).padStart(10)}  ${type.padEnd(14)}  ${String(byteLength).padStart(8)}  ${details}`.trimEnd(),
   );
   const summary = [
     `log ${logId}, segment ${segmentId}, incarnation ${incarnation}`,

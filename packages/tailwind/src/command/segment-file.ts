@@ -32,9 +32,9 @@ export async function readSegmentFile(options: ScanArguments): Promise<SegmentFi
     );
   }
   const closed = replica?.state === 'closed' ? replica : undefined;
-  const { lengthBytes = closed?.lengthBytes, checksum = closed?.checksum } = options;
+  const { byteLength = closed?.byteLength, checksum = closed?.checksum } = options;
   const certificate =
-    lengthBytes === undefined || checksum === undefined ? undefined : { lengthBytes, checksum };
+    byteLength === undefined || checksum === undefined ? undefined : { byteLength, checksum };
   const floorBytes = options.floorBytes ?? replica?.floorBytes;
   return { bytes, scan: { logId, segmentId, incarnation, certificate, floorBytes } };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Lifetime, type Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { bootClock, type Clock } from '../clock.js';
 import {
@@ -8,7 +9,7 @@ import {
   MAX_LEASE_MARGIN_MS,
   MAX_LEASE_MS,
 } from '../constants.js';
-import { codeOf, messageOf } from '../errors.js';
+import { codeOf, messageOf, TailwindError } from '../errors.js';
 import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
 import { readRequest } from '../rpc/read-request.js';
 import { encodeLogRecord, type LogRecord } from './log-record.js';
@@ -36,6 +37,9 @@ type Change = Extract<
   { op: 'create-log' | 'abandon-log' | 'raise' | 'give-up-recovery' | 'finish-recovery' }
 >;
 
+type CheckedCoordinatorOptions = CoordinatorOptions &
+  Required<Pick<CoordinatorOptions, 'leaseMs' | 'leaseMarginMs' | 'clock'>>;
+
 /**
  * Decides who owns which log: creates them, declares them dead, and from then on refuses their primaries both the
  * replacement of backups and leases. Declares the logs of members dead that the mesh has lost. Does nothing while
@@ -45,22 +49,19 @@ export class Coordinator {
   readonly #registry: LogRegistry;
   /** When the last lease given on a log runs out. */
   readonly #leases = new Map<bigint, number>();
-  readonly #ended = new AbortController();
-  readonly #unsubscribe: (() => void)[];
+  readonly #lifetime = new Lifetime();
+  readonly #subscriptions: Subscription[];
   readonly #startedAt: number;
 
   private constructor(
     readonly clusterId: string,
     registry: LogRegistry,
-    private readonly options: CoordinatorOptions,
-    private readonly leaseMs: number,
-    private readonly marginMs: number,
-    private readonly clock: Clock,
+    private readonly options: CheckedCoordinatorOptions,
   ) {
     this.#registry = registry;
-    this.#startedAt = clock();
+    this.#startedAt = options.clock();
     const { mesh } = options;
-    this.#unsubscribe = [
+    this.#subscriptions = [
       mesh.onRequest(COORDINATOR_TOPIC, (from, body) => this.#answer(from, body)),
       mesh.onFailure(({ member }) => void this.#memberLost(member)),
       mesh.onLeave((member) => void this.#memberLost(member)),
@@ -68,8 +69,8 @@ export class Coordinator {
   }
 
   /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION; errors of the store */
-  static async start(options: CoordinatorOptions): Promise<Coordinator> {
-    const where = 'Coordinator.start';
+  static async open(options: CoordinatorOptions): Promise<Coordinator> {
+    const where = 'Coordinator.open';
     onlyKnownOptions(where, options, KNOWN);
     const {
       leaseMs = DEFAULT_LEASE_MS,
@@ -79,7 +80,8 @@ export class Coordinator {
     integerOption(where, 'leaseMs', leaseMs, 1, MAX_LEASE_MS);
     integerOption(where, 'leaseMarginMs', leaseMarginMs, 0, MAX_LEASE_MARGIN_MS);
     const registry = new LogRegistry(options.store);
-    return new Coordinator(await registry.clusterId(), registry, options, leaseMs, leaseMarginMs, clock);
+    const checked = { ...options, leaseMs, leaseMarginMs, clock };
+    return new Coordinator(await registry.clusterId(), registry, checked);
   }
 
   /** All logs there ever were. */
@@ -88,9 +90,20 @@ export class Coordinator {
   }
 
   async close(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#ended.abort();
+    for (const each of this.#subscriptions) each.close();
+    this.#lifetime.end(new TailwindError('ERR_RDMC_COORDINATOR_CLOSED', 'This coordinator is closed'));
     await this.options.store.close();
+    this.#lifetime.free();
+  }
+
+  /** Aborted when it answers no more. */
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  /** Resolves when it and its store are closed. */
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -132,11 +145,11 @@ export class Coordinator {
   async #lease(from: number, logId: bigint) {
     // Of what is refused nothing is noted, or anybody could fill this memory and delay recoveries.
     requireLive(await this.#registry.log(logId), from);
-    const expiresAt = this.clock() + this.leaseMs;
+    const expiresAt = this.options.clock() + this.options.leaseMs;
     // Noted before the state is read again: a recovery that begins meanwhile waits for this lease, given or not.
     this.#leases.set(logId, Math.max(expiresAt, this.#leases.get(logId) ?? 0));
     requireLive(await this.#registry.log(logId), from);
-    return { leaseMs: this.leaseMs };
+    return { leaseMs: this.options.leaseMs };
   }
 
   async #beginRecovery(from: number, logId: bigint): Promise<LogRecord> {
@@ -144,9 +157,9 @@ export class Coordinator {
     const isGone = (member: number): boolean => member !== id && peers.get(member)?.state !== 'connected';
     const log = await this.#registry.beginRecovery(logId, from, isGone);
     // An earlier run of this coordinator may have given a lease just before this one began.
-    const lastLease = Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.leaseMs);
-    while (this.clock() < lastLease + this.marginMs) {
-      await delay(LEASE_POLL_MS, undefined, { signal: this.#ended.signal });
+    const lastLease = Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.options.leaseMs);
+    while (this.options.clock() < lastLease + this.options.leaseMarginMs) {
+      await delay(LEASE_POLL_MS, undefined, { signal: this.#lifetime.signal });
     }
     return log;
   }

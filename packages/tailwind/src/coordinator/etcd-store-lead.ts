@@ -107,7 +107,7 @@ export class EtcdLead {
 
   #schedule(): void {
     if (this.#closed || this.#lost.signal.aborted) return;
-    const afterMs = (this.options.leadSeconds * 1000) / RENEWALS;
+    const afterMs = this.options.leadMs / RENEWALS;
     this.#timer = setTimeout(() => void this.#renew(), afterMs).unref();
   }
 
@@ -143,8 +143,8 @@ async function takeKey(
   return { holder: holder?.value };
 }
 
-async function grantLease(client: EtcdClient, { leadSeconds }: CheckedEtcdOptions): Promise<string> {
-  const { body } = await client.call('/v3/lease/grant', { TTL: String(leadSeconds), ID: '0' });
+async function grantLease(client: EtcdClient, { leadMs }: CheckedEtcdOptions): Promise<string> {
+  const { body } = await client.call('/v3/lease/grant', { TTL: String(Math.ceil(leadMs / 1000)), ID: '0' });
   return readShape(leaseGrantAnswer, body).ID;
 }
 

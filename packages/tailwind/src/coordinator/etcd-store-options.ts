@@ -17,8 +17,8 @@ export interface EtcdStoreOptions {
   };
   /** How long one operation may take, all endpoints together (default 5000 ms). */
   readonly timeoutMs?: number;
-  /** How long a coordinator that says nothing keeps its place (default 10 s; whole seconds, as etcd counts). */
-  readonly leadSeconds?: number;
+  /** How long a coordinator that says nothing keeps its place (default 10,000 ms; etcd counts whole seconds, so it is rounded up). */
+  readonly leadMs?: number;
   /** How long `open` waits for another coordinator to go (default 0: not at all). `Infinity` for a standby. */
   readonly waitMs?: number;
   /** Written where others see who leads (default: host name and process id). */
@@ -32,7 +32,7 @@ export interface CheckedEtcdOptions {
   readonly credentials: { readonly name: string; readonly password: string } | undefined;
   readonly tls: EtcdStoreOptions['tls'];
   readonly timeoutMs: number;
-  readonly leadSeconds: number;
+  readonly leadMs: number;
   readonly waitMs: number;
   readonly name: string | undefined;
   readonly logger: Logger | undefined;
@@ -45,7 +45,7 @@ const KNOWN = [
   'password',
   'tls',
   'timeoutMs',
-  'leadSeconds',
+  'leadMs',
   'waitMs',
   'name',
   'logger',
@@ -53,10 +53,10 @@ const KNOWN = [
 const DEFAULT_PREFIX = '/rdmc/tailwind/';
 const DEFAULT_TIMEOUT_MS = 5_000;
 const MAX_TIMEOUT_MS = 600_000;
-const DEFAULT_LEAD_SECONDS = 10;
+const DEFAULT_LEAD_MS = 10_000;
 /** Less is not worth the traffic, and etcd itself gives no lease below its own election timeout. */
-const MIN_LEAD_SECONDS = 2;
-const MAX_LEAD_SECONDS = 3600;
+const MIN_LEAD_MS = 2_000;
+const MAX_LEAD_MS = 3_600_000;
 
 /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
 export function checkEtcdOptions(options: EtcdStoreOptions): CheckedEtcdOptions {
@@ -72,13 +72,7 @@ export function checkEtcdOptions(options: EtcdStoreOptions): CheckedEtcdOptions 
     credentials: user === undefined ? undefined : { name: user, password: password! },
     tls: options.tls,
     timeoutMs: integerOption(where, 'timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
-    leadSeconds: integerOption(
-      where,
-      'leadSeconds',
-      options.leadSeconds ?? DEFAULT_LEAD_SECONDS,
-      MIN_LEAD_SECONDS,
-      MAX_LEAD_SECONDS,
-    ),
+    leadMs: integerOption(where, 'leadMs', options.leadMs ?? DEFAULT_LEAD_MS, MIN_LEAD_MS, MAX_LEAD_MS),
     waitMs,
     name: options.name,
     logger: options.logger,

@@ -52,7 +52,7 @@ export class EtcdStore extends SerialStore {
   }
 
   /** Aborted when this process may not act any more. Found out by use, or within the lease's renewals. */
-  get lost(): AbortSignal {
+  get signal(): AbortSignal {
     return this.lead.lost;
   }
 

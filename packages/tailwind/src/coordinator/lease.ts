@@ -6,7 +6,7 @@ import { codeOf, TailwindError } from '../errors.js';
  * The right to serve reads for a while. Reads touch no backup, so a primary that was fenced would not notice; it
  * serves only while it holds this. Look at `valid` after the value was read and before it is answered.
  */
-export class Lease {
+export class Lease implements Disposable {
   #expiresAt = Number.NEGATIVE_INFINITY;
   #grantedAt = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -49,6 +49,10 @@ export class Lease {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #schedule(leaseMs: number): void {

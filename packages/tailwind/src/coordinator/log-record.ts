@@ -13,7 +13,7 @@ import { messageOf, TailwindError } from '../errors.js';
 import { u32, u64 } from '../rpc/messages.js';
 
 /** A segment of a log whose loss was accepted, and how much of it is there at least. */
-export const salvagedSegment = openRecord({ segmentId: u64, lengthBytes: u32 });
+export const salvagedSegment = openRecord({ segmentId: u64, byteLength: u32 });
 export type SalvagedSegment = Shaped<typeof salvagedSegment>;
 
 /** What the coordinator knows of a log. */

@@ -3,7 +3,7 @@ import { TailwindError } from '../errors.js';
 import type { StateStore, StoredValue } from './state-store.js';
 
 /** A store whose changes are made one after the other: with etcd only so is it known whose change a lost answer was about. */
-export abstract class SerialStore implements StateStore {
+export abstract class SerialStore implements StateStore, AsyncDisposable {
   readonly #changes = new SerialQueue();
   #closed = false;
 
@@ -21,6 +21,10 @@ export abstract class SerialStore implements StateStore {
     this.#closed = true;
     await this.#changes.idle();
     await this.release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** What `put` does when it is its turn. */

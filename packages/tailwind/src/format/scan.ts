@@ -33,7 +33,7 @@ export type ScanReason =
 
 /** What a primary says when it closes a segment: how long it is, and its last checksum. */
 export interface Certificate {
-  readonly lengthBytes: number;
+  readonly byteLength: number;
   readonly checksum: number;
 }
 
@@ -74,7 +74,7 @@ export interface SegmentEntry {
  */
 export function scanSegment(bytes: Uint8Array, options: ScanOptions): ScanResult {
   const { certificate, floorBytes = 0 } = options;
-  const limit = certificate ? Math.min(certificate.lengthBytes, bytes.length) : bytes.length;
+  const limit = certificate ? Math.min(certificate.byteLength, bytes.length) : bytes.length;
   const found = walk(bytes, limit, seedCrc(options));
   if (certificate) return checkCertificate(found, certificate, bytes.length);
   if (found.offset >= floorBytes) return found;
@@ -100,9 +100,9 @@ function isQuiet(reason: ScanReason): boolean {
 }
 
 function checkCertificate(found: ScanResult, certificate: Certificate, available: number): ScanResult {
-  const { lengthBytes, checksum } = certificate;
-  if (lengthBytes > available) return { ...found, status: 'corrupt', reason: 'certificate-length' };
-  if (found.offset !== lengthBytes) {
+  const { byteLength, checksum } = certificate;
+  if (byteLength > available) return { ...found, status: 'corrupt', reason: 'certificate-length' };
+  if (found.offset !== byteLength) {
     const reason = isQuiet(found.reason) ? 'certificate-length' : found.reason;
     return { ...found, status: 'corrupt', reason };
   }

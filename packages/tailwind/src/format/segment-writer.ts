@@ -14,7 +14,7 @@ import {
 /** A range of a segment that was sealed by a checksum: what one write sends. */
 export interface SealedGroup {
   readonly offset: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 /**
@@ -68,12 +68,12 @@ export class SegmentWriter {
    * @throws TailwindError ERR_RDMC_SEGMENT_FULL; then nothing is written
    */
   append(type: Exclude<EntryTypeNumber, typeof EntryType.CHECKSUM>, ...parts: readonly Uint8Array[]): number {
-    let lengthBytes = 0;
-    for (const part of parts) lengthBytes += part.length;
-    if (!this.fits(lengthBytes)) {
+    let byteLength = 0;
+    for (const part of parts) byteLength += part.length;
+    if (!this.fits(byteLength)) {
       throw new TailwindError(
         'ERR_RDMC_SEGMENT_FULL',
-        `An entry of ${lengthBytes} bytes does not fit at ${this.#position} of ${this.bytes.length}`,
+        `An entry of ${byteLength} bytes does not fit at ${this.#position} of ${this.bytes.length}`,
       );
     }
     const offset = this.#position;
@@ -82,7 +82,7 @@ export class SegmentWriter {
       this.bytes.set(part, end);
       end += part.length;
     }
-    this.#header(offset, type, lengthBytes, this.#crc32.of(offset + HEADER_BYTES, end, 0));
+    this.#header(offset, type, byteLength, this.#crc32.of(offset + HEADER_BYTES, end, 0));
     this.#position = end;
     return offset;
   }
@@ -96,13 +96,13 @@ export class SegmentWriter {
     writeU32(this.bytes, this.#position + HEADER_BYTES, this.#checksum);
     this.#position += CHECKSUM_ENTRY_BYTES;
     this.#sealed = this.#position;
-    return { offset, lengthBytes: this.#sealed - offset };
+    return { offset, byteLength: this.#sealed - offset };
   }
 
-  #header(at: number, type: number, lengthBytes: number, dataCrc: number): void {
+  #header(at: number, type: number, byteLength: number, dataCrc: number): void {
     const { bytes } = this;
     writeU32(bytes, at, type);
-    writeU32(bytes, at + 4, lengthBytes);
+    writeU32(bytes, at + 4, byteLength);
     writeU32(bytes, at + 8, dataCrc);
     this.#crc = this.#crc32.of(at, at + HEADER_BYTES, this.#crc);
   }

@@ -1,6 +1,6 @@
 import { CLEANER_SURVEY_INTERVAL_MS, SURVIVOR_OVERHEAD_BYTES } from '../constants.js';
 import { type Kept, measure } from './cleaning-round.js';
-import type { Heads } from './heads.js';
+import type { Heads, HeadsCleaner } from './heads.js';
 import type { LogCleaner } from './log-cleaner.js';
 import type { LogEnvironment } from './log-environment.js';
 import type { Segment } from './segment.js';
@@ -31,7 +31,7 @@ interface Round {
  * A recovery finds the head before, with a digest that names the old segments, or the next one, with the survivors:
  * both are whole. (RAMCloud, Log-structured Memory, FAST 2014.)
  */
-export class Cleaner {
+export class Cleaner implements HeadsCleaner {
   #isRunning = false;
   #rounds: Round[] = [];
   #surveyedAt = Number.NEGATIVE_INFINITY;

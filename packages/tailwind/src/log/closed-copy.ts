@@ -19,8 +19,8 @@ export async function copyClosed(
 ): Promise<void> {
   const channel = link.number();
   try {
-    if (certificate.lengthBytes > 0)
-      await within(copy(link, channel, memory, replica, certificate.lengthBytes), { signal: ended });
+    if (certificate.byteLength > 0)
+      await within(copy(link, channel, memory, replica, certificate.byteLength), { signal: ended });
     await replica.connection.restore(identity, epoch, certificate);
     replica.state = 'closed';
   } finally {
@@ -33,7 +33,7 @@ async function copy(
   channel: number,
   memory: ReplicatedSegment['memory'],
   { setup }: Replica,
-  lengthBytes: number,
+  byteLength: number,
 ): Promise<void> {
   const copied = new Deferred<void>();
   await link.openChannel(
@@ -44,6 +44,6 @@ async function copy(
       caughtUp: () => {},
     },
   );
-  link.append(channel, 1, 0, lengthBytes);
+  link.append(channel, 1, 0, byteLength);
   await copied.promise;
 }

@@ -1,10 +1,25 @@
 import { TailwindError } from '../errors.js';
 import { AppendQueue } from './append-queue.js';
-import type { Cleaner } from './cleaner.js';
 import type { LogEnvironment } from './log-environment.js';
 import type { Segment } from './segment.js';
 import type { SegmentTable } from './segment-table.js';
 import type { Ticket } from './ticket.js';
+
+/** What heads need of a cleaner. */
+export interface HeadsCleaner {
+  /** Segments that heads must leave free. */
+  readonly reserve: number;
+  /** A round waits for a head that names its survivors: that one may use the reserve. */
+  readonly needsHead: boolean;
+  /** Begins to clean when space is short. */
+  look(): void;
+  /** False: there is nothing to clean. Else the heads hear when there is room, or when there will be none. */
+  makeRoom(): boolean;
+  /** A head that is being opened names the survivors that are ready. */
+  adopt(head: Segment): void;
+  /** All heads before it are durably closed. */
+  becameHead(head: Segment): void;
+}
 
 /**
  * The segment that appends go to, the one after it, which is opened ahead of need, and the appends that wait for it.
@@ -20,7 +35,7 @@ export class Heads {
   #noNext: Error | undefined;
   /** Opened beyond what objects may use, so that a full log still takes tombstones. */
   #forRemovals: Segment | undefined;
-  cleaner: Cleaner | undefined;
+  cleaner: HeadsCleaner | undefined;
 
   constructor(
     private readonly environment: LogEnvironment,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
+import { Lifetime, type Subscription } from '@rdmc/common';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
 import { codeOf, invalidOption, TailwindError } from '../errors.js';
 import type { SegmentEntry } from '../format/scan.js';
@@ -26,11 +27,11 @@ const FATAL_CLAIMS = ['ERR_RDMC_LOG_EXISTS', 'ERR_RDMC_LOG_FENCED'];
  */
 export class Log {
   readonly #environment: LogEnvironment;
-  readonly #ended = new AbortController();
+  readonly #lifetime = new Lifetime();
   readonly #segments: SegmentTable;
   readonly #heads: Heads;
   readonly #cleaner: Cleaner | undefined;
-  readonly #unsubscribe: (() => void)[];
+  readonly #subscriptions: Subscription[];
   #appendedBytes = 0;
   /** Why nothing can be acknowledged now: backups are too few, or the coordinator is silent. */
   readonly #refusals = new Map<Need, Error>();
@@ -43,13 +44,13 @@ export class Log {
   ) {
     const { mesh, cleaner } = options;
     // Whatever waits listens to it: there may be as many as segments and backups.
-    setMaxListeners(0, this.#ended.signal);
+    setMaxListeners(0, this.#lifetime.signal);
     this.#environment = {
       options,
       link,
       connections: new Connections({ ...options, link, session }, options.backups, options.random),
-      debts: new ReplicaDebts({ options, ended: this.#ended.signal }),
-      ended: this.#ended.signal,
+      debts: new ReplicaDebts(options, this.#lifetime.signal),
+      ended: this.#lifetime.signal,
       fail: (error) => this.#fail(error),
       refuse: (need, reason) => this.#refuse(need, reason),
     };
@@ -57,7 +58,7 @@ export class Log {
     this.#heads = new Heads(this.#environment, this.#segments);
     this.#cleaner = cleaner && new Cleaner(this.#environment, this.#segments, this.#heads, cleaner);
     this.#heads.cleaner = this.#cleaner;
-    this.#unsubscribe = [
+    this.#subscriptions = [
       mesh.onFailure(({ member }) => this.#memberLost(member)),
       mesh.onLeave((member) => this.#memberLost(member)),
       link.onEnd((error) => this.#fail(error)),
@@ -96,7 +97,7 @@ export class Log {
       checked.logger?.info?.({ log: String(log.id), mode, replicas, writeOrderUnitBytes }, 'log created');
       return log;
     } catch (error) {
-      const reason: unknown = log.#ended.signal.reason;
+      const reason: unknown = log.#lifetime.signal.reason;
       await log.close();
       throw reason ?? error;
     }
@@ -117,8 +118,13 @@ export class Log {
   }
 
   /** Aborted when the log has ended, with the reason: closed, or fenced. What it served must not be served any more. */
-  get ended(): AbortSignal {
-    return this.#ended.signal;
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  /** Resolves when the log is closed here, and no device has any of its memory. */
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
   }
 
   /** Which backups have the newest segment, for observers. */
@@ -133,7 +139,7 @@ export class Log {
    *   ERR_RDMC_TOO_FEW_BACKUPS, ERR_RDMC_COORDINATOR_SILENT, ERR_RDMC_LOG_BACKPRESSURE; then nothing was appended
    */
   append(...entries: readonly LogEntry[]): Append {
-    this.#ended.signal.throwIfAborted();
+    this.#lifetime.signal.throwIfAborted();
     const ticket = new Ticket(entries);
     this.#check(ticket);
     this.#heads.append(ticket);
@@ -182,6 +188,7 @@ export class Log {
     await turn();
     await this.#segments.close();
     if (this.options.thread === 'application') await this.#environment.link.close();
+    this.#lifetime.free();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -221,10 +228,10 @@ export class Log {
   }
 
   #fail(error: Error): void {
-    if (this.#ended.signal.aborted) return;
+    if (this.#lifetime.signal.aborted) return;
     this.options.logger?.warn?.({ log: String(this.id), reason: error.message }, 'the log has ended');
-    this.#ended.abort(error);
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#lifetime.end(error);
+    for (const each of this.#subscriptions) each.close();
     for (const segment of this.#segments.all()) segment.fail(error);
     this.#heads.queue.failAll(error);
   }

@@ -3,11 +3,15 @@ import { FREE_ATTEMPTS, FREE_RETRY_MS } from '../constants.js';
 import { codeOf, messageOf } from '../errors.js';
 import { askFree } from '../rpc/backup-client.js';
 import type { SegmentRef } from '../segment-key.js';
-import type { LogEnvironment } from './log-environment.js';
+import type { CheckedLogOptions } from './log-options.js';
 
 /** Has backups free replicas that are of no use any more, beside everything else; in vain where a backup is gone. */
 export class ReplicaDebts {
-  constructor(private readonly environment: Pick<LogEnvironment, 'options' | 'ended'>) {}
+  constructor(
+    private readonly options: Pick<CheckedLogOptions, 'mesh' | 'logger'>,
+    /** Aborted when the log ends. */
+    private readonly ended: AbortSignal,
+  ) {}
 
   /** @param isWanted whether the backup has, or is about to have, a replica of the segment that counts */
   settle(member: number, ref: SegmentRef, isWanted: () => boolean = () => false): void {
@@ -15,8 +19,8 @@ export class ReplicaDebts {
   }
 
   async #settle(member: number, ref: SegmentRef, isWanted: () => boolean): Promise<void> {
-    const { options, ended } = this.environment;
-    const { mesh, logger } = options;
+    const { ended } = this;
+    const { mesh, logger } = this.options;
     for (let attempt = 1; attempt <= FREE_ATTEMPTS; attempt += 1) {
       if (ended.aborted || isWanted() || mesh.peers.get(member)?.state !== 'connected') return;
       try {

@@ -4,6 +4,7 @@ import { EntryType, type SegmentIdentity } from '../format/layout.js';
 import { encodeDigest, encodeSegmentHeader } from '../format/payloads.js';
 import type { Certificate } from '../format/scan.js';
 import type { SegmentWriter } from '../format/segment-writer.js';
+import type { LocalMemory } from '../worker/channel.js';
 import type { LogEnvironment } from './log-environment.js';
 import { ReplicaSet } from './replica-set.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
@@ -17,7 +18,7 @@ interface Group {
 
 export type SegmentRole = 'head' | 'survivor';
 
-const NOTHING_POSTED: Certificate = { lengthBytes: 0, checksum: 0 };
+const NOTHING_POSTED: Certificate = { byteLength: 0, checksum: 0 };
 
 /**
  * A segment at its primary: the entries in memory, the groups on their way to the backups, and the order of opening
@@ -63,7 +64,7 @@ export class Segment implements ReplicatedSegment {
     return this.identity.segmentId;
   }
 
-  get memory(): { address: number; lkey: number } {
+  get memory(): LocalMemory {
     return { address: this.region.address, lkey: this.region.lkey };
   }
 
@@ -182,14 +183,14 @@ export class Segment implements ReplicatedSegment {
   }
 
   #post(): void {
-    const { offset, lengthBytes } = this.#writer.seal()!;
+    const { offset, byteLength } = this.#writer.seal()!;
     this.#sequence += 1;
     this.#inFlight += 1;
     this.#groups.push({ sequence: this.#sequence, tickets: this.#tickets });
     this.#tickets = [];
-    this.#posted = { lengthBytes: offset + lengthBytes, checksum: this.#writer.checksum };
+    this.#posted = { byteLength: offset + byteLength, checksum: this.#writer.checksum };
     try {
-      this.environment.link.append(this.replicas.channel, this.#sequence, offset, lengthBytes);
+      this.environment.link.append(this.replicas.channel, this.#sequence, offset, byteLength);
     } catch (error) {
       // The data plane was closed or died.
       this.environment.fail(error as Error);

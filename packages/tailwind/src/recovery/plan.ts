@@ -91,11 +91,11 @@ export function planSalvage(
   inventories: readonly BackupInventory[],
   accepted: readonly SalvagedSegment[],
 ): RecoveryPlan {
-  const segments = accepted.map(({ segmentId, lengthBytes }): PlannedSegment => {
-    const has = ({ segmentId: id, state, scan, lengthBytes: length }: InventoryEntry): boolean =>
-      id === segmentId && (state === 'closed' ? length : (scan?.offset ?? 0)) >= lengthBytes;
+  const segments = accepted.map(({ segmentId, byteLength }): PlannedSegment => {
+    const has = ({ segmentId: id, state, scan, byteLength: length }: InventoryEntry): boolean =>
+      id === segmentId && (state === 'closed' ? length : (scan?.offset ?? 0)) >= byteLength;
     const holders = inventories.filter(({ replicas }) => replicas.some(has));
-    return { segmentId, candidates: holders.map(({ member }) => member), floorBytes: lengthBytes };
+    return { segmentId, candidates: holders.map(({ member }) => member), floorBytes: byteLength };
   });
   const missing = segments.filter(({ candidates }) => candidates.length === 0);
   if (missing.length > 0) {
@@ -129,15 +129,15 @@ function planClosed(segmentId: bigint, located: readonly Located[]): PlannedSegm
   const closed = all.filter(({ replica }) => replica.state === 'closed');
   const certificate: Certificate | undefined = closed[0]?.replica;
   if (!certificate) return { segmentId, candidates: [], floorBytes: 0 };
-  const { lengthBytes, checksum } = certificate;
+  const { byteLength, checksum } = certificate;
   const whole = all.filter(
     ({ replica: { state, scan } }) =>
-      state === 'open' && scan?.status === 'ok' && scan.offset === lengthBytes && scan.checksum === checksum,
+      state === 'open' && scan?.status === 'ok' && scan.offset === byteLength && scan.checksum === checksum,
   );
   return {
     segmentId,
     candidates: [...closed, ...whole].map(({ member }) => member),
-    floorBytes: lengthBytes,
+    floorBytes: byteLength,
   };
 }
 

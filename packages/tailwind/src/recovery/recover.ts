@@ -54,10 +54,8 @@ export class Recovery {
   private constructor(
     private readonly parts: NodeParts,
     private readonly options: RecoveryOptions,
-    private readonly attempt: RecoveryAttempt,
+    private readonly log: LogRecord,
     private readonly plan: RecoveryPlan,
-    /** A loss was accepted: of a damaged replica what is whole counts. */
-    private readonly isSalvage: boolean,
     /** Members that were asked; `finish` lets them free what they have. */
     private readonly backups: readonly number[],
   ) {}
@@ -96,14 +94,8 @@ export class Recovery {
     const plan = log.salvage
       ? planSalvage(logId, inventories, log.salvage)
       : planRecovery(logId, inventories, log.minimum);
-    return new Recovery(
-      parts,
-      options,
-      log,
-      plan,
-      log.salvage !== null,
-      inventories.map(({ member }) => member),
-    );
+    const answered = inventories.map(({ member }) => member);
+    return new Recovery(parts, options, log, plan, answered);
   }
 
   /** Ids of all segments, ascending; the last ones may hold nothing. */
@@ -118,7 +110,7 @@ export class Recovery {
    */
   async *segments(): AsyncGenerator<RecoveredSegment, void> {
     const waiting = [...this.plan.segments];
-    const ahead: Promise<{ segment: PlannedSegment; region: MemoryRegion; lengthBytes: number }>[] = [];
+    const ahead: Promise<{ segment: PlannedSegment; region: MemoryRegion; byteLength: number }>[] = [];
     const most = Math.max(1, this.backups.length) * RECOVERY_SEGMENTS_PER_BACKUP;
     const fill = (): void => {
       while (ahead.length < most && waiting.length > 0) {
@@ -129,10 +121,10 @@ export class Recovery {
     };
     try {
       for (fill(); ahead.length > 0; fill()) {
-        const { segment, region, lengthBytes } = await ahead.shift()!;
+        const { segment, region, byteLength } = await ahead.shift()!;
         try {
-          const bytes = region.view(0, lengthBytes);
-          yield { segmentId: segment.segmentId, bytes, entries: () => segmentEntries(bytes, lengthBytes) };
+          const bytes = region.view(0, byteLength);
+          yield { segmentId: segment.segmentId, bytes, entries: () => segmentEntries(bytes, byteLength) };
         } finally {
           await region.close();
         }
@@ -150,7 +142,7 @@ export class Recovery {
   async finish(successors: readonly bigint[]): Promise<void> {
     const { mesh } = this.parts;
     const { coordinator, logId, logger } = this.options;
-    await coordinator.finishRecovery(this.attempt, successors);
+    await coordinator.finishRecovery(this.log, successors);
     this.#isFinished = true;
     const freed = await Promise.allSettled(this.backups.map((member) => askFreeLog(mesh, member, logId)));
     freed.forEach((result, index) => {
@@ -165,7 +157,7 @@ export class Recovery {
 
   /** Gives connections back. Without `finish` the log stays as it is, for another attempt, of whatever member. */
   async close(): Promise<void> {
-    if (!this.#isFinished) await giveUp(this.options, this.attempt);
+    if (!this.#isFinished) await giveUp(this.options, this.log);
     this.#isFinished = true;
     const connections = await Promise.allSettled(this.#connections.values());
     this.#connections.clear();
@@ -204,21 +196,17 @@ export class Recovery {
     const { load, address, rkey, scan } = await loadWhenThereIsRoom(connection, { logId, segmentId });
     let region: MemoryRegion | undefined;
     try {
-      if (scan.status !== 'ok' && !this.isSalvage)
+      // Where a loss was accepted, what is whole of a damaged replica counts.
+      if (scan.status !== 'ok' && this.log.salvage === null)
         throw new Error(`its replica is corrupt at ${scan.offset}: ${scan.reason}`);
       if (scan.offset < floorBytes)
         throw new Error(`its replica ends at ${scan.offset}, before ${floorBytes}`);
       region = await plane.protectionDomain.allocate(Math.max(1, scan.offset));
       if (scan.offset > 0) {
-        const from = { fromAddress: address, rkey, lengthBytes: scan.offset };
-        await link.commands.read({
-          pair: connection.pair,
-          toAddress: region.address,
-          lkey: region.lkey,
-          ...from,
-        });
+        const { pair } = connection;
+        await link.commands.read({ pair, local: region.sge(0, scan.offset), remote: { address, rkey } });
       }
-      return { region, lengthBytes: scan.offset };
+      return { region, byteLength: scan.offset };
     } catch (error) {
       // What broke stays broken; the next segment gets a new connection.
       if (codeOf(error) === 'ERR_RDMC_MEMBER_LOST') await this.#drop(member, connection);

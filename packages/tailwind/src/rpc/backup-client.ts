@@ -81,21 +81,21 @@ export class BackupConnection {
     return this.#ask('open', { ...request, ...refText(request), pair }, grantAnswer);
   }
 
-  async close(ref: SegmentRef, { lengthBytes, checksum }: Certificate): Promise<void> {
-    await this.#tell('close', { ...refText(ref), lengthBytes, checksum });
+  async close(ref: SegmentRef, { byteLength, checksum }: Certificate): Promise<void> {
+    await this.#tell('close', { ...refText(ref), byteLength, checksum });
   }
 
   async flushed(ref: SegmentRef): Promise<void> {
     await this.#tell('flushed', refText(ref));
   }
 
-  async commit(ref: SegmentRef, epoch: number, { lengthBytes, checksum }: Certificate): Promise<void> {
-    await this.#tell('commit', { ...refText(ref), epoch, lengthBytes, checksum });
+  async commit(ref: SegmentRef, epoch: number, { byteLength, checksum }: Certificate): Promise<void> {
+    await this.#tell('commit', { ...refText(ref), epoch, byteLength, checksum });
   }
 
   /** Commits and closes a copy of a closed replica, in one step. */
-  async restore(ref: SegmentRef, epoch: number, { lengthBytes, checksum }: Certificate): Promise<void> {
-    await this.#tell('restore', { ...refText(ref), epoch, lengthBytes, checksum });
+  async restore(ref: SegmentRef, epoch: number, { byteLength, checksum }: Certificate): Promise<void> {
+    await this.#tell('restore', { ...refText(ref), epoch, byteLength, checksum });
   }
 
   async setEpoch(ref: SegmentRef, epoch: number): Promise<void> {

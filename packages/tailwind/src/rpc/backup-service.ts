@@ -1,3 +1,4 @@
+import { Lifetime, type Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import type { Backup } from '../backup/backup.js';
@@ -26,7 +27,8 @@ export class BackupService {
   readonly #turns = new Turns();
   readonly #sweeper: Sweeper;
   readonly #mesh: Mesh;
-  #unsubscribe: (() => void)[] = [];
+  readonly #lifetime = new Lifetime();
+  #subscriptions: Subscription[] = [];
 
   private constructor(
     private readonly parts: NodeParts,
@@ -72,9 +74,21 @@ export class BackupService {
   /** Ends all connections. The backup stays as it is. */
   async close(): Promise<void> {
     this.parts.open.delete(this);
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const each of this.#subscriptions) each.close();
     this.#sweeper.close();
+    this.#lifetime.end(new TailwindError('ERR_RDMC_BACKUP_CLOSED', 'The service of this backup is closed'));
     await Promise.all(this.#mesh.members.map(({ id }) => this.#forget(id)));
+    this.#lifetime.free();
+  }
+
+  /** Aborted when it answers no more. */
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  /** Resolves when its connections are closed. */
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -84,7 +98,7 @@ export class BackupService {
   #begin(): void {
     this.parts.open.add(this);
     this.backup.onRevoke((key) => this.#pairs.evict(key));
-    this.#unsubscribe = [
+    this.#subscriptions = [
       this.#mesh.onRequest(BACKUP_TOPIC, (from, body) => this.#answer(from, body)),
       this.#mesh.onFailure(({ member }) => void this.#forget(member)),
       this.#mesh.onLeave((member) => void this.#forget(member)),

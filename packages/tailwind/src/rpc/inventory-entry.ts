@@ -2,14 +2,14 @@ import type { ReplicaReport } from '../backup/backup-types.js';
 
 /** What a backup answers about one replica; `inventoryAnswer` in messages.ts reads it. */
 export function inventoryEntry({ record, scan, digest }: ReplicaReport) {
-  const { segmentId, incarnation, epoch, state, survivor, lengthBytes, checksum } = record;
+  const { segmentId, incarnation, epoch, state, survivor, byteLength, checksum } = record;
   return {
     segmentId: String(segmentId),
     incarnation,
     epoch,
     state,
     survivor,
-    lengthBytes,
+    byteLength,
     checksum,
     scan: scan ?? null,
     digest: digest ? Buffer.from(digest).toString('base64') : null,

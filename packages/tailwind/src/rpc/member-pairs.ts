@@ -61,11 +61,11 @@ export class MemberPairs {
   }
 
   /** Lets messages on a pair write a replica's buffer; resolves with the key that they name it by. */
-  async admit(pair: number, replica: string, address: number, lengthBytes: number): Promise<number> {
+  async admit(pair: number, replica: string, address: number, byteLength: number): Promise<number> {
     const key = this.link.number();
     await this.evict(replica);
     this.#keys.set(replica, key);
-    await this.link.commands.admit(pair, key, address, lengthBytes);
+    await this.link.commands.admit(pair, key, address, byteLength);
     return key;
   }
 

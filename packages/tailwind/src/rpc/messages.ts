@@ -17,6 +17,7 @@ import {
   variants,
   whole,
 } from '@rdmc/common/shapes';
+import { remoteKey } from '@rdmc/verbs';
 import { MAX_SEGMENT_BYTES } from '../constants.js';
 
 export const BACKUP_TOPIC = 'tailwind.backup';
@@ -34,7 +35,7 @@ const address = opaqueRecord({ kind: text(), version: finite(), queuePair: finit
 const segment = { logId: u64, segmentId: u64 };
 /** A random number of the object that writes a log. */
 const session = pattern(/^[0-9a-f]{32}$/);
-const certificate = { lengthBytes: bytes, checksum: u32 };
+const certificate = { byteLength: bytes, checksum: u32 };
 
 export const backupRequest = variants('op', {
   /** Binds a log to the member that asks and to its object: nobody else may write it here. */
@@ -85,9 +86,11 @@ const scan = openRecord({
   reason: text(),
 });
 
+const rkey = mapped(u32, remoteKey);
+
 export const connectAnswer = openRecord({ pair: whole(), address });
-export const grantAnswer = openRecord({ address: finite(), rkey: u32, key: whole() });
-export const loadAnswer = openRecord({ load: whole(), address: finite(), rkey: u32, scan });
+export const grantAnswer = openRecord({ address: finite(), rkey, key: whole() });
+export const loadAnswer = openRecord({ load: whole(), address: finite(), rkey, scan });
 export const inventoryAnswer = list(
   openRecord({
     segmentId: u64,
@@ -95,7 +98,7 @@ export const inventoryAnswer = list(
     epoch: u32,
     state: choice(['open', 'closed']),
     survivor: flag,
-    lengthBytes: bytes,
+    byteLength: bytes,
     checksum: u32,
     scan: nullable(scan),
     /** Base64 of the last digest's payload. */

@@ -22,6 +22,6 @@ export async function knownLogs(store: StateStore): Promise<KnownLogs | undefine
  * @throws TailwindError ERR_RDMC_LOG_STATE: the log was recovered; errors of the store
  */
 export async function acceptLoss(store: StateStore, { logId, segments }: LogSurvey): Promise<void> {
-  const salvage = segments.map(({ segmentId, lengthBytes }) => ({ segmentId, lengthBytes }));
+  const salvage = segments.map(({ segmentId, byteLength }) => ({ segmentId, byteLength }));
   await new LogRegistry(store).acceptLoss(logId, salvage);
 }

@@ -77,9 +77,9 @@ async function readReplica(path: string, clusterId: string): Promise<ReplicaFile
     );
   }
   requireMatchingFile(path, content.length, record);
-  const { logId, segmentId, incarnation, lengthBytes, checksum, floorBytes, state } = record;
+  const { logId, segmentId, incarnation, byteLength, checksum, floorBytes, state } = record;
   const bytes = content.subarray(REPLICA_HEADER_BYTES);
-  const certificate = state === 'closed' ? { lengthBytes, checksum } : undefined;
+  const certificate = state === 'closed' ? { byteLength, checksum } : undefined;
   const scan = scanSegment(bytes, { logId, segmentId, incarnation, certificate, floorBytes });
   let digest: Uint8Array | undefined;
   for (const { type, payload } of segmentEntries(bytes, scan.offset)) {

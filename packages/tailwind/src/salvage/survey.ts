@@ -9,7 +9,7 @@ export interface SurveyedSegment {
   readonly segmentId: bigint;
   readonly file: ReplicaFile;
   /** What is whole of it in that file. */
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 /** A head's list of the log's segments. */
@@ -89,7 +89,7 @@ function isUsable({ record, scan }: ReplicaFile): boolean {
 }
 
 function inventoryOf({ record, scan, digest }: ReplicaFile): InventoryEntry {
-  const { segmentId, incarnation, epoch, state, survivor, lengthBytes, checksum } = record;
+  const { segmentId, incarnation, epoch, state, survivor, byteLength, checksum } = record;
   const isOpen = state === 'open';
   return {
     segmentId,
@@ -97,7 +97,7 @@ function inventoryOf({ record, scan, digest }: ReplicaFile): InventoryEntry {
     epoch,
     state,
     survivor,
-    lengthBytes,
+    byteLength,
     checksum,
     scan: isOpen ? scan : null,
     digest: isOpen && digest ? Buffer.from(digest).toString('base64') : null,
@@ -109,9 +109,9 @@ function bestFiles(files: readonly ReplicaFile[]): Map<bigint, SurveyedSegment> 
   const ordered = [...files].sort((a, b) => (a.record.segmentId < b.record.segmentId ? -1 : 1));
   for (const file of ordered) {
     const { segmentId } = file.record;
-    const { offset: lengthBytes } = file.scan;
-    if (lengthBytes === 0 || lengthBytes <= (best.get(segmentId)?.lengthBytes ?? 0)) continue;
-    best.set(segmentId, { segmentId, file, lengthBytes });
+    const { offset: byteLength } = file.scan;
+    if (byteLength === 0 || byteLength <= (best.get(segmentId)?.byteLength ?? 0)) continue;
+    best.set(segmentId, { segmentId, file, byteLength });
   }
   return best;
 }

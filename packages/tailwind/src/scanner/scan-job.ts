@@ -5,7 +5,7 @@ import type { Certificate, ScanResult } from '../format/scan.js';
 export interface ScanJob {
   readonly source:
     | { readonly shared: SharedArrayBuffer }
-    | { readonly path: string; readonly lengthBytes: number };
+    | { readonly path: string; readonly byteLength: number };
   readonly identity: SegmentIdentity;
   readonly certificate?: Certificate | undefined;
   readonly floorBytes?: number | undefined;

@@ -61,7 +61,7 @@ export interface ReplicaRecord extends SegmentIdentity {
   readonly state: 'open' | 'closed';
   /** Closed: what the primary closed it with. Open: 0 and the size of the buffer. */
   readonly checksum: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
   readonly floorBytes: number;
   readonly segmentBytes: number;
   /** False for a replacement that recovery must not see yet. */
@@ -82,7 +82,7 @@ export function encodeReplicaHeader(clusterId: string, record: ReplicaRecord): U
   writeU32(bytes, At.EPOCH, record.epoch);
   writeU32(bytes, At.STATE, STATES.indexOf(record.state));
   writeU32(bytes, At.CHECKSUM, record.checksum);
-  writeU64(bytes, At.LENGTH, BigInt(record.lengthBytes));
+  writeU64(bytes, At.LENGTH, BigInt(record.byteLength));
   writeU64(bytes, At.FLOOR, BigInt(record.floorBytes));
   writeU32(bytes, At.SEGMENT_BYTES, record.segmentBytes);
   writeU32(bytes, At.COMMITTED, record.committed ? 1 : 0);
@@ -124,13 +124,13 @@ export function decodeReplicaHeader(
     incarnation: readU32(bytes, At.INCARNATION),
     epoch: readU32(bytes, At.EPOCH),
     checksum: readU32(bytes, At.CHECKSUM),
-    lengthBytes: Number(readU64(bytes, At.LENGTH)),
+    byteLength: Number(readU64(bytes, At.LENGTH)),
     floorBytes: Number(readU64(bytes, At.FLOOR)),
     segmentBytes: readU32(bytes, At.SEGMENT_BYTES),
     committed: readU32(bytes, At.COMMITTED) === 1,
     survivor: readU32(bytes, At.SURVIVOR) === 1,
   };
-  if (state === undefined || record.lengthBytes > record.segmentBytes) {
+  if (state === undefined || record.byteLength > record.segmentBytes) {
     throw damaged(name, 'its header contradicts itself');
   }
   return { clusterId: uuidText(bytes.subarray(At.CLUSTER, At.CLUSTER + 16)), record: { ...record, state } };

@@ -97,10 +97,10 @@ export class ReplicaStore {
       try {
         await file.writev([
           encodeReplicaHeader(this.clusterId, record),
-          bytes.subarray(0, record.lengthBytes),
+          bytes.subarray(0, record.byteLength),
         ]);
         const { size } = await file.stat();
-        const wanted = REPLICA_HEADER_BYTES + record.lengthBytes;
+        const wanted = REPLICA_HEADER_BYTES + record.byteLength;
         if (size !== wanted) throw shortWrite(unfinished, size, wanted);
         await file.sync();
       } finally {
@@ -139,11 +139,11 @@ export class ReplicaStore {
  * A file has the name of its segment, and all bytes that its header promises.
  * @throws TailwindError ERR_RDMC_REPLICA_DAMAGED
  */
-export function requireMatchingFile(path: string, sizeBytes: number, record: ReplicaRecord): void {
+export function requireMatchingFile(path: string, byteLength: number, record: ReplicaRecord): void {
   if (`${segmentKey(record)}${REPLICA_SUFFIX}` !== basename(path))
     throw damagedFile(path, 'its name is that of another one');
-  const wanted = REPLICA_HEADER_BYTES + record.lengthBytes;
-  if (sizeBytes < wanted) throw damagedFile(path, `it has ${sizeBytes} bytes and needs ${wanted}`);
+  const wanted = REPLICA_HEADER_BYTES + record.byteLength;
+  if (byteLength < wanted) throw damagedFile(path, `it has ${byteLength} bytes and needs ${wanted}`);
 }
 
 function shortWrite(path: string, size: number, wanted: number): Error {

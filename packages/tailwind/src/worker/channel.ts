@@ -1,15 +1,16 @@
+import type { LocalKey } from '@rdmc/verbs';
 import type { ChannelSetup, TargetSetup } from '../records.js';
 
 /** Takes the writes of a channel for one target. Completions come back through `Target`, in order. */
 export interface TargetWriter {
-  write(
-    target: Target,
-    sequence: number,
-    address: number,
-    lkey: number,
-    offset: number,
-    lengthBytes: number,
-  ): void;
+  /** Writes `byteLength` bytes at `offset` of the segment `from` to the same offset of the target's replica. */
+  write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void;
+}
+
+/** A registered segment of this process. */
+export interface LocalMemory {
+  readonly address: number;
+  readonly lkey: LocalKey;
 }
 
 /** What a channel tells the application. */
@@ -71,10 +72,10 @@ export class Channel {
     }
   }
 
-  append(sequence: number, offset: number, lengthBytes: number): void {
+  append(sequence: number, offset: number, byteLength: number): void {
     this.#posted = sequence;
-    this.#postedBytes = offset + lengthBytes;
-    for (const target of this.targets) this.#write(target, sequence, offset, lengthBytes);
+    this.#postedBytes = offset + byteLength;
+    for (const target of this.targets) this.#write(target, sequence, offset, byteLength);
   }
 
   /** Puts a new target in the place of a lost one; it gets everything from the beginning. */
@@ -104,11 +105,11 @@ export class Channel {
     this.events.lost(this.setup.channel, target.setup.target, reason);
   }
 
-  #write(target: Target, sequence: number, offset: number, lengthBytes: number): void {
+  #write(target: Target, sequence: number, offset: number, byteLength: number): void {
     if (target.lost) return;
     const writer = this.writerOf(target.setup.pair);
     if (writer) {
-      writer.write(target, sequence, this.setup.address + offset, this.setup.lkey, offset, lengthBytes);
+      writer.write(target, sequence, this.setup, offset, byteLength);
     } else {
       target.fail('its queue pair is gone');
     }

@@ -17,7 +17,7 @@ import {
 export interface AdmittedBuffer {
   readonly pair: number;
   readonly address: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 /** The backup's side of the RPC scheme: its processor takes every message, copies it into the buffer and answers. */
@@ -68,14 +68,14 @@ export class RpcBackupPair extends Pair {
   #take(at: number, bytes: number): number {
     const buffer = this.buffers.get(readU32(this.#view, at));
     const offset = readU32(this.#view, at + 4);
-    const lengthBytes = readU32(this.#view, at + 8);
+    const byteLength = readU32(this.#view, at + 8);
     if (!buffer || buffer.pair !== this.number) return RpcStatus.NO_SUCH_BUFFER;
-    const fits = offset <= buffer.lengthBytes && lengthBytes <= buffer.lengthBytes - offset;
-    if (!fits || bytes !== RPC_HEADER_BYTES + lengthBytes) return RpcStatus.OUT_OF_BOUNDS;
+    const fits = offset <= buffer.byteLength && byteLength <= buffer.byteLength - offset;
+    if (!fits || bytes !== RPC_HEADER_BYTES + byteLength) return RpcStatus.OUT_OF_BOUNDS;
     this.context.device.copy(
       buffer.address + offset,
       this.region.address + at + RPC_HEADER_BYTES,
-      lengthBytes,
+      byteLength,
     );
     return RpcStatus.COPIED;
   }

@@ -1,9 +1,16 @@
 import { Fifo } from '@rdmc/common';
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { CompletionOpcode, CompletionWord, type MemoryRegion, Opcode, WorkRequestFlag } from '@rdmc/verbs';
+import {
+  CompletionOpcode,
+  CompletionWord,
+  type LocalKey,
+  type MemoryRegion,
+  Opcode,
+  WorkRequestFlag,
+} from '@rdmc/verbs';
 import { RPC_DATA_BYTES, RPC_WINDOW } from '../constants.js';
 import type { TailwindRecords } from '../records.js';
-import type { Target, TargetWriter } from './channel.js';
+import type { LocalMemory, Target, TargetWriter } from './channel.js';
 import { Pair } from './pair.js';
 import {
   RPC_ANSWER_BYTES,
@@ -17,9 +24,9 @@ interface Message {
   /** Complete with this message; 0 for all but the last part of an append. */
   readonly sequence: number;
   readonly address: number;
-  readonly lkey: number;
+  readonly lkey: LocalKey;
   readonly offset: number;
-  readonly lengthBytes: number;
+  readonly byteLength: number;
 }
 
 /**
@@ -49,28 +56,21 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
     return new RpcPrimaryPair(context, number, await context.protectionDomain.allocate(RPC_PRIMARY_BYTES));
   }
 
-  write(
-    target: Target,
-    sequence: number,
-    address: number,
-    lkey: number,
-    offset: number,
-    lengthBytes: number,
-  ): void {
+  write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void {
     if (this.broken !== undefined) {
       target.fail(this.broken);
       return;
     }
-    for (let done = 0; done < lengthBytes; ) {
-      const part = Math.min(RPC_DATA_BYTES, lengthBytes - done);
-      const last = done + part === lengthBytes;
+    for (let done = 0; done < byteLength; ) {
+      const part = Math.min(RPC_DATA_BYTES, byteLength - done);
+      const last = done + part === byteLength;
       this.#waiting.push({
         target,
         sequence: last ? sequence : 0,
-        address: address + done,
-        lkey,
+        address: from.address + offset + done,
+        lkey: from.lkey,
         offset: offset + done,
-        lengthBytes: part,
+        byteLength: part,
       });
       done += part;
     }
@@ -110,12 +110,12 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
     const at = (slot * RPC_HEADER_SLOT_BYTES) / 4;
     this.#words[at] = message.target.setup.key;
     this.#words[at + 1] = message.offset;
-    this.#words[at + 2] = message.lengthBytes;
+    this.#words[at + 2] = message.byteLength;
     const { submission } = this.context;
     const flags = WorkRequestFlag.SIGNALED | WorkRequestFlag.SOLICITED;
     submission.begin(Opcode.SEND, this.queuePair.number, slot, flags);
     submission.sge(this.region.address + slot * RPC_HEADER_SLOT_BYTES, RPC_HEADER_BYTES, this.region.lkey);
-    submission.sge(message.address, message.lengthBytes, message.lkey);
+    submission.sge(message.address, message.byteLength, message.lkey);
     this.posted();
     this.#unsent += 1;
     this.#unanswered.push(message);

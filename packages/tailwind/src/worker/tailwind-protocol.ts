@@ -34,13 +34,13 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
     connect: (order) => this.#connect(order),
     drop: (pair) => this.#drop(pair),
     openChannel: (setup) => void this.#channels.set(setup.channel, new Channel(setup, this.#writerOf, this)),
-    append: (channel, sequence, offset, lengthBytes) =>
-      this.#channels.get(channel)?.append(sequence, offset, lengthBytes),
+    append: (channel, sequence, offset, byteLength) =>
+      this.#channels.get(channel)?.append(sequence, offset, byteLength),
     replace: ({ channel, lost, target }) => this.#channels.get(channel)?.replace(lost, target),
     resume: (channel) => this.#channels.get(channel)?.resume(),
     endChannel: (channel) => void this.#channels.delete(channel),
     read: (setup) => this.#read(setup),
-    admit: (pair, key, address, lengthBytes) => void this.#buffers.set(key, { pair, address, lengthBytes }),
+    admit: (pair, key, address, byteLength) => void this.#buffers.set(key, { pair, address, byteLength }),
     evict: (key) => void this.#buffers.delete(key),
   };
 

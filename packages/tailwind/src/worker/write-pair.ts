@@ -1,9 +1,9 @@
 import { Fifo } from '@rdmc/common';
-import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
+import { Opcode, type RemoteMemory, type ScatterGatherEntry, WorkRequestFlag } from '@rdmc/verbs';
 import { MAX_OUTSTANDING } from '../constants.js';
 import { TailwindError } from '../errors.js';
 import type { ReadSetup } from '../records.js';
-import type { Target, TargetWriter } from './channel.js';
+import type { LocalMemory, Target, TargetWriter } from './channel.js';
 import { Pair } from './pair.js';
 
 interface Operation {
@@ -18,28 +18,24 @@ export class WritePair extends Pair implements TargetWriter {
   /** What the queue pair has no room for yet. */
   readonly #waiting = new Fifo<Operation>();
 
-  write(
-    target: Target,
-    sequence: number,
-    address: number,
-    lkey: number,
-    offset: number,
-    lengthBytes: number,
-  ): void {
-    const { address: base, rkey } = target.setup;
+  write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void {
+    const { address, rkey } = target.setup;
     this.#start({
       done: () => target.complete(sequence),
       fail: (reason) => target.fail(reason),
-      post: () => this.#post(Opcode.WRITE, address, lkey, base + offset, rkey, lengthBytes),
+      post: () => {
+        const local = { address: from.address + offset, byteLength, lkey: from.lkey };
+        this.#post(Opcode.WRITE, local, { address: address + offset, rkey });
+      },
     });
   }
 
-  read({ toAddress, lkey, fromAddress, rkey, lengthBytes }: ReadSetup): Promise<void> {
+  read({ local, remote }: ReadSetup): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#start({
         done: resolve,
         fail: (reason) => reject(new TailwindError('ERR_RDMC_MEMBER_LOST', reason)),
-        post: () => this.#post(Opcode.READ, toAddress, lkey, fromAddress, rkey, lengthBytes),
+        post: () => this.#post(Opcode.READ, local, remote),
       });
       this.context.wake();
     });
@@ -70,17 +66,10 @@ export class WritePair extends Pair implements TargetWriter {
     this.posted();
   }
 
-  #post(
-    opcode: number,
-    address: number,
-    lkey: number,
-    remote: number,
-    rkey: number,
-    lengthBytes: number,
-  ): void {
+  #post(opcode: number, local: ScatterGatherEntry, remote: RemoteMemory): void {
     const { submission } = this.context;
     submission.begin(opcode, this.queuePair.number, 0, WorkRequestFlag.SIGNALED);
-    submission.sge(address, lengthBytes, lkey);
-    submission.remote(remote, rkey);
+    submission.sge(local.address, local.byteLength, local.lkey);
+    submission.remote(remote.address, remote.rkey);
   }
 }

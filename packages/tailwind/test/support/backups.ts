@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { Backup, type BackupOptions, type OpenReplica } from '@rdmc/tailwind';
+import { Backup, type BackupOptions, type OpenReplica } from '@rdmc/tailwind/backup';
 import { temporaryDirectory } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { IDENTITY } from './segments.js';

@@ -3,23 +3,19 @@ import type { DataPlane } from '@rdmc/dataplane';
 import { type Member, type Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
 import {
-  Backup,
-  type BackupService,
-  Coordinator,
-  type CoordinatorOptions,
   EntryType,
   encodeObject,
-  FileStore,
   type Log,
   type LogAuthority,
   type LogEntry,
   type LogOptions,
   type Logs,
   type Minimum,
-  scanSegment,
-  segmentEntries,
   tailwind,
 } from '@rdmc/tailwind';
+import { Backup, type BackupService } from '@rdmc/tailwind/backup';
+import { Coordinator, type CoordinatorOptions, FileStore } from '@rdmc/tailwind/coordinator';
+import { scanSegment, segmentEntries } from '@rdmc/tailwind/format';
 import { startMembers, temporaryDirectory } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { CLUSTER } from './backups.js';
@@ -138,7 +134,7 @@ export async function startCoordinator(
   path = join(temporaryDirectory(), 'state'),
 ): Promise<Coordinator> {
   const store = await FileStore.open(path);
-  const coordinator = await Coordinator.start({ mesh, store, leaseMs: 50, leaseMarginMs: 10, ...options });
+  const coordinator = await Coordinator.open({ mesh, store, leaseMs: 50, leaseMarginMs: 10, ...options });
   onTestFinished(() => coordinator.close());
   return coordinator;
 }

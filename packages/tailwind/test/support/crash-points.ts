@@ -1,5 +1,5 @@
 import { readShape } from '@rdmc/common/shapes';
-import { planRecovery } from '@rdmc/tailwind';
+import { planRecovery } from '@rdmc/tailwind/format';
 import type { Replica } from '../../src/backup/replica.js';
 import type { ReplicaTable } from '../../src/backup/replica-table.js';
 import { segmentEntries } from '../../src/format/scan.js';

@@ -9,8 +9,8 @@ import {
   type LogCleaner,
   type LogOptions,
   type Recovery,
-  type SegmentEntry,
 } from '@rdmc/tailwind';
+import type { SegmentEntry } from '@rdmc/tailwind/format';
 
 /** The smallest application of a log that can be cleaned: keys and values, with an index of locations. */
 export class KeyStore {

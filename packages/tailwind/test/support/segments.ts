@@ -1,4 +1,5 @@
-import { EntryType, encodeObject, type SegmentIdentity, SegmentWriter } from '@rdmc/tailwind';
+import { EntryType, encodeObject } from '@rdmc/tailwind';
+import { type SegmentIdentity, SegmentWriter } from '@rdmc/tailwind/format';
 
 export const IDENTITY: SegmentIdentity = { logId: 77n, segmentId: 3n, incarnation: 5 };
 
@@ -21,8 +22,8 @@ export function sampleSegment(
       const value = new Uint8Array(length).fill(1 + ((group * 31 + index) % 255));
       writer.append(EntryType.OBJECT, ...encodeObject(group + 1, Buffer.from(`key ${index}`), value));
     });
-    const { offset, lengthBytes } = writer.seal()!;
-    return offset + lengthBytes;
+    const { offset, byteLength } = writer.seal()!;
+    return offset + byteLength;
   });
   return { bytes, ends };
 }

@@ -1,4 +1,4 @@
-import type { StateStore } from '@rdmc/tailwind';
+import type { StateStore } from '@rdmc/tailwind/coordinator';
 import { refusal } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 

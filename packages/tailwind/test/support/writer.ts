@@ -1,4 +1,4 @@
-import type { Grant } from '@rdmc/tailwind';
+import type { Grant } from '@rdmc/tailwind/backup';
 import {
   type Device,
   type MemoryRegion,

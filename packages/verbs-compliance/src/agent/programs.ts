@@ -1,12 +1,12 @@
 /** Loops that run at a peer on their own, because their timing is the point. All end by a count or a limit. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { SendWorkRequest, StatusName } from '@rdmc/verbs';
+import type { RemoteMemory, SendWorkRequest, StatusName } from '@rdmc/verbs';
 import { ComplianceError } from '../errors.js';
 import { LIMIT_MS } from '../wait.js';
 import { drain, takeCompletions } from './queue-calls.js';
 import type { AgentState } from './state.js';
 
-export type Remote = { readonly address: number; readonly rkey: number };
+export type Remote = RemoteMemory;
 
 export interface StampLoop {
   readonly qp: number;

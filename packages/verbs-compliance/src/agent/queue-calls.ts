@@ -8,7 +8,7 @@ import type {
   SendWorkRequest,
   WorkCompletion,
 } from '@rdmc/verbs';
-import { Opcode, WorkRequestFlag } from '@rdmc/verbs';
+import { Opcode, type RemoteMemory, WorkRequestFlag } from '@rdmc/verbs';
 import { waitFor } from '../wait.js';
 import { type AgentState, ChannelState, type QueueState } from './state.js';
 
@@ -112,15 +112,15 @@ export function queueCalls(state: AgentState) {
     postWritesTogether(args: {
       device: number;
       region: number;
-      targets: readonly { readonly qp: number; readonly remote: { address: number; rkey: number } }[];
+      targets: readonly { readonly qp: number; readonly remote: RemoteMemory }[];
       count: number;
     }): void {
       const batch = state.get('device', args.device).createSubmissionQueue();
-      const { address, lengthBytes, lkey } = state.get('region', args.region).sge();
+      const { address, byteLength, lkey } = state.get('region', args.region).sge();
       for (const { qp, remote } of args.targets) {
         for (let id = 0; id < args.count; id += 1) {
           batch.begin(Opcode.WRITE, state.get('qp', qp).number, id, WorkRequestFlag.SIGNALED);
-          batch.sge(address, lengthBytes, lkey);
+          batch.sge(address, byteLength, lkey);
           batch.remote(remote.address, remote.rkey);
         }
       }

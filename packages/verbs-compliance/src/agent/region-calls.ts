@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { AccessOptions, MemoryRegion } from '@rdmc/verbs';
+import type { AccessOptions, LocalKey, MemoryRegion, RemoteKey } from '@rdmc/verbs';
 import { fillPattern, findMismatch, type Mismatch } from '../pattern.js';
 import type { AgentState } from './state.js';
 
@@ -8,9 +8,9 @@ export interface RegionInfo {
   readonly nativeHandle: number;
   readonly address: number;
   readonly length: number;
-  readonly lkey: number;
+  readonly lkey: LocalKey;
   /** null where the device cannot give one for this memory. */
-  readonly rkey: number | null;
+  readonly rkey: RemoteKey | null;
 }
 
 export interface Range {
@@ -24,7 +24,7 @@ function info(state: AgentState, region: MemoryRegion): RegionInfo {
     region: state.add('region', region),
     nativeHandle: region.handle,
     address: region.address,
-    length: region.length,
+    length: region.byteLength,
     lkey: region.lkey,
     rkey: region.shareable ? region.rkey : null,
   };
@@ -36,11 +36,11 @@ export function regionCalls(state: AgentState) {
     return state.get('region', range.region).view(range.offset, range.length);
   };
   return {
-    async allocate(args: { pd: number; lengthBytes: number; access: AccessOptions }): Promise<RegionInfo> {
-      return info(state, await state.get('pd', args.pd).allocate(args.lengthBytes, args.access));
+    async allocate(args: { pd: number; byteLength: number; access: AccessOptions }): Promise<RegionInfo> {
+      return info(state, await state.get('pd', args.pd).allocate(args.byteLength, args.access));
     },
-    register(args: { pd: number; lengthBytes: number; access: AccessOptions }): RegionInfo {
-      const memory = new Uint8Array(args.lengthBytes);
+    register(args: { pd: number; byteLength: number; access: AccessOptions }): RegionInfo {
+      const memory = new Uint8Array(args.byteLength);
       return info(state, state.get('pd', args.pd).register(memory, args.access));
     },
     rkey: (args: { region: number }): number => state.get('region', args.region).rkey,

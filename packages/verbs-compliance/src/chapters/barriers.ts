@@ -4,7 +4,7 @@ import type { End } from '../rig/end.js';
 import { range } from '../rig/expect.js';
 import { connected, type Peer } from '../rig/peer.js';
 import type { PeerRegion } from '../rig/region.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS, waitFor } from '../wait.js';
 
 const LONGEST = 64 * 1_048_576;

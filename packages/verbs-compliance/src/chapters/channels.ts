@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { remoteKey } from '@rdmc/verbs';
 import { range } from '../rig/expect.js';
 import { connected, type Peer } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS } from '../wait.js';
 
 const ROUNDS = 10_000;
@@ -116,7 +117,7 @@ export function channels({ test }: SuiteContext): void {
       id: 1,
       opcode: 'WRITE',
       inline: new Uint8Array(8),
-      remote: { address: 4096, rkey: 0x7fff_fff0 },
+      remote: { address: 4096, rkey: remoteKey(0x7fff_fff0) },
     });
     await a.call('waitEvent', { channel, beyond: 0 });
     await near.ends([[1, 'REMOTE_ACCESS_ERROR']]);

@@ -3,7 +3,7 @@ import type { QueuePairAddress } from '@rdmc/verbs';
 import type { End } from '../rig/end.js';
 import { failsWith, range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS } from '../wait.js';
 
 /** Where it does not matter whether connecting fails, or what is sent afterwards. */

@@ -1,10 +1,11 @@
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { atomics } from './atomics.js';
 import { barriers } from './barriers.js';
 import { channels } from './channels.js';
 import { connecting } from './connecting.js';
 import { lifecycle } from './lifecycle.js';
 import { manyQueuePairs } from './many.js';
+import type { ChapterName } from './names.js';
 import { oneSided } from './one-sided.js';
 import { opcodes } from './opcodes.js';
 import { ordering } from './ordering.js';
@@ -18,8 +19,7 @@ import { scatterGather } from './scatter-gather.js';
 import { signalling } from './signalling.js';
 import { sizes } from './sizes.js';
 
-/** The chapters of the suite, in the order they run. */
-export const CHAPTERS = {
+export const CHAPTERS: Readonly<Record<ChapterName, (context: SuiteContext) => void>> = {
   opcodes,
   sizes,
   'scatter-gather': scatterGather,
@@ -38,5 +38,4 @@ export const CHAPTERS = {
   'peer death': peerDeath,
   connecting,
   lifecycle,
-} satisfies Record<string, (context: SuiteContext) => void>;
-export type ChapterName = keyof typeof CHAPTERS;
+};

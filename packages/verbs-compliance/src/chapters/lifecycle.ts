@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { failsWith, range } from '../rig/expect.js';
 import { connected, joinEnds, type Peer } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { waitFor } from '../wait.js';
 
 const MIB = 1_048_576;
@@ -105,7 +105,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     const pd = await b.call('createProtectionDomain', { device });
     const cq = await b.call('createCompletionQueue', { device });
     const { qp } = await b.call('createQueuePair', { pd, cq });
-    const { region } = await b.call('allocate', { pd, lengthBytes: 64, access: {} });
+    const { region } = await b.call('allocate', { pd, byteLength: 64, access: {} });
     await b.call('close', { handle: device });
     await b.call('close', { handle: device });
     const refusal = [
@@ -115,7 +115,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     for (const call of refusal) await failsWith(call, 'ERR_RDMC_DEVICE_CLOSED');
     const posting = b.call('postSend', { qp, requests: [{ id: 1, opcode: 'SEND' }] });
     await failsWith(posting, 'ERR_RDMC_DEVICE_CLOSED', 'ERR_RDMC_QUEUE_PAIR_CLOSED');
-    const allocating = b.call('allocate', { pd, lengthBytes: 64, access: {} });
+    const allocating = b.call('allocate', { pd, byteLength: 64, access: {} });
     await failsWith(allocating, 'ERR_RDMC_DEVICE_CLOSED');
     for (const handle of [qp, region, cq, pd]) await b.call('close', { handle });
   });
@@ -145,7 +145,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
           return b.call('connect', { qp: ends[i]!.qp, address: ends[1 - i]!.address, options: {} });
         };
         if (spec.features.connectToSelf) await Promise.all([connect(0), connect(1)]);
-        await b.call('allocate', { pd, lengthBytes: MIB, access: {} });
+        await b.call('allocate', { pd, byteLength: MIB, access: {} });
         await b.call('close', { handle: device });
       }
     };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS } from '../wait.js';
 
 const PAIRS = 200;

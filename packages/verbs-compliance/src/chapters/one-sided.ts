@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connected } from '../rig/peer.js';
 import { remoteByte } from '../rig/remote-byte.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { LIMIT_MS } from '../wait.js';
 
 const SIZE = 8 * 1_048_576;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { connected } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 
 const SIZE = 1_000;
 const AROUND = 9;

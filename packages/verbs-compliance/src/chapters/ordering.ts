@@ -4,7 +4,7 @@ import type { End } from '../rig/end.js';
 import { range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
 import { remoteByte } from '../rig/remote-byte.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 import { LIMIT_MS, LONG_MS } from '../wait.js';
 
 const MIB = 1_048_576;

@@ -3,7 +3,7 @@ import type { StatusName } from '@rdmc/verbs';
 import type { End } from '../rig/end.js';
 import { range } from '../rig/expect.js';
 import { connected, type Peer } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 
 const SIZE = 1_048_576;
 /** Longer than any test: what is to be noticed as an event is noticed by no time-out. */

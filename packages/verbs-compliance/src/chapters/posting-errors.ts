@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { SendWorkRequest } from '@rdmc/verbs';
+import type { LocalKey, SendWorkRequest } from '@rdmc/verbs';
 import { failsWith, range, refusedAt } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
 import type { PeerRegion } from '../rig/region.js';
-import type { SuiteContext, TestOptions } from '../suite.js';
+import type { SuiteContext, TestOptions } from '../suite-context.js';
 
 const SIZE = 256;
 
@@ -37,19 +37,19 @@ export function postingErrors({ test }: SuiteContext): void {
   const write = { opcode: 'WRITE' } as const;
 
   refusedInBatch('an lkey that does not exist', 'ERR_RDMC_INVALID_LKEY', checked, (mine, target) => {
-    const sges = [{ ...mine.sge(0, 8), lkey: (mine.lkey ^ 0x1357_9bd0) >>> 0 }];
+    const sges = [{ ...mine.sge(0, 8), lkey: ((mine.lkey ^ 0x1357_9bd0) >>> 0) as LocalKey }];
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('an entry one byte beyond its region', 'ERR_RDMC_OUT_OF_BOUNDS', checked, (mine, target) => {
-    const sges = [{ address: mine.address + SIZE - 7, lengthBytes: 8, lkey: mine.lkey }];
+    const sges = [{ address: mine.address + SIZE - 7, byteLength: 8, lkey: mine.lkey }];
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('an entry one byte before its region', 'ERR_RDMC_OUT_OF_BOUNDS', checked, (mine, target) => {
-    const sges = [{ address: mine.address - 1, lengthBytes: 8, lkey: mine.lkey }];
+    const sges = [{ address: mine.address - 1, byteLength: 8, lkey: mine.lkey }];
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('a good entry before a bad one', 'ERR_RDMC_OUT_OF_BOUNDS', checked, (mine, target) => {
-    const sges = [mine.sge(0, 8), { address: mine.address + SIZE, lengthBytes: 1, lkey: mine.lkey }];
+    const sges = [mine.sge(0, 8), { address: mine.address + SIZE, byteLength: 1, lkey: mine.lkey }];
     return { ...write, sges, remote: target.remote() };
   });
   refusedInBatch('one entry too many', 'ERR_RDMC_TOO_MANY_SGES', {}, (mine, target) => {

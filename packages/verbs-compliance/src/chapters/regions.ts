@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { failsWith, range } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 
 const GIB = 1_073_741_824;
 

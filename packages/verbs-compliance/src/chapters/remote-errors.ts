@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { SendWorkRequest, StatusName } from '@rdmc/verbs';
+import { remoteKey } from '@rdmc/verbs';
 import { failsWith } from '../rig/expect.js';
 import { connected, type Peer } from '../rig/peer.js';
 import type { PeerRegion } from '../rig/region.js';
-import type { SuiteContext, TestOptions } from '../suite.js';
+import type { SuiteContext, TestOptions } from '../suite-context.js';
 
 const SIZE = 256;
 const WRITE_ONLY = { remoteWrite: true };
@@ -25,7 +26,7 @@ async function breaksConnection(
   b: Peer,
   bad: (target: PeerRegion) => Request | Promise<Request>,
   expected: readonly StatusName[],
-  lengthBytes = 8,
+  byteLength = 8,
 ): Promise<void> {
   const [near, far] = await connected(a, b);
   const [mine, target] = await Promise.all([a.region(2 * SIZE), b.region(SIZE)]);
@@ -34,7 +35,7 @@ async function breaksConnection(
   const request = await bad(target);
   const good = { opcode: 'WRITE', sges: [mine.sge(0, 8)], remote: target.remote() } as const;
   await near.post(
-    { id: 1, ...request, sges: [mine.sge(0, lengthBytes)] },
+    { id: 1, ...request, sges: [mine.sge(0, byteLength)] },
     { id: 2, ...good },
     { id: 3, ...good, signaled: false },
   );
@@ -77,7 +78,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
   for (const opcode of [WRITE, READ]) {
     refused(`${opcode} with a key that does not exist`, bothWays, (target) => {
       const { address, rkey } = target.remote();
-      return { opcode, remote: { address, rkey: (rkey ^ 0x2152_4110) >>> 0 } };
+      return { opcode, remote: { address, rkey: remoteKey((rkey ^ 0x2152_4110) >>> 0) } };
     });
     refused(`${opcode} to a region that was closed`, {}, async (target) => {
       const old = await target.peer.region(SIZE);
@@ -181,7 +182,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
     const [healthy, peer] = await connected(a, b);
     const [mine, target] = await Promise.all([a.region(64), b.region(64)]);
     await mine.fill(1);
-    const remote = { address: target.remote().address, rkey: 0x7fff_fff1 };
+    const remote = { address: target.remote().address, rkey: remoteKey(0x7fff_fff1) };
     await broken.post({ id: 1, opcode: WRITE, sges: [mine.sge()], remote });
     await broken.ends([[1, 'REMOTE_ACCESS_ERROR']]);
     await peer.receive({ id: 9 });

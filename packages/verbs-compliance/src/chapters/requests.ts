@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fillPattern } from '../pattern.js';
 import { range, refusedAt } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 
 const IMMEDIATES = [0, 1, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xdead_beef, 0xffff_ffff];
 const IDS = [0, 1, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0001, Number.MAX_SAFE_INTEGER];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { range } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 
 export function receiverNotReady({ test }: SuiteContext): void {
   test('a SEND without a receive waits for one', { bothWays: true }, async (a, b) => {

@@ -3,7 +3,7 @@ import type { ScatterGatherEntry } from '@rdmc/verbs';
 import { range } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
 import type { PeerRegion } from '../rig/region.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 
 const MAX_ENTRIES = 4;
 const GAP = 37;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { remoteKey } from '@rdmc/verbs';
 import { range } from '../rig/expect.js';
 import { connected } from '../rig/peer.js';
-import type { SuiteContext } from '../suite.js';
+import type { SuiteContext } from '../suite-context.js';
 
 export function signalling({ test }: SuiteContext): void {
   test('unsignalled requests execute and complete silently', { bothWays: true }, async (a, b) => {
@@ -58,7 +59,7 @@ export function signalling({ test }: SuiteContext): void {
   test('an unsignalled request that fails completes', {}, async (a, b) => {
     const [near] = await connected(a, b);
     const [from, to] = await Promise.all([a.region(64), b.region(64)]);
-    const remote = { address: to.remote().address, rkey: to.remote().rkey ^ 0x5a5a };
+    const remote = { address: to.remote().address, rkey: remoteKey(to.remote().rkey ^ 0x5a5a) };
     const bad = { opcode: 'WRITE', sges: [from.sge()], remote, signaled: false } as const;
     await near.post({ id: 1, ...bad }, { id: 2, ...bad }, { id: 3, ...bad });
     await near.ends([

@@ -9,12 +9,12 @@ import type {
   WorkCompletion,
 } from '@rdmc/verbs';
 import type { QueuePairInfo } from '../agent/queue-calls.js';
-import type { Peer } from './peer.js';
+import type { RegionOwner } from './region.js';
 
 /** A queue pair of a peer with the completion queue it reports to. */
 export class End {
   constructor(
-    readonly peer: Peer,
+    readonly peer: RegionOwner,
     readonly cq: number,
     private readonly info: QueuePairInfo,
   ) {}

@@ -61,13 +61,13 @@ export class Peer {
     return this.call('createProtectionDomain', { device: this.device });
   }
 
-  async region(lengthBytes: number, access = ALL_ACCESS, pd?: number): Promise<PeerRegion> {
-    const info = await this.call('allocate', { pd: pd ?? (await this.pd()), lengthBytes, access });
+  async region(byteLength: number, access = ALL_ACCESS, pd?: number): Promise<PeerRegion> {
+    const info = await this.call('allocate', { pd: pd ?? (await this.pd()), byteLength, access });
     return new PeerRegion(this, info);
   }
 
-  async registered(lengthBytes: number, access = ALL_ACCESS): Promise<PeerRegion> {
-    const info = await this.call('register', { pd: await this.pd(), lengthBytes, access });
+  async registered(byteLength: number, access = ALL_ACCESS): Promise<PeerRegion> {
+    const info = await this.call('register', { pd: await this.pd(), byteLength, access });
     return new PeerRegion(this, info);
   }
 

@@ -1,12 +1,27 @@
 import assert from 'node:assert/strict';
-import type { ScatterGatherEntry } from '@rdmc/verbs';
+import type {
+  AccessOptions,
+  DeviceAttributes,
+  LocalKey,
+  RemoteMemory,
+  ScatterGatherEntry,
+} from '@rdmc/verbs';
+import type { CallArguments, CallName, CallResult } from '../agent/agent.js';
 import type { RegionInfo } from '../agent/region-calls.js';
-import type { Peer } from './peer.js';
+
+/** The peer of a region or a queue pair, as these know it. */
+export interface RegionOwner {
+  readonly label: string;
+  readonly attributes: DeviceAttributes;
+  call<Name extends CallName>(name: Name, args: CallArguments<Name>): Promise<CallResult<Name>>;
+  newPd(): Promise<number>;
+  region(byteLength: number, access?: AccessOptions, pd?: number): Promise<PeerRegion>;
+}
 
 /** A memory region of a peer, as the tests handle it. */
 export class PeerRegion {
   constructor(
-    readonly peer: Peer,
+    readonly peer: RegionOwner,
     private readonly info: RegionInfo,
   ) {}
 
@@ -19,18 +34,18 @@ export class PeerRegion {
   get length(): number {
     return this.info.length;
   }
-  get lkey(): number {
+  get lkey(): LocalKey {
     return this.info.lkey;
   }
   get address(): number {
     return this.info.address;
   }
 
-  sge(offset = 0, lengthBytes = this.length - offset): ScatterGatherEntry {
-    return { address: this.info.address + offset, lengthBytes, lkey: this.info.lkey };
+  sge(offset = 0, byteLength = this.length - offset): ScatterGatherEntry {
+    return { address: this.info.address + offset, byteLength, lkey: this.info.lkey };
   }
 
-  remote(offset = 0): { address: number; rkey: number } {
+  remote(offset = 0): RemoteMemory {
     assert.notEqual(this.info.rkey, null, 'the test asks for a remote key this memory does not have');
     return { address: this.info.address + offset, rkey: this.info.rkey! };
   }

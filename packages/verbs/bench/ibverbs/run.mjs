@@ -20,7 +20,8 @@ const library = execFileSync(process.execPath, [here('../../test/native/fake-ibv
 }).trim();
 process.env.RDMC_IBVERBS_LIBRARY = library;
 process.env.FAKE_IBVERBS_SINK = '1';
-const { openDevice, Opcode, threadCpuSeconds, WorkRequestFlag, Layout, Word } = await import('@rdmc/verbs');
+const { openDevice, Opcode, WorkRequestFlag, Layout, Word } = await import('@rdmc/verbs');
+const { threadCpuSeconds } = await import('@rdmc/verbs/loop');
 const addon = createRequire(import.meta.url)(here('../../native/build/Release/rdmc_verbs.node'));
 
 const folder = mkdtempSync(join(tmpdir(), 'rdmc-bench-ibverbs-'));

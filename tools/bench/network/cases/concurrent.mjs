@@ -12,14 +12,7 @@ async function together(cluster, groups, bytes) {
   return runs.map((run) => run.ended - first);
 }
 
-export async function concurrent({
-  members = [4, 8, 16],
-  mib = [16],
-  rate,
-  rounds,
-  algorithms,
-  blockSizeBytes,
-}) {
+export async function concurrent({ members = [4, 8, 16], mib = [16], rate, rounds, algorithms, blockBytes }) {
   const rows = [];
   const algorithm = algorithms[0];
   for (const n of members) {
@@ -30,7 +23,7 @@ export async function concurrent({
         for (const senders of [...new Set([1, n / 2, n])]) {
           const groups = await inTurn(range(senders), (root) => {
             const rotated = range(n).map((index) => (root + index) % n);
-            return cluster.open(root + 1, bytes, { algorithm, blockSizeBytes, members: rotated });
+            return cluster.open(root + 1, bytes, { algorithm, blockBytes, members: rotated });
           });
           const runs = [];
           for (let round = 0; round < rounds; round += 1) runs.push(await together(cluster, groups, bytes));

@@ -32,11 +32,11 @@ function rowOf(name, n, mib, runs) {
 }
 
 /** Members that are there already: their CPU time in between. */
-function groupRuns(n, mib, { rate, rounds, algorithms, blockSizeBytes }) {
+function groupRuns(n, mib, { rate, rounds, algorithms, blockBytes }) {
   const bytes = mib * MIB;
   return withCluster({ hosts: n, rate }, async (cluster, lab) => {
     const meter = new Meter(lab);
-    const group = await cluster.open(1, bytes, { algorithm: algorithms[0], blockSizeBytes });
+    const group = await cluster.open(1, bytes, { algorithm: algorithms[0], blockBytes });
     await cluster.seconds(group, bytes);
     const runs = [];
     for (let round = 0; round < rounds; round += 1) {

@@ -24,7 +24,7 @@ async function contestants({
   install,
   cluster,
   algorithms,
-  blockSizeBytes,
+  blockBytes,
   files,
   few,
 }) {
@@ -33,7 +33,7 @@ async function contestants({
   list.set('stream', async () => (await lab.goodput(hosts[0], hosts[1], bytes)).seconds);
   if (wanted('rdmc')) {
     for (const [index, algorithm] of algorithms.entries()) {
-      const group = await cluster.open(index + 1, bytes, { algorithm, blockSizeBytes });
+      const group = await cluster.open(index + 1, bytes, { algorithm, blockBytes });
       await cluster.warm(group, bytes);
       list.set(`rdmc ${algorithm}`, async () => {
         const seconds = await cluster.seconds(group, bytes);

@@ -12,7 +12,7 @@ const dealt = (hosts) =>
     (_, index) => (index % RACKS) * (hosts.length / RACKS) + Math.floor(index / RACKS),
   );
 
-export async function racks({ members = [16], mib = [64], rate, rounds, blockSizeBytes }) {
+export async function racks({ members = [16], mib = [64], rate, rounds, blockBytes }) {
   const rows = [];
   for (const n of members) {
     await withCluster({ hosts: n, racks: RACKS, rate, uplink: { rate } }, async (cluster, lab, hosts) => {
@@ -29,7 +29,7 @@ export async function racks({ members = [16], mib = [64], rate, rounds, blockSiz
         const bytes = size * MIB;
         let id = 1;
         const groups = await inTurn(kinds, ({ name, ...options }) =>
-          cluster.open(id++, bytes, { ...options, blockSizeBytes }),
+          cluster.open(id++, bytes, { ...options, blockBytes }),
         );
         const times = kinds.map(() => []);
         for (let round = 0; round < rounds; round += 1) {

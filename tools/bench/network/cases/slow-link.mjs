@@ -9,14 +9,7 @@ const RATIO = 0.5;
 /** Neighbours in both schedules: they differ in one bit, and one follows the other. */
 const [A, B] = [2, 3];
 
-export async function slowLink({
-  members = [4, 8, 16],
-  mib = [64],
-  rate,
-  rounds,
-  algorithms,
-  blockSizeBytes,
-}) {
+export async function slowLink({ members = [4, 8, 16], mib = [64], rate, rounds, algorithms, blockBytes }) {
   const rows = [];
   const slowed = `${Math.round(parseRate(rate) * RATIO)}bit`;
   for (const n of members) {
@@ -25,7 +18,7 @@ export async function slowLink({
       const times = await withCluster({ hosts: n, rate }, async (cluster, lab, hosts) => {
         const groups = [];
         for (const [index, algorithm] of algorithms.entries()) {
-          groups.push(await cluster.open(index + 1, bytes, { algorithm, blockSizeBytes }));
+          groups.push(await cluster.open(index + 1, bytes, { algorithm, blockBytes }));
         }
         const found = algorithms.map(() => ({ whole: [], slow: [] }));
         for (let round = 0; round < rounds; round += 1) {

@@ -19,14 +19,14 @@ async function stoppedOnce(cluster, group, bytes, pid, usual) {
   return ended - started;
 }
 
-export async function stopped({ members = [8], mib = [64], rate, rounds, algorithms, blockSizeBytes }) {
+export async function stopped({ members = [8], mib = [64], rate, rounds, algorithms, blockBytes }) {
   const rows = [];
   for (const n of members) {
     for (const size of mib) {
       const bytes = size * MIB;
       await withCluster({ hosts: n, rate }, async (cluster) => {
         for (const [index, algorithm] of algorithms.entries()) {
-          const group = await cluster.open(index + 1, bytes, { algorithm, blockSizeBytes });
+          const group = await cluster.open(index + 1, bytes, { algorithm, blockBytes });
           const usual = [await cluster.seconds(group, bytes)];
           const late = [];
           for (let round = 0; round < rounds; round += 1) {

@@ -4,11 +4,11 @@ import {
   EntryType,
   encodeObject,
   encodeTombstone,
-  type Lease,
   type Log,
   type LogCleaner,
   type LogEntry,
 } from '@rdmc/tailwind';
+import type { Lease } from '@rdmc/tailwind/coordinator';
 import type { Action, Result } from '../checker/history.js';
 import { apply } from '../checker/register.js';
 
@@ -77,7 +77,7 @@ export class KeyValues {
     }
     await this.#last.get(key);
     lease.assertValid();
-    if (log.ended.aborted) throw log.ended.reason;
+    if (log.signal.aborted) throw log.signal.reason;
     return result;
   }
 
@@ -99,7 +99,7 @@ export class KeyValues {
   #serving(): { log: Log; lease: Lease } {
     const [log, lease] = [this.#log, this.#lease];
     if (!log || !lease) throw new CertainRefusal('NOT_PRIMARY', 'this member leads no log');
-    if (log.ended.aborted) throw new CertainRefusal('NOT_PRIMARY', String(log.ended.reason));
+    if (log.signal.aborted) throw new CertainRefusal('NOT_PRIMARY', String(log.signal.reason));
     return { log, lease };
   }
 

@@ -2,7 +2,9 @@
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
 import { Node } from '@rdmc/node';
-import { Backup, Coordinator, dumpOnSignals, FileStore, tailwind } from '@rdmc/tailwind';
+import { tailwind } from '@rdmc/tailwind';
+import { Backup, dumpOnSignals } from '@rdmc/tailwind/backup';
+import { Coordinator, FileStore } from '@rdmc/tailwind/coordinator';
 import { FailedFlushes } from './failed-flushes.js';
 import { CertainRefusal } from './key-values.js';
 import type { Answer, Refusal, Request, Setup } from './messages.js';
@@ -32,7 +34,7 @@ function say(answer: Answer): void {
 async function beCoordinator(): Promise<void> {
   const mesh = await Mesh.join(joining);
   const store = await FileStore.open(join(setup.directory, 'state'));
-  await Coordinator.start({ mesh, store, leaseMs: setup.leaseMs, leaseMarginMs: 50 });
+  await Coordinator.open({ mesh, store, leaseMs: setup.leaseMs, leaseMarginMs: 50 });
 }
 
 async function beServer(): Promise<void> {

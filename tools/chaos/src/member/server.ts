@@ -1,13 +1,7 @@
 import type { NodeWith } from '@rdmc/node';
-import {
-  type CoordinatorClient,
-  decodeObject,
-  decodeTombstone,
-  EntryType,
-  type Log,
-  type SegmentEntry,
-  type tailwind,
-} from '@rdmc/tailwind';
+import { decodeObject, decodeTombstone, EntryType, type Log, type tailwind } from '@rdmc/tailwind';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import type { SegmentEntry } from '@rdmc/tailwind/format';
 import { tearWrites } from '@rdmc/verbs';
 import type { FailedFlushes } from './failed-flushes.js';
 import { KeyValues } from './key-values.js';

@@ -75,7 +75,7 @@ export const tailwind: readonly Mutant[] = [
     id: 'tailwind/certificate-length',
     package: PACKAGE,
     function: 'checkCertificate',
-    find: 'found.offset !== lengthBytes',
+    find: 'found.offset !== byteLength',
     replace: 'false',
     fault: 'A closed replica that ends early counts.',
     tests: SCAN,

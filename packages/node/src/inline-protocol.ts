@@ -1,0 +1,69 @@
+import {
+  type DataPlane,
+  type EndListener,
+  type EventHandlers,
+  InlineDriver,
+  type ProtocolClient,
+  type ProtocolWorker,
+  type RecordTable,
+} from '@rdmc/dataplane';
+import { NodeError } from './errors.js';
+
+type Handlers = Record<string, (...args: unknown[]) => void>;
+
+/** A protocol whose worker side runs in the application's thread, until its API connects to it and after. */
+export class InlineProtocol<Table extends RecordTable> {
+  #driver!: InlineDriver<Table>;
+  #events: Handlers | undefined;
+  #onEnd: EndListener | undefined;
+  /** What came before the API connected. */
+  readonly #early: (() => void)[] = [];
+
+  private constructor(private readonly name: string) {}
+
+  /** @throws what the protocol's start throws; VerbsError where the device has no room for a completion queue */
+  static async open<Table extends RecordTable>(
+    plane: DataPlane,
+    name: string,
+    worker: ProtocolWorker<Table>,
+    data: unknown,
+  ): Promise<InlineProtocol<Table>> {
+    const inline = new InlineProtocol<Table>(name);
+    const events = Object.keys(worker.records.events).map((event) => [event, inline.#eventOf(event)]);
+    inline.#driver = await InlineDriver.open(plane, {
+      name,
+      worker,
+      data,
+      events: Object.fromEntries(events) as EventHandlers<Table>,
+      onEnd: (error) => inline.#later(() => inline.#onEnd?.(error)),
+    });
+    return inline;
+  }
+
+  /** Once. @throws NodeError ERR_RDMC_PROTOCOL_TAKEN */
+  connect(events: EventHandlers<Table>, onEnd: EndListener = () => {}): ProtocolClient<Table> {
+    if (this.#events) {
+      throw new NodeError('ERR_RDMC_PROTOCOL_TAKEN', `Protocol '${this.name}' has a client already`);
+    }
+    this.#events = events as Handlers;
+    this.#onEnd = onEnd;
+    queueMicrotask(() => {
+      for (const tell of this.#early.splice(0)) tell();
+    });
+    return this.#driver.client;
+  }
+
+  close(): Promise<void> {
+    return this.#driver.close();
+  }
+
+  #eventOf(event: string): (...args: unknown[]) => void {
+    return (...args) => this.#later(() => this.#events![event]!(...args));
+  }
+
+  /** In the order in which they came. */
+  #later(tell: () => void): void {
+    if (this.#events && this.#early.length === 0) tell();
+    else this.#early.push(tell);
+  }
+}

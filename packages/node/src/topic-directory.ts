@@ -1,0 +1,125 @@
+import type { Subscription } from '@rdmc/common';
+import type { Mesh } from '@rdmc/mesh';
+
+/** What messages of a topic are about: a group, one end of a channel. It is known by its subject. */
+export interface Participant<Message> {
+  /** Takes a message of another member. False where it is meant for a later participant of the same subject. */
+  take(from: number, message: Message): boolean;
+}
+
+/** A topic, and which of its messages wait for a participant that does not exist yet. */
+export interface Topic<Message, Subject extends string | number> {
+  readonly topic: string;
+  /** Undefined for what is malformed, which is dropped. */
+  parse(body: unknown): Message | undefined;
+  subjectOf(message: Message): Subject;
+  /** Whether it waits. Of each member and subject the latest is kept. */
+  waits(message: Message): boolean;
+  /** Whether it takes back the one that waits, of the same member and subject. */
+  withdraws(message: Message, waiting: Message): boolean;
+  /** How many of one member wait at most; what is over is dropped. */
+  readonly maxWaiting: number;
+}
+
+/** Members are gone between a look and a call. */
+const GONE = new Set<unknown>([
+  'ERR_RDMC_MESH_CLOSED',
+  'ERR_RDMC_MESH_MEMBER_LOST',
+  'ERR_RDMC_MESH_MEMBER_LEFT',
+]);
+
+/**
+ * Leads the messages of one mesh topic to what they are about. Members begin in any order, so the first message about something
+ * that this member has not begun yet waits here.
+ */
+export class TopicDirectory<Message, Subject extends string | number> {
+  readonly #participants = new Map<Subject, Participant<Message>>();
+  readonly #waiting = new Map<Subject, Map<number, Message>>();
+  /** By member: how many wait. */
+  readonly #counts = new Map<number, number>();
+  readonly #subscriptions: readonly Subscription[];
+
+  constructor(
+    private readonly mesh: Mesh,
+    private readonly topic: Topic<Message, Subject>,
+  ) {
+    this.#subscriptions = [
+      mesh.onMessage(topic.topic, (from, body) => this.#take(from, body)),
+      mesh.onFailure(({ member }) => this.#forget(member)),
+      mesh.onLeave((member) => this.#forget(member)),
+    ];
+  }
+
+  get(subject: Subject): Participant<Message> | undefined {
+    return this.#participants.get(subject);
+  }
+
+  /** Whether the subject was free, and is the participant's from now on. */
+  register(subject: Subject, participant: Participant<Message>): boolean {
+    if (this.#participants.has(subject)) return false;
+    this.#participants.set(subject, participant);
+    return true;
+  }
+
+  unregister(subject: Subject, participant: Participant<Message>): void {
+    if (this.#participants.get(subject) === participant) this.#participants.delete(subject);
+  }
+
+  /** What waits for a subject, by member. It waits no more. */
+  takeWaiting(subject: Subject): ReadonlyMap<number, Message> {
+    const waiting = this.#waiting.get(subject) ?? new Map<number, Message>();
+    for (const from of [...waiting.keys()]) this.#count(from, -1);
+    this.#waiting.delete(subject);
+    return waiting;
+  }
+
+  /** Sends to a member that is there. Of the end of others everybody hears otherwise. */
+  send(to: number, message: Message): void {
+    if (this.mesh.peers.get(to)?.state !== 'connected') return;
+    try {
+      this.mesh.send(to, this.topic.topic, message);
+    } catch (error) {
+      if (!GONE.has((error as { code?: unknown }).code)) throw error;
+    }
+  }
+
+  close(): void {
+    for (const each of this.#subscriptions) each.close();
+    this.#waiting.clear();
+  }
+
+  #take(from: number, body: unknown): void {
+    const message = this.topic.parse(body);
+    if (message === undefined) return;
+    const subject = this.topic.subjectOf(message);
+    if (this.#participants.get(subject)?.take(from, message)) return;
+    const waiting = this.#waiting.get(subject)?.get(from);
+    if (this.topic.waits(message)) this.#keep(from, subject, message);
+    else if (waiting !== undefined && this.topic.withdraws(message, waiting)) this.#drop(from, subject);
+  }
+
+  #keep(from: number, subject: Subject, message: Message): void {
+    const waiting = this.#waiting.get(subject) ?? new Map<number, Message>();
+    if (!waiting.has(from)) {
+      if ((this.#counts.get(from) ?? 0) >= this.topic.maxWaiting) return;
+      this.#count(from, 1);
+    }
+    waiting.set(from, message);
+    this.#waiting.set(subject, waiting);
+  }
+
+  #drop(from: number, subject: Subject): void {
+    const waiting = this.#waiting.get(subject)!;
+    if (!waiting.delete(from)) return;
+    this.#count(from, -1);
+    if (waiting.size === 0) this.#waiting.delete(subject);
+  }
+
+  #forget(member: number): void {
+    for (const subject of [...this.#waiting.keys()]) this.#drop(member, subject);
+  }
+
+  #count(from: number, by: number): void {
+    this.#counts.set(from, (this.#counts.get(from) ?? 0) + by);
+  }
+}

@@ -1,0 +1,121 @@
+import { subscription } from '@rdmc/common';
+import type { Mesh } from '@rdmc/mesh';
+import { describe, expect, it } from 'vitest';
+import { TopicDirectory } from '../src/index.js';
+
+interface Message {
+  readonly type: 'begin' | 'withdraw' | 'other';
+  readonly subject: number;
+  readonly use: string;
+}
+
+const MAX_WAITING = 3;
+
+/** A directory, and what the mesh would call. */
+function rig() {
+  let take: (from: number, body: unknown) => void = () => {};
+  let lost: (failure: { member: number }) => void = () => {};
+  const sent: number[] = [];
+  const states = new Map<number, { state: string }>([
+    [1, { state: 'connected' }],
+    [2, { state: 'left' }],
+    [3, { state: 'connected' }],
+  ]);
+  const mesh = {
+    peers: states,
+    onMessage: (_: string, listener: typeof take) => {
+      take = listener;
+      return subscription(() => {});
+    },
+    onFailure: (listener: typeof lost) => {
+      lost = listener;
+      return subscription(() => {});
+    },
+    onLeave: () => subscription(() => {}),
+    send(to: number) {
+      if (to === 3) throw Object.assign(new Error('gone'), { code: 'ERR_RDMC_MESH_MEMBER_LOST' });
+      sent.push(to);
+    },
+  };
+  const directory = new TopicDirectory<Message, number>(mesh as unknown as Mesh, {
+    topic: 'test',
+    parse: (body) => (typeof body === 'object' ? (body as Message) : undefined),
+    subjectOf: ({ subject }) => subject,
+    waits: ({ type }) => type === 'begin',
+    withdraws: ({ type, use }, waiting) => type === 'withdraw' && use === waiting.use,
+    maxWaiting: MAX_WAITING,
+  });
+  const begin = (subject: number, use = 'a'): Message => ({ type: 'begin', subject, use });
+  return {
+    directory,
+    sent,
+    begin,
+    take: (from: number, body: unknown) => take(from, body),
+    lose: (member: number) => lost({ member }),
+  };
+}
+
+describe('a topic directory', () => {
+  it('leads messages to the participant of their subject', () => {
+    const { directory, take, begin } = rig();
+    const taken: [number, Message][] = [];
+    const participant = { take: (from: number, message: Message) => taken.push([from, message]) > 0 };
+    expect(directory.register(7, participant)).toBe(true);
+    expect(directory.register(7, { take: () => true })).toBe(false);
+    take(1, begin(7));
+    take(1, begin(8));
+    take(1, 'malformed');
+    expect(taken).toEqual([[1, begin(7)]]);
+    directory.unregister(7, { take: () => true });
+    expect(directory.get(7)).toBe(participant);
+    directory.unregister(7, participant);
+    expect(directory.get(7)).toBeUndefined();
+  });
+
+  it('keeps the latest first message of each member until a participant asks for it', () => {
+    const { directory, take, begin } = rig();
+    take(1, begin(7, 'old'));
+    take(1, begin(7, 'new'));
+    take(2, begin(7));
+    take(2, { type: 'other', subject: 7, use: 'a' });
+    expect([...directory.takeWaiting(7)]).toEqual([
+      [1, begin(7, 'new')],
+      [2, begin(7)],
+    ]);
+    expect(directory.takeWaiting(7).size).toBe(0);
+  });
+
+  it('keeps what its participant does not take', () => {
+    const { directory, take, begin } = rig();
+    directory.register(7, { take: () => false });
+    take(1, begin(7));
+    expect(directory.takeWaiting(7).size).toBe(1);
+  });
+
+  it('drops what is withdrawn, and not what another use of the subject withdraws', () => {
+    const { directory, take, begin } = rig();
+    take(1, begin(7));
+    take(2, begin(7));
+    take(1, { type: 'withdraw', subject: 7, use: 'a' });
+    take(2, { type: 'withdraw', subject: 7, use: 'b' });
+    take(3, { type: 'withdraw', subject: 7, use: 'a' });
+    expect([...directory.takeWaiting(7).keys()]).toEqual([2]);
+  });
+
+  it('drops what members that are lost have said, and bounds what one member may leave', () => {
+    const { directory, take, lose, begin } = rig();
+    const all = Array.from({ length: MAX_WAITING + 2 }, (_, subject) => subject);
+    for (const subject of all) take(1, begin(subject));
+    take(2, begin(0));
+    lose(2);
+    expect(all.map((subject) => directory.takeWaiting(subject).size)).toEqual([1, 1, 1, 0, 0]);
+    take(1, begin(9));
+    expect(directory.takeWaiting(9).size).toBe(1);
+  });
+
+  it('sends to members that are there, and to no others', () => {
+    const { directory, sent, begin } = rig();
+    for (const to of [1, 2, 3, 4]) directory.send(to, begin(7));
+    expect(sent).toEqual([1]);
+  });
+});

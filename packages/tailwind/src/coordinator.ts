@@ -1,0 +1,8 @@
+/** The coordinator of logs, its clients, and where it keeps its state. */
+export { bootClock, type Clock } from './clock.js';
+export { Coordinator, type CoordinatorOptions } from './coordinator/coordinator.js';
+export { CoordinatorClient, type RecoveryAttempt } from './coordinator/coordinator-client.js';
+export { FileStore } from './coordinator/file-store.js';
+export { Lease } from './coordinator/lease.js';
+export type { LogRecord, SalvagedSegment } from './coordinator/log-record.js';
+export type { StateStore, StoredValue } from './coordinator/state-store.js';

@@ -1,0 +1,27 @@
+/** Segments, replicas and recovery plans as bytes and values, for tools that read them without a cluster. */
+export { FORMAT_VERSION, type SegmentIdentity } from './format/layout.js';
+export {
+  decodeDigest,
+  decodeSegmentHeader,
+  encodeDigest,
+  encodeSegmentHeader,
+  type SegmentHeader,
+} from './format/payloads.js';
+export {
+  type Certificate,
+  type ScanOptions,
+  type ScanReason,
+  type ScanResult,
+  type SegmentEntry,
+  scanSegment,
+  segmentEntries,
+} from './format/scan.js';
+export { type SealedGroup, SegmentWriter } from './format/segment-writer.js';
+export {
+  type BackupInventory,
+  type PlannedSegment,
+  planRecovery,
+  type RecoveryPlan,
+} from './recovery/plan.js';
+export type { InventoryEntry } from './rpc/messages.js';
+export { decodeReplicaHeader, type ReplicaRecord } from './storage/replica-header.js';

@@ -1,0 +1,24 @@
+/** What happens to a device outside of anybody's completion queue (IBA 11.6.3). */
+export interface DeviceEvent {
+  /**
+   * - `portActive`, `portDown`, `addressChange`: the state or the addresses of `port` changed.
+   * - `queuePairFatal`: `queuePair` is in the error state; what was posted to it is flushed. On the soft device: a
+   *   stopped peer may still write to its memory, and its receives ended with FATAL.
+   * - `completionQueueError`: a completion queue and everything that uses it is lost.
+   * - `deviceRemoved`: the device is gone. What was outstanding has completed: the oldest request of each queue
+   *   pair with FATAL, the rest with WORK_REQUEST_FLUSHED. Everything but closing fails with
+   *   ERR_RDMC_DEVICE_REMOVED.
+   */
+  readonly type:
+    | 'portActive'
+    | 'portDown'
+    | 'addressChange'
+    | 'queuePairFatal'
+    | 'completionQueueError'
+    | 'deviceRemoved';
+  /** In words. */
+  readonly message: string;
+  readonly port?: number;
+  /** `QueuePair.number`. */
+  readonly queuePair?: number;
+}
