@@ -7,7 +7,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type ClusterMember, coordinatedLog, startCluster, startCoordinator } from './support/cluster.js';
-import { type CrashPoint, CrashPoints, recoveredAt } from './support/crash-points.js';
+import { type CrashPoint, CrashPoints, recoveredAt, withEachLost } from './support/crash-points.js';
 import { KeyStore, recovered } from './support/key-store.js';
 
 const SEGMENT_BYTES = 4096;
@@ -87,11 +87,10 @@ async function run(cluster: readonly ClusterMember[], steps: readonly Step[]): P
   const model = new Model();
   const points = new CrashPoints(cluster.slice(1), log.id, () => {
     const [least, most] = [model.acknowledged, model.issued];
-    return (point: CrashPoint) => {
-      for (const lost of [undefined, ...point.keys()]) {
-        model.requireMoment(recoveredAt(point, log.id, lost).values, least, most);
-      }
-    };
+    return (point: CrashPoint) =>
+      withEachLost(point, (lost) =>
+        model.requireMoment(recoveredAt(point, log.id, lost).values, least, most),
+      );
   });
   while (log.stats().cleanedSegments < CLEANED) {
     await carryOut(steps, store, model, points);
@@ -122,7 +121,7 @@ async function carryOut(
     open.push(
       done.then(() => {
         model.acknowledged = Math.max(model.acknowledged, version);
-        points.look();
+        points.look(`the acknowledgement of operation ${version}`);
       }),
     );
     if (!waits) continue;
