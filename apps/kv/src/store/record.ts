@@ -8,14 +8,7 @@
  * ```
  */
 import { Buffer } from 'node:buffer';
-import {
-  decodeObject,
-  decodeTombstone,
-  EntryType,
-  encodeObject,
-  encodeTombstone,
-  type LogEntry,
-} from '@rdmc/tailwind';
+import { decodeObject, decodeTombstone, EntryType, encodeObject, encodeTombstone, type LogEntry } from '@rdmc/tailwind';
 import { NO_EXPIRY } from './entry.js';
 
 const [LASTING, EXPIRING] = [0, 1] as const;

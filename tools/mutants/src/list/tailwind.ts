@@ -4,6 +4,7 @@ const PACKAGE = 'packages/tailwind';
 const SCAN = ['packages/tailwind/test/scan.test.ts'];
 const PLAN = ['packages/tailwind/test/plan.test.ts'];
 const REPLICAS = ['packages/tailwind/test/replica-set.test.ts', 'packages/tailwind/test/replacement.test.ts'];
+const CHANNEL = ['packages/tailwind/test/channel.test.ts'];
 const LEASES = ['packages/tailwind/test/coordinator.test.ts', 'packages/tailwind/test/log.test.ts'];
 
 /** Log segments, recovery, replication and leases. */
@@ -160,6 +161,24 @@ export const tailwind: readonly Mutant[] = [
     replace: '!this.#closed && now < this.#expiresAt',
     fault: 'A clock that was set back makes an old lease valid.',
     tests: LEASES,
+  },
+  {
+    id: 'tailwind/acknowledged-by-one',
+    package: PACKAGE,
+    function: 'Channel.#acknowledge',
+    find: 'Math.min(least, completed)',
+    replace: 'least',
+    fault: 'An append is acknowledged once one backup has it.',
+    tests: CHANNEL,
+  },
+  {
+    id: 'tailwind/acknowledged-while-replaced',
+    package: PACKAGE,
+    function: 'Channel.#acknowledge',
+    find: 'if (this.#held) return;',
+    replace: '',
+    fault: 'Appends are acknowledged before the replacement of a lost replica counts.',
+    tests: CHANNEL,
   },
   {
     id: 'tailwind/resume-before-minimum',
