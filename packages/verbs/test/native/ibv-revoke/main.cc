@@ -10,7 +10,7 @@
 #include <future>
 #include <memory>
 
-#include "ibv_device.h"
+#include "ibv/device.h"
 
 namespace {
 

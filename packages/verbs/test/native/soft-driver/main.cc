@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "raii.h"
+#include "core/raii.h"
 #include "side.h"
 
 namespace rdmc::driver {

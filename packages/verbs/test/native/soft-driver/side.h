@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "soft_device.h"
+#include "soft/device.h"
 
 namespace rdmc::driver {
 

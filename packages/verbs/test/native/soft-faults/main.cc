@@ -10,9 +10,9 @@
 #include <map>
 
 #include "faults.h"
-#include "link_outbox.h"
-#include "peer_bells.h"
-#include "shm_wire.h"
+#include "soft/shm/link_outbox.h"
+#include "soft/peer_bells.h"
+#include "soft/shm/wire.h"
 #include "side.h"
 
 namespace rdmc::driver {

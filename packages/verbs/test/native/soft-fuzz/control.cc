@@ -5,9 +5,9 @@
 #include <future>
 #include <thread>
 
-#include "control_segment.h"
-#include "shm_transport.h"
-#include "soft_device.h"
+#include "soft/control_segment.h"
+#include "soft/shm/transport.h"
+#include "soft/device.h"
 #include "sockets.h"
 #include "targets.h"
 

@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include "link_message.h"
-#include "shm_socket.h"
-#include "shm_transport.h"
-#include "soft_device.h"
+#include "soft/shm/link_message.h"
+#include "soft/shm/socket.h"
+#include "soft/shm/transport.h"
+#include "soft/device.h"
 #include "sockets.h"
 #include "targets.h"
 

@@ -1,10 +1,10 @@
 #include <cstring>
 #include <future>
 
-#include "soft_device.h"
+#include "soft/device.h"
 #include "sockets.h"
 #include "targets.h"
-#include "tcp_frame.h"
+#include "soft/tcp/frame.h"
 
 namespace rdmc::fuzz {
 namespace {

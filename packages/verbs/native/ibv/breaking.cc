@@ -1,0 +1,166 @@
+// The error state of a queue pair, and what must be certain in it: that the peer changes no byte any more, and that
+// everything posted completes.
+#include <time.h>
+
+#include "ibv/device.h"
+
+#if RDMC_WITH_IBVERBS
+
+namespace rdmc {
+namespace {
+
+// Longest wait for the last receive of a broken queue pair: far beyond what any device takes.
+constexpr int64_t kDrainLimitNs = 2'000'000'000;
+// The same for a queue pair with a shared receive queue, whose end the device tells by an event; rdma_rxe of Linux 6.1
+// does not.
+constexpr int64_t kLastSharedLimitNs = 200'000'000;
+constexpr int64_t kLastSharedLimitRxeNs = 5'000'000;
+constexpr long kNapNs = 20'000;
+
+int64_t nowNs() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+void nap() {
+  const timespec time{0, kNapNs};
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+// May be called while another thread connects it: the kernel orders the two, and what comes second fails or breaks it.
+void IbvDevice::breakOff(IbvQueuePair& qp) {
+  std::lock_guard breaking(qp.breaking);
+  ibv_qp* mine;
+  {
+    std::lock_guard guard(qp.posting);
+    mine = qp.qp ? qp.qp : qp.lost;
+  }
+  if (!mine) return;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  library_->modify_qp(mine, &attributes, IBV_QP_STATE);
+}
+
+void IbvDevice::kick(IbvQueuePair& qp) {
+  if (qp.kicks.fetch_add(1) > 0) return;  // who is at it looks once more
+  for (uint32_t seen = qp.kicks.load(); seen > 0;) {
+    breakOff(qp);
+    seen = qp.kicks.fetch_sub(seen) - seen;
+  }
+}
+
+void IbvDevice::toError(IbvQueuePair& qp) {
+  qp.state = kError;
+  breakOff(qp);
+}
+
+void IbvDevice::failQueuePair(uint32_t number) {
+  std::shared_lock gate(gate_);
+  const auto found = qpAt(number);
+  toError(*found);
+  if (awaitEnd(*found)) return;
+  // Destroying it is a barrier on every device.
+  std::lock_guard control(found->control);
+  lose(*found, kFlushed);
+}
+
+// A receive behind all others. The device flushes receives in order, after what it was in the middle of.
+bool IbvDevice::postMarker(IbvQueuePair& qp) {
+  std::lock_guard guard(qp.posting);
+  if (!qp.qp || removed_ || qp.draining) return true;
+  ibv_recv_wr request{};
+  ibv_recv_wr* bad;
+  request.wr_id = hardwareId(qp.number, RequestKind::kDrain, 0);
+  qp.draining = ibv_post_recv(qp.qp, &request, &bad) == 0;
+  return qp.draining;
+}
+
+// Waits until the device is through with a queue pair in the error state; false: it does not say so.
+bool IbvDevice::awaitEnd(IbvQueuePair& qp) {
+  if (!qp.shared) {
+    if (!postMarker(qp)) return false;
+    breakOff(qp);
+  }
+  const int64_t shared = isSoftRoce() ? kLastSharedLimitRxeNs : kLastSharedLimitNs;
+  const int64_t limit = nowNs() + (qp.shared ? shared : kDrainLimitNs);
+  for (;; nap()) {
+    qp.receiveCq->absorb();
+    if (qp.shared) {
+      std::lock_guard guard(objects_);
+      if (lastReached_.erase(qp.number) > 0) qp.drained = true;
+    }
+    {
+      std::lock_guard guard(qp.posting);
+      if (!qp.qp) return true;
+    }
+    if (qp.drained || removed_) return true;
+    if (nowNs() > limit) return false;
+  }
+}
+
+// Nothing reaches the hardware's queue pair from here on.
+void IbvDevice::takeAway(IbvQueuePair& qp) {
+  std::lock_guard guard(qp.posting);
+  if (qp.qp) qp.lost = std::exchange(qp.qp, nullptr);
+}
+
+// Some drivers drop what a destroyed queue pair left in the completion queues, requests of a shared receive queue
+// included, whose slots would never be free again: so that is taken out before.
+void IbvDevice::destroyLost(IbvQueuePair& qp) {
+  qp.sendCq->absorb();
+  qp.receiveCq->absorb();
+  std::lock_guard breaking(qp.breaking);
+  ibv_qp* mine;
+  {
+    std::lock_guard guard(qp.posting);
+    mine = std::exchange(qp.lost, nullptr);
+  }
+  if (!mine) return;
+  if (qp.closed) {
+    std::lock_guard guard(tableLock_);
+    byHardwareNumber_.erase(mine->qp_num);
+  }
+  library_->destroy_qp(mine);
+}
+
+// The hardware's queue pair is destroyed, and what was posted to ours flushed; it can still be posted to, and closed.
+// With `control` held.
+void IbvDevice::lose(IbvQueuePair& qp, uint32_t firstStatus) {
+  qp.state = kError;
+  takeAway(qp);
+  destroyLost(qp);
+  qp.sendCq->absorb();
+  qp.receiveCq->absorb();
+  std::lock_guard guard(qp.posting);
+  flushHere(qp, firstStatus);
+}
+
+// Completes everything that is outstanding, in place of a device that does not any more: the oldest request says what
+// happened, the others follow it. With `posting` held.
+void IbvDevice::flushHere(IbvQueuePair& qp, uint32_t firstStatus) {
+  CompletionSlot flushed{};
+  flushed.queuePair = qp.number;
+  flushed.status = firstStatus;
+  const auto flush = [&](IbvCompletionQueue& cq, RequestRing& ring, bool sends) {
+    std::lock_guard guard(cq.lock);
+    bool any = false;
+    ring.clear([&](const RequestRecord& record) {
+      flushed.idLow = uint32_t(record.id);
+      flushed.idHigh = uint32_t(record.id >> 32);
+      flushed.opcode = sends ? completionOpcode(record.opcode) : uint32_t(kCompletedReceive);
+      cq.push(flushed);
+      flushed.status = kFlushed;
+      any = true;
+    });
+    if (any && cq.channel()) cq.channel()->wake();
+  };
+  flush(*qp.sendCq, qp.sends, true);
+  flush(*qp.receiveCq, qp.receives, false);
+}
+
+}  // namespace rdmc
+
+#endif

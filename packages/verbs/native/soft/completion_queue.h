@@ -1,0 +1,83 @@
+// A completion queue is private to its process. It merges
+//  - its own queue: completions of requests this process posted, pushed by any of its threads, and
+//  - the inbound rings of its queue pairs, which peers fill; a ready bitmap says where to look.
+// It grows instead of overrunning.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/constants.h"
+#include "soft/control_segment.h"
+#include "core/device.h"
+#include "soft/peer_bells.h"
+#include "core/raii.h"
+
+namespace rdmc {
+
+class CompletionChannel final : public Channel {
+ public:
+  CompletionChannel();
+  // Readable when the channel was signalled or a peer has rung.
+  int fd() const override { return epoll_.get(); }
+  void signal() const;
+  void drain() override;
+  // Tells this channel from all others of the process, past ones included.
+  uint64_t id() const { return id_; }
+  PeerBells& bells() { return bells_; }
+  std::atomic<uint32_t> users{0};
+
+ private:
+  const uint64_t id_;
+  Fd event_;  // never handed out
+  Fd epoll_;
+  PeerBells bells_{epoll_};
+};
+
+class CompletionQueue final : public CompletionSource {
+ public:
+  CompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<CompletionChannel> channel);
+  uint32_t index() const { return index_; }
+  const std::shared_ptr<CompletionChannel>& channel() const { return channel_; }
+
+  // A queue armed for solicited completions is woken by failures only: own requests are never solicited.
+  void push(const CompletionSlot& completion);
+  // Takes own completions into `out`; returns how many.
+  uint32_t take(CompletionSlot* out, uint32_t max);
+  bool empty() const { return size_.load(std::memory_order_acquire) == 0; }
+  // Removes completions of a destroyed queue pair.
+  void purge(uint32_t queuePair);
+
+  void arm(bool solicitedOnly) override;
+  // Signals the channel when armed; once per arming.
+  void notify(bool solicited);
+  // Signals whatever the state: used when a peer died and may have taken a wake-up with it.
+  void notifyAlways() const;
+
+  SharedCq& shared() const { return shared_; }
+  std::atomic<uint32_t> users{0};  // queue pairs
+
+ private:
+  uint32_t index_;
+  SharedCq& shared_;
+  std::shared_ptr<CompletionChannel> channel_;
+  SpinLock lock_;
+  std::vector<CompletionSlot> ring_;  // a power of two
+  uint32_t head_ = 0;
+  std::atomic<uint32_t> size_{0};
+  std::atomic<uint32_t> lastSignalled_{0};
+};
+
+// Whether an initiator that just published should signal, and if so remembers it.
+inline bool shouldSignal(const SharedCq& cq, std::atomic<uint32_t>& lastSignalled, bool solicited) {
+  const uint32_t armed = cq.armed.load(std::memory_order_seq_cst);
+  if (armed == 0 || armed == lastSignalled.load(std::memory_order_relaxed)) return false;
+  if ((armed & 1) && !solicited) return false;
+  lastSignalled.store(armed, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace rdmc

@@ -1,0 +1,153 @@
+// A reliable-connection queue pair of the soft device: its queues and their bookkeeping.
+// How requests reach the peer is the business of its Wire.
+//
+// Locks, in this order: `sendLock` (send queue, wire progress), `receiveLock` (receive bookkeeping),
+// then a completion queue's own.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "soft/completion_queue.h"
+#include "core/constants.h"
+#include "soft/control_segment.h"
+#include "core/device.h"
+#include "core/region_table.h"
+
+namespace rdmc {
+
+class QueuePair;
+class SoftDevice;
+
+struct LocalSge {
+  uint64_t address;
+  uint32_t length, lkey;
+};
+
+// A send request in the device's own memory. Its regions are held until it completes.
+struct WorkRequest {
+  uint64_t id;
+  uint32_t opcode, flags, sgeCount, immediate;
+  uint32_t rkey;
+  uint64_t remote, compare, swap;
+  uint64_t length;
+  uint64_t placed;  // of a torn request: bytes that reach the peer
+  bool torn;        // for tests, see soft/write_tear.h
+  Region* regions[kMaxSge];
+  union {
+    LocalSge sge[kMaxSge];
+    uint8_t inlineBytes[kMaxInlineBytes];
+  };
+};
+
+struct ReceiveRecord {
+  uint64_t id;
+  uint64_t length;  // room for a message
+  uint32_t regionCount;
+  Region* regions[kMaxSge];
+};
+
+enum class Progress {
+  kIdle,     // nothing left to do
+  kBudget,   // the budget is used up, more can be done
+  kBlocked,  // waits for the peer; somebody pokes the service thread
+  kRetry,    // waits for something nobody announces: look again soon
+  kElsewhere,  // another thread moves it
+  kForNic    // the NIC thread moves it, once it is marked
+};
+
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  virtual const char* name() const = 0;
+  // Moves requests from the head of the send queue. Called with sendLock held.
+  virtual Progress progress(QueuePair& qp, int64_t& budgetBytes) = 0;
+  // Steady-clock nanoseconds by which a blocked queue pair must be looked at again; 0: none.
+  virtual int64_t deadline() const { return 0; }
+  virtual void receivePosted(QueuePair& qp) = 0;
+  // The error state was set: returns when the peer changes no more bytes through this queue pair. False: it still may.
+  virtual bool quiesce(QueuePair& qp) = 0;
+  // Last call, with sendLock held: lets go of everything that belongs to the peer.
+  virtual void detach(QueuePair& qp) = 0;
+};
+
+class QueuePair : public std::enable_shared_from_this<QueuePair> {
+ public:
+  QueuePair(SoftDevice& device, uint32_t number, uint32_t pd, std::shared_ptr<CompletionQueue> sendCq,
+            std::shared_ptr<CompletionQueue> receiveCq, uint32_t sendDepth, uint32_t receiveDepth, bool signalAll);
+  // Destroyed: its completion queues may be closed, though a thread may still hold this object.
+  void leaveQueues();
+
+  uint32_t number() const { return number_; }
+  uint32_t index() const { return number_ & (kMaxQps - 1); }
+  uint32_t protectionDomain() const { return pd_; }
+  QpState state() const { return QpState(mine_.state.load(std::memory_order_acquire)); }
+  SharedQp& shared() const { return mine_; }
+  const std::shared_ptr<CompletionQueue>& sendCq() const { return sendCq_; }
+  const std::shared_ptr<CompletionQueue>& receiveCq() const { return receiveCq_; }
+  SoftDevice& device() const { return device_; }
+
+  // Posting, by the thread that owns the queue pair. The first two return a PostResult.
+  uint32_t enqueue(const WorkRequestSlot& slot);  // with sendLock held
+  uint32_t postReceive(const WorkRequestSlot& slot);
+  Progress progress(int64_t& budgetBytes);        // with sendLock held
+
+  // For wires, with sendLock held.
+  WorkRequest* head() { return size_ == 0 ? nullptr : &ring_[head_]; }
+  // The i-th request from the head, for wires that have several under way.
+  WorkRequest* at(uint32_t i) { return i < size_ ? &ring_[(head_ + i) % ring_.size()] : nullptr; }
+  uint32_t pendingSends() const { return size_; }
+  size_t sendDepth() const { return ring_.size(); }
+  size_t receiveDepth() const { return receives_.size(); }
+  void completeHead(Status status, uint64_t bytes);
+  // Error state: the head completes with `status`, everything else as flushed. A barrier; false where it cannot be one:
+  // the peer may still change bytes, and receives end with kFatal.
+  bool failLocked(Status status);
+
+  // Any thread.
+  void fail(Status status);
+  uint32_t mergeInbound(CompletionSlot* out, uint32_t max);
+  // For wires that receive in this process (TCP): the next posted receive, nullptr when there is none.
+  const ReceiveSlot* nextReceive() const;
+  void produceInbound(const InboundCompletion& completion, bool solicited);
+
+  void attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters);
+  const std::shared_ptr<Wire>& wire() const { return wire_; }
+  const ConnectParameters& parameters() const { return parameters_; }
+
+  SpinLock sendLock;
+  std::atomic<bool> inService{false};  // on the service thread's list of unfinished queue pairs
+  std::atomic<bool> connecting{false};
+  // The busy word of an initiator that was stopped and left behind in old memory; 0: none.
+  std::atomic<uint32_t> leftBehind{0};
+
+ private:
+  friend class SoftDevice;
+  uint32_t loadSges(const WorkRequestSlot& slot, WorkRequest& request);
+  void releaseRegions(WorkRequest& request);
+  void flushReceives(Status status = kFlushed);
+  CompletionSlot receiveCompletion(uint32_t at, const InboundCompletion& published);
+  void dropReceive(uint32_t at);
+
+  SoftDevice& device_;
+  const uint32_t number_, pd_;
+  SharedQp& mine_;
+  ReceiveSlot* const receiveSlots_;
+  InboundCompletion* const inbound_;
+  std::shared_ptr<CompletionQueue> sendCq_, receiveCq_;
+  const bool signalAll_;
+  std::vector<WorkRequest> ring_;
+  uint32_t head_ = 0, size_ = 0;
+
+  SpinLock receiveLock_;
+  std::vector<ReceiveRecord> receives_;
+  uint32_t receivesPosted_ = 0, receivesConsumed_ = 0;
+  bool receivesFlushed_ = false;
+
+  bool failed_ = false;  // under sendLock
+  std::shared_ptr<Wire> wire_;
+  ConnectParameters parameters_;
+};
+
+}  // namespace rdmc

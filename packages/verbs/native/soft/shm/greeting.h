@@ -1,0 +1,22 @@
+// What both ends of a Unix-socket greeting compute. See soft/shm/link_message.h.
+#pragma once
+#include <vector>
+
+#include "soft/control_segment.h"
+#include "soft/key_proof.h"
+
+namespace rdmc {
+
+enum class ShmRole { kInitiator, kListener };
+
+// Who greets whom, and their nonces: what a proof binds, beside the role.
+struct ShmGreeting {
+  DeviceId initiator{}, listener{};
+  uint8_t initiatorNonce[kNonceBytes]{};
+  uint8_t listenerNonce[kNonceBytes]{};
+};
+
+// Throws Failure.
+Mac shmProof(const std::vector<uint8_t>& key, ShmRole role, const ShmGreeting& greeting);
+
+}  // namespace rdmc

@@ -1,0 +1,387 @@
+// The half of ShmTransport that asks others: for their control segments, memory, and how to wake them.
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/failure.h"
+#include "soft/shm/socket.h"
+#include "soft/shm/transport.h"
+#include "soft/shm/wire.h"
+
+namespace rdmc {
+namespace {
+
+constexpr int kFlushAgainMs = 5;
+constexpr int64_t kDialAgainMs = 5;
+
+std::string differentKeys(bool weHaveNone) {
+  return weHaveNone ? "the peer has a key, we have none; give all peers the same key"
+                    : "the peer has another key, or none; give all peers the same key (without the option `key`, it is "
+                      "the user's, and both must find the same file)";
+}
+
+}  // namespace
+
+ShmTransport::Outgoing* ShmTransport::dial(const DeviceId& peer, std::string& why) {
+  const auto found = outgoing_.find(peer);
+  if (found != outgoing_.end()) return &found->second;
+  Outgoing& to = outgoing_[peer];
+  to.peer = peer;
+  if (open(to, why)) return &to;
+  outgoing_.erase(peer);
+  return nullptr;
+}
+
+bool ShmTransport::open(Outgoing& to, std::string& why) {
+  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) {
+    why = systemFailure("socket", "Connecting to a local peer", errno).what();
+    return false;
+  }
+  sockaddr_un address;
+  const std::string name = socketName(to.peer);
+  const socklen_t length = abstractAddress(name, address);
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
+    if (errno == EAGAIN) {  // its backlog is full
+      to.dialAgainNs = steadyNs() + kDialAgainMs * 1'000'000;
+      return true;
+    }
+    why = "no device listens at the abstract socket " + name + " (" + errorText(errno) +
+          "): its process has ended, or it lives in another network namespace";
+    return false;
+  }
+  if (!sameUser(socket.get())) {
+    why = "the peer runs as another user: shared memory is for processes of one user; use transport 'tcp'";
+    return false;
+  }
+  try {
+    LinkMessage first = hello();
+    to.greeting.initiator = device_.id();
+    to.greeting.listener = to.peer;
+    to.proved = false;
+    if (!key().empty()) freshNonce(to.greeting.initiatorNonce);
+    std::memcpy(first.bytes, to.greeting.initiatorNonce, kNonceBytes);
+    const DeviceId peer = to.peer;
+    device_.service().watch(socket.get(), EPOLLIN, [this, peer](uint32_t) { onOutgoing(peer); });
+    sendLinkMessage(socket.get(), first);
+  } catch (const Failure& failure) {
+    why = failure.what();
+    return false;
+  }
+  to.socket = std::move(socket);
+  return true;
+}
+
+// Dials again who was not reached, as long as somebody waits for it; milliseconds until the next time, -1 for never.
+int ShmTransport::redial(int64_t now) {
+  std::vector<std::pair<DeviceId, std::string>> unreachable;
+  std::vector<DeviceId> forgotten;
+  bool later = false;
+  for (auto& [peer, to] : outgoing_) {
+    if (to.link || to.socket.valid()) continue;
+    std::string why;
+    if (to.waiting.empty()) {
+      forgotten.push_back(peer);
+    } else if (now >= to.dialAgainNs && !open(to, why)) {
+      unreachable.emplace_back(peer, why);
+    } else {
+      later |= !to.socket.valid();
+    }
+  }
+  for (const auto& peer : forgotten) outgoing_.erase(peer);
+  for (const auto& [peer, why] : unreachable) lose(peer, why);
+  return later ? int(kDialAgainMs) : -1;
+}
+
+void ShmTransport::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
+                           const ConnectParameters& parameters, ConnectCallback done) {
+  std::string why;
+  Outgoing* to = dial(remote.device, why);
+  if (!to) {
+    const Failure failure("ERR_RDMC_CONNECT_FAILED", "Cannot reach the peer over shared memory: " + why);
+    return done(&failure);
+  }
+  const int64_t deadlineNs = steadyNs() + int64_t(parameters.retryTimeoutMs) * 1'000'000;
+  to->waiting.push_back({std::move(qp), remote, parameters, std::move(done), deadlineNs});
+  if (!to->link) return;
+  LinkMessage ask{};
+  ask.type = kGetEvent;
+  ask.a = remote.queuePair;
+  to->link->send(ask);
+}
+
+void ShmTransport::onOutgoing(const DeviceId& peer) {
+  // What is left is reported again.
+  for (int i = 0; i < kMessagesAtOnce; ++i) {
+    const auto found = outgoing_.find(peer);
+    if (found == outgoing_.end()) return;
+    Outgoing& to = found->second;
+    LinkMessage message;
+    std::vector<Fd> fds;
+    const int fd = to.link ? to.link->socket() : to.socket.get();
+    if (fd < 0) return;
+    const int got = receiveLinkMessage(fd, message, fds);
+    if (got == 0) return;
+    if (got < 0 && to.link) return lose(peer, "the peer's process has ended");
+    if (got < 0) {
+      // It had too many strangers, or it has ended: dialling again finds out.
+      device_.service().unwatch(fd);
+      to.dialAgainNs = steadyNs() + kDialAgainMs * 1'000'000;
+      return to.socket.reset();
+    }
+    if (!handle(to, message, fds)) return;
+  }
+}
+
+bool ShmTransport::handle(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
+  switch (message.type) {
+    case kHello:
+      return to.link || greet(to, message, fds);
+    case kChallenge:
+      return to.link || onChallenge(to, message);
+    case kRefused:
+      onRefused(to, message);
+      return false;
+    case kEvent:
+      if (to.link) attach(to, message, fds);
+      return true;
+    case kArena:
+      return !to.link || onArena(to, message, fds);
+    case kArenaGone:
+      if (to.link) to.link->dropArena(message.a);
+      return true;
+    case kDetached:
+      if (std::erase(to.releasing, message.a)) device_.freeQpIndex(message.a);
+      return true;
+    default:
+      return true;
+  }
+}
+
+void ShmTransport::onRefused(Outgoing& to, const LinkMessage& message) {
+  switch (message.a) {
+    case kLinkOtherVersion:
+      failWaiting(to, "ERR_RDMC_PROTOCOL_VERSION",
+                  "the peer speaks version " + std::to_string(message.b) + " of the soft device, we speak " +
+                      std::to_string(kControlVersion));
+      break;
+    case kLinkWrongKey:
+      failWaiting(to, "ERR_RDMC_WRONG_KEY", differentKeys(key().empty()));
+      break;
+    default:
+      failWaiting(to, "ERR_RDMC_CONNECT_FAILED", "the peer runs as another user");
+  }
+  lose(DeviceId(to.peer), "refused");
+}
+
+bool ShmTransport::onArena(Outgoing& to, const LinkMessage& message, const std::vector<Fd>& fds) {
+  const bool gone = message.size == 0;
+  if (!gone && fds.empty()) {
+    lose(DeviceId(to.peer), "this process has no descriptor left for its memory; raise the limit (ulimit -n)");
+    return false;
+  }
+  try {
+    const Fd none;
+    to.link->addArena(message.a, gone ? none : fds[0], message.size);
+  } catch (const Failure& failure) {
+    lose(DeviceId(to.peer), std::string("its memory cannot be mapped here: ") + failure.what());
+    return false;
+  }
+  return true;
+}
+
+// The peer wants to know whether we have the key.
+bool ShmTransport::onChallenge(Outgoing& to, const LinkMessage& message) {
+  LinkMessage answer{};
+  answer.type = kProof;
+  try {
+    if (key().empty() || to.proved) throw Failure("ERR_RDMC_CONNECT_FAILED", "it greets in a way no soft device does");
+    std::memcpy(to.greeting.listenerNonce, message.bytes, kNonceBytes);
+    const Mac mac = shmProof(key(), ShmRole::kInitiator, to.greeting);
+    std::memcpy(answer.bytes, mac.data(), mac.size());
+  } catch (const Failure& failure) {
+    failWaiting(to, failure.code, failure.what());
+    lose(DeviceId(to.peer), failure.what());
+    return false;
+  }
+  to.proved = true;
+  sendLinkMessage(to.socket.get(), answer);
+  return true;
+}
+
+bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
+  try {
+    if (message.id != to.peer) throw Failure("ERR_RDMC_CONNECT_FAILED", "the socket belongs to another device");
+    // Before anything of it is mapped.
+    if (!key().empty() &&
+        (!to.proved || !sameProof(message.bytes, shmProof(key(), ShmRole::kListener, to.greeting)))) {
+      throw Failure("ERR_RDMC_WRONG_KEY", "the peer does not know our key");
+    }
+    if (fds.size() != 1) {
+      throw Failure("ERR_RDMC_SYSTEM", "no descriptor left; raise the limit (ulimit -n)", EMFILE, "recvmsg");
+    }
+    ControlSegment control = ControlSegment::map(fds[0]);
+    to.link = std::make_shared<PeerLink>(std::move(to.socket), std::move(control));
+  } catch (const Failure& failure) {
+    failWaiting(to, failure.code, failure.what());
+    lose(DeviceId(to.peer), failure.what());
+    return false;
+  }
+  for (const auto& waiting : to.waiting) {
+    LinkMessage ask{};
+    ask.type = kGetEvent;
+    ask.a = waiting.remote.queuePair;
+    to.link->send(ask);
+  }
+  return true;
+}
+
+void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
+  for (size_t i = 0; i < to.waiting.size(); ++i) {
+    if (to.waiting[i].remote.queuePair != message.a) continue;
+    const Waiting waiting = std::move(to.waiting[i]);
+    to.waiting.erase(to.waiting.begin() + long(i));
+    if (message.c == 0) {
+      const Failure failure("ERR_RDMC_CONNECT_FAILED", "The peer has no queue pair " + std::to_string(message.a) +
+                                                           ": it was closed, or the address is stale");
+      return waiting.done(&failure);
+    }
+    if (message.c == 2 && fds.empty()) {
+      const Failure failure("ERR_RDMC_SYSTEM",
+                            "Cannot connect over shared memory: no descriptor left here, or at the peer; raise the limit "
+                            "(ulimit -n)", EMFILE, "recvmsg");
+      return waiting.done(&failure);
+    }
+    try {
+      if (message.c == 2) to.link->addEvent(message.b, message.size, std::move(fds[0]));
+    } catch (const Failure& failure) {
+      return waiting.done(&failure);
+    }
+    const uint32_t depth = readOnce(to.link->control().qp(message.a & (kMaxQps - 1)).receiveDepth);
+    if (depth == 0 || depth > kMaxReceiveDepth) {
+      const Failure failure("ERR_RDMC_CONNECT_FAILED", "Cannot connect over shared memory: the peer announces a receive "
+                                                       "queue of " + std::to_string(depth) + " entries; 1 to " +
+                                                           std::to_string(kMaxReceiveDepth) + " are possible");
+      return waiting.done(&failure);
+    }
+    const uint32_t own = waiting.qp->number();
+    waiting.qp->attach(std::make_shared<ShmWire>(to.link, message.a, peerToken(device_.id(), own), depth),
+                       peerToken(to.peer, message.a), waiting.parameters);
+    if (!waiting.qp->wire()) {
+      const Failure failure("ERR_RDMC_CONNECT_FAILED", "The queue pair was closed while it was connecting");
+      return waiting.done(&failure);
+    }
+    to.link->poke();  // it may be waiting for us to connect
+    return waiting.done(nullptr);
+  }
+}
+
+int ShmTransport::turn() {
+  const int64_t now = steadyNs();
+  int nextMs = turnWaiting(now);
+  const auto atMost = [&](int ms) { nextMs = nextMs < 0 ? ms : std::min(nextMs, ms); };
+  if (const int ms = redial(now); ms >= 0) atMost(ms);
+  if (strangers_.size() > 0) {
+    if (const int ms = turnStrangers(now); ms >= 0) atMost(ms);
+  }
+  if (!flush()) atMost(kFlushAgainMs);
+  if (acceptAgainNs_ != 0 && now >= acceptAgainNs_) start();
+  if (acceptAgainNs_ != 0) atMost(int((acceptAgainNs_ - now) / 1'000'000 + 1));
+  return nextMs;
+}
+
+bool ShmTransport::flush() {
+  bool all = true;
+  std::vector<DeviceId> outgoing;
+  std::vector<int> incoming;
+  for (auto& [peer, to] : outgoing_) {
+    const auto flushed = to.link ? to.link->flush() : PeerLink::Flushed::kAll;
+    if (flushed == PeerLink::Flushed::kNeverRead) outgoing.push_back(peer);
+    all &= flushed == PeerLink::Flushed::kAll;
+  }
+  for (auto& [fd, from] : incoming_) {
+    from.outbox.flush(fd);
+    if (from.outbox.overflown()) incoming.push_back(fd);
+    if (from.paused && from.outbox.empty()) {
+      from.paused = false;
+      device_.service().rewatch(fd, EPOLLIN);
+    }
+    all &= from.outbox.empty();
+  }
+  endUnread(outgoing, incoming);
+  return all;
+}
+
+// Links whose peers read nothing: requests on them end with RETRY_EXCEEDED, connects with ERR_RDMC_CONNECT_FAILED.
+void ShmTransport::endUnread(const std::vector<DeviceId>& outgoing, const std::vector<int>& incoming) {
+  for (const auto& peer : outgoing) lose(peer, "the peer reads none of our messages; is its process stopped?");
+  for (const int fd : incoming) drop(fd);
+}
+
+int ShmTransport::turnWaiting(int64_t now) {
+  int64_t nextNs = INT64_MAX;
+  std::vector<Waiting> overdue;
+  for (auto& [peer, to] : outgoing_) {
+    std::erase_if(to.waiting, [&](Waiting& waiting) {
+      if (waiting.deadlineNs > now) {
+        nextNs = std::min(nextNs, waiting.deadlineNs);
+        return false;
+      }
+      overdue.push_back(std::move(waiting));
+      return true;
+    });
+  }
+  const Failure failure("ERR_RDMC_CONNECT_FAILED",
+                        "Cannot connect over shared memory: the peer's device does not answer; is its process stopped?");
+  for (const auto& waiting : overdue) waiting.done(&failure);
+  return nextNs == INT64_MAX ? -1 : int((nextNs - now) / 1'000'000 + 1);
+}
+
+void ShmTransport::failWaiting(Outgoing& to, const std::string& code, const std::string& why) {
+  const Failure failure(code, "Cannot connect over shared memory: " + why);
+  std::vector<Waiting> waiting;
+  waiting.swap(to.waiting);
+  for (const auto& each : waiting) each.done(&failure);
+}
+
+void ShmTransport::lose(const DeviceId& peer, const std::string& why) {
+  const auto found = outgoing_.find(peer);
+  if (found == outgoing_.end()) return;
+  Outgoing to = std::move(found->second);
+  outgoing_.erase(found);
+  // The socket of a peer that is dialled again is closed already.
+  if (to.link || to.socket.valid()) device_.service().unwatch(to.link ? to.link->socket() : to.socket.get());
+  failWaiting(to, "ERR_RDMC_CONNECT_FAILED", why);
+  for (uint32_t index : to.releasing) device_.freeQpIndex(index);
+  if (!to.link) return;
+  to.link->markLost();
+  device_.eachQp([&](const std::shared_ptr<QueuePair>& qp) {
+    const auto* wire = dynamic_cast<ShmWire*>(qp->wire().get());
+    if (!wire || wire->link() != to.link) return;
+    qp->fail(kRetryExceeded);
+    // The peer may have died between publishing and waking us.
+    qp->receiveCq()->notifyAlways();
+  });
+}
+
+void ShmTransport::release(const std::shared_ptr<QueuePair>& qp) {
+  const auto* wire = dynamic_cast<ShmWire*>(qp->wire().get());
+  const auto link = wire ? wire->link() : nullptr;
+  for (auto& [peer, to] : outgoing_) {
+    if (!link || to.link != link) continue;
+    LinkMessage message{};
+    message.type = kDetach;
+    message.a = wire->peerNumber();
+    message.b = qp->index();
+    to.releasing.push_back(qp->index());
+    if (link->send(message)) return;
+    std::erase(to.releasing, qp->index());
+    break;
+  }
+  device_.freeQpIndex(qp->index());
+}
+
+}  // namespace rdmc

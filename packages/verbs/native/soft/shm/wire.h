@@ -1,0 +1,89 @@
+// Shared-memory wire: the initiator's thread copies straight between its own and the target's memory;
+// the target's processor does nothing. See soft/control_segment.h for what is shared.
+//
+// Copying is done in quanta. Around each, the initiator makes `busy` odd in the target's page, and then
+// looks whether the target still allows it; a target that takes permission away first says so and then
+// waits for `busy` to be even or to move on (or replaces the memory under an initiator that is stopped).
+#pragma once
+#include <memory>
+
+#include "soft/shm/peer_link.h"
+#include "soft/queue_pair.h"
+
+namespace rdmc {
+
+class ShmWire : public Wire {
+ public:
+  // `peerDepth`: entries of the peer's receive queue, checked.
+  ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken, uint32_t peerDepth);
+  const char* name() const override { return "shm"; }
+  Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
+  int64_t deadline() const override { return deadlineNs_; }
+  void receivePosted(QueuePair& qp) override;
+  bool quiesce(QueuePair& qp) override;
+  void detach(QueuePair& qp) override;
+  const std::shared_ptr<PeerLink>& link() const { return link_; }
+  uint32_t peerNumber() const { return peerNumber_; }
+
+ private:
+  enum class Step { kCopied, kDone, kBlocked, kRetry, kFailed };
+  // What the target says of a region, read once.
+  struct RegionFacts {
+    uint32_t access, protectionDomain, arena;
+    uint64_t address, length;
+    bool permits(uint64_t from, uint64_t bytes, uint32_t rights, uint32_t pd) const;
+  };
+  // A checked piece of the target's memory.
+  struct Window {
+    uint8_t* memory;
+    uint32_t regionIndex;
+  };
+
+  Step step(QueuePair& qp, WorkRequest& request);
+  Step stepWrite(QueuePair& qp, WorkRequest& request);
+  Step stepRead(QueuePair& qp, WorkRequest& request);
+  Step stepAtomic(QueuePair& qp, WorkRequest& request);
+  Step stepSend(QueuePair& qp, WorkRequest& request);
+  Step receiverNotReady(QueuePair& qp);
+  Step peerNotConnected(QueuePair& qp);
+  Step fail(Status status, bool tellPeer);
+  // False: no region has the key.
+  bool lookUp(uint32_t key, RegionFacts& facts) const;
+  // `length` bytes of what the request still has to move; access to all that is checked.
+  Step resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint64_t remaining, uint32_t access,
+               Window& window);
+  bool stillValid(uint32_t key, const Window& window) const;
+  // After a copy: whether it went where the target still looks. If not, the quantum does not count.
+  bool landed(uint32_t key, const Window& window) const;
+  bool enter(uint32_t regionIndex);
+  void leave();
+  bool connected() const;
+  void publish(const WorkRequest& request, Status status);
+  bool expired(int64_t allowedMs);
+  bool retriedTooLong(const QueuePair& qp);
+
+  std::shared_ptr<PeerLink> link_;
+  const uint32_t peerNumber_;
+  const uint64_t ownToken_;
+  SharedQp& theirs_;
+  ReceiveSlot* const theirSlots_;
+  InboundCompletion* const theirInbound_;
+  const uint32_t theirIndex_, theirDepth_, theirCq_, theirDomain_;
+  bool detached_ = false;
+  bool rnrWaiting_ = false;
+
+  uint64_t done_ = 0;  // bytes of the head request already copied
+  uint32_t busyCount_ = 0;
+  uint32_t produced_ = 0;
+  int64_t waitingSinceNs_ = 0, deadlineNs_ = 0;
+  int64_t retryingSinceNs_ = 0;  // 0: the peer has let something happen since
+  Status failure_ = kSuccess;
+  bool tellPeer_ = false;
+
+  std::shared_ptr<PeerArena> arena_;  // the one used last
+  uint32_t arenaEpoch_ = 0;
+};
+
+int64_t steadyNs();
+
+}  // namespace rdmc

@@ -1,0 +1,41 @@
+// A socket the NIC thread looks after. Edge-triggered: `readable` and `writable` hold until a call says
+// that there is nothing more.
+#pragma once
+#include <cstdint>
+
+#include "core/failure.h"
+#include "core/raii.h"
+
+namespace rdmc {
+
+class TcpNic;
+
+class TcpConnection {
+ public:
+  TcpConnection(TcpNic& nic, Fd socket) : nic_(nic), socket_(std::move(socket)) {}
+  virtual ~TcpConnection() = default;
+  TcpConnection(const TcpConnection&) = delete;
+  TcpConnection& operator=(const TcpConnection&) = delete;
+
+  // One turn: moves a bounded number of bytes. Returns whether there is more to do at once.
+  virtual bool turn() = 0;
+  // `deadlineNs` has passed; it was set to 0 before the call.
+  virtual void expire(int64_t nowNs) { (void)nowNs; }
+
+  // A turn threw this: for connections that fail alone. By default the whole NIC does, which no single one may outlive.
+  virtual void failed(const Failure& failure) { throw failure; }
+
+  int fd() const { return socket_.get(); }
+
+  // Kept by the NIC.
+  bool readable = false, writable = false, hungUp = false;
+  bool queued = false, ended = false;
+  int64_t deadlineNs = 0;
+  uint64_t id = 0;
+
+ protected:
+  TcpNic& nic_;
+  Fd socket_;
+};
+
+}  // namespace rdmc
