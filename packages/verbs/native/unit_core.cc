@@ -1,5 +1,5 @@
-// core/, and the soft device without its transports, compiled as one unit: most of the time to compile a file goes into headers
-// that its neighbours include too. Every source file is in exactly one unit (test/units.test.ts).
+// core/, and the soft device without its transports, compiled as one unit: most of the time to compile a file goes into
+// headers that its neighbours include too. Every source file is in exactly one unit (test/units.test.ts).
 #include "core/arena_pool.cc"
 #include "core/async_events.cc"
 #include "core/copy.cc"

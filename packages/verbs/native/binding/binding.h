@@ -2,8 +2,8 @@
 #pragma once
 #include <napi.h>
 
-#include "core/failure.h"
 #include "core/device.h"
+#include "core/failure.h"
 
 namespace rdmc {
 

@@ -1,9 +1,10 @@
+#include "soft/device.h"
+
 #include <memory>
 #include <vector>
 
 #include "binding/binding.h"
 #include "core/registry.h"
-#include "soft/device.h"
 
 namespace rdmc {
 namespace {
@@ -119,8 +120,7 @@ Napi::Error toError(Napi::Env env, const Failure& failure) {
   if (!makeError.IsEmpty()) {
     const Napi::Value err = failure.err == 0 ? env.Undefined() : Napi::Number::New(env, failure.err);
     const Napi::Value syscall = failure.syscall.empty() ? env.Undefined() : Napi::String::New(env, failure.syscall);
-    return makeError
-        .Call({Napi::String::New(env, failure.code), Napi::String::New(env, failure.what()), err, syscall})
+    return makeError.Call({Napi::String::New(env, failure.code), Napi::String::New(env, failure.what()), err, syscall})
         .As<Napi::Error>();
   }
   Napi::Error error = Napi::Error::New(env, failure.what());

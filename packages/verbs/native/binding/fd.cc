@@ -37,8 +37,8 @@ napi_value signalFd(napi_env env, napi_callback_info info) {
 
 Napi::Value eventfdSignal(const Napi::CallbackInfo& info) {
   napi_value function;
-  napi_create_function(info.Env(), "signal", NAPI_AUTO_LENGTH, signalFd, reinterpret_cast<void*>(intptr_t(i32(info, 0))),
-                       &function);
+  napi_create_function(info.Env(), "signal", NAPI_AUTO_LENGTH, signalFd,
+                       reinterpret_cast<void*>(intptr_t(i32(info, 0))), &function);
   return Napi::Value(info.Env(), function);
 }
 
@@ -63,8 +63,8 @@ napi_value startTimer(napi_env env, napi_callback_info info) {
 
 Napi::Value timerfdStart(const Napi::CallbackInfo& info) {
   napi_value function;
-  napi_create_function(info.Env(), "start", NAPI_AUTO_LENGTH, startTimer, reinterpret_cast<void*>(intptr_t(i32(info, 0))),
-                       &function);
+  napi_create_function(info.Env(), "start", NAPI_AUTO_LENGTH, startTimer,
+                       reinterpret_cast<void*>(intptr_t(i32(info, 0))), &function);
   return Napi::Value(info.Env(), function);
 }
 
@@ -102,12 +102,11 @@ void closeWatcher(int id) {
   napi_delete_reference(watcher->env, watcher->callback);
   watcher->callback = nullptr;
   uv_poll_stop(&watcher->poll);
-  uv_close(reinterpret_cast<uv_handle_t*>(&watcher->poll),
-           [](uv_handle_t* handle) {
-             auto* closed = static_cast<Watcher*>(handle->data);
-             ::close(closed->fd);
-             delete closed;
-           });
+  uv_close(reinterpret_cast<uv_handle_t*>(&watcher->poll), [](uv_handle_t* handle) {
+    auto* closed = static_cast<Watcher*>(handle->data);
+    ::close(closed->fd);
+    delete closed;
+  });
 }
 
 void onReadable(uv_poll_t* poll, int status, int) {

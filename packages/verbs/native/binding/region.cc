@@ -88,8 +88,8 @@ Napi::Value regionBuffer(const Napi::CallbackInfo& info) {
   // The view keeps the memory mapped, whatever becomes of region and device.
   auto* held = new std::shared_ptr<Extent>(extent);
   return Napi::ArrayBuffer::New(
-      info.Env(), extent->data() + offset, length,
-      [](Napi::Env, void*, std::shared_ptr<Extent>* mine) { delete mine; }, held);
+      info.Env(), extent->data() + offset, length, [](Napi::Env, void*, std::shared_ptr<Extent>* mine) { delete mine; },
+      held);
 }
 
 Napi::Value regionHold(const Napi::CallbackInfo& info) {

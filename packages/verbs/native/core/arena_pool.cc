@@ -35,7 +35,8 @@ void carryStores(const uint64_t* copied, const uint64_t* old, uint64_t* now, siz
       uint64_t merged = current;
       for (int shift = 0; shift < 64; shift += 8) {
         const uint64_t byte = uint64_t(0xff) << shift;
-        if (((stored ^ before) & byte) != 0 && ((current ^ before) & byte) == 0) merged = (merged & ~byte) | (stored & byte);
+        if (((stored ^ before) & byte) != 0 && ((current ^ before) & byte) == 0)
+          merged = (merged & ~byte) | (stored & byte);
       }
       if (__atomic_compare_exchange_n(now + i, &current, merged, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) break;
     }
@@ -59,8 +60,8 @@ void moveUnderWriters(Extent& extent, const uint8_t* old, const Arena& fresh) {
     mapFixed(place, length, fresh.fd.get(), at);
     extent.abandoned = true;
     extent.moved += length;
-    carryStores(copied.data(), reinterpret_cast<const uint64_t*>(old + at),
-                reinterpret_cast<uint64_t*>(place), length / sizeof(uint64_t));
+    carryStores(copied.data(), reinterpret_cast<const uint64_t*>(old + at), reinterpret_cast<uint64_t*>(place),
+                length / sizeof(uint64_t));
   }
 }
 

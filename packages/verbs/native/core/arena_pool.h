@@ -27,8 +27,8 @@ struct Arena {
   uint32_t id;
   Fd fd;
   Mapping memory;
-  bool shared;                       // carved into many extents
-  std::map<size_t, size_t> free;     // offset -> length
+  bool shared;                                     // carved into many extents
+  std::map<size_t, size_t> free;                   // offset -> length
   std::unique_ptr<std::atomic<bool>[]> populated;  // by chunk; set by whichever thread faulted it in
   size_t freeBytes = 0;
 };

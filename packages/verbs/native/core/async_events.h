@@ -14,7 +14,7 @@
 namespace rdmc {
 
 struct AsyncEvent {
-  std::string type;        // DeviceEvent['type'] of src/device-events.ts
+  std::string type;  // DeviceEvent['type'] of src/device-events.ts
   std::string message;
   uint32_t port = 0;       // 0: does not concern one port
   uint32_t queuePair = 0;  // 0: does not concern one queue pair

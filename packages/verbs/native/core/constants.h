@@ -56,7 +56,13 @@ enum Status : uint32_t {
 };
 
 // As in enum ibv_access_flags.
-enum Access : uint32_t { kLocalWrite = 1, kRemoteWrite = 2, kRemoteRead = 4, kRemoteAtomic = 8, kRelaxedOrdering = 1 << 20 };
+enum Access : uint32_t {
+  kLocalWrite = 1,
+  kRemoteWrite = 2,
+  kRemoteRead = 4,
+  kRemoteAtomic = 8,
+  kRelaxedOrdering = 1 << 20
+};
 
 // As in enum ibv_qp_state.
 enum QpState : uint32_t { kReset = 0, kInit = 1, kRtr = 2, kRts = 3, kError = 6 };
@@ -99,7 +105,8 @@ struct WorkRequestSlot {
 };
 static_assert(sizeof(WorkRequestSlot) == kWorkRequestBytes);
 
-// Whether a send of the queue pair was refused among the first `count` requests of a batch: later ones must not overtake it.
+// Whether a send of the queue pair was refused among the first `count` requests of a batch: later ones must not
+// overtake it.
 inline bool refusesSends(const WorkRequestSlot* slots, uint32_t count, uint32_t queuePair) {
   for (uint32_t i = 0; i < count; ++i) {
     const WorkRequestSlot& slot = slots[i];

@@ -22,8 +22,8 @@ using NamedNumbers = std::vector<std::pair<const char*, double>>;
 
 struct DeviceDescription {
   std::string kind, name, transport;
-  uint16_t listeningPort = 0;   // TCP side of the soft device; 0: none
-  NamedNumbers limits;          // DeviceAttributes of src/contract.ts
+  uint16_t listeningPort = 0;  // TCP side of the soft device; 0: none
+  NamedNumbers limits;         // DeviceAttributes of src/contract.ts
   std::vector<std::pair<const char*, bool>> abilities;
   std::vector<std::pair<const char*, std::string>> details;  // what logs and `rdmc devices` show
 };

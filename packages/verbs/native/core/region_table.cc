@@ -103,8 +103,8 @@ Region* RegionTable::acquireRemote(uint32_t rkey, uint64_t address, uint64_t len
   Region* region = acquire(rkey);
   if (!region) return nullptr;
   const bool allowed = !region->revoked.load(std::memory_order_seq_cst) && (region->access & access) == access &&
-                       region->protectionDomain == pd && address >= region->address &&
-                       length <= region->length && address - region->address <= region->length - length;
+                       region->protectionDomain == pd && address >= region->address && length <= region->length &&
+                       address - region->address <= region->length - length;
   if (allowed) return region;
   drop(region);
   return nullptr;

@@ -101,7 +101,7 @@ inline uint32_t checkEntry(const Region* region, const Sge& entry, uint32_t pd, 
 // Marks every region of the list as used once more; `regions` must have room for kMaxSge. Returns a PostResult;
 // unless it is kAccepted, no region is marked.
 inline uint32_t acquireRegions(RegionUses& uses, const WorkRequestSlot& slot, uint32_t pd, Region** regions,
-                        uint64_t& length) {
+                               uint64_t& length) {
   length = 0;
   if (slot.sgeCount > kMaxSge) return kTooManySges;
   // READs and atomics write what they fetch into local memory.

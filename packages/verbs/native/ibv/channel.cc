@@ -22,7 +22,9 @@ void watch(int epoll, int fd) {
 }  // namespace
 
 IbvChannel::IbvChannel(std::shared_ptr<const IbvLibrary> library, ibv_context* context)
-    : library_(std::move(library)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    : library_(std::move(library)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!wake_.valid() || !epoll_.valid()) throw systemFailure("eventfd", "Creating a completion channel", errno);
   watch(epoll_.get(), wake_.get());
   channel_ = library_->create_comp_channel(context);

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "core/device.h"
-#include "ibv/library.h"
 #include "core/raii.h"
+#include "ibv/library.h"
 
 #if RDMC_WITH_IBVERBS
 

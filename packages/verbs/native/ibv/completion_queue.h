@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "ibv/channel.h"
 #include "core/raii.h"
+#include "ibv/channel.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -46,7 +46,7 @@ class IbvCompletionQueue final : public CompletionSource {
   void noteBroken(std::shared_ptr<IbvQueuePair> qp) { broken_.push_back(std::move(qp)); }
 
   SpinLock lock;
-  uint32_t users = 0;  // queue pairs; under IbvDevice::objects_
+  uint32_t users = 0;                        // queue pairs; under IbvDevice::objects_
   std::shared_ptr<IbvQueuePair> lastHolder;  // of the completion translated last; under `lock`
 
  private:

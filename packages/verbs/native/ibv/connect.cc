@@ -32,8 +32,8 @@ uint8_t timeoutExponent(uint32_t totalMs) {
 
 // The code for a wait of at least that long (IBA table 45, in hundredths of a millisecond).
 uint8_t rnrTimerCode(uint32_t ms) {
-  static const uint32_t waits[] = {65536, 1,    2,    3,    4,    6,    8,    12,   16,   24,   32,
-                                   48,    64,   96,   128,  192,  256,  384,  512,  768,  1024, 1536,
+  static const uint32_t waits[] = {65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+                                   48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
                                    2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
   for (size_t code = 1; code < std::size(waits); ++code) {
     if (waits[code] >= ms * 100) return uint8_t(code);
@@ -73,9 +73,9 @@ IbvDevice::RemoteEnd IbvDevice::readRemote(const AddressFields& from) const {
     throw Failure("ERR_RDMC_INVALID_ADDRESS", options_.device + " cannot connect to a device of kind " + kind);
   }
   if (const double version = from.number("version", 1e6); version != kAddressVersion) {
-    throw Failure("ERR_RDMC_PROTOCOL_VERSION",
-                  "The peer's address has version " + std::to_string(uint32_t(version)) + ", ours " +
-                      std::to_string(kAddressVersion) + ": use the same @rdmc/verbs everywhere");
+    throw Failure("ERR_RDMC_PROTOCOL_VERSION", "The peer's address has version " + std::to_string(uint32_t(version)) +
+                                                   ", ours " + std::to_string(kAddressVersion) +
+                                                   ": use the same @rdmc/verbs everywhere");
   }
   RemoteEnd out{};
   out.queuePair = uint32_t(from.number("queuePair", (1u << 24) - 1));
@@ -83,7 +83,8 @@ IbvDevice::RemoteEnd IbvDevice::readRemote(const AddressFields& from) const {
   out.mtuBytes = uint32_t(from.number("mtu", 4096));
   out.reads = uint32_t(from.number("reads", kMaxReads));
   if (mtuOf(out.mtuBytes) == 0) throw Failure("ERR_RDMC_INVALID_ADDRESS", "The address has no valid mtu");
-  if (!fromHex(from.text("gid", 32), out.gid)) throw Failure("ERR_RDMC_INVALID_ADDRESS", "The address has no valid gid");
+  if (!fromHex(from.text("gid", 32), out.gid))
+    throw Failure("ERR_RDMC_INVALID_ADDRESS", "The address has no valid gid");
   const IbvPort here = port();
   const std::string layer = from.text("linkLayer", 32);
   if (layer != linkLayerName(here.attributes.link_layer)) {
@@ -173,9 +174,9 @@ void IbvDevice::establish(IbvQueuePair& qp, const RemoteEnd& remote, const Conne
     to.rnr_retry = uint8_t(parameters.rnrRetries);
     to.sq_psn = qp.packetNumber;
     to.max_rd_atomic = uint8_t(std::min({uint32_t(attributes_.max_qp_init_rd_atom), remote.reads, kMaxReads}));
-    error = library_->modify_qp(mine, &to,
-                                IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                                    IBV_QP_MAX_QP_RD_ATOMIC);
+    error = library_->modify_qp(
+        mine, &to,
+        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
   }
   if (error != 0) {
     if (removed_ || error == EIO || error == ENODEV) throw refusal("ibv_modify_qp", "Connecting", error);

@@ -32,12 +32,14 @@ Failure IbvDevice::refusal(const char* call, const std::string& what, int error)
   }
   if (error == EIO) {
     return Failure("ERR_RDMC_DEVICE_FAILED",
-                   what + ": " + options_.device + " reports an error of its own (EIO); see the kernel's log, and open "
-                   "it again",
+                   what + ": " + options_.device +
+                       " reports an error of its own (EIO); see the kernel's log, and open "
+                       "it again",
                    error, call);
   }
   if (error == EOPNOTSUPP) {
-    return Failure("ERR_RDMC_UNSUPPORTED", what + ": the driver of " + options_.device + " cannot do that", error, call);
+    return Failure("ERR_RDMC_UNSUPPORTED", what + ": the driver of " + options_.device + " cannot do that", error,
+                   call);
   }
   if (error == ENOMEM || error == EINVAL || error == ENOSPC) {
     return Failure("ERR_RDMC_DEVICE_LIMIT",
@@ -179,10 +181,10 @@ void IbvDevice::createHardware(IbvQueuePair& qp) {
     attributes.qp_state = IBV_QPS_INIT;
     attributes.port_num = uint8_t(options_.port);
     // What a peer may do is decided region by region.
-    attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                                 (limits_.atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0);
-    error = library_->modify_qp(qp.qp, &attributes,
-                                IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    attributes.qp_access_flags =
+        IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | (limits_.atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+    error =
+        library_->modify_qp(qp.qp, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     if (error == 0) return;
     library_->destroy_qp(std::exchange(qp.qp, nullptr));
   }

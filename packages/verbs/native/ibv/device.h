@@ -25,8 +25,8 @@
 
 #include "core/arena_pool.h"
 #include "core/device.h"
-#include "ibv/queue_pair.h"
 #include "core/work_pool.h"
+#include "ibv/queue_pair.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -148,12 +148,12 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   std::shared_ptr<IbvChannel> ibvChannel(int id);
   std::shared_ptr<IbvChannel> channelHere(int id);  // with objects_ held
   std::shared_ptr<IbvCompletionQueue> completionQueue(uint32_t index);
-  std::shared_ptr<IbvCompletionQueue> queueHere(uint32_t index);  // with objects_ held
-  std::shared_ptr<IbvQueuePair> qp(uint32_t number);    // nullptr when there is none
-  std::shared_ptr<IbvQueuePair> qpAt(uint32_t number);  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
+  std::shared_ptr<IbvCompletionQueue> queueHere(uint32_t index);        // with objects_ held
+  std::shared_ptr<IbvQueuePair> qp(uint32_t number);                    // nullptr when there is none
+  std::shared_ptr<IbvQueuePair> qpAt(uint32_t number);                  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
   std::shared_ptr<IbvSharedReceiveQueue> findShared(uint32_t number);   // nullptr when there is none
   std::shared_ptr<IbvSharedReceiveQueue> sharedQueue(uint32_t number);  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
-  std::shared_ptr<IbvSharedReceiveQueue> sharedHere(uint32_t number);  // with objects_ held
+  std::shared_ptr<IbvSharedReceiveQueue> sharedHere(uint32_t number);   // with objects_ held
   uint32_t takeNumber();
   void giveNumberBack(uint32_t number);
   void takeParts(IbvQueuePair& qp);

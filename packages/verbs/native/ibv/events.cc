@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "ibv/device.h"
 #include "core/scatter_gather.h"
+#include "ibv/device.h"
 
 #if RDMC_WITH_IBVERBS
 

@@ -81,7 +81,8 @@ std::vector<SurveyedGid> readGids(const IbvLibrary& library, ibv_context* contex
   for (ssize_t i = 0; i < count; ++i) {
     const GidEntry& entry = entries[size_t(i)];
     if (entry.port != port) continue;
-    out.push_back({entry.index, gidText(bytesOf(entry.gid)), gidTypeName(entry.type), interfaceName(entry.interfaceIndex)});
+    out.push_back(
+        {entry.index, gidText(bytesOf(entry.gid)), gidTypeName(entry.type), interfaceName(entry.interfaceIndex)});
   }
   return out;
 }

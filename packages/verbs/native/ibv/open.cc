@@ -66,8 +66,8 @@ void IbvDevice::openContext() {
   std::string known;
   ibv_device* found = list.find(options_.device, known);
   if (!found) {
-    throw Failure("ERR_RDMC_UNKNOWN_DEVICE", "No RDMA device '" + options_.device + "'; there " +
-                                                 (known.empty() ? "is none" : "are: " + known));
+    throw Failure("ERR_RDMC_UNKNOWN_DEVICE",
+                  "No RDMA device '" + options_.device + "'; there " + (known.empty() ? "is none" : "are: " + known));
   }
   // The entry of its device file goes as soon as its removal begins; that of the device itself only when its last user
   // has closed it.
@@ -77,8 +77,9 @@ void IbvDevice::openContext() {
   if (context_) return;
   if (errno == EACCES || errno == EPERM) {
     throw Failure("ERR_RDMC_PERMISSION",
-                  "No permission to open " + file + ": add the user to the group that owns it (often 'rdma'), or let "
-                  "udev make it accessible",
+                  "No permission to open " + file +
+                      ": add the user to the group that owns it (often 'rdma'), or let "
+                      "udev make it accessible",
                   errno, "ibv_open_device");
   }
   throw systemFailure("ibv_open_device", "Opening " + options_.device + " (" + file + ")", errno);
@@ -92,8 +93,8 @@ void IbvDevice::readLimits() {
   limits_.maxSge = std::min<uint32_t>(uint32_t(from.max_sge), kMaxSge);
   limits_.maxRegions = std::min<uint32_t>(uint32_t(from.max_mr), kMaxRegions - 1);
   limits_.maxSharedReceiveDepth = from.max_srq > 0 ? uint32_t(from.max_srq_wr) : 0;
-  limits_.maxMessageBytes = std::min<uint64_t>(port_.attributes.max_msg_sz ? port_.attributes.max_msg_sz : kMaxMessageBytes,
-                                               kMaxMessageBytes);
+  limits_.maxMessageBytes = std::min<uint64_t>(
+      port_.attributes.max_msg_sz ? port_.attributes.max_msg_sz : kMaxMessageBytes, kMaxMessageBytes);
   limits_.atomics = from.atomic_cap != IBV_ATOMIC_NONE;
   probeQueues();
 }

@@ -69,7 +69,8 @@ IbvPort IbvDevice::port() const {
 IbvPort IbvDevice::queryPort() const {
   IbvPort out;
   if (const int error = library_->queryPort(context_, uint8_t(options_.port), &out.attributes); error != 0) {
-    throw systemFailure("ibv_query_port", "Reading port " + std::to_string(options_.port) + " of " + options_.device, error);
+    throw systemFailure("ibv_query_port", "Reading port " + std::to_string(options_.port) + " of " + options_.device,
+                        error);
   }
   ibv_gid gid{};
   if (library_->query_gid(context_, uint8_t(options_.port), int(options_.gidIndex), &gid) != 0) gid = {};
@@ -118,8 +119,8 @@ void IbvDevice::checkPort(const IbvPort& found) const {
   }
   const int last = std::min(attributes.gid_tbl_len - 1, int(kMaxGidIndex));
   if (int64_t(options_.gidIndex) > last) {
-    throw Failure("ERR_RDMC_GID_INDEX", port + " has GID indices 0 to " + std::to_string(last) + ", not " + asked +
-                                            ": see rdmc devices");
+    throw Failure("ERR_RDMC_GID_INDEX",
+                  port + " has GID indices 0 to " + std::to_string(last) + ", not " + asked + ": see rdmc devices");
   }
   const bool empty = std::all_of(found.gid.begin(), found.gid.end(), [](uint8_t byte) { return byte == 0; });
   if (empty && attributes.link_layer == IBV_LINK_LAYER_ETHERNET) {
@@ -154,7 +155,7 @@ void IbvDevice::probeQueues() {
   }
   limits_.ordersWrites = probe.ordersWrites();
   const uint32_t most = std::min(uint32_t(attributes_.max_qp_wr), limits_.maxCompletionQueueDepth);
-  const auto deepest = [&](uint32_t ibv_qp_cap::* depth) {
+  const auto deepest = [&](uint32_t ibv_qp_cap::*depth) {
     for (uint32_t wanted = most; wanted > 1; wanted /= 2) {
       cap = {1, 1, limits_.maxSge, limits_.maxSge, limits_.maxInlineBytes};
       cap.*depth = wanted;

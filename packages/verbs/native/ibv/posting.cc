@@ -6,9 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include "ibv/device.h"
 #include "core/scatter_gather.h"
 #include "core/tally.h"
+#include "ibv/device.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -17,8 +17,9 @@ namespace {
 
 constexpr uint32_t kChain = 32;  // requests handed over in one call
 
-constexpr ibv_wr_opcode kHardwareOpcode[] = {IBV_WR_SEND,      IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
-                                             IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD};
+constexpr ibv_wr_opcode kHardwareOpcode[] = {
+    IBV_WR_SEND,      IBV_WR_SEND_WITH_IMM,      IBV_WR_RDMA_WRITE,          IBV_WR_RDMA_WRITE_WITH_IMM,
+    IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD};
 
 uint32_t refusalOf(int error) {
   if (error == ENOMEM) return kQueueFull;
@@ -136,8 +137,8 @@ uint32_t IbvDevice::prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting
     entries[0] = {reinterpret_cast<uint64_t>(slot.inlineBytes), entryCount, 0};
   } else if (entryCount == 1 && !atomic) [[likely]] {
     length = slot.sge[0].length;
-    const uint32_t result = acquireOne(posting.uses, slot.sge[0], qp.parameters.pd, fetches, limits_.maxMessageBytes,
-                                       record, entries[0]);
+    const uint32_t result =
+        acquireOne(posting.uses, slot.sge[0], qp.parameters.pd, fetches, limits_.maxMessageBytes, record, entries[0]);
     if (result != kAccepted) return result;
     count = length > 0 ? 1 : 0;
   } else {

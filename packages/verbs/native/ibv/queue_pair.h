@@ -15,9 +15,9 @@
 #include <mutex>
 #include <vector>
 
-#include "ibv/completion_queue.h"
 #include "core/region_table.h"
 #include "core/scatter_gather.h"
+#include "ibv/completion_queue.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -51,7 +51,9 @@ class RequestRing {
   explicit RequestRing(uint32_t depth);
   uint32_t depth() const { return depth_; }
   bool empty() const { return added_.load(std::memory_order_acquire) == removed_.load(std::memory_order_acquire); }
-  bool full() const { return added_.load(std::memory_order_relaxed) - removed_.load(std::memory_order_acquire) >= depth_; }
+  bool full() const {
+    return added_.load(std::memory_order_relaxed) - removed_.load(std::memory_order_acquire) >= depth_;
+  }
   uint32_t position() const { return added_.load(std::memory_order_relaxed); }
   // The record for `position() + ahead`.
   RequestRecord& next(uint32_t ahead) { return records_[(position() + ahead) & mask_]; }
@@ -103,7 +105,7 @@ struct IbvSharedReceiveQueue {
   std::vector<RequestRecord> records;
   std::vector<uint32_t> free;
   uint32_t users = 0;  // queue pairs; under IbvDevice::objects_
-  void dropAll();  // lets go of all memory; with `lock` held
+  void dropAll();      // lets go of all memory; with `lock` held
 };
 
 struct IbvQueuePair {

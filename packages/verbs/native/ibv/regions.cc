@@ -52,9 +52,10 @@ Failure IbvDevice::registrationFailure(uint64_t length, uint32_t times, int erro
     const uint64_t needed = pinned + times * ((length + page - 1) / page * page);
     return Failure("ERR_RDMC_MEMLOCK",
                    "Registering " + std::to_string(length) + " bytes" +
-                       (times > 1 ? ", for local use and for peers," : "") +
-                       " needs a memlock limit of at least " + std::to_string(needed) + " bytes; it is " + std::to_string(limit) + ", and " +
-                       std::to_string(pinned) + " are in use: raise it (ulimit -l unlimited; 'memlock' in "
+                       (times > 1 ? ", for local use and for peers," : "") + " needs a memlock limit of at least " +
+                       std::to_string(needed) + " bytes; it is " + std::to_string(limit) + ", and " +
+                       std::to_string(pinned) +
+                       " are in use: raise it (ulimit -l unlimited; 'memlock' in "
                        "/etc/security/limits.conf; LimitMEMLOCK=infinity in a systemd unit)",
                    error, "ibv_reg_mr");
   }

@@ -4,9 +4,9 @@
 #include <mutex>
 #include <utility>
 
-#include "ibv/device.h"
 #include "core/scatter_gather.h"
 #include "core/tally.h"
+#include "ibv/device.h"
 
 #if RDMC_WITH_IBVERBS
 

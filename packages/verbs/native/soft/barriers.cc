@@ -2,16 +2,16 @@
 //
 // The target first says so in shared memory (the queue pair's state, the region's key), then waits until
 // no initiator is in the middle of a quantum. One that stays there is stopped (SIGSTOP, a debugger): the
-// region's addresses are given fresh memory, and the stopped initiator may write into the old one. Other initiators wait
-// meanwhile; what threads of this process and its NIC thread store is carried over (core/arena_pool.cc).
+// region's addresses are given fresh memory, and the stopped initiator may write into the old one. Other initiators
+// wait meanwhile; what threads of this process and its NIC thread store is carried over (core/arena_pool.cc).
 //
 // Fresh memory takes a descriptor, addresses and pages. Where one of these has run out, the peer may still write, and
-// this is said: revoking and closing a region fail, and a queue pair's receives end with FATAL, not as flushed, an event
-// says why, and it cannot be closed. Each may be tried again.
+// this is said: revoking and closing a region fail, and a queue pair's receives end with FATAL, not as flushed, an
+// event says why, and it cannot be closed. Each may be tried again.
 #include <time.h>
 
-#include "soft/shm/wire.h"
 #include "soft/device.h"
+#include "soft/shm/wire.h"
 #include "soft/tcp/transport.h"
 
 namespace rdmc {

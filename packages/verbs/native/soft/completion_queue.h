@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/constants.h"
-#include "soft/control_segment.h"
 #include "core/device.h"
-#include "soft/peer_bells.h"
 #include "core/raii.h"
+#include "soft/control_segment.h"
+#include "soft/peer_bells.h"
 
 namespace rdmc {
 

@@ -73,15 +73,16 @@ ControlSegment ControlSegment::create(const DeviceId& id) {
 ControlSegment ControlSegment::map(const Fd& fd) {
   requireSealed(fd, "The peer's control segment");
   if (memoryBytes(fd) != kControlBytes) {
-    throw Failure("ERR_RDMC_PROTOCOL_VERSION", "The peer's control segment has another size: another version of @rdmc/verbs");
+    throw Failure("ERR_RDMC_PROTOCOL_VERSION",
+                  "The peer's control segment has another size: another version of @rdmc/verbs");
   }
   ControlSegment segment;
   segment.memory_ = mapWhole(fd.get());
   const uint32_t magic = readOnce(segment.header().magic), version = readOnce(segment.header().version);
   if (magic != kControlMagic || version != kControlVersion) {
-    throw Failure("ERR_RDMC_PROTOCOL_VERSION",
-                  "The peer's control segment is of version " + std::to_string(version) + ", ours of " +
-                      std::to_string(kControlVersion) + ": use the same @rdmc/verbs everywhere");
+    throw Failure("ERR_RDMC_PROTOCOL_VERSION", "The peer's control segment is of version " + std::to_string(version) +
+                                                   ", ours of " + std::to_string(kControlVersion) +
+                                                   ": use the same @rdmc/verbs everywhere");
   }
   return segment;
 }
@@ -90,8 +91,6 @@ void ControlSegment::holdLiveness() { hold_ = std::make_unique<RobustHold>(heade
 
 void ControlSegment::releaseLiveness() { hold_.reset(); }
 
-bool ControlSegment::alive() const {
-  return (header().liveness.load(std::memory_order_acquire) & FUTEX_TID_MASK) != 0;
-}
+bool ControlSegment::alive() const { return (header().liveness.load(std::memory_order_acquire) & FUTEX_TID_MASK) != 0; }
 
 }  // namespace rdmc

@@ -29,7 +29,7 @@
 namespace rdmc {
 
 constexpr uint32_t kControlMagic = 0x434d4452;  // "RDMC"
-constexpr uint32_t kControlVersion = 3;  // 3: bells in the place of eventfds
+constexpr uint32_t kControlVersion = 3;         // 3: bells in the place of eventfds
 constexpr uint32_t kRegionIndexBits = 14;
 constexpr uint32_t kMaxRegions = 1u << kRegionIndexBits;
 constexpr uint32_t kMaxCqs = 256;
@@ -118,8 +118,8 @@ static_assert(kCqsOffset + sizeof(SharedCq) * kMaxCqs <= kQpsOffset);
 static_assert(kReceiveSlotsOffset + sizeof(ReceiveSlot) * kMaxReceiveDepth <= kInboundOffset);
 static_assert(kInboundOffset + sizeof(InboundCompletion) * kMaxReceiveDepth <= kQpStride);
 
-// A copy of a value that another process may change meanwhile: every word of it is read exactly once. Structures go field
-// by field: through an array of words, their fields would be read again before the processor has them together.
+// A copy of a value that another process may change meanwhile: every word of it is read exactly once. Structures go
+// field by field: through an array of words, their fields would be read again before the processor has them together.
 template <typename T>
 T readOnce(const T& shared) {
   static_assert(std::is_integral_v<T>);
@@ -160,9 +160,7 @@ class ControlSegment {
   SharedRegion& region(uint32_t index) const {
     return reinterpret_cast<SharedRegion*>(memory_.data() + kRegionsOffset)[index];
   }
-  SharedCq& cq(uint32_t index) const {
-    return reinterpret_cast<SharedCq*>(memory_.data() + kCqsOffset)[index];
-  }
+  SharedCq& cq(uint32_t index) const { return reinterpret_cast<SharedCq*>(memory_.data() + kCqsOffset)[index]; }
   SharedQp& qp(uint32_t index) const { return *reinterpret_cast<SharedQp*>(page(index)); }
   ReceiveSlot* receiveSlots(uint32_t index) const {
     return reinterpret_cast<ReceiveSlot*>(page(index) + kReceiveSlotsOffset);

@@ -105,7 +105,8 @@ void SoftDevice::abandon(const Failure& why) noexcept {
 }
 
 void SoftDevice::checkUsable() const {
-  if (removed_) throw Failure("ERR_RDMC_DEVICE_REMOVED", "The soft device cannot be used any more: close it, and open another");
+  if (removed_)
+    throw Failure("ERR_RDMC_DEVICE_REMOVED", "The soft device cannot be used any more: close it, and open another");
 }
 
 uint16_t SoftDevice::tcpPort() const { return tcp_ ? tcp_->port() : 0; }

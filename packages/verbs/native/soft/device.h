@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "core/arena_pool.h"
-#include "soft/completion_queue.h"
-#include "soft/control_segment.h"
 #include "core/device.h"
 #include "core/fixed_vector.h"
-#include "soft/queue_pair.h"
 #include "core/region_table.h"
+#include "soft/completion_queue.h"
+#include "soft/control_segment.h"
+#include "soft/queue_pair.h"
 #include "soft/service_thread.h"
 #include "soft/write_tear.h"
 
@@ -92,8 +92,8 @@ class SoftDevice final : public Device {
   uint32_t createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, uint32_t sendDepth, uint32_t receiveDepth,
                     bool signalAll);
   uint32_t createQueuePair(const QueuePairParameters& parameters) override;
-  std::shared_ptr<QueuePair> qp(uint32_t number);     // nullptr when there is none
-  std::shared_ptr<QueuePair> qpAt(uint32_t number);   // throws ERR_RDMC_QUEUE_PAIR_CLOSED
+  std::shared_ptr<QueuePair> qp(uint32_t number);    // nullptr when there is none
+  std::shared_ptr<QueuePair> qpAt(uint32_t number);  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
   QueuePairAddress address(const QueuePair& qp) const;
   void connect(uint32_t number, const QueuePairAddress& remote, const ConnectParameters& parameters,
                ConnectCallback done);
@@ -151,8 +151,8 @@ class SoftDevice final : public Device {
   // Both throw Failure where there is no fresh memory for a region in which a peer is stopped.
   void quiesceRegion(uint32_t index);
   void relocateRegion(uint32_t index);
-  void checkUsable() const;  // throws ERR_RDMC_DEVICE_REMOVED
-  void checkProtectionDomain(uint32_t pd);  // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
+  void checkUsable() const;                                  // throws ERR_RDMC_DEVICE_REMOVED
+  void checkProtectionDomain(uint32_t pd);                   // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
   std::shared_ptr<CompletionQueue> cqHere(uint32_t handle);  // with objects_ held
 
   SoftOptions options_;

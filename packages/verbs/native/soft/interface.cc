@@ -1,6 +1,6 @@
 // What the soft device says about itself and its queue pairs to those who do not know what it is.
-#include "soft/control_segment.h"
 #include "core/hex.h"
+#include "soft/control_segment.h"
 #include "soft/device.h"
 
 namespace rdmc {
@@ -15,9 +15,9 @@ QueuePairAddress readAddress(const AddressFields& from) {
     throw Failure("ERR_RDMC_INVALID_ADDRESS", "A soft device cannot connect to a device of kind " + kind);
   }
   if (const double version = from.number("version", 1e6); version != kControlVersion) {
-    throw Failure("ERR_RDMC_PROTOCOL_VERSION",
-                  "The peer speaks version " + std::to_string(uint32_t(version)) + " of the soft device, we speak " +
-                      std::to_string(kControlVersion) + ": use the same @rdmc/verbs everywhere");
+    throw Failure("ERR_RDMC_PROTOCOL_VERSION", "The peer speaks version " + std::to_string(uint32_t(version)) +
+                                                   " of the soft device, we speak " + std::to_string(kControlVersion) +
+                                                   ": use the same @rdmc/verbs everywhere");
   }
   if (!fromHex(from.text("device", kIdLength), address.device)) {
     throw Failure("ERR_RDMC_INVALID_ADDRESS", "The address has no valid device");

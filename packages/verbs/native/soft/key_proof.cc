@@ -28,8 +28,6 @@ Mac keyProof(const std::vector<uint8_t>& key, const std::string& message) {
   return mac;
 }
 
-bool sameProof(const uint8_t* left, const Mac& right) {
-  return ::CRYPTO_memcmp(left, right.data(), right.size()) == 0;
-}
+bool sameProof(const uint8_t* left, const Mac& right) { return ::CRYPTO_memcmp(left, right.data(), right.size()) == 0; }
 
 }  // namespace rdmc

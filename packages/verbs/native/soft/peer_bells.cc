@@ -46,7 +46,8 @@ bool PeerBells::remove(uint64_t link) {
 
 void PeerBells::silence(int fd) {
   std::lock_guard guard(mutex_);  // the number of a closed end may belong to another file by now
-  const bool known = std::any_of(bells_.begin(), bells_.end(), [&](const auto& each) { return each.second.ours.get() == fd; });
+  const bool known =
+      std::any_of(bells_.begin(), bells_.end(), [&](const auto& each) { return each.second.ours.get() == fd; });
   uint8_t scrap;
   for (int i = 0; known && i < kRingsAtOnce; ++i) {
     if (::recv(fd, &scrap, sizeof scrap, MSG_DONTWAIT) < 0 && errno != EINTR) return;

@@ -1,12 +1,13 @@
-// Bells by which peers wake whoever waits for a completion channel of ours. A bell is a pair of Unix datagram sockets: we
-// keep and read one end, the peer gets the other and rings by sending a byte.
+// Bells by which peers wake whoever waits for a completion channel of ours. A bell is a pair of Unix datagram sockets:
+// we keep and read one end, the peer gets the other and rings by sending a byte.
 //
 // Not eventfds. Whoever holds a descriptor shares its open file with all others that do: a peer could clear O_NONBLOCK,
-// fill the counter, and so stop every thread that rings or answers, or read the counter and take wake-ups of others away.
-// No check helps, because it can do so after the check, and write(2) to an eventfd has no flag against waiting. send(2) and
-// recv(2) have one for each call, MSG_DONTWAIT, which no setting of the peer's changes. On anything but a socket they fail
-// at once. Each peer has a pair of its own, so what it does to its end (shutting it down, connecting it elsewhere, filling
-// it) concerns its own wake-ups only; that a datagram socket's other end was shut down or closed makes ours not readable.
+// fill the counter, and so stop every thread that rings or answers, or read the counter and take wake-ups of others
+// away. No check helps, because it can do so after the check, and write(2) to an eventfd has no flag against waiting.
+// send(2) and recv(2) have one for each call, MSG_DONTWAIT, which no setting of the peer's changes. On anything but a
+// socket they fail at once. Each peer has a pair of its own, so what it does to its end (shutting it down, connecting
+// it elsewhere, filling it) concerns its own wake-ups only; that a datagram socket's other end was shut down or closed
+// makes ours not readable.
 #pragma once
 #include <cstdint>
 #include <mutex>

@@ -1,8 +1,8 @@
 // Posting batches of work requests, and going on with those that could not be finished at once.
 #include <algorithm>
 
-#include "soft/shm/wire.h"
 #include "soft/device.h"
+#include "soft/shm/wire.h"
 #include "soft/tcp/transport.h"
 
 namespace rdmc {
@@ -17,7 +17,8 @@ constexpr int64_t kRetryMs = 1;
 
 }  // namespace
 
-// Requests for one queue pair, in their order; `broken`: a send of it was refused before. Returns how many were refused.
+// Requests for one queue pair, in their order; `broken`: a send of it was refused before. Returns how many were
+// refused.
 uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool broken, bool& sends) {
   uint32_t refused = 0;
   std::lock_guard guard(target.sendLock);
@@ -68,7 +69,8 @@ uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
 }
 
 // Fair shares: each queue pair copies a little in its turn. Those that other threads go on with are handed over
-// together at the end of a round: one of them alone, while this thread has to wait for a processor, would get far ahead.
+// together at the end of a round: one of them alone, while this thread has to wait for a processor, would get far
+// ahead.
 void SoftDevice::progressInTurns(TouchedQps& active) {
   int64_t budget = kDoorbellBudget;
   TouchedQps unfinished, forNic;

@@ -9,11 +9,11 @@
 #include <memory>
 #include <vector>
 
-#include "soft/completion_queue.h"
 #include "core/constants.h"
-#include "soft/control_segment.h"
 #include "core/device.h"
 #include "core/region_table.h"
+#include "soft/completion_queue.h"
+#include "soft/control_segment.h"
 
 namespace rdmc {
 
@@ -49,12 +49,12 @@ struct ReceiveRecord {
 };
 
 enum class Progress {
-  kIdle,     // nothing left to do
-  kBudget,   // the budget is used up, more can be done
-  kBlocked,  // waits for the peer; somebody pokes the service thread
-  kRetry,    // waits for something nobody announces: look again soon
+  kIdle,       // nothing left to do
+  kBudget,     // the budget is used up, more can be done
+  kBlocked,    // waits for the peer; somebody pokes the service thread
+  kRetry,      // waits for something nobody announces: look again soon
   kElsewhere,  // another thread moves it
-  kForNic    // the NIC thread moves it, once it is marked
+  kForNic      // the NIC thread moves it, once it is marked
 };
 
 class Wire {
@@ -91,7 +91,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   // Posting, by the thread that owns the queue pair. The first two return a PostResult.
   uint32_t enqueue(const WorkRequestSlot& slot);  // with sendLock held
   uint32_t postReceive(const WorkRequestSlot& slot);
-  Progress progress(int64_t& budgetBytes);        // with sendLock held
+  Progress progress(int64_t& budgetBytes);  // with sendLock held
 
   // For wires, with sendLock held.
   WorkRequest* head() { return size_ == 0 ? nullptr : &ring_[head_]; }

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "soft/control_segment.h"
 #include "core/raii.h"
+#include "soft/control_segment.h"
 
 namespace rdmc {
 
@@ -19,8 +19,9 @@ namespace rdmc {
 //
 //   D -> L  kHello      a: control version, b: 1 has a key, id: device of D, bytes: nonce of D
 //   L -> D  kChallenge  bytes: nonce of L
-//   D -> L  kProof      bytes: HMAC-SHA256(key, "rdmc-shm-2 initiator" D L nonce-of-D nonce-of-L), D and L the device ids
-//   L -> D  kHello      a: control version, id: device of L, bytes: HMAC-SHA256(key, "rdmc-shm-2 listener" and so on)
+//   D -> L  kProof      bytes: HMAC-SHA256(key, "rdmc-shm-2 initiator" D L nonce-of-D nonce-of-L), D and L the device
+//   ids L -> D  kHello      a: control version, id: device of L, bytes: HMAC-SHA256(key, "rdmc-shm-2 listener" and so
+//   on)
 //                                                                                   + control memfd
 //   L -> D  kRefused    a: reason (1 another user, 2 another version, 3 another key, or none)
 //

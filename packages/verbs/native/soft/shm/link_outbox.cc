@@ -5,13 +5,12 @@
 namespace rdmc {
 namespace {
 
-// A peer that is stopped misses two messages for each of our queue pairs at most, and its own requests are not read before
-// it has read the answers, so that few descriptors wait.
+// A peer that is stopped misses two messages for each of our queue pairs at most, and its own requests are not read
+// before it has read the answers, so that few descriptors wait.
 constexpr size_t kMaxWaiting = 2 * kMaxQps;
 constexpr size_t kMaxWaitingFds = 256;
 
 }  // namespace
-
 
 bool LinkOutbox::send(int socket, const LinkMessage& message, const int* fds, int fdCount) {
   if (waiting_.empty()) {

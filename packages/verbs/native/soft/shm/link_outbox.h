@@ -5,8 +5,8 @@
 #include <deque>
 #include <vector>
 
-#include "soft/shm/link_message.h"
 #include "core/raii.h"
+#include "soft/shm/link_message.h"
 
 namespace rdmc {
 

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "core/arena_pool.h"
-#include "soft/completion_queue.h"
 #include "core/failure.h"
-#include "soft/peer_bells.h"
 #include "core/sealed_memory.h"
+#include "soft/completion_queue.h"
+#include "soft/peer_bells.h"
 
 namespace rdmc {
 

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/raii.h"
 #include "soft/control_segment.h"
 #include "soft/shm/link_outbox.h"
-#include "core/raii.h"
 
 namespace rdmc {
 

@@ -4,8 +4,8 @@
 
 #include "core/copy.h"
 #include "core/scatter_gather.h"
-#include "soft/shm/wire.h"
 #include "soft/device.h"
+#include "soft/shm/wire.h"
 
 namespace rdmc {
 namespace {

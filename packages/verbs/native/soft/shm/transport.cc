@@ -189,7 +189,8 @@ bool ShmTransport::onHello(Incoming& from, const LinkMessage& message) {
 }
 
 bool ShmTransport::onProof(Incoming& from, const LinkMessage& message) {
-  if (!sameProof(message.bytes, shmProof(key(), ShmRole::kInitiator, from.greeting))) return refuse(from, kLinkWrongKey);
+  if (!sameProof(message.bytes, shmProof(key(), ShmRole::kInitiator, from.greeting)))
+    return refuse(from, kLinkWrongKey);
   return admit(from);
 }
 

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "soft/shm/peer_link.h"
-#include "soft/shm/greeting.h"
 #include "soft/device.h"
+#include "soft/shm/greeting.h"
+#include "soft/shm/peer_link.h"
 #include "soft/strangers.h"
 
 namespace rdmc {
@@ -45,8 +45,8 @@ class ShmTransport {
     DeviceId peer;
     Fd socket;
     ShmGreeting greeting;
-    bool proved = false;       // we have answered the peer's challenge
-    int64_t dialAgainNs = 0;   // without a socket: not before this
+    bool proved = false;      // we have answered the peer's challenge
+    int64_t dialAgainNs = 0;  // without a socket: not before this
     std::shared_ptr<PeerLink> link;
     std::vector<Waiting> waiting;
     std::vector<uint32_t> releasing;  // indices of our destroyed queue pairs
@@ -58,9 +58,9 @@ class ShmTransport {
     Stage stage = Stage::kHello;
     bool paused = false;  // not read, because it does not read our answers
     ShmGreeting greeting;
-    int64_t firstBytesNs = 0, greetingNs = 0;  // by when they are due
-    std::set<uint32_t> arenas;                 // handed out
-    uint64_t link = 0;                         // names it to channels
+    int64_t firstBytesNs = 0, greetingNs = 0;                // by when they are due
+    std::set<uint32_t> arenas;                               // handed out
+    uint64_t link = 0;                                       // names it to channels
     std::vector<std::weak_ptr<CompletionChannel>> channels;  // that have a bell for it
   };
 

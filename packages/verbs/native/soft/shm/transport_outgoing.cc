@@ -216,8 +216,7 @@ bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<F
   try {
     if (message.id != to.peer) throw Failure("ERR_RDMC_CONNECT_FAILED", "the socket belongs to another device");
     // Before anything of it is mapped.
-    if (!key().empty() &&
-        (!to.proved || !sameProof(message.bytes, shmProof(key(), ShmRole::kListener, to.greeting)))) {
+    if (!key().empty() && (!to.proved || !sameProof(message.bytes, shmProof(key(), ShmRole::kListener, to.greeting)))) {
       throw Failure("ERR_RDMC_WRONG_KEY", "the peer does not know our key");
     }
     if (fds.size() != 1) {
@@ -250,9 +249,11 @@ void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<
       return waiting.done(&failure);
     }
     if (message.c == 2 && fds.empty()) {
-      const Failure failure("ERR_RDMC_SYSTEM",
-                            "Cannot connect over shared memory: no descriptor left here, or at the peer; raise the limit "
-                            "(ulimit -n)", EMFILE, "recvmsg");
+      const Failure failure(
+          "ERR_RDMC_SYSTEM",
+          "Cannot connect over shared memory: no descriptor left here, or at the peer; raise the limit "
+          "(ulimit -n)",
+          EMFILE, "recvmsg");
       return waiting.done(&failure);
     }
     try {
@@ -262,9 +263,11 @@ void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<
     }
     const uint32_t depth = readOnce(to.link->control().qp(message.a & (kMaxQps - 1)).receiveDepth);
     if (depth == 0 || depth > kMaxReceiveDepth) {
-      const Failure failure("ERR_RDMC_CONNECT_FAILED", "Cannot connect over shared memory: the peer announces a receive "
-                                                       "queue of " + std::to_string(depth) + " entries; 1 to " +
-                                                           std::to_string(kMaxReceiveDepth) + " are possible");
+      const Failure failure("ERR_RDMC_CONNECT_FAILED",
+                            "Cannot connect over shared memory: the peer announces a receive "
+                            "queue of " +
+                                std::to_string(depth) + " entries; 1 to " + std::to_string(kMaxReceiveDepth) +
+                                " are possible");
       return waiting.done(&failure);
     }
     const uint32_t own = waiting.qp->number();
@@ -334,8 +337,9 @@ int ShmTransport::turnWaiting(int64_t now) {
       return true;
     });
   }
-  const Failure failure("ERR_RDMC_CONNECT_FAILED",
-                        "Cannot connect over shared memory: the peer's device does not answer; is its process stopped?");
+  const Failure failure(
+      "ERR_RDMC_CONNECT_FAILED",
+      "Cannot connect over shared memory: the peer's device does not answer; is its process stopped?");
   for (const auto& waiting : overdue) waiting.done(&failure);
   return nextNs == INT64_MAX ? -1 : int((nextNs - now) / 1'000'000 + 1);
 }

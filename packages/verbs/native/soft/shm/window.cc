@@ -12,8 +12,8 @@ bool ShmWire::RegionFacts::permits(uint64_t from, uint64_t bytes, uint32_t right
 bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
   const SharedRegion& region = link_->control().region(key & (kMaxRegions - 1));
   if (key == 0 || region.key.load(std::memory_order_acquire) != key) return false;
-  facts = {readOnce(region.access), readOnce(region.protectionDomain), readOnce(region.arena),
-           readOnce(region.address), readOnce(region.length)};
+  facts = {readOnce(region.access), readOnce(region.protectionDomain), readOnce(region.arena), readOnce(region.address),
+           readOnce(region.length)};
   return true;
 }
 

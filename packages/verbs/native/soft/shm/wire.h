@@ -7,8 +7,8 @@
 #pragma once
 #include <memory>
 
-#include "soft/shm/peer_link.h"
 #include "soft/queue_pair.h"
+#include "soft/shm/peer_link.h"
 
 namespace rdmc {
 

@@ -20,19 +20,15 @@ bool metItself(int socket) {
   sockaddr_storage mine{}, theirs{};
   socklen_t mineLength = sizeof mine, theirLength = sizeof theirs;
   return ::getsockname(socket, reinterpret_cast<sockaddr*>(&mine), &mineLength) == 0 &&
-         ::getpeername(socket, reinterpret_cast<sockaddr*>(&theirs), &theirLength) == 0 &&
-         mineLength == theirLength && std::memcmp(&mine, &theirs, mineLength) == 0;
+         ::getpeername(socket, reinterpret_cast<sockaddr*>(&theirs), &theirLength) == 0 && mineLength == theirLength &&
+         std::memcmp(&mine, &theirs, mineLength) == 0;
 }
 
 }  // namespace
 
 TcpDialler::TcpDialler(TcpNic& nic, std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
                        const ConnectParameters& parameters, ConnectCallback done)
-    : TcpConnection(nic, Fd()),
-      qp_(std::move(qp)),
-      remote_(remote),
-      parameters_(parameters),
-      done_(std::move(done)) {}
+    : TcpConnection(nic, Fd()), qp_(std::move(qp)), remote_(remote), parameters_(parameters), done_(std::move(done)) {}
 
 void TcpDialler::begin() {
   giveUpNs_ = tcpNowNs() + int64_t(parameters_.retryTimeoutMs) * kMs;

@@ -97,15 +97,15 @@ struct TcpResponse {
 };
 static_assert(sizeof(TcpResponse) == 24);
 
-constexpr int64_t kMs = 1'000'000;  // in nanoseconds
-constexpr int64_t kTcpGreetingMs = 5000;      // for a peer that was dialled to greet
-constexpr uint32_t kTcpMaxParked = 4;         // connections waiting for one queue pair to connect
+constexpr int64_t kMs = 1'000'000;        // in nanoseconds
+constexpr int64_t kTcpGreetingMs = 5000;  // for a peer that was dialled to greet
+constexpr uint32_t kTcpMaxParked = 4;     // connections waiting for one queue pair to connect
 constexpr int64_t kTcpNotReadyMs = 1000;
-constexpr int64_t kTcpLingerMs = 2000;        // for what one connection still holds when the other has ended
-constexpr int64_t kTcpGraceMs = 200;          // for last answers to be read after the peer's requests ended
-constexpr uint32_t kTcpMaxUnanswered = 16;    // READs and atomics under way on a queue pair
-constexpr size_t kTcpTurnBytes = 256 << 10;   // moved each way for one connection in its turn
+constexpr int64_t kTcpLingerMs = 2000;       // for what one connection still holds when the other has ended
+constexpr int64_t kTcpGraceMs = 200;         // for last answers to be read after the peer's requests ended
+constexpr uint32_t kTcpMaxUnanswered = 16;   // READs and atomics under way on a queue pair
+constexpr size_t kTcpTurnBytes = 256 << 10;  // moved each way for one connection in its turn
 constexpr size_t kTcpNotSentBytes = 128 << 10;
-constexpr size_t kTcpDirectBytes = 8 << 10;   // sent by the thread that posts
+constexpr size_t kTcpDirectBytes = 8 << 10;  // sent by the thread that posts
 
 }  // namespace rdmc

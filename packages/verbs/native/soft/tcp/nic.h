@@ -96,7 +96,7 @@ class TcpNic {
   void tearDown(TcpWire& wire);
   void fail(TcpWire& wire, Status status);
 
-  Strangers strangers;  // by connection id
+  Strangers strangers;                                   // by connection id
   std::unordered_multimap<uint32_t, TcpParked*> parked;  // by the queue pair they wait for
 
  private:

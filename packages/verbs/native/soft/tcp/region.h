@@ -15,9 +15,8 @@ inline bool tcpPermits(const QueuePair& qp, uint32_t key, uint64_t address, uint
   } catch (const Failure&) {
     return false;  // no region there
   }
-  return !region->revoked.load(std::memory_order_seq_cst) &&
-         (region->access & access) == access && region->protectionDomain == qp.protectionDomain() &&
-         address >= region->address && length <= region->length &&
+  return !region->revoked.load(std::memory_order_seq_cst) && (region->access & access) == access &&
+         region->protectionDomain == qp.protectionDomain() && address >= region->address && length <= region->length &&
          address - region->address <= region->length - length;
 }
 

@@ -25,10 +25,7 @@ Status statusOf(uint8_t told) {
 }  // namespace
 
 TcpRequester::TcpRequester(TcpNic& nic, Fd socket, std::shared_ptr<TcpWire> wire, uint32_t retryTimeoutMs)
-    : TcpConnection(nic, std::move(socket)),
-      wire_(std::move(wire)),
-      qp_(wire_->qp),
-      retryTimeoutMs_(retryTimeoutMs) {
+    : TcpConnection(nic, std::move(socket)), wire_(std::move(wire)), qp_(wire_->qp), retryTimeoutMs_(retryTimeoutMs) {
   std::lock_guard guard(qp_->sendLock);
   wire_->window.socket = fd();
 }
@@ -99,7 +96,8 @@ bool TcpRequester::fill(size_t& budget) {
   return true;
 }
 
-// The peer is going. What it wrote before may still lie in the other connection: it is placed before the queue pair fails.
+// The peer is going. What it wrote before may still lie in the other connection: it is placed before the queue pair
+// fails.
 bool TcpRequester::answersEnded() {
   if (!wire_->responder) return breakOff(kRetryExceeded);
   answersDone_ = true;

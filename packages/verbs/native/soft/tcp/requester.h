@@ -34,7 +34,7 @@ class TcpRequester : public TcpConnection {
   const uint32_t retryTimeoutMs_;
   TcpInput input_;
   TcpSink sink_;
-  bool answersDone_ = false;  // no more answers
+  bool answersDone_ = false;                                // no more answers
   int64_t admissionNs_ = 0, leaveNs_ = 0, notReadyNs_ = 0;  // deadlines
 };
 

@@ -106,7 +106,7 @@ bool TcpResponder::fill(size_t& budget) {
     nic_.touch().leave();
     if (!allowed) {
       refuse(takesReceive(request_.opcode) && request_.opcode != kWriteWithImm ? kRemoteOperationError
-                                                                             : kRemoteAccessError);
+                                                                               : kRemoteAccessError);
       return true;
     }
   } else {
@@ -230,8 +230,7 @@ bool TcpResponder::atomic() {
   }
   if ((request_.remote & 7) || request_.length != 8) return refuse(kRemoteInvalidRequest);
   nic_.touch().enter();
-  const bool allowed =
-      !wire_->closed() && tcpPermits(*qp_, request_.rkey, request_.remote, 8, kRemoteAtomic);
+  const bool allowed = !wire_->closed() && tcpPermits(*qp_, request_.rkey, request_.remote, 8, kRemoteAtomic);
   uint64_t before = request_.compare;
   if (allowed) {
     auto* word = reinterpret_cast<uint64_t*>(request_.remote);

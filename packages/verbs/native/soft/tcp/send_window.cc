@@ -73,8 +73,7 @@ void TcpSendWindow::gather(QueuePair& qp, Batch& batch, size_t maxBytes) const {
     encode(*request, sequence, batch.headers[at]);
     batch.answered[at] = answered;
     batch.frameBytes[at] = sizeof(TcpRequest) + (answered ? 0 : request->length) - skip;
-    batch.bytes +=
-        appendFrame(*request, batch.headers[at], skip, maxBytes - batch.bytes, batch.pieces, batch.count);
+    batch.bytes += appendFrame(*request, batch.headers[at], skip, maxBytes - batch.bytes, batch.pieces, batch.count);
     if (request->torn) {
       batch.frameBytes[at] = sizeof(TcpRequest) + request->placed - skip;
       batch.torn = true;

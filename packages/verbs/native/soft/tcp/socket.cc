@@ -72,10 +72,10 @@ Fd tcpListen(const std::string& host, uint16_t port) {
   std::string why;
   const auto endpoints = lookUp(host, port, AI_PASSIVE, why);
   if (endpoints.empty()) {
-    throw Failure("ERR_RDMC_SYSTEM",
-                  "Listening on " + tcpHostPort(host, port) + ": no such address: " + why +
-                      "; give an address of this machine",
-                  EADDRNOTAVAIL, "getaddrinfo");
+    throw Failure(
+        "ERR_RDMC_SYSTEM",
+        "Listening on " + tcpHostPort(host, port) + ": no such address: " + why + "; give an address of this machine",
+        EADDRNOTAVAIL, "getaddrinfo");
   }
   const TcpEndpoint& endpoint = endpoints.front();
   Fd socket = tcpSocket(endpoint.address.ss_family);

@@ -24,7 +24,8 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   static auto* const next = reinterpret_cast<decltype(&pthread_mutex_lock)>(::dlsym(RTLD_NEXT, "pthread_mutex_lock"));
   Dl_info caller{}, self{};
   const bool ours = beforeLocking && ::dladdr(__builtin_return_address(0), &caller) != 0 &&
-                    ::dladdr(reinterpret_cast<void*>(&pthread_mutex_lock), &self) != 0 && caller.dli_fbase == self.dli_fbase;
+                    ::dladdr(reinterpret_cast<void*>(&pthread_mutex_lock), &self) != 0 &&
+                    caller.dli_fbase == self.dli_fbase;
   if (ours) beforeLocking();
   return next(mutex);
 }
@@ -42,7 +43,8 @@ struct End {
   }
   std::future<bool> connect(const End& to) {
     auto done = std::make_shared<std::promise<bool>>();
-    device->connectTo(qp, to.device->addressOf(to.qp), {}, [done](const Failure* failure) { done->set_value(!failure); });
+    device->connectTo(qp, to.device->addressOf(to.qp), {},
+                      [done](const Failure* failure) { done->set_value(!failure); });
     return done->get_future();
   }
   uint32_t allocate() { return device->allocateRegion(pd, 4096, kLocalWrite | kRemoteWrite); }

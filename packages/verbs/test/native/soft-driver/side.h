@@ -35,7 +35,8 @@ inline std::shared_ptr<SoftDevice> openDevice(const std::string& transport) {
 // A region of a device with its address and key.
 struct Memory {
   Memory(SoftDevice& device, uint32_t pd, uint64_t length)
-      : device(device), index(device.allocateRegion(pd, length, kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic)) {
+      : device(device),
+        index(device.allocateRegion(pd, length, kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic)) {
     const Region& region = device.regions().at(index);
     address = region.address;
     key = region.key.load();

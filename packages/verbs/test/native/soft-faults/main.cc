@@ -10,10 +10,10 @@
 #include <map>
 
 #include "faults.h"
-#include "soft/shm/link_outbox.h"
-#include "soft/peer_bells.h"
-#include "soft/shm/wire.h"
 #include "side.h"
+#include "soft/peer_bells.h"
+#include "soft/shm/link_outbox.h"
+#include "soft/shm/wire.h"
 
 namespace rdmc::driver {
 namespace {
@@ -99,8 +99,10 @@ void stateAfterBusy() {
 
 // The target takes the region, or the queue pair, away in the middle of a copy: the request must not succeed.
 void copiesLand() {
-  const std::map<Opcode, uint32_t> withoutKey = {
-      {kWrite, kRemoteAccessError}, {kRead, kRemoteAccessError}, {kFetchAndAdd, kRemoteOperationError}, {kSend, kRemoteOperationError}};
+  const std::map<Opcode, uint32_t> withoutKey = {{kWrite, kRemoteAccessError},
+                                                 {kRead, kRemoteAccessError},
+                                                 {kFetchAndAdd, kRemoteOperationError},
+                                                 {kSend, kRemoteOperationError}};
   for (const auto& [opcode, status] : withoutKey) {
     for (const bool wholePair : {false, true}) {
       Pair pair;
@@ -125,7 +127,8 @@ void retriesEnd() {
   Side a("shm"), b("shm");
   std::promise<void> connected[2];
   const auto connect = [](Side& side, const QueuePairAddress& to, std::promise<void>& done) {
-    side.device->connect(side.qp, to, ConnectParameters{7, 10, kTimeoutMs}, [&done](const Failure*) { done.set_value(); });
+    side.device->connect(side.qp, to, ConnectParameters{7, 10, kTimeoutMs},
+                         [&done](const Failure*) { done.set_value(); });
   };
   connect(a, b.address(b.qp), connected[0]);
   connect(b, a.address(a.qp), connected[1]);
@@ -150,7 +153,8 @@ void retriesEnd() {
   write();
   take(a, 1, note);
   expectStatus(status, kRetryExceeded);
-  expect(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(kTimeoutMs), "the whole time to be used");
+  expect(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(kTimeoutMs),
+         "the whole time to be used");
   a.device->close();
   b.device->close();
 }
@@ -236,7 +240,8 @@ void halfMoved() {
   expect(codeOf(revoke).empty(), "revoking to work later");
   old[1] = old[kRegionBytes - 2] = 0x99;  // what the stopped peer goes on with
   expect(pair.into.data()[0] == 0x77 && pair.into.data()[kRegionBytes - 1] == 0x77, "stores to be kept");
-  for (uint32_t i = 1; i < kRegionBytes - 1; ++i) expect(pair.into.data()[i] == uint8_t(i * 7 >> 3), "the region's bytes");
+  for (uint32_t i = 1; i < kRegionBytes - 1; ++i)
+    expect(pair.into.data()[i] == uint8_t(i * 7 >> 3), "the region's bytes");
   pair.close();
 }
 
@@ -297,9 +302,15 @@ void outboxEnds() {
 }
 
 const std::map<std::string, void (*)()> kCases = {
-    {"state-after-busy", stateAfterBusy}, {"copies-land", copiesLand}, {"retries-end", retriesEnd},
-    {"threads-throw", threadsThrow},      {"listener", listenerUnwatched}, {"no-fresh-memory", noFreshMemory},
-    {"half-moved", halfMoved},            {"bells", bells},            {"outbox", outboxEnds},
+    {"state-after-busy", stateAfterBusy},
+    {"copies-land", copiesLand},
+    {"retries-end", retriesEnd},
+    {"threads-throw", threadsThrow},
+    {"listener", listenerUnwatched},
+    {"no-fresh-memory", noFreshMemory},
+    {"half-moved", halfMoved},
+    {"bells", bells},
+    {"outbox", outboxEnds},
 };
 
 }  // namespace

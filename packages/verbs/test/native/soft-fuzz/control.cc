@@ -5,10 +5,10 @@
 #include <future>
 #include <thread>
 
-#include "soft/control_segment.h"
-#include "soft/shm/transport.h"
-#include "soft/device.h"
 #include "sockets.h"
+#include "soft/control_segment.h"
+#include "soft/device.h"
+#include "soft/shm/transport.h"
 #include "targets.h"
 
 namespace rdmc::fuzz {

@@ -2,11 +2,11 @@
 
 #include <cstring>
 
+#include "sockets.h"
+#include "soft/device.h"
 #include "soft/shm/link_message.h"
 #include "soft/shm/socket.h"
 #include "soft/shm/transport.h"
-#include "soft/device.h"
-#include "sockets.h"
 #include "targets.h"
 
 namespace rdmc::fuzz {

@@ -1,10 +1,10 @@
 #include <cstring>
 #include <future>
 
-#include "soft/device.h"
 #include "sockets.h"
-#include "targets.h"
+#include "soft/device.h"
 #include "soft/tcp/frame.h"
+#include "targets.h"
 
 namespace rdmc::fuzz {
 namespace {
@@ -122,7 +122,8 @@ void tcpPeer(const uint8_t* data, size_t size) {
   require(receiveAll(requests, &reply, sizeof reply) && reply.kind == kTcpWelcome, "the device does not welcome");
   require(receiveAll(requests, &admission, sizeof admission), "the device does not admit");
   postSome(v, qp);
-  // The first byte says how many bytes are answers; the rest are requests. %R stands for the region: its key and address.
+  // The first byte says how many bytes are answers; the rest are requests. %R stands for the region: its key and
+  // address.
   const size_t answered = size > 0 ? std::min<size_t>(data[0], size - 1) : 0;
   if (size > 0) {
     sendAll(answers, data + 1, answered);
