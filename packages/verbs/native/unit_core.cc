@@ -18,6 +18,7 @@
 #include "soft/peer_bells.cc"
 #include "soft/posting.cc"
 #include "soft/queue_pair.cc"
+#include "soft/region_directory.cc"
 #include "soft/service_thread.cc"
 #include "soft/strangers.cc"
 #include "soft/write_tear.cc"

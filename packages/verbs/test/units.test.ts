@@ -27,6 +27,7 @@ it('every include names the file from the root of the sources', () => {
 
 /** Which folders a folder must not include. */
 const FORBIDDEN = {
+  core: /^(soft|ibv|binding)\//,
   soft: /^(ibv|binding)\//,
   'soft/shm': /^soft\/tcp\//,
   'soft/tcp': /^soft\/shm\//,

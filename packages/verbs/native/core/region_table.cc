@@ -11,8 +11,8 @@ constexpr uint32_t kGenerations = (1u << (32 - kRegionIndexBits)) - 2;
 constexpr uint32_t kRetired = 0xffffffff;  // neither free nor valid: no key has this generation
 }  // namespace
 
-RegionTable::RegionTable(const ControlSegment* control)
-    : control_(control), regions_(std::make_unique<Region[]>(kMaxRegions)) {
+RegionTable::RegionTable(RegionDirectory* directory)
+    : directory_(directory), regions_(std::make_unique<Region[]>(kMaxRegions)) {
   // Generations begin anywhere, so that a key of one device is hardly valid on another.
   std::random_device random;
   const uint32_t first = random() % kGenerations;
@@ -66,20 +66,8 @@ uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t acc
 uint32_t RegionTable::publish(uint32_t index) {
   Region& region = regions_[index];
   const uint32_t key = index | region.generation << kRegionIndexBits;
-  if (!control_) {
-    region.key.store(key, std::memory_order_seq_cst);
-    return key;
-  }
-  SharedRegion& shared = control_->region(index);
-  shared.access = region.access;
-  shared.protectionDomain = region.protectionDomain;
-  shared.arena = region.extent->arena->id;
-  shared.arenaOffset = region.extent->offset;
-  shared.address = region.address;
-  shared.length = region.length;
-  shared.moving.store(0);
-  region.key.store(key);
-  shared.key.store(key, std::memory_order_seq_cst);
+  region.key.store(key, std::memory_order_seq_cst);
+  if (directory_) directory_->publish(index, region);
   return key;
 }
 
@@ -123,7 +111,7 @@ void RegionTable::hideRetired(uint32_t index) {
 
 void RegionTable::hideSlot(uint32_t index) {
   regions_[index].revoked.store(true, std::memory_order_seq_cst);
-  if (control_) control_->region(index).key.store(0, std::memory_order_seq_cst);
+  if (directory_) directory_->withdraw(index);
 }
 
 void RegionTable::retire(uint32_t handle) {

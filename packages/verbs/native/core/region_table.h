@@ -1,4 +1,4 @@
-// The memory regions of a device: private slots here, and what peers need to know in the control segment.
+// The memory regions of a device: private slots here, and what peers must know where they look it up.
 //
 // A key is index | generation << 14; lkey and rkey are the same number. A slot is reused with another
 // generation, so a stale key is seen. The key is also the handle by which JavaScript names a region: a handle that
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/arena_pool.h"
-#include "soft/control_segment.h"
+#include "core/limits.h"
 
 namespace rdmc {
 
@@ -29,10 +29,20 @@ struct Region {
   std::shared_ptr<Extent> extent;
 };
 
+// Where peers look keys up. Called with the table's lock held.
+class RegionDirectory {
+ public:
+  virtual void publish(uint32_t index, const Region& region) = 0;
+  virtual void withdraw(uint32_t index) = 0;
+
+ protected:
+  ~RegionDirectory() = default;
+};
+
 class RegionTable {
  public:
-  // `control`: where peers look keys up; nullptr on devices whose hardware does that.
-  explicit RegionTable(const ControlSegment* control);
+  // nullptr on devices whose hardware looks keys up.
+  explicit RegionTable(RegionDirectory* directory);
 
   static uint32_t indexOf(uint32_t handle) { return handle & (kMaxRegions - 1); }
 
@@ -44,7 +54,7 @@ class RegionTable {
   // Marks one more outstanding request; nullptr when the key is not valid.
   Region* acquire(uint32_t key);
   static void drop(Region* region) { region->outstanding.fetch_sub(1, std::memory_order_seq_cst); }
-  // The key disappears from the control segment: no new remote use after this. Throws ERR_RDMC_REGION_CLOSED.
+  // The key disappears from the directory: no new remote use after this. Throws ERR_RDMC_REGION_CLOSED.
   void hide(uint32_t handle);
   // No request can be posted with it from now on, and its handle is not valid any more. Throws ERR_RDMC_REGION_CLOSED,
   // ERR_RDMC_REGION_BUSY while requests are outstanding.
@@ -67,13 +77,12 @@ class RegionTable {
   uint32_t count(uint32_t pd);
   // Of a slot that was not removed, retired ones included.
   uint32_t domainOf(uint32_t index) const { return regions_[index].protectionDomain; }
-  SharedRegion& shared(uint32_t index) const { return control_->region(index); }
 
  private:
   uint32_t take();
   uint32_t publish(uint32_t index);
   void hideSlot(uint32_t index);
-  const ControlSegment* control_;
+  RegionDirectory* const directory_;
   std::mutex mutex_;
   std::unique_ptr<Region[]> regions_;
   uint32_t hint_ = 1;

@@ -71,7 +71,7 @@ void SoftDevice::relocateRegion(uint32_t index) {
   // A region in the course of being closed counts as well: it is removed under the same lock.
   const auto extent = regions_.extent(index);
   if (!extent) return;
-  SharedRegion& shared = regions_.shared(index);
+  SharedRegion& shared = control_.region(index);
   shared.moving.store(1, std::memory_order_seq_cst);
   Rollback still([&] {
     // Where a part has moved, peers would write to memory that nobody looks at.

@@ -24,17 +24,14 @@
 #include <type_traits>
 
 #include "core/constants.h"
+#include "core/limits.h"
 #include "core/raii.h"
 
 namespace rdmc {
 
 constexpr uint32_t kControlMagic = 0x434d4452;  // "RDMC"
 constexpr uint32_t kControlVersion = 3;         // 3: bells in the place of eventfds
-constexpr uint32_t kRegionIndexBits = 14;
-constexpr uint32_t kMaxRegions = 1u << kRegionIndexBits;
 constexpr uint32_t kMaxCqs = 256;
-constexpr uint32_t kQpIndexBits = 13;
-constexpr uint32_t kMaxQps = 1u << kQpIndexBits;
 constexpr uint32_t kMaxReceiveDepth = 1024;
 constexpr uint32_t kMaxSendDepth = 16384;
 

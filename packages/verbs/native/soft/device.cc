@@ -39,7 +39,8 @@ SoftDevice::SoftDevice(SoftOptions options)
       hostId_(readHostId()),
       control_(ControlSegment::create(id_)),
       pool_(std::make_shared<ArenaPool>()),
-      regions_(&control_),
+      directory_(control_),
+      regions_(&directory_),
       pds_(1),
       qpPageTaken_(kMaxQps),
       qpGeneration_(kMaxQps) {

@@ -1,4 +1,4 @@
-// The soft device: the verbs contract in user space. Owns everything else in this folder.
+// The soft device: the verbs contract in user space. Owns everything else in soft/.
 #pragma once
 #include <array>
 #include <atomic>
@@ -15,6 +15,7 @@
 #include "soft/completion_queue.h"
 #include "soft/control_segment.h"
 #include "soft/queue_pair.h"
+#include "soft/region_directory.h"
 #include "soft/service_thread.h"
 #include "soft/write_tear.h"
 
@@ -160,6 +161,7 @@ class SoftDevice final : public Device {
   std::string hostId_;
   ControlSegment control_;
   std::shared_ptr<ArenaPool> pool_;
+  SharedRegionDirectory directory_;
   RegionTable regions_;
 
   WriteTear tear_;

@@ -32,7 +32,7 @@ struct Pair {
   const PeerLink& link() { return *dynamic_cast<ShmWire&>(*a.device->qpAt(a.qp)->wire()).link(); }
   // What b says of its queue pair and its region, as b sees it.
   SharedQp& page() { return b.device->qpAt(b.qp)->shared(); }
-  SharedRegion& region() { return b.device->regions().shared(RegionTable::indexOf(into.index)); }
+  SharedRegion& region() { return b.device->control().region(RegionTable::indexOf(into.index)); }
   // The same queue pair's page, and the beginning of the region, as a sees them.
   SharedQp& pageAtPeer() { return link().control().qp(b.qp & (kMaxQps - 1)); }
   uint8_t* memoryAtPeer() {
@@ -134,7 +134,7 @@ void retriesEnd() {
   connect(b, a.address(a.qp), connected[1]);
   for (auto& each : connected) each.get_future().wait();
   const Memory from(*a.device, a.pd, 4096), into(*b.device, b.pd, 4096);
-  auto& moving = b.device->regions().shared(RegionTable::indexOf(into.index)).moving;
+  auto& moving = b.device->control().region(RegionTable::indexOf(into.index)).moving;
   const auto write = [&] {
     WorkRequestSlot slot = request(kWrite, a.qp, 1);
     local(slot, from, 0, kBytes);
