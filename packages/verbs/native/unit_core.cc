@@ -9,6 +9,7 @@
 #include "core/registry.cc"
 #include "core/sealed_memory.cc"
 #include "core/work_pool.cc"
+#include "soft/address.cc"
 #include "soft/barriers.cc"
 #include "soft/completion_queue.cc"
 #include "soft/control_segment.cc"

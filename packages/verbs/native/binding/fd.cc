@@ -165,7 +165,7 @@ Napi::Value watch(Napi::Env env, int fd, const Napi::Value& callback, std::weak_
 Napi::Value fdWatch(const Napi::CallbackInfo& info) { return watch(info.Env(), i32(info, 0), info[1], {}); }
 
 Napi::Value channelWatch(const Napi::CallbackInfo& info) {
-  const auto channel = deviceArgument(info)->channelAt(i32(info, 1));
+  const auto channel = deviceArgument(info)->channel(i32(info, 1));
   return watch(info.Env(), channel->fd(), info[2], channel);
 }
 

@@ -11,11 +11,11 @@ Napi::Value channelCreate(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value channelFd(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), deviceArgument(info)->channelAt(i32(info, 1))->fd());
+  return Napi::Number::New(info.Env(), deviceArgument(info)->channel(i32(info, 1))->fd());
 }
 
 Napi::Value channelDrain(const Napi::CallbackInfo& info) {
-  deviceArgument(info)->channelAt(i32(info, 1))->drain();
+  deviceArgument(info)->channel(i32(info, 1))->drain();
   return info.Env().Undefined();
 }
 
@@ -29,12 +29,12 @@ Napi::Value completionQueueCreate(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value completionQueueDestroy(const Napi::CallbackInfo& info) {
-  deviceArgument(info)->destroyCq(u32(info, 1));
+  deviceArgument(info)->destroyCompletionQueue(u32(info, 1));
   return info.Env().Undefined();
 }
 
 Napi::Value completionQueueArm(const Napi::CallbackInfo& info) {
-  deviceArgument(info)->completionSource(u32(info, 1))->arm(info[2].As<Napi::Boolean>());
+  deviceArgument(info)->completionQueue(u32(info, 1))->arm(info[2].As<Napi::Boolean>());
   return info.Env().Undefined();
 }
 
@@ -43,7 +43,7 @@ Napi::Value completionQueueArm(const Napi::CallbackInfo& info) {
 // is closed, not when JavaScript forgets them.
 struct Poller {
   std::weak_ptr<Device> device;
-  std::weak_ptr<CompletionSource> cq;
+  std::weak_ptr<CompletionQueue> cq;
   CompletionSlot* batch;
   Napi::ObjectReference keep;
 };
@@ -54,7 +54,7 @@ napi_value poll(napi_env env, napi_callback_info info) {
   auto* poller = static_cast<Poller*>(data);
   const auto device = poller->device.lock();
   const auto cq = poller->cq.lock();
-  const uint32_t count = device && cq ? device->pollSource(*cq, poller->batch, kPollSlots) : 0;
+  const uint32_t count = device && cq ? device->poll(*cq, poller->batch, kPollSlots) : 0;
   napi_value out;
   napi_create_uint32(env, count, &out);
   return out;
@@ -100,7 +100,7 @@ T* sizedMemory(const Napi::Value& value, size_t bytes, const char* what) {
 
 Napi::Value completionQueuePoller(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
-  const auto cq = device->completionSource(u32(info, 1));
+  const auto cq = device->completionQueue(u32(info, 1));
   auto* batch = sizedMemory<CompletionSlot>(info[2], size_t{kCompletionBytes} * kPollSlots, "The poll batch");
   auto* bound = new Poller{device, cq, batch, Napi::Persistent(info[2].As<Napi::Object>())};
   return boundFunction(info.Env(), "poll", guarded<poll>, bound);
@@ -226,7 +226,7 @@ Napi::Value queuePairConnect(const Napi::CallbackInfo& info) {
   auto shared = pending->self;
   auto done = [shared](const Failure* failure) { shared->settle(failure); };
   try {
-    device->connectTo(u32(info, 1), remote, parameters, done);
+    device->connect(u32(info, 1), remote, parameters, done);
   } catch (const std::exception&) {
     const Failure failure = caughtFailure();
     shared->settle(&failure);
@@ -256,7 +256,7 @@ Napi::Value queuePairError(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value queuePairDestroy(const Napi::CallbackInfo& info) {
-  deviceArgument(info)->destroyQp(u32(info, 1));
+  deviceArgument(info)->destroyQueuePair(u32(info, 1));
   return info.Env().Undefined();
 }
 

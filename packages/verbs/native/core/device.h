@@ -40,9 +40,9 @@ class Channel {
 };
 
 // A completion queue as pollers hold it.
-class CompletionSource {
+class CompletionQueue {
  public:
-  virtual ~CompletionSource() = default;
+  virtual ~CompletionQueue() = default;
   virtual void arm(bool solicitedOnly) = 0;
 };
 
@@ -85,12 +85,12 @@ class Device {
   virtual void closeRegion(uint32_t region) = 0;
 
   virtual int createChannel() = 0;
-  virtual std::shared_ptr<Channel> channelAt(int id) = 0;
+  virtual std::shared_ptr<Channel> channel(int id) = 0;
   virtual void destroyChannel(int id) = 0;
   virtual uint32_t createCompletionQueue(uint32_t depth, int channel) = 0;
-  virtual std::shared_ptr<CompletionSource> completionSource(uint32_t handle) = 0;
-  virtual void destroyCq(uint32_t handle) = 0;
-  virtual uint32_t pollSource(CompletionSource& source, CompletionSlot* out, uint32_t max) = 0;
+  virtual std::shared_ptr<CompletionQueue> completionQueue(uint32_t handle) = 0;
+  virtual void destroyCompletionQueue(uint32_t handle) = 0;
+  virtual uint32_t poll(CompletionQueue& queue, CompletionSlot* out, uint32_t max) = 0;
 
   virtual uint32_t createSharedReceiveQueue(uint32_t pd, uint32_t depth);
   virtual void destroySharedReceiveQueue(uint32_t number);
@@ -98,8 +98,8 @@ class Device {
   virtual uint32_t createQueuePair(const QueuePairParameters& parameters) = 0;
   virtual AddressFields addressOf(uint32_t number) = 0;
   // Returns at once; what takes long happens on a native thread.
-  virtual void connectTo(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
-                         ConnectCallback done) = 0;
+  virtual void connect(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
+                       ConnectCallback done) = 0;
   virtual QpState stateOf(uint32_t number) = 0;
   virtual std::string transportOf(uint32_t number) = 0;
   virtual NamedNumbers attributesOf(uint32_t number) = 0;
@@ -107,7 +107,7 @@ class Device {
   virtual bool dataInOrder(uint32_t number) = 0;
   // The error state: a barrier.
   virtual void failQueuePair(uint32_t number) = 0;
-  virtual void destroyQp(uint32_t number) = 0;
+  virtual void destroyQueuePair(uint32_t number) = 0;
 
   // Posts a batch; writes each slot's result. Returns how many were refused.
   virtual uint32_t post(WorkRequestSlot* slots, uint32_t count) = 0;

@@ -16,7 +16,7 @@ namespace rdmc {
 class IbvDevice;
 struct IbvQueuePair;
 
-class IbvCompletionQueue final : public CompletionSource {
+class IbvCompletionQueue final : public CompletionQueue {
  public:
   IbvCompletionQueue(IbvDevice& device, uint32_t depth, std::shared_ptr<IbvChannel> channel);
   ~IbvCompletionQueue() override { release(); }

@@ -101,8 +101,8 @@ IbvDevice::RemoteEnd IbvDevice::readRemote(const AddressFields& from) const {
   return out;
 }
 
-void IbvDevice::connectTo(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
-                          ConnectCallback done) {
+void IbvDevice::connect(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
+                        ConnectCallback done) {
   const auto found = qpAt(number);
   const RemoteEnd end = readRemote(remote);
   if (found->state != kInit || found->connecting.exchange(true)) {

@@ -194,7 +194,7 @@ void IbvDevice::createHardware(IbvQueuePair& qp) {
                 error);
 }
 
-void IbvDevice::destroyQp(uint32_t number) {
+void IbvDevice::destroyQueuePair(uint32_t number) {
   std::shared_lock gate(gate_);
   const auto found = qpAt(number);
   {

@@ -78,27 +78,27 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   void closeRegion(uint32_t handle) override;
 
   int createChannel() override;
-  std::shared_ptr<Channel> channelAt(int id) override { return ibvChannel(id); }
+  std::shared_ptr<Channel> channel(int id) override { return ibvChannel(id); }
   void destroyChannel(int id) override;
   uint32_t createCompletionQueue(uint32_t depth, int channel) override;
-  std::shared_ptr<CompletionSource> completionSource(uint32_t index) override { return completionQueue(index); }
-  void destroyCq(uint32_t index) override;
-  uint32_t pollSource(CompletionSource& source, CompletionSlot* out, uint32_t max) override {
-    return static_cast<IbvCompletionQueue&>(source).poll(out, max);
+  std::shared_ptr<CompletionQueue> completionQueue(uint32_t index) override { return cqAt(index); }
+  void destroyCompletionQueue(uint32_t index) override;
+  uint32_t poll(CompletionQueue& queue, CompletionSlot* out, uint32_t max) override {
+    return static_cast<IbvCompletionQueue&>(queue).poll(out, max);
   }
 
   uint32_t createSharedReceiveQueue(uint32_t pd, uint32_t depth) override;
   void destroySharedReceiveQueue(uint32_t number) override;
   uint32_t createQueuePair(const QueuePairParameters& parameters) override;
   AddressFields addressOf(uint32_t number) override;
-  void connectTo(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
-                 ConnectCallback done) override;
+  void connect(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
+               ConnectCallback done) override;
   QpState stateOf(uint32_t number) override;
   std::string transportOf(uint32_t number) override;
   NamedNumbers attributesOf(uint32_t number) override;
   bool dataInOrder(uint32_t number) override;
   void failQueuePair(uint32_t number) override;
-  void destroyQp(uint32_t number) override;
+  void destroyQueuePair(uint32_t number) override;
   uint32_t post(WorkRequestSlot* slots, uint32_t count) override;
 
   // For its completion queues.
@@ -147,7 +147,7 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   // Queue pairs (ibv/device.cc, ibv/connect.cc, ibv/posting.cc).
   std::shared_ptr<IbvChannel> ibvChannel(int id);
   std::shared_ptr<IbvChannel> channelHere(int id);  // with objects_ held
-  std::shared_ptr<IbvCompletionQueue> completionQueue(uint32_t index);
+  std::shared_ptr<IbvCompletionQueue> cqAt(uint32_t index);
   std::shared_ptr<IbvCompletionQueue> queueHere(uint32_t index);        // with objects_ held
   std::shared_ptr<IbvQueuePair> qp(uint32_t number);                    // nullptr when there is none
   std::shared_ptr<IbvQueuePair> qpAt(uint32_t number);                  // throws ERR_RDMC_QUEUE_PAIR_CLOSED

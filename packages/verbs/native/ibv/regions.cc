@@ -296,7 +296,7 @@ uint32_t IbvDevice::createCompletionQueue(uint32_t depth, int channelId) {
   return uint32_t(cqs_.size() - 1);
 }
 
-std::shared_ptr<IbvCompletionQueue> IbvDevice::completionQueue(uint32_t index) {
+std::shared_ptr<IbvCompletionQueue> IbvDevice::cqAt(uint32_t index) {
   std::lock_guard guard(objects_);
   return queueHere(index);
 }
@@ -308,7 +308,7 @@ std::shared_ptr<IbvCompletionQueue> IbvDevice::queueHere(uint32_t index) {
   return cqs_[index];
 }
 
-void IbvDevice::destroyCq(uint32_t index) {
+void IbvDevice::destroyCompletionQueue(uint32_t index) {
   std::shared_lock gate(gate_);
   std::shared_ptr<IbvCompletionQueue> queue;
   {

@@ -35,8 +35,7 @@ bool SoftDevice::waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegi
   if (!anyRegion && page.busyRegion.load(std::memory_order_acquire) != regionIndex) return true;
   const int64_t start = steadyNs();
   while (page.busy.load(std::memory_order_seq_cst) == seen) {
-    const auto* wire = dynamic_cast<ShmWire*>(qp.wire().get());
-    if (wire && !wire->link()->control().alive()) return true;  // nobody is there to write
+    if (qp.wire() && !qp.wire()->peerAlive()) return true;
     if (steadyNs() - start > kStoppedPeerNs) return false;
     nap();
   }

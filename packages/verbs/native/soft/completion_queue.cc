@@ -14,7 +14,7 @@ static std::atomic<uint64_t> channelsMade{0};
 
 constexpr int kDrainedAtOnce = 16;
 
-CompletionChannel::CompletionChannel()
+SoftChannel::SoftChannel()
     : id_(++channelsMade), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   epoll_event event{};
   event.events = EPOLLIN;
@@ -24,12 +24,12 @@ CompletionChannel::CompletionChannel()
   }
 }
 
-void CompletionChannel::signal() const {
+void SoftChannel::signal() const {
   const uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);  // full: already readable
 }
 
-void CompletionChannel::drain() {
+void SoftChannel::drain() {
   epoll_event ready[kDrainedAtOnce];
   const int count = ::epoll_wait(epoll_.get(), ready, kDrainedAtOnce, 0);
   for (int i = 0; i < count; ++i) {
@@ -42,13 +42,13 @@ void CompletionChannel::drain() {
   }
 }
 
-CompletionQueue::CompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<CompletionChannel> channel)
+SoftCompletionQueue::SoftCompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<SoftChannel> channel)
     : index_(index), shared_(shared), channel_(std::move(channel)), ring_(256) {
   shared_.armed.store(0);
   for (auto& word : shared_.ready) word.store(0);
 }
 
-void CompletionQueue::push(const CompletionSlot& completion) {
+void SoftCompletionQueue::push(const CompletionSlot& completion) {
   {
     std::lock_guard guard(lock_);
     uint32_t size = size_.load(std::memory_order_relaxed);
@@ -64,7 +64,7 @@ void CompletionQueue::push(const CompletionSlot& completion) {
   notify(completion.status != kSuccess);
 }
 
-uint32_t CompletionQueue::take(CompletionSlot* out, uint32_t max) {
+uint32_t SoftCompletionQueue::take(CompletionSlot* out, uint32_t max) {
   if (empty()) return 0;
   std::lock_guard guard(lock_);
   const uint32_t size = size_.load(std::memory_order_relaxed);
@@ -75,7 +75,7 @@ uint32_t CompletionQueue::take(CompletionSlot* out, uint32_t max) {
   return count;
 }
 
-void CompletionQueue::purge(uint32_t queuePair) {
+void SoftCompletionQueue::purge(uint32_t queuePair) {
   std::lock_guard guard(lock_);
   const uint32_t size = size_.load(std::memory_order_relaxed);
   uint32_t kept = 0;
@@ -86,7 +86,7 @@ void CompletionQueue::purge(uint32_t queuePair) {
   size_.store(kept, std::memory_order_release);
 }
 
-void CompletionQueue::arm(bool solicitedOnly) {
+void SoftCompletionQueue::arm(bool solicitedOnly) {
   // Signals from before this arming concern completions which the caller's next poll finds. On a channel
   // of several queues they may be another queue's.
   if (channel_ && channel_->users == 1) channel_->drain();
@@ -98,11 +98,11 @@ void CompletionQueue::arm(bool solicitedOnly) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void CompletionQueue::notify(bool solicited) {
+void SoftCompletionQueue::notify(bool solicited) {
   if (channel_ && shouldSignal(shared_, lastSignalled_, solicited)) channel_->signal();
 }
 
-void CompletionQueue::notifyAlways() const {
+void SoftCompletionQueue::notifyAlways() const {
   if (channel_) channel_->signal();
 }
 

@@ -18,9 +18,9 @@
 
 namespace rdmc {
 
-class CompletionChannel final : public Channel {
+class SoftChannel final : public Channel {
  public:
-  CompletionChannel();
+  SoftChannel();
   // Readable when the channel was signalled or a peer has rung.
   int fd() const override { return epoll_.get(); }
   void signal() const;
@@ -37,11 +37,11 @@ class CompletionChannel final : public Channel {
   PeerBells bells_{epoll_};
 };
 
-class CompletionQueue final : public CompletionSource {
+class SoftCompletionQueue final : public CompletionQueue {
  public:
-  CompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<CompletionChannel> channel);
+  SoftCompletionQueue(uint32_t index, SharedCq& shared, std::shared_ptr<SoftChannel> channel);
   uint32_t index() const { return index_; }
-  const std::shared_ptr<CompletionChannel>& channel() const { return channel_; }
+  const std::shared_ptr<SoftChannel>& channel() const { return channel_; }
 
   // A queue armed for solicited completions is woken by failures only: own requests are never solicited.
   void push(const CompletionSlot& completion);
@@ -63,7 +63,7 @@ class CompletionQueue final : public CompletionSource {
  private:
   uint32_t index_;
   SharedCq& shared_;
-  std::shared_ptr<CompletionChannel> channel_;
+  std::shared_ptr<SoftChannel> channel_;
   SpinLock lock_;
   std::vector<CompletionSlot> ring_;  // a power of two
   uint32_t head_ = 0;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/failure.h"
+#include "soft/address.h"
 #include "soft/shm/transport.h"
 #include "soft/tcp/transport.h"
 
@@ -172,11 +173,11 @@ void SoftDevice::closeRegion(uint32_t handle) {
 int SoftDevice::createChannel() {
   checkUsable();
   std::lock_guard guard(objects_);
-  channels_.push_back(std::make_shared<CompletionChannel>());
+  channels_.push_back(std::make_shared<SoftChannel>());
   return int(channels_.size() - 1);
 }
 
-std::shared_ptr<CompletionChannel> SoftDevice::channel(int id) {
+std::shared_ptr<SoftChannel> SoftDevice::channelAt(int id) {
   std::lock_guard guard(objects_);
   if (id < 0 || size_t(id) >= channels_.size() || !channels_[size_t(id)]) {
     throw Failure("ERR_RDMC_CHANNEL_CLOSED", "The completion channel is closed");
@@ -185,33 +186,33 @@ std::shared_ptr<CompletionChannel> SoftDevice::channel(int id) {
 }
 
 void SoftDevice::destroyChannel(int id) {
-  if (channel(id)->users > 0) {
+  if (channelAt(id)->users > 0) {
     throw Failure("ERR_RDMC_CHANNEL_BUSY", "Completion queues still use the channel: close them first");
   }
   std::lock_guard guard(objects_);
   channels_[size_t(id)].reset();
 }
 
-uint32_t SoftDevice::createCq(int channelId) {
+uint32_t SoftDevice::createCompletionQueue(uint32_t, int channelId) {
   checkUsable();
-  auto used = channelId < 0 ? nullptr : channel(channelId);
+  auto used = channelId < 0 ? nullptr : channelAt(channelId);
   std::lock_guard guard(objects_);
   for (uint32_t i = 0; i < kMaxCqs; ++i) {
     if (cqs_[i]) continue;
     if (used) ++used->users;
-    cqs_[i] = std::make_shared<CompletionQueue>(i, control_.cq(i), used);
+    cqs_[i] = std::make_shared<SoftCompletionQueue>(i, control_.cq(i), used);
     cqGenerations_[i] = (cqGenerations_[i] + 1) % kCqGenerations;
     return i | cqGenerations_[i] << kCqIndexBits;
   }
   throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device has " + std::to_string(kMaxCqs) + " completion queues already");
 }
 
-std::shared_ptr<CompletionQueue> SoftDevice::cq(uint32_t handle) {
+std::shared_ptr<SoftCompletionQueue> SoftDevice::cqAt(uint32_t handle) {
   std::lock_guard guard(objects_);
   return cqHere(handle);
 }
 
-std::shared_ptr<CompletionQueue> SoftDevice::cqHere(uint32_t handle) {
+std::shared_ptr<SoftCompletionQueue> SoftDevice::cqHere(uint32_t handle) {
   const uint32_t index = handle & (kMaxCqs - 1);
   if (!cqs_[index] || cqGenerations_[index] != handle >> kCqIndexBits) {
     throw Failure("ERR_RDMC_COMPLETION_QUEUE_CLOSED", "The completion queue is closed");
@@ -219,7 +220,7 @@ std::shared_ptr<CompletionQueue> SoftDevice::cqHere(uint32_t handle) {
   return cqs_[index];
 }
 
-void SoftDevice::destroyCq(uint32_t handle) {
+void SoftDevice::destroyCompletionQueue(uint32_t handle) {
   std::lock_guard guard(objects_);
   const auto queue = cqHere(handle);
   if (queue->users > 0) {
@@ -229,7 +230,8 @@ void SoftDevice::destroyCq(uint32_t handle) {
   cqs_[queue->index()].reset();
 }
 
-uint32_t SoftDevice::poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max) {
+uint32_t SoftDevice::poll(CompletionQueue& queue, CompletionSlot* out, uint32_t max) {
+  auto& cq = static_cast<SoftCompletionQueue&>(queue);
   uint32_t count = cq.take(out, max);
   auto& ready = cq.shared().ready;
   // A queue pair whose number the caller knows was counted before that number was handed out.
@@ -257,31 +259,32 @@ uint32_t SoftDevice::poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max
 
 // ---- queue pairs
 
-uint32_t SoftDevice::createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, uint32_t sendDepth,
-                              uint32_t receiveDepth, bool signalAll) {
+uint32_t SoftDevice::takeQpIndex() {
+  std::lock_guard guard(tableLock_);
+  for (uint32_t i = 1; i < kMaxQps; ++i) {
+    if (qpPageTaken_[i]) continue;
+    qpPageTaken_[i] = true;
+    highestQp_.store(std::max(highestQp_.load(std::memory_order_relaxed), i), std::memory_order_release);
+    return i;
+  }
+  throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device has " + std::to_string(kMaxQps - 1) + " queue pairs already");
+}
+
+uint32_t SoftDevice::createQueuePair(const QueuePairParameters& parameters) {
+  if (parameters.sharedReceiveQueue != 0) createSharedReceiveQueue(parameters.pd, 0);  // says that there are none
   checkUsable();
-  if (receiveDepth == 0 || receiveDepth > kMaxReceiveDepth || sendDepth == 0 || sendDepth > kMaxSendDepth) {
+  const uint32_t receives = parameters.receiveDepth, sends = parameters.sendDepth;
+  if (receives == 0 || receives > kMaxReceiveDepth || sends == 0 || sends > kMaxSendDepth) {
     throw Failure("ERR_RDMC_DEVICE_LIMIT", "A queue is deeper than the device allows");
   }
-  checkProtectionDomain(pd);
-  auto send = cq(sendCq);
-  auto receive = cq(receiveCq);
-  uint32_t index = kMaxQps;
-  {
-    std::lock_guard guard(tableLock_);
-    for (uint32_t i = 1; i < kMaxQps && index == kMaxQps; ++i) {
-      if (!qpPageTaken_[i]) index = i;
-    }
-    if (index == kMaxQps) {
-      throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device has " + std::to_string(kMaxQps - 1) + " queue pairs already");
-    }
-    qpPageTaken_[index] = true;
-    highestQp_.store(std::max(highestQp_.load(std::memory_order_relaxed), index), std::memory_order_release);
-  }
+  checkProtectionDomain(parameters.pd);
+  auto send = cqAt(parameters.sendCq);
+  auto receive = cqAt(parameters.receiveCq);
+  const uint32_t index = takeQpIndex();
   constexpr uint32_t kGenerations = 1u << (32 - kQpIndexBits);
   qpGeneration_[index] = (qpGeneration_[index] + 1) % kGenerations;
   const uint32_t number = index | qpGeneration_[index] << kQpIndexBits;
-  auto made = std::make_shared<QueuePair>(*this, number, pd, send, receive, sendDepth, receiveDepth, signalAll);
+  auto made = std::make_shared<QueuePair>(*this, number, parameters, std::move(send), std::move(receive));
   std::lock_guard guard(tableLock_);
   qps_[index] = std::move(made);
   return number;
@@ -299,53 +302,35 @@ std::shared_ptr<QueuePair> SoftDevice::qpAt(uint32_t number) {
   return found;
 }
 
-QueuePairAddress SoftDevice::address(const QueuePair& qp) const {
-  QueuePairAddress address;
-  address.device = id_;
-  address.queuePair = qp.number();
-  address.hostId = hostId_;
-  address.transport = options_.transport;
-  address.tcpHost = tcp_ ? options_.host : "";
-  address.tcpPort = tcpPort();
-  return address;
+SoftTransport& SoftDevice::transportTo(const SoftAddress& remote) const {
+  const bool sameHost = remote.hostId == hostId_;
+  const bool tcp = options_.transport == "tcp" || remote.transport == "tcp" || !sameHost;
+  if (!tcp) return *shm_;
+  if (tcp_ && remote.tcpPort != 0) return *tcp_;
+  throw Failure("ERR_RDMC_CONNECT_FAILED",
+                sameHost ? "One side is forced to shared memory, the other to TCP: choose the same transport"
+                         : "The peer is on another host, or runs as another user, and one side is forced to shared "
+                           "memory: use transport 'auto' or 'tcp'");
 }
 
-void SoftDevice::connect(uint32_t number, const QueuePairAddress& remote, const ConnectParameters& parameters,
+void SoftDevice::connect(uint32_t number, const AddressFields& to, const ConnectParameters& parameters,
                          ConnectCallback done) {
+  const SoftAddress remote = SoftAddress::read(to);
   checkUsable();
   const auto found = qpAt(number);
   if (found->state() != kInit || found->connecting.exchange(true)) {
     throw Failure("ERR_RDMC_QUEUE_PAIR_STATE", "The queue pair is connected, or connecting, already");
   }
-  // Both sides reckon with the same facts, so both choose the same wire.
-  const bool sameHost = remote.hostId == hostId_;
-  const bool tcp = options_.transport == "tcp" || remote.transport == "tcp" || !sameHost;
-  if (tcp && (!tcp_ || remote.tcpPort == 0)) {
-    found->connecting = false;
-    throw Failure("ERR_RDMC_CONNECT_FAILED",
-                  sameHost ? "One side is forced to shared memory, the other to TCP: choose the same transport"
-                           : "The peer is on another host, or runs as another user, and one side is forced to shared "
-                             "memory: use transport 'auto' or 'tcp'");
-  }
-  auto wrapped = [found, done = std::move(done)](const Failure* failure) {
+  Rollback idle([&] { found->connecting = false; });
+  SoftTransport& transport = transportTo(remote);
+  idle.dismiss();
+  transport.connect(found, remote, parameters, [found, done = std::move(done)](const Failure* failure) {
     if (failure) found->connecting = false;
     done(failure);
-  };
-  if (tcp) return tcp_->connect(found, remote, parameters, wrapped);
-  const bool posted = service_->post([this, found, remote, parameters, wrapped] {
-    try {
-      shm_->connect(found, remote, parameters, wrapped);
-    } catch (const std::exception&) {
-      const Failure failure = caughtFailure();
-      wrapped(&failure);
-    }
   });
-  if (posted) return;
-  const Failure closed("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
-  wrapped(&closed);
 }
 
-void SoftDevice::destroyQp(uint32_t number) {
+void SoftDevice::destroyQueuePair(uint32_t number) {
   const auto found = qpAt(number);
   {
     std::lock_guard guard(found->sendLock);
@@ -365,16 +350,9 @@ void SoftDevice::destroyQp(uint32_t number) {
   found->leaveQueues();
   found->sendCq()->purge(number);
   found->receiveCq()->purge(number);
-  const bool tcp = found->wire() && std::string_view(found->wire()->name()) == "tcp";
-  if (tcp) return tcp_->release(found);
-  const bool posted = service_->post([this, found] {
-    if (shm_) {
-      shm_->release(found);
-    } else {
-      freeQpIndex(found->index());
-    }
-  });
-  if (!posted) freeQpIndex(found->index());
+  if (const auto& wire = found->wire()) return wire->transport().release(found);
+  const uint32_t index = found->index();
+  if (!service_->post([this, index] { freeQpIndex(index); })) freeQpIndex(index);
 }
 
 void SoftDevice::freeQpIndex(uint32_t index) {

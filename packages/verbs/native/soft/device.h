@@ -22,7 +22,9 @@
 namespace rdmc {
 
 class ShmTransport;
+class SoftTransport;
 class TcpTransport;
+struct SoftAddress;
 
 constexpr uint32_t kCqIndexBits = 8;
 constexpr uint32_t kCqGenerations = 1u << (32 - kCqIndexBits);
@@ -33,14 +35,6 @@ struct SoftOptions {
   std::string host;
   uint16_t port = 0;
   std::vector<uint8_t> key;
-};
-
-// Where a queue pair is reached; travels as JSON.
-struct QueuePairAddress {
-  DeviceId device{};
-  uint32_t queuePair = 0;
-  std::string hostId, socket, transport, tcpHost;
-  uint16_t tcpPort = 0;
 };
 
 struct DeviceCounters {
@@ -76,37 +70,26 @@ class SoftDevice final : public Device {
   void closeRegion(uint32_t handle) override;
 
   int createChannel() override;
-  std::shared_ptr<CompletionChannel> channel(int id);
-  std::shared_ptr<Channel> channelAt(int id) override { return channel(id); }
+  std::shared_ptr<Channel> channel(int id) override { return channelAt(id); }
   void destroyChannel(int id) override;
-  uint32_t createCq(int channel);
-  // A handle is index | generation << 8: one that another thread has closed does not name what took the slot.
-  std::shared_ptr<CompletionQueue> cq(uint32_t handle);
-  uint32_t createCompletionQueue(uint32_t, int channel) override { return createCq(channel); }
-  std::shared_ptr<CompletionSource> completionSource(uint32_t handle) override { return cq(handle); }
-  void destroyCq(uint32_t handle) override;
-  uint32_t poll(CompletionQueue& cq, CompletionSlot* out, uint32_t max);
-  uint32_t pollSource(CompletionSource& source, CompletionSlot* out, uint32_t max) override {
-    return poll(static_cast<CompletionQueue&>(source), out, max);
-  }
+  // A completion queue grows with its completions: the depth is not used.
+  uint32_t createCompletionQueue(uint32_t depth, int channel) override;
+  std::shared_ptr<CompletionQueue> completionQueue(uint32_t handle) override { return cqAt(handle); }
+  void destroyCompletionQueue(uint32_t handle) override;
+  uint32_t poll(CompletionQueue& queue, CompletionSlot* out, uint32_t max) override;
 
-  uint32_t createQp(uint32_t pd, uint32_t sendCq, uint32_t receiveCq, uint32_t sendDepth, uint32_t receiveDepth,
-                    bool signalAll);
   uint32_t createQueuePair(const QueuePairParameters& parameters) override;
   std::shared_ptr<QueuePair> qp(uint32_t number);    // nullptr when there is none
   std::shared_ptr<QueuePair> qpAt(uint32_t number);  // throws ERR_RDMC_QUEUE_PAIR_CLOSED
-  QueuePairAddress address(const QueuePair& qp) const;
-  void connect(uint32_t number, const QueuePairAddress& remote, const ConnectParameters& parameters,
-               ConnectCallback done);
   AddressFields addressOf(uint32_t number) override;
-  void connectTo(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
-                 ConnectCallback done) override;
+  void connect(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
+               ConnectCallback done) override;
   QpState stateOf(uint32_t number) override { return qpAt(number)->state(); }
   std::string transportOf(uint32_t number) override;
   NamedNumbers attributesOf(uint32_t number) override;
-  bool dataInOrder(uint32_t number) override { return transportOf(number) == "shm"; }
+  bool dataInOrder(uint32_t number) override;
   void failQueuePair(uint32_t number) override { qpAt(number)->fail(kFlushed); }
-  void destroyQp(uint32_t number) override;
+  void destroyQueuePair(uint32_t number) override;
   // The page of a destroyed queue pair has no user left.
   void freeQpIndex(uint32_t index);
 
@@ -152,9 +135,15 @@ class SoftDevice final : public Device {
   // Both throw Failure where there is no fresh memory for a region in which a peer is stopped.
   void quiesceRegion(uint32_t index);
   void relocateRegion(uint32_t index);
-  void checkUsable() const;                                  // throws ERR_RDMC_DEVICE_REMOVED
-  void checkProtectionDomain(uint32_t pd);                   // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
-  std::shared_ptr<CompletionQueue> cqHere(uint32_t handle);  // with objects_ held
+  void checkUsable() const;                        // throws ERR_RDMC_DEVICE_REMOVED
+  void checkProtectionDomain(uint32_t pd);         // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
+  std::shared_ptr<SoftChannel> channelAt(int id);  // throws ERR_RDMC_CHANNEL_CLOSED
+  // A handle is index | generation << 8: one that another thread has closed does not name what took the slot.
+  std::shared_ptr<SoftCompletionQueue> cqAt(uint32_t handle);    // throws ERR_RDMC_COMPLETION_QUEUE_CLOSED
+  std::shared_ptr<SoftCompletionQueue> cqHere(uint32_t handle);  // the same with objects_ held
+  uint32_t takeQpIndex();
+  // Which transport two devices meet over; both reckon with the same facts. Throws ERR_RDMC_CONNECT_FAILED.
+  SoftTransport& transportTo(const SoftAddress& remote) const;
 
   SoftOptions options_;
   DeviceId id_;
@@ -168,8 +157,8 @@ class SoftDevice final : public Device {
 
   std::mutex objects_;
   std::vector<bool> pds_;  // by number; open
-  std::vector<std::shared_ptr<CompletionChannel>> channels_;
-  std::array<std::shared_ptr<CompletionQueue>, kMaxCqs> cqs_;
+  std::vector<std::shared_ptr<SoftChannel>> channels_;
+  std::array<std::shared_ptr<SoftCompletionQueue>, kMaxCqs> cqs_;
   std::array<uint32_t, kMaxCqs> cqGenerations_{};
 
   SpinLock tableLock_;

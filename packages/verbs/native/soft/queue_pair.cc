@@ -8,23 +8,22 @@
 
 namespace rdmc {
 
-QueuePair::QueuePair(SoftDevice& device, uint32_t number, uint32_t pd, std::shared_ptr<CompletionQueue> sendCq,
-                     std::shared_ptr<CompletionQueue> receiveCq, uint32_t sendDepth, uint32_t receiveDepth,
-                     bool signalAll)
+QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParameters& parameters,
+                     std::shared_ptr<SoftCompletionQueue> sendCq, std::shared_ptr<SoftCompletionQueue> receiveCq)
     : device_(device),
       number_(number),
-      pd_(pd),
+      pd_(parameters.pd),
       mine_(device.control().qp(number & (kMaxQps - 1))),
       receiveSlots_(device.control().receiveSlots(number & (kMaxQps - 1))),
       inbound_(device.control().inbound(number & (kMaxQps - 1))),
       sendCq_(std::move(sendCq)),
       receiveCq_(std::move(receiveCq)),
-      signalAll_(signalAll),
-      ring_(sendDepth),
-      receives_(receiveDepth) {
+      signalAll_(parameters.signalAll),
+      ring_(parameters.sendDepth),
+      receives_(parameters.receiveDepth) {
   mine_.state.store(kInit);
-  mine_.protectionDomain = pd;
-  mine_.receiveDepth = receiveDepth;
+  mine_.protectionDomain = pd_;
+  mine_.receiveDepth = parameters.receiveDepth;
   mine_.receiveCq = receiveCq_->index();
   mine_.peerToken.store(0);
   mine_.receivesPosted.store(0);

@@ -19,6 +19,7 @@ namespace rdmc {
 
 class QueuePair;
 class SoftDevice;
+class SoftTransport;
 
 struct LocalSge {
   uint64_t address;
@@ -60,7 +61,9 @@ enum class Progress {
 class Wire {
  public:
   virtual ~Wire() = default;
-  virtual const char* name() const = 0;
+  virtual SoftTransport& transport() const = 0;
+  // Whether the process at the other end can still change bytes here.
+  virtual bool peerAlive() const { return true; }
   // Moves requests from the head of the send queue. Called with sendLock held.
   virtual Progress progress(QueuePair& qp, int64_t& budgetBytes) = 0;
   // Steady-clock nanoseconds by which a blocked queue pair must be looked at again; 0: none.
@@ -74,8 +77,8 @@ class Wire {
 
 class QueuePair : public std::enable_shared_from_this<QueuePair> {
  public:
-  QueuePair(SoftDevice& device, uint32_t number, uint32_t pd, std::shared_ptr<CompletionQueue> sendCq,
-            std::shared_ptr<CompletionQueue> receiveCq, uint32_t sendDepth, uint32_t receiveDepth, bool signalAll);
+  QueuePair(SoftDevice& device, uint32_t number, const QueuePairParameters& parameters,
+            std::shared_ptr<SoftCompletionQueue> sendCq, std::shared_ptr<SoftCompletionQueue> receiveCq);
   // Destroyed: its completion queues may be closed, though a thread may still hold this object.
   void leaveQueues();
 
@@ -84,8 +87,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   uint32_t protectionDomain() const { return pd_; }
   QpState state() const { return QpState(mine_.state.load(std::memory_order_acquire)); }
   SharedQp& shared() const { return mine_; }
-  const std::shared_ptr<CompletionQueue>& sendCq() const { return sendCq_; }
-  const std::shared_ptr<CompletionQueue>& receiveCq() const { return receiveCq_; }
+  const std::shared_ptr<SoftCompletionQueue>& sendCq() const { return sendCq_; }
+  const std::shared_ptr<SoftCompletionQueue>& receiveCq() const { return receiveCq_; }
   SoftDevice& device() const { return device_; }
 
   // Posting, by the thread that owns the queue pair. The first two return a PostResult.
@@ -124,6 +127,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
 
  private:
   friend class SoftDevice;
+  class SoftTransport;
   uint32_t loadSges(const WorkRequestSlot& slot, WorkRequest& request);
   void releaseRegions(WorkRequest& request);
   void flushReceives(Status status = kFlushed);
@@ -135,7 +139,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   SharedQp& mine_;
   ReceiveSlot* const receiveSlots_;
   InboundCompletion* const inbound_;
-  std::shared_ptr<CompletionQueue> sendCq_, receiveCq_;
+  std::shared_ptr<SoftCompletionQueue> sendCq_, receiveCq_;
   const bool signalAll_;
   std::vector<WorkRequest> ring_;
   uint32_t head_ = 0, size_ = 0;

@@ -268,7 +268,7 @@ void ShmTransport::serveEvent(Incoming& from, uint32_t queuePair) {
 }
 
 // -1: there is no descriptor left for one, which the peer is told by its absence.
-int ShmTransport::bellFor(Incoming& from, const std::shared_ptr<CompletionChannel>& channel) {
+int ShmTransport::bellFor(Incoming& from, const std::shared_ptr<SoftChannel>& channel) {
   try {
     const int fd = channel->bells().endFor(from.link);
     const bool known = std::any_of(from.channels.begin(), from.channels.end(),
@@ -285,12 +285,12 @@ int ShmTransport::bellFor(Incoming& from, const std::shared_ptr<CompletionChanne
 
 void ShmTransport::serveDetach(Incoming& from, const LinkMessage& message) {
   const auto qp = device_.qp(message.a);
-  const auto* wire = qp ? dynamic_cast<const ShmWire*>(qp->wire().get()) : nullptr;
+  const auto found = qp ? attached_.find(qp->index()) : attached_.end();
   // By now the number may belong to a queue pair that is connected to another.
-  if (wire && (wire->peerNumber() & (kMaxQps - 1)) == message.b) {
+  if (found != attached_.end() && (found->second.wire->peerNumber() & (kMaxQps - 1)) == message.b) {
     std::lock_guard guard(qp->sendLock);
     qp->failLocked(kRetryExceeded);
-    if (qp->wire()) qp->wire()->detach(*qp);
+    found->second.wire->detach(*qp);
   }
   LinkMessage answer{};
   answer.type = kDetached;

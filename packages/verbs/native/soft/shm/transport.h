@@ -1,5 +1,5 @@
 // How devices of one host meet: sequenced-packet sockets in the abstract Unix name space, which belongs
-// to the network namespace, admitted by user id and by proof of the key. Everything here runs on the service thread.
+// to the network namespace, admitted by user id and by proof of the key. Nearly all of it runs on the service thread.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,20 +12,27 @@
 #include "soft/shm/greeting.h"
 #include "soft/shm/peer_link.h"
 #include "soft/strangers.h"
+#include "soft/transport.h"
 
 namespace rdmc {
 
-class ShmTransport {
+class ShmWire;
+
+class ShmTransport final : public SoftTransport {
  public:
   explicit ShmTransport(SoftDevice& device);
   void start();
   void stop();
   static std::string socketName(const DeviceId& id);
 
-  void connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote, const ConnectParameters& parameters,
-               ConnectCallback done);
-  // A queue pair was destroyed: its page is free once the peer lets go.
-  void release(const std::shared_ptr<QueuePair>& qp);
+  // Any thread.
+  const char* name() const override { return "shm"; }
+  bool dataInOrder() const override { return true; }
+  void connect(const std::shared_ptr<QueuePair>& qp, const SoftAddress& remote, const ConnectParameters& parameters,
+               const ConnectCallback& done) override;
+  void release(const std::shared_ptr<QueuePair>& qp) override;
+
+  // The service thread.
   void arenaGone(uint32_t id);
   // Sends what found no room, gives up on connects that waited too long; milliseconds until it wants to run
   // again, -1 for never.
@@ -34,7 +41,7 @@ class ShmTransport {
  private:
   struct Waiting {
     std::shared_ptr<QueuePair> qp;
-    QueuePairAddress remote;
+    SoftAddress remote;
     ConnectParameters parameters;
     ConnectCallback done;
     int64_t deadlineNs;
@@ -58,12 +65,20 @@ class ShmTransport {
     Stage stage = Stage::kHello;
     bool paused = false;  // not read, because it does not read our answers
     ShmGreeting greeting;
-    int64_t firstBytesNs = 0, greetingNs = 0;                // by when they are due
-    std::set<uint32_t> arenas;                               // handed out
-    uint64_t link = 0;                                       // names it to channels
-    std::vector<std::weak_ptr<CompletionChannel>> channels;  // that have a bell for it
+    int64_t firstBytesNs = 0, greetingNs = 0;          // by when they are due
+    std::set<uint32_t> arenas;                         // handed out
+    uint64_t link = 0;                                 // names it to channels
+    std::vector<std::weak_ptr<SoftChannel>> channels;  // that have a bell for it
   };
 
+  // A queue pair that is connected over shared memory, from then until its page is given back.
+  struct Attached {
+    uint32_t number;
+    std::shared_ptr<ShmWire> wire;
+  };
+
+  void startConnect(Waiting waiting);
+  void startRelease(const QueuePair& qp);
   void accept();
   void welcome(Fd socket);
   void drop(int fd);
@@ -78,7 +93,7 @@ class ShmTransport {
   void serve(Incoming& from, const LinkMessage& message);
   void serveArena(Incoming& from, uint32_t id);
   void serveEvent(Incoming& from, uint32_t queuePair);
-  int bellFor(Incoming& from, const std::shared_ptr<CompletionChannel>& channel);
+  int bellFor(Incoming& from, const std::shared_ptr<SoftChannel>& channel);
   void serveDetach(Incoming& from, const LinkMessage& message);
   Outgoing* dial(const DeviceId& peer, std::string& why);
   // Connects and says hello. False with `why` when that cannot succeed.
@@ -90,7 +105,9 @@ class ShmTransport {
   bool greet(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds);
   void onRefused(Outgoing& to, const LinkMessage& message);
   bool onArena(Outgoing& to, const LinkMessage& message, const std::vector<Fd>& fds);
-  void attach(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds);
+  void onEvent(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds);
+  // Throws Failure.
+  void attach(const Outgoing& to, const Waiting& waiting, const LinkMessage& message, std::vector<Fd>& fds);
   void lose(const DeviceId& peer, const std::string& why);
   void failWaiting(Outgoing& to, const std::string& code, const std::string& why);
   LinkMessage hello() const;
@@ -104,6 +121,7 @@ class ShmTransport {
   int64_t acceptAgainNs_ = 0;  // when descriptors had run out; 0: it listens
   std::map<DeviceId, Outgoing> outgoing_;
   std::unordered_map<int, Incoming> incoming_;
+  std::unordered_map<uint32_t, Attached> attached_;  // by index of the queue pair
   uint64_t links_ = 0;
   Strangers strangers_;  // by descriptor
 };

@@ -96,21 +96,34 @@ int ShmTransport::redial(int64_t now) {
   return later ? int(kDialAgainMs) : -1;
 }
 
-void ShmTransport::connect(std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
-                           const ConnectParameters& parameters, ConnectCallback done) {
+void ShmTransport::connect(const std::shared_ptr<QueuePair>& qp, const SoftAddress& remote,
+                           const ConnectParameters& parameters, const ConnectCallback& done) {
+  const bool posted = device_.service().post([this, waiting = Waiting{qp, remote, parameters, done, 0}] {
+    try {
+      startConnect(waiting);
+    } catch (const std::exception&) {
+      const Failure failure = caughtFailure();
+      waiting.done(&failure);
+    }
+  });
+  if (posted) return;
+  const Failure closed("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
+  done(&closed);
+}
+
+void ShmTransport::startConnect(Waiting waiting) {
   std::string why;
-  Outgoing* to = dial(remote.device, why);
+  Outgoing* to = dial(waiting.remote.device, why);
   if (!to) {
     const Failure failure("ERR_RDMC_CONNECT_FAILED", "Cannot reach the peer over shared memory: " + why);
-    return done(&failure);
+    return waiting.done(&failure);
   }
-  const int64_t deadlineNs = steadyNs() + int64_t(parameters.retryTimeoutMs) * 1'000'000;
-  to->waiting.push_back({std::move(qp), remote, parameters, std::move(done), deadlineNs});
-  if (!to->link) return;
   LinkMessage ask{};
   ask.type = kGetEvent;
-  ask.a = remote.queuePair;
-  to->link->send(ask);
+  ask.a = waiting.remote.queuePair;
+  waiting.deadlineNs = steadyNs() + int64_t(waiting.parameters.retryTimeoutMs) * 1'000'000;
+  to->waiting.push_back(std::move(waiting));
+  if (to->link) to->link->send(ask);
 }
 
 void ShmTransport::onOutgoing(const DeviceId& peer) {
@@ -146,7 +159,7 @@ bool ShmTransport::handle(Outgoing& to, const LinkMessage& message, std::vector<
       onRefused(to, message);
       return false;
     case kEvent:
-      if (to.link) attach(to, message, fds);
+      if (to.link) onEvent(to, message, fds);
       return true;
     case kArena:
       return !to.link || onArena(to, message, fds);
@@ -238,48 +251,49 @@ bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<F
   return true;
 }
 
-void ShmTransport::attach(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
-  for (size_t i = 0; i < to.waiting.size(); ++i) {
-    if (to.waiting[i].remote.queuePair != message.a) continue;
-    const Waiting waiting = std::move(to.waiting[i]);
-    to.waiting.erase(to.waiting.begin() + long(i));
-    if (message.c == 0) {
-      const Failure failure("ERR_RDMC_CONNECT_FAILED", "The peer has no queue pair " + std::to_string(message.a) +
-                                                           ": it was closed, or the address is stale");
-      return waiting.done(&failure);
-    }
-    if (message.c == 2 && fds.empty()) {
-      const Failure failure(
-          "ERR_RDMC_SYSTEM",
-          "Cannot connect over shared memory: no descriptor left here, or at the peer; raise the limit "
-          "(ulimit -n)",
-          EMFILE, "recvmsg");
-      return waiting.done(&failure);
-    }
-    try {
-      if (message.c == 2) to.link->addEvent(message.b, message.size, std::move(fds[0]));
-    } catch (const Failure& failure) {
-      return waiting.done(&failure);
-    }
-    const uint32_t depth = readOnce(to.link->control().qp(message.a & (kMaxQps - 1)).receiveDepth);
-    if (depth == 0 || depth > kMaxReceiveDepth) {
-      const Failure failure("ERR_RDMC_CONNECT_FAILED",
-                            "Cannot connect over shared memory: the peer announces a receive "
-                            "queue of " +
-                                std::to_string(depth) + " entries; 1 to " + std::to_string(kMaxReceiveDepth) +
-                                " are possible");
-      return waiting.done(&failure);
-    }
-    const uint32_t own = waiting.qp->number();
-    waiting.qp->attach(std::make_shared<ShmWire>(to.link, message.a, peerToken(device_.id(), own), depth),
-                       peerToken(to.peer, message.a), waiting.parameters);
-    if (!waiting.qp->wire()) {
-      const Failure failure("ERR_RDMC_CONNECT_FAILED", "The queue pair was closed while it was connecting");
-      return waiting.done(&failure);
-    }
-    to.link->poke();  // it may be waiting for us to connect
-    return waiting.done(nullptr);
+void ShmTransport::onEvent(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
+  const auto asked = [&](const Waiting& each) { return each.remote.queuePair == message.a; };
+  const auto found = std::find_if(to.waiting.begin(), to.waiting.end(), asked);
+  if (found == to.waiting.end()) return;
+  const Waiting waiting = std::move(*found);
+  to.waiting.erase(found);
+  try {
+    attach(to, waiting, message, fds);
+  } catch (const Failure& failure) {
+    return waiting.done(&failure);
   }
+  to.link->poke();  // it may be waiting for us to connect
+  waiting.done(nullptr);
+}
+
+void ShmTransport::attach(const Outgoing& to, const Waiting& waiting, const LinkMessage& message,
+                          std::vector<Fd>& fds) {
+  const uint32_t theirs = message.a;
+  if (message.c == 0) {
+    throw Failure("ERR_RDMC_CONNECT_FAILED",
+                  "The peer has no queue pair " + std::to_string(theirs) + ": it was closed, or the address is stale");
+  }
+  if (message.c == 2 && fds.empty()) {
+    throw Failure("ERR_RDMC_SYSTEM",
+                  "Cannot connect over shared memory: no descriptor left here, or at the peer; raise the limit "
+                  "(ulimit -n)",
+                  EMFILE, "recvmsg");
+  }
+  if (message.c == 2) to.link->addEvent(message.b, message.size, std::move(fds[0]));
+  const uint32_t depth = readOnce(to.link->control().qp(theirs & (kMaxQps - 1)).receiveDepth);
+  if (depth == 0 || depth > kMaxReceiveDepth) {
+    throw Failure("ERR_RDMC_CONNECT_FAILED",
+                  "Cannot connect over shared memory: the peer announces a receive queue of " + std::to_string(depth) +
+                      " entries; 1 to " + std::to_string(kMaxReceiveDepth) + " are possible");
+  }
+  QueuePair& own = *waiting.qp;
+  const ShmWire::Peer peer{to.link, theirs, depth};
+  const auto wire = std::make_shared<ShmWire>(*this, peer, peerToken(device_.id(), own.number()));
+  own.attach(wire, peerToken(to.peer, theirs), waiting.parameters);
+  if (!own.wire()) {
+    throw Failure("ERR_RDMC_CONNECT_FAILED", "The queue pair was closed while it was connecting");
+  }
+  attached_[own.index()] = {own.number(), wire};
 }
 
 int ShmTransport::turn() {
@@ -362,30 +376,33 @@ void ShmTransport::lose(const DeviceId& peer, const std::string& why) {
   for (uint32_t index : to.releasing) device_.freeQpIndex(index);
   if (!to.link) return;
   to.link->markLost();
-  device_.eachQp([&](const std::shared_ptr<QueuePair>& qp) {
-    const auto* wire = dynamic_cast<ShmWire*>(qp->wire().get());
-    if (!wire || wire->link() != to.link) return;
+  for (const auto& [index, each] : attached_) {
+    const auto qp = each.wire->link() == to.link ? device_.qp(each.number) : nullptr;
+    if (!qp) continue;
     qp->fail(kRetryExceeded);
     // The peer may have died between publishing and waking us.
     qp->receiveCq()->notifyAlways();
-  });
+  }
 }
 
 void ShmTransport::release(const std::shared_ptr<QueuePair>& qp) {
-  const auto* wire = dynamic_cast<ShmWire*>(qp->wire().get());
-  const auto link = wire ? wire->link() : nullptr;
+  if (!device_.service().post([this, qp] { startRelease(*qp); })) device_.freeQpIndex(qp->index());
+}
+
+void ShmTransport::startRelease(const QueuePair& qp) {
+  const auto mine = attached_.extract(qp.index());
   for (auto& [peer, to] : outgoing_) {
-    if (!link || to.link != link) continue;
+    if (!mine || to.link != mine.mapped().wire->link()) continue;
     LinkMessage message{};
     message.type = kDetach;
-    message.a = wire->peerNumber();
-    message.b = qp->index();
-    to.releasing.push_back(qp->index());
-    if (link->send(message)) return;
-    std::erase(to.releasing, qp->index());
+    message.a = mine.mapped().wire->peerNumber();
+    message.b = qp.index();
+    to.releasing.push_back(qp.index());
+    if (to.link->send(message)) return;
+    std::erase(to.releasing, qp.index());
     break;
   }
-  device_.freeQpIndex(qp->index());
+  device_.freeQpIndex(qp.index());
 }
 
 }  // namespace rdmc

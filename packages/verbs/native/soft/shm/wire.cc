@@ -13,15 +13,16 @@ constexpr int kRetriesAtOnce = 100;
 
 int64_t steadyNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-ShmWire::ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken, uint32_t peerDepth)
-    : link_(std::move(link)),
-      peerNumber_(peerNumber),
+ShmWire::ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken)
+    : transport_(transport),
+      link_(std::move(peer.link)),
+      peerNumber_(peer.number),
       ownToken_(ownToken),
-      theirs_(link_->control().qp(peerNumber & (kMaxQps - 1))),
-      theirSlots_(link_->control().receiveSlots(peerNumber & (kMaxQps - 1))),
-      theirInbound_(link_->control().inbound(peerNumber & (kMaxQps - 1))),
-      theirIndex_(peerNumber & (kMaxQps - 1)),
-      theirDepth_(peerDepth),
+      theirs_(link_->control().qp(peer.number & (kMaxQps - 1))),
+      theirSlots_(link_->control().receiveSlots(peer.number & (kMaxQps - 1))),
+      theirInbound_(link_->control().inbound(peer.number & (kMaxQps - 1))),
+      theirIndex_(peer.number & (kMaxQps - 1)),
+      theirDepth_(peer.depth),
       theirCq_(readOnce(theirs_.receiveCq) & (kMaxCqs - 1)),
       theirDomain_(readOnce(theirs_.protectionDomain)) {}
 

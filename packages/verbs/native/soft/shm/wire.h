@@ -14,9 +14,14 @@ namespace rdmc {
 
 class ShmWire : public Wire {
  public:
-  // `peerDepth`: entries of the peer's receive queue, checked.
-  ShmWire(std::shared_ptr<PeerLink> link, uint32_t peerNumber, uint64_t ownToken, uint32_t peerDepth);
-  const char* name() const override { return "shm"; }
+  // The queue pair at the other end. `depth`: entries of its receive queue, checked.
+  struct Peer {
+    std::shared_ptr<PeerLink> link;
+    uint32_t number, depth;
+  };
+  ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken);
+  SoftTransport& transport() const override { return transport_; }
+  bool peerAlive() const override { return link_->control().alive(); }
   Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
   int64_t deadline() const override { return deadlineNs_; }
   void receivePosted(QueuePair& qp) override;
@@ -62,6 +67,7 @@ class ShmWire : public Wire {
   bool expired(int64_t allowedMs);
   bool retriedTooLong(const QueuePair& qp);
 
+  SoftTransport& transport_;
   std::shared_ptr<PeerLink> link_;
   const uint32_t peerNumber_;
   const uint64_t ownToken_;

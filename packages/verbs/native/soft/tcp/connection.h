@@ -2,6 +2,8 @@
 // that there is nothing more.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/failure.h"
 #include "core/raii.h"
@@ -9,6 +11,7 @@
 namespace rdmc {
 
 class TcpNic;
+struct TcpEndpoint;
 
 class TcpConnection {
  public:
@@ -21,6 +24,12 @@ class TcpConnection {
   virtual bool turn() = 0;
   // `deadlineNs` has passed; it was set to 0 before the call.
   virtual void expire(int64_t nowNs) { (void)nowNs; }
+
+  // The host name that it asked for was looked up; without endpoints, `why` says why there are none.
+  virtual void resolved(const std::vector<TcpEndpoint>& endpoints, const std::string& why) {
+    (void)endpoints, (void)why;
+  }
+  virtual void deviceClosed() {}
 
   // A turn threw this: for connections that fail alone. By default the whole NIC does, which no single one may outlive.
   virtual void failed(const Failure& failure) { throw failure; }

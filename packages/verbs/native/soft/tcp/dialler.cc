@@ -26,14 +26,14 @@ bool metItself(int socket) {
 
 }  // namespace
 
-TcpDialler::TcpDialler(TcpNic& nic, std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
+TcpDialler::TcpDialler(TcpNic& nic, std::shared_ptr<QueuePair> qp, const SoftAddress& remote,
                        const ConnectParameters& parameters, ConnectCallback done)
     : TcpConnection(nic, Fd()), qp_(std::move(qp)), remote_(remote), parameters_(parameters), done_(std::move(done)) {}
 
 void TcpDialler::begin() {
   giveUpNs_ = tcpNowNs() + int64_t(parameters_.retryTimeoutMs) * kMs;
   auto numeric = tcpNumericAddress(remote_.tcpHost, remote_.tcpPort);
-  if (!numeric.empty()) return found(std::move(numeric), "");
+  if (!numeric.empty()) return resolved(numeric, "");
   lookUp();
 }
 
@@ -46,7 +46,7 @@ void TcpDialler::lookUp() {
       std::string why;
       auto endpoints = tcpResolve(host, port, why);
       inbox->post([nic, mine, endpoints = std::move(endpoints), why] {
-        if (auto* dialler = dynamic_cast<TcpDialler*>(nic->find(mine))) dialler->found(endpoints, why);
+        if (TcpConnection* const asked = nic->find(mine)) asked->resolved(endpoints, why);
       });
     } catch (const std::exception&) {
       // No memory for the answer: the NIC gives up when the time is over.
@@ -60,8 +60,8 @@ void TcpDialler::lookUp() {
   }
 }
 
-void TcpDialler::found(std::vector<TcpEndpoint> endpoints, const std::string& why) {
-  endpoints_ = std::move(endpoints);
+void TcpDialler::resolved(const std::vector<TcpEndpoint>& endpoints, const std::string& why) {
+  endpoints_ = endpoints;
   if (endpoints_.empty()) return giveUp("ERR_RDMC_CONNECT_FAILED", "no such host: " + why);
   attempt();
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "soft/address.h"
 #include "soft/tcp/connection.h"
 #include "soft/tcp/greeting.h"
 #include "soft/tcp/nic.h"
@@ -12,18 +13,19 @@ namespace rdmc {
 
 class TcpDialler : public TcpConnection {
  public:
-  TcpDialler(TcpNic& nic, std::shared_ptr<QueuePair> qp, const QueuePairAddress& remote,
-             const ConnectParameters& parameters, ConnectCallback done);
+  TcpDialler(TcpNic& nic, std::shared_ptr<QueuePair> qp, const SoftAddress& remote, const ConnectParameters& parameters,
+             ConnectCallback done);
   void begin();
   bool turn() override;
   void expire(int64_t nowNs) override;
   void failed(const Failure& failure) override { giveUp(failure.code, failure.what()); }
+  void resolved(const std::vector<TcpEndpoint>& endpoints, const std::string& why) override;
+  void deviceClosed() override { giveUp("ERR_RDMC_DEVICE_CLOSED", "the device was closed meanwhile"); }
   void giveUp(const std::string& code, const std::string& why);
 
  private:
   enum class Step { kLookUp, kPause, kConnect, kFirstReply, kWelcome };
   void lookUp();
-  void found(std::vector<TcpEndpoint> endpoints, const std::string& why);
   void attempt();
   void missed(int error);
   bool onConnected();
@@ -36,7 +38,7 @@ class TcpDialler : public TcpConnection {
   bool stillWanted();
 
   std::shared_ptr<QueuePair> qp_;
-  const QueuePairAddress remote_;
+  const SoftAddress remote_;
   const ConnectParameters parameters_;
   ConnectCallback done_;
   Step step_ = Step::kLookUp;

@@ -19,7 +19,8 @@ namespace rdmc {
 
 int64_t tcpNowNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-TcpNic::TcpNic(SoftDevice& device) : device_(device), inbox_(std::make_shared<TcpInbox>()) {
+TcpNic::TcpNic(SoftTransport& transport, SoftDevice& device)
+    : transport_(transport), device_(device), inbox_(std::make_shared<TcpInbox>()) {
   Fd listener = tcpListen(device.options().host, device.options().port);
   port_ = tcpLocalPort(listener);
   epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
@@ -61,7 +62,7 @@ void TcpNic::mark(std::span<const std::shared_ptr<QueuePair>> queuePairs) {
   if (!wires.empty()) inbox_->mark(std::move(wires));
 }
 
-void TcpNic::connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
+void TcpNic::connect(const std::shared_ptr<QueuePair>& qp, const SoftAddress& remote,
                      const ConnectParameters& parameters, const ConnectCallback& done) {
   const bool posted = inbox_->post([this, qp, remote, parameters, done] {
     try {
@@ -265,11 +266,7 @@ void TcpNic::bury() {
 void TcpNic::finish() {
   inbox_->close();
   handleInbox();
-  eachConnection([](TcpConnection& connection) {
-    if (auto* dialler = dynamic_cast<TcpDialler*>(&connection)) {
-      dialler->giveUp("ERR_RDMC_DEVICE_CLOSED", "the device was closed meanwhile");
-    }
-  });
+  eachConnection([](TcpConnection& connection) { connection.deviceClosed(); });
   for (const auto& [number, wire] : wires_) {
     fail(*wire, kFlushed);
     wire->qp.reset();

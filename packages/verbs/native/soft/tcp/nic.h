@@ -19,6 +19,7 @@
 #include "soft/tcp/frame.h"
 #include "soft/tcp/touch.h"
 #include "soft/tcp/wire.h"
+#include "soft/transport.h"
 
 namespace rdmc {
 
@@ -53,18 +54,19 @@ class TcpInbox {
 
 class TcpNic {
  public:
-  explicit TcpNic(SoftDevice& device);
+  TcpNic(SoftTransport& transport, SoftDevice& device);
   ~TcpNic();
   void stop();
 
   SoftDevice& device() const { return device_; }
+  SoftTransport& transport() const { return transport_; }
   uint16_t port() const { return port_; }
   TcpTouch& touch() { return touch_; }
   const std::shared_ptr<TcpInbox>& inbox() const { return inbox_; }
   void mark(std::shared_ptr<TcpWire> wire);
   void mark(std::span<const std::shared_ptr<QueuePair>> queuePairs);
-  void connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
-               const ConnectParameters& parameters, const ConnectCallback& done);
+  void connect(const std::shared_ptr<QueuePair>& qp, const SoftAddress& remote, const ConnectParameters& parameters,
+               const ConnectCallback& done);
   void release(const std::shared_ptr<QueuePair>& qp);
 
   // NIC thread only.
@@ -112,6 +114,7 @@ class TcpNic {
   void bury();
   void finish();
 
+  SoftTransport& transport_;
   SoftDevice& device_;
   TcpTouch touch_;
   std::shared_ptr<TcpInbox> inbox_;

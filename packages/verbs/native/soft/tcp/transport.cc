@@ -4,7 +4,7 @@
 
 namespace rdmc {
 
-TcpTransport::TcpTransport(SoftDevice& device) : nic_(std::make_unique<TcpNic>(device)) {}
+TcpTransport::TcpTransport(SoftDevice& device) : nic_(std::make_unique<TcpNic>(*this, device)) {}
 
 TcpTransport::~TcpTransport() = default;
 
@@ -12,7 +12,7 @@ void TcpTransport::stop() { nic_->stop(); }
 
 uint16_t TcpTransport::port() const { return nic_->port(); }
 
-void TcpTransport::connect(const std::shared_ptr<QueuePair>& qp, const QueuePairAddress& remote,
+void TcpTransport::connect(const std::shared_ptr<QueuePair>& qp, const SoftAddress& remote,
                            const ConnectParameters& parameters, const ConnectCallback& done) {
   nic_->connect(qp, remote, parameters, done);
 }

@@ -6,6 +6,8 @@
 
 namespace rdmc {
 
+SoftTransport& TcpWire::transport() const { return nic_.transport(); }
+
 Progress TcpWire::progress(QueuePair& pair, int64_t&) {
   if (closed()) return Progress::kIdle;
   if (window.sending || window.full) return Progress::kElsewhere;  // the NIC comes back to it

@@ -17,7 +17,7 @@ class TcpWire : public Wire, public std::enable_shared_from_this<TcpWire> {
  public:
   TcpWire(TcpNic& nic, const DeviceId& peerDevice, uint32_t peerNumber)
       : peerDevice(peerDevice), peerNumber(peerNumber), nic_(nic) {}
-  const char* name() const override { return "tcp"; }
+  SoftTransport& transport() const override;
   Progress progress(QueuePair& pair, int64_t& budgetBytes) override;
   void receivePosted(QueuePair& qp) override;
   bool quiesce(QueuePair& qp) override;

@@ -43,8 +43,7 @@ struct End {
   }
   std::future<bool> connect(const End& to) {
     auto done = std::make_shared<std::promise<bool>>();
-    device->connectTo(qp, to.device->addressOf(to.qp), {},
-                      [done](const Failure* failure) { done->set_value(!failure); });
+    device->connect(qp, to.device->addressOf(to.qp), {}, [done](const Failure* failure) { done->set_value(!failure); });
     return done->get_future();
   }
   uint32_t allocate() { return device->allocateRegion(pd, 4096, kLocalWrite | kRemoteWrite); }
@@ -85,9 +84,9 @@ int run(const IbvOptions& options) {
   write.remoteHigh = uint32_t(target >> 32);
   write.rkey = b.device->remoteKey(next);
   if (a.device->post(&write, 1) != 0) return 2;
-  const auto queue = a.device->completionSource(a.cq);
+  const auto queue = a.device->completionQueue(a.cq);
   CompletionSlot done{};
-  while (a.device->pollSource(*queue, &done, 1) == 0) {
+  while (a.device->poll(*queue, &done, 1) == 0) {
   }
   if (done.status != kSuccess) std::fprintf(stderr, "a WRITE to the region ended with status %u\n", done.status);
   a.device->close();

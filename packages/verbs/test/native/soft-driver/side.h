@@ -52,18 +52,18 @@ struct Side {
   explicit Side(const std::string& transport, uint32_t sendDepth = 256, uint32_t receiveDepth = 64)
       : device(openDevice(transport)), sendDepth(sendDepth), receiveDepth(receiveDepth) {
     pd = device->createProtectionDomain();
-    cq = device->createCq(-1);
-    queue = device->cq(cq);
+    cq = device->createCompletionQueue(64, -1);
+    queue = device->completionQueue(cq);
     qp = addQp();
   }
-  uint32_t addQp() { return device->createQp(pd, cq, cq, sendDepth, receiveDepth, false); }
-  std::future<bool> connect(uint32_t own, const QueuePairAddress& remote) {
+  uint32_t addQp() { return device->createQueuePair({pd, cq, cq, sendDepth, receiveDepth}); }
+  std::future<bool> connect(uint32_t own, const AddressFields& remote) {
     auto done = std::make_shared<std::promise<bool>>();
     device->connect(own, remote, ConnectParameters{7, 10, 60'000},
                     [done](const Failure* failure) { done->set_value(failure == nullptr); });
     return done->get_future();
   }
-  QueuePairAddress address(uint32_t number) const { return device->address(*device->qpAt(number)); }
+  AddressFields address(uint32_t number) const { return device->addressOf(number); }
   uint32_t poll(CompletionSlot* out, uint32_t max) { return device->poll(*queue, out, max); }
 
   std::shared_ptr<SoftDevice> device;

@@ -126,7 +126,7 @@ void retriesEnd() {
   constexpr uint32_t kTimeoutMs = 200;
   Side a("shm"), b("shm");
   std::promise<void> connected[2];
-  const auto connect = [](Side& side, const QueuePairAddress& to, std::promise<void>& done) {
+  const auto connect = [](Side& side, const AddressFields& to, std::promise<void>& done) {
     side.device->connect(side.qp, to, ConnectParameters{7, 10, kTimeoutMs},
                          [&done](const Failure*) { done.set_value(); });
   };
@@ -212,7 +212,7 @@ void noFreshMemory() {
   take(pair.b, 1, [](const CompletionSlot& completion) { expectStatus(completion.status, kFatal); });
   const auto events = pair.b.device->events().take(listener);
   expect(events.size() == 1 && events[0].type == "queuePairFatal" && events[0].queuePair == pair.b.qp, "one event");
-  const auto closeQp = [&] { pair.b.device->destroyQp(pair.b.qp); };
+  const auto closeQp = [&] { pair.b.device->destroyQueuePair(pair.b.qp); };
   const auto closeRegion = [&] { pair.b.device->closeRegion(pair.into.index); };
   expect(codeOf([&] { pair.b.device->revokeRegion(pair.into.index); }) == "ERR_RDMC_SYSTEM", "revoking to fail");
   expect(codeOf(closeRegion) == "ERR_RDMC_SYSTEM", "closing the region to fail");
@@ -252,7 +252,7 @@ bool readable(int fd) {
 
 // What a peer may do to the end of a bell that it holds.
 void bells() {
-  CompletionChannel channel;
+  SoftChannel channel;
   const int theirs = channel.bells().endFor(1);
   expect(channel.bells().endFor(1) == theirs, "one bell for a link");
   expect(PeerBells::isBell(Fd(::dup(theirs))), "a bell to be one");

@@ -17,8 +17,8 @@ SoftDevice& device() {
     SoftOptions options;
     options.transport = "shm";
     auto* made = new SoftDevice(std::move(options));
-    const uint32_t pd = made->createProtectionDomain(), cq = made->createCq(-1);
-    made->createQp(pd, cq, cq, 16, 16, true);
+    const uint32_t pd = made->createProtectionDomain(), cq = made->createCompletionQueue(64, -1);
+    made->createQueuePair({pd, cq, cq, 16, 16, true});
     made->allocateRegion(pd, 4096, kLocalWrite | kRemoteWrite);
     return made;
   }();
