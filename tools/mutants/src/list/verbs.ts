@@ -115,7 +115,7 @@ export const verbs: readonly Mutant[] = [
     id: 'verbs/listener-not-asked',
     ...PACKAGE,
     function: 'ShmTransport::greet',
-    find: '(!to.proved || !sameProof(message.bytes, shmProof(key(), ShmRole::kListener, to.greeting)))',
+    find: '(!to.proved || !sameProof(message.hello.secret, shmProof(key(), ShmRole::kListener, to.greeting)))',
     replace: '!to.proved',
     fault: 'Whoever asks for our proof need not know the key.',
     tests: HOSTILE_LISTENER,

@@ -26,8 +26,7 @@ PeerLink::PeerLink(Fd socket, ControlSegment control) : socket_(std::move(socket
 }
 
 void PeerLink::poke() const {
-  LinkMessage message{};
-  message.type = kWake;
+  LinkMessage message = linkMessage(kWake);
   sendLinkMessage(socket_.get(), message);
 }
 
@@ -49,9 +48,8 @@ void PeerLink::requestArena(uint32_t id) {
     if (std::find(requested_.begin(), requested_.end(), id) != requested_.end()) return;
     requested_.push_back(id);
   }
-  LinkMessage message{};
-  message.type = kGetArena;
-  message.a = id;
+  LinkMessage message = linkMessage(kGetArena);
+  message.arena.id = id;
   send(message);
 }
 

@@ -57,11 +57,10 @@ void ShmTransport::stop() {
 }
 
 LinkMessage ShmTransport::hello() const {
-  LinkMessage message{};
-  message.type = kHello;
-  message.a = kControlVersion;
-  message.b = key().empty() ? 0 : 1;
-  message.id = device_.id();
+  LinkMessage message = linkMessage(kHello);
+  message.hello.version = kControlVersion;
+  message.hello.keyed = key().empty() ? 0 : 1;
+  message.hello.device = device_.id();
   return message;
 }
 
@@ -82,9 +81,8 @@ void ShmTransport::accept() {
       welcome(std::move(socket));
       continue;
     }
-    LinkMessage refused{};
-    refused.type = kRefused;
-    refused.a = kLinkOtherUser;
+    LinkMessage refused = linkMessage(kRefused);
+    refused.refused.reason = kLinkOtherUser;
     sendLinkMessage(socket.get(), refused);
   }
 }
@@ -174,22 +172,21 @@ bool ShmTransport::greetBack(Incoming& from, const LinkMessage& message) {
 }
 
 bool ShmTransport::onHello(Incoming& from, const LinkMessage& message) {
-  if (message.a != kControlVersion) return refuse(from, kLinkOtherVersion);
-  if ((message.b == 1) != !key().empty()) return refuse(from, kLinkWrongKey);
+  if (message.hello.version != kControlVersion) return refuse(from, kLinkOtherVersion);
+  if ((message.hello.keyed == 1) != !key().empty()) return refuse(from, kLinkWrongKey);
   if (key().empty()) return admit(from);
-  from.greeting.initiator = message.id;
+  from.greeting.initiator = message.hello.device;
   from.greeting.listener = device_.id();
-  std::memcpy(from.greeting.initiatorNonce, message.bytes, kNonceBytes);
+  std::memcpy(from.greeting.initiatorNonce, message.hello.secret, kNonceBytes);
   freshNonce(from.greeting.listenerNonce);
-  LinkMessage challenge{};
-  challenge.type = kChallenge;
-  std::memcpy(challenge.bytes, from.greeting.listenerNonce, kNonceBytes);
+  LinkMessage challenge = linkMessage(kChallenge);
+  std::memcpy(challenge.challenge.bytes, from.greeting.listenerNonce, kNonceBytes);
   from.stage = Incoming::Stage::kProof;
   return from.outbox.send(from.socket.get(), challenge);
 }
 
 bool ShmTransport::onProof(Incoming& from, const LinkMessage& message) {
-  if (!sameProof(message.bytes, shmProof(key(), ShmRole::kInitiator, from.greeting)))
+  if (!sameProof(message.proof.bytes, shmProof(key(), ShmRole::kInitiator, from.greeting)))
     return refuse(from, kLinkWrongKey);
   return admit(from);
 }
@@ -198,7 +195,7 @@ bool ShmTransport::admit(Incoming& from) {
   LinkMessage answer = hello();
   if (!key().empty()) {
     const Mac mac = shmProof(key(), ShmRole::kListener, from.greeting);
-    std::memcpy(answer.bytes, mac.data(), mac.size());
+    std::memcpy(answer.hello.secret, mac.data(), mac.size());
   }
   from.stage = Incoming::Stage::kAdmitted;
   strangers_.remove(uint64_t(from.socket.get()));
@@ -207,10 +204,9 @@ bool ShmTransport::admit(Incoming& from) {
 }
 
 bool ShmTransport::refuse(Incoming& from, LinkRefusalReason reason) {
-  LinkMessage refused{};
-  refused.type = kRefused;
-  refused.a = reason;
-  refused.b = kControlVersion;
+  LinkMessage refused = linkMessage(kRefused);
+  refused.refused.reason = reason;
+  refused.refused.version = kControlVersion;
   sendLinkMessage(from.socket.get(), refused);
   return false;
 }
@@ -220,15 +216,15 @@ bool ShmTransport::refuse(Incoming& from, LinkRefusalReason reason) {
 void ShmTransport::serve(Incoming& from, const LinkMessage& message) {
   switch (message.type) {
     case kGetArena:
-      return serveArena(from, message.a);
+      return serveArena(from, message.arena.id);
     case kGetEvent:
-      return serveEvent(from, message.a);
+      return serveEvent(from, message.event.queuePair);
     case kDetach:
       return serveDetach(from, message);
     case kWake:
       return;  // what it is about is looked at in every turn
     case kPeerError:
-      if (const auto qp = device_.qp(message.a)) qp->fail(kFlushed);
+      if (const auto qp = device_.qp(message.peerError.queuePair)) qp->fail(kFlushed);
       return;
     default:
       return;  // a newer peer may say things we do not know
@@ -236,33 +232,31 @@ void ShmTransport::serve(Incoming& from, const LinkMessage& message) {
 }
 
 void ShmTransport::serveArena(Incoming& from, uint32_t id) {
-  LinkMessage answer{};
-  answer.type = kArena;
-  answer.a = id;
+  LinkMessage answer = linkMessage(kArena);
+  answer.arena.id = id;
   const auto arena = device_.pool().find(id);
   if (!arena) {
     from.outbox.send(from.socket.get(), answer);
     return;
   }
-  answer.size = arena->memory.length();
+  answer.arena.bytes = arena->memory.length();
   const int fd = arena->fd.get();
   from.arenas.insert(id);
   from.outbox.send(from.socket.get(), answer, &fd, 1);
 }
 
 void ShmTransport::serveEvent(Incoming& from, uint32_t queuePair) {
-  LinkMessage answer{};
-  answer.type = kEvent;
-  answer.a = queuePair;
+  LinkMessage answer = linkMessage(kEvent);
+  answer.event.queuePair = queuePair;
   const auto qp = device_.qp(queuePair);
   if (!qp) {
     from.outbox.send(from.socket.get(), answer);
     return;
   }
-  answer.b = qp->receiveCq()->index();
+  answer.event.completionQueue = qp->receiveCq()->index();
   const auto& channel = qp->receiveCq()->channel();
-  answer.c = channel ? 2 : 1;
-  answer.size = channel ? channel->id() : 0;
+  answer.event.state = channel ? kLinkWithChannel : kLinkWithoutChannel;
+  answer.event.channel = channel ? channel->id() : 0;
   const int fd = channel ? bellFor(from, channel) : -1;
   from.outbox.send(from.socket.get(), answer, &fd, fd >= 0 ? 1 : 0);
 }
@@ -284,24 +278,22 @@ int ShmTransport::bellFor(Incoming& from, const std::shared_ptr<SoftChannel>& ch
 }
 
 void ShmTransport::serveDetach(Incoming& from, const LinkMessage& message) {
-  const auto qp = device_.qp(message.a);
+  const auto qp = device_.qp(message.detach.queuePair);
   const auto found = qp ? attached_.find(qp->index()) : attached_.end();
   // By now the number may belong to a queue pair that is connected to another.
-  if (found != attached_.end() && (found->second.wire->peerNumber() & (kMaxQps - 1)) == message.b) {
+  if (found != attached_.end() && (found->second.wire->peerNumber() & (kMaxQps - 1)) == message.detach.index) {
     std::lock_guard guard(qp->sendLock);
     qp->failLocked(kRetryExceeded);
     found->second.wire->detach(*qp);
   }
-  LinkMessage answer{};
-  answer.type = kDetached;
-  answer.a = message.b;
+  LinkMessage answer = linkMessage(kDetached);
+  answer.detached.index = message.detach.index;
   from.outbox.send(from.socket.get(), answer);
 }
 
 void ShmTransport::arenaGone(uint32_t id) {
-  LinkMessage message{};
-  message.type = kArenaGone;
-  message.a = id;
+  LinkMessage message = linkMessage(kArenaGone);
+  message.arena.id = id;
   for (auto& [fd, from] : incoming_) {
     if (from.arenas.erase(id) > 0) from.outbox.send(fd, message);
   }

@@ -63,7 +63,7 @@ bool ShmTransport::open(Outgoing& to, std::string& why) {
     to.greeting.listener = to.peer;
     to.proved = false;
     if (!key().empty()) freshNonce(to.greeting.initiatorNonce);
-    std::memcpy(first.bytes, to.greeting.initiatorNonce, kNonceBytes);
+    std::memcpy(first.hello.secret, to.greeting.initiatorNonce, kNonceBytes);
     const DeviceId peer = to.peer;
     device_.service().watch(socket.get(), EPOLLIN, [this, peer](uint32_t) { onOutgoing(peer); });
     sendLinkMessage(socket.get(), first);
@@ -118,9 +118,8 @@ void ShmTransport::startConnect(Waiting waiting) {
     const Failure failure("ERR_RDMC_CONNECT_FAILED", "Cannot reach the peer over shared memory: " + why);
     return waiting.done(&failure);
   }
-  LinkMessage ask{};
-  ask.type = kGetEvent;
-  ask.a = waiting.remote.queuePair;
+  LinkMessage ask = linkMessage(kGetEvent);
+  ask.event.queuePair = waiting.remote.queuePair;
   waiting.deadlineNs = steadyNs() + int64_t(waiting.parameters.retryTimeoutMs) * 1'000'000;
   to->waiting.push_back(std::move(waiting));
   if (to->link) to->link->send(ask);
@@ -164,10 +163,10 @@ bool ShmTransport::handle(Outgoing& to, const LinkMessage& message, std::vector<
     case kArena:
       return !to.link || onArena(to, message, fds);
     case kArenaGone:
-      if (to.link) to.link->dropArena(message.a);
+      if (to.link) to.link->dropArena(message.arena.id);
       return true;
     case kDetached:
-      if (std::erase(to.releasing, message.a)) device_.freeQpIndex(message.a);
+      if (std::erase(to.releasing, message.detached.index)) device_.freeQpIndex(message.detached.index);
       return true;
     default:
       return true;
@@ -175,11 +174,11 @@ bool ShmTransport::handle(Outgoing& to, const LinkMessage& message, std::vector<
 }
 
 void ShmTransport::onRefused(Outgoing& to, const LinkMessage& message) {
-  switch (message.a) {
+  switch (message.refused.reason) {
     case kLinkOtherVersion:
       failWaiting(to, "ERR_RDMC_PROTOCOL_VERSION",
-                  "the peer speaks version " + std::to_string(message.b) + " of the soft device, we speak " +
-                      std::to_string(kControlVersion));
+                  "the peer speaks version " + std::to_string(message.refused.version) +
+                      " of the soft device, we speak " + std::to_string(kControlVersion));
       break;
     case kLinkWrongKey:
       failWaiting(to, "ERR_RDMC_WRONG_KEY", differentKeys(key().empty()));
@@ -191,14 +190,14 @@ void ShmTransport::onRefused(Outgoing& to, const LinkMessage& message) {
 }
 
 bool ShmTransport::onArena(Outgoing& to, const LinkMessage& message, const std::vector<Fd>& fds) {
-  const bool gone = message.size == 0;
+  const bool gone = message.arena.bytes == 0;
   if (!gone && fds.empty()) {
     lose(DeviceId(to.peer), "this process has no descriptor left for its memory; raise the limit (ulimit -n)");
     return false;
   }
   try {
     const Fd none;
-    to.link->addArena(message.a, gone ? none : fds[0], message.size);
+    to.link->addArena(message.arena.id, gone ? none : fds[0], message.arena.bytes);
   } catch (const Failure& failure) {
     lose(DeviceId(to.peer), std::string("its memory cannot be mapped here: ") + failure.what());
     return false;
@@ -208,13 +207,12 @@ bool ShmTransport::onArena(Outgoing& to, const LinkMessage& message, const std::
 
 // The peer wants to know whether we have the key.
 bool ShmTransport::onChallenge(Outgoing& to, const LinkMessage& message) {
-  LinkMessage answer{};
-  answer.type = kProof;
+  LinkMessage answer = linkMessage(kProof);
   try {
     if (key().empty() || to.proved) throw Failure("ERR_RDMC_CONNECT_FAILED", "it greets in a way no soft device does");
-    std::memcpy(to.greeting.listenerNonce, message.bytes, kNonceBytes);
+    std::memcpy(to.greeting.listenerNonce, message.challenge.bytes, kNonceBytes);
     const Mac mac = shmProof(key(), ShmRole::kInitiator, to.greeting);
-    std::memcpy(answer.bytes, mac.data(), mac.size());
+    std::memcpy(answer.proof.bytes, mac.data(), mac.size());
   } catch (const Failure& failure) {
     failWaiting(to, failure.code, failure.what());
     lose(DeviceId(to.peer), failure.what());
@@ -227,9 +225,11 @@ bool ShmTransport::onChallenge(Outgoing& to, const LinkMessage& message) {
 
 bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
   try {
-    if (message.id != to.peer) throw Failure("ERR_RDMC_CONNECT_FAILED", "the socket belongs to another device");
+    if (message.hello.device != to.peer)
+      throw Failure("ERR_RDMC_CONNECT_FAILED", "the socket belongs to another device");
     // Before anything of it is mapped.
-    if (!key().empty() && (!to.proved || !sameProof(message.bytes, shmProof(key(), ShmRole::kListener, to.greeting)))) {
+    if (!key().empty() &&
+        (!to.proved || !sameProof(message.hello.secret, shmProof(key(), ShmRole::kListener, to.greeting)))) {
       throw Failure("ERR_RDMC_WRONG_KEY", "the peer does not know our key");
     }
     if (fds.size() != 1) {
@@ -243,16 +243,15 @@ bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<F
     return false;
   }
   for (const auto& waiting : to.waiting) {
-    LinkMessage ask{};
-    ask.type = kGetEvent;
-    ask.a = waiting.remote.queuePair;
+    LinkMessage ask = linkMessage(kGetEvent);
+    ask.event.queuePair = waiting.remote.queuePair;
     to.link->send(ask);
   }
   return true;
 }
 
 void ShmTransport::onEvent(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
-  const auto asked = [&](const Waiting& each) { return each.remote.queuePair == message.a; };
+  const auto asked = [&](const Waiting& each) { return each.remote.queuePair == message.event.queuePair; };
   const auto found = std::find_if(to.waiting.begin(), to.waiting.end(), asked);
   if (found == to.waiting.end()) return;
   const Waiting waiting = std::move(*found);
@@ -268,18 +267,19 @@ void ShmTransport::onEvent(Outgoing& to, const LinkMessage& message, std::vector
 
 void ShmTransport::attach(const Outgoing& to, const Waiting& waiting, const LinkMessage& message,
                           std::vector<Fd>& fds) {
-  const uint32_t theirs = message.a;
-  if (message.c == 0) {
+  const uint32_t theirs = message.event.queuePair;
+  if (message.event.state == kLinkNoQueuePair) {
     throw Failure("ERR_RDMC_CONNECT_FAILED",
                   "The peer has no queue pair " + std::to_string(theirs) + ": it was closed, or the address is stale");
   }
-  if (message.c == 2 && fds.empty()) {
+  const bool withChannel = message.event.state == kLinkWithChannel;
+  if (withChannel && fds.empty()) {
     throw Failure("ERR_RDMC_SYSTEM",
                   "Cannot connect over shared memory: no descriptor left here, or at the peer; raise the limit "
                   "(ulimit -n)",
                   EMFILE, "recvmsg");
   }
-  if (message.c == 2) to.link->addEvent(message.b, message.size, std::move(fds[0]));
+  if (withChannel) to.link->addEvent(message.event.completionQueue, message.event.channel, std::move(fds[0]));
   const uint32_t depth = readOnce(to.link->control().qp(theirs & (kMaxQps - 1)).receiveDepth);
   if (depth == 0 || depth > kMaxReceiveDepth) {
     throw Failure("ERR_RDMC_CONNECT_FAILED",
@@ -393,10 +393,9 @@ void ShmTransport::startRelease(const QueuePair& qp) {
   const auto mine = attached_.extract(qp.index());
   for (auto& [peer, to] : outgoing_) {
     if (!mine || to.link != mine.mapped().wire->link()) continue;
-    LinkMessage message{};
-    message.type = kDetach;
-    message.a = mine.mapped().wire->peerNumber();
-    message.b = qp.index();
+    LinkMessage message = linkMessage(kDetach);
+    message.detach.queuePair = mine.mapped().wire->peerNumber();
+    message.detach.index = qp.index();
     to.releasing.push_back(qp.index());
     if (to.link->send(message)) return;
     std::erase(to.releasing, qp.index());

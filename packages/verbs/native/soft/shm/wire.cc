@@ -105,9 +105,8 @@ Progress ShmWire::progress(QueuePair& qp, int64_t& budgetBytes) {
     waitingSinceNs_ = deadlineNs_ = retryingSinceNs_ = 0;
     if (result == Step::kFailed) {
       if (tellPeer_) {
-        LinkMessage message{};
-        message.type = kPeerError;
-        message.a = peerNumber_;
+        LinkMessage message = linkMessage(kPeerError);
+        message.peerError.queuePair = peerNumber_;
         link_->send(message);
         qp.device().service().poke();  // sends it where the socket has no room now
       }

@@ -291,8 +291,7 @@ void outboxEnds() {
   expect(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "a pair of sockets");
   const Fd ours(ends[0]), theirs(ends[1]);
   LinkOutbox messages, descriptors;
-  LinkMessage message{};
-  message.type = kGetEvent;
+  const LinkMessage message = linkMessage(kGetEvent);
   uint32_t sent = 0;
   while (sent < 100'000 && messages.send(ours.get(), message)) ++sent;
   expect(messages.overflown() && sent >= 2 * kMaxQps && sent < 100'000, "messages to be bounded");

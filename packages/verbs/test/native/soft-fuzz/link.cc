@@ -43,9 +43,8 @@ void link(const uint8_t* data, size_t size) {
   require(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) == 0, "cannot connect to the device");
   static const Fd file = smallFile();
   if (size > 0 && data[0] & 0x80) {
-    LinkMessage hello{};
-    hello.type = kHello;
-    hello.a = kControlVersion;
+    LinkMessage hello = linkMessage(kHello);
+    hello.hello.version = kControlVersion;
     sendLinkMessage(socket.get(), hello);
   }
   for (size_t at = 0; at < size;) {
