@@ -7,18 +7,22 @@
 #include <mutex>
 #include <string>
 
-#include "ibv/device.h"
+#include "ibv/error_state.h"
+#include "ibv/limits.h"
+#include "ibv/translator.h"
 
 namespace rdmc {
 namespace {
 constexpr uint32_t kPollChunk = 32;
 }
 
-IbvCompletionQueue::IbvCompletionQueue(IbvDevice& device, uint32_t depth, std::shared_ptr<IbvChannel> channel)
-    : device_(device), channel_(std::move(channel)) {
-  cq_ = device_.library().create_cq(device_.context(), int(depth), this, channel_ ? channel_->hardware() : nullptr, 0);
+IbvCompletionQueue::IbvCompletionQueue(const IbvPolling& polling, uint32_t depth, std::shared_ptr<IbvChannel> channel)
+    : polling_(polling), channel_(std::move(channel)) {
+  const IbvContext& context = polling_.context;
+  ibv_comp_channel* const events = channel_ ? channel_->hardware() : nullptr;
+  cq_ = context.library().create_cq(context.hardware(), int(depth), this, events, 0);
   if (!cq_) {
-    throw device_.refusal("ibv_create_cq", "Creating a completion queue of " + std::to_string(depth) + " entries",
+    throw context.refusal("ibv_create_cq", "Creating a completion queue of " + std::to_string(depth) + " entries",
                           errno);
   }
 }
@@ -33,13 +37,14 @@ void IbvCompletionQueue::release() {
   if (!mine) return;
   // Events that nobody has taken would keep the library waiting. Some may be another queue's.
   if (channel_) channel_->acknowledge();
-  device_.library().destroy_cq(mine);
+  polling_.context.library().destroy_cq(mine);
   if (channel_) --channel_->users;
 }
 
 void IbvCompletionQueue::arm(bool solicitedOnly) {
   std::lock_guard guard(lock);
-  if (cq_) ibv_req_notify_cq(cq_, solicitedOnly && !device_.hidesFailedSends() ? 1 : 0);
+  // rdma_rxe raises no event for a failed send where only solicited completions are waited for.
+  if (cq_) ibv_req_notify_cq(cq_, solicitedOnly && !polling_.context.isSoftRoce() ? 1 : 0);
 }
 
 uint32_t IbvCompletionQueue::poll(CompletionSlot* out, uint32_t max) {
@@ -64,7 +69,7 @@ void IbvCompletionQueue::kickBroken() {
     std::lock_guard guard(lock);
     broken.swap(broken_);
   }
-  for (const auto& each : broken) device_.kick(*each);
+  for (const auto& each : broken) polling_.errors.kick(*each);
 }
 
 uint32_t IbvCompletionQueue::pollHardware(CompletionSlot* out, uint32_t max) {
@@ -74,7 +79,7 @@ uint32_t IbvCompletionQueue::pollHardware(CompletionSlot* out, uint32_t max) {
     const uint32_t wanted = std::min(max - count, kPollChunk);
     const int got = ibv_poll_cq(cq_, int(wanted), found);
     if (got <= 0) break;
-    count += device_.translate(*this, found, uint32_t(got), out + count);
+    count += polling_.translator.translate(*this, found, uint32_t(got), out + count);
     if (uint32_t(got) < wanted) break;
   }
   return count;
@@ -123,20 +128,20 @@ void IbvCompletionQueue::makeRoom(uint32_t requests) {
                   "The completion queue failed in the device: close it and make another one");
   }
   const uint64_t wanted = uint64_t(reserved_) + requests;
-  const uint32_t limit = device_.limits().maxCompletionQueueDepth;
+  const uint32_t limit = polling_.limits.maxCompletionQueueDepth;
   if (wanted > limit) {
     throw Failure("ERR_RDMC_DEVICE_LIMIT",
                   "The queue pairs of this completion queue could have " + std::to_string(wanted) +
-                      " requests outstanding, and a completion queue of " + device_.name() + " holds " +
+                      " requests outstanding, and a completion queue of " + polling_.context.name() + " holds " +
                       std::to_string(limit) + ": use shallower queue pairs or several completion queues");
   }
   if (cq_ && wanted > uint64_t(cq_->cqe)) {
     const int larger = int(std::min<uint64_t>(limit, std::max<uint64_t>(wanted, 2 * uint64_t(cq_->cqe))));
-    if (const int error = device_.library().resize_cq(cq_, larger); error != 0) {
+    if (const int error = polling_.context.library().resize_cq(cq_, larger); error != 0) {
       throw Failure("ERR_RDMC_DEVICE_LIMIT",
                     "The queue pairs of this completion queue could have " + std::to_string(wanted) +
-                        " requests outstanding, it holds " + std::to_string(cq_->cqe) + ", and " + device_.name() +
-                        " does not resize it: create it with that depth",
+                        " requests outstanding, it holds " + std::to_string(cq_->cqe) + ", and " +
+                        polling_.context.name() + " does not resize it: create it with that depth",
                     error, "ibv_resize_cq");
     }
   }

@@ -13,12 +13,23 @@
 
 namespace rdmc {
 
-class IbvDevice;
+class IbvContext;
+class IbvErrorState;
+class IbvTranslator;
+struct IbvLimits;
 struct IbvQueuePair;
+
+// What every completion queue of a device works with.
+struct IbvPolling {
+  const IbvContext& context;
+  const IbvLimits& limits;
+  IbvTranslator& translator;
+  IbvErrorState& errors;
+};
 
 class IbvCompletionQueue final : public CompletionQueue {
  public:
-  IbvCompletionQueue(IbvDevice& device, uint32_t depth, std::shared_ptr<IbvChannel> channel);
+  IbvCompletionQueue(const IbvPolling& polling, uint32_t depth, std::shared_ptr<IbvChannel> channel);
   ~IbvCompletionQueue() override { release(); }
   void arm(bool solicitedOnly) override;
   uint32_t poll(CompletionSlot* out, uint32_t max);
@@ -46,7 +57,7 @@ class IbvCompletionQueue final : public CompletionQueue {
   void noteBroken(std::shared_ptr<IbvQueuePair> qp) { broken_.push_back(std::move(qp)); }
 
   SpinLock lock;
-  uint32_t users = 0;                        // queue pairs; under IbvDevice::objects_
+  uint32_t users = 0;                        // queue pairs; under the lock of IbvCompletionQueues
   std::shared_ptr<IbvQueuePair> lastHolder;  // of the completion translated last; under `lock`
 
  private:
@@ -55,7 +66,7 @@ class IbvCompletionQueue final : public CompletionQueue {
   // Has the rest of what broken queue pairs hold flushed. Without `lock`.
   void kickBroken();
 
-  IbvDevice& device_;
+  const IbvPolling polling_;
   const std::shared_ptr<IbvChannel> channel_;
   ibv_cq* cq_ = nullptr;
   std::atomic<bool> failed_{false};

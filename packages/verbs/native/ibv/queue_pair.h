@@ -104,7 +104,7 @@ struct IbvSharedReceiveQueue {
   SpinLock lock;  // records and free slots
   std::vector<RequestRecord> records;
   std::vector<uint32_t> free;
-  uint32_t users = 0;  // queue pairs; under IbvDevice::objects_
+  uint32_t users = 0;  // queue pairs; under the lock of IbvSharedReceiveQueues
   void dropAll();      // lets go of all memory; with `lock` held
 };
 
@@ -133,7 +133,7 @@ struct IbvQueuePair {
   std::mutex control;
   // Held while it is put into the error state, and while it is destroyed; never for long.
   std::mutex breaking;
-  std::atomic<uint32_t> kicks{0};  // wishes for another look at a broken queue pair; see IbvDevice::kick
+  std::atomic<uint32_t> kicks{0};  // wishes for another look at a broken queue pair; see IbvErrorState::kick
   std::atomic<bool> connecting{false}, closed{false};
   std::atomic<bool> drained{false};  // the device is through with it: nothing comes any more
   std::atomic<uint32_t> pathMtu{0};

@@ -1,8 +1,10 @@
-// The error state of a queue pair, and what must be certain in it: that the peer changes no byte any more, and that
-// everything posted completes.
+#include "ibv/error_state.h"
+
 #include <time.h>
 
-#include "ibv/device.h"
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
 
 #if RDMC_WITH_IBVERBS
 
@@ -31,7 +33,7 @@ void nap() {
 }  // namespace
 
 // May be called while another thread connects it: the kernel orders the two, and what comes second fails or breaks it.
-void IbvDevice::breakOff(IbvQueuePair& qp) {
+void IbvErrorState::breakOff(IbvQueuePair& qp) {
   std::lock_guard breaking(qp.breaking);
   ibv_qp* mine;
   {
@@ -41,10 +43,10 @@ void IbvDevice::breakOff(IbvQueuePair& qp) {
   if (!mine) return;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
-  library_->modify_qp(mine, &attributes, IBV_QP_STATE);
+  context_.library().modify_qp(mine, &attributes, IBV_QP_STATE);
 }
 
-void IbvDevice::kick(IbvQueuePair& qp) {
+void IbvErrorState::kick(IbvQueuePair& qp) {
   if (qp.kicks.fetch_add(1) > 0) return;  // who is at it looks once more
   for (uint32_t seen = qp.kicks.load(); seen > 0;) {
     breakOff(qp);
@@ -52,25 +54,30 @@ void IbvDevice::kick(IbvQueuePair& qp) {
   }
 }
 
-void IbvDevice::toError(IbvQueuePair& qp) {
+void IbvErrorState::toError(IbvQueuePair& qp) {
   qp.state = kError;
   breakOff(qp);
 }
 
-void IbvDevice::failQueuePair(uint32_t number) {
-  std::shared_lock gate(gate_);
-  const auto found = qpAt(number);
-  toError(*found);
-  if (awaitEnd(*found)) return;
+void IbvErrorState::fail(IbvQueuePair& qp) {
+  std::shared_lock gate(context_.gate);
+  toError(qp);
+  if (awaitEnd(qp)) return;
   // Destroying it is a barrier on every device.
-  std::lock_guard control(found->control);
-  lose(*found, kFlushed);
+  std::lock_guard control(qp.control);
+  lose(qp, kFlushed);
+}
+
+void IbvErrorState::breakDomain(uint32_t pd) {
+  for (const auto& each : table_.all()) {
+    if (each->parameters.pd == pd) toError(*each);
+  }
 }
 
 // A receive behind all others. The device flushes receives in order, after what it was in the middle of.
-bool IbvDevice::postMarker(IbvQueuePair& qp) {
+bool IbvErrorState::postMarker(IbvQueuePair& qp) {
   std::lock_guard guard(qp.posting);
-  if (!qp.qp || removed_ || qp.draining) return true;
+  if (!qp.qp || context_.removed || qp.draining) return true;
   ibv_recv_wr request{};
   ibv_recv_wr* bad;
   request.wr_id = hardwareId(qp.number, RequestKind::kDrain, 0);
@@ -79,37 +86,44 @@ bool IbvDevice::postMarker(IbvQueuePair& qp) {
 }
 
 // Waits until the device is through with a queue pair in the error state; false: it does not say so.
-bool IbvDevice::awaitEnd(IbvQueuePair& qp) {
+bool IbvErrorState::awaitEnd(IbvQueuePair& qp) {
   if (!qp.shared) {
     if (!postMarker(qp)) return false;
     breakOff(qp);
   }
-  const int64_t shared = isSoftRoce() ? kLastSharedLimitRxeNs : kLastSharedLimitNs;
+  const int64_t shared = context_.isSoftRoce() ? kLastSharedLimitRxeNs : kLastSharedLimitNs;
   const int64_t limit = nowNs() + (qp.shared ? shared : kDrainLimitNs);
   for (;; nap()) {
     qp.receiveCq->absorb();
-    if (qp.shared) {
-      std::lock_guard guard(objects_);
-      if (lastReached_.erase(qp.number) > 0) qp.drained = true;
-    }
+    if (qp.shared && takeReached(qp.number)) qp.drained = true;
     {
       std::lock_guard guard(qp.posting);
       if (!qp.qp) return true;
     }
-    if (qp.drained || removed_) return true;
+    if (qp.drained || context_.removed) return true;
     if (nowNs() > limit) return false;
   }
 }
 
+void IbvErrorState::lastReached(uint32_t number) {
+  std::lock_guard guard(lock_);
+  lastReached_.insert(number);
+}
+
+bool IbvErrorState::takeReached(uint32_t number) {
+  std::lock_guard guard(lock_);
+  return lastReached_.erase(number) > 0;
+}
+
 // Nothing reaches the hardware's queue pair from here on.
-void IbvDevice::takeAway(IbvQueuePair& qp) {
+void IbvErrorState::takeAway(IbvQueuePair& qp) {
   std::lock_guard guard(qp.posting);
   if (qp.qp) qp.lost = std::exchange(qp.qp, nullptr);
 }
 
 // Some drivers drop what a destroyed queue pair left in the completion queues, requests of a shared receive queue
 // included, whose slots would never be free again: so that is taken out before.
-void IbvDevice::destroyLost(IbvQueuePair& qp) {
+void IbvErrorState::destroyLost(IbvQueuePair& qp) {
   qp.sendCq->absorb();
   qp.receiveCq->absorb();
   std::lock_guard breaking(qp.breaking);
@@ -119,16 +133,13 @@ void IbvDevice::destroyLost(IbvQueuePair& qp) {
     mine = std::exchange(qp.lost, nullptr);
   }
   if (!mine) return;
-  if (qp.closed) {
-    std::lock_guard guard(tableLock_);
-    byHardwareNumber_.erase(mine->qp_num);
-  }
-  library_->destroy_qp(mine);
+  if (qp.closed) table_.forget(mine->qp_num);
+  context_.library().destroy_qp(mine);
 }
 
 // The hardware's queue pair is destroyed, and what was posted to ours flushed; it can still be posted to, and closed.
 // With `control` held.
-void IbvDevice::lose(IbvQueuePair& qp, uint32_t firstStatus) {
+void IbvErrorState::lose(IbvQueuePair& qp, uint32_t firstStatus) {
   qp.state = kError;
   takeAway(qp);
   destroyLost(qp);
@@ -140,7 +151,7 @@ void IbvDevice::lose(IbvQueuePair& qp, uint32_t firstStatus) {
 
 // Completes everything that is outstanding, in place of a device that does not any more: the oldest request says what
 // happened, the others follow it. With `posting` held.
-void IbvDevice::flushHere(IbvQueuePair& qp, uint32_t firstStatus) {
+void IbvErrorState::flushHere(IbvQueuePair& qp, uint32_t firstStatus) {
   CompletionSlot flushed{};
   flushed.queuePair = qp.number;
   flushed.status = firstStatus;

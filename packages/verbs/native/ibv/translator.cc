@@ -1,4 +1,5 @@
-// Completions on their way back from the device. Nothing is allocated here.
+#include "ibv/translator.h"
+
 #include <arpa/inet.h>
 
 #include <mutex>
@@ -6,7 +7,6 @@
 
 #include "core/scatter_gather.h"
 #include "core/tally.h"
-#include "ibv/device.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -40,8 +40,8 @@ void fillSend(const ibv_wc& wc, const CompletedRequest& done, uint32_t number, C
 
 }  // namespace
 
-bool IbvDevice::translateShared(const ibv_wc& wc, CompletionSlot& out) {
-  const auto queue = findShared(uint32_t(wc.wr_id >> 32));
+bool IbvTranslator::translateShared(const ibv_wc& wc, CompletionSlot& out) {
+  const auto queue = shared_.find(uint32_t(wc.wr_id >> 32));
   if (!queue) return false;
   uint64_t id;
   {
@@ -53,14 +53,13 @@ bool IbvDevice::translateShared(const ibv_wc& wc, CompletionSlot& out) {
     record.regionCount = 0;
     queue->free.push_back(at);
   }
-  std::lock_guard guard(tableLock_);
-  const auto found = byHardwareNumber_.find(wc.qp_num);
-  if (found == byHardwareNumber_.end()) return false;  // of a destroyed queue pair
-  fillReceive(wc, id, found->second, out);
+  const uint32_t number = table_.numberOf(wc.qp_num);
+  if (number == 0) return false;  // of a destroyed queue pair
+  fillReceive(wc, id, number, out);
   return true;
 }
 
-uint32_t IbvDevice::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32_t count, CompletionSlot* out) {
+uint32_t IbvTranslator::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32_t count, CompletionSlot* out) {
   RegionDrops drops;
   // Consecutive completions, and consecutive polls, mostly concern one.
   std::shared_ptr<IbvQueuePair>& holder = cq.lastHolder;
@@ -73,7 +72,7 @@ uint32_t IbvDevice::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32
       made += translateShared(wc, out[made]);
       continue;
     }
-    if (!holder || holder->number != number) holder = qp(number);
+    if (!holder || holder->number != number) holder = table_.find(number);
     if (!holder || holder->closed.load(std::memory_order_acquire)) continue;  // destroyed since
     if (wc.status != IBV_WC_SUCCESS && holder->state.exchange(kError) != kError) cq.noteBroken(holder);
     if (kind == RequestKind::kDrain) {
@@ -89,7 +88,7 @@ uint32_t IbvDevice::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32
       fillReceive(wc, done.id, number, out[made++]);
     }
   }
-  tally(counters_.completions, made);
+  tally(completions_, made);
   return made;
 }
 

@@ -1,0 +1,43 @@
+// The protection domains of an RDMA device by number, and how many queues use each.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "core/region_table.h"
+#include "ibv/context.h"
+
+#if RDMC_WITH_IBVERBS
+
+namespace rdmc {
+
+class IbvDomains {
+ public:
+  // `regions` counts the regions of each domain.
+  IbvDomains(const IbvContext& context, RegionTable& regions) : context_(context), regions_(regions), domains_(1) {}
+
+  uint32_t create();
+  // Throws ERR_RDMC_PROTECTION_DOMAIN_BUSY.
+  void destroy(uint32_t number);
+  // Both throw ERR_RDMC_PROTECTION_DOMAIN_CLOSED. Between `use` and `leave` it cannot be destroyed.
+  ibv_pd* at(uint32_t number);
+  ibv_pd* use(uint32_t number);
+  void leave(uint32_t number);
+  // With the context's gate held exclusively.
+  void release();
+
+ private:
+  struct Domain {
+    ibv_pd* pd = nullptr;
+    uint32_t users = 0;  // queue pairs and shared receive queues
+  };
+  Domain& here(uint32_t number);  // with lock_ held
+  const IbvContext& context_;
+  RegionTable& regions_;
+  std::mutex lock_;
+  std::vector<Domain> domains_;
+};
+
+}  // namespace rdmc
+
+#endif
