@@ -6,8 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "core/ordered_lock.h"
 #include "core/raii.h"
 #include "ibv/channel.h"
+#include "ibv/lock_order.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -56,7 +58,7 @@ class IbvCompletionQueue final : public CompletionQueue {
   // Seen to be broken while polling; with `lock` held.
   void noteBroken(std::shared_ptr<IbvQueuePair> qp) { broken_.push_back(std::move(qp)); }
 
-  SpinLock lock;
+  Ordered<SpinLock, IbvLock::kCompletions> lock;
   uint32_t users = 0;                        // queue pairs; under the lock of IbvCompletionQueues
   std::shared_ptr<IbvQueuePair> lastHolder;  // of the completion translated last; under `lock`
 

@@ -5,7 +5,9 @@
 #include <mutex>
 #include <vector>
 
+#include "core/ordered_lock.h"
 #include "ibv/completion_queue.h"
+#include "ibv/lock_order.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -39,7 +41,7 @@ class IbvCompletionQueues {
   std::shared_ptr<IbvChannel>& channelHere(int id);            // with lock_ held
   std::shared_ptr<IbvCompletionQueue>& here(uint32_t number);  // with lock_ held
   const IbvPolling polling_;
-  std::mutex lock_;
+  Ordered<std::mutex, IbvLock::kTables> lock_;
   std::vector<std::shared_ptr<IbvChannel>> channels_;
   std::vector<std::shared_ptr<IbvCompletionQueue>> queues_;
 };

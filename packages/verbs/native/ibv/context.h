@@ -6,7 +6,9 @@
 #include <string>
 
 #include "core/failure.h"
+#include "core/ordered_lock.h"
 #include "ibv/library.h"
+#include "ibv/lock_order.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -46,7 +48,7 @@ class IbvContext {
   Failure refusal(const char* call, const std::string& what, int error) const;
 
   // Shared by whoever uses the hardware's objects outside the fast path; exclusive for whoever takes them all away.
-  mutable std::shared_mutex gate;
+  mutable Ordered<std::shared_mutex, IbvLock::kGate> gate;
   std::atomic<bool> closed{false};   // by its owner
   std::atomic<bool> removed{false};  // the device is gone
 

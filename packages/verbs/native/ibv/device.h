@@ -19,10 +19,7 @@
 // Threads: that of IbvEvents reads asynchronous events and watches whether the device is still there; those of
 // IbvConnector make the state changes that may block. Everything else runs in the caller's thread.
 //
-// Locks, in this order: IbvContext::gate (the hardware goes away), that of IbvRegistrations, IbvQueuePair::control,
-// IbvQueuePair::breaking, IbvQueuePair::posting, IbvCompletionQueue::lock, IbvSharedReceiveQueue::lock. The others come
-// after these; of them, that of IbvDomains comes before RegionTable's, and nothing is taken while one of the rest is
-// held.
+// Locks: ibv/lock_order.h.
 #pragma once
 #include <memory>
 #include <string>

@@ -4,8 +4,10 @@
 #include <mutex>
 #include <vector>
 
+#include "core/ordered_lock.h"
 #include "core/region_table.h"
 #include "ibv/context.h"
+#include "ibv/lock_order.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -34,7 +36,7 @@ class IbvDomains {
   Domain& here(uint32_t number);  // with lock_ held
   const IbvContext& context_;
   RegionTable& regions_;
-  std::mutex lock_;
+  Ordered<std::mutex, IbvLock::kDomains> lock_;
   std::vector<Domain> domains_;
 };
 

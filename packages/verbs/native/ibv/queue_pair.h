@@ -15,9 +15,11 @@
 #include <mutex>
 #include <vector>
 
+#include "core/ordered_lock.h"
 #include "core/region_table.h"
 #include "core/scatter_gather.h"
 #include "ibv/completion_queue.h"
+#include "ibv/lock_order.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -101,7 +103,7 @@ struct IbvSharedReceiveQueue {
   IbvSharedReceiveQueue(uint32_t number, uint32_t pd, uint32_t depth);
   const uint32_t number, pd;
   ibv_srq* srq = nullptr;
-  SpinLock lock;  // records and free slots
+  Ordered<SpinLock, IbvLock::kShared> lock;  // records and free slots
   std::vector<RequestRecord> records;
   std::vector<uint32_t> free;
   uint32_t users = 0;  // queue pairs; under the lock of IbvSharedReceiveQueues
@@ -122,7 +124,7 @@ struct IbvQueuePair {
   RequestRing sends, receives;
   uint32_t packetNumber = 0;  // first one we send
 
-  SpinLock posting;
+  Ordered<SpinLock, IbvLock::kPosting> posting;
   ibv_qp* qp = nullptr;    // under `posting`; nullptr once nothing may be posted to it any more
   ibv_qp* lost = nullptr;  // under `posting`: what `qp` was, until it is destroyed
   bool draining = false;   // under `posting`
@@ -130,9 +132,9 @@ struct IbvQueuePair {
   std::atomic<QpState> state{kInit};
 
   // Held while it is connected, which may take a second (address resolution), and while it is destroyed.
-  std::mutex control;
+  Ordered<std::mutex, IbvLock::kControl> control;
   // Held while it is put into the error state, and while it is destroyed; never for long.
-  std::mutex breaking;
+  Ordered<std::mutex, IbvLock::kBreaking> breaking;
   std::atomic<uint32_t> kicks{0};  // wishes for another look at a broken queue pair; see IbvErrorState::kick
   std::atomic<bool> connecting{false}, closed{false};
   std::atomic<bool> drained{false};  // the device is through with it: nothing comes any more

@@ -5,7 +5,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/ordered_lock.h"
 #include "core/raii.h"
+#include "ibv/lock_order.h"
 #include "ibv/queue_pair.h"
 
 #if RDMC_WITH_IBVERBS
@@ -34,7 +36,7 @@ class IbvQueuePairTable {
 
  private:
   const uint32_t maxQueuePairs_;
-  SpinLock lock_;
+  Ordered<SpinLock, IbvLock::kTables> lock_;
   std::vector<std::shared_ptr<IbvQueuePair>> qps_;
   std::vector<bool> taken_;
   std::vector<uint32_t> generations_;

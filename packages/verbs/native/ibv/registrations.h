@@ -11,9 +11,11 @@
 #include <mutex>
 
 #include "core/arena_pool.h"
+#include "core/ordered_lock.h"
 #include "core/region_table.h"
 #include "ibv/domains.h"
 #include "ibv/error_state.h"
+#include "ibv/lock_order.h"
 
 #if RDMC_WITH_IBVERBS
 
@@ -65,7 +67,7 @@ class IbvRegistrations {
   IbvErrorState& errors_;
   const std::shared_ptr<ArenaPool> pool_;
   const std::unique_ptr<RegionKeys[]> keys_;
-  std::mutex lock_;  // held while a registration is taken back
+  Ordered<std::mutex, IbvLock::kRegistrations> lock_;  // held while a registration is taken back
 };
 
 }  // namespace rdmc

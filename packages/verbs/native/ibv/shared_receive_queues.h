@@ -5,8 +5,10 @@
 #include <mutex>
 #include <vector>
 
+#include "core/ordered_lock.h"
 #include "ibv/domains.h"
 #include "ibv/limits.h"
+#include "ibv/lock_order.h"
 #include "ibv/queue_pair.h"
 
 #if RDMC_WITH_IBVERBS
@@ -34,7 +36,7 @@ class IbvSharedReceiveQueues {
   const IbvContext& context_;
   const IbvLimits& limits_;
   IbvDomains& domains_;
-  std::mutex lock_;
+  Ordered<std::mutex, IbvLock::kTables> lock_;
   std::vector<std::shared_ptr<IbvSharedReceiveQueue>> queues_;
 };
 

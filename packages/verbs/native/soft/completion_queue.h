@@ -12,8 +12,10 @@
 
 #include "core/constants.h"
 #include "core/device.h"
+#include "core/ordered_lock.h"
 #include "core/raii.h"
 #include "soft/control_segment.h"
+#include "soft/lock_order.h"
 #include "soft/peer_bells.h"
 
 namespace rdmc {
@@ -64,7 +66,7 @@ class SoftCompletionQueue final : public CompletionQueue {
   uint32_t index_;
   SharedCq& shared_;
   std::shared_ptr<SoftChannel> channel_;
-  SpinLock lock_;
+  Ordered<SpinLock, SoftLock::kCompletions> lock_;
   std::vector<CompletionSlot> ring_;  // a power of two
   uint32_t head_ = 0;
   std::atomic<uint32_t> size_{0};

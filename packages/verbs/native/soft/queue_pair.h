@@ -1,8 +1,5 @@
 // A reliable-connection queue pair of the soft device: its queues and their bookkeeping.
-// How requests reach the peer is the business of its Wire.
-//
-// Locks, in this order: `sendLock` (send queue, wire progress), `receiveLock` (receive bookkeeping),
-// then a completion queue's own.
+// How requests reach the peer is the business of its Wire. Locks: soft/lock_order.h.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,9 +8,11 @@
 
 #include "core/constants.h"
 #include "core/device.h"
+#include "core/ordered_lock.h"
 #include "core/region_table.h"
 #include "soft/completion_queue.h"
 #include "soft/control_segment.h"
+#include "soft/lock_order.h"
 
 namespace rdmc {
 
@@ -119,7 +118,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   const std::shared_ptr<Wire>& wire() const { return wire_; }
   const ConnectParameters& parameters() const { return parameters_; }
 
-  SpinLock sendLock;
+  Ordered<SpinLock, SoftLock::kSend> sendLock;
   std::atomic<bool> inService{false};  // on the service thread's list of unfinished queue pairs
   std::atomic<bool> connecting{false};
   // The busy word of an initiator that was stopped and left behind in old memory; 0: none.
@@ -144,7 +143,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   std::vector<WorkRequest> ring_;
   uint32_t head_ = 0, size_ = 0;
 
-  SpinLock receiveLock_;
+  Ordered<SpinLock, SoftLock::kReceive> receiveLock_;
   std::vector<ReceiveRecord> receives_;
   uint32_t receivesPosted_ = 0, receivesConsumed_ = 0;
   bool receivesFlushed_ = false;
