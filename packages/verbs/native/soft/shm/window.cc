@@ -17,8 +17,8 @@ bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
   return true;
 }
 
-ShmWire::Step ShmWire::resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint64_t remaining,
-                               uint32_t access, Window& window) {
+ShmWire::Step ShmWire::resolve(QueuePair& qp, const Range& range, Window& window) {
+  const auto [key, address, length, remaining, access] = range;
   const uint32_t index = key & (kMaxRegions - 1);
   const SharedRegion& region = link_->control().region(index);
   RegionFacts facts;

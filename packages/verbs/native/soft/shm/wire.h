@@ -38,6 +38,12 @@ class ShmWire : public Wire {
     uint64_t address, length;
     bool permits(uint64_t from, uint64_t bytes, uint32_t rights, uint32_t pd) const;
   };
+  // Bytes of the target's memory, as a request names them: `length` of the `remaining` that it still has to move.
+  struct Range {
+    uint32_t key;
+    uint64_t address, length, remaining;
+    uint32_t access;
+  };
   // A checked piece of the target's memory.
   struct Window {
     uint8_t* memory;
@@ -54,9 +60,8 @@ class ShmWire : public Wire {
   Step fail(Status status, bool tellPeer);
   // False: no region has the key.
   bool lookUp(uint32_t key, RegionFacts& facts) const;
-  // `length` bytes of what the request still has to move; access to all that is checked.
-  Step resolve(QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint64_t remaining, uint32_t access,
-               Window& window);
+  // Access to all that remains is checked.
+  Step resolve(QueuePair& qp, const Range& range, Window& window);
   bool stillValid(uint32_t key, const Window& window) const;
   // After a copy: whether it went where the target still looks. If not, the quantum does not count.
   bool landed(uint32_t key, const Window& window) const;

@@ -24,9 +24,9 @@ void encode(const WorkRequest& request, uint32_t sequence, TcpRequest& header) {
   header.swap = request.swap;
 }
 
-// Appends the pieces of one frame from `skip` on, `room` bytes at most; returns how many bytes.
-size_t appendFrame(WorkRequest& request, const TcpRequest& header, uint64_t skip, size_t room, iovec* pieces,
-                   int& count) {
+// Appends the pieces of the frame with the header `at` from `skip` on, `room` bytes at most; returns how many bytes.
+size_t appendFrame(WorkRequest& request, uint64_t skip, size_t room, TcpSendWindow::Batch& batch, uint32_t at) {
+  const TcpRequest& header = batch.headers[at];
   size_t bytes = 0;
   if (request.torn) room = std::min<uint64_t>(room, sizeof header + request.placed - skip);
   const auto append = [&](const void* memory, uint64_t length) {
@@ -34,7 +34,7 @@ size_t appendFrame(WorkRequest& request, const TcpRequest& header, uint64_t skip
     skip -= skipped;
     const size_t taken = std::min<uint64_t>(length - skipped, room - bytes);
     if (taken == 0) return;
-    pieces[count++] = {const_cast<uint8_t*>(static_cast<const uint8_t*>(memory)) + skipped, taken};
+    batch.pieces[batch.count++] = {const_cast<uint8_t*>(static_cast<const uint8_t*>(memory)) + skipped, taken};
     bytes += taken;
   };
   append(&header, sizeof header);
@@ -73,7 +73,7 @@ void TcpSendWindow::gather(QueuePair& qp, Batch& batch, size_t maxBytes) const {
     encode(*request, sequence, batch.headers[at]);
     batch.answered[at] = answered;
     batch.frameBytes[at] = sizeof(TcpRequest) + (answered ? 0 : request->length) - skip;
-    batch.bytes += appendFrame(*request, batch.headers[at], skip, maxBytes - batch.bytes, batch.pieces, batch.count);
+    batch.bytes += appendFrame(*request, skip, maxBytes - batch.bytes, batch, at);
     if (request->torn) {
       batch.frameBytes[at] = sizeof(TcpRequest) + request->placed - skip;
       batch.torn = true;
