@@ -54,10 +54,8 @@ SoftDevice::SoftDevice(SoftOptions options)
   };
   hooks.failed = [this](const Failure& why) { abandon(why); };
   hooks.turn = [this] {
-    const int progress = turn();
-    const int connects = shm_ ? shm_->turn() : -1;
-    if (progress < 0 || connects < 0) return std::max(progress, connects);
-    return std::min(progress, connects);
+    const int nextMs = turn();
+    return shm_ ? sooner(nextMs, shm_->turn()) : nextMs;
   };
   service_ = std::make_unique<ServiceThread>(std::move(hooks));
   if (shm_) service_->post([this] { shm_->start(); });

@@ -1,6 +1,7 @@
 // The device's own native thread: meets peers, hands out memory, and goes on with requests that could
 // not be finished by the thread that posted them. It also holds the liveness mutex.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,11 @@
 #include "core/raii.h"
 
 namespace rdmc {
+
+// Of two times in milliseconds, where -1 is never.
+inline int sooner(int oneMs, int otherMs) {
+  return oneMs < 0 || otherMs < 0 ? std::max(oneMs, otherMs) : std::min(oneMs, otherMs);
+}
 
 class ServiceThread {
  public:

@@ -4,6 +4,7 @@
 
 #include "soft/control_segment.h"
 #include "soft/key_proof.h"
+#include "soft/shm/link_message.h"
 
 namespace rdmc {
 
@@ -16,6 +17,7 @@ struct ShmGreeting {
   uint8_t listenerNonce[kNonceBytes]{};
 };
 
+LinkMessage shmHello(const DeviceId& own, bool keyed);
 // Throws Failure.
 Mac shmProof(const std::vector<uint8_t>& key, ShmRole role, const ShmGreeting& greeting);
 

@@ -129,6 +129,8 @@ inline LinkMessage linkMessage(LinkMessageType type) {
   return message;
 }
 
+constexpr int kMessagesAtOnce = 64;  // read from one peer, which must not keep the others waiting
+
 enum class LinkSent { kYes, kNoRoom, kBroken };
 
 // Never waits.

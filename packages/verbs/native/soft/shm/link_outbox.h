@@ -10,6 +10,8 @@
 
 namespace rdmc {
 
+constexpr int kFlushAgainMs = 5;  // while something waits
+
 class LinkOutbox {
  public:
   // False: the socket is broken, or the peer reads nothing.

@@ -6,7 +6,11 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/hex.h"
+
 namespace rdmc {
+
+std::string shmSocketName(const DeviceId& id) { return "rdmc-soft-" + toHex(id); }
 
 socklen_t abstractAddress(const std::string& name, sockaddr_un& address) {
   address = {};

@@ -5,8 +5,12 @@
 
 #include <string>
 
+#include "soft/control_segment.h"
+
 namespace rdmc {
 
+// Where a device listens.
+std::string shmSocketName(const DeviceId& id);
 socklen_t abstractAddress(const std::string& name, sockaddr_un& address);
 // Whether the process at the other end runs as our user.
 bool sameUser(int socket);

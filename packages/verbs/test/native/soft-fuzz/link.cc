@@ -39,7 +39,7 @@ Fd smallFile() {
 void link(const uint8_t* data, size_t size) {
   const Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address;
-  const socklen_t length = abstractAddress(ShmTransport::socketName(device().id()), address);
+  const socklen_t length = abstractAddress(shmSocketName(device().id()), address);
   require(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) == 0, "cannot connect to the device");
   static const Fd file = smallFile();
   if (size > 0 && data[0] & 0x80) {

@@ -1,4 +1,5 @@
-// The half of ShmTransport that asks others: for their control segments, memory, and how to wake them.
+#include "soft/shm/dialler.h"
+
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -8,14 +9,20 @@
 
 #include "core/failure.h"
 #include "soft/shm/socket.h"
-#include "soft/shm/transport.h"
 #include "soft/shm/wire.h"
 
 namespace rdmc {
 namespace {
 
-constexpr int kFlushAgainMs = 5;
 constexpr int64_t kDialAgainMs = 5;
+
+// By it, a queue pair knows that what uses its page is the one it is connected to.
+uint64_t peerToken(const DeviceId& device, uint32_t queuePair) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (uint8_t byte : device) hash = (hash ^ byte) * 0x100000001b3;
+  for (int shift = 0; shift < 32; shift += 8) hash = (hash ^ ((queuePair >> shift) & 0xff)) * 0x100000001b3;
+  return hash | 1;
+}
 
 std::string differentKeys(bool weHaveNone) {
   return weHaveNone ? "the peer has a key, we have none; give all peers the same key"
@@ -25,7 +32,11 @@ std::string differentKeys(bool weHaveNone) {
 
 }  // namespace
 
-ShmTransport::Outgoing* ShmTransport::dial(const DeviceId& peer, std::string& why) {
+void ShmDialler::stop() {
+  while (!outgoing_.empty()) lose(outgoing_.begin()->first, "the device is closed");
+}
+
+ShmDialler::Outgoing* ShmDialler::dial(const DeviceId& peer, std::string& why) {
   const auto found = outgoing_.find(peer);
   if (found != outgoing_.end()) return &found->second;
   Outgoing& to = outgoing_[peer];
@@ -35,14 +46,14 @@ ShmTransport::Outgoing* ShmTransport::dial(const DeviceId& peer, std::string& wh
   return nullptr;
 }
 
-bool ShmTransport::open(Outgoing& to, std::string& why) {
+bool ShmDialler::open(Outgoing& to, std::string& why) {
   Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.valid()) {
     why = systemFailure("socket", "Connecting to a local peer", errno).what();
     return false;
   }
   sockaddr_un address;
-  const std::string name = socketName(to.peer);
+  const std::string name = shmSocketName(to.peer);
   const socklen_t length = abstractAddress(name, address);
   if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
     if (errno == EAGAIN) {  // its backlog is full
@@ -58,7 +69,7 @@ bool ShmTransport::open(Outgoing& to, std::string& why) {
     return false;
   }
   try {
-    LinkMessage first = hello();
+    LinkMessage first = shmHello(device_.id(), !key().empty());
     to.greeting.initiator = device_.id();
     to.greeting.listener = to.peer;
     to.proved = false;
@@ -76,7 +87,7 @@ bool ShmTransport::open(Outgoing& to, std::string& why) {
 }
 
 // Dials again who was not reached, as long as somebody waits for it; milliseconds until the next time, -1 for never.
-int ShmTransport::redial(int64_t now) {
+int ShmDialler::redial(int64_t now) {
   std::vector<std::pair<DeviceId, std::string>> unreachable;
   std::vector<DeviceId> forgotten;
   bool later = false;
@@ -96,22 +107,7 @@ int ShmTransport::redial(int64_t now) {
   return later ? int(kDialAgainMs) : -1;
 }
 
-void ShmTransport::connect(const std::shared_ptr<QueuePair>& qp, const SoftAddress& remote,
-                           const ConnectParameters& parameters, const ConnectCallback& done) {
-  const bool posted = device_.service().post([this, waiting = Waiting{qp, remote, parameters, done, 0}] {
-    try {
-      startConnect(waiting);
-    } catch (const std::exception&) {
-      const Failure failure = caughtFailure();
-      waiting.done(&failure);
-    }
-  });
-  if (posted) return;
-  const Failure closed("ERR_RDMC_DEVICE_CLOSED", "The device is closed");
-  done(&closed);
-}
-
-void ShmTransport::startConnect(Waiting waiting) {
+void ShmDialler::connect(Waiting waiting) {
   std::string why;
   Outgoing* to = dial(waiting.remote.device, why);
   if (!to) {
@@ -125,7 +121,7 @@ void ShmTransport::startConnect(Waiting waiting) {
   if (to->link) to->link->send(ask);
 }
 
-void ShmTransport::onOutgoing(const DeviceId& peer) {
+void ShmDialler::onOutgoing(const DeviceId& peer) {
   // What is left is reported again.
   for (int i = 0; i < kMessagesAtOnce; ++i) {
     const auto found = outgoing_.find(peer);
@@ -148,7 +144,7 @@ void ShmTransport::onOutgoing(const DeviceId& peer) {
   }
 }
 
-bool ShmTransport::handle(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
+bool ShmDialler::handle(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
   switch (message.type) {
     case kHello:
       return to.link || greet(to, message, fds);
@@ -173,7 +169,7 @@ bool ShmTransport::handle(Outgoing& to, const LinkMessage& message, std::vector<
   }
 }
 
-void ShmTransport::onRefused(Outgoing& to, const LinkMessage& message) {
+void ShmDialler::onRefused(Outgoing& to, const LinkMessage& message) {
   switch (message.refused.reason) {
     case kLinkOtherVersion:
       failWaiting(to, "ERR_RDMC_PROTOCOL_VERSION",
@@ -189,7 +185,7 @@ void ShmTransport::onRefused(Outgoing& to, const LinkMessage& message) {
   lose(DeviceId(to.peer), "refused");
 }
 
-bool ShmTransport::onArena(Outgoing& to, const LinkMessage& message, const std::vector<Fd>& fds) {
+bool ShmDialler::onArena(Outgoing& to, const LinkMessage& message, const std::vector<Fd>& fds) {
   const bool gone = message.arena.bytes == 0;
   if (!gone && fds.empty()) {
     lose(DeviceId(to.peer), "this process has no descriptor left for its memory; raise the limit (ulimit -n)");
@@ -206,7 +202,7 @@ bool ShmTransport::onArena(Outgoing& to, const LinkMessage& message, const std::
 }
 
 // The peer wants to know whether we have the key.
-bool ShmTransport::onChallenge(Outgoing& to, const LinkMessage& message) {
+bool ShmDialler::onChallenge(Outgoing& to, const LinkMessage& message) {
   LinkMessage answer = linkMessage(kProof);
   try {
     if (key().empty() || to.proved) throw Failure("ERR_RDMC_CONNECT_FAILED", "it greets in a way no soft device does");
@@ -223,7 +219,7 @@ bool ShmTransport::onChallenge(Outgoing& to, const LinkMessage& message) {
   return true;
 }
 
-bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
+bool ShmDialler::greet(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
   try {
     if (message.hello.device != to.peer)
       throw Failure("ERR_RDMC_CONNECT_FAILED", "the socket belongs to another device");
@@ -250,7 +246,7 @@ bool ShmTransport::greet(Outgoing& to, const LinkMessage& message, std::vector<F
   return true;
 }
 
-void ShmTransport::onEvent(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
+void ShmDialler::onEvent(Outgoing& to, const LinkMessage& message, std::vector<Fd>& fds) {
   const auto asked = [&](const Waiting& each) { return each.remote.queuePair == message.event.queuePair; };
   const auto found = std::find_if(to.waiting.begin(), to.waiting.end(), asked);
   if (found == to.waiting.end()) return;
@@ -265,8 +261,7 @@ void ShmTransport::onEvent(Outgoing& to, const LinkMessage& message, std::vector
   waiting.done(nullptr);
 }
 
-void ShmTransport::attach(const Outgoing& to, const Waiting& waiting, const LinkMessage& message,
-                          std::vector<Fd>& fds) {
+void ShmDialler::attach(const Outgoing& to, const Waiting& waiting, const LinkMessage& message, std::vector<Fd>& fds) {
   const uint32_t theirs = message.event.queuePair;
   if (message.event.state == kLinkNoQueuePair) {
     throw Failure("ERR_RDMC_CONNECT_FAILED",
@@ -288,57 +283,34 @@ void ShmTransport::attach(const Outgoing& to, const Waiting& waiting, const Link
   }
   QueuePair& own = *waiting.qp;
   const ShmWire::Peer peer{to.link, theirs, depth};
-  const auto wire = std::make_shared<ShmWire>(*this, peer, peerToken(device_.id(), own.number()));
+  const auto wire = std::make_shared<ShmWire>(transport_, peer, peerToken(device_.id(), own.number()));
   own.attach(wire, peerToken(to.peer, theirs), waiting.parameters);
   if (!own.wire()) {
     throw Failure("ERR_RDMC_CONNECT_FAILED", "The queue pair was closed while it was connecting");
   }
-  attached_[own.index()] = {own.number(), wire};
+  wires_[own.index()] = {own.number(), wire};
 }
 
-int ShmTransport::turn() {
+int ShmDialler::turn() {
   const int64_t now = steadyNs();
-  int nextMs = turnWaiting(now);
-  const auto atMost = [&](int ms) { nextMs = nextMs < 0 ? ms : std::min(nextMs, ms); };
-  if (const int ms = redial(now); ms >= 0) atMost(ms);
-  if (strangers_.size() > 0) {
-    if (const int ms = turnStrangers(now); ms >= 0) atMost(ms);
-  }
-  if (!flush()) atMost(kFlushAgainMs);
-  if (acceptAgainNs_ != 0 && now >= acceptAgainNs_) start();
-  if (acceptAgainNs_ != 0) atMost(int((acceptAgainNs_ - now) / 1'000'000 + 1));
-  return nextMs;
+  const int nextMs = sooner(turnWaiting(now), redial(now));
+  return flush() ? nextMs : sooner(nextMs, kFlushAgainMs);
 }
 
-bool ShmTransport::flush() {
+// A peer that reads nothing is lost: requests to it end with RETRY_EXCEEDED, connects with ERR_RDMC_CONNECT_FAILED.
+bool ShmDialler::flush() {
   bool all = true;
-  std::vector<DeviceId> outgoing;
-  std::vector<int> incoming;
+  std::vector<DeviceId> unread;
   for (auto& [peer, to] : outgoing_) {
     const auto flushed = to.link ? to.link->flush() : PeerLink::Flushed::kAll;
-    if (flushed == PeerLink::Flushed::kNeverRead) outgoing.push_back(peer);
+    if (flushed == PeerLink::Flushed::kNeverRead) unread.push_back(peer);
     all &= flushed == PeerLink::Flushed::kAll;
   }
-  for (auto& [fd, from] : incoming_) {
-    from.outbox.flush(fd);
-    if (from.outbox.overflown()) incoming.push_back(fd);
-    if (from.paused && from.outbox.empty()) {
-      from.paused = false;
-      device_.service().rewatch(fd, EPOLLIN);
-    }
-    all &= from.outbox.empty();
-  }
-  endUnread(outgoing, incoming);
+  for (const auto& peer : unread) lose(peer, "the peer reads none of our messages; is its process stopped?");
   return all;
 }
 
-// Links whose peers read nothing: requests on them end with RETRY_EXCEEDED, connects with ERR_RDMC_CONNECT_FAILED.
-void ShmTransport::endUnread(const std::vector<DeviceId>& outgoing, const std::vector<int>& incoming) {
-  for (const auto& peer : outgoing) lose(peer, "the peer reads none of our messages; is its process stopped?");
-  for (const int fd : incoming) drop(fd);
-}
-
-int ShmTransport::turnWaiting(int64_t now) {
+int ShmDialler::turnWaiting(int64_t now) {
   int64_t nextNs = INT64_MAX;
   std::vector<Waiting> overdue;
   for (auto& [peer, to] : outgoing_) {
@@ -358,14 +330,14 @@ int ShmTransport::turnWaiting(int64_t now) {
   return nextNs == INT64_MAX ? -1 : int((nextNs - now) / 1'000'000 + 1);
 }
 
-void ShmTransport::failWaiting(Outgoing& to, const std::string& code, const std::string& why) {
+void ShmDialler::failWaiting(Outgoing& to, const std::string& code, const std::string& why) {
   const Failure failure(code, "Cannot connect over shared memory: " + why);
   std::vector<Waiting> waiting;
   waiting.swap(to.waiting);
   for (const auto& each : waiting) each.done(&failure);
 }
 
-void ShmTransport::lose(const DeviceId& peer, const std::string& why) {
+void ShmDialler::lose(const DeviceId& peer, const std::string& why) {
   const auto found = outgoing_.find(peer);
   if (found == outgoing_.end()) return;
   Outgoing to = std::move(found->second);
@@ -376,7 +348,7 @@ void ShmTransport::lose(const DeviceId& peer, const std::string& why) {
   for (uint32_t index : to.releasing) device_.freeQpIndex(index);
   if (!to.link) return;
   to.link->markLost();
-  for (const auto& [index, each] : attached_) {
+  for (const auto& [index, each] : wires_) {
     const auto qp = each.wire->link() == to.link ? device_.qp(each.number) : nullptr;
     if (!qp) continue;
     qp->fail(kRetryExceeded);
@@ -385,12 +357,8 @@ void ShmTransport::lose(const DeviceId& peer, const std::string& why) {
   }
 }
 
-void ShmTransport::release(const std::shared_ptr<QueuePair>& qp) {
-  if (!device_.service().post([this, qp] { startRelease(*qp); })) device_.freeQpIndex(qp->index());
-}
-
-void ShmTransport::startRelease(const QueuePair& qp) {
-  const auto mine = attached_.extract(qp.index());
+void ShmDialler::release(const QueuePair& qp) {
+  const auto mine = wires_.extract(qp.index());
   for (auto& [peer, to] : outgoing_) {
     if (!mine || to.link != mine.mapped().wire->link()) continue;
     LinkMessage message = linkMessage(kDetach);
