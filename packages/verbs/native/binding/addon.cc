@@ -16,7 +16,7 @@ void table(Napi::Env env, Napi::Object constants, const char* name, const Named 
   constants.Set(name, out);
 }
 
-// What src/constants.ts must agree with.
+// src/constants.ts must have the same values.
 Napi::Object constants(Napi::Env env) {
   Napi::Object out = Napi::Object::New(env);
   table(env, out, "Layout",

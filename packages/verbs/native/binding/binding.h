@@ -13,7 +13,7 @@ void bindRegion(Napi::Env env, Napi::Object exports);
 void bindQueue(Napi::Env env, Napi::Object exports);
 void bindFd(Napi::Env env, Napi::Object exports);
 
-// A JavaScript error with code, errno and syscall: what the function of `errorsBy` makes, or else a plain one.
+// A JavaScript error with code, errno and syscall: made by the function of `errorsBy`, or a plain one without it.
 Napi::Error toError(Napi::Env env, const Failure& failure);
 
 inline uint32_t u32(const Napi::CallbackInfo& info, size_t at) { return info[at].As<Napi::Number>().Uint32Value(); }
@@ -23,7 +23,7 @@ inline uint64_t u53(const Napi::CallbackInfo& info, size_t at) {
 }
 // An object with a number for each name.
 Napi::Object toObject(Napi::Env env, const NamedNumbers& numbers);
-// Puts a device under the environment that opened it; returns its handle.
+// The environment becomes the owner of the device; returns the device's handle.
 Napi::Value adopt(Napi::Env env, std::shared_ptr<Device> device);
 std::shared_ptr<Device> deviceArgument(const Napi::CallbackInfo& info);
 
@@ -44,13 +44,14 @@ void bind(Napi::Env env, Napi::Object exports, const char* name) {
                         name));
 }
 
-// The same for a function of plain Node-API, which no wrapper surrounds.
+// The same for a function of plain Node-API, without the C++ wrapper.
 template <napi_value (*Function)(napi_env, napi_callback_info)>
 napi_value guarded(napi_env env, napi_callback_info info) {
   try {
     return Function(env, info);
   } catch (const std::exception&) {
-    // No call of JavaScript here: in a thread that is being ended it would fail, and nothing catches that.
+    // JavaScript must not be called here: in a thread that is being terminated the call fails, and nothing catches
+    // that.
     const Failure failure = caughtFailure();
     napi_throw_error(env, failure.code.c_str(), failure.what());
     return nullptr;

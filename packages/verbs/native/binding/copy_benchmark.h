@@ -1,4 +1,4 @@
-// What one host can copy at best: the yardstick for the soft device.
+// How fast one host can copy: the upper bound for the soft device.
 #pragma once
 #include <cstdint>
 

@@ -27,7 +27,7 @@ Opened& openedBy(Napi::Env env) {
             try {
               closeDevice(mine->devices.back());
             } catch (const std::exception&) {
-              // Nobody is left who could be told.
+              // The environment ends: the error cannot be reported.
             }
             mine->devices.pop_back();
           }

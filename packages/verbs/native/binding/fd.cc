@@ -145,7 +145,7 @@ Napi::Value watch(Napi::Env env, int fd, const Napi::Value& callback, std::weak_
   uv_loop_t* loop;
   napi_get_uv_event_loop(env, &loop);
   if (!callback.IsFunction()) throw Failure("ERR_RDMC_INVALID_OPTION", "Watching needs a function");
-  // A descriptor of its own: whoever closes the given one must not make us read from its successor.
+  // A descriptor of its own: when the given one is closed, its number may belong to another file.
   const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (own < 0) throw systemFailure("fcntl", "Watching a descriptor", errno);
   auto* watcher = new Watcher{{}, own, env, nullptr, std::move(channel)};

@@ -38,9 +38,9 @@ Napi::Value completionQueueArm(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// The two hot functions take no arguments: all they need is bound to them once (plain Node-API,
-// because the C++ wrapper's call costs more than the work). They do not keep the device: it must end when it
-// is closed, not when JavaScript forgets them.
+// The two hot functions do not take arguments: what they need is bound to them once (plain Node-API, because the C++
+// wrapper's call costs more than the work). They hold weak references to the device: it must end when it is closed, not
+// when JavaScript collects the functions.
 struct Poller {
   std::weak_ptr<Device> device;
   std::weak_ptr<CompletionQueue> cq;
@@ -60,7 +60,7 @@ napi_value poll(napi_env env, napi_callback_info info) {
   return out;
 }
 
-// What the doorbell of a closed device answers; more than any batch has.
+// The result of a closed device's doorbell; more than the slots of a batch.
 constexpr uint32_t kDeviceClosed = UINT32_MAX;
 
 struct Doorbell {
@@ -152,7 +152,7 @@ Napi::Value queuePairAddress(const Napi::CallbackInfo& info) {
   return out;
 }
 
-// Whatever is neither text nor number reads as missing; what a device needs, it checks.
+// A field that is neither text nor number is left out; the device checks the fields that it needs.
 AddressFields readAddress(const Napi::Object& from) {
   AddressFields out;
   const Napi::Array names = from.GetPropertyNames();
@@ -165,8 +165,8 @@ AddressFields readAddress(const Napi::Object& from) {
   return out;
 }
 
-// A connect under way. It is settled by a native thread; where the environment ended first, by nobody: its
-// thread-safe function is gone then, whoever still holds it.
+// A connect under way. A native thread settles it, unless the environment has ended first: its thread-safe function is
+// not valid then, although this object may still be held.
 struct PendingConnect {
   explicit PendingConnect(Napi::Env env)
       : self(this),

@@ -85,7 +85,7 @@ Napi::Value regionBuffer(const Napi::CallbackInfo& info) {
   if (!extent || length > whole || offset > whole - length) {
     throw Failure("ERR_RDMC_OUT_OF_BOUNDS", "The view reaches beyond the region");
   }
-  // The view keeps the memory mapped, whatever becomes of region and device.
+  // The view keeps the memory mapped, even after the region and the device are closed.
   auto* held = new std::shared_ptr<Extent>(extent);
   return Napi::ArrayBuffer::New(
       info.Env(), extent->data() + offset, length, [](Napi::Env, void*, std::shared_ptr<Extent>* mine) { delete mine; },

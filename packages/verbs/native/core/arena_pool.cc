@@ -47,7 +47,7 @@ void carryStores(const uint64_t* copied, const uint64_t* old, uint64_t* now, siz
 // little time passes between copy and change of the mapping, and with another look at the old memory behind it, so
 // that a store in that time is not lost. (Not kept: the order of stores to one byte when two fall into that time and
 // the second restores the byte's former value, and an atomic addition before the change if another follows it at once.
-// Only holding the writers up, by userfaultfd, would keep these, and most kernels refuse that to ordinary users.)
+// To keep these, the writers would have to be stopped by userfaultfd, which most kernels refuse to ordinary users.)
 // `old` shows the extent's present memory at another address.
 void moveUnderWriters(Extent& extent, const uint8_t* old, const Arena& fresh) {
   std::vector<uint64_t> copied(kMovedAtOnce / sizeof(uint64_t));
@@ -100,7 +100,7 @@ Extent::~Extent() {
   try {
     pool->release(*this);
   } catch (const std::exception&) {
-    // No memory to note that the room is free: it is lost, and the process goes on.
+    // There is not enough memory to note that the room is free: the room is lost, and the process continues.
   }
 }
 

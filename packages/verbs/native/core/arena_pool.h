@@ -29,7 +29,7 @@ struct Arena {
   Mapping memory;
   bool shared;                                     // carved into many extents
   std::map<size_t, size_t> free;                   // offset -> length
-  std::unique_ptr<std::atomic<bool>[]> populated;  // by chunk; set by whichever thread faulted it in
+  std::unique_ptr<std::atomic<bool>[]> populated;  // by chunk; set by the thread that faulted it in
   size_t freeBytes = 0;
 };
 
@@ -60,9 +60,9 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
   std::shared_ptr<Extent> allocate(size_t length);
   // The memfd of an arena, for a peer; nullptr when it is gone.
   std::shared_ptr<Arena> find(uint32_t id);
-  // Gives an extent fresh memory at the same address, copied from the old; the old pages are left to
-  // whoever still maps them. Returns the new arena's id. Throws Failure where memory, descriptors or addresses have run
-  // out; called again, it goes on where it stopped. `extent.moved` says whether it has begun.
+  // Gives an extent fresh memory at the same address, copied from the old; processes that still map the old pages keep
+  // those. Returns the new arena's id. Throws Failure where memory, descriptors or addresses have run out; a second
+  // call continues where the first one stopped. `extent.moved` says whether it has begun.
   uint32_t replace(Extent& extent);
   void release(Extent& extent);
   size_t mappedBytes();

@@ -1,5 +1,5 @@
-// Asynchronous events of a device (IBA 11.6.3), for as many listeners as there are threads: each has a queue of
-// its own and an eventfd that says when to look.
+// Asynchronous events of a device (IBA 11.6.3), for several listeners: each has a queue of its own, and an eventfd that
+// is readable when the queue is not empty.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -25,7 +25,7 @@ class AsyncEvents {
   int subscribe();
   void unsubscribe(int id);
   int fd(int id);
-  // What came since the last call, oldest first. A listener that does not take keeps the latest events only.
+  // The events since the last call, oldest first. A listener that does not call this keeps the latest events only.
   std::vector<AsyncEvent> take(int id);
   void publish(const AsyncEvent& event);
 

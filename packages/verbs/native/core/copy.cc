@@ -9,8 +9,8 @@
 namespace rdmc {
 namespace {
 
-// Between two units: on x86 stores become visible in program order, so keeping the compiler from
-// reordering them is enough; elsewhere the processor needs telling.
+// Between two units: on x86 stores become visible in program order, so that a compiler barrier is enough; elsewhere the
+// processor needs a fence.
 inline void unitBarrier() {
 #if defined(__x86_64__)
   asm volatile("" ::: "memory");
@@ -63,7 +63,7 @@ void copyOrdered(uint8_t* to, const uint8_t* from, size_t length) {
   const size_t misaligned = reinterpret_cast<uintptr_t>(to) & 63;
   if (misaligned != 0) {
     const size_t head = std::min(length, 64 - misaligned);
-    // Inside one unit any order will do; it ends where the next unit begins.
+    // Inside one unit any order is allowed; the copy ends where the next unit begins.
     if (head >= 16) {
       std::memcpy(to, from, head);
     } else {

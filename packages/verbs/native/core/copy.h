@@ -1,18 +1,18 @@
-// Copying with the orders the soft device promises.
+// Copying in the orders that the soft device guarantees.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace rdmc {
 
-// Bytes copied between two looks at the state of the other side.
+// Bytes that are copied between two checks of the peer's state.
 constexpr size_t kQuantumBytes = 64 << 10;
 
-// In increasing address order, in aligned 64-byte units of the destination: whoever sees a unit
-// sees all before it. (memcpy promises no order.)
+// In increasing address order, in aligned 64-byte units of the destination: a thread that sees a unit sees all units
+// before it. (memcpy does not guarantee an order.)
 void copyOrdered(uint8_t* to, const uint8_t* from, size_t length);
 
-// As fast as the machine can, in any order.
+// As fast as possible, in any order.
 void copyAnyOrder(uint8_t* to, const uint8_t* from, size_t length);
 
 }  // namespace rdmc

@@ -1,5 +1,5 @@
-// What every kind of device fulfils. The binding to JavaScript knows nothing else, so that nobody above it can
-// tell devices apart by anything but their description.
+// The interface of every kind of device. The binding to JavaScript uses nothing else, so that the layers above it tell
+// devices apart by their description only.
 //
 // Virtual calls are made per batch, never per work request or per completion.
 #pragma once
@@ -25,7 +25,7 @@ struct DeviceDescription {
   uint16_t listeningPort = 0;  // TCP side of the soft device; 0: none
   NamedNumbers limits;         // DeviceAttributes of src/contract.ts
   std::vector<std::pair<const char*, bool>> abilities;
-  std::vector<std::pair<const char*, std::string>> details;  // what logs and `rdmc devices` show
+  std::vector<std::pair<const char*, std::string>> details;  // for logs and `rdmc devices`
 };
 
 // Wakes an event loop. `fd` is readable when there is something; `drain` makes it unreadable again.
@@ -34,12 +34,12 @@ class Channel {
   virtual ~Channel() = default;
   virtual int fd() const = 0;
   virtual void drain() = 0;
-  // Takes at least one event that is there, with as few system calls as that needs; `fd` stays readable while there
-  // are more.
+  // Takes at least one of the pending events, in as few system calls as possible; `fd` stays readable while more are
+  // pending.
   virtual void take() { drain(); }
 };
 
-// A completion queue as pollers hold it.
+// A completion queue, as the binding holds it.
 class CompletionQueue {
  public:
   virtual ~CompletionQueue() = default;
@@ -64,13 +64,13 @@ using ConnectCallback = std::function<void(const Failure*)>;
 class Device {
  public:
   virtual ~Device() = default;
-  // Everything of it stops working; idempotent. Any thread.
+  // All its objects stop working; idempotent. Any thread.
   virtual void close() = 0;
   virtual DeviceDescription describe() const = 0;
   virtual NamedNumbers counterValues() = 0;
 
-  // Handles of protection domains, regions, channels and queues, by which threads share them, name one object for
-  // ever: a stale one fails with ERR_RDMC_…_CLOSED, whatever was made since.
+  // Threads share protection domains, regions, channels and queues by handle. A handle is used for one object only: a
+  // stale handle fails with ERR_RDMC_…_CLOSED, even if other objects were created since.
   virtual RegionTable& regions() = 0;
   virtual uint32_t createProtectionDomain() = 0;
   virtual void destroyProtectionDomain(uint32_t pd) = 0;
@@ -78,7 +78,7 @@ class Device {
   virtual uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) = 0;
   // Memory of another device (a GPU) by its dma-buf. Throws ERR_RDMC_UNSUPPORTED where the device cannot.
   virtual uint32_t registerDmabuf(uint32_t pd, int fd, uint64_t offset, uint64_t length, uint32_t access);
-  // The key peers use, and whether they can reach the region at all.
+  // The key that peers use, and whether peers can reach the region.
   virtual uint32_t remoteKey(uint32_t region) = 0;
   virtual bool remotelyReachable(uint32_t region) = 0;
   virtual void revokeRegion(uint32_t region) = 0;
@@ -97,7 +97,7 @@ class Device {
 
   virtual uint32_t createQueuePair(const QueuePairParameters& parameters) = 0;
   virtual AddressFields addressOf(uint32_t number) = 0;
-  // Returns at once; what takes long happens on a native thread.
+  // Returns at once; the connection is made on a native thread.
   virtual void connect(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
                        ConnectCallback done) = 0;
   virtual QpState stateOf(uint32_t number) = 0;
@@ -115,7 +115,7 @@ class Device {
   // For tests: see soft/write_tear.h. Throws ERR_RDMC_UNSUPPORTED where the device cannot.
   virtual void tearWrites(uint64_t afterBytes, bool kill);
 
-  // Events that concern nobody's completion queue.
+  // Events that do not belong to a completion queue.
   AsyncEvents& events() { return events_; }
 
  private:

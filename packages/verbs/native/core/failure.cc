@@ -9,7 +9,7 @@ namespace rdmc {
 
 std::string errorText(int err) {
   char buffer[128];
-  return ::strerror_r(err, buffer, sizeof buffer);  // GNU's: it says where the words are
+  return ::strerror_r(err, buffer, sizeof buffer);  // the GNU version, which returns where the text is
 }
 
 Failure systemFailure(const char* syscall, const std::string& what, int err) {

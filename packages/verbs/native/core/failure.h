@@ -1,4 +1,4 @@
-// An error on its way to JavaScript: a stable code, words for a person, and the kernel's errno.
+// An error for JavaScript: a stable code, a message, and the kernel's errno.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -13,13 +13,14 @@ struct Failure : std::runtime_error {
   std::string syscall;
 };
 
-// What the system calls an errno. Unlike std::strerror, for any thread.
+// The system's text for an errno. Unlike std::strerror, it can be called from any thread.
 std::string errorText(int err);
 
-// A refused system call: `what` says what it was for.
+// A failed system call: `what` is the operation that needed it.
 Failure systemFailure(const char* syscall, const std::string& what, int err);
 
-// The exception that is being handled, as a Failure: for the edges behind which nobody catches. In a handler only.
+// The exception that is being handled, as a Failure: for places where an exception must not propagate further. In a
+// handler only.
 Failure caughtFailure();
 
 }  // namespace rdmc

@@ -1,4 +1,4 @@
-// Up to N elements without an allocation; only those that were added are built and destroyed. The thread that made it
+// Up to N elements without an allocation; only added elements are constructed and destroyed. The thread that made it
 // owns it.
 #pragma once
 #include <cassert>

@@ -1,5 +1,5 @@
-// How many objects a device of any kind can have, and how many bits of their numbers say which one is meant. The other
-// bits are a generation, so that a stale number is seen.
+// How many objects a device of any kind can have, and how many bits of their numbers are the index. The other bits are
+// a generation, so that a stale number is detected.
 #pragma once
 #include <cstdint>
 

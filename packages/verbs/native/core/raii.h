@@ -61,7 +61,7 @@ class Mapping {
   size_t length_ = 0;
 };
 
-// Undoes something unless told that all went well.
+// Undoes an operation unless it was dismissed.
 template <typename Undo>
 class Rollback {
  public:
@@ -85,8 +85,8 @@ inline void cpuRelax() {
 #endif
 }
 
-// Held for at most one quantum of copying; waiters give the processor away after a short spin,
-// because the holder may be waiting for it.
+// Held for at most one quantum of copying; waiting threads yield the processor after a short spin, because the holder
+// may need it.
 class SpinLock {
  public:
   void lock() {

@@ -13,7 +13,7 @@ constexpr uint32_t kRetired = 0xffffffff;  // neither free nor valid: no key has
 
 RegionTable::RegionTable(RegionDirectory* directory)
     : directory_(directory), regions_(std::make_unique<Region[]>(kMaxRegions)) {
-  // Generations begin anywhere, so that a key of one device is hardly valid on another.
+  // Generations begin at a random number, so that a key of one device is hardly valid on another.
   std::random_device random;
   const uint32_t first = random() % kGenerations;
   for (uint32_t i = 0; i < kMaxRegions; ++i) regions_[i].generation = first;

@@ -1,8 +1,8 @@
-// The memory regions of a device: private slots here, and what peers must know where they look it up.
+// The memory regions of a device: slots that are private to the process, and what peers must know in a directory.
 //
-// A key is index | generation << 14; lkey and rkey are the same number. A slot is reused with another
-// generation, so a stale key is seen. The key is also the handle by which JavaScript names a region: a handle that
-// another thread has closed meanwhile does not name what took the slot.
+// A key is index | generation << 14; lkey and rkey are the same number. A slot is reused with another generation, so
+// that a stale key is detected. The key is also JavaScript's handle of the region: a handle that another thread has
+// closed is not valid for the region that took the slot.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -56,7 +56,7 @@ class RegionTable {
   static void drop(Region* region) { region->outstanding.fetch_sub(1, std::memory_order_seq_cst); }
   // The key disappears from the directory: no new remote use after this. Throws ERR_RDMC_REGION_CLOSED.
   void hide(uint32_t handle);
-  // No request can be posted with it from now on, and its handle is not valid any more. Throws ERR_RDMC_REGION_CLOSED,
+  // Requests that name it are refused from now on, and its handle is not valid any more. Throws ERR_RDMC_REGION_CLOSED,
   // ERR_RDMC_REGION_BUSY while requests are outstanding.
   void retire(uint32_t handle);
   // The key of a retired region disappears as well.
@@ -67,12 +67,13 @@ class RegionTable {
   void remove(uint32_t index);
   // The memory behind a region, retired ones included; nullptr when there is none.
   std::shared_ptr<Extent> extent(uint32_t index);
-  // The memory and the length of a region; no memory where it was not allocated here. Throws ERR_RDMC_REGION_CLOSED.
+  // The memory and the length of a region; nullptr as memory where it was not allocated here. Throws
+  // ERR_RDMC_REGION_CLOSED.
   std::pair<std::shared_ptr<Extent>, uint64_t> memoryOf(uint32_t handle);
   // Remote use of memory of this device by its own native threads (TCP): access, bounds and key checked.
   // Increments `outstanding` on success.
   Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);
-  // The region that holds this range, or nullptr; for copies by address.
+  // Whether a region contains this range; for copies by address.
   bool contains(uint64_t address, uint64_t length);
   uint32_t count(uint32_t pd);
   // Of a slot that was not removed, retired ones included.

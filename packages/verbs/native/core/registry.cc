@@ -13,7 +13,7 @@ struct Registry {
   std::vector<std::shared_ptr<Device>> devices;
 };
 
-// Never destroyed: other threads may still look here while the process exits.
+// Never destroyed: other threads may still use it while the process exits.
 Registry& registry() {
   static auto* instance = new Registry;
   return *instance;

@@ -1,5 +1,5 @@
 // Devices of this process, by handle: every thread that loads the addon sees the same ones. A handle is used once, so
-// that one of a closed device never names another.
+// that the handle of a closed device is not valid for another.
 #pragma once
 #include <memory>
 

@@ -28,9 +28,9 @@ constexpr uint32_t completionOpcode(uint32_t opcode) {
   }
 }
 
-// Marks regions as used. Requests of one batch mostly name the same one: its later uses are counted here and added
-// in one go, because an atomic addition costs as much as all else about a request. It cannot be closed meanwhile: the
-// first use is marked at once.
+// Marks regions as used. The requests of one batch mostly name the same region: its later uses are counted here and
+// added together, because an atomic addition costs as much as the rest of a request. The region cannot be closed
+// meanwhile: the first use is marked at once.
 class RegionUses {
  public:
   explicit RegionUses(RegionTable& table) : table_(table) {}
@@ -62,7 +62,7 @@ class RegionUses {
   uint32_t lastKey_ = 0, more_ = 0;
 };
 
-// The same for uses that end.
+// The same for the end of uses.
 class RegionDrops {
  public:
   RegionDrops() = default;

@@ -1,6 +1,6 @@
-// Memory files that processes hand to each other. A file that shrinks kills every process that touches a mapping of it
-// (SIGBUS), and whoever holds a descriptor can shrink it. So the size of what is handed out is sealed, and what is
-// received without those seals is not mapped.
+// Memory files that processes share. When a file shrinks, a process that touches its mapping is killed (SIGBUS), and
+// every process with a descriptor can shrink it. So this process seals the size of the files that it shares, and does
+// not map a file that it receives without those seals.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rdmc {
 
-// A new memory file of `length` zeros whose size nobody can change. Throws Failure.
+// A new memory file of `length` zeros whose size is sealed. Throws Failure.
 Fd createSealedMemory(const char* name, size_t length);
 // Throws Failure ERR_RDMC_CONNECT_FAILED where the file's size can be changed; `what` begins the sentence.
 void requireSealed(const Fd& fd, const std::string& what);

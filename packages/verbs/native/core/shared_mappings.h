@@ -1,5 +1,5 @@
-// For the thread sanitizer: it tells memory apart by address, so that two devices in one process must reach a memfd
-// through one mapping, or it sees no race between them. Compiled in by RDMC_SHARE_MAPPINGS, by tests alone.
+// For the thread sanitizer: it identifies memory by address, so that two devices in one process must use one mapping of
+// a memfd, or it does not see races between them. Compiled in by RDMC_SHARE_MAPPINGS, in tests only.
 #pragma once
 #if RDMC_SHARE_MAPPINGS
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ namespace rdmc {
 class SharedMappings {
  public:
   static SharedMappings& instance() {
-    static auto* all = new SharedMappings;  // never destroyed: devices may be, as late as they like
+    static auto* all = new SharedMappings;  // never destroyed: devices may be destroyed later
     return *all;
   }
   // The mapping of this file, counted once more; nullptr when there is none.

@@ -19,7 +19,7 @@ bool WorkPool::post(std::function<void()> work) {
         waiting_.pop_back();
         throw;
       }
-      // Those that run come to it.
+      // The threads that run will take it.
     }
   }
   more_.notify_one();

@@ -1,4 +1,4 @@
-// A few native threads for calls that block, started when they are needed.
+// A few native threads for calls that block. Threads are started when they are needed.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -15,7 +15,7 @@ class WorkPool {
   // False when the pool is stopped: the work will not be done. Throws std::system_error where no thread can be started.
   // The work throws nothing.
   bool post(std::function<void()> work);
-  // Returns when the work begun has ended; what was not begun is done by the caller.
+  // Returns when all work has ended; the caller's thread does the work that was not begun.
   void stop();
 
  private:

@@ -44,7 +44,7 @@ void IbvChannel::drain() {
 }
 
 void IbvChannel::take() {
-  // Mostly that is what woke the listener, and all there is: a queue raises one event when armed.
+  // Mostly one event woke the listener, and no other is pending: a queue raises one event when armed.
   if (!takeEvent()) drainWake();
 }
 

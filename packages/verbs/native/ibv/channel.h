@@ -21,7 +21,7 @@ class IbvChannel final : public Channel {
   // Takes and acknowledges every event that is there.
   void drain() override;
   void take() override;
-  // The hardware's events only, and without losing the wake-up they are.
+  // The hardware's events only; the wake-up of the listener is kept.
   void acknowledge();
   void wake() const;
   ibv_comp_channel* hardware() const { return channel_; }

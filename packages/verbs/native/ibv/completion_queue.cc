@@ -35,7 +35,7 @@ void IbvCompletionQueue::release() {
     lastHolder.reset();  // it holds this queue
   }
   if (!mine) return;
-  // Events that nobody has taken would keep the library waiting. Some may be another queue's.
+  // The library would wait for events that were not acknowledged. Some may be another queue's.
   if (channel_) channel_->acknowledge();
   polling_.context.library().destroy_cq(mine);
   if (channel_) --channel_->users;

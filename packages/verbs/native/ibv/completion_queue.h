@@ -1,4 +1,4 @@
-// A completion queue of an RDMA device, and what was taken out of it on somebody's behalf and waits to be polled.
+// A completion queue of an RDMA device, and the completions that were taken out of it and wait to be polled.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -65,7 +65,7 @@ class IbvCompletionQueue final : public CompletionQueue {
  private:
   void makeRoom(uint32_t requests);  // with `lock` held
   uint32_t pollHardware(CompletionSlot* out, uint32_t max);
-  // Has the rest of what broken queue pairs hold flushed. Without `lock`.
+  // Has the remaining requests of broken queue pairs flushed. Without `lock`.
   void kickBroken();
 
   const IbvPolling polling_;

@@ -18,8 +18,8 @@ namespace {
 constexpr uint32_t kAddressVersion = 2;  // 2: with gidType
 constexpr uint32_t kMaxReads = 16;
 constexpr uint8_t kHopLimit = 64;
-// Not 7, which some devices take for "for ever"; not few, because waits for a receiver that is not ready use some
-// up on others.
+// Not 7, which some devices take for "for ever"; not few, because on other devices the waits for a receiver that is not
+// ready count as well.
 constexpr uint8_t kRetries = 6;
 constexpr uint8_t kLeastTimeoutExponent = 8;
 constexpr uint8_t kMostTimeoutExponent = 21;
@@ -133,7 +133,7 @@ std::unique_ptr<Failure> IbvConnector::attempt(IbvQueuePair& qp, const RemoteEnd
   if (qp.closed) {
     queuePairs_.destroyHardware(qp);
   } else if (qp.state == kError) {
-    errors_.breakOff(qp);  // broken meanwhile: a state change on its way must not win
+    errors_.breakOff(qp);  // broken meanwhile: the connect's state change must not come last
   }
   return failure;
 }
@@ -181,7 +181,7 @@ int IbvConnector::toSending(ibv_qp* qp, uint32_t packetNumber, uint32_t remoteRe
 
 void IbvConnector::establish(IbvQueuePair& qp, const RemoteEnd& remote, const ConnectParameters& parameters) {
   std::lock_guard control(qp.control);
-  // Not under `posting`: resolving the address may take a second. Nobody destroys it meanwhile.
+  // Not under `posting`: resolving the address may take a second. `control` keeps it from being destroyed meanwhile.
   ibv_qp* mine = qp.qp;
   if (!mine || qp.closed) throw Failure("ERR_RDMC_QUEUE_PAIR_CLOSED", "The queue pair is closed");
   const IbvPortState here = port_.now();

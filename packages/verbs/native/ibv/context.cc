@@ -13,7 +13,7 @@ namespace {
 // Of rdma_rxe, in struct ibv_device_attr.
 constexpr uint32_t kSoftRoceVendor = 0xffffff;
 
-// Devices of the list, given back with it.
+// The library's list of devices, which is freed with this object.
 class DeviceList {
  public:
   explicit DeviceList(const IbvLibrary& library) : library_(library), list_(library.get_device_list(&count_)) {}

@@ -47,7 +47,7 @@ class IbvContext {
   // The error for a refused call; a removed device is recognised.
   Failure refusal(const char* call, const std::string& what, int error) const;
 
-  // Shared by whoever uses the hardware's objects outside the fast path; exclusive for whoever takes them all away.
+  // Held shared to use the hardware's objects outside the fast path, and exclusively to destroy all of them.
   mutable Ordered<std::shared_mutex, IbvLock::kGate> gate;
   std::atomic<bool> closed{false};   // by its owner
   std::atomic<bool> removed{false};  // the device is gone

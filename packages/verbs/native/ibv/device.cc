@@ -89,7 +89,7 @@ void IbvDevice::abandon(const std::string& why) {
   if (context_.closed || context_.removed.exchange(true)) return;
   flushEverything();
   events().publish({"deviceRemoved", context_.name() + " cannot be used any more: " + why, 0, 0});
-  // Given back at once: a driver that waits for its last user can go on.
+  // Released at once: a driver that waits for its last user can continue.
   releaseHardware();
 }
 
@@ -99,7 +99,7 @@ void IbvDevice::flushEverything() {
     each->sendCq->absorb();
     each->receiveCq->absorb();
     errors_.takeAway(*each);
-    errors_.breakOff(*each);  // what the device flushes now is told here
+    errors_.breakOff(*each);  // requests that the device flushes now are completed below
     std::lock_guard guard(each->posting);
     IbvErrorState::flushHere(*each, kFatal);
   }
@@ -124,8 +124,8 @@ void IbvDevice::close() {
   if (context_.closed.exchange(true)) return;
   events_.stop();
   if (!connector_.connecting()) return finish();
-  // A connect under way may take a second more, and this is the application's thread. No peer reaches any memory from
-  // here on; the rest is given back when that has ended.
+  // A connect under way may take a second more, and this is the application's thread. Peers cannot reach any memory
+  // from here on; the rest is released when that has ended.
   {
     std::shared_lock gate(context_.gate);
     for (const auto& each : table_.all()) {
@@ -138,7 +138,7 @@ void IbvDevice::close() {
       try {
         self->finish();
       } catch (const std::exception&) {
-        // What was not given back goes with the process.
+        // What was not released is released with the process.
       }
     }).detach();
   } catch (const std::system_error&) {

@@ -5,7 +5,7 @@
 //   IbvContext               the device that is open, its options, whether it can still be used
 //   IbvPort                  its port
 //   IbvQueuePairTable        queue pairs by number
-//   IbvErrorState            breaking queue pairs, and waiting until the device is through with them
+//   IbvErrorState            breaking queue pairs, and waiting until the device has finished with them
 //   IbvDomains               protection domains
 //   IbvRegistrations         memory regions
 //   IbvSharedReceiveQueues   shared receive queues

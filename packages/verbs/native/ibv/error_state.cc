@@ -47,7 +47,7 @@ void IbvErrorState::breakOff(IbvQueuePair& qp) {
 }
 
 void IbvErrorState::kick(IbvQueuePair& qp) {
-  if (qp.kicks.fetch_add(1) > 0) return;  // who is at it looks once more
+  if (qp.kicks.fetch_add(1) > 0) return;  // the thread that does so will repeat it
   for (uint32_t seen = qp.kicks.load(); seen > 0;) {
     breakOff(qp);
     seen = qp.kicks.fetch_sub(seen) - seen;
@@ -74,7 +74,7 @@ void IbvErrorState::breakDomain(uint32_t pd) {
   }
 }
 
-// A receive behind all others. The device flushes receives in order, after what it was in the middle of.
+// Posts a receive behind all others. The device flushes receives in order, after the request that it is executing.
 bool IbvErrorState::postMarker(IbvQueuePair& qp) {
   std::lock_guard guard(qp.posting);
   if (!qp.qp || context_.removed || qp.draining) return true;
@@ -85,7 +85,6 @@ bool IbvErrorState::postMarker(IbvQueuePair& qp) {
   return qp.draining;
 }
 
-// Waits until the device is through with a queue pair in the error state; false: it does not say so.
 bool IbvErrorState::awaitEnd(IbvQueuePair& qp) {
   if (!qp.shared) {
     if (!postMarker(qp)) return false;
@@ -115,14 +114,13 @@ bool IbvErrorState::takeReached(uint32_t number) {
   return lastReached_.erase(number) > 0;
 }
 
-// Nothing reaches the hardware's queue pair from here on.
 void IbvErrorState::takeAway(IbvQueuePair& qp) {
   std::lock_guard guard(qp.posting);
   if (qp.qp) qp.lost = std::exchange(qp.qp, nullptr);
 }
 
 // Some drivers drop what a destroyed queue pair left in the completion queues, requests of a shared receive queue
-// included, whose slots would never be free again: so that is taken out before.
+// included, whose slots would never be free again: so the queues are emptied before.
 void IbvErrorState::destroyLost(IbvQueuePair& qp) {
   qp.sendCq->absorb();
   qp.receiveCq->absorb();
@@ -137,8 +135,6 @@ void IbvErrorState::destroyLost(IbvQueuePair& qp) {
   context_.library().destroy_qp(mine);
 }
 
-// The hardware's queue pair is destroyed, and what was posted to ours flushed; it can still be posted to, and closed.
-// With `control` held.
 void IbvErrorState::lose(IbvQueuePair& qp, uint32_t firstStatus) {
   qp.state = kError;
   takeAway(qp);
@@ -149,8 +145,7 @@ void IbvErrorState::lose(IbvQueuePair& qp, uint32_t firstStatus) {
   flushHere(qp, firstStatus);
 }
 
-// Completes everything that is outstanding, in place of a device that does not any more: the oldest request says what
-// happened, the others follow it. With `posting` held.
+// The oldest request gets `firstStatus`, the others kFlushed.
 void IbvErrorState::flushHere(IbvQueuePair& qp, uint32_t firstStatus) {
   CompletionSlot flushed{};
   flushed.queuePair = qp.number;

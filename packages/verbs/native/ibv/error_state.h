@@ -16,18 +16,18 @@ class IbvErrorState {
  public:
   IbvErrorState(const IbvContext& context, IbvQueuePairTable& table) : context_(context), table_(table) {}
 
-  // A barrier: the error state, and whatever it takes until the device is through with the queue pair.
+  // A barrier: sets the error state, and returns when the device has finished with the queue pair.
   void fail(IbvQueuePair& qp);
-  // Not a barrier.
+  // Sets the error state; not a barrier.
   void toError(IbvQueuePair& qp);
   void breakDomain(uint32_t pd);  // the queue pairs of a protection domain
   // The same for one whose state is kError already.
   void breakOff(IbvQueuePair& qp);
-  // Has the device look once more at what was posted to a broken queue pair: some do so only when told.
+  // Makes the device process what was posted to a broken queue pair: some do so only after a state change.
   void kick(IbvQueuePair& qp);
-  // Waits until the device is through with a queue pair in the error state; false: it does not say so.
+  // Waits until the device has finished with a queue pair in the error state; false: it did not report that in time.
   bool awaitEnd(IbvQueuePair& qp);
-  // The device's event: it holds nothing of its shared receive queue any more.
+  // The device has raised the event that it holds nothing of its shared receive queue any more.
   void lastReached(uint32_t number);
   bool takeReached(uint32_t number);
 
@@ -37,7 +37,7 @@ class IbvErrorState {
   void destroyLost(IbvQueuePair& qp);
   // Both, and what was posted is flushed; ours can still be posted to, and closed. With `control` held.
   void lose(IbvQueuePair& qp, uint32_t firstStatus);
-  // Completes everything that is outstanding, in place of a device that does not any more. With `posting` held.
+  // Completes all outstanding requests, instead of a device that does not do so any more. With `posting` held.
   static void flushHere(IbvQueuePair& qp, uint32_t firstStatus);
 
  private:

@@ -15,8 +15,8 @@
 namespace rdmc {
 namespace {
 
-// Drivers without hot removal (rdma_rxe) wait for the last user before they go and say nothing to it. What can be seen
-// is that the entry of the device file has left sysfs, so the event thread looks there now and then.
+// Drivers without hot removal (rdma_rxe) wait for the last user and do not tell it. But the entry of the device file
+// has left sysfs, so the event thread checks that now and then.
 constexpr int kPresenceCheckMs = 1000;
 
 struct Named {
@@ -58,7 +58,7 @@ void IbvEvents::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Nobody behind this catches: an exception that got past would end the process.
+// This is the outermost frame: an exception that leaves it would end the process.
 void IbvEvents::watch() {
   try {
     run();
@@ -66,7 +66,7 @@ void IbvEvents::watch() {
     try {
       parts_.abandon(caughtFailure().what());
     } catch (const std::exception&) {
-      // Everything is refused since `removed` was set; what was not given back goes with the device.
+      // Everything is refused since `removed` was set; what was not released is released with the device.
     }
   }
 }
@@ -119,7 +119,7 @@ void IbvEvents::handle(ibv_async_event& event) {
   const AsyncEvent out = describe(event);
   const uint32_t last = type == IBV_EVENT_QP_LAST_WQE_REACHED ? queuePairOf(event) : 0;
   if (type == IBV_EVENT_CQ_ERR) loseQueue(event.element.cq->cq_context);
-  // Whoever destroys the object waits for this.
+  // Destroying the object waits for this.
   parts_.context.library().ack_async_event(&event);
   if (out.queuePair != 0) {
     if (const auto found = parts_.table.find(out.queuePair)) found->state = kError;
@@ -128,7 +128,7 @@ void IbvEvents::handle(ibv_async_event& event) {
   const bool ours = out.port == parts_.context.options().port;
   if (ours) parts_.port.refresh();
   if (!out.type.empty()) parts_.published.publish(out);
-  // Told first, so that whoever takes the flushed requests can know why.
+  // Published first, so that the reader of the flushed completions can know the reason.
   if (type == IBV_EVENT_PORT_ERR && ours && parts_.context.isSoftRoce()) flushUnderWay();
   if (type == IBV_EVENT_DEVICE_FATAL) parts_.abandon("it reported a fatal error");
 }
@@ -140,7 +140,7 @@ void IbvEvents::flushUnderWay() {
   std::shared_lock gate(parts_.context.gate);
   for (const auto& each : parts_.table.all()) {
     if (each->state != kRts || each->sends.empty()) continue;
-    // Whoever waits for the completions is woken by them.
+    // The completions wake their listeners.
     parts_.errors.toError(*each);
   }
 }

@@ -10,7 +10,7 @@
 namespace rdmc {
 
 // Functions that have been in the library since version 1.1 of its interface (2007), and optional ones, which are
-// nullptr where the library is older. What is not here is an inline function of the header.
+// nullptr where the library is older. All other functions are inline functions of the header.
 struct IbvLibrary {
   // The library of this path (or soname), opened once per process and never closed.
   // Throws Failure ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD.

@@ -26,7 +26,7 @@ class Probe {
     if (cq_) library_.destroy_cq(cq_);
     if (pd_) library_.dealloc_pd(pd_);
   }
-  // Whether a queue pair like that can be made; `cap` is then what was granted.
+  // Whether such a queue pair can be created; `cap` is then what was granted.
   bool grants(ibv_qp_cap& cap) {
     if (!cq_) return false;
     ibv_qp_init_attr initial{};
@@ -53,8 +53,8 @@ class Probe {
   bool ordersWrites_ = false;
 };
 
-// No attribute tells how much can be sent inline, and max_qp_wr is only what the smallest requests would have: mlx5
-// grants fewer with more entries each. So queue pairs are tried.
+// The attributes do not tell how much can be sent inline, and max_qp_wr holds for the smallest requests only: mlx5
+// grants fewer with more entries each. So queue pairs are created to find out.
 void probeQueues(const IbvContext& context, IbvLimits& limits) {
   Probe probe(context.library(), context.hardware());
   ibv_qp_cap cap{};
@@ -84,7 +84,7 @@ void probeQueues(const IbvContext& context, IbvLimits& limits) {
   // rdma_rxe grants every depth, and takes time and memory for it.
   const bool plain = context.isSoftRoce();
   limits.maxSendDepth = plain ? most : deepest(&ibv_qp_cap::max_send_wr);
-  // One is ours, to know when a broken queue is empty.
+  // One is reserved for the receive that shows when a broken queue is empty.
   limits.maxReceiveDepth = (plain ? most : deepest(&ibv_qp_cap::max_recv_wr)) - 1;
 }
 

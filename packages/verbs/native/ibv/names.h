@@ -1,4 +1,4 @@
-// Enumerations of libibverbs in words and numbers for people.
+// Enumerations of libibverbs as text and as plain numbers.
 #pragma once
 #include <array>
 #include <string>

@@ -53,11 +53,11 @@ void IbvPort::refresh() {
     const IbvPortState now = query();
     const bool empty = std::all_of(now.gid.begin(), now.gid.end(), [](uint8_t byte) { return byte == 0; });
     std::lock_guard guard(lock_);
-    // An address that is being replaced is gone for a moment.
+    // While an address is replaced, the GID is empty for a moment.
     const bool keep = empty && now.ethernet();
     state_ = {now.attributes, keep ? state_.gid : now.gid, keep ? state_.gidType : now.gidType};
   } catch (const Failure&) {
-    // Nobody asked. Whoever connects meets the reason.
+    // This was not asked for. The next connect fails with the reason.
   }
 }
 

@@ -1,12 +1,12 @@
 // A reliable-connection queue pair of an RDMA device, and the shared receive queue: what was posted and has not
-// completed, so that slots are counted and memory under a request is never given back.
+// completed, so that slots are counted and memory under a request is never released.
 //
 // A hardware work request's id tells which record it belongs to:
 //
 //   63            32 31 30 29                      0
 //   queue's number  kind   position in its ring
 //
-// Numbers carry a generation, so what a destroyed queue pair left in a completion queue is recognised. Positions
+// Numbers have a generation, so that completions of a destroyed queue pair are recognised. Positions
 // count up and are cut to 30 bits; rings are far shorter.
 #pragma once
 #include <atomic>
@@ -46,8 +46,8 @@ struct CompletedRequest {
   uint32_t bytes, opcode;
 };
 
-// Records in posting order. One thread at a time adds (the poster, under `posting`), one at a time removes (whoever
-// polls, under the completion queue's lock).
+// Records in posting order. One thread at a time adds (the poster, under `posting`), one at a time removes (the poller,
+// under the completion queue's lock).
 class RequestRing {
  public:
   explicit RequestRing(uint32_t depth);
@@ -135,9 +135,9 @@ struct IbvQueuePair {
   Ordered<std::mutex, IbvLock::kControl> control;
   // Held while it is put into the error state, and while it is destroyed; never for long.
   Ordered<std::mutex, IbvLock::kBreaking> breaking;
-  std::atomic<uint32_t> kicks{0};  // wishes for another look at a broken queue pair; see IbvErrorState::kick
+  std::atomic<uint32_t> kicks{0};  // calls of IbvErrorState::kick that are not served yet
   std::atomic<bool> connecting{false}, closed{false};
-  std::atomic<bool> drained{false};  // the device is through with it: nothing comes any more
+  std::atomic<bool> drained{false};  // the device has finished with it: it completes nothing more
   std::atomic<uint32_t> pathMtu{0};
 };
 

@@ -26,7 +26,7 @@ uint32_t randomPacketNumber() {
 
 }  // namespace
 
-// From here on nobody can destroy what the queue pair needs.
+// From here on the objects that the queue pair needs cannot be destroyed.
 void IbvQueuePairs::takeParts(IbvQueuePair& qp) {
   const QueuePairParameters& from = qp.parameters;
   parts_.domains.use(from.pd);
@@ -122,7 +122,7 @@ void IbvQueuePairs::destroy(uint32_t number) {
   table_.remove(*found);
   found->state = kError;
   found->closed = true;
-  // A connect on its way may block for a second: who makes it destroys the queue pair then. Nothing was sent yet.
+  // A connect under way may block for a second: its thread destroys the queue pair then. Nothing was sent yet.
   if (!found->connecting) destroyHardware(*found);
 }
 
@@ -138,7 +138,7 @@ void IbvQueuePairs::destroyHardware(IbvQueuePair& qp) {
   }
   errors_.takeAway(qp);
   errors_.destroyLost(qp);
-  // Nothing of it may fill the queues until somebody polls.
+  // Its completions must not stay in the queues until the next poll.
   qp.sendCq->absorb();
   qp.receiveCq->absorb();
   qp.sendCq->purge(qp.number);

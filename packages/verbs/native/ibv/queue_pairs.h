@@ -29,7 +29,7 @@ class IbvQueuePairs {
   uint32_t create(const QueuePairParameters& parameters);
   // Throws ERR_RDMC_QUEUE_PAIR_CLOSED.
   void destroy(uint32_t number);
-  // What the hardware has of one that is closed; once, whoever calls first. With the context's gate held.
+  // Destroys the hardware's part of a closed queue pair; only the first call does so. With the context's gate held.
   void destroyHardware(IbvQueuePair& qp);
 
   QpState state(uint32_t number);

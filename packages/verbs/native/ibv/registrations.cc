@@ -148,13 +148,13 @@ uint32_t IbvRegistrations::remoteKey(uint32_t region) {
   return keysOf(region).remoteKey;
 }
 
-// Either the registration is gone, or it is kept and this throws. With `lock_` held.
+// Either the registration is removed, or it is kept and this throws. With `lock_` held.
 void IbvRegistrations::deregister(ibv_mr*& mr, uint32_t pd) {
   if (!mr) return;
   int error = context_.library().dereg_mr(mr);
   if (error != 0) {
-    // A driver may refuse while a peer's WRITE is in the middle, which a peer that died there never ends. The
-    // region's peers reach it through queue pairs of its protection domain only.
+    // A driver may refuse in the middle of a peer's WRITE, which never ends if the peer died there. Peers reach the
+    // region through queue pairs of its protection domain only.
     errors_.breakDomain(pd);
     const timespec pause{0, kDeregisterPauseNs};
     for (int i = 0; i < kDeregisterTries && (error = context_.library().dereg_mr(mr)) != 0; ++i)
@@ -180,8 +180,8 @@ void IbvRegistrations::giveKeysBack(uint32_t index) {
 
 void IbvRegistrations::revoke(uint32_t handle) {
   std::shared_lock gate(context_.gate);
-  // Closing gives the registrations back under this lock before the slot has its next tenant: as long as the handle is
-  // valid here, the keys in its slot are its own.
+  // Closing removes the registrations under this lock before the slot is reused: as long as the handle is valid here,
+  // the keys in its slot are its own.
   std::lock_guard guard(lock_);
   const Region& region = regions_.at(handle);
   regions_.hide(handle);

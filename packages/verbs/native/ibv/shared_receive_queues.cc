@@ -84,7 +84,7 @@ void IbvSharedReceiveQueues::destroy(uint32_t number) {
 }
 
 void IbvSharedReceiveQueues::release() {
-  // Nobody creates or destroys any now, and pollers look for them: so not under `lock_`.
+  // The gate is held, so none is created or destroyed now, and pollers use `lock_`: so it is not held.
   for (const auto& queue : queues_) {
     if (queue) giveBack(*queue);
   }

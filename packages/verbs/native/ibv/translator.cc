@@ -61,7 +61,7 @@ bool IbvTranslator::translateShared(const ibv_wc& wc, CompletionSlot& out) {
 
 uint32_t IbvTranslator::translate(IbvCompletionQueue& cq, const ibv_wc* from, uint32_t count, CompletionSlot* out) {
   RegionDrops drops;
-  // Consecutive completions, and consecutive polls, mostly concern one.
+  // Consecutive completions, and consecutive polls, mostly belong to one queue pair.
   std::shared_ptr<IbvQueuePair>& holder = cq.lastHolder;
   uint32_t made = 0;
   for (uint32_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// Turns completions of the hardware into ours. Nothing is allocated here.
+// Turns completions of the hardware into those of the device interface. Nothing is allocated here.
 #pragma once
 #include <atomic>
 #include <cstdint>

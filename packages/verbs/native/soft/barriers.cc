@@ -1,13 +1,13 @@
-// Taking permission away from peers: once one of these returns, no byte changes any more.
+// Barriers against peers: after one of these has returned, no byte changes any more.
 //
-// The target first says so in shared memory (the queue pair's state, the region's key), then waits until
-// no initiator is in the middle of a quantum. One that stays there is stopped (SIGSTOP, a debugger): the
-// region's addresses are given fresh memory, and the stopped initiator may write into the old one. Other initiators
-// wait meanwhile; what threads of this process and its NIC thread store is carried over (core/arena_pool.cc).
+// The target first changes shared memory (the queue pair's state, the region's key), then waits until no initiator is
+// in the middle of a quantum. An initiator that stays there is stopped (SIGSTOP, a debugger): the region's addresses
+// are given fresh memory, and the stopped initiator may write into the old memory. Other initiators wait meanwhile;
+// stores of this process's threads and of its NIC thread are carried over (core/arena_pool.cc).
 //
 // Fresh memory takes a descriptor, addresses and pages. Where one of these has run out, the peer may still write, and
-// this is said: revoking and closing a region fail, and a queue pair's receives end with FATAL, not as flushed, an
-// event says why, and it cannot be closed. Each may be tried again.
+// the caller is told: revoking and closing a region fail; a queue pair's receives end with FATAL instead of being
+// flushed, an event has the reason, and the queue pair cannot be closed. Each may be tried again.
 #include <time.h>
 
 #include "soft/device.h"
@@ -73,7 +73,7 @@ void SoftDevice::relocateRegion(uint32_t index) {
   SharedRegion& shared = control_.region(index);
   shared.moving.store(1, std::memory_order_seq_cst);
   Rollback still([&] {
-    // Where a part has moved, peers would write to memory that nobody looks at.
+    // Where a part has moved, peers would write to memory that is not read any more.
     if (extent->moved > 0) regions_.hideRetired(index);
     shared.moving.store(0, std::memory_order_seq_cst);
   });
@@ -85,7 +85,7 @@ void SoftDevice::relocateRegion(uint32_t index) {
   if (!stopped.empty()) {
     shared.arena = pool_->replace(*extent);
     shared.arenaOffset = 0;
-    // They may go on in the old memory for ever: it does not count any more.
+    // They may write to the old memory for ever: it is not used any more.
     for (const auto& [qp, seen] : stopped) qp->leftBehind.store(seen, std::memory_order_seq_cst);
   }
   still.dismiss();

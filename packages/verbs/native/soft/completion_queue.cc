@@ -90,11 +90,11 @@ void SoftCompletionQueue::arm(bool solicitedOnly) {
   // Signals from before this arming concern completions which the caller's next poll finds. On a channel
   // of several queues they may be another queue's.
   if (channel_ && channel_->users == 1) channel_->drain();
-  // Counted over all queues, so that one which takes the place of another is not mistaken for it.
+  // Counted over all queues, so that a queue that takes the place of another is not mistaken for it.
   static std::atomic<uint32_t> armings{0};
   const uint32_t count = armings.fetch_add(1, std::memory_order_relaxed) % 0x7ffffff0 + 1;
   shared_.armed.store(count << 1 | (solicitedOnly ? 1 : 0), std::memory_order_seq_cst);
-  // The caller's next look at what is ready must not come before this.
+  // The caller's next read of the ready bitmap must not be ordered before this.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

@@ -23,11 +23,11 @@ namespace rdmc {
 class SoftChannel final : public Channel {
  public:
   SoftChannel();
-  // Readable when the channel was signalled or a peer has rung.
+  // Readable when the channel was signalled or a peer has sent a byte to a bell.
   int fd() const override { return epoll_.get(); }
   void signal() const;
   void drain() override;
-  // Tells this channel from all others of the process, past ones included.
+  // Unique among all channels of the process, destroyed ones included.
   uint64_t id() const { return id_; }
   PeerBells& bells() { return bells_; }
   std::atomic<uint32_t> users{0};
@@ -56,7 +56,7 @@ class SoftCompletionQueue final : public CompletionQueue {
   void arm(bool solicitedOnly) override;
   // Signals the channel when armed; once per arming.
   void notify(bool solicited);
-  // Signals whatever the state: used when a peer died and may have taken a wake-up with it.
+  // Signals whether it is armed or not: used when a peer died, perhaps before it signalled.
   void notifyAlways() const;
 
   SharedCq& shared() const { return shared_; }
@@ -73,7 +73,7 @@ class SoftCompletionQueue final : public CompletionQueue {
   std::atomic<uint32_t> lastSignalled_{0};
 };
 
-// Whether an initiator that just published should signal, and if so remembers it.
+// Whether an initiator that has just published must signal; remembers that it did.
 inline bool shouldSignal(const SharedCq& cq, std::atomic<uint32_t>& lastSignalled, bool solicited) {
   const uint32_t armed = cq.armed.load(std::memory_order_seq_cst);
   if (armed == 0 || armed == lastSignalled.load(std::memory_order_relaxed)) return false;

@@ -24,13 +24,13 @@ class RobustHold {
     head_.list.next = &entry_;
     head_.futex_offset = reinterpret_cast<intptr_t>(&futex_) - reinterpret_cast<intptr_t>(&entry_);
     head_.list_op_pending = nullptr;
-    // In place of the C library's list, which this thread of ours has no use for.
+    // Replaces the C library's list, which this thread does not use.
     if (::syscall(SYS_set_robust_list, &head_, sizeof head_) != 0) return;
     futex_.store(uint32_t(::syscall(SYS_gettid)), std::memory_order_seq_cst);
   }
   ~RobustHold() {
     futex_.store(0, std::memory_order_seq_cst);
-    head_.list.next = &head_.list;  // the kernel looks here again when the thread ends
+    head_.list.next = &head_.list;  // the kernel reads this again when the thread ends
     ::syscall(SYS_set_robust_list, nullptr, sizeof head_);
   }
   RobustHold(const RobustHold&) = delete;

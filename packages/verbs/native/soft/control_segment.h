@@ -1,5 +1,4 @@
-// The control segment: one memfd per device, mapped by every peer on this host. Sparse: only what is
-// used takes memory.
+// The control segment: one memfd per device, mapped by every peer on this host. Sparse: only used pages take memory.
 //
 //   0        Header: magic, version, pid, device id, liveness word
 //   64 KiB   SharedRegion[16384], 64 bytes each      written by the owner
@@ -9,9 +8,9 @@
 //              4 KiB  ReceiveSlot[depth]             written by the owner
 //             96 KiB  InboundCompletion[depth]       written by the connected peer
 //
-// No structure has two writing processes, so a peer that dies or is stopped anywhere leaves nothing
-// half-locked. `SharedCq::ready` is the one exception: a bitmap of hints, changed by single atomic
-// operations, and rescanned when a peer dies.
+// A structure has one writing process, so that a peer that dies or is stopped anywhere leaves nothing half-locked.
+// `SharedCq::ready` is the one exception: a bitmap of hints, changed by single atomic operations, and rescanned when a
+// peer dies.
 //
 // A peer maps the whole segment and may write anything anywhere. So a value that a peer may have changed is read once,
 // checked, and used from the copy (`readOnce`); what only the owner needs (depths, the list of held mutexes) is kept
@@ -35,7 +34,7 @@ constexpr uint32_t kMaxCqs = 256;
 constexpr uint32_t kMaxReceiveDepth = 1024;
 constexpr uint32_t kMaxSendDepth = 16384;
 
-// Between processes, an atomic that takes a lock would lock nothing.
+// An atomic that uses a lock would not be atomic between processes.
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
 static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
 
@@ -52,7 +51,7 @@ struct Header {
 };
 
 struct alignas(64) SharedRegion {
-  std::atomic<uint32_t> key;  // 0: no region here. Stored last when made, first when taken away.
+  std::atomic<uint32_t> key;  // 0: unused. Stored last when the region is published, and first when it is withdrawn.
   uint32_t access;
   uint32_t protectionDomain;
   uint32_t arena;  // id of the memfd that holds it
@@ -73,18 +72,18 @@ static_assert(sizeof(SharedCq) == 4096);
 struct SharedQp {
   // Written by the owner, seldom.
   std::atomic<uint32_t> state;
-  std::atomic<uint32_t> number;  // with generation: a stale peer sees that the page has another tenant
+  std::atomic<uint32_t> number;  // with generation: a stale peer detects that the page belongs to another queue pair
   uint32_t protectionDomain;
   uint32_t receiveDepth;
   uint32_t receiveCq;
-  std::atomic<uint64_t> peerToken;  // who may use this page; 0: nobody yet
+  std::atomic<uint64_t> peerToken;  // which queue pair may use this page; 0: none yet
   // Written by the owner, often.
   alignas(64) std::atomic<uint32_t> receivesPosted;
   // Written by the connected peer.
   alignas(64) std::atomic<uint32_t> busy;  // odd while the peer may change bytes here
   std::atomic<uint32_t> busyRegion;        // index of the region those bytes lie in
   std::atomic<uint32_t> produced;          // inbound completions written = receives taken
-  std::atomic<uint32_t> rnrWaiting;        // 1: poke the peer's service thread at the next receive
+  std::atomic<uint32_t> rnrWaiting;        // 1: wake the peer's service thread at the next receive
 };
 static_assert(sizeof(SharedQp) <= 4096);
 

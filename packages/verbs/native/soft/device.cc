@@ -22,8 +22,8 @@ DeviceId randomId() {
   return id;
 }
 
-// Two devices with the same host id can meet in the abstract name space of Unix sockets, and trust each other there:
-// they are of one user. Others go by TCP, as those of another host.
+// Two devices with the same host id can connect in the abstract name space of Unix sockets, and trust each other there:
+// they belong to one user. Others use TCP, as devices of different hosts do.
 std::string readHostId() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -84,7 +84,7 @@ void SoftDevice::close() {
 
 void SoftDevice::abandon(const Failure& why) noexcept {
   if (closed_ || removed_.exchange(true)) return;
-  // Without a list of all queue pairs: memory may be what has run out.
+  // A list of all queue pairs is not made: memory may have run out.
   for (uint32_t i = 0; i <= highestQp_.load(); ++i) {
     std::shared_ptr<QueuePair> qp;
     {
@@ -100,7 +100,7 @@ void SoftDevice::abandon(const Failure& why) noexcept {
   try {
     events().publish({"deviceRemoved", std::string("The soft device cannot be used any more: ") + why.what(), 0, 0});
   } catch (const std::exception&) {
-    // Whoever uses it next is told.
+    // The next call on the device reports it.
   }
 }
 
@@ -269,7 +269,7 @@ uint32_t SoftDevice::takeQpIndex() {
 }
 
 uint32_t SoftDevice::createQueuePair(const QueuePairParameters& parameters) {
-  if (parameters.sharedReceiveQueue != 0) createSharedReceiveQueue(parameters.pd, 0);  // says that there are none
+  if (parameters.sharedReceiveQueue != 0) createSharedReceiveQueue(parameters.pd, 0);  // throws: there are none
   checkUsable();
   const uint32_t receives = parameters.receiveDepth, sends = parameters.sendDepth;
   if (receives == 0 || receives > kMaxReceiveDepth || sends == 0 || sends > kMaxSendDepth) {
@@ -340,7 +340,7 @@ void SoftDevice::destroyQueuePair(uint32_t number) {
     if (found->wire()) found->wire()->detach(*found);
   }
   {
-    // Only now: whoever revokes a region meanwhile must still see that the peer may be busy here.
+    // Not earlier: a thread that revokes a region meanwhile must still see that the peer may be busy here.
     std::lock_guard guard(tableLock_);
     if (qps_[found->index()] != found) throw Failure("ERR_RDMC_QUEUE_PAIR_CLOSED", "The queue pair is closed");
     qps_[found->index()].reset();

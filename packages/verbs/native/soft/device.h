@@ -1,4 +1,4 @@
-// The soft device: the verbs contract in user space. Owns everything else in soft/.
+// The soft device: the device interface in user space. Owns the other objects of soft/.
 #pragma once
 #include <array>
 #include <atomic>
@@ -90,11 +90,11 @@ class SoftDevice final : public Device {
   bool dataInOrder(uint32_t number) override;
   void failQueuePair(uint32_t number) override { qpAt(number)->fail(kFlushed); }
   void destroyQueuePair(uint32_t number) override;
-  // The page of a destroyed queue pair has no user left.
+  // The page of a destroyed queue pair is not used any more.
   void freeQpIndex(uint32_t index);
 
-  // A native thread of the device cannot go on: queue pairs fail, listeners hear `deviceRemoved`, and everything but
-  // closing fails with ERR_RDMC_DEVICE_REMOVED. Any thread.
+  // A native thread of the device has failed: queue pairs fail, listeners get the event `deviceRemoved`, and everything
+  // except closing fails with ERR_RDMC_DEVICE_REMOVED. Any thread.
   void abandon(const Failure& why) noexcept;
 
   // Posts a batch; writes each slot's result. Returns how many were refused.
@@ -104,7 +104,7 @@ class SoftDevice final : public Device {
   WriteTear& tear() { return tear_; }
 
   // For wires and transports.
-  // False: the peer may still change bytes, and an event has said so.
+  // False: the peer may still change bytes, and an event was raised.
   bool waitForPeer(QueuePair& qp, const ControlSegment& peer);
   void countCopied(uint64_t bytes) { counters.copiedBytes.fetch_add(bytes, std::memory_order_relaxed); }
   template <typename Visit>
@@ -138,11 +138,12 @@ class SoftDevice final : public Device {
   void checkUsable() const;                        // throws ERR_RDMC_DEVICE_REMOVED
   void checkProtectionDomain(uint32_t pd);         // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
   std::shared_ptr<SoftChannel> channelAt(int id);  // throws ERR_RDMC_CHANNEL_CLOSED
-  // A handle is index | generation << 8: one that another thread has closed does not name what took the slot.
+  // A handle is index | generation << 8: a handle that another thread has closed is not valid for the queue that took
+  // the slot.
   std::shared_ptr<SoftCompletionQueue> cqAt(uint32_t handle);    // throws ERR_RDMC_COMPLETION_QUEUE_CLOSED
   std::shared_ptr<SoftCompletionQueue> cqHere(uint32_t handle);  // the same with objects_ held
   uint32_t takeQpIndex();
-  // Which transport two devices meet over; both reckon with the same facts. Throws ERR_RDMC_CONNECT_FAILED.
+  // Which transport connects two devices; both sides choose by the same facts. Throws ERR_RDMC_CONNECT_FAILED.
   SoftTransport& transportTo(const SoftAddress& remote) const;
 
   SoftOptions options_;

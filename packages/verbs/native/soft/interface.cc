@@ -1,4 +1,4 @@
-// What the soft device says about itself and its queue pairs to those who do not know what it is.
+// The description of the soft device and of its queue pairs, in the terms of the device interface.
 #include "soft/control_segment.h"
 #include "soft/device.h"
 #include "soft/tcp/transport.h"

@@ -11,7 +11,8 @@
 namespace rdmc {
 namespace {
 
-constexpr int kRingsAtOnce = 64;  // a peer that rings without end must not keep us; what is left is reported again
+constexpr int kRingsAtOnce =
+    64;  // a peer that rings without end must not block this thread; epoll reports again what is left
 
 int option(int fd, int name) {
   int value = -1;
@@ -45,7 +46,7 @@ bool PeerBells::remove(uint64_t link) {
 }
 
 void PeerBells::silence(int fd) {
-  std::lock_guard guard(mutex_);  // the number of a closed end may belong to another file by now
+  std::lock_guard guard(mutex_);  // the number of a closed end may belong to another file now
   const bool known =
       std::any_of(bells_.begin(), bells_.end(), [&](const auto& each) { return each.second.ours.get() == fd; });
   uint8_t scrap;

@@ -1,13 +1,13 @@
-// Bells by which peers wake whoever waits for a completion channel of ours. A bell is a pair of Unix datagram sockets:
-// we keep and read one end, the peer gets the other and rings by sending a byte.
+// Bells: peers use them to wake the threads that wait for a completion channel of this process. A bell is a pair of
+// Unix datagram sockets: this process keeps and reads one end, and the peer gets the other and rings by sending a byte.
 //
-// Not eventfds. Whoever holds a descriptor shares its open file with all others that do: a peer could clear O_NONBLOCK,
-// fill the counter, and so stop every thread that rings or answers, or read the counter and take wake-ups of others
-// away. No check helps, because it can do so after the check, and write(2) to an eventfd has no flag against waiting.
-// send(2) and recv(2) have one for each call, MSG_DONTWAIT, which no setting of the peer's changes. On anything but a
-// socket they fail at once. Each peer has a pair of its own, so what it does to its end (shutting it down, connecting
-// it elsewhere, filling it) concerns its own wake-ups only; that a datagram socket's other end was shut down or closed
-// makes ours not readable.
+// An eventfd would not do. All processes with a descriptor share its open file: a peer could clear O_NONBLOCK and fill
+// the counter, and so block every thread that rings or answers; or it could read the counter, and wake-ups of others
+// would be lost. A check does not help, because the peer can do so after the check, and write(2) to an eventfd does not
+// have a flag against waiting. send(2) and recv(2) have one for each call, MSG_DONTWAIT, which no setting of the peer's
+// changes. On a descriptor that is not a socket they fail at once. Each peer has a pair of its own, so that what it
+// does to its end (shutting it down, connecting it elsewhere, filling it) affects its own wake-ups only; when the other
+// end of a datagram socket is shut down or closed, ours does not become readable.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -23,14 +23,14 @@ class PeerBells {
   explicit PeerBells(const Fd& epoll) : epoll_(epoll) {}
   // The end for the peer of a link, the same every time, for a message to it; it is closed by `remove`. Throws Failure.
   int endFor(uint64_t link);
-  // Whether there was one. It may have been rung.
+  // Returns whether there was one. It may have been rung.
   bool remove(uint64_t link);
   // Takes rings off the bell whose end is `fd`, where it still is one.
   void silence(int fd);
 
-  // Whether a descriptor that a peer handed out can be rung without harm.
+  // Whether a descriptor that a peer sent is safe to ring.
   static bool isBell(const Fd& fd);
-  // Never waits. Full: it has been rung.
+  // Never waits. Where the socket is full, it has been rung already.
   static void ring(int fd);
 
  private:

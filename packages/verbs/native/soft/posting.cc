@@ -1,4 +1,4 @@
-// Posting batches of work requests, and going on with those that could not be finished at once.
+// Posting batches of work requests, and continuing those that could not be finished at once.
 #include <algorithm>
 
 #include "soft/device.h"
@@ -8,10 +8,10 @@
 namespace rdmc {
 namespace {
 
-// Copied in the thread that posts; what is left goes to the service thread.
+// Bytes that the posting thread copies; the service thread copies the rest.
 constexpr int64_t kDoorbellBudget = 4 << 20;
-// Of one queue pair in its turn: as much as a block of a multicast, because a block that is finished late
-// keeps its receiver waiting, and two half-finished ones keep two waiting.
+// Of one queue pair in its turn: as much as a block of a multicast, because a block that is finished late makes its
+// receiver wait, and two half-finished blocks make two receivers wait.
 constexpr int64_t kTurnBudget = 1 << 20;
 constexpr int64_t kRetryMs = 1;
 
@@ -68,9 +68,8 @@ uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
   return refused;
 }
 
-// Fair shares: each queue pair copies a little in its turn. Those that other threads go on with are handed over
-// together at the end of a round: one of them alone, while this thread has to wait for a processor, would get far
-// ahead.
+// Fair shares: each queue pair copies a little in its turn. Queue pairs that other threads continue are handed over
+// together at the end of a round: a single one would get far ahead while this thread waits for a processor.
 void SoftDevice::progressInTurns(TouchedQps& active) {
   int64_t budget = kDoorbellBudget;
   TouchedQps unfinished, forNic;
@@ -128,7 +127,7 @@ bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
     tcp_->mark({&shared, 1});
   }
   if (result == Progress::kIdle || result == Progress::kForNic || result == Progress::kElsewhere) {
-    qp.inService.store(false);  // under the lock: whoever posts next hands over again
+    qp.inService.store(false);  // under the lock: the next thread that posts hands it over again
     return false;
   }
   if (result == Progress::kBudget) more = true;

@@ -223,7 +223,7 @@ uint32_t QueuePair::mergeInbound(CompletionSlot* out, uint32_t max) {
 }
 
 void QueuePair::flushReceives(Status status) {
-  // With receiveLock held, after quiesce: what the peer published counts, the rest is flushed.
+  // With receiveLock held, after quiesce: receives that the peer completed keep their result, the others are flushed.
   const uint32_t depth = uint32_t(receives_.size());
   uint32_t published = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
   if (published > receivesPosted_ - receivesConsumed_) published = 0;
@@ -244,7 +244,7 @@ void QueuePair::flushReceives(Status status) {
 bool QueuePair::failLocked(Status status) {
   failed_ = true;
   if (state() != kError) mine_.state.store(kError, std::memory_order_seq_cst);
-  // Before anything completes: whoever sees the completion may reuse the memory.
+  // Before a completion is published: a thread that sees the completion may reuse the memory.
   const bool quiet = !wire_ || wire_->quiesce(*this);
   if (size_ > 0) completeHead(status, 0);
   while (size_ > 0) completeHead(kFlushed, 0);
@@ -260,12 +260,12 @@ void QueuePair::fail(Status status) {
 
 void QueuePair::attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters) {
   std::lock_guard guard(sendLock);
-  // A destroyed queue pair's page may have another tenant already: its state says nothing.
+  // The page of a destroyed queue pair may belong to another one already: its state must not be used.
   if (failed_ || state() != kInit) return;
   std::lock_guard receives(receiveLock_);  // posting a receive looks at the wire
   wire_ = std::move(wire);
   parameters_ = parameters;
-  // The state last: a peer that sees it also sees that the page is its own.
+  // The state is stored last: a peer that sees it also sees that the page is its own.
   mine_.peerToken.store(peerToken, std::memory_order_seq_cst);
   mine_.state.store(kRts, std::memory_order_seq_cst);
 }

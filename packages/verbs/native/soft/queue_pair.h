@@ -1,5 +1,5 @@
 // A reliable-connection queue pair of the soft device: its queues and their bookkeeping.
-// How requests reach the peer is the business of its Wire. Locks: soft/lock_order.h.
+// Its Wire moves requests to the peer. Locks: soft/lock_order.h.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -51,8 +51,8 @@ struct ReceiveRecord {
 enum class Progress {
   kIdle,       // nothing left to do
   kBudget,     // the budget is used up, more can be done
-  kBlocked,    // waits for the peer; somebody pokes the service thread
-  kRetry,      // waits for something nobody announces: look again soon
+  kBlocked,    // waits for the peer; the service thread is woken when it can continue
+  kRetry,      // waits for a change that is not announced: try again soon
   kElsewhere,  // another thread moves it
   kForNic      // the NIC thread moves it, once it is marked
 };
@@ -65,12 +65,12 @@ class Wire {
   virtual bool peerAlive() const { return true; }
   // Moves requests from the head of the send queue. Called with sendLock held.
   virtual Progress progress(QueuePair& qp, int64_t& budgetBytes) = 0;
-  // Steady-clock nanoseconds by which a blocked queue pair must be looked at again; 0: none.
+  // When a blocked queue pair must be tried again, in steady-clock nanoseconds; 0: never.
   virtual int64_t deadline() const { return 0; }
   virtual void receivePosted(QueuePair& qp) = 0;
   // The error state was set: returns when the peer changes no more bytes through this queue pair. False: it still may.
   virtual bool quiesce(QueuePair& qp) = 0;
-  // Last call, with sendLock held: lets go of everything that belongs to the peer.
+  // The last call, with sendLock held: releases everything that belongs to the peer.
   virtual void detach(QueuePair& qp) = 0;
 };
 
@@ -78,7 +78,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
  public:
   QueuePair(SoftDevice& device, uint32_t number, const QueuePairParameters& parameters,
             std::shared_ptr<SoftCompletionQueue> sendCq, std::shared_ptr<SoftCompletionQueue> receiveCq);
-  // Destroyed: its completion queues may be closed, though a thread may still hold this object.
+  // It was destroyed: its completion queues may be closed, although a thread may still hold this object.
   void leaveQueues();
 
   uint32_t number() const { return number_; }

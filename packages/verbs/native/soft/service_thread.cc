@@ -106,7 +106,7 @@ void ServiceThread::turns() {
   }
 }
 
-// Nobody behind this catches: an exception that got past would end the process.
+// This is the outermost frame: an exception that leaves it would end the process.
 void ServiceThread::run() {
   try {
     turns();

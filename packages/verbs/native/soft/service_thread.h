@@ -1,5 +1,5 @@
-// The device's own native thread: meets peers, hands out memory, and goes on with requests that could
-// not be finished by the thread that posted them. It also holds the liveness mutex.
+// The device's own native thread: it connects to local peers, hands out memory, and continues requests that the posting
+// thread could not finish. It also holds the liveness futex.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -27,7 +27,7 @@ class ServiceThread {
   using Handler = std::function<void(uint32_t events)>;
   struct Hooks {
     Job begin, end;
-    // An exception came out of a job, a handler or a turn: the thread does nothing more but end.
+    // A job, a handler or a turn threw an exception: the thread does nothing more and ends.
     std::function<void(const Failure&)> failed;
     // Runs after every wake-up; returns milliseconds until it wants to run again, -1 for never.
     std::function<int()> turn;

@@ -1,6 +1,6 @@
-// Connections to a listener whose other end has not proved that it knows the key. They are few, those of one address
-// are fewer, and the one that goes for a newcomer is the oldest of those that have said nothing; where all have said
-// something, the oldest. So silent connections, however many, keep nobody out.
+// Strangers: connections to a listener whose other end has not proved that it knows the key. Their number is limited,
+// and so is the number from one address. When a new one needs room, the oldest of those that have sent nothing is
+// closed; where all have sent something, the oldest. So silent connections, however many, do not keep others out.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -11,10 +11,11 @@
 namespace rdmc {
 
 // Every queue pair dials a connection of its own: 8 members of 16 queue pairs behind one address are 128 at once. All
-// that are allowed take 1024 descriptors, which Node's limit (it raises the soft one to the hard one) has room for.
+// strangers that are allowed take 1024 descriptors, which is within Node's limit (it raises the soft limit to the hard
+// one).
 constexpr size_t kMaxStrangers = 1024;
 constexpr size_t kMaxStrangersOfOneAddress = 256;
-// Fewer than the quota, so that each newcomer is looked at several times before others can push it out.
+// Fewer than the quota, so that each new connection is read several times before others can replace it.
 constexpr int kAcceptsAtOnce = 16;
 constexpr int64_t kFirstBytesMs = 1000;  // for the first bytes of a greeting
 constexpr int64_t kGreetingMs = 5000;    // for a greeting to end
@@ -24,11 +25,11 @@ class Strangers {
   // Where a connection comes from: an IP address, or the process at the other end of a Unix socket.
   using Address = std::array<uint8_t, 16>;
 
-  // One more; `id` is not 0. Returns the one that has to go for it, 0 where there is room.
+  // Adds one; `id` is not 0. Returns the one that must be closed for it, 0 where there is room.
   uint64_t add(uint64_t id, const Address& from);
   // It has sent something.
   void spoke(uint64_t id);
-  // It proved the key, or it is gone. Returns whether it was a stranger.
+  // It has proved the key, or is closed. Returns whether it was a stranger.
   bool remove(uint64_t id);
   size_t size() const { return entries_.size(); }
   template <typename Visit>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kDialAgainMs = 5;
 
-// By it, a queue pair knows that what uses its page is the one it is connected to.
+// A queue pair has the token of its peer in its page, so that other queue pairs do not use the page.
 uint64_t peerToken(const DeviceId& device, uint32_t queuePair) {
   uint64_t hash = 0xcbf29ce484222325;
   for (uint8_t byte : device) hash = (hash ^ byte) * 0x100000001b3;
@@ -86,7 +86,8 @@ bool ShmDialler::open(Outgoing& to, std::string& why) {
   return true;
 }
 
-// Dials again who was not reached, as long as somebody waits for it; milliseconds until the next time, -1 for never.
+// Dials again the peers that were not reached, as long as a connect waits for them; milliseconds until the next
+// attempt, -1 for never.
 int ShmDialler::redial(int64_t now) {
   std::vector<std::pair<DeviceId, std::string>> unreachable;
   std::vector<DeviceId> forgotten;
@@ -122,7 +123,7 @@ void ShmDialler::connect(Waiting waiting) {
 }
 
 void ShmDialler::onOutgoing(const DeviceId& peer) {
-  // What is left is reported again.
+  // epoll reports again what is left.
   for (int i = 0; i < kMessagesAtOnce; ++i) {
     const auto found = outgoing_.find(peer);
     if (found == outgoing_.end()) return;
@@ -135,7 +136,7 @@ void ShmDialler::onOutgoing(const DeviceId& peer) {
     if (got == 0) return;
     if (got < 0 && to.link) return lose(peer, "the peer's process has ended");
     if (got < 0) {
-      // It had too many strangers, or it has ended: dialling again finds out.
+      // It had too many strangers, or it has ended: the next attempt shows which.
       device_.service().unwatch(fd);
       to.dialAgainNs = steadyNs() + kDialAgainMs * 1'000'000;
       return to.socket.reset();
@@ -223,7 +224,7 @@ bool ShmDialler::greet(Outgoing& to, const LinkMessage& message, std::vector<Fd>
   try {
     if (message.hello.device != to.peer)
       throw Failure("ERR_RDMC_CONNECT_FAILED", "the socket belongs to another device");
-    // Before anything of it is mapped.
+    // Before any of its memory is mapped.
     if (!key().empty() &&
         (!to.proved || !sameProof(message.hello.secret, shmProof(key(), ShmRole::kListener, to.greeting)))) {
       throw Failure("ERR_RDMC_WRONG_KEY", "the peer does not know our key");

@@ -28,7 +28,7 @@ class ShmDialler {
   ShmDialler(SoftTransport& transport, SoftDevice& device, ShmWires& wires)
       : transport_(transport), device_(device), wires_(wires) {}
   void connect(Waiting waiting);
-  // A queue pair was destroyed: its page is free once the peer lets go.
+  // A queue pair was destroyed: its page is free once the peer does not use it any more.
   void release(const QueuePair& qp);
   void stop();
   // Sends what found no room, gives up on connects that waited too long; milliseconds until it wants to run again, -1

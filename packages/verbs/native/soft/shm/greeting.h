@@ -1,4 +1,4 @@
-// What both ends of a Unix-socket greeting compute. See soft/shm/link_message.h.
+// What both ends of a greeting over a Unix socket compute. See soft/shm/link_message.h.
 #pragma once
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace rdmc {
 
 enum class ShmRole { kInitiator, kListener };
 
-// Who greets whom, and their nonces: what a proof binds, beside the role.
+// The two devices and their nonces: a proof is bound to these and to the role.
 struct ShmGreeting {
   DeviceId initiator{}, listener{};
   uint8_t initiatorNonce[kNonceBytes]{};

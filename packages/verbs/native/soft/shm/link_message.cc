@@ -50,7 +50,7 @@ int receiveLinkMessage(int socket, LinkMessage& message, std::vector<Fd>& fds) {
       fds.emplace_back(fd);
     }
   }
-  // A short or truncated message comes from something that is no device.
+  // The sender of a short or truncated message is not a device.
   return got == ssize_t(sizeof message) ? 1 : -1;
 }
 

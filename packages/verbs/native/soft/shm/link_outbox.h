@@ -1,6 +1,6 @@
-// Messages for a peer's service thread that its socket has no room for: a stopped peer reads none, and the kernel
-// keeps some 270. They go out in order, each when there is room again, with descriptors of their own. A peer that reads
-// none for so long that the limits are reached is given up.
+// Messages for a peer's service thread that do not fit into its socket: a stopped peer does not read, and the kernel
+// keeps about 270. They are sent in order as soon as they fit, with duplicates of their descriptors. When a peer does
+// not read until the limits are reached, its link ends.
 #pragma once
 #include <deque>
 #include <vector>
@@ -16,7 +16,7 @@ class LinkOutbox {
  public:
   // False: the socket is broken, or the peer reads nothing.
   bool send(int socket, const LinkMessage& message, const int* fds = nullptr, int fdCount = 0);
-  // Sends what there is room for.
+  // Sends what fits into the socket.
   void flush(int socket);
   bool empty() const { return waiting_.empty(); }
   // A message was lost because too many wait: the link must end.

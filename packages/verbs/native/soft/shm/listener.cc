@@ -35,7 +35,7 @@ void ShmListener::start() {
     device_.service().watch(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); });
     acceptAgainNs_ = 0;
   } catch (const Failure&) {
-    acceptAgainNs_ = steadyNs() + kAcceptPauseNs;  // the kernel watches no more for this user now
+    acceptAgainNs_ = steadyNs() + kAcceptPauseNs;  // the kernel does not watch more descriptors for this user now
   }
 }
 
@@ -46,7 +46,7 @@ void ShmListener::stop() {
 }
 
 void ShmListener::accept() {
-  // What is left is reported again.
+  // epoll reports again what is left.
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
@@ -74,7 +74,7 @@ void ShmListener::welcome(Fd socket) {
   try {
     device_.service().watch(fd, EPOLLIN, [this, fd](uint32_t events) { onIncoming(fd, events); });
   } catch (const Failure&) {
-    return;  // the kernel watches no more for this user: the peer dials again
+    return;  // the kernel does not watch more descriptors for this user: the peer dials again
   }
   Incoming& made = incoming_[fd];
   made.socket = std::move(socket);
@@ -82,7 +82,7 @@ void ShmListener::welcome(Fd socket) {
   made.firstBytesNs = steadyNs() + kFirstBytesMs * 1'000'000;
   made.greetingNs = steadyNs() + kGreetingMs * 1'000'000;
   if (const uint64_t leaves = strangers_.add(uint64_t(fd), from); leaves != 0) drop(int(leaves));
-  onIncoming(fd, EPOLLIN);  // a peer says hello at once
+  onIncoming(fd, EPOLLIN);  // a peer sends its hello at once
 }
 
 void ShmListener::drop(int fd) {
@@ -92,7 +92,7 @@ void ShmListener::drop(int fd) {
   if (found == incoming_.end()) return;
   for (const auto& each : found->second.channels) {
     const auto channel = each.lock();
-    // Its last ring may not have been heard.
+    // Its last ring may not have been read.
     if (channel && channel->bells().remove(found->second.link)) channel->signal();
   }
   incoming_.erase(found);
@@ -102,10 +102,11 @@ void ShmListener::onIncoming(int fd, uint32_t events) {
   const auto found = incoming_.find(fd);
   if (found == incoming_.end()) return;
   Incoming& from = found->second;
-  // What is left is reported again.
+  // epoll reports again what is left.
   if (from.paused && (events & (EPOLLHUP | EPOLLERR))) return drop(fd);
   for (int i = 0; i < kMessagesAtOnce; ++i) {
-    // Who asks without reading the answers is not heard until it has read them: they take memory and descriptors here.
+    // A peer that asks without reading the answers is not read until it has read them: they take memory and descriptors
+    // here.
     from.paused = !from.outbox.empty();
     if (from.paused) return device_.service().rewatch(fd, 0);
     LinkMessage message;
@@ -171,7 +172,7 @@ bool ShmListener::greetBack(Incoming& from, const LinkMessage& message) {
     if (from.stage == Incoming::Stage::kHello && message.type == kHello) return onHello(from, message);
     if (from.stage == Incoming::Stage::kProof && message.type == kProof) return onProof(from, message);
   } catch (const Failure&) {
-    // No random numbers, or no HMAC: nobody can be admitted.
+    // Random numbers or HMAC are not available: no peer can be admitted.
   }
   return false;
 }
@@ -227,12 +228,12 @@ void ShmListener::serve(Incoming& from, const LinkMessage& message) {
     case kDetach:
       return serveDetach(from, message);
     case kWake:
-      return;  // what it is about is looked at in every turn
+      return;  // a turn follows, which is what the message asks for
     case kPeerError:
       if (const auto qp = device_.qp(message.peerError.queuePair)) qp->fail(kFlushed);
       return;
     default:
-      return;  // a newer peer may say things we do not know
+      return;  // a newer peer may send messages of other types
   }
 }
 
@@ -266,7 +267,7 @@ void ShmListener::serveEvent(Incoming& from, uint32_t queuePair) {
   from.outbox.send(from.socket.get(), answer, &fd, fd >= 0 ? 1 : 0);
 }
 
-// -1: there is no descriptor left for one, which the peer is told by its absence.
+// -1: no descriptor is left for a bell; the peer sees that the message has none.
 int ShmListener::bellFor(Incoming& from, const std::shared_ptr<SoftChannel>& channel) {
   try {
     const int fd = channel->bells().endFor(from.link);

@@ -59,7 +59,7 @@ class ShmListener {
   SoftDevice& device_;
   const ShmWires& wires_;
   Fd listener_;
-  int64_t acceptAgainNs_ = 0;  // when descriptors had run out; 0: it listens
+  int64_t acceptAgainNs_ = 0;  // after descriptors had run out; 0: it listens
   std::unordered_map<int, Incoming> incoming_;
   uint64_t links_ = 0;
   Strangers strangers_;  // by descriptor

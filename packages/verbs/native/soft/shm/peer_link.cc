@@ -112,7 +112,7 @@ PeerLink::Flushed PeerLink::flush() {
 
 void PeerLink::markLost() {
   lost_.store(true, std::memory_order_release);
-  // Its memory goes with the last request that is in the middle of it.
+  // A request that is copying keeps the memory mapped until it has finished.
   std::lock_guard guard(mutex_);
   arenas_.clear();
   arenaEpoch_.fetch_add(1, std::memory_order_release);

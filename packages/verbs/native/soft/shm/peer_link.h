@@ -1,5 +1,5 @@
-// What a device knows of one peer device on this host: its control segment, its arenas as far as they
-// were needed, and the descriptors that wake it. Made by the service thread, read by all threads.
+// One peer device on this host: its control segment, those of its arenas that were needed, and the descriptors that
+// wake it. The service thread creates it, all threads read it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -30,9 +30,9 @@ class PeerLink {
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   bool alive() const { return !lost() && control_.alive(); }
   int socket() const { return socket_.get(); }
-  // Wakes the peer's service thread, by a message: where the socket has no room for one, the peer has some to read.
+  // Wakes the peer's service thread by a message: where the socket is full, the peer has messages to read already.
   void poke() const;
-  // Wakes whoever waits for the peer's completion queue; once per arming. Never waits.
+  // Wakes the threads that wait for the peer's completion queue; once per arming. Never waits.
   void signal(uint32_t cq, bool solicited);
 
   // nullptr: not mapped yet.
@@ -42,7 +42,7 @@ class PeerLink {
   // Throws Failure where the file is not sealed, or not of the announced size.
   void addArena(uint32_t id, const Fd& fd, uint64_t size);
   void dropArena(uint32_t id);
-  // Rises whenever an arena is dropped: cached pointers are to be looked up again.
+  // Incremented whenever an arena is dropped: cached pointers must be looked up again.
   uint32_t arenaEpoch() const { return arenaEpoch_.load(std::memory_order_acquire); }
 
   // Throws Failure where the descriptor is not a bell.

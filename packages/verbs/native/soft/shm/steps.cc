@@ -50,7 +50,7 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
     leave();
-    return Step::kRetry;  // resolved again, which says why
+    return Step::kRetry;  // the next attempt resolves it again, and fails with the reason
   }
   copyOrdered(window.memory, from, length);
   if (!landed(request.rkey, window)) {
@@ -113,7 +113,7 @@ ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
   }
   const bool current = landed(request.rkey, window);
   leave();
-  // It cannot be repeated: nobody knows whether it was seen.
+  // It cannot be repeated: it may have taken effect.
   if (!current) return fail(kRemoteOperationError, true);
   const auto* bytes = reinterpret_cast<const uint8_t*>(&before);
   for (uint64_t at = 0, contiguous; at < 8; at += contiguous) {
@@ -153,7 +153,7 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
     const Sge& to = sges[entry];
     length = std::min<uint64_t>(length, to.length - skip);
     const Step resolved = resolve(qp, {to.lkey, to.address() + skip, length, length, kLocalWrite}, window);
-    // A key that its owner gave up is the receiver's mistake; a peer that is gone is nobody's.
+    // A key that is not valid any more is the receiver's error; a peer that is gone is not.
     if (resolved == Step::kFailed && failure_ == kRemoteAccessError) return fail(kRemoteOperationError, true);
     if (resolved != Step::kCopied) return resolved;
   }

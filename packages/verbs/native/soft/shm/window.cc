@@ -27,7 +27,7 @@ ShmWire::Step ShmWire::resolve(QueuePair& qp, const Range& range, Window& window
   }
   const uint32_t arenaId = facts.arena;
   const uint64_t offset = address - facts.address;
-  // The offset belongs to the arena: it is read after the arena, and after the look whether both are being changed.
+  // The offset belongs to the arena: it is read after the arena, and after the check whether both are being changed.
   std::atomic_thread_fence(std::memory_order_acquire);
   if (region.moving.load(std::memory_order_acquire)) return Step::kRetry;
   const uint64_t arenaOffset = readOnce(region.arenaOffset);
@@ -36,12 +36,12 @@ ShmWire::Step ShmWire::resolve(QueuePair& qp, const Range& range, Window& window
     arena_ = link_->arena(arenaId);
     if (!arena_) {
       link_->requestArena(arenaId);
-      // The peer's service thread hands it out: one that is stopped does not.
+      // The peer's service thread hands it out, unless the peer is stopped.
       const bool overdue = expired(qp.parameters().retryTimeoutMs);
       return link_->alive() && !overdue ? Step::kBlocked : fail(kRetryExceeded, false);
     }
   }
-  // The peer says where in its file the region lies; the file ends where it ends.
+  // The offset in the file comes from the peer, and must be checked against the size of the file.
   const uint64_t size = arena_->memory.length();
   if (arenaOffset > size || offset > size - arenaOffset || length > size - arenaOffset - offset) {
     return fail(kRemoteOperationError, true);
@@ -50,7 +50,7 @@ ShmWire::Step ShmWire::resolve(QueuePair& qp, const Range& range, Window& window
   try {
     if (length > 0) arena_->prepare(at, length);
   } catch (const Failure&) {
-    return fail(kLocalQpOperationError, false);  // the pages cannot be had here
+    return fail(kLocalQpOperationError, false);  // the pages cannot be allocated here
   }
   window = {arena_->memory.data() + at, index};
   return Step::kCopied;
@@ -63,8 +63,8 @@ bool ShmWire::stillValid(uint32_t key, const Window& window) const {
 }
 
 bool ShmWire::landed(uint32_t key, const Window& window) const {
-  // Our bytes first, then the question whether the memory was moved or taken away meanwhile: an initiator that
-  // is stopped in the middle of a copy goes on in abandoned memory, and must not report success.
+  // The bytes are stored before the check whether the memory was moved or revoked meanwhile: an initiator that is
+  // stopped in the middle of a copy continues in abandoned memory, and must not report success.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return stillValid(key, window) && connected();
 }

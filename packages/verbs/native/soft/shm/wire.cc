@@ -27,9 +27,9 @@ ShmWire::ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken)
       theirDomain_(readOnce(theirs_.protectionDomain)) {}
 
 bool ShmWire::enter(uint32_t regionIndex) {
-  if (!connected()) return false;  // the page may be somebody else's by now
+  if (!connected()) return false;  // the page may belong to another queue pair now
   theirs_.busyRegion.store(regionIndex, std::memory_order_release);
-  // A full barrier: the target's state is read after everybody can see that we are busy.
+  // A full barrier: the target's state is read after `busy` is visible to all.
   theirs_.busy.exchange(++busyCount_, std::memory_order_seq_cst);
   if (connected()) return true;
   leave();
@@ -57,7 +57,7 @@ bool ShmWire::expired(int64_t allowedMs) {
   return now >= deadlineNs_;
 }
 
-// Counted apart from other waits: a receiver that is not ready has answered, and has limits of its own.
+// Measured apart from other waits: a receiver that is not ready has answered, and has limits of its own.
 bool ShmWire::retriedTooLong(const QueuePair& qp) {
   const int64_t now = steadyNs();
   if (retryingSinceNs_ == 0) retryingSinceNs_ = now;
@@ -108,7 +108,7 @@ Progress ShmWire::progress(QueuePair& qp, int64_t& budgetBytes) {
         LinkMessage message = linkMessage(kPeerError);
         message.peerError.queuePair = peerNumber_;
         link_->send(message);
-        qp.device().service().poke();  // sends it where the socket has no room now
+        qp.device().service().poke();  // sends it later where the socket is full now
       }
       done_ = 0;
       qp.failLocked(failure_);
@@ -120,7 +120,7 @@ Progress ShmWire::progress(QueuePair& qp, int64_t& budgetBytes) {
     if (result == Step::kDone) {
       const uint64_t bytes = done_;
       done_ = 0;
-      // A dead process's memory still takes writes: look before reporting success.
+      // The memory of a dead process can still be written: check before reporting success.
       if (!link_->control().alive()) {
         qp.failLocked(kRetryExceeded);
         return Progress::kIdle;
@@ -133,7 +133,7 @@ Progress ShmWire::progress(QueuePair& qp, int64_t& budgetBytes) {
 }
 
 void ShmWire::receivePosted(QueuePair& qp) {
-  // rnrWaiting is the peer's word: it takes it back when it has found a receive.
+  // The peer writes rnrWaiting: it clears it when it has found a receive.
   if (qp.shared().rnrWaiting.load(std::memory_order_seq_cst)) link_->poke();
 }
 

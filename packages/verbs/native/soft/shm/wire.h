@@ -1,9 +1,9 @@
 // Shared-memory wire: the initiator's thread copies straight between its own and the target's memory;
 // the target's processor does nothing. See soft/control_segment.h for what is shared.
 //
-// Copying is done in quanta. Around each, the initiator makes `busy` odd in the target's page, and then
-// looks whether the target still allows it; a target that takes permission away first says so and then
-// waits for `busy` to be even or to move on (or replaces the memory under an initiator that is stopped).
+// Copying is done in quanta. Around each, the initiator makes `busy` odd in the target's page, and then checks whether
+// the target still allows it; a target that revokes first changes shared memory and then waits for `busy` to be even or
+// to change (or replaces the memory under an initiator that is stopped).
 #pragma once
 #include <memory>
 
@@ -32,7 +32,7 @@ class ShmWire : public Wire {
 
  private:
   enum class Step { kCopied, kDone, kBlocked, kRetry, kFailed };
-  // What the target says of a region, read once.
+  // A region as the target describes it, read once.
   struct RegionFacts {
     uint32_t access, protectionDomain, arena;
     uint64_t address, length;
@@ -63,7 +63,7 @@ class ShmWire : public Wire {
   // Access to all that remains is checked.
   Step resolve(QueuePair& qp, const Range& range, Window& window);
   bool stillValid(uint32_t key, const Window& window) const;
-  // After a copy: whether it went where the target still looks. If not, the quantum does not count.
+  // After a copy: whether it went to memory that the target still uses. If not, the quantum does not count.
   bool landed(uint32_t key, const Window& window) const;
   bool enter(uint32_t regionIndex);
   void leave();
@@ -87,7 +87,7 @@ class ShmWire : public Wire {
   uint32_t busyCount_ = 0;
   uint32_t produced_ = 0;
   int64_t waitingSinceNs_ = 0, deadlineNs_ = 0;
-  int64_t retryingSinceNs_ = 0;  // 0: the peer has let something happen since
+  int64_t retryingSinceNs_ = 0;  // 0: the request has made progress since
   Status failure_ = kSuccess;
   bool tellPeer_ = false;
 

@@ -1,5 +1,4 @@
-// A socket the NIC thread looks after. Edge-triggered: `readable` and `writable` hold until a call says
-// that there is nothing more.
+// A socket of the NIC thread. Edge-triggered: `readable` and `writable` stay set until a call would block.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,13 +24,13 @@ class TcpConnection {
   // `deadlineNs` has passed; it was set to 0 before the call.
   virtual void expire(int64_t nowNs) { (void)nowNs; }
 
-  // The host name that it asked for was looked up; without endpoints, `why` says why there are none.
+  // The host name that it asked for was looked up; without endpoints, `why` has the reason.
   virtual void resolved(const std::vector<TcpEndpoint>& endpoints, const std::string& why) {
     (void)endpoints, (void)why;
   }
   virtual void deviceClosed() {}
 
-  // A turn threw this: for connections that fail alone. By default the whole NIC does, which no single one may outlive.
+  // A turn threw this. A connection whose failure concerns itself only overrides it; by default the whole NIC fails.
   virtual void failed(const Failure& failure) { throw failure; }
 
   int fd() const { return socket_.get(); }

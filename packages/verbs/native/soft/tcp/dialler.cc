@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMaxPauseMs = 250;
 
-// On a loopback, dialling a port nobody listens on can connect a socket to itself.
+// On a loopback, dialling a port without a listener can connect a socket to itself.
 bool metItself(int socket) {
   sockaddr_storage mine{}, theirs{};
   socklen_t mineLength = sizeof mine, theirLength = sizeof theirs;
@@ -37,7 +37,7 @@ void TcpDialler::begin() {
   lookUp();
 }
 
-// Looking up a name can take many seconds, so a helper does it; the NIC gives up when the time is over.
+// Looking up a name can take many seconds, so that another thread does it; the NIC gives up when the time is over.
 void TcpDialler::lookUp() {
   nic_.setDeadline(*this, giveUpNs_);
   TcpNic* nic = &nic_;
@@ -49,7 +49,7 @@ void TcpDialler::lookUp() {
         if (TcpConnection* const asked = nic->find(mine)) asked->resolved(endpoints, why);
       });
     } catch (const std::exception&) {
-      // No memory for the answer: the NIC gives up when the time is over.
+      // Memory for the answer is not available: the NIC gives up when the time is over.
     }
   };
   try {
@@ -172,7 +172,7 @@ bool TcpDialler::collectReply() {
   }
   have_ += got;
   if (have_ >= 4 && reply_.magic != kTcpMagic) {
-    return fail("ERR_RDMC_CONNECT_FAILED", "what answers there is no soft device");
+    return fail("ERR_RDMC_CONNECT_FAILED", "what answers there is not a soft device");
   }
   if (have_ < sizeof reply_) nic_.enqueue(*this);
   return have_ == sizeof reply_;

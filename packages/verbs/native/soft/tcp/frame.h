@@ -1,4 +1,4 @@
-// What travels between two NIC threads. Little endian, fixed sizes.
+// The frames between two NIC threads. Little endian, fixed sizes.
 //
 // Every queue pair dials its peer: forward on that connection go its requests, backward their answers.
 // A connection begins with a greeting (D: the side that dials, L: the side that listens):
@@ -101,7 +101,7 @@ constexpr int64_t kMs = 1'000'000;        // in nanoseconds
 constexpr int64_t kTcpGreetingMs = 5000;  // for a peer that was dialled to greet
 constexpr uint32_t kTcpMaxParked = 4;     // connections waiting for one queue pair to connect
 constexpr int64_t kTcpNotReadyMs = 1000;
-constexpr int64_t kTcpLingerMs = 2000;       // for what one connection still holds when the other has ended
+constexpr int64_t kTcpLingerMs = 2000;       // to read what one connection still holds when the other has ended
 constexpr int64_t kTcpGraceMs = 200;         // for last answers to be read after the peer's requests ended
 constexpr uint32_t kTcpMaxUnanswered = 16;   // READs and atomics under way on a queue pair
 constexpr size_t kTcpTurnBytes = 256 << 10;  // moved each way for one connection in its turn

@@ -42,7 +42,7 @@ void TcpInbox::mark(std::vector<std::shared_ptr<TcpWire>>&& wires) {
 }
 
 void TcpInbox::wake() {
-  // Whoever is awake looks here before it sleeps.
+  // A NIC that is awake reads this before it sleeps.
   if (sleeping_.exchange(false, std::memory_order_seq_cst)) ring();
 }
 

@@ -90,7 +90,7 @@ class TcpInput {
     size_t direct = 0, room = sizeof buffer_ - end_;
     if (sink) {
       count = sink->next(pieces, max, direct);
-      // Little behind long payload, because what follows is more payload after one header.
+      // A small part of what follows a long payload, because that is one header and more payload.
       room = direct < sink->remaining() ? 0 : std::min(room, kBehindPayload);
     }
     if (room > 0) pieces[count++] = {buffer_ + end_, room};

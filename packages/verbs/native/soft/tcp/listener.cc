@@ -38,7 +38,7 @@ bool TcpListener::turn() {
     const uint64_t leaves = nic_.strangers.add(greeter.id, from);
     if (TcpConnection* old = leaves == 0 ? nullptr : nic_.find(leaves)) nic_.end(*old);
     nic_.watch(greeter);
-    // A peer says hello at once: it is heard before others can push it out.
+    // A peer sends its hello at once: it is read before others can replace this connection.
     greeter.readable = true;
     if (nic_.turn(greeter)) nic_.enqueue(greeter);
   }
@@ -154,12 +154,12 @@ bool TcpGreeter::say(TcpReplyKind kind, TcpRefusalReason reason, const uint8_t* 
   iovec piece{&reply, sizeof reply};
   size_t sent = 0;
   tcpSend(fd(), &piece, 1, sent);
-  // So little always fits into an empty socket.
+  // These few bytes always fit into an empty socket.
   if (sent != sizeof reply) nic_.end(*this);
   return sent == sizeof reply;
 }
 
-// A refusal was said: closing now, with unread bytes, would take it back.
+// A refusal was sent: closing now, with unread bytes, would discard it.
 bool TcpGreeter::discard() {
   uint8_t scrap[1024];
   for (int i = 0; i < 16; ++i) {
@@ -191,7 +191,7 @@ TcpParked::~TcpParked() {
 }
 
 bool TcpParked::turn() {
-  // Nothing may come before the admission: a byte is a mistake, the end is the end.
+  // The peer must not send anything before the admission: a byte is an error, and so is the end of the stream.
   uint8_t byte;
   iovec piece{&byte, 1};
   size_t got = 0;

@@ -1,4 +1,4 @@
-// The side that listens: accepts, greets, and parks who comes before the queue pair it wants is connected.
+// The side that listens: it accepts and greets connections, and parks those whose queue pair here is not connected yet.
 #pragma once
 #include "soft/tcp/connection.h"
 #include "soft/tcp/greeting.h"
@@ -43,7 +43,7 @@ class TcpGreeter : public TcpConnection {
   bool admittedByKey_ = false;
 };
 
-// Greeted; our own queue pair is not connected to anybody yet.
+// Greeted; the queue pair here is not connected yet.
 class TcpParked : public TcpConnection {
  public:
   TcpParked(TcpNic& nic, Fd socket, const TcpHello& hello);
@@ -51,7 +51,7 @@ class TcpParked : public TcpConnection {
   bool turn() override;
   void expire(int64_t nowNs) override;
   const TcpHello& hello() const { return hello_; }
-  // Goes on as what carries the peer's requests.
+  // It becomes the connection that carries the peer's requests.
   void resume(const std::shared_ptr<TcpWire>& wire);
 
  private:
@@ -59,7 +59,7 @@ class TcpParked : public TcpConnection {
 };
 
 bool tcpIsFrom(const TcpHello& hello, const TcpWire& wire);
-// Our queue pair is connected now: its peer goes on, others that wait for it are sent away.
+// The queue pair here is connected now: the connection of its peer continues, others that wait for it are refused.
 void tcpResumeParked(TcpNic& nic, const std::shared_ptr<TcpWire>& wire);
 
 }  // namespace rdmc

@@ -114,10 +114,10 @@ void TcpNic::watch(TcpConnection& connection) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.ptr = &connection;
-  // A socket that changed hands is already known, and modifying it reports again what is ready.
+  // A socket that another connection has taken over is watched already; modifying it reports again what is ready.
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.fd(), &event) == 0) return;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.fd(), &event) != 0) {
-    connection.readable = connection.hungUp = true;  // its turn finds out
+    connection.readable = connection.hungUp = true;  // its turn gets the error
     enqueue(connection);
   }
 }
@@ -174,7 +174,7 @@ void TcpNic::turns() {
   }
 }
 
-// Nobody behind this catches: an exception that got past would end the process.
+// This is the outermost frame: an exception that leaves it would end the process.
 void TcpNic::run() {
   for (const auto part : {&TcpNic::turns, &TcpNic::finish}) {
     try {
@@ -271,7 +271,7 @@ void TcpNic::finish() {
     fail(*wire, kFlushed);
     wire->qp.reset();
   }
-  // Responders that wait to say their last word say it now or never.
+  // The last chance of responders that still have answers to send.
   eachConnection([](TcpConnection& connection) { connection.turn(); });
   ready_.clear();
   ended_.clear();

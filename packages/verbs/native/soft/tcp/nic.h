@@ -1,7 +1,7 @@
-// The NIC: one thread that owns all sockets of the TCP transport and moves every byte. It sleeps in
-// epoll_wait and spins never.
+// The NIC: one thread that owns all sockets of the TCP transport and moves every byte. It sleeps in epoll_wait and
+// never spins.
 //
-// Others talk to it by jobs (connect, release) and by marks (a queue pair has something to do). It takes a
+// Other threads pass it jobs (connect, release) and marks (a queue pair has something to do). It takes a
 // queue pair's sendLock for bookkeeping only, never within touch().enter() and leave().
 #pragma once
 #include <atomic>
@@ -25,7 +25,7 @@ namespace rdmc {
 
 class TcpParked;
 
-// Outlives the NIC, for helpers that look up names.
+// It outlives the NIC, for threads that look up names.
 class TcpInbox {
  public:
   using Job = std::function<void()>;

@@ -1,6 +1,6 @@
-// What the NIC thread may touch: asked within TcpTouch around every access, because a region can be revoked
-// or closed between two pieces of one request. It counts nothing on the region, so that closing a region
-// under an inbound WRITE is not refused; the barrier makes the close wait instead.
+// Whether the NIC thread may touch memory: checked within TcpTouch around every access, because a region can be revoked
+// or closed between two pieces of one request. The check does not count as a use of the region, so that closing a
+// region under an inbound WRITE is not refused; the barrier makes the close wait instead.
 #pragma once
 #include "core/failure.h"
 #include "soft/device.h"

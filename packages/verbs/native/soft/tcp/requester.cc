@@ -9,7 +9,7 @@
 namespace rdmc {
 namespace {
 
-constexpr int64_t kNotReadyTimeouts = 5;  // of retryTimeoutMs, until a silent receiver counts as gone
+constexpr int64_t kNotReadyTimeouts = 5;  // of retryTimeoutMs, after which a silent receiver is taken for dead
 
 Status statusOf(uint8_t told) {
   switch (told) {
@@ -33,7 +33,7 @@ TcpRequester::TcpRequester(TcpNic& nic, Fd socket, std::shared_ptr<TcpWire> wire
 void TcpRequester::leave() {
   {
     std::lock_guard guard(qp_->sendLock);
-    wire_->window.full = true;  // whoever posts keeps away from the socket
+    wire_->window.full = true;  // posting threads do not use the socket from here on
     wire_->window.socket = -1;
   }
   wire_->requester = nullptr;
@@ -96,14 +96,14 @@ bool TcpRequester::fill(size_t& budget) {
   return true;
 }
 
-// The peer is going. What it wrote before may still lie in the other connection: it is placed before the queue pair
+// The peer is closing. Its earlier requests may still be in the other connection: they are placed before the queue pair
 // fails.
 bool TcpRequester::answersEnded() {
   if (!wire_->responder) return breakOff(kRetryExceeded);
   answersDone_ = true;
   {
     std::lock_guard guard(qp_->sendLock);
-    wire_->window.full = true;  // whoever posts keeps away from the socket
+    wire_->window.full = true;  // posting threads do not use the socket from here on
   }
   leaveNs_ = tcpNowNs() + kTcpLingerMs * kMs;
   updateDeadline();
@@ -183,7 +183,7 @@ bool TcpRequester::send(bool& more) {
       qp_->failLocked(kGeneralError);
       break;
     }
-    if (moved == TcpMoved::kEnd) readable = hungUp = more = true;  // reading says why
+    if (moved == TcpMoved::kEnd) readable = hungUp = more = true;  // a read returns the error
     budget -= std::min(budget, batch.bytes);
   }
   if (wire_->closed()) {

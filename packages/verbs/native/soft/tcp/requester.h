@@ -13,7 +13,7 @@ class TcpRequester : public TcpConnection {
   void expire(int64_t nowNs) override;
   // The queue pair failed: ends at once.
   void leave();
-  // The peer sends no more requests, and all it sent is placed: it is going. What it answered before is still read.
+  // The peer sends no more requests, and all that it sent is placed: it is closing. Its earlier answers are still read.
   void peerLeft();
 
  private:

@@ -36,7 +36,7 @@ void TcpResponder::leave() {
   wire_->rnrWaiting = false;
   wire_->responder = nullptr;
   if (piece_.length > 0) {
-    out_.clear();  // nothing can be said in the middle of a READ's data
+    out_.clear();  // an answer cannot be sent in the middle of a READ's data
     outSent_ = 0;
   } else if (replies_.empty() && acknowledged_ != sequence_ && !refusalSaid_) {
     respond(kTcpAck, sequence_ - 1);
@@ -157,7 +157,7 @@ bool TcpResponder::begin() {
   }
 }
 
-// Whether a receive is posted; if not, waits for one as long as the initiator wishes.
+// Whether a receive is posted; if not, waits for one as long as the initiator allows.
 bool TcpResponder::receiverReady() {
   const SharedQp& page = qp_->shared();
   const auto posted = [&] {
@@ -183,7 +183,7 @@ bool TcpResponder::receiverReady() {
   wire_->rnrWaiting.store(false, std::memory_order_relaxed);
   rnrNoticeNs_ = rnrDeadlineNs_ = 0;
   const ReceiveSlot* next = qp_->nextReceive();
-  // Local peers map the page, and may have changed what it says.
+  // Local peers map the page, and may have changed it.
   if (!next) return refuse(kRemoteOperationError);
   slot_ = readOnce(*next);
   return true;

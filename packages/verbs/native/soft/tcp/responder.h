@@ -1,4 +1,5 @@
-// The connection that carries the peer's requests: places what they bring, reads what they ask for.
+// The connection that carries the peer's requests: it places the data that they bring, and reads the data that they ask
+// for.
 //
 // Requests are carried out strictly in order. One that cannot begin (no receive is posted, too many answers
 // wait) stops the reading of this connection and of nothing else.
@@ -62,7 +63,7 @@ class TcpResponder : public TcpConnection {
   bool concludeRefusal();
   bool lastWords();
 
-  std::shared_ptr<TcpWire> wire_;  // nullptr: only the last words are left to say
+  std::shared_ptr<TcpWire> wire_;  // nullptr: only the remaining answers are sent
   std::shared_ptr<QueuePair> qp_;
   const uint32_t rnrRetries_, rnrTimerMs_;
 
@@ -84,7 +85,7 @@ class TcpResponder : public TcpConnection {
   std::vector<uint8_t> out_;  // headers on their way, then a piece of a READ
   size_t outSent_ = 0;
   Reply piece_{};
-  bool pieceLost_ = false;  // its memory was taken away: zeros go in its place
+  bool pieceLost_ = false;  // its memory was revoked: zeros are sent instead
   bool shut_ = false;
 };
 

@@ -23,7 +23,7 @@ void TcpResponder::respond(TcpResponseType type, uint32_t sequence, uint8_t stat
   out_.insert(out_.end(), bytes, bytes + sizeof response);
 }
 
-// Fills `out_` with what can be said now, up to one piece of a READ.
+// Fills `out_` with what can be sent now, up to one piece of a READ.
 void TcpResponder::encode() {
   if (admissionDue_) respond(kTcpAdmitted, 0);
   if (noticeDue_) respond(kTcpNotReady, sequence_);
@@ -75,12 +75,12 @@ bool TcpResponder::flush() {
     const TcpMoved moved = sendSome();
     if (moved == TcpMoved::kNothing) writable = false;
     if (moved == TcpMoved::kEnd) {
-      readable = hungUp = true;  // reading says why
+      readable = hungUp = true;  // a read returns the error
       if (refusal_) return concludeRefusal();
       return true;
     }
     if (pieceLost_ && piece_.length == 0) {
-      // Its data was made up: the READ must not succeed.
+      // Its data was replaced by zeros: the READ must not succeed.
       pieceLost_ = false;
       sequence_ = acknowledged_ = piece_.sequence;
       replies_.clear();
@@ -124,8 +124,8 @@ bool TcpResponder::concludeRefusal() {
   return false;
 }
 
-// The peer reads what is left; what it still sends is thrown away, because closing a socket with unread
-// bytes would reset the connection and take the answers with it.
+// The peer reads what is left. What it still sends is read and discarded, because closing a socket with unread bytes
+// would reset the connection and discard the answers.
 bool TcpResponder::lastWords() {
   while (out_.size() > outSent_) {
     iovec piece{out_.data() + outSent_, out_.size() - outSent_};
@@ -140,7 +140,7 @@ bool TcpResponder::lastWords() {
   }
   if (!shut_) ::shutdown(fd(), SHUT_WR);
   shut_ = true;
-  // Into one small area over and over: nobody wants it.
+  // Into one small area over and over: the bytes are not used.
   static thread_local uint8_t scrap[64 << 10];
   for (size_t budget = kTcpTurnBytes; budget > 0;) {
     iovec piece{scrap, sizeof scrap};

@@ -40,7 +40,7 @@ class TcpSendWindow {
   bool tornSent = false;  // all that the peer gets of a torn WRITE was sent
   bool admitted = false;  // the peer takes requests
   bool sending = false;   // the NIC is in a system call with a batch
-  bool full = false;      // the socket takes no more until it says so
+  bool full = false;      // the socket is full until epoll reports that it is writable
   int socket = -1;
 
  private:

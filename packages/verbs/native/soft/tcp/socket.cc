@@ -13,7 +13,7 @@
 namespace rdmc {
 namespace {
 
-// A peer whose host is gone: several probes must be lost, since full queues lose one now and then.
+// A peer whose host is gone: several probes must be lost, because full queues drop one occasionally.
 constexpr int kKeepAliveIdleS = 5;
 constexpr int kKeepAliveIntervalS = 5;
 constexpr int kKeepAliveProbes = 5;
@@ -118,7 +118,7 @@ void tcpSetRequesterOptions(const Fd& socket, uint32_t retryTimeoutMs) {
   setOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   // Unsent bytes lie in front of other queue pairs' bytes: there must be few.
   setOption(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, int(kTcpNotSentBytes));
-  // No keep-alive: beside a user time-out of less, the kernel gives an idle connection up for one lost probe.
+  // Keep-alive is not used: with a shorter user time-out, the kernel ends an idle connection after one lost probe.
   tcpSetUserTimeout(socket, retryTimeoutMs);
 }
 

@@ -36,7 +36,7 @@ Fd tcpSocket(int family);  // invalid with errno
 // For the side that sends requests: unacknowledged ones end the connection after `retryTimeoutMs`; one that is idle
 // is left alone.
 void tcpSetRequesterOptions(const Fd& socket, uint32_t retryTimeoutMs);
-// For the side that waits for requests: half a minute without a sign of life of the peer's host ends it.
+// For the side that waits for requests: the connection ends after half a minute without an answer of the peer's host.
 void tcpSetResponderOptions(const Fd& socket);
 // How long sent bytes, or a closed window, may stay without progress; 0: the system's own limits.
 void tcpSetUserTimeout(const Fd& socket, uint32_t timeoutMs);

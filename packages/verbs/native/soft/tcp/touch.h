@@ -1,9 +1,9 @@
 // Makes revoking, closing and the error state barriers against the NIC thread.
 //
 // The NIC brackets every access to registered memory (one system call or one copy, at most a quarter of a
-// MiB) with enter and leave, and looks after enter whether it is still allowed. Whoever takes permission
-// away says so first and then waits: the access that runs ends, and the next one sees that it may not.
-// No lock, so it does not matter which locks either side holds, and the NIC itself never waits here.
+// MiB) with enter and leave, and checks after enter whether it is still allowed. A thread that revokes an access first
+// makes that visible and then waits: the access that runs ends, and the next one fails the check. This is not a lock,
+// so it does not matter which locks either side holds, and the NIC itself never waits here.
 #pragma once
 #include <time.h>
 

@@ -20,7 +20,7 @@ Progress TcpWire::progress(QueuePair& pair, int64_t&) {
     size_t sent = 0;
     const TcpMoved moved = tcpSend(window.socket, batch.pieces, batch.count, sent);
     if (moved == TcpMoved::kSome) window.advance(batch, sent);
-    // A broken socket tells the NIC by itself, and so does one that was full.
+    // epoll reports a broken socket to the NIC, and a full one that has room again.
     window.full = moved != TcpMoved::kSome || sent < batch.bytes;
     if (window.tornSent) {
       pair.device().tear().strike(window.socket);

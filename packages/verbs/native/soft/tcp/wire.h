@@ -1,5 +1,5 @@
-// What a queue pair knows of its TCP connections. The NIC thread owns these; posting threads only leave
-// word here, or send a small request themselves when the socket is idle.
+// The TCP connections of a queue pair. The NIC thread owns them; posting threads mark the wire, or send a small request
+// themselves when the socket is idle.
 #pragma once
 #include <atomic>
 #include <memory>

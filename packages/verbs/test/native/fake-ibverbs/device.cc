@@ -57,7 +57,7 @@ std::vector<GidEntry> gids() {
   for (uint32_t i = 0; i < all.size(); ++i) {
     GidEntry entry{{}, i, 1, uint32_t(all[i][0] - '0'), 1};
     if (::inet_pton(AF_INET6, all[i].c_str() + 2, entry.gid.data()) != 1)
-      misuse("FAKE_IBVERBS_GIDS is no list of addresses");
+      misuse("FAKE_IBVERBS_GIDS is not a list of addresses");
     out.push_back(entry);
   }
   return out;
