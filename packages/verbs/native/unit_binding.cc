@@ -3,6 +3,7 @@
 #include "binding/addon.cc"
 #include "binding/copy_benchmark.cc"
 #include "binding/device.cc"
+#include "binding/events.cc"
 #include "binding/fd.cc"
 #include "binding/queue.cc"
 #include "binding/region.cc"

@@ -124,6 +124,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("constants", constants(env));
   bindDevice(env, exports);
   bindIbverbs(env, exports);
+  bindEvents(env, exports);
   bindRegion(env, exports);
   bindQueue(env, exports);
   bindFd(env, exports);

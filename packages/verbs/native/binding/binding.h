@@ -8,6 +8,7 @@
 namespace rdmc {
 
 void bindDevice(Napi::Env env, Napi::Object exports);
+void bindEvents(Napi::Env env, Napi::Object exports);
 void bindIbverbs(Napi::Env env, Napi::Object exports);
 void bindRegion(Napi::Env env, Napi::Object exports);
 void bindQueue(Napi::Env env, Napi::Object exports);

@@ -21,7 +21,7 @@ class Allocation : public Napi::AsyncWorker {
  protected:
   void Execute() override {
     try {
-      index_ = device_->allocateRegion(pd_, length_, access_);
+      handle_ = device_->allocateRegion(pd_, length_, access_);
     } catch (const std::exception&) {
       failure_ = std::make_unique<Failure>(caughtFailure());
     }
@@ -30,7 +30,7 @@ class Allocation : public Napi::AsyncWorker {
     if (failure_) {
       deferred_.Reject(toError(Env(), *failure_).Value());
     } else {
-      deferred_.Resolve(Napi::Number::New(Env(), index_));
+      deferred_.Resolve(Napi::Number::New(Env(), handle_));
     }
   }
 
@@ -40,7 +40,7 @@ class Allocation : public Napi::AsyncWorker {
   uint32_t pd_;
   uint64_t length_;
   uint32_t access_;
-  uint32_t index_ = 0;
+  uint32_t handle_ = 0;
   std::unique_ptr<Failure> failure_;
 };
 
@@ -53,15 +53,15 @@ Napi::Value regionAllocate(const Napi::CallbackInfo& info) {
 
 Napi::Value regionRegister(const Napi::CallbackInfo& info) {
   auto view = info[2].As<Napi::Uint8Array>();
-  const uint32_t index =
+  const uint32_t handle =
       deviceArgument(info)->registerRegion(u32(info, 1), view.Data(), view.ByteLength(), u32(info, 3));
-  return Napi::Number::New(info.Env(), index);
+  return Napi::Number::New(info.Env(), handle);
 }
 
 Napi::Value regionRegisterDmabuf(const Napi::CallbackInfo& info) {
-  const uint32_t index =
+  const uint32_t handle =
       deviceArgument(info)->registerDmabuf(u32(info, 1), i32(info, 2), u53(info, 3), u53(info, 4), u32(info, 5));
-  return Napi::Number::New(info.Env(), index);
+  return Napi::Number::New(info.Env(), handle);
 }
 
 Napi::Value regionInfo(const Napi::CallbackInfo& info) {

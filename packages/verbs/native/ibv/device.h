@@ -65,8 +65,8 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   }
   uint32_t remoteKey(uint32_t region) override { return registrations_.remoteKey(region); }
   bool remotelyReachable(uint32_t region) override;
-  void revokeRegion(uint32_t handle) override { registrations_.revoke(handle); }
-  void closeRegion(uint32_t handle) override { registrations_.close(handle); }
+  void revokeRegion(uint32_t region) override { registrations_.revoke(region); }
+  void closeRegion(uint32_t region) override { registrations_.close(region); }
 
   int createChannel() override { return completionQueues_.createChannel(); }
   std::shared_ptr<Channel> channel(int id) override { return completionQueues_.channel(id); }

@@ -66,8 +66,8 @@ class SoftDevice final : public Device {
   uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) override;
   uint32_t remoteKey(uint32_t region) override;
   bool remotelyReachable(uint32_t region) override;
-  void revokeRegion(uint32_t handle) override;
-  void closeRegion(uint32_t handle) override;
+  void revokeRegion(uint32_t region) override;
+  void closeRegion(uint32_t region) override;
 
   int createChannel() override;
   std::shared_ptr<Channel> channel(int id) override { return channelAt(id); }

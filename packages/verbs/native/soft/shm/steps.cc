@@ -44,8 +44,7 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
   if (request.torn) length = std::min(length, request.placed - done_);
   Window window;
   // The whole range is checked before the first byte is written.
-  const Range range{request.rkey, request.remote + done_, length, request.length - done_, kRemoteWrite};
-  const Step resolved = resolve(qp, range, window);
+  const Step resolved = resolveRemote(qp, request, length, kRemoteWrite, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -74,8 +73,7 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
   uint8_t* to = localAt(request, done_, contiguous);
   const uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
   Window window;
-  const Range range{request.rkey, request.remote + done_, length, request.length - done_, kRemoteRead};
-  const Step resolved = resolve(qp, range, window);
+  const Step resolved = resolveRemote(qp, request, length, kRemoteRead, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -93,7 +91,7 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
 ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
   if (request.remote & 7) return fail(kRemoteInvalidRequest, true);
   Window window;
-  const Step resolved = resolve(qp, {request.rkey, request.remote, 8, 8, kRemoteAtomic}, window);
+  const Step resolved = resolveRemote(qp, request, 8, kRemoteAtomic, window);
   if (resolved != Step::kCopied) return resolved;
   if (!enter(window.regionIndex)) return peerNotConnected(qp);
   if (!stillValid(request.rkey, window)) {
@@ -152,7 +150,7 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   if (length > 0) {
     const Sge& to = sges[entry];
     length = std::min<uint64_t>(length, to.length - skip);
-    const Step resolved = resolve(qp, {to.lkey, to.address() + skip, length, length, kLocalWrite}, window);
+    const Step resolved = resolveReceive(qp, to, skip, length, window);
     // A key that is not valid any more is the receiver's error; a peer that is gone is not.
     if (resolved == Step::kFailed && failure_ == kRemoteAccessError) return fail(kRemoteOperationError, true);
     if (resolved != Step::kCopied) return resolved;

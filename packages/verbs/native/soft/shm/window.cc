@@ -17,7 +17,8 @@ bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
   return true;
 }
 
-ShmWire::Step ShmWire::resolve(QueuePair& qp, const Range& range, Window& window) {
+// Inline: its arguments stay in registers.
+[[gnu::always_inline]] inline ShmWire::Step ShmWire::resolve(QueuePair& qp, const Range& range, Window& window) {
   const auto [key, address, length, remaining, access] = range;
   const uint32_t index = key & (kMaxRegions - 1);
   const SharedRegion& region = link_->control().region(index);
@@ -54,6 +55,15 @@ ShmWire::Step ShmWire::resolve(QueuePair& qp, const Range& range, Window& window
   }
   window = {arena_->memory.data() + at, index};
   return Step::kCopied;
+}
+
+ShmWire::Step ShmWire::resolveRemote(QueuePair& qp, const WorkRequest& request, uint64_t length, uint32_t access,
+                                     Window& window) {
+  return resolve(qp, {request.rkey, request.remote + done_, length, request.length - done_, access}, window);
+}
+
+ShmWire::Step ShmWire::resolveReceive(QueuePair& qp, const Sge& entry, uint64_t skip, uint64_t length, Window& window) {
+  return resolve(qp, {entry.lkey, entry.address() + skip, length, length, kLocalWrite}, window);
 }
 
 bool ShmWire::stillValid(uint32_t key, const Window& window) const {

@@ -62,6 +62,10 @@ class ShmWire : public Wire {
   bool lookUp(uint32_t key, RegionFacts& facts) const;
   // Access to all that remains is checked.
   Step resolve(QueuePair& qp, const Range& range, Window& window);
+  // The next `length` bytes of what a request names.
+  Step resolveRemote(QueuePair& qp, const WorkRequest& request, uint64_t length, uint32_t access, Window& window);
+  // `length` bytes of an entry of the peer's receive.
+  Step resolveReceive(QueuePair& qp, const Sge& entry, uint64_t skip, uint64_t length, Window& window);
   bool stillValid(uint32_t key, const Window& window) const;
   // After a copy: whether it went to memory that the target still uses. If not, the quantum does not count.
   bool landed(uint32_t key, const Window& window) const;
