@@ -150,14 +150,14 @@ uint32_t SoftDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t lengt
   return regions_.addForeign(reinterpret_cast<uint64_t>(memory), length, access, pd);
 }
 
-void SoftDevice::revokeRegion(uint32_t handle) {
-  regions_.hide(handle);
-  quiesceRegion(RegionTable::indexOf(handle));
+void SoftDevice::revokeRegion(uint32_t region) {
+  regions_.hide(region);
+  quiesceRegion(RegionTable::indexOf(region));
 }
 
-void SoftDevice::closeRegion(uint32_t handle) {
-  regions_.retire(handle);
-  const uint32_t index = RegionTable::indexOf(handle);
+void SoftDevice::closeRegion(uint32_t region) {
+  regions_.retire(region);
+  const uint32_t index = RegionTable::indexOf(region);
   regions_.hideRetired(index);
   Rollback valid([&] { regions_.restore(index); });
   quiesceRegion(index);
@@ -311,18 +311,18 @@ SoftTransport& SoftDevice::transportTo(const SoftAddress& remote) const {
                            "memory: use transport 'auto' or 'tcp'");
 }
 
-void SoftDevice::connect(uint32_t number, const AddressFields& to, const ConnectParameters& parameters,
+void SoftDevice::connect(uint32_t number, const AddressFields& remote, const ConnectParameters& parameters,
                          ConnectCallback done) {
-  const SoftAddress remote = SoftAddress::read(to);
+  const SoftAddress to = SoftAddress::read(remote);
   checkUsable();
   const auto found = qpAt(number);
   if (found->state() != kInit || found->connecting.exchange(true)) {
     throw Failure("ERR_RDMC_QUEUE_PAIR_STATE", "The queue pair is connected, or connecting, already");
   }
   Rollback idle([&] { found->connecting = false; });
-  SoftTransport& transport = transportTo(remote);
+  SoftTransport& transport = transportTo(to);
   idle.dismiss();
-  transport.connect(found, remote, parameters, [found, done = std::move(done)](const Failure* failure) {
+  transport.connect(found, to, parameters, [found, done = std::move(done)](const Failure* failure) {
     if (failure) found->connecting = false;
     done(failure);
   });

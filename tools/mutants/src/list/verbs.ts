@@ -25,7 +25,7 @@ export const verbs: readonly Mutant[] = [
     id: 'verbs/write-not-landed',
     ...PACKAGE,
     function: 'ShmWire::stepWrite',
-    find: 'if (!landed(request.rkey, window)) { leave(); return Step::kRetry; }',
+    find: 'if (!landed(request.rkey)) { leave(); return Step::kRetry; }',
     replace: '',
     fault: 'A WRITE into memory that was taken away meanwhile succeeds.',
     tests: STOPPED,

@@ -284,7 +284,8 @@ void ShmDialler::attach(const Outgoing& to, const Waiting& waiting, const LinkMe
   }
   QueuePair& own = *waiting.qp;
   const ShmWire::Peer peer{to.link, theirs, depth};
-  const auto wire = std::make_shared<ShmWire>(transport_, peer, peerToken(device_.id(), own.number()));
+  const auto wire = std::make_shared<ShmWire>(transport_, peer, peerToken(device_.id(), own.number()),
+                                              waiting.parameters.retryTimeoutMs);
   own.attach(wire, peerToken(to.peer, theirs), waiting.parameters);
   if (!own.wire()) {
     throw Failure("ERR_RDMC_CONNECT_FAILED", "The queue pair was closed while it was connecting");

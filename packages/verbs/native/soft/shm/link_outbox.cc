@@ -7,7 +7,7 @@ namespace {
 
 // A peer that is stopped misses two messages for each of our queue pairs at most, and its own requests are not read
 // before it has read the answers, so that few descriptors wait.
-constexpr size_t kMaxWaiting = 2 * kMaxQps;
+constexpr size_t kMaxWaiting = size_t{2} * kMaxQps;
 constexpr size_t kMaxWaitingFds = 256;
 
 }  // namespace

@@ -42,17 +42,16 @@ ShmWire::Step ShmWire::stepWrite(QueuePair& qp, WorkRequest& request) {
   const uint8_t* from = localAt(request, done_, contiguous);
   uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
   if (request.torn) length = std::min(length, request.placed - done_);
-  Window window;
   // The whole range is checked before the first byte is written.
-  const Step resolved = resolveRemote(qp, request, length, kRemoteWrite, window);
+  const Step resolved = resolve(request.rkey, request.remote + done_, length, request.length - done_, kRemoteWrite);
   if (resolved != Step::kCopied) return resolved;
-  if (!enter(window.regionIndex)) return peerNotConnected(qp);
-  if (!stillValid(request.rkey, window)) {
+  if (!enter(window_.regionIndex)) return peerNotConnected(qp);
+  if (!stillValid(request.rkey)) {
     leave();
     return Step::kRetry;  // the next attempt resolves it again, and fails with the reason
   }
-  copyOrdered(window.memory, from, length);
-  if (!landed(request.rkey, window)) {
+  copyOrdered(window_.memory, from, length);
+  if (!landed(request.rkey)) {
     leave();
     return Step::kRetry;
   }
@@ -72,16 +71,15 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
   uint64_t contiguous;
   uint8_t* to = localAt(request, done_, contiguous);
   const uint64_t length = std::min<uint64_t>(contiguous, kQuantumBytes);
-  Window window;
-  const Step resolved = resolveRemote(qp, request, length, kRemoteRead, window);
+  const Step resolved = resolve(request.rkey, request.remote + done_, length, request.length - done_, kRemoteRead);
   if (resolved != Step::kCopied) return resolved;
-  if (!enter(window.regionIndex)) return peerNotConnected(qp);
-  if (!stillValid(request.rkey, window)) {
+  if (!enter(window_.regionIndex)) return peerNotConnected(qp);
+  if (!stillValid(request.rkey)) {
     leave();
     return Step::kRetry;
   }
-  copyAnyOrder(to, window.memory, length);
-  const bool current = landed(request.rkey, window);
+  copyAnyOrder(to, window_.memory, length);
+  const bool current = landed(request.rkey);
   leave();
   if (!current) return Step::kRetry;
   done_ += length;
@@ -90,15 +88,14 @@ ShmWire::Step ShmWire::stepRead(QueuePair& qp, WorkRequest& request) {
 
 ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
   if (request.remote & 7) return fail(kRemoteInvalidRequest, true);
-  Window window;
-  const Step resolved = resolveRemote(qp, request, 8, kRemoteAtomic, window);
+  const Step resolved = resolve(request.rkey, request.remote, 8, 8, kRemoteAtomic);
   if (resolved != Step::kCopied) return resolved;
-  if (!enter(window.regionIndex)) return peerNotConnected(qp);
-  if (!stillValid(request.rkey, window)) {
+  if (!enter(window_.regionIndex)) return peerNotConnected(qp);
+  if (!stillValid(request.rkey)) {
     leave();
     return Step::kRetry;
   }
-  auto* word = reinterpret_cast<uint64_t*>(window.memory);
+  auto* word = reinterpret_cast<uint64_t*>(window_.memory);
   if (reinterpret_cast<uintptr_t>(word) & 7) {  // a region that does not lie where its addresses say
     leave();
     return fail(kRemoteOperationError, true);
@@ -109,7 +106,7 @@ ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
   } else {
     __atomic_compare_exchange_n(word, &before, request.swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   }
-  const bool current = landed(request.rkey, window);
+  const bool current = landed(request.rkey);
   leave();
   // It cannot be repeated: it may have taken effect.
   if (!current) return fail(kRemoteOperationError, true);
@@ -146,23 +143,23 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   uint64_t skip = done_;
   uint32_t entry = 0;
   while (entry + 1 < entries && skip >= sges[entry].length) skip -= sges[entry++].length;
-  Window window{nullptr, 0};
+  window_ = {nullptr, 0};
   if (length > 0) {
     const Sge& to = sges[entry];
     length = std::min<uint64_t>(length, to.length - skip);
-    const Step resolved = resolveReceive(qp, to, skip, length, window);
+    const Step resolved = resolve(to.lkey, to.address() + skip, length, length, kLocalWrite);
     // A key that is not valid any more is the receiver's error; a peer that is gone is not.
     if (resolved == Step::kFailed && failure_ == kRemoteAccessError) return fail(kRemoteOperationError, true);
     if (resolved != Step::kCopied) return resolved;
   }
-  if (!enter(window.regionIndex)) return peerNotConnected(qp);
-  if (length > 0 && !stillValid(sges[entry].lkey, window)) {
+  if (!enter(window_.regionIndex)) return peerNotConnected(qp);
+  if (length > 0 && !stillValid(sges[entry].lkey)) {
     leave();
     return Step::kRetry;
   }
   if (length > 0) {
-    copyAnyOrder(window.memory, from, length);
-    if (!landed(sges[entry].lkey, window)) {
+    copyAnyOrder(window_.memory, from, length);
+    if (!landed(sges[entry].lkey)) {
       leave();
       return Step::kRetry;
     }

@@ -17,9 +17,7 @@ bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
   return true;
 }
 
-// Inline: its arguments stay in registers.
-[[gnu::always_inline]] inline ShmWire::Step ShmWire::resolve(QueuePair& qp, const Range& range, Window& window) {
-  const auto [key, address, length, remaining, access] = range;
+ShmWire::Step ShmWire::resolve(uint32_t key, uint64_t address, uint64_t length, uint64_t remaining, uint32_t access) {
   const uint32_t index = key & (kMaxRegions - 1);
   const SharedRegion& region = link_->control().region(index);
   RegionFacts facts;
@@ -38,7 +36,7 @@ bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
     if (!arena_) {
       link_->requestArena(arenaId);
       // The peer's service thread hands it out, unless the peer is stopped.
-      const bool overdue = expired(qp.parameters().retryTimeoutMs);
+      const bool overdue = expired(retryTimeoutMs_);
       return link_->alive() && !overdue ? Step::kBlocked : fail(kRetryExceeded, false);
     }
   }
@@ -53,30 +51,21 @@ bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
   } catch (const Failure&) {
     return fail(kLocalQpOperationError, false);  // the pages cannot be allocated here
   }
-  window = {arena_->memory.data() + at, index};
+  window_ = {arena_->memory.data() + at, index};
   return Step::kCopied;
 }
 
-ShmWire::Step ShmWire::resolveRemote(QueuePair& qp, const WorkRequest& request, uint64_t length, uint32_t access,
-                                     Window& window) {
-  return resolve(qp, {request.rkey, request.remote + done_, length, request.length - done_, access}, window);
-}
-
-ShmWire::Step ShmWire::resolveReceive(QueuePair& qp, const Sge& entry, uint64_t skip, uint64_t length, Window& window) {
-  return resolve(qp, {entry.lkey, entry.address() + skip, length, length, kLocalWrite}, window);
-}
-
-bool ShmWire::stillValid(uint32_t key, const Window& window) const {
-  const SharedRegion& region = link_->control().region(window.regionIndex);
+bool ShmWire::stillValid(uint32_t key) const {
+  const SharedRegion& region = link_->control().region(window_.regionIndex);
   return region.key.load(std::memory_order_seq_cst) == key && region.moving.load(std::memory_order_seq_cst) == 0 &&
          readOnce(region.arena) == arena_->id;
 }
 
-bool ShmWire::landed(uint32_t key, const Window& window) const {
+bool ShmWire::landed(uint32_t key) const {
   // The bytes are stored before the check whether the memory was moved or revoked meanwhile: an initiator that is
   // stopped in the middle of a copy continues in abandoned memory, and must not report success.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return stillValid(key, window) && connected();
+  return stillValid(key) && connected();
 }
 
 }  // namespace rdmc

@@ -13,11 +13,12 @@ constexpr int kRetriesAtOnce = 100;
 
 int64_t steadyNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-ShmWire::ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken)
+ShmWire::ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken, uint32_t retryTimeoutMs)
     : transport_(transport),
       link_(std::move(peer.link)),
       peerNumber_(peer.number),
       ownToken_(ownToken),
+      retryTimeoutMs_(retryTimeoutMs),
       theirs_(link_->control().qp(peer.number & (kMaxQps - 1))),
       theirSlots_(link_->control().receiveSlots(peer.number & (kMaxQps - 1))),
       theirInbound_(link_->control().inbound(peer.number & (kMaxQps - 1))),

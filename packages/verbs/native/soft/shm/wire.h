@@ -19,7 +19,7 @@ class ShmWire : public Wire {
     std::shared_ptr<PeerLink> link;
     uint32_t number, depth;
   };
-  ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken);
+  ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken, uint32_t retryTimeoutMs);
   SoftTransport& transport() const override { return transport_; }
   bool peerAlive() const override { return link_->control().alive(); }
   Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
@@ -38,12 +38,6 @@ class ShmWire : public Wire {
     uint64_t address, length;
     bool permits(uint64_t from, uint64_t bytes, uint32_t rights, uint32_t pd) const;
   };
-  // Bytes of the target's memory, as a request names them: `length` of the `remaining` that it still has to move.
-  struct Range {
-    uint32_t key;
-    uint64_t address, length, remaining;
-    uint32_t access;
-  };
   // A checked piece of the target's memory.
   struct Window {
     uint8_t* memory;
@@ -60,15 +54,11 @@ class ShmWire : public Wire {
   Step fail(Status status, bool tellPeer);
   // False: no region has the key.
   bool lookUp(uint32_t key, RegionFacts& facts) const;
-  // Access to all that remains is checked.
-  Step resolve(QueuePair& qp, const Range& range, Window& window);
-  // The next `length` bytes of what a request names.
-  Step resolveRemote(QueuePair& qp, const WorkRequest& request, uint64_t length, uint32_t access, Window& window);
-  // `length` bytes of an entry of the peer's receive.
-  Step resolveReceive(QueuePair& qp, const Sge& entry, uint64_t skip, uint64_t length, Window& window);
-  bool stillValid(uint32_t key, const Window& window) const;
+  // Sets `window_` to `length` bytes of the target's memory; access to the `remaining` bytes of the request is checked.
+  Step resolve(uint32_t key, uint64_t address, uint64_t length, uint64_t remaining, uint32_t access);
+  bool stillValid(uint32_t key) const;
   // After a copy: whether it went to memory that the target still uses. If not, the quantum does not count.
-  bool landed(uint32_t key, const Window& window) const;
+  bool landed(uint32_t key) const;
   bool enter(uint32_t regionIndex);
   void leave();
   bool connected() const;
@@ -80,6 +70,7 @@ class ShmWire : public Wire {
   std::shared_ptr<PeerLink> link_;
   const uint32_t peerNumber_;
   const uint64_t ownToken_;
+  const uint32_t retryTimeoutMs_;
   SharedQp& theirs_;
   ReceiveSlot* const theirSlots_;
   InboundCompletion* const theirInbound_;
@@ -95,6 +86,7 @@ class ShmWire : public Wire {
   Status failure_ = kSuccess;
   bool tellPeer_ = false;
 
+  Window window_{nullptr, 0};
   std::shared_ptr<PeerArena> arena_;  // the one used last
   uint32_t arenaEpoch_ = 0;
 };
