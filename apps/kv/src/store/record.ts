@@ -8,7 +8,14 @@
  * ```
  */
 import { Buffer } from 'node:buffer';
-import { decodeObject, decodeTombstone, EntryType, encodeObject, encodeTombstone, type LogEntry } from '@rdmc/tailwind';
+import {
+  decodeObject,
+  decodeTombstone,
+  EntryType,
+  encodeObject,
+  encodeTombstone,
+  type LogEntry,
+} from '@rdmc/tailwind';
 import { NO_EXPIRY } from './entry.js';
 
 const [LASTING, EXPIRING] = [0, 1] as const;

@@ -2,7 +2,17 @@ import { join } from 'node:path';
 import type { DataPlane } from '@rdmc/dataplane';
 import { type Member, type Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
 import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
-import { EntryType, encodeObject, type Log, type LogAuthority, type LogEntry, type LogOptions, type Logs, type Minimum, tailwind } from '@rdmc/tailwind';
+import {
+  EntryType,
+  encodeObject,
+  type Log,
+  type LogAuthority,
+  type LogEntry,
+  type LogOptions,
+  type Logs,
+  type Minimum,
+  tailwind,
+} from '@rdmc/tailwind';
 import { Backup, type BackupService } from '@rdmc/tailwind/backup';
 import { Coordinator, type CoordinatorOptions, FileStore } from '@rdmc/tailwind/coordinator';
 import { scanSegment, segmentEntries } from '@rdmc/tailwind/format';

@@ -1,4 +1,15 @@
-import { decodeObject, decodeTombstone, type EntryLocation, EntryType, encodeObject, encodeTombstone, type Log, type LogCleaner, type LogOptions, type Recovery } from '@rdmc/tailwind';
+import {
+  decodeObject,
+  decodeTombstone,
+  type EntryLocation,
+  EntryType,
+  encodeObject,
+  encodeTombstone,
+  type Log,
+  type LogCleaner,
+  type LogOptions,
+  type Recovery,
+} from '@rdmc/tailwind';
 import type { SegmentEntry } from '@rdmc/tailwind/format';
 
 /** The smallest application of a log that can be cleaned: keys and values, with an index of locations. */

@@ -1,4 +1,13 @@
-import { type Append, type EntryLocation, EntryType, encodeObject, encodeTombstone, type Log, type LogCleaner, type LogEntry } from '@rdmc/tailwind';
+import {
+  type Append,
+  type EntryLocation,
+  EntryType,
+  encodeObject,
+  encodeTombstone,
+  type Log,
+  type LogCleaner,
+  type LogEntry,
+} from '@rdmc/tailwind';
 import type { Lease } from '@rdmc/tailwind/coordinator';
 import type { Action, Result } from '../checker/history.js';
 import { apply } from '../checker/register.js';
