@@ -1,4 +1,5 @@
 /** Servers that ask each other: what is large, what breaks, and what no server sends. */
+import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { encodeFrame } from '@rdmc/mesh';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -72,9 +73,7 @@ it('runs nothing for slots that it does not own, and says so', async () => {
 });
 
 it('does not dial a member again that is gone', async () => {
-  const closed = new Promise<void>((resolve) => {
-    pair.lost = () => resolve();
-  });
+  const closed = once(pair.asking.link(2)!.closed, 'abort');
   pair.asking.drop(2);
   await closed;
   await turn();

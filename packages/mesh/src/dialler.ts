@@ -14,7 +14,8 @@ import { encodeFrame, FrameType } from './frames.js';
 import { decodeHello, decodeReject, encodeHello, type Hello, MAX_HELLO_FRAME_BYTES } from './hello.js';
 import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
-import { describeMember, type Member } from './members.js';
+import type { Member } from './member.js';
+import { describeMember } from './members.js';
 import { provenClient, type Security } from './security.js';
 import {
   looksLikeTls,

@@ -1,5 +1,5 @@
 import { errorTable, RdmcError } from '@rdmc/common';
-import type { Member } from './members.js';
+import type { Member } from './member.js';
 
 export { AbortError, codeOf, isCodeOf, messageOf, RdmcError, throwIfAborted } from '@rdmc/common';
 

@@ -1,6 +1,7 @@
 import { MeshError, messageOf } from './errors.js';
 import type { MeshFailure } from './frames.js';
-import { describeAddress, describeMembers, type Member } from './members.js';
+import type { Member } from './member.js';
+import { describeAddress, describeMembers } from './members.js';
 import type { ResolvedOptions } from './options.js';
 
 /** The last connection that was dropped without having introduced itself. */

@@ -11,7 +11,8 @@ import {
   throwIfAborted,
 } from './errors.js';
 import { chooseKey, SAME_KEY_ADVICE, validateInsecure } from './key.js';
-import { describeAddress, type Member } from './members.js';
+import type { Member } from './member.js';
+import { describeAddress } from './members.js';
 import { integer, refuseUnknown, validateSignal } from './options.js';
 import { provenClient, provenServer, Security } from './security.js';
 import { Strangers } from './strangers.js';

@@ -2,16 +2,7 @@ import { createHash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import { MAX_HOST_CHARACTERS, MAX_MEMBER_ID, MAX_MEMBERS } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
-
-/** One member of the mesh. Every member is given the same list, in any order. */
-export interface Member {
-  /** Integer from 0 to 2^31 − 1, unique in the list. */
-  readonly id: number;
-  /** Host name, IPv4 or IPv6 address (without brackets) at which the others reach this member. */
-  readonly host: string;
-  /** TCP port, 1 to 65535. */
-  readonly port: number;
-}
+import type { Member } from './member.js';
 
 /** Checks a list and returns a frozen copy sorted by id. */
 export function validateMembers(members: unknown): readonly Member[] {

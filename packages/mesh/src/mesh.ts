@@ -4,7 +4,7 @@ import { Core, type Internals } from './core.js';
 import { invalidArgument } from './errors.js';
 import { clipText, type MeshFailure } from './frames.js';
 import { closedError } from './join-errors.js';
-import type { Member } from './members.js';
+import type { Member } from './member.js';
 import type { MessageListener, RequestHandler } from './messaging.js';
 import { type MeshAttributes, type MeshOptions, resolveOptions } from './options.js';
 import type { RequestOptions } from './requests.js';

@@ -4,14 +4,8 @@ import type { Key } from '@rdmc/common';
 import * as limits from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import { type ClusterKey, chooseKey, validateInsecure } from './key.js';
-import {
-  describeMember,
-  isLoopbackHost,
-  isMemberId,
-  type Member,
-  membersDigest,
-  validateMembers,
-} from './members.js';
+import type { Member } from './member.js';
+import { describeMember, isLoopbackHost, isMemberId, membersDigest, validateMembers } from './members.js';
 
 /** Small facts a member announces when it joins, for example which kind of device it has. */
 export type MeshAttributes = Readonly<Record<string, string | number | boolean | null>>;

@@ -5,7 +5,7 @@ import { KEEPALIVE_DELAY_MS } from './constants.js';
 import { MeshError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
 import type { Frame } from './frames.js';
-import type { Member } from './members.js';
+import type { Member } from './member.js';
 
 /** Opens a TCP connection; the caller may destroy the socket at any time. */
 export function openSocket(member: Pick<Member, 'host' | 'port'>): Socket {

@@ -6,7 +6,7 @@ import { fill, type LoadOptions, type LoadResult, load, tagOf } from '../bench/l
 import { WORKLOADS, Workload, type WorkloadName } from '../bench/workload.js';
 import { LocalCluster } from '../demo/processes.js';
 import { type Endpoint, endpoints, wholeNumber } from '../values.js';
-import type { Tell } from './run-member.js';
+import type { Tell } from './tell.js';
 
 interface BenchFlags {
   readonly workload: WorkloadName;

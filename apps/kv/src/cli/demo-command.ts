@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { runDemo } from '../demo/run.js';
 import { wholeNumber } from '../values.js';
-import type { Tell } from './run-member.js';
+import type { Tell } from './tell.js';
 
 interface DemoFlags {
   readonly servers: number;

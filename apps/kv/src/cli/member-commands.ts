@@ -5,8 +5,9 @@ import { KvError } from '../errors.js';
 import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.js';
 import { members, wholeNumber } from '../values.js';
 import { clusterKey } from './key.js';
-import { runCoordinator, runServer, runStandalone, type Tell } from './run-member.js';
+import { runCoordinator, runServer, runStandalone } from './run-member.js';
 import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
+import type { Tell } from './tell.js';
 
 const MIB = 1024 * 1024;
 

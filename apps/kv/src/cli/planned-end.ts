@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.js';
-import type { Tell } from './run-member.js';
+import type { Tell } from './tell.js';
 
 /** Sent at a planned end, by ctrl-C, and by a power supply that runs out. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGPWR'] as const;

@@ -5,13 +5,11 @@ import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-proc
 import { KvServer } from '../node/kv-server.js';
 import { Standalone, type StandaloneOptions } from '../node/standalone.js';
 import { PlannedEnd } from './planned-end.js';
+import type { Tell } from './tell.js';
 
 /** A process that ended because the cluster did: start it again, with all the others. */
 export const EXIT_AGAIN = 75;
 const EXIT_FAILED = 1;
-
-/** One line for people, and the same for a program that started this one. */
-export type Tell = (line: string, event: object) => void;
 
 export async function runStandalone(options: StandaloneOptions, tell: Tell): Promise<void> {
   new PlannedEnd('server', tell);

@@ -6,8 +6,8 @@ import { openStore } from '../node/coordinator-process.js';
 import { salvage } from '../salvage/salvage.js';
 import { salvageText } from '../salvage/text.js';
 import { serverIds } from '../values.js';
-import type { Tell } from './run-member.js';
 import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
+import type { Tell } from './tell.js';
 
 /** Something is missing, and nothing was changed. */
 const EXIT_INCOMPLETE = 3;

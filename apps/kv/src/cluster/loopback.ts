@@ -1,4 +1,4 @@
-import { commands } from '../commands/table.js';
+import type { CommandTable } from '../commands/command-table.js';
 import { RequestParser } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from '../server/executor.js';
@@ -13,7 +13,10 @@ export class Loopback implements Sink {
   #waiting: { chunk: Chunk; request: Request }[] = [];
   #current: Request | undefined;
 
-  constructor(private readonly executor: Executor) {}
+  constructor(
+    private readonly executor: Executor,
+    private readonly commands: CommandTable,
+  ) {}
 
   /** No run may be open. */
   run(request: Request): void {
@@ -21,7 +24,7 @@ export class Loopback implements Sink {
     this.#current = request;
     this.executor.begin(this);
     this.#parser.feed(request.bytes);
-    const command = this.#parser.next() ? commands.find(this.#parser.arguments) : undefined;
+    const command = this.#parser.next() ? this.commands.find(this.#parser.arguments) : undefined;
     if (command) this.executor.run(command, this.#parser.arguments, INTERNAL_SESSION);
     else this.executor.fail('ERR unknown command');
     this.executor.endRun();

@@ -14,14 +14,12 @@ import {
 import { helloFrame, PeerFrame, repliesIn, requestHeader, SESSION_BYTES, u32 } from './peer-frames.js';
 import type { Request } from './request.js';
 
-/** What becomes of requests that the other server did not do. */
-export interface LinkListener {
-  /** It does not have the slot. */
+/** Who has a request sent, and hears what the other server did not do. */
+export interface Asker {
+  /** The other server does not own the slot. */
   refused(request: Request): void;
   /** The connection ended before the reply was here. */
-  lost(requests: readonly Request[]): void;
-  /** A connection that had ended was made again. */
-  linked(): void;
+  lost(request: Request): void;
 }
 
 /** The connection on which this server asks another one. What is asked in one turn is one frame. */
@@ -30,7 +28,7 @@ export class PeerLink {
   readonly session = randomBytes(SESSION_BYTES).toString('hex');
   readonly #closed = new AbortController();
   readonly #reader = new FrameReader(MAX_PEER_FRAME_BYTES);
-  readonly #unanswered = new Map<number, Request>();
+  readonly #unanswered = new Map<number, { readonly request: Request; readonly asker: Asker }>();
   #unansweredBytes = 0;
   #outgoing: Buffer[] = [];
   #outgoingBytes = 0;
@@ -41,7 +39,6 @@ export class PeerLink {
     readonly member: number,
     private readonly socket: Socket,
     self: number,
-    private readonly listener: LinkListener,
   ) {
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
@@ -58,11 +55,11 @@ export class PeerLink {
     return !this.socket.destroyed;
   }
 
-  send(request: Request, epoch: number): void {
+  send(request: Request, epoch: number, asker: Asker): void {
     this.#outgoingEpoch = epoch;
     request.epoch = epoch;
     this.#lastId = (this.#lastId + 1) >>> 0;
-    this.#unanswered.set(this.#lastId, request);
+    this.#unanswered.set(this.#lastId, { request, asker });
     this.#outgoing.push(requestHeader(this.#lastId, request.version, request.bytes.length), request.bytes);
     this.#outgoingBytes += request.bytes.length;
     this.#unansweredBytes += request.bytes.length;
@@ -110,12 +107,13 @@ export class PeerLink {
 
   #take(payload: Buffer): void {
     for (const { id, reply } of repliesIn(payload)) {
-      const request = this.#unanswered.get(id);
-      if (!request) continue;
+      const found = this.#unanswered.get(id);
+      if (!found) continue;
+      const { request, asker } = found;
       this.#unanswered.delete(id);
       this.#unansweredBytes -= request.bytes.length;
       if (reply) request.done(reply);
-      else this.listener.refused(request);
+      else asker.refused(request);
     }
   }
 
@@ -125,7 +123,7 @@ export class PeerLink {
     this.#unansweredBytes = 0;
     this.#outgoing = [];
     this.#closed.abort(this.#broke());
-    this.listener.lost(lost);
+    for (const { request, asker } of lost) asker.lost(request);
   }
 
   #broke(): KvError {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { encodeFrame } from '@rdmc/mesh';
 import type { Command } from '../commands/command.js';
-import { commands } from '../commands/table.js';
+import type { CommandTable } from '../commands/command-table.js';
 import { KvError } from '../errors.js';
 import { FULL_FRAME_BYTES, MAX_FRAME_PARTS, PEER_RUN_BYTES, PEER_WINDOW_BYTES } from '../limits.js';
 import { RequestParser } from '../resp/parser.js';
@@ -30,6 +30,7 @@ export class PeerSink implements Sink {
   constructor(
     private readonly socket: Socket,
     private readonly executor: Executor,
+    private readonly commands: CommandTable,
     private readonly isOwn: (slot: number) => boolean,
   ) {
     socket.on('drain', () => this.#look());
@@ -142,7 +143,7 @@ export class PeerSink implements Sink {
     const parser = this.#parser;
     parser.feed(bytes);
     const isWhole = parser.next() && parser.command.length === bytes.length;
-    const command = isWhole ? commands.find(parser.arguments) : undefined;
+    const command = isWhole ? this.commands.find(parser.arguments) : undefined;
     const isSent = command && command.route !== 'here';
     if (!isSent || refusalOf(command, parser.arguments, true) !== undefined) {
       throw new KvError('ERR_RDMC_KV_PROTOCOL', 'another server sent what is no command to send on');

@@ -1,5 +1,5 @@
 import type { Command } from '../commands/command.js';
-import { commands } from '../commands/table.js';
+import type { CommandTable } from '../commands/command-table.js';
 import { LINK_FULL, OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
 import { RequestParser } from '../resp/parser.js';
 import { ERROR_MARK, INTEGER_MARK } from '../resp/writer.js';
@@ -10,42 +10,59 @@ import { refusalOf } from '../server/refusals.js';
 import { Loopback } from './loopback.js';
 import { ownsAll, slotOfCommand } from './owned.js';
 import { Parking } from './parking.js';
-import type { LinkListener } from './peer-link.js';
-import type { Peers } from './peers.js';
+import type { Asker } from './peer-link.js';
+import type { PeerLinks } from './peer-links.js';
 import { errorReply, type Request } from './request.js';
 import { Gathering, type Part } from './scatter.js';
 import { NOBODY, type SlotTable } from './slot-table.js';
 import { splitByOwner } from './split.js';
 
+export interface RouterOptions {
+  readonly executor: Executor;
+  readonly commands: CommandTable;
+  readonly self: number;
+  readonly table: SlotTable;
+  /** Undefined: this server is alone. */
+  readonly peers: PeerLinks | undefined;
+  /** How long commands wait for slots that nobody serves. */
+  readonly parkMs: number;
+  /** Hears of each client that was disconnected because it speaks HTTP. */
+  readonly onHttp?: (address: string) => void;
+}
+
 /**
  * Sends every command to the server that has its key. Commands for this server run at once; those for another one leave
  * at the turn's end, all in one frame; those for slots that nobody serves wait. To one server they go in the client's order.
  */
-export class Router implements LinkListener {
+export class Router implements Asker {
   readonly #loopback: Loopback;
   readonly #parking: Parking;
   readonly #parser = new RequestParser();
-  /** A client that speaks HTTP was disconnected. */
-  onHttp: (address: string) => void = () => {};
+  readonly #isOwn = (slot: number): boolean => this.table.owner(slot) === this.self;
+  private readonly executor: Executor;
+  private readonly commands: CommandTable;
+  private readonly self: number;
+  private readonly table: SlotTable;
+  private readonly peers: PeerLinks | undefined;
+  private readonly onHttp: (address: string) => void;
 
-  constructor(
-    private readonly executor: Executor,
-    private readonly self: number,
-    readonly table: SlotTable,
-    private readonly peers: Peers | undefined,
-    parkMs: number,
-  ) {
-    this.#loopback = new Loopback(executor);
+  constructor({ executor, commands, self, table, peers, parkMs, onHttp = () => {} }: RouterOptions) {
+    this.executor = executor;
+    this.commands = commands;
+    this.self = self;
+    this.table = table;
+    this.peers = peers;
+    this.onHttp = onHttp;
+    this.#loopback = new Loopback(executor, commands);
     this.#parking = new Parking(parkMs);
-    executor.onTurnEnd.push(() => this.peers?.flush());
+    table.onUpdate(() => this.#release());
+    peers?.onLinked(() => this.#release());
   }
-
-  isOwn = (slot: number): boolean => this.table.owner(slot) === this.self;
 
   /** The command in the client's parser. The client's run is open, before and after. */
   dispatch(client: Client): void {
     const args = client.parser.arguments;
-    const command = commands.find(args);
+    const command = this.commands.find(args);
     if (!command && isHttp(args)) {
       client.destroy();
       this.onHttp(client.address);
@@ -56,18 +73,8 @@ export class Router implements LinkListener {
     else if (command!.inSteps) this.#everywhere(client, command!);
     else if (this.peers === undefined || command!.route === 'here') this.executor.run(command!, args, client);
     else if (command!.route === 'everywhere') this.#everywhere(client, command!);
-    else if (ownsAll(command!, args, this.isOwn)) this.executor.run(command!, args, client);
+    else if (ownsAll(command!, args, this.#isOwn)) this.executor.run(command!, args, client);
     else this.#forward(client, command!);
-  }
-
-  /** The coordinator has said whose slots are whose. */
-  updateTable(update: () => void): void {
-    update();
-    this.#release();
-  }
-
-  linked(): void {
-    this.#release();
   }
 
   /** Sends a request to the server of its slot. No run may be open. */
@@ -77,7 +84,7 @@ export class Router implements LinkListener {
     if (owner === this.self) this.#loopback.run(request);
     else if (link?.isFull) request.done(errorReply(LINK_FULL));
     else if (link) {
-      link.send(request, this.table.epoch);
+      link.send(request, this.table.epoch, this);
       this.executor.schedule();
     } else this.#parking.park(request);
   }
@@ -89,11 +96,9 @@ export class Router implements LinkListener {
   }
 
   /** What may have happened is not done a second time; what only reads is. */
-  lost(requests: readonly Request[]): void {
-    for (const request of requests) {
-      if (request.writes) request.done(errorReply(OUTCOME_UNKNOWN));
-      else this.refused(request);
-    }
+  lost(request: Request): void {
+    if (request.writes) request.done(errorReply(OUTCOME_UNKNOWN));
+    else this.refused(request);
   }
 
   close(): void {
@@ -187,7 +192,7 @@ export class Router implements LinkListener {
     const link = this.peers?.link(member);
     if (member === this.self) this.#loopback.run(request);
     else if (link) {
-      link.send(request, this.table.epoch);
+      link.send(request, this.table.epoch, this);
       this.executor.schedule();
     } else this.refused(request);
   }

@@ -10,6 +10,7 @@ export class SlotTable {
   #ranges: readonly SlotRange[] = [{ from: 0, to: SLOTS - 1, member: NOBODY }];
   /** Rises with every change of the cluster's. */
   epoch = 0;
+  readonly #listeners: (() => void)[] = [];
 
   static of(member: number): SlotTable {
     const table = new SlotTable();
@@ -39,6 +40,12 @@ export class SlotTable {
     for (const { from, to, member } of ranges) this.#owners.fill(member, from, to + 1);
     this.#ranges = rangesOf(this.#owners);
     this.epoch = epoch;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Calls the listener after each update. */
+  onUpdate(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /** A member was lost: what it had is nobody's until the coordinator says whose. */

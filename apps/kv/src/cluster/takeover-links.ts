@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { anySignal } from '@rdmc/common';
 import { KvError } from '../errors.js';
 import type { PeerLink } from './peer-link.js';
-import type { Peers } from './peers.js';
+import type { PeerLinks } from './peer-links.js';
 
 /**
  * The connections that one attempt of a takeover uses, from its first frame to its end. What was under way on one that
@@ -14,7 +14,7 @@ export class TakeoverLinks {
   readonly signal: AbortSignal;
 
   /** @throws KvError ERR_RDMC_KV_MEMBER_LOST where there is no connection with one of the members */
-  constructor(peers: Peers, members: readonly number[], ended: AbortSignal) {
+  constructor(peers: PeerLinks, members: readonly number[], ended: AbortSignal) {
     for (const member of members) {
       const link = peers.link(member);
       if (!link) throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `there is no connection with member ${member}`);

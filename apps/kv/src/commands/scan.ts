@@ -10,7 +10,7 @@
 import { SLOTS } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER, SYNTAX } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
+import type { CommandContext } from './command-context.js';
 import { Search } from './search.js';
 
 const DEFAULT_COUNT = 10;
@@ -32,7 +32,7 @@ export function slotOfCursor(cursor: number | undefined): number | undefined {
   return cursor !== undefined && cursor >= 0 && cursor < CURSORS ? cursor % SLOTS : undefined;
 }
 
-export function scan(x: Executor, args: Arguments): void {
+export function scan(x: CommandContext, args: Arguments): void {
   const cursor = args.integer(1);
   const start = slotOfCursor(cursor);
   if (start === undefined) throw new CommandError('ERR invalid cursor');
@@ -45,7 +45,7 @@ export function scan(x: Executor, args: Arguments): void {
 }
 
 /** Looks at `count` keys at least, if there are as many. */
-function walk(x: Executor, cursor: number, start: number, count: number, search: Search): number {
+function walk(x: CommandContext, cursor: number, start: number, count: number, search: Search): number {
   let from = Math.floor(cursor / SLOTS);
   let slot = start;
   let looked = 0;
@@ -66,7 +66,7 @@ function walk(x: Executor, cursor: number, start: number, count: number, search:
 }
 
 /** Keys of one slot in the order of their hashes, those of equal hash together; where to go on, 0 at the slot's end. */
-function part(x: Executor, slot: number, from: number, count: number, search: Search): number {
+function part(x: CommandContext, slot: number, from: number, count: number, search: Search): number {
   const { keyspace } = x.store;
   const ordered = keyspace.byHash(slot, from === 0);
   if (from === 0) search.spend(ordered.length);

@@ -1,6 +1,6 @@
 import { MAX_MATCH_STEPS, MAX_PATTERN_BYTES } from '../limits.js';
 import { CommandError } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
+import type { CommandContext } from './command-context.js';
 import { globMatches } from './glob.js';
 
 /**
@@ -13,7 +13,7 @@ export class Search {
 
   /** @throws CommandError for a pattern that is too long */
   constructor(
-    private readonly x: Executor,
+    private readonly x: CommandContext,
     private readonly pattern: string,
   ) {
     if (pattern.length > MAX_PATTERN_BYTES)

@@ -4,7 +4,9 @@ import type { SlotTable } from '../cluster/slot-table.js';
 export class EpochGate {
   #waiting: { epoch: number; resolve: () => void }[] = [];
 
-  constructor(private readonly table: SlotTable) {}
+  constructor(private readonly table: SlotTable) {
+    table.onUpdate(() => this.#changed());
+  }
 
   /** Undefined: it is here. */
   reached(epoch: number): Promise<void> | undefined {
@@ -14,7 +16,7 @@ export class EpochGate {
     });
   }
 
-  changed(): void {
+  #changed(): void {
     const reached = this.#waiting.filter(({ epoch }) => epoch <= this.table.epoch);
     this.#waiting = this.#waiting.filter(({ epoch }) => epoch > this.table.epoch);
     for (const { resolve } of reached) resolve();

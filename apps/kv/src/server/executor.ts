@@ -1,4 +1,5 @@
 import type { Command, Session } from '../commands/command.js';
+import type { CommandContext } from '../commands/command-context.js';
 import type { NodeView } from '../commands/node-view.js';
 import { KvError } from '../errors.js';
 import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES } from '../limits.js';
@@ -22,7 +23,7 @@ const NONE_WAITS: readonly number[] = [];
  * what happens in one turn of the event loop: at its end all its writes become one append, and the replies leave that
  * wait for nothing.
  */
-export class Executor {
+export class Executor implements CommandContext {
   readonly writer = new ReplyWriter();
   /** Milliseconds since 1970 at the beginning of the turn. */
   nowMs = 0;
@@ -44,19 +45,18 @@ export class Executor {
   readonly #touched = new Set<Sink>();
   /** Sinks with replies that wait for the log. */
   readonly #waiting = new Set<Sink>();
-  /** Called at the end of a turn, before replies leave. */
-  readonly onTurnEnd: (() => void)[] = [];
 
   constructor(
     readonly store: Store,
     private readonly lease: ReadLease,
-    /** What commands tell of this server and its cluster. */
     readonly node: NodeView,
+    /** Called at the end of each turn, before replies leave. */
+    private readonly onTurnEnd: () => void = () => {},
   ) {
-    store.listener = {
+    store.subscribe({
       acknowledged: (sequence) => this.#acknowledged(sequence),
       refused: (sequence, code, message) => this.#refused(sequence, replyOf(code, message)),
-    };
+    });
   }
 
   /** A sink's run begins. */
@@ -189,7 +189,7 @@ export class Executor {
     }
     this.#turn += 1;
     this.#turnReads = false;
-    for (const action of this.onTurnEnd) action();
+    this.onTurnEnd();
     const { acknowledged } = this.store;
     const sinks = [...this.#touched];
     this.#touched.clear();

@@ -19,6 +19,8 @@ function hashOf(key: string): number {
 
 /** Keys and what they hold, by hash slot. Removed keys are in it too, for a while. */
 export class Keyspace {
+  /** The log has acknowledged all appends up to this one; an entry with a later one may still be refused. */
+  acknowledged = 0;
   readonly #slots: (Map<string, Entry> | undefined)[] = new Array(SLOTS).fill(undefined);
   readonly #live = new Int32Array(SLOTS);
   /** Keys with an expiry, of all slots, in the order in which they got it. */

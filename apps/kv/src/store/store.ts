@@ -1,7 +1,7 @@
 import { codeOf, KvError, messageOf } from '../errors.js';
 import type { CommitLog, CommitTicket } from '../log/commit-log.js';
 import { Entry, NO_EXPIRY } from './entry.js';
-import { Keyspace } from './keyspace.js';
+import type { Keyspace } from './keyspace.js';
 import { encodeKeyObject, encodeKeyRemoval, objectBytes, removalBytes } from './record.js';
 import { type Append, type Change, TurnAppends } from './turn-appends.js';
 
@@ -22,25 +22,18 @@ export interface StoreListener {
  * write is refused only where it does not fit into an append of its own. What `together` has room for is in one.
  */
 export class Store {
-  readonly keyspace = new Keyspace();
-  /** Up to this append all are acknowledged. */
-  acknowledged = 0;
-  /** The log's. */
-  #maxAppendBytes: number;
+  readonly #maxAppendBytes: number;
   #lastVersion = 0;
   readonly #turn = new TurnAppends();
   /** Appends that are not acknowledged, in order. */
   #outstanding: Append[] = [];
   #waiting: { sequence: number; resolve: () => void; reject: (reason: unknown) => void }[] = [];
-  listener: StoreListener = { acknowledged() {}, refused() {} };
+  readonly #listeners: StoreListener[] = [];
 
-  constructor(private log: CommitLog) {
-    this.#maxAppendBytes = log.maxAppendBytes;
-  }
-
-  /** The log that comes to be later than the store; before it nothing may be written. */
-  attach(log: CommitLog): void {
-    this.log = log;
+  constructor(
+    readonly keyspace: Keyspace,
+    private readonly log: CommitLog,
+  ) {
     this.#maxAppendBytes = log.maxAppendBytes;
     const onEnd = (): void => {
       const waiting = this.#waiting;
@@ -48,6 +41,16 @@ export class Store {
       for (const { reject } of waiting) reject(log.ended.reason);
     };
     log.ended.addEventListener('abort', onEnd, { once: true });
+  }
+
+  /** Tells the listener of each append from now on. */
+  subscribe(listener: StoreListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** All appends up to this one are acknowledged. */
+  get acknowledged(): number {
+    return this.keyspace.acknowledged;
   }
 
   /** Resolves when an append is acknowledged; rejects when the log ends before. */
@@ -207,12 +210,12 @@ export class Store {
 
   #settle({ changes, sequence }: Append): void {
     this.#outstanding.shift();
-    this.acknowledged = sequence;
+    this.keyspace.acknowledged = sequence;
     for (const { slot, key, after } of changes) {
       if (after.value === undefined && this.keyspace.get(slot, key) === after)
         this.keyspace.delete(slot, key);
     }
-    this.listener.acknowledged(sequence);
+    for (const listener of this.#listeners) listener.acknowledged(sequence);
     if (this.#waiting.length === 0) return;
     const over = this.#waiting.filter((waiter) => waiter.sequence <= sequence);
     this.#waiting = this.#waiting.filter((waiter) => waiter.sequence > sequence);
@@ -226,7 +229,7 @@ export class Store {
       if (isSettled) this.keyspace.delete(slot, key);
       else this.keyspace.set(slot, key, before);
     }
-    this.listener.refused(sequence, codeOf(error), messageOf(error));
+    for (const listener of this.#listeners) listener.refused(sequence, codeOf(error), messageOf(error));
   }
 }
 

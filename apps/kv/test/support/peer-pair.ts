@@ -1,17 +1,21 @@
 import type { Socket } from 'node:net';
 import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
 import { PEER_PURPOSE, repliesIn } from '../../src/cluster/peer-frames.js';
-import type { LinkListener } from '../../src/cluster/peer-link.js';
+import type { Asker } from '../../src/cluster/peer-link.js';
+import { PeerLinks } from '../../src/cluster/peer-links.js';
+import { PeerPort } from '../../src/cluster/peer-port.js';
+import { PeerService } from '../../src/cluster/peer-service.js';
 import { PeerSink } from '../../src/cluster/peer-sink.js';
-import { Peers } from '../../src/cluster/peers.js';
 import type { Request } from '../../src/cluster/request.js';
 import { SlotTable } from '../../src/cluster/slot-table.js';
+import { createCommandTable } from '../../src/commands/table.js';
 import { MAX_PEER_FRAME_BYTES } from '../../src/limits.js';
 import { NoLog } from '../../src/log/no-log.js';
-import { View } from '../../src/node/view.js';
 import { Executor } from '../../src/server/executor.js';
+import { Keyspace } from '../../src/store/keyspace.js';
 import { Store } from '../../src/store/store.js';
 import { encodeCommand } from './encode.js';
+import { viewOf } from './manual-server.js';
 
 /** What a mesh of these members is to `Peers`. */
 function meshOf(self: number, ports: ReadonlyMap<number, number>): Mesh {
@@ -21,10 +25,11 @@ function meshOf(self: number, ports: ReadonlyMap<number, number>): Mesh {
 }
 
 /** Member 1 asks, member 2 has all keys, in memory only. */
-export class PeerPair implements LinkListener {
+export class PeerPair implements Asker {
   readonly executor: Executor;
-  readonly store = new Store(new NoLog());
+  readonly store = new Store(new Keyspace(), new NoLog());
   readonly accepted: Socket[] = [];
+  readonly asking: PeerLinks;
   /** Commands that were run. */
   runs = 0;
   lostRequests = 0;
@@ -35,53 +40,49 @@ export class PeerPair implements LinkListener {
   isOwn: (slot: number) => boolean = () => true;
 
   private constructor(
-    readonly asking: Peers,
-    readonly serving: Peers,
+    readonly port: PeerPort,
+    readonly serving: PeerPort,
   ) {
-    const table = SlotTable.of(2);
-    this.executor = new Executor(this.store, { valid: true }, new View(2, table, undefined));
+    this.executor = new Executor(this.store, { valid: true }, viewOf(SlotTable.of(2), 2));
     const run = this.executor.run.bind(this.executor);
     this.executor.run = (...args) => {
       this.runs += 1;
       run(...args);
     };
+    const ports = new Map([
+      [1, port.port],
+      [2, serving.port],
+    ]);
+    this.asking = new PeerLinks(meshOf(1, ports), port.sockets);
+    this.asking.onLinked(() => this.#linked());
   }
 
   static async start(key?: string): Promise<PeerPair> {
-    const [asking, serving] = await Promise.all([
-      Peers.listen('127.0.0.1', key),
-      Peers.listen('127.0.0.1', key),
+    const [port, serving] = await Promise.all([
+      PeerPort.listen('127.0.0.1', key),
+      PeerPort.listen('127.0.0.1', key),
     ]);
-    const pair = new PeerPair(asking, serving);
-    const ports = new Map([
-      [1, asking.port],
-      [2, serving.port],
-    ]);
-    await serving.start(meshOf(2, ports), [], pair, {
-      serve: (socket) => {
-        pair.accepted.push(socket);
-        const sink = new PeerSink(socket, pair.executor, (slot) => pair.isOwn(slot));
-        return (payload) => sink.run(payload);
-      },
-      records: (payload) => {
-        if (payload.length < 4) throw new Error('too short');
-      },
-      sessionEnded() {},
+    const pair = new PeerPair(port, serving);
+    const commands = createCommandTable();
+    serving.serve((accepted) => {
+      new PeerService(accepted, {
+        serve: (socket) => {
+          pair.accepted.push(socket);
+          const sink = new PeerSink(socket, pair.executor, commands, (slot) => pair.isOwn(slot));
+          return (payload) => sink.run(payload);
+        },
+        records: (payload) => {
+          if (payload.length < 4) throw new Error('too short');
+        },
+        sessionEnded() {},
+      });
     });
-    await asking.start(meshOf(1, ports), [2], pair, {
-      serve: () => () => undefined,
-      records() {},
-      sessionEnded() {},
-    });
+    await pair.asking.connect([2]);
     return pair;
   }
 
-  lost(requests: readonly Request[]): void {
-    this.lostRequests += requests.length;
-  }
-
-  linked(): void {
-    this.#linked();
+  lost(_request: Request): void {
+    this.lostRequests += 1;
   }
 
   /** Resolves when the connection was made again. */
@@ -98,7 +99,7 @@ export class PeerPair implements LinkListener {
       (words) =>
         new Promise<string>((resolve) => {
           const done = (reply: Buffer): void => resolve(reply.toString('latin1'));
-          link.send({ slot: 0, version: 2, writes: false, bytes: encodeCommand(words), done }, 1);
+          link.send({ slot: 0, version: 2, writes: false, bytes: encodeCommand(words), done }, 1, this);
         }),
     );
     this.asking.flush();
@@ -113,6 +114,7 @@ export class PeerPair implements LinkListener {
 
   close(): void {
     this.asking.close();
+    this.port.close();
     this.serving.close();
   }
 }

@@ -1,0 +1,36 @@
+import type { Socket } from 'node:net';
+import type { Imports } from '../cluster/imports.js';
+import type { PeerListener } from '../cluster/peer-service.js';
+import { PeerSink } from '../cluster/peer-sink.js';
+import type { CommandService } from './command-service.js';
+import { EpochGate } from './epoch-gate.js';
+
+/** Runs what other servers ask, when this server has the slot table by which they asked. */
+export class PeerRequests implements PeerListener {
+  readonly #gate: EpochGate;
+
+  constructor(
+    private readonly service: CommandService,
+    private readonly imports: Imports,
+  ) {
+    this.#gate = new EpochGate(service.table);
+  }
+
+  serve(socket: Socket): (payload: Buffer) => Promise<void> | undefined {
+    const { executor, commands } = this.service;
+    const sink = new PeerSink(socket, executor, commands, (slot) => executor.node.isOwn(slot));
+    socket.on('close', () => executor.forget(sink));
+    return (payload) => {
+      const wait = this.#gate.reached(payload.readUInt32LE(0));
+      return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
+    };
+  }
+
+  records(payload: Buffer, session: string): void {
+    this.imports.take(payload, session);
+  }
+
+  sessionEnded(session: string): void {
+    this.imports.sessionEnded(session);
+  }
+}
