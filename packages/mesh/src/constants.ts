@@ -1,7 +1,7 @@
 /** Every number of the mesh protocol in one place. Milliseconds and bytes, as the names say. */
 
-/** Version of everything drawn in `frames.ts` and `hello.ts`. Two members must speak the same one. */
-export const PROTOCOL_VERSION = 1;
+/** Version of everything drawn in `frames.ts`, `body.ts` and `hello.ts`. Two members must speak the same one. */
+export const PROTOCOL_VERSION = 2;
 
 export const MAX_MEMBERS = 4096;
 export const MAX_MEMBER_ID = 0x7fff_ffff;

@@ -69,7 +69,11 @@ export const meshErrors = errorTable({
   ],
   ERR_RDMC_MESH_BACKPRESSURE: ['resource', 'too much waits for a member', 'send less, or later'],
   ERR_RDMC_MESH_FRAME_TOO_LARGE: ['usage', 'a body is too large', 'send less, or raise `maxFrameBytes`'],
-  ERR_RDMC_MESH_INVALID_BODY: ['usage', 'a body cannot be JSON', 'send what JSON can hold'],
+  ERR_RDMC_MESH_INVALID_BODY: [
+    'usage',
+    'a body is neither bytes nor JSON',
+    'send a Uint8Array, or what JSON can hold',
+  ],
   ERR_RDMC_MESH_HANDLER_TAKEN: ['usage', 'the topic has a handler', 'have one handler for each topic'],
   ERR_RDMC_MESH_NO_HANDLER: [
     'resource',

@@ -22,7 +22,8 @@
  */
 import { MAX_ATTRIBUTES_BYTES, MAX_MAX_FRAME_BYTES, MIN_MAX_FRAME_BYTES } from './constants.js';
 import { protocolError } from './errors.js';
-import { checkedCode, checkedText, decodeObject, encodeFrame, encodeJson, FrameType } from './frames.js';
+import { checkedCode, checkedText, encodeFrame, FrameType } from './frames.js';
+import { decodeObject, encodeJson } from './json.js';
 import { isMemberId } from './members.js';
 import { attributesProblem, type MeshAttributes } from './options.js';
 

@@ -77,9 +77,9 @@ export class Mesh {
   }
 
   /**
-   * Sends a JSON value to one member; to this one too, which gets a copy later. What one member
-   * sends to another arrives in order. Returning means queued: a member may still be lost before
-   * it arrives.
+   * Sends a JSON value or a `Uint8Array` to one member; to this one too, which gets a copy later. Bytes arrive as a
+   * `Uint8Array`; they are copied before this returns. What one member sends to another arrives in order. Returning means
+   * queued: a member may still be lost before it arrives.
    *
    * Throws ERR_RDMC_MESH_MEMBER_LOST, ..._MEMBER_LEFT, ..._BACKPRESSURE, ..._FRAME_TOO_LARGE,
    * ..._INVALID_BODY or ..._CLOSED; then nothing was sent.
@@ -103,7 +103,7 @@ export class Mesh {
   }
 
   /**
-   * Asks a member (this one too) and resolves with its answer. An error of its handler arrives as
+   * Asks a member (this one too) and resolves with its answer; both are JSON values or bytes, as with `send`. An error of its handler arrives as
    * MeshRemoteError with that error's code and message.
    */
   request(to: number, topic: string, body: unknown, options: RequestOptions = {}): Promise<unknown> {

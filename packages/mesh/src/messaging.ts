@@ -1,13 +1,12 @@
+import { type Body, BodyKind, decodeBody, encodeBody } from './body.js';
 import { MAX_TOPIC_BYTES } from './constants.js';
 import { codeOf, invalidArgument, MeshError, MeshRemoteError, messageOf } from './errors.js';
 import {
   clipText,
   decodeErrorBody,
-  decodeJson,
   decodeMessage,
   decodeReply,
   decodeRequest,
-  encodeJson,
   encodeMessage,
   encodeReply,
   encodeRequest,
@@ -15,6 +14,7 @@ import {
   FrameType,
   LENGTH_BYTES,
 } from './frames.js';
+import { encodeJson } from './json.js';
 import type { Link } from './link.js';
 import { Mailbox } from './mailbox.js';
 import type { ResolvedOptions } from './options.js';
@@ -119,47 +119,47 @@ export class Messaging {
 
   #receiveMessage(from: number, payload: Buffer): void {
     const { topic, body } = decodeMessage(payload);
-    if (!this.#messages.deliver(topic, from, decodeJson(body), payload.length)) throw unreadOverflow(topic);
+    if (!this.#messages.deliver(topic, from, decodeBody(body), payload.length)) throw unreadOverflow(topic);
   }
 
   #receiveRequest(from: number, payload: Buffer): void {
     const { request, topic, body } = decodeRequest(payload);
-    if (this.#calls.deliver(topic, from, { request, body: decodeJson(body) }, payload.length)) return;
+    if (this.#calls.deliver(topic, from, { request, body: decodeBody(body) }, payload.length)) return;
     const message = `too many requests '${topic}' wait for a handler, and none is set`;
-    this.#reply(from, request, true, { code: 'ERR_RDMC_MESH_NO_HANDLER', message });
+    this.#reply(from, request, errorBody('ERR_RDMC_MESH_NO_HANDLER', message));
   }
 
   #receiveReply(from: number, payload: Buffer): void {
-    const { request, failed, body } = decodeReply(payload);
+    const { request, body } = decodeReply(payload);
     const pending = this.#requests.find(from, request);
     if (pending === undefined) return;
-    if (failed) {
-      const { code, message } = decodeErrorBody(body);
+    if (body.kind === BodyKind.ERROR) {
+      const { code, message } = decodeErrorBody(body.bytes);
       pending.reject(new MeshRemoteError(from, code, message));
     } else {
-      pending.resolve(decodeJson(body));
+      pending.resolve(decodeBody(body));
     }
   }
 
   async #answer(from: number, { request, body }: Call, handler: RequestHandler): Promise<void> {
     try {
       const answer = await handler(from, body);
-      this.#reply(from, request, false, answer === undefined ? null : answer);
+      this.#reply(from, request, encodeBody(answer === undefined ? null : answer));
     } catch (error) {
       this.#replyError(from, request, error);
     }
   }
 
-  #reply(from: number, request: number, failed: boolean, body: unknown): void {
+  #reply(from: number, request: number, body: Body): void {
     if (this.#isGone(from)) return;
-    this.#transmit(from, encodeReply(request, failed, encodeBody(body)));
+    this.#transmit(from, encodeReply(request, body));
   }
 
   /** Small, and past the bound of buffered bytes: an asker must not wait for what will never come. */
   #replyError(from: number, request: number, error: unknown): void {
     if (this.#isGone(from)) return;
-    const body = { code: codeOf(error) ?? 'ERR_RDMC_MESH_REMOTE', message: clipText(messageOf(error)) };
-    const frame = encodeReply(request, true, encodeJson(body));
+    const body = errorBody(codeOf(error) ?? 'ERR_RDMC_MESH_REMOTE', clipText(messageOf(error)));
+    const frame = encodeReply(request, body);
     if (from === this.#options.id) this.#queueOwn(frame);
     else this.#roads.linkTo(from).send(frame);
   }
@@ -241,22 +241,8 @@ function encodeTopic(topic: unknown): Buffer {
   return bytes;
 }
 
-function encodeBody(body: unknown): Buffer {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(body);
-  } catch (cause) {
-    throw new MeshError('ERR_RDMC_MESH_INVALID_BODY', `the body cannot be JSON: ${messageOf(cause)}`, {
-      cause,
-    });
-  }
-  if (text === undefined) {
-    throw new MeshError(
-      'ERR_RDMC_MESH_INVALID_BODY',
-      `a body of type ${typeof body} cannot be JSON; use null`,
-    );
-  }
-  return Buffer.from(text);
+function errorBody(code: string, message: string): Body {
+  return { kind: BodyKind.ERROR, bytes: encodeJson({ code, message }) };
 }
 
 function requireFunction(value: unknown): void {

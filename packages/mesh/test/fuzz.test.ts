@@ -5,7 +5,13 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_KEPT_BYTES_PER_PEER, MAX_KEPT_MESSAGES, MAX_REASON_CHARACTERS } from '../src/constants.js';
+import { type Body, BodyKind, decodeBody, encodeBody } from '../src/body.js';
+import {
+  MAX_KEPT_BYTES_PER_PEER,
+  MAX_KEPT_MESSAGES,
+  MAX_REASON_CHARACTERS,
+  PROTOCOL_VERSION,
+} from '../src/constants.js';
 import { MeshError } from '../src/errors.js';
 import { FrameReader } from '../src/frame-reader.js';
 import {
@@ -39,9 +45,13 @@ function runs<T>(usual: number): fc.Parameters<T> {
 }
 const TIME = { timeout: SECONDS * 4000 + 180_000 };
 
-const body = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+const body = encodeBody;
+const errorBody = {
+  kind: BodyKind.ERROR,
+  bytes: Buffer.from(JSON.stringify({ code: 'ERR_RDMC_X', message: 'no' })),
+};
 const hello = encodeHello({
-  version: 1,
+  version: PROTOCOL_VERSION,
   from: 1,
   to: 0,
   digest: Buffer.alloc(32, 7),
@@ -58,8 +68,11 @@ const VALID: readonly Buffer[] = [
   ),
   encodeMessage(Buffer.from('topic'), body({ a: [1, 2] })),
   encodeRequest(7, Buffer.from('topic'), body(null)),
-  encodeReply(7, false, body('answer')),
-  encodeReply(7, true, body({ code: 'ERR_RDMC_X', message: 'no' })),
+  encodeMessage(Buffer.from('topic'), body(Uint8Array.of(1, 2, 255))),
+  encodeRequest(7, Buffer.from('topic'), body(new Uint8Array(100))),
+  encodeReply(7, body('answer')),
+  encodeReply(7, body(Uint8Array.of(0))),
+  encodeReply(7, errorBody),
   encodeFailure({ member: 2, reporter: 1, code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'gone' }),
   encodeAbort({ code: 'ERR_RDMC_MESH_TIMEOUT', message: 'late', final: true }),
 ];
@@ -111,6 +124,15 @@ function refusedOr<T>(decode: () => T): T | undefined {
   }
 }
 
+/** Whatever a body is decoded into, what is kept of bytes is at most twice their number. */
+function expectBounded(found: Body, from: Buffer): void {
+  expect(found.bytes.length).toBeLessThan(from.length);
+  const value = found.kind === BodyKind.ERROR ? undefined : refusedOr(() => decodeBody(found));
+  if (!(value instanceof Uint8Array)) return;
+  expect(value.buffer.byteLength).toBeLessThanOrEqual(2 * value.length);
+  expect(Buffer.from(value)).toEqual(found.bytes);
+}
+
 /** Everything that a reader of that limit makes of the bytes, cut in these places. */
 function framesOf(bytes: Buffer, cuts: readonly number[]): { frames: Frame[]; failed: boolean } {
   const reader = new FrameReader(LIMIT);
@@ -155,7 +177,7 @@ describe('hostile bytes', () => {
   });
 
   it.each<[string, (bytes: Buffer) => unknown]>([
-    ['HELLO', (bytes) => decodeHello(bytes, 1)],
+    ['HELLO', (bytes) => decodeHello(bytes, PROTOCOL_VERSION)],
     ['REJECT', decodeReject],
     ['MESSAGE', decodeMessage],
     ['REQUEST', decodeRequest],
@@ -168,6 +190,7 @@ describe('hostile bytes', () => {
       fc.property(payload, (bytes) => {
         const value = refusedOr(() => decode(bytes)) as Record<string, unknown> | undefined;
         if (value === undefined) return;
+        if (typeof value.body === 'object') expectBounded(value.body as Body, bytes);
         for (const id of ['from', 'to', 'member', 'reporter']) {
           if (value[id] !== undefined) expect(isMemberId(value[id])).toBe(true);
         }

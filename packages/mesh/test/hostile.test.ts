@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { PROTOCOL_VERSION } from '../src/constants.js';
 import { encodeFrame, FrameType } from '../src/frames.js';
 import { decodeReject, encodeHello, type Hello } from '../src/hello.js';
 import type { MeshLogger, MeshOptions } from '../src/index.js';
@@ -10,7 +11,7 @@ const randomBytes = Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919
 
 function hello(from: number, to: number, digest: Buffer): Hello {
   return {
-    version: 1,
+    version: PROTOCOL_VERSION,
     from,
     to,
     digest,
@@ -106,7 +107,7 @@ describe('callers that do not introduce themselves', () => {
 describe('a well-formed HELLO that does not fit', () => {
   it.each([
     ['another list', hello(1, 0, zero), 'ERR_RDMC_MESH_MEMBERS_DIFFER'],
-    ['another version', { ...hello(1, 0, zero), version: 2 }, 'ERR_RDMC_MESH_VERSION'],
+    ['another version', { ...hello(1, 0, zero), version: PROTOCOL_VERSION + 1 }, 'ERR_RDMC_MESH_VERSION'],
   ])('%s, after the mesh has formed: told so, nobody hurt', async (_name, greeting, code) => {
     const { meshes, members } = await form(2, { insecure: true });
     const socket = await stranger(members[0]!);
@@ -141,7 +142,9 @@ describe('a well-formed HELLO that does not fit', () => {
       oversized(),
       encodeFrame(99),
       encodeFrame(FrameType.MESSAGE, Buffer.from([0, 0])),
-      encodeFrame(FrameType.MESSAGE, Buffer.from([1, 0, 97]), Buffer.from('{')),
+      encodeFrame(FrameType.MESSAGE, Buffer.from([0, 1, 0, 97]), Buffer.from('{')),
+      encodeFrame(FrameType.MESSAGE, Buffer.from([2, 1, 0, 97]), Buffer.from('{}')),
+      encodeFrame(FrameType.REQUEST, Buffer.from([1, 0, 0, 0, 9, 1, 0, 97])),
       encodeFrame(FrameType.FAILURE, Buffer.alloc(3)),
       encodeFrame(FrameType.REPLY, Buffer.alloc(2)),
     ]) {
