@@ -55,6 +55,12 @@ export const CLOSE_TIMEOUT_MS = 2_000;
 /** Into how many ticks of this process' own loop that time is cut. */
 export const CLOSE_TICKS = 10;
 
+/** Connections beside the mesh's own that one member may have opened to another. */
+export const MAX_CONNECTIONS_PER_MEMBER = 64;
+/** Attempts to open such a connection where the other end cannot be reached, or cuts the connection. */
+export const CONNECTION_ATTEMPTS = 3;
+export const MAX_PURPOSE_BYTES = 256;
+
 export const DIAL_BACKOFF_FIRST_MS = 10;
 export const DIAL_BACKOFF_MAX_MS = 500;
 export const DIAL_BACKOFF_FACTOR = 1.7;

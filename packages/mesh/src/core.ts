@@ -1,3 +1,4 @@
+import { Connections } from './connections.js';
 import { PROTOCOL_VERSION } from './constants.js';
 import { Doors, type House } from './doors.js';
 import { AbortError, MeshError, protocolError, throwIfAborted } from './errors.js';
@@ -19,6 +20,7 @@ import { Messaging, type Roads } from './messaging.js';
 import { News } from './news.js';
 import type { MeshAttributes, ResolvedOptions } from './options.js';
 import { Pulse } from './pulse.js';
+import { Security } from './security.js';
 
 /** What tests replace or look into. Not part of the package's surface. */
 export interface Internals {
@@ -48,6 +50,7 @@ export class Core implements Roads {
   readonly leaves = new News<number>();
   readonly messaging: Messaging;
   readonly doors: Doors;
+  readonly connections: Connections;
   phase: Phase = 'gathering';
   readonly #saidReady = new Set<number>();
   readonly #attributes = new Map<number, MeshAttributes>();
@@ -61,11 +64,22 @@ export class Core implements Roads {
     const house: House = {
       links: this.links,
       isGathering: () => this.phase === 'gathering',
-      connected: (introduced) => this.#adopt(introduced),
+      connected: (introduced) => {
+        if (introduced.hello.connection === undefined) this.#adopt(introduced);
+        else this.connections.accept(introduced);
+      },
+      hasRoom: (member) => this.connections.hasRoom(member),
       hopeless: (error) => this.#failJoin(error),
     };
     const version = internals.protocolVersion ?? PROTOCOL_VERSION;
-    this.doors = new Doors(options, version, house, internals.strangerTickMs);
+    const security = options.key === undefined ? undefined : Security.ofMesh(options.key);
+    this.doors = new Doors(options, security, version, house, internals.strangerTickMs);
+    this.connections = new Connections({
+      options,
+      security,
+      hello: (to, connection) => this.doors.hello(to, connection),
+      linkTo: (member) => this.linkTo(member),
+    });
     this.#pulse = new Pulse(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
       this.#silent(link),
     );
@@ -233,12 +247,14 @@ export class Core implements Roads {
       this.options.logger.warn?.({ ...failure }, `mesh: member ${member} failed: ${reason}`);
     }
     this.failures.publish(failures.map((failure) => [failure.member, failure]));
-    for (const { member } of failures) {
-      this.messaging.rejectMember(
-        member,
-        unreachableMember(member, this.options, this.failures.facts, this.leaves.facts),
-      );
-    }
+    for (const { member } of failures) this.#endMember(member);
+  }
+
+  /** What waits for a member that is gone ends, and so do its further connections. */
+  #endMember(member: number): void {
+    const reason = unreachableMember(member, this.options, this.failures.facts, this.leaves.facts);
+    this.messaging.rejectMember(member, reason);
+    this.connections.endMember(member, reason);
   }
 
   #left(link: Link): void {
@@ -248,10 +264,7 @@ export class Core implements Roads {
     this.links.delete(link.peer);
     link.dismiss();
     this.leaves.publish([[link.peer, link.peer]]);
-    this.messaging.rejectMember(
-      link.peer,
-      unreachableMember(link.peer, this.options, this.failures.facts, this.leaves.facts),
-    );
+    this.#endMember(link.peer);
   }
 
   #aborted(link: Link, payload: Buffer): void {
@@ -310,6 +323,7 @@ export class Core implements Roads {
     this.#pulse.stop();
     this.doors.stopDialling();
     this.messaging.close(closedError());
+    this.connections.close();
     this.failures.clearListeners();
     this.leaves.clearListeners();
   }

@@ -104,6 +104,7 @@ export class Dialler {
       return;
     }
     this.#events.attemptFailed(this.#member, error);
+    if (!this.#running) return;
     // Jitter keeps many members from dialling a late one in step.
     const delayMs = backoffMs * (0.75 + Math.random() / 2);
     const nextMs = Math.min(backoffMs * DIAL_BACKOFF_FACTOR, DIAL_BACKOFF_MAX_MS);
@@ -144,6 +145,7 @@ export class Dialler {
     const hello = decodeHello(frame.payload, this.#hello.version);
     if (hello.from === undefined) throw this.#otherVersion(hello.version);
     const expected =
+      hello.connection?.id === this.#hello.connection?.id &&
       hello.from === this.#member.id &&
       hello.to === this.#hello.from &&
       hello.digest.equals(this.#hello.digest);

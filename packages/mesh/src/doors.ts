@@ -5,7 +5,7 @@ import { joinTimeout, type Trouble } from './join-errors.js';
 import type { Introduced, Link } from './link.js';
 import { Listener, type ListenerEvents } from './listener.js';
 import type { ResolvedOptions } from './options.js';
-import { Security } from './security.js';
+import type { Security } from './security.js';
 import { judgeHello } from './verdict.js';
 
 /** What the doors ask and tell the mesh behind them. */
@@ -14,6 +14,8 @@ export interface House {
   /** Whether members can still be connected. */
   isGathering(): boolean;
   connected(introduced: Introduced): void;
+  /** Whether a member may open a further connection. */
+  hasRoom(member: number): boolean;
   /** Something that makes waiting pointless: another version, other members, a wrong key, a taken id. */
   hopeless(error: MeshError): void;
 }
@@ -29,11 +31,16 @@ export class Doors {
   readonly #troubles = new Map<number, MeshError>();
   #strangerTrouble: Trouble | undefined;
 
-  constructor(options: ResolvedOptions, version: number, house: House, strangerTickMs?: number) {
+  constructor(
+    options: ResolvedOptions,
+    security: Security | undefined,
+    version: number,
+    house: House,
+    strangerTickMs?: number,
+  ) {
     this.#options = options;
     this.#version = version;
     this.#house = house;
-    const security = options.key === undefined ? undefined : Security.ofMesh(options.key);
     this.listener = this.#makeListener(security, strangerTickMs);
     for (const { id } of options.peers.values()) {
       if (id < options.id) this.#diallers.set(id, this.#makeDialler(id, security));
@@ -67,8 +74,9 @@ export class Doors {
           version: this.#version,
           gathering: this.#house.isGathering(),
           current: (member) => this.#house.links.get(member)?.hello,
+          hasRoom: (member) => this.#house.hasRoom(member),
         }),
-      answer: (to) => this.#hello(to),
+      answer: ({ from, connection }) => this.hello(from, connection),
       connected: (introduced) => this.#house.connected(introduced),
       refused: (error) => this.#refused(error),
       dropped: (error, from) => this.#dropped(error, from),
@@ -77,16 +85,17 @@ export class Doors {
   }
 
   #makeDialler(id: number, security: Security | undefined): Dialler {
-    return new Dialler(this.#options.peers.get(id)!, this.#hello(id), security, {
+    return new Dialler(this.#options.peers.get(id)!, this.hello(id), security, {
       connected: (introduced) => this.#house.connected(introduced),
       attemptFailed: (_member, error) => this.#troubles.set(id, error),
       refused: (_member, error) => this.#house.hopeless(error),
     });
   }
 
-  #hello(to: number): Hello {
+  /** What this member says first to another one. */
+  hello(to: number, connection?: Hello['connection']): Hello {
     const { id, digest, instance, maxFrameBytes, attributes } = this.#options;
-    return { version: this.#version, from: id, to, digest, instance, maxFrameBytes, attributes };
+    return { version: this.#version, from: id, to, digest, instance, maxFrameBytes, attributes, connection };
   }
 
   #refused(error: MeshError): void {

@@ -51,6 +51,12 @@ export const meshErrors = errorTable({
     'a member gave no sign of life in time',
     'see whether it hangs, or its host',
   ],
+  ERR_RDMC_MESH_CONNECTION_LOST: ['peer-lost', 'a connection of its own has ended', 'open it again'],
+  ERR_RDMC_MESH_TOO_MANY_CONNECTIONS: [
+    'resource',
+    'a member has 64 connections open here',
+    'close those that are not needed',
+  ],
   ERR_RDMC_MESH_MEMBER_REPORTED: [
     'peer-lost',
     'the application reported that a member failed',

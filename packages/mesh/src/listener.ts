@@ -23,7 +23,7 @@ import { firstBytes, looksLikeTls, nextFrame, prepared } from './transport.js';
 export interface ListenerEvents {
   /** Why this caller is refused, or nothing. Asked after HELLO, and again after CONFIRM. */
   judge(hello: Hello | ForeignHello, from: string): MeshError | undefined;
-  answer(to: number): Hello;
+  answer(hello: Hello): Hello;
   connected(introduced: Introduced): void;
   /** A well-formed HELLO was refused and the caller told. */
   refused(error: MeshError): void;
@@ -124,7 +124,7 @@ export class Listener {
       this.#refuse(socket, refusal!);
       return;
     }
-    socket.write(encodeHello(this.#events.answer(hello.from)));
+    socket.write(encodeHello(this.#events.answer(hello)));
     // A caller that gave up meanwhile must not count as connected, so it has to say that it has not.
     const confirm = await nextFrame(socket, reader);
     if (confirm.type !== FrameType.CONFIRM)

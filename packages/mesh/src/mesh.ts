@@ -1,12 +1,22 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { Lifetime, type Subscription, subscription } from '@rdmc/common';
+import type { ConnectionListener } from './connections.js';
+import { MAX_PURPOSE_BYTES } from './constants.js';
 import { Core, type Internals } from './core.js';
 import { invalidArgument } from './errors.js';
 import { clipText, type MeshFailure } from './frames.js';
+import { isPurpose } from './hello.js';
 import { closedError } from './join-errors.js';
 import type { Member } from './member.js';
+import type { MeshConnection } from './mesh-connection.js';
 import type { MessageListener, RequestHandler } from './messaging.js';
-import { type MeshAttributes, type MeshOptions, resolveOptions } from './options.js';
+import {
+  type MeshAttributes,
+  type MeshOptions,
+  refuseUnknown,
+  resolveOptions,
+  validateSignal,
+} from './options.js';
 import type { RequestOptions } from './requests.js';
 
 const joinChannel = tracingChannel('@rdmc/mesh:join');
@@ -139,6 +149,31 @@ export class Mesh {
     this.#core.fail({ member, reason: clipText(reason), code, reporter: this.id });
   }
 
+  /**
+   * Opens a connection with another member beside the mesh's own, for data that must not hold up what the mesh carries. It
+   * is made as the mesh's is (address, key, greeting). The other member takes it with `onConnection`; until then it waits
+   * there. It ends when a member is lost or closes its mesh, and never makes a member lost.
+   *
+   * Rejects with ERR_RDMC_MESH_UNREACHABLE after three attempts, ..._TOO_MANY_CONNECTIONS (64 from one member to another),
+   * ..._MEMBER_LOST, ..._MEMBER_LEFT, ..._CLOSED, ..._INVALID_ARGUMENT, or AbortError.
+   */
+  async openConnection(
+    to: number,
+    purpose: string,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<MeshConnection> {
+    refuseUnknown(options, new Set(['signal']), 'openConnection');
+    this.#core.assertOpen();
+    return this.#core.connections.open(to, checkPurpose(purpose), validateSignal(options.signal));
+  }
+
+  /** Takes each connection that others open for a purpose; one listener per purpose. */
+  onConnection(purpose: string, listener: ConnectionListener): Subscription {
+    this.#core.assertOpen();
+    if (typeof listener !== 'function') throw invalidArgument('a function is needed');
+    return subscription(this.#core.connections.listen(checkPurpose(purpose), listener));
+  }
+
   /** Bytes queued for a member and not yet taken by the system. Throws like `send`. */
   bufferedBytes(to: number): number {
     return this.#core.messaging.bufferedBytes(to);
@@ -179,6 +214,11 @@ export async function joinMesh(options: MeshOptions, internals: Internals): Prom
     await core.form();
     return new Mesh(core);
   }, context);
+}
+
+function checkPurpose(purpose: unknown): string {
+  if (isPurpose(purpose)) return purpose;
+  throw invalidArgument(`purpose: needed text of 1 to ${MAX_PURPOSE_BYTES} bytes`);
 }
 
 function describePeers(core: Core): ReadonlyMap<number, MeshPeer> {

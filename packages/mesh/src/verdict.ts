@@ -1,3 +1,4 @@
+import { MAX_CONNECTIONS_PER_MEMBER } from './constants.js';
 import { MeshError, type MeshErrorCode, protocolError } from './errors.js';
 import type { ForeignHello, Hello } from './hello.js';
 import { describeMembers } from './members.js';
@@ -11,6 +12,8 @@ export interface Situation {
   readonly gathering: boolean;
   /** The HELLO of the connection that the caller's id has now. */
   current(member: number): Hello | undefined;
+  /** Whether that member may open a further connection. */
+  hasRoom(member: number): boolean;
 }
 
 /** Why a caller is refused, or nothing. */
@@ -41,10 +44,29 @@ export function judgeHello(
       `member ${options.id} listens where member ${hello.to} was expected`,
     );
   }
+  if (hello.connection !== undefined) return judgeConnection(hello, situation);
   if (!options.peers.has(hello.from) || hello.from < options.id) {
     return protocolError(`member ${hello.from} dialled member ${options.id}; the higher id dials the lower`);
   }
   return judgePlace(hello, situation);
+}
+
+/** Only the process that is the member in this mesh may open further connections as that member. */
+function judgeConnection(hello: Hello, { options, current, hasRoom }: Situation): MeshError | undefined {
+  const present = current(hello.from);
+  if (present === undefined || !present.instance.equals(hello.instance)) {
+    return refusal(
+      'ERR_RDMC_MESH_MEMBER_LOST',
+      hello.from,
+      `the caller is not the member ${hello.from} that the mesh of member ${options.id} has`,
+    );
+  }
+  if (hasRoom(hello.from)) return undefined;
+  return refusal(
+    'ERR_RDMC_MESH_TOO_MANY_CONNECTIONS',
+    hello.from,
+    `member ${hello.from} has ${MAX_CONNECTIONS_PER_MEMBER} connections open to member ${options.id}`,
+  );
 }
 
 function judgePlace(hello: Hello, { options, gathering, current }: Situation): MeshError | undefined {

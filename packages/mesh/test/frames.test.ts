@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BodyKind, decodeBody, encodeBody } from '../src/body.js';
 import { FrameReader } from '../src/frame-reader.js';
 import * as frames from '../src/frames.js';
-import { decodeHello, decodeReject, encodeHello, encodeReject } from '../src/hello.js';
+import { decodeHello, decodeReject, encodeHello, encodeReject, type Hello } from '../src/hello.js';
 import { MeshError } from '../src/index.js';
 import { thrown } from './helpers.js';
 
@@ -108,6 +108,11 @@ describe('layouts', () => {
       `4b00000001${Buffer.from('RDMCMESH').toString('hex')}0100000002000000` +
         `03000000${'dd'.repeat(32)}${'ee'.repeat(16)}000010007b7d`,
     );
+    const connection = { purpose: 'p', id: 'ab'.repeat(16) };
+    const further = encodeHello({ ...decodeHello(hello.subarray(5), 1), connection } as Hello);
+    expect(further.subarray(13, 17).toString('hex')).toBe('01000100');
+    expect(further.subarray(5 + 72).toString()).toBe(JSON.stringify(connection));
+    expect(decodeHello(further.subarray(5), 1)).toMatchObject({ connection, attributes: {} });
   });
 
   it('gives back what was put in', () => {

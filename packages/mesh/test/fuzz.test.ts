@@ -9,6 +9,7 @@ import { type Body, BodyKind, decodeBody, encodeBody } from '../src/body.js';
 import {
   MAX_KEPT_BYTES_PER_PEER,
   MAX_KEPT_MESSAGES,
+  MAX_PURPOSE_BYTES,
   MAX_REASON_CHARACTERS,
   PROTOCOL_VERSION,
 } from '../src/constants.js';
@@ -31,7 +32,7 @@ import {
   FrameType,
   LENGTH_BYTES,
 } from '../src/frames.js';
-import { decodeHello, decodeReject, encodeHello, encodeReject } from '../src/hello.js';
+import { decodeHello, decodeReject, encodeHello, encodeReject, type Hello } from '../src/hello.js';
 import { Mailbox } from '../src/mailbox.js';
 import { isMemberId } from '../src/members.js';
 import { assertWhole, closed, failureOf, form, stranger, until } from './helpers.js';
@@ -50,7 +51,7 @@ const errorBody = {
   kind: BodyKind.ERROR,
   bytes: Buffer.from(JSON.stringify({ code: 'ERR_RDMC_X', message: 'no' })),
 };
-const hello = encodeHello({
+const greeting: Hello = {
   version: PROTOCOL_VERSION,
   from: 1,
   to: 0,
@@ -58,10 +59,13 @@ const hello = encodeHello({
   instance: Buffer.alloc(16, 9),
   maxFrameBytes: 1 << 20,
   attributes: { 'rdmc.device': 'soft', insists: false, n: 1.5, none: null },
-});
+};
+const hello = encodeHello(greeting);
+const further = encodeHello({ ...greeting, connection: { purpose: 'test', id: 'ab'.repeat(16) } });
 /** One of every kind: what mutations begin with. */
 const VALID: readonly Buffer[] = [
   hello,
+  further,
   encodeReject({ version: 1, code: 'ERR_RDMC_MESH_VERSION', message: 'no' }),
   ...[FrameType.CONFIRM, FrameType.READY, FrameType.HEARTBEAT, FrameType.LEAVE].map((type) =>
     encodeFrame(type),
@@ -193,6 +197,11 @@ describe('hostile bytes', () => {
         if (typeof value.body === 'object') expectBounded(value.body as Body, bytes);
         for (const id of ['from', 'to', 'member', 'reporter']) {
           if (value[id] !== undefined) expect(isMemberId(value[id])).toBe(true);
+        }
+        const { connection } = value as Partial<Hello>;
+        if (connection !== undefined) {
+          expect(connection.id).toMatch(/^[0-9a-f]{32}$/);
+          expect(Buffer.byteLength(connection.purpose)).toBeLessThanOrEqual(MAX_PURPOSE_BYTES);
         }
         for (const text of ['reason', 'message']) {
           if (typeof value[text] === 'string' && decode !== decodeErrorBody)

@@ -21,7 +21,14 @@ function hello(more: Partial<Hello> = {}): Hello {
 }
 
 function codeOf(from: Hello, more: Partial<Situation> = {}): string | undefined {
-  const situation: Situation = { options, version: 1, gathering: true, current: () => undefined, ...more };
+  const situation: Situation = {
+    options,
+    version: 1,
+    gathering: true,
+    current: () => undefined,
+    hasRoom: () => true,
+    ...more,
+  };
   return judgeHello(from, '127.0.0.1:1', situation)?.code;
 }
 
@@ -53,6 +60,17 @@ describe('a caller', () => {
     const again = hello({ instance: first.instance });
     expect(codeOf(again, { current: () => first })).toBeUndefined();
     expect(codeOf(again, { current: () => first, gathering: false })).toBe('ERR_RDMC_MESH_DUPLICATE_MEMBER');
+  });
+
+  it('that opens a further connection must be the process that the mesh has, and have room', () => {
+    const present = hello();
+    const connection = { purpose: 'test', id: 'ab'.repeat(16) };
+    const further = { ...present, connection };
+    const formed = { gathering: false, current: () => present };
+    expect(codeOf(further, formed)).toBeUndefined();
+    expect(codeOf({ ...further, instance: randomBytes(16) }, formed)).toBe('ERR_RDMC_MESH_MEMBER_LOST');
+    expect(codeOf(further, { gathering: true })).toBe('ERR_RDMC_MESH_MEMBER_LOST');
+    expect(codeOf(further, { ...formed, hasRoom: () => false })).toBe('ERR_RDMC_MESH_TOO_MANY_CONNECTIONS');
   });
 
   it('that has the id of another process is refused', () => {
