@@ -71,9 +71,8 @@ export const PEER_WINDOW_BYTES = 4 * 1024 * 1024;
 export const MAX_FRAME_PARTS = 8192;
 /** Bytes of commands that may wait for the answers of one other server. */
 export const MAX_LINK_BYTES = 256 * 1024 * 1024;
-/** The wait before a connection between servers that broke is made again, and how long a stranger may take to say who it is. */
+/** The wait before a connection between servers that broke is made again. */
 export const PEER_REDIAL_MS = 100;
-export const PEER_HELLO_MS = 10_000;
 /** How long a takeover may take before it is tried again, and the wait before that. */
 export const TAKEOVER_TIMEOUT_MS = 600_000;
 export const TAKEOVER_RETRY_MS = 500;

@@ -1,12 +1,10 @@
 /** Large writes of different clients in one turn: each is judged alone, and they become as many appends as they need. */
-import type { Socket } from 'node:net';
-import { PassThrough } from 'node:stream';
 import type { LogEntry } from '@rdmc/tailwind';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { INTERNAL_SESSION } from '../src/cluster/internal-session.js';
 import { repliesIn, requestHeader, u32 } from '../src/cluster/peer-frames.js';
-import { PeerSink } from '../src/cluster/peer-sink.js';
+import { type PeerConnection, PeerSink } from '../src/cluster/peer-sink.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import { createCommandTable } from '../src/commands/table.js';
 import { RequestParser } from '../src/resp/parser.js';
@@ -18,7 +16,6 @@ import { Store } from '../src/store/store.js';
 import { encodeCommand } from './support/encode.js';
 import { appendBytes, ManualLog, viewOf } from './support/manual-server.js';
 
-const FRAME_HEADER_BYTES = 5;
 const TOO_LARGE = /^-ERR ERR_RDMC_ENTRY_TOO_LARGE /;
 
 /** A client whose replies leave in order, as those of a connection do. */
@@ -55,14 +52,15 @@ class Peer {
   readonly #sink: PeerSink;
 
   constructor(executor: Executor) {
-    const socket = new PassThrough() as unknown as Socket;
-    socket.write = (frame: Uint8Array | string) => {
-      const payload = (frame as Buffer).subarray(FRAME_HEADER_BYTES);
-      for (const { id, reply } of repliesIn(payload))
-        this.#replies.set(id, reply!.toString('latin1').trimEnd());
-      return true;
+    const connection: PeerConnection = {
+      bufferedBytes: 0,
+      onDrain: () => () => {},
+      send: (_type, ...parts) => {
+        for (const { id, reply } of repliesIn(Buffer.concat(parts)))
+          this.#replies.set(id, reply!.toString('latin1').trimEnd());
+      },
     };
-    this.#sink = new PeerSink(socket, executor, commands, () => true);
+    this.#sink = new PeerSink(connection, executor, commands, () => true);
   }
 
   async ask(pipeline: readonly string[][]): Promise<void> {

@@ -1,8 +1,5 @@
-import { Buffer } from 'node:buffer';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import { encodeFrame, FrameReader } from '@rdmc/mesh';
+import type { Buffer } from 'node:buffer';
+import type { Frame, MeshConnection } from '@rdmc/mesh';
 import { KvError } from '../errors.js';
 import {
   FULL_FRAME_BYTES,
@@ -11,7 +8,7 @@ import {
   MAX_PEER_FRAME_BYTES,
   TAKEOVER_WINDOW_BYTES,
 } from '../limits.js';
-import { helloFrame, PeerFrame, repliesIn, requestHeader, SESSION_BYTES, u32 } from './peer-frames.js';
+import { PeerFrame, repliesIn, requestHeader, u32 } from './peer-frames.js';
 import type { Request } from './request.js';
 
 /** Who has a request sent, and hears what the other server did not do. */
@@ -24,10 +21,7 @@ export interface Asker {
 
 /** The connection on which this server asks another one. What is asked in one turn is one frame. */
 export class PeerLink {
-  /** Names this connection, at both ends. */
-  readonly session = randomBytes(SESSION_BYTES).toString('hex');
   readonly #closed = new AbortController();
-  readonly #reader = new FrameReader(MAX_PEER_FRAME_BYTES);
   readonly #unanswered = new Map<number, { readonly request: Request; readonly asker: Asker }>();
   #unansweredBytes = 0;
   #outgoing: Buffer[] = [];
@@ -35,15 +29,14 @@ export class PeerLink {
   #outgoingEpoch = 0;
   #lastId = 0;
 
-  constructor(
-    readonly member: number,
-    private readonly socket: Socket,
-    self: number,
-  ) {
-    socket.setNoDelay(true);
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-    socket.on('close', () => this.#end());
-    socket.write(helloFrame(self, this.session));
+  constructor(private readonly connection: MeshConnection) {
+    connection.closed.addEventListener('abort', () => this.#end());
+    connection.receive(MAX_PEER_FRAME_BYTES, (frame) => this.#receive(frame));
+  }
+
+  /** Names this connection, at both ends. */
+  get session(): string {
+    return this.connection.id;
   }
 
   /** Aborted, with the reason, when the connection has ended. */
@@ -52,7 +45,7 @@ export class PeerLink {
   }
 
   get isOpen(): boolean {
-    return !this.socket.destroyed;
+    return this.connection.isOpen;
   }
 
   send(request: Request, epoch: number, asker: Asker): void {
@@ -74,10 +67,9 @@ export class PeerLink {
   /** Sends what was asked in this turn. */
   flush(): void {
     if (this.#outgoing.length === 0) return;
-    const frame = encodeFrame(PeerFrame.REQUESTS, u32(this.#outgoingEpoch), ...this.#outgoing);
+    this.connection.send(PeerFrame.REQUESTS, u32(this.#outgoingEpoch), ...this.#outgoing);
     this.#outgoing = [];
     this.#outgoingBytes = 0;
-    this.socket.write(frame);
   }
 
   /**
@@ -85,24 +77,18 @@ export class PeerLink {
    * @throws KvError when the connection has ended; an AbortError when the signal is aborted while there is no room
    */
   async sendRecords(takeover: number, records: readonly Buffer[], signal: AbortSignal): Promise<void> {
-    if (this.socket.destroyed) throw this.#broke();
-    this.socket.write(encodeFrame(PeerFrame.RECORDS, u32(takeover), Buffer.concat(records)));
-    while (this.socket.writableLength > TAKEOVER_WINDOW_BYTES) await once(this.socket, 'drain', { signal });
+    const { connection } = this;
+    if (!connection.isOpen) throw this.#broke();
+    connection.send(PeerFrame.RECORDS, u32(takeover), ...records);
+    while (connection.bufferedBytes > TAKEOVER_WINDOW_BYTES) await connection.drained(signal);
   }
 
   close(): void {
-    this.socket.destroy();
+    this.connection.close();
   }
 
-  #receive(chunk: Buffer): void {
-    try {
-      this.#reader.push(chunk);
-      for (let frame = this.#reader.next(); frame; frame = this.#reader.next()) {
-        if (frame.type === PeerFrame.REPLIES) this.#take(frame.payload);
-      }
-    } catch (error) {
-      this.socket.destroy(error as Error);
-    }
+  #receive({ type, payload }: Frame): void {
+    if (type === PeerFrame.REPLIES) this.#take(payload);
   }
 
   #take(payload: Buffer): void {
@@ -127,6 +113,9 @@ export class PeerLink {
   }
 
   #broke(): KvError {
-    return new KvError('ERR_RDMC_KV_MEMBER_LOST', `the connection with member ${this.member} broke`);
+    return new KvError(
+      'ERR_RDMC_KV_MEMBER_LOST',
+      `the connection with member ${this.connection.member} broke`,
+    );
   }
 }

@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
-import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { encodeFrame } from '@rdmc/mesh';
+import type { MeshConnection } from '@rdmc/mesh';
 import type { Command } from '../commands/command.js';
 import type { CommandTable } from '../commands/command-table.js';
 import { KvError } from '../errors.js';
@@ -16,6 +15,9 @@ import { ownsAll } from './owned.js';
 import { NOT_OWNER, PeerFrame, repliesIn, requestsIn, u32 } from './peer-frames.js';
 import { errorReply } from './request.js';
 
+/** What replies are sent on. */
+export type PeerConnection = Pick<MeshConnection, 'send' | 'bufferedBytes' | 'onDrain'>;
+
 /**
  * Runs what another server asks, and answers in any order: what waits for the log holds nothing else up. As long as the
  * other one does not read its replies nothing more is run for it.
@@ -28,12 +30,12 @@ export class PeerSink implements Sink {
   #resume: (() => void) | undefined;
 
   constructor(
-    private readonly socket: Socket,
+    private readonly connection: PeerConnection,
     private readonly executor: Executor,
     private readonly commands: CommandTable,
     private readonly isOwn: (slot: number) => boolean,
   ) {
-    socket.on('drain', () => this.#look());
+    connection.onDrain(() => this.#look());
   }
 
   /** The requests of one frame; resolves when all were run. @throws KvError for what no server sends */
@@ -51,7 +53,7 @@ export class PeerSink implements Sink {
     if (ready.length > 0) {
       this.#chunks = this.#chunks.filter((chunk) => !chunk.isReady(acknowledged, turn));
       for (const { bytes } of ready) this.#queuedBytes -= bytes!.length;
-      for (const frame of framesOf(ready)) this.socket.write(frame);
+      for (const parts of framesOf(ready)) this.connection.send(PeerFrame.REPLIES, ...parts);
       this.#look();
     }
     return this.#chunks.length > 0;
@@ -98,7 +100,7 @@ export class PeerSink implements Sink {
 
   #mustWait(): boolean {
     const unsent = this.#queuedBytes + this.executor.writer.length;
-    return unsent + this.socket.writableLength > PEER_WINDOW_BYTES;
+    return unsent + this.connection.bufferedBytes > PEER_WINDOW_BYTES;
   }
 
   #room(): Promise<void> {
@@ -109,7 +111,7 @@ export class PeerSink implements Sink {
 
   /** Replies have left, or were read. */
   #look(): void {
-    if (!this.#resume || this.#queuedBytes + this.socket.writableLength > PEER_WINDOW_BYTES) return;
+    if (!this.#resume || this.#queuedBytes + this.connection.bufferedBytes > PEER_WINDOW_BYTES) return;
     const resume = this.#resume;
     this.#resume = undefined;
     resume();
@@ -152,20 +154,21 @@ export class PeerSink implements Sink {
   }
 }
 
-function framesOf(chunks: readonly Chunk[]): Buffer[] {
-  const frames: Buffer[] = [];
+/** The parts of each frame. */
+function framesOf(chunks: readonly Chunk[]): Buffer[][] {
+  const frames: Buffer[][] = [];
   let parts: Buffer[] = [];
   let length = 0;
   for (const { bytes } of chunks) {
     const isFull = length + bytes!.length > FULL_FRAME_BYTES || parts.length === MAX_FRAME_PARTS;
     if (length > 0 && isFull) {
-      frames.push(encodeFrame(PeerFrame.REPLIES, ...parts));
+      frames.push(parts);
       parts = [];
       length = 0;
     }
     parts.push(bytes!);
     length += bytes!.length;
   }
-  frames.push(encodeFrame(PeerFrame.REPLIES, ...parts));
+  frames.push(parts);
   return frames;
 }

@@ -43,13 +43,13 @@ export function serveCommands({
   closers,
 }: CommandServiceOptions): CommandService {
   const { id, password, parkMs = DEFAULT_PARK_MS } = options;
-  const { node, clientPort, peerPort } = membership;
+  const { node, clientPort } = membership;
   const table = new SlotTable();
   const clients = new ClientSet();
   const { port } = clientPort;
   const nodes = (): ReturnType<Membership['nodes']> => membership.nodes();
   const view = new View({ member: id, table, clients, port, password, nodes });
-  const peers = new PeerLinks(node.mesh, peerPort.sockets);
+  const peers = new PeerLinks(node.mesh);
   closers.add(() => peers.close());
   const executor = new Executor(store, lease, view, () => peers.flush());
   const commands = createCommandTable();

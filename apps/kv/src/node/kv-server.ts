@@ -1,7 +1,8 @@
 import type { Backup } from '@rdmc/tailwind/backup';
 import { Imports } from '../cluster/imports.js';
 import { COORDINATOR, Topic, tableMessage } from '../cluster/messages.js';
-import { PeerService } from '../cluster/peer-service.js';
+import { PEER_PURPOSE } from '../cluster/peer-frames.js';
+import { servePeer } from '../cluster/peer-service.js';
 import { TakeoverService } from '../cluster/takeover-service.js';
 import { KvError } from '../errors.js';
 import { Keyspace } from '../store/keyspace.js';
@@ -73,7 +74,7 @@ async function startServing(
   end: AbortController,
   closers: CloseStack,
 ): Promise<Backup | undefined> {
-  const { node, servers, peerPort } = membership;
+  const { node, servers } = membership;
   const { mesh, logs } = node;
   const coordinator = logs.coordinator(COORDINATOR);
   const backup = await openBackup(options, node, coordinator, closers);
@@ -89,7 +90,7 @@ async function startServing(
   });
   const imports = new Imports(store);
   const requests = new PeerRequests(service, imports);
-  peerPort.serve((socket) => new PeerService(socket, requests));
+  closers.add(mesh.onConnection(PEER_PURPOSE, (connection) => servePeer(connection, requests)));
   watchMembers(membership, service, events, end, closers);
   await peers.connect(servers.filter((id) => id !== options.id));
   const takeovers = { mesh, logs, coordinator, peers, imports, servers, ended: end.signal };
@@ -102,7 +103,7 @@ async function startServing(
 /** Follows the coordinator's slot table, and the losses of members. */
 function watchMembers(
   { node: { mesh } }: Membership,
-  { table, peers }: CommandService,
+  { table }: CommandService,
   events: ServerEvents,
   end: AbortController,
   closers: CloseStack,
@@ -114,7 +115,6 @@ function watchMembers(
       return;
     }
     table.drop(member);
-    peers.drop(member);
   };
   const subscriptions = [
     mesh.onFailure(({ member, reason }) => lost(member, reason)),

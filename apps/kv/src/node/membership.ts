@@ -1,6 +1,5 @@
 import type { Mesh } from '@rdmc/mesh';
 import { COORDINATOR } from '../cluster/messages.js';
-import { PeerPort } from '../cluster/peer-port.js';
 import type { NodeAddress } from '../commands/node-view.js';
 import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT } from '../limits.js';
 import { ClientPort } from '../server/client-port.js';
@@ -10,24 +9,21 @@ import { joinCluster, type LogsNode } from './join-cluster.js';
 
 const WILDCARDS = ['0.0.0.0', '::'];
 
-/** This server as a member of the cluster, with its ports. */
+/** This server as a member of the cluster, with its port for clients. */
 export interface Membership {
   readonly node: LogsNode;
   readonly clientPort: ClientPort;
-  readonly peerPort: PeerPort;
   /** Ids of all servers. */
   readonly servers: readonly number[];
   /** Where clients find each server. */
   nodes(): NodeAddress[];
 }
 
-/** Listens, and joins the cluster with the ports in its attributes. Whoever connects meanwhile waits. */
+/** Listens, and joins the cluster with the port in its attributes. Clients that connect meanwhile wait. */
 export async function becomeMember(options: ServerOptions, closers: CloseStack): Promise<Membership> {
   const { id, members, key, host = '127.0.0.1' } = options;
   const { port = DEFAULT_PORT, maxClients = DEFAULT_MAX_CLIENTS } = options;
   const own = members.find((member) => member.id === id)!;
-  const peerPort = await PeerPort.listen(own.host, key);
-  closers.add(() => peerPort.close());
   const clientPort = await ClientPort.listen({ host, port, maxClients });
   closers.add(() => clientPort.close());
   const announced = options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
@@ -36,7 +32,7 @@ export async function becomeMember(options: ServerOptions, closers: CloseStack):
     id,
     members,
     timeoutMs: joinTimeoutMs,
-    attributes: { kvPeerPort: peerPort.port, kvPort: clientPort.port, kvHost: announced },
+    attributes: { kvPort: clientPort.port, kvHost: announced },
     ...(key !== undefined && { key }),
     ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
     ...(device !== undefined && { device }),
@@ -45,7 +41,7 @@ export async function becomeMember(options: ServerOptions, closers: CloseStack):
   closers.add(() => node.close());
   const self = { member: id, host: announced, port: clientPort.port, connected: true };
   const servers = members.map((member) => member.id).filter((member) => member !== COORDINATOR);
-  return { node, clientPort, peerPort, servers, nodes: () => [self, ...otherNodes(node.mesh)] };
+  return { node, clientPort, servers, nodes: () => [self, ...otherNodes(node.mesh)] };
 }
 
 function otherNodes(mesh: Mesh): NodeAddress[] {

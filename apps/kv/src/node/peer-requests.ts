@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { MeshConnection } from '@rdmc/mesh';
 import type { Imports } from '../cluster/imports.js';
 import type { PeerListener } from '../cluster/peer-service.js';
 import { PeerSink } from '../cluster/peer-sink.js';
@@ -16,10 +16,10 @@ export class PeerRequests implements PeerListener {
     this.#gate = new EpochGate(service.table);
   }
 
-  serve(socket: Socket): (payload: Buffer) => Promise<void> | undefined {
+  serve(connection: MeshConnection): (payload: Buffer) => Promise<void> | undefined {
     const { executor, commands } = this.service;
-    const sink = new PeerSink(socket, executor, commands, (slot) => executor.node.isOwn(slot));
-    socket.on('close', () => executor.forget(sink));
+    const sink = new PeerSink(connection, executor, commands, (slot) => executor.node.isOwn(slot));
+    connection.closed.addEventListener('abort', () => executor.forget(sink));
     return (payload) => {
       const wait = this.#gate.reached(payload.readUInt32LE(0));
       return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);

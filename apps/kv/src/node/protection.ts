@@ -24,8 +24,8 @@ export function requireProtection({ host, password, protectedMode = true }: Prot
 }
 
 /**
- * A password keeps others from running commands at the clients' port; without a key they could run them at the port for
- * other servers. The key of the user that loopback has without another one is not enough: a password says that not all
+ * A password keeps others from running commands at the clients' port; without a key they could run them at the port of
+ * the mesh. The key of the user that loopback has without another one is not enough: a password says that not all
  * processes of the host may run commands, and each process of the user has that key.
  * @throws KvError ERR_RDMC_KV_UNPROTECTED
  */
@@ -33,8 +33,8 @@ export function requireKeyForPassword(password: string | undefined, key: string 
   if (password === undefined || key !== undefined) return;
   throw new KvError(
     'ERR_RDMC_KV_UNPROTECTED',
-    'a password needs a cluster key: without one, other processes could run commands past the password at the port for ' +
-      'servers. Make one (openssl rand -hex 32 > key; chmod 600 key), and give it to all members with --key-file, or in ' +
+    'a password needs a cluster key: without one, other processes could run commands past the password at the port of ' +
+      'the mesh. Make one (openssl rand -hex 32 > key; chmod 600 key), and give it to all members with --key-file, or in ' +
       'RDMC_KEY',
   );
 }

@@ -1,10 +1,9 @@
-import type { Socket } from 'node:net';
-import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
+import { once } from 'node:events';
+import { Mesh, type MeshConnection, reserveLoopbackPorts } from '@rdmc/mesh';
 import { PEER_PURPOSE, repliesIn } from '../../src/cluster/peer-frames.js';
 import type { Asker } from '../../src/cluster/peer-link.js';
 import { PeerLinks } from '../../src/cluster/peer-links.js';
-import { PeerPort } from '../../src/cluster/peer-port.js';
-import { PeerService } from '../../src/cluster/peer-service.js';
+import { servePeer } from '../../src/cluster/peer-service.js';
 import { PeerSink } from '../../src/cluster/peer-sink.js';
 import type { Request } from '../../src/cluster/request.js';
 import { SlotTable } from '../../src/cluster/slot-table.js';
@@ -17,18 +16,12 @@ import { Store } from '../../src/store/store.js';
 import { encodeCommand } from './encode.js';
 import { viewOf } from './manual-server.js';
 
-/** What a mesh of these members is to `Peers`. */
-function meshOf(self: number, ports: ReadonlyMap<number, number>): Mesh {
-  const members = [...ports.keys()].map((id) => ({ id, host: '127.0.0.1', port: 1 }));
-  const peers = new Map([...ports].map(([id, kvPeerPort]) => [id, { attributes: { kvPeerPort } }]));
-  return { id: self, members, peers } as unknown as Mesh;
-}
-
 /** Member 1 asks, member 2 has all keys, in memory only. */
 export class PeerPair implements Asker {
   readonly executor: Executor;
   readonly store = new Store(new Keyspace(), new NoLog());
-  readonly accepted: Socket[] = [];
+  /** Those that member 2 has taken. */
+  readonly accepted: MeshConnection[] = [];
   readonly asking: PeerLinks;
   /** Commands that were run. */
   runs = 0;
@@ -40,8 +33,9 @@ export class PeerPair implements Asker {
   isOwn: (slot: number) => boolean = () => true;
 
   private constructor(
-    readonly port: PeerPort,
-    readonly serving: PeerPort,
+    readonly meshes: readonly [Mesh, Mesh],
+    /** Where member 2 listens. */
+    readonly port: number,
   ) {
     this.executor = new Executor(this.store, { valid: true }, viewOf(SlotTable.of(2), 2));
     const run = this.executor.run.bind(this.executor);
@@ -49,34 +43,35 @@ export class PeerPair implements Asker {
       this.runs += 1;
       run(...args);
     };
-    const ports = new Map([
-      [1, port.port],
-      [2, serving.port],
-    ]);
-    this.asking = new PeerLinks(meshOf(1, ports), port.sockets);
+    this.asking = new PeerLinks(meshes[0]);
     this.asking.onLinked(() => this.#linked());
   }
 
   static async start(key?: string): Promise<PeerPair> {
-    const [port, serving] = await Promise.all([
-      PeerPort.listen('127.0.0.1', key),
-      PeerPort.listen('127.0.0.1', key),
-    ]);
-    const pair = new PeerPair(port, serving);
+    const reserved = await reserveLoopbackPorts(2);
+    const members = reserved.map(({ host, port }, index) => ({ id: index + 1, host, port }));
+    const join = (index: number): Promise<Mesh> =>
+      Mesh.join({
+        id: index + 1,
+        members,
+        server: reserved[index]!.server,
+        ...(key !== undefined && { key }),
+      });
+    const pair = new PeerPair(await Promise.all([join(0), join(1)]), members[1]!.port);
     const commands = createCommandTable();
-    serving.serve((accepted) => {
-      new PeerService(accepted, {
-        serve: (socket) => {
-          pair.accepted.push(socket);
-          const sink = new PeerSink(socket, pair.executor, commands, (slot) => pair.isOwn(slot));
+    pair.meshes[1].onConnection(PEER_PURPOSE, (accepted) =>
+      servePeer(accepted, {
+        serve: (connection) => {
+          pair.accepted.push(connection);
+          const sink = new PeerSink(connection, pair.executor, commands, (slot) => pair.isOwn(slot));
           return (payload) => sink.run(payload);
         },
         records: (payload) => {
           if (payload.length < 4) throw new Error('too short');
         },
         sessionEnded() {},
-      });
-    });
+      }),
+    );
     await pair.asking.connect([2]);
     return pair;
   }
@@ -106,49 +101,41 @@ export class PeerPair implements Asker {
     return Promise.all(replies);
   }
 
-  /** A connection that says what the test says. */
-  async stranger(keying: { key?: string; insecure?: true } = {}): Promise<Stranger> {
-    const sockets = new KeyedSockets({ ...keying, purpose: PEER_PURPOSE });
-    return new Stranger(await sockets.connect({ host: '127.0.0.1', port: this.serving.port }));
+  /** A connection on which member 1 says what the test says. */
+  async faulty(): Promise<FaultyPeer> {
+    return new FaultyPeer(await this.meshes[0].openConnection(2, PEER_PURPOSE));
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.asking.close();
-    this.port.close();
-    this.serving.close();
+    await Promise.all(this.meshes.map((mesh) => mesh.close()));
   }
 }
 
-export class Stranger {
-  readonly #reader = new FrameReader(MAX_PEER_FRAME_BYTES);
+export class FaultyPeer {
   #changed: () => void = () => {};
   replies = 0;
-  ended = false;
 
-  constructor(readonly socket: Socket) {
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      this.ended = true;
-      this.#changed();
-    });
-  }
+  constructor(readonly connection: MeshConnection) {}
 
   read(): void {
-    this.socket.on('data', (chunk: Buffer) => {
-      this.#reader.push(chunk);
-      for (let frame = this.#reader.next(); frame; frame = this.#reader.next()) {
-        this.replies += [...repliesIn(frame.payload)].length;
-      }
+    this.connection.receive(MAX_PEER_FRAME_BYTES, ({ payload }) => {
+      this.replies += [...repliesIn(payload)].length;
       this.#changed();
     });
   }
 
-  /** Resolves when so many replies are here, or the connection ended. */
+  /** Resolves when so many replies are here. */
   async until(replies: number): Promise<void> {
-    while (this.replies < replies && !this.ended) {
+    while (this.replies < replies) {
       await new Promise<void>((resolve) => {
         this.#changed = resolve;
       });
     }
+  }
+
+  /** Resolves when the other end has ended the connection. */
+  async ended(): Promise<void> {
+    if (!this.connection.closed.aborted) await once(this.connection.closed, 'abort');
   }
 }
