@@ -1,4 +1,5 @@
 /** Large writes of different clients in one turn: each is judged alone, and they become as many appends as they need. */
+import { subscription } from '@rdmc/common';
 import type { LogEntry } from '@rdmc/tailwind';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -54,7 +55,7 @@ class Peer {
   constructor(executor: Executor) {
     const connection: PeerConnection = {
       bufferedBytes: 0,
-      onDrain: () => () => {},
+      onDrain: () => subscription(() => {}),
       send: (_type, ...parts) => {
         for (const { id, reply } of repliesIn(Buffer.concat(parts)))
           this.#replies.set(id, reply!.toString('latin1').trimEnd());

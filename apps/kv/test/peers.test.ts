@@ -52,7 +52,7 @@ it('runs no more for a server that does not read its replies, and goes on when i
 it('makes a connection again that broke, and says what was lost with it', async () => {
   expect(await pair.ask([['SET', 'k', '1']])).toEqual(['+OK\r\n']);
   const again = pair.linkedAgain();
-  for (const connection of pair.accepted) connection.close();
+  for (const connection of pair.accepted) void connection.close();
   await again;
   expect(await pair.ask([['GET', 'k']])).toEqual(['$1\r\n1\r\n']);
 });
@@ -71,8 +71,9 @@ it('runs nothing for slots that it does not own, and says so', async () => {
   expect(pair.store.keyspace.size).toBe(1);
 });
 
-it('does not dial a member again that is gone', async () => {
-  const closed = once(pair.asking.link(2)!.closed, 'abort');
+it('does not connect again with a member that is gone', async () => {
+  expect(await pair.ask([['GET', 'k']])).toEqual(['$-1\r\n']);
+  const closed = once(pair.asking.link(2)!.signal, 'abort');
   pair.meshes[0].reportFailure(2, 'for the test');
   await closed;
   await turn();

@@ -21,7 +21,7 @@ export interface Asker {
 
 /** The connection on which this server asks another one. What is asked in one turn is one frame. */
 export class PeerLink {
-  readonly #closed = new AbortController();
+  readonly #ended = new AbortController();
   readonly #unanswered = new Map<number, { readonly request: Request; readonly asker: Asker }>();
   #unansweredBytes = 0;
   #outgoing: Buffer[] = [];
@@ -30,7 +30,7 @@ export class PeerLink {
   #lastId = 0;
 
   constructor(private readonly connection: MeshConnection) {
-    connection.closed.addEventListener('abort', () => this.#end());
+    connection.signal.addEventListener('abort', () => this.#end());
     connection.receive(MAX_PEER_FRAME_BYTES, (frame) => this.#receive(frame));
   }
 
@@ -40,8 +40,8 @@ export class PeerLink {
   }
 
   /** Aborted, with the reason, when the connection has ended. */
-  get closed(): AbortSignal {
-    return this.#closed.signal;
+  get signal(): AbortSignal {
+    return this.#ended.signal;
   }
 
   get isOpen(): boolean {
@@ -84,7 +84,7 @@ export class PeerLink {
   }
 
   close(): void {
-    this.connection.close();
+    void this.connection.close();
   }
 
   #receive({ type, payload }: Frame): void {
@@ -108,7 +108,7 @@ export class PeerLink {
     this.#unanswered.clear();
     this.#unansweredBytes = 0;
     this.#outgoing = [];
-    this.#closed.abort(this.#broke());
+    this.#ended.abort(this.#broke());
     for (const { request, asker } of lost) asker.lost(request);
   }
 

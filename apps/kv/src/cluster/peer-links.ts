@@ -46,7 +46,7 @@ export class PeerLinks {
     const connection = await this.mesh.openConnection(member, PEER_PURPOSE, { signal });
     const link = new PeerLink(connection);
     this.#links.set(member, link);
-    link.closed.addEventListener('abort', () => void this.#openAgain(member));
+    link.signal.addEventListener('abort', () => void this.#openAgain(member));
     if (signal.aborted) link.close();
   }
 

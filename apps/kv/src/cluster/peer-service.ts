@@ -16,7 +16,7 @@ export interface PeerListener {
 /** Serves one connection on which another server asks. Frames are done in order; while one waits, nothing is read. */
 export function servePeer(connection: MeshConnection, listener: PeerListener): void {
   const run = listener.serve(connection);
-  connection.closed.addEventListener('abort', () => listener.sessionEnded(connection.id));
+  connection.signal.addEventListener('abort', () => listener.sessionEnded(connection.id));
   connection.receive(MAX_PEER_FRAME_BYTES, ({ type, payload }: Frame) => {
     if (type === PeerFrame.REQUESTS) return run(payload);
     if (type !== PeerFrame.RECORDS) {

@@ -20,7 +20,7 @@ export class TakeoverLinks {
       if (!link) throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `there is no connection with member ${member}`);
       this.#links.set(member, link);
     }
-    this.signal = anySignal(ended, ...[...this.#links.values()].map(({ closed }) => closed));
+    this.signal = anySignal(ended, ...[...this.#links.values()].map(({ signal }) => signal));
   }
 
   /** Names the connection with a member, at both ends. */

@@ -90,7 +90,8 @@ async function startServing(
   });
   const imports = new Imports(store);
   const requests = new PeerRequests(service, imports);
-  closers.add(mesh.onConnection(PEER_PURPOSE, (connection) => servePeer(connection, requests)));
+  const connections = mesh.onConnection(PEER_PURPOSE, (connection) => servePeer(connection, requests));
+  closers.add(() => connections.close());
   watchMembers(membership, service, events, end, closers);
   await peers.connect(servers.filter((id) => id !== options.id));
   const takeovers = { mesh, logs, coordinator, peers, imports, servers, ended: end.signal };

@@ -19,7 +19,7 @@ export class PeerRequests implements PeerListener {
   serve(connection: MeshConnection): (payload: Buffer) => Promise<void> | undefined {
     const { executor, commands } = this.service;
     const sink = new PeerSink(connection, executor, commands, (slot) => executor.node.isOwn(slot));
-    connection.closed.addEventListener('abort', () => executor.forget(sink));
+    connection.signal.addEventListener('abort', () => executor.forget(sink));
     return (payload) => {
       const wait = this.#gate.reached(payload.readUInt32LE(0));
       return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Mesh, type MeshConnection, reserveLoopbackPorts } from '@rdmc/mesh';
 import { PEER_PURPOSE, repliesIn } from '../../src/cluster/peer-frames.js';
 import type { Asker } from '../../src/cluster/peer-link.js';
@@ -136,6 +135,6 @@ export class FaultyPeer {
 
   /** Resolves when the other end has ended the connection. */
   async ended(): Promise<void> {
-    if (!this.connection.closed.aborted) await once(this.connection.closed, 'abort');
+    await this.connection.closed;
   }
 }

@@ -97,7 +97,7 @@ export const kv: readonly Mutant[] = [
     id: 'kv/takeover-over-broken-link',
     package: PACKAGE,
     function: 'TakeoverLinks.constructor',
-    find: 'anySignal(ended, ...[...this.#links.values()].map(({ closed }) => closed))',
+    find: 'anySignal(ended, ...[...this.#links.values()].map(({ signal }) => signal))',
     replace: 'anySignal(ended)',
     fault: 'A takeover waits for frames that were lost with a connection.',
     tests: LINKS,
