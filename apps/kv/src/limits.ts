@@ -12,8 +12,8 @@ export const MAX_ARGUMENTS = 128 * 1024;
 /** All arguments of one command together. */
 export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
 /** Before AUTH: a command's arguments, and its bytes. Any AUTH or HELLO fits. */
-export const MAX_STRANGER_ARGUMENTS = 10;
-export const MAX_STRANGER_COMMAND_BYTES = 16 * 1024;
+export const MAX_UNAUTHENTICATED_ARGUMENTS = 10;
+export const MAX_UNAUTHENTICATED_COMMAND_BYTES = 16 * 1024;
 
 /** Of a connection, by CLIENT SETNAME. */
 export const MAX_NAME_BYTES = 256;
@@ -43,8 +43,8 @@ export const FLUSH_STEP_KEYS = 2000;
 export const SLAB_BYTES = 64 * 1024;
 
 /** Commands for slots that nobody serves wait this long, and so many bytes of them. */
-export const DEFAULT_PARK_MS = 30_000;
-export const MAX_PARKED_BYTES = 64 * 1024 * 1024;
+export const DEFAULT_SLOT_WAIT_MS = 30_000;
+export const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** Entries of one append are at most so many bytes; a turn of more makes several appends. */
 export const MAX_BATCH_BYTES = 1024 * 1024;

@@ -3,9 +3,9 @@ import { CONNECTION_ATTEMPTS, MAX_CONNECTIONS_PER_MEMBER } from './constants.js'
 import { Dialler } from './dialler.js';
 import { AbortError, MeshError, throwIfAborted } from './errors.js';
 import { CONNECTION_ID_BYTES, type ConnectionName, type Hello } from './hello.js';
+import { isolate } from './isolate.js';
 import { closedError } from './join-errors.js';
 import type { Introduced, Link } from './link.js';
-import { isolate } from './mailbox.js';
 import { MeshConnection } from './mesh-connection.js';
 import type { ResolvedOptions } from './options.js';
 import type { Security } from './security.js';

@@ -43,9 +43,9 @@ export const CONNECT_TICKS = 20;
  */
 export const HANDSHAKE_TICKS = 80;
 /** Connections per source that have not proved the key, beyond those expected: one per member. */
-export const SPARE_HANDSHAKES = 64;
+export const SPARE_PENDING_CONNECTIONS = 64;
 /** Of all sources together there may be as many as fill the quotas of this number of sources. */
-export const STRANGER_SOURCES = 4;
+export const PENDING_SOURCES = 4;
 /** Attempts to connect where the other end cuts each of them before it has answered. */
 export const CUT_ATTEMPTS = 3;
 /** The pause before the next of them, give or take a quarter, so that callers cut together do not come back together. */

@@ -1,6 +1,6 @@
 import { Connections } from './connections.js';
+import { Connector, type ConnectorContext } from './connector.js';
 import { PROTOCOL_VERSION } from './constants.js';
-import { Doors, type House } from './doors.js';
 import { AbortError, MeshError, protocolError, throwIfAborted } from './errors.js';
 import {
   clipText,
@@ -13,20 +13,20 @@ import {
   FrameType,
   type MeshFailure,
 } from './frames.js';
+import { Heartbeats } from './heartbeats.js';
 import { decodeReject } from './hello.js';
 import { closedError, lostWhileForming, unreachableMember } from './join-errors.js';
 import { type Introduced, Link } from './link.js';
-import { Messaging, type Roads } from './messaging.js';
-import { News } from './news.js';
+import { MemberFacts } from './member-facts.js';
+import { type MemberLinks, Messaging } from './messaging.js';
 import type { MeshAttributes, ResolvedOptions } from './options.js';
-import { Pulse } from './pulse.js';
 import { Security } from './security.js';
 
 /** What tests replace or look into. Not part of the package's surface. */
 export interface Internals {
   readonly protocolVersion?: number;
   /** Of the listener, in place of HANDSHAKE_TICK_MS. */
-  readonly strangerTickMs?: number;
+  readonly pendingTickMs?: number;
   readonly observe?: (core: Core) => void;
 }
 
@@ -43,25 +43,25 @@ export type Phase = 'gathering' | 'ready' | 'formed' | 'closed';
 const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_ABORTED']);
 
 /** One member's state: its links, what it knows of the others, and how far joining has come. */
-export class Core implements Roads {
+export class Core implements MemberLinks {
   readonly options: ResolvedOptions;
   readonly links = new Map<number, Link>();
-  readonly failures = new News<MeshFailure>();
-  readonly leaves = new News<number>();
+  readonly failures = new MemberFacts<MeshFailure>();
+  readonly leaves = new MemberFacts<number>();
   readonly messaging: Messaging;
-  readonly doors: Doors;
+  readonly connector: Connector;
   readonly connections: Connections;
   phase: Phase = 'gathering';
   readonly #saidReady = new Set<number>();
   readonly #attributes = new Map<number, MeshAttributes>();
-  readonly #pulse: Pulse;
+  readonly #heartbeats: Heartbeats;
   #settle: { resolve(): void; reject(error: MeshError | AbortError): void } | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: ResolvedOptions, internals: Internals) {
     this.options = options;
     this.messaging = new Messaging(options, this);
-    const house: House = {
+    const context: ConnectorContext = {
       links: this.links,
       isGathering: () => this.phase === 'gathering',
       connected: (introduced) => {
@@ -69,18 +69,18 @@ export class Core implements Roads {
         else this.connections.accept(introduced);
       },
       hasRoom: (member) => this.connections.hasRoom(member),
-      hopeless: (error) => this.#failJoin(error),
+      joinFailed: (error) => this.#failJoin(error),
     };
     const version = internals.protocolVersion ?? PROTOCOL_VERSION;
     const security = options.key === undefined ? undefined : Security.ofMesh(options.key);
-    this.doors = new Doors(options, security, version, house, internals.strangerTickMs);
+    this.connector = new Connector(options, security, version, context, internals.pendingTickMs);
     this.connections = new Connections({
       options,
       security,
-      hello: (to, connection) => this.doors.hello(to, connection),
+      hello: (to, connection) => this.connector.hello(to, connection),
       linkTo: (member) => this.linkTo(member),
     });
-    this.#pulse = new Pulse(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
+    this.#heartbeats = new Heartbeats(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
       this.#silent(link),
     );
     internals.observe?.(this);
@@ -94,13 +94,13 @@ export class Core implements Roads {
     });
     // Joining can fail while `listen` is awaited, before anybody awaits this promise.
     settled.catch(() => {});
-    const timer = setTimeout(() => this.#failJoin(this.doors.timeoutError(this.#saidReady)), timeoutMs);
+    const timer = setTimeout(() => this.#failJoin(this.connector.timeoutError(this.#saidReady)), timeoutMs);
     const what = `joining as member ${this.options.id}`;
     const onAbort = () => this.#failJoin(new AbortError(what, signal!));
     signal?.addEventListener('abort', onAbort);
     try {
       throwIfAborted(what, signal);
-      await this.doors.listener.listen();
+      await this.connector.listener.listen();
       if (this.phase === 'gathering') this.#begin();
       await settled;
     } catch (error) {
@@ -148,8 +148,8 @@ export class Core implements Roads {
   }
 
   #begin(): void {
-    this.#pulse.start();
-    this.doors.dialAll();
+    this.#heartbeats.start();
+    this.connector.dialAll();
     this.#advance();
   }
 
@@ -295,7 +295,7 @@ export class Core implements Roads {
     }
     this.links.delete(link.peer);
     this.#saidReady.delete(link.peer);
-    this.doors.again(link.peer, error);
+    this.connector.again(link.peer, error);
   }
 
   /** A member that said READY may have finished joining, and so may those that heard it. */
@@ -320,8 +320,8 @@ export class Core implements Roads {
   }
 
   #stop(): void {
-    this.#pulse.stop();
-    this.doors.stopDialling();
+    this.#heartbeats.stop();
+    this.connector.stopDialling();
     this.messaging.close(closedError());
     this.connections.close();
     this.failures.clearListeners();
@@ -333,7 +333,7 @@ export class Core implements Roads {
     const links = [...this.links.values()];
     this.links.clear();
     this.#stop();
-    await Promise.all([...links.map((link) => link.leave()), this.doors.listener.close()]);
+    await Promise.all([...links.map((link) => link.leave()), this.connector.listener.close()]);
   }
 
   #sendAll(frame: Buffer): void {

@@ -12,6 +12,7 @@ import { isCodeOf, MeshError, type MeshErrorCode, meshErrors, messageOf, protoco
 import { FrameReader } from './frame-reader.js';
 import { encodeFrame, FrameType } from './frames.js';
 import { decodeHello, decodeReject, encodeHello, type Hello, MAX_HELLO_FRAME_BYTES } from './hello.js';
+import { describeVersions } from './hello-check.js';
 import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
 import type { Member } from './member.js';
@@ -25,7 +26,6 @@ import {
   TLS_HEAD_BYTES,
   unreachable,
 } from './transport.js';
-import { describeVersions } from './verdict.js';
 
 /** Refusals that no further attempt can mend. */
 const FINAL_CODES: ReadonlySet<string> = new Set<MeshErrorCode>([

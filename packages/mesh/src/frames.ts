@@ -75,7 +75,7 @@ export function encodeReply(request: number, { kind, bytes }: Body): Buffer {
   return encodeFrame(FrameType.REPLY, u32(request), Buffer.of(kind), bytes);
 }
 
-/** News of a member's failure, as it goes over the wire and to the application. */
+/** MemberFacts of a member's failure, as it goes over the wire and to the application. */
 export interface MeshFailure {
   /** The member that failed. */
   readonly member: number;

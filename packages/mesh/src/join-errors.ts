@@ -5,7 +5,7 @@ import { describeAddress, describeMembers } from './members.js';
 import type { ResolvedOptions } from './options.js';
 
 /** The last connection that was dropped without having introduced itself. */
-export interface Trouble {
+export interface DroppedConnection {
   readonly error: unknown;
   readonly from: string;
 }
@@ -15,23 +15,23 @@ export function joinTimeout(
   options: ResolvedOptions,
   connected: ReadonlySet<number>,
   ready: ReadonlySet<number>,
-  troubles: ReadonlyMap<number, MeshError>,
-  stranger: Trouble | undefined,
+  lastErrors: ReadonlyMap<number, MeshError>,
+  dropped: DroppedConnection | undefined,
 ): MeshError {
   const missing = [...options.peers.values()].filter(({ id }) => !connected.has(id));
   const waited = `member ${options.id} waited ${options.timeoutMs} ms`;
   if (missing.length === 0) return notReady(waited, options, ready);
-  const listed = missing.slice(0, 16).map((member) => describeMissing(member, options.id, troubles));
+  const listed = missing.slice(0, 16).map((member) => describeMissing(member, options.id, lastErrors));
   const rest = missing.length > 16 ? `; and ${missing.length - 16} more` : '';
-  const inbound = stranger === undefined ? '' : `. Last connection dropped: ${messageOf(stranger.error)}`;
-  const cause = stranger?.error ?? troubles.get(missing[0]!.id);
+  const inbound = dropped === undefined ? '' : `. Last connection dropped: ${messageOf(dropped.error)}`;
+  const cause = dropped?.error ?? lastErrors.get(missing[0]!.id);
   return new MeshError(
     'ERR_RDMC_MESH_TIMEOUT',
     `${waited} in vain for ${listed.join('; ')}${rest}${inbound}`,
     {
       cause,
       memberId: missing[0]!.id,
-      missing: missing.map((member) => ({ ...member, lastError: troubles.get(member.id)?.message })),
+      missing: missing.map((member) => ({ ...member, lastError: lastErrors.get(member.id)?.message })),
     },
   );
 }
@@ -45,9 +45,9 @@ function notReady(waited: string, options: ResolvedOptions, ready: ReadonlySet<n
   );
 }
 
-function describeMissing(member: Member, self: number, troubles: ReadonlyMap<number, MeshError>): string {
+function describeMissing(member: Member, self: number, lastErrors: ReadonlyMap<number, MeshError>): string {
   const fallback = member.id > self ? 'it has not dialled' : 'no attempt ended';
-  const trouble = troubles.get(member.id)?.message ?? fallback;
+  const trouble = lastErrors.get(member.id)?.message ?? fallback;
   return `member ${member.id} at ${describeAddress(member)} (${trouble})`;
 }
 

@@ -14,8 +14,8 @@ import { chooseKey, SAME_KEY_ADVICE, validateInsecure } from './key.js';
 import type { Member } from './member.js';
 import { describeAddress } from './members.js';
 import { integer, refuseUnknown, validateSignal } from './options.js';
+import { PendingConnections } from './pending-connections.js';
 import { provenClient, provenServer, Security } from './security.js';
-import { Strangers } from './strangers.js';
 import { firstBytes, looksLikeTls, openSocket, prepared, socketEvent, unreachable } from './transport.js';
 
 export interface KeyedSocketsOptions {
@@ -41,7 +41,7 @@ const DEFAULT_EXPECTED = 64;
  */
 export class KeyedSockets {
   readonly #security: Security | undefined;
-  readonly #strangers: Strangers;
+  readonly #pending: PendingConnections;
 
   /** @throws MeshError ERR_RDMC_MESH_INVALID_OPTION, ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */
   constructor(options: KeyedSocketsOptions) {
@@ -50,7 +50,9 @@ export class KeyedSockets {
     if (typeof purpose !== 'string' || purpose.length === 0) throw invalidOption('purpose: needed a text');
     const key = chooseKey(given, validateInsecure(options.insecure, given));
     if (key !== undefined) this.#security = Security.ofPurpose(key, purpose);
-    this.#strangers = new Strangers(integer('expected', options.expected, DEFAULT_EXPECTED, 1, MAX_MEMBERS));
+    this.#pending = new PendingConnections(
+      integer('expected', options.expected, DEFAULT_EXPECTED, 1, MAX_MEMBERS),
+    );
   }
 
   /** Whether connections are under a key: one that was given, or the user's. */
@@ -65,7 +67,7 @@ export class KeyedSockets {
 
   /**
    * Connects, and with a key completes the handshake. Where the other end cuts the connection before it has answered,
-   * as one does that has too many strangers, this is tried three times, with a short pause before the next. The socket
+   * as one does that has too many pending connections, this is tried three times, with a short pause before the next. The socket
    * is the caller's; it has an 'error' listener.
    * @throws MeshError ERR_RDMC_MESH_UNREACHABLE with the system's error as `cause`, ERR_RDMC_MESH_WRONG_KEY where the
    *   other end has another key, none, or speaks no TLS; AbortError
@@ -120,19 +122,19 @@ export class KeyedSockets {
   async accept(raw: Socket): Promise<Socket> {
     prepared(raw);
     const from = describeAddress({ host: raw.remoteAddress ?? '?', port: raw.remotePort ?? 0 });
-    const stranger = this.#strangers.admit(raw);
+    const pending = this.#pending.admit(raw);
     try {
       const isTls = looksLikeTls(await firstBytes(raw));
-      stranger.heard();
+      pending.heard();
       if (isTls !== this.keyed) throw otherKeying(from, isTls, this.keyName);
       if (this.#security === undefined) return raw;
       const socket = this.#security.server(raw);
       await provenServer(socket, from, this.#security.keyName);
       return socket;
     } catch (error) {
-      throw stranger.reason ?? error;
+      throw pending.reason ?? error;
     } finally {
-      stranger.done();
+      pending.done();
     }
   }
 

@@ -16,15 +16,15 @@ import {
 } from './frames.js';
 import { encodeJson } from './json.js';
 import type { Link } from './link.js';
-import { Mailbox } from './mailbox.js';
 import type { ResolvedOptions } from './options.js';
 import { type RequestOptions, Requests } from './requests.js';
+import { TopicSubscriptions } from './topic-subscriptions.js';
 
 export type MessageListener = (from: number, body: unknown) => void;
 export type RequestHandler = (from: number, body: unknown) => unknown;
 
 /** What messaging needs of the mesh. */
-export interface Roads {
+export interface MemberLinks {
   /** The link to a peer; throws for one that is lost, has left or is unknown, and after `close`. */
   linkTo(member: number): Link;
   readonly links: ReadonlyMap<number, Link>;
@@ -39,16 +39,16 @@ interface Call {
 /** Messages and requests over the links, and to this member itself. */
 export class Messaging {
   readonly #options: ResolvedOptions;
-  readonly #roads: Roads;
-  readonly #messages = new Mailbox<unknown>();
-  readonly #calls = new Mailbox<Call>();
+  readonly #links: MemberLinks;
+  readonly #messages = new TopicSubscriptions<unknown>();
+  readonly #calls = new TopicSubscriptions<Call>();
   readonly #requests = new Requests();
   #ownFrames: Buffer[] = [];
   #ownBytes = 0;
 
-  constructor(options: ResolvedOptions, roads: Roads) {
+  constructor(options: ResolvedOptions, links: MemberLinks) {
     this.#options = options;
-    this.#roads = roads;
+    this.#links = links;
   }
 
   send(to: number, topic: string, body: unknown): void {
@@ -59,9 +59,9 @@ export class Messaging {
   }
 
   broadcast(topic: string, body: unknown): void {
-    this.#roads.assertOpen();
+    this.#links.assertOpen();
     const frame = encodeMessage(encodeTopic(topic), encodeBody(body));
-    const links = [...this.#roads.links.values()];
+    const links = [...this.#links.links.values()];
     // All or nobody: the application could not tell which peers a partial broadcast reached.
     for (const link of links) this.#admit(link, frame);
     for (const link of links) link.send(frame);
@@ -95,7 +95,7 @@ export class Messaging {
 
   /** Bytes that wait for a peer's socket; for this member itself, those not delivered yet. */
   bufferedBytes(to: number): number {
-    return to === this.#options.id ? this.#ownBytes : this.#roads.linkTo(to).bufferedBytes;
+    return to === this.#options.id ? this.#ownBytes : this.#links.linkTo(to).bufferedBytes;
   }
 
   /** Takes a MESSAGE, REQUEST or REPLY. Throws ERR_RDMC_MESH_PROTOCOL or ..._UNREAD_OVERFLOW. */
@@ -161,14 +161,14 @@ export class Messaging {
     const body = errorBody(codeOf(error) ?? 'ERR_RDMC_MESH_REMOTE', clipText(messageOf(error)));
     const frame = encodeReply(request, body);
     if (from === this.#options.id) this.#queueOwn(frame);
-    else this.#roads.linkTo(from).send(frame);
+    else this.#links.linkTo(from).send(frame);
   }
 
   /** Whoever asked may be lost, have left, or this member may have closed meanwhile. */
   #isGone(member: number): boolean {
     try {
-      this.#roads.assertOpen();
-      if (member !== this.#options.id) this.#roads.linkTo(member);
+      this.#links.assertOpen();
+      if (member !== this.#options.id) this.#links.linkTo(member);
       return false;
     } catch {
       return true;
@@ -176,9 +176,9 @@ export class Messaging {
   }
 
   #transmit(to: number, frame: Buffer): void {
-    this.#roads.assertOpen();
+    this.#links.assertOpen();
     if (to !== this.#options.id) {
-      const link = this.#roads.linkTo(to);
+      const link = this.#links.linkTo(to);
       this.#admit(link, frame);
       link.send(frame);
       return;

@@ -240,7 +240,7 @@ describe('an attempt to open a connection', () => {
       socket.write(encodeHello({ ...hello, connection }));
       await closed(socket);
     }
-    await until(() => cores[0]!.doors.listener.strangers === 0);
+    await until(() => cores[0]!.connector.listener.pendingCount === 0);
     expect(accepted).toEqual([]);
     await assertWhole(meshes);
   });
@@ -251,7 +251,7 @@ describe('an attempt to open a connection', () => {
     meshes[0]!.onConnection('test', (connection) => accepted.push(connection));
     const socket = await stranger(members[0]!);
     const name = { purpose: 'test', id: 'ab'.repeat(16) };
-    socket.write(encodeHello(cores[1]!.doors.hello(0, name)));
+    socket.write(encodeHello(cores[1]!.connector.hello(0, name)));
     await once(socket, 'data');
     expect(accepted).toEqual([]);
     const frame: Frame = { type: FrameType.HEARTBEAT, payload: Buffer.alloc(0) };

@@ -33,8 +33,8 @@ import {
   LENGTH_BYTES,
 } from '../src/frames.js';
 import { decodeHello, decodeReject, encodeHello, encodeReject, type Hello } from '../src/hello.js';
-import { Mailbox } from '../src/mailbox.js';
 import { isMemberId } from '../src/members.js';
+import { TopicSubscriptions } from '../src/topic-subscriptions.js';
 import { assertWhole, closed, failureOf, form, stranger, until } from './helpers.js';
 
 const SECONDS = Number(process.env.RDMC_TEST_FUZZ_SECONDS ?? 0);
@@ -214,14 +214,14 @@ describe('hostile bytes', () => {
   });
 
   it('are kept for nobody within bounds, however many topics they name', TIME, () => {
-    const mailbox = new Mailbox<number>();
+    const topics = new TopicSubscriptions<number>();
     let kept = 0;
-    while (mailbox.deliver(`topic ${kept}`, 1, kept, 10)) kept += 1;
+    while (topics.deliver(`topic ${kept}`, 1, kept, 10)) kept += 1;
     // Of each at least a map's entry and a list are kept.
     expect(kept).toBeLessThan(MAX_KEPT_BYTES_PER_PEER / 200);
     expect(kept).toBeGreaterThan(MAX_KEPT_MESSAGES);
     // Another peer has room of its own.
-    expect(mailbox.deliver('topic', 2, 0, 10)).toBe(true);
+    expect(topics.deliver('topic', 2, 0, 10)).toBe(true);
   });
 });
 
@@ -244,7 +244,7 @@ describe('a mesh', () => {
       }),
       runs(60),
     );
-    await until(() => cores[0]!.doors.listener.strangers === 0);
+    await until(() => cores[0]!.connector.listener.pendingCount === 0);
     await assertWhole(meshes);
   });
 

@@ -49,7 +49,7 @@ describe.each([{ insecure: true }, { key: KEY }])('hostile bytes on the port, %j
     await closed(socket);
     await until(() => dropped.length === 1);
     expect(dropped[0]).toContain('mesh: dropped 127.0.0.1:');
-    expect(cores[0]!.doors.listener.strangers).toBe(0);
+    expect(cores[0]!.connector.listener.pendingCount).toBe(0);
     expect(meshes.map((mesh) => mesh.failed.size)).toEqual([0, 0, 0]);
     await assertWhole(meshes);
   });
@@ -68,20 +68,20 @@ describe.each([{ insecure: true }, { key: KEY }])('hostile bytes on the port, %j
 });
 
 async function dripInto(keying: Partial<MeshOptions>, bytes: Buffer): Promise<void> {
-  const { meshes, cores, members } = await form(2, keying, '127.0.0.1', { strangerTickMs: 25 });
-  const { listener } = cores[0]!.doors;
+  const { meshes, cores, members } = await form(2, keying, '127.0.0.1', { pendingTickMs: 25 });
+  const { listener } = cores[0]!.connector;
   const socket = await stranger(members[0]!);
   // The first bytes are due earlier.
   let sent = 3;
   socket.write(bytes.subarray(0, sent));
   const drip = setInterval(() => socket.write(bytes.subarray(sent, ++sent)), 50);
   socket.once('close', () => clearInterval(drip));
-  await until(() => listener.strangers === 1);
+  await until(() => listener.pendingCount === 1);
   await assertWhole(meshes);
   await closed(socket);
   expect(sent).toBeGreaterThan(3);
   expect(sent).toBeLessThan(bytes.length);
-  await until(() => listener.strangers === 0);
+  await until(() => listener.pendingCount === 0);
   await assertWhole(meshes);
 }
 
@@ -91,7 +91,7 @@ describe('callers that do not introduce themselves', () => {
     const socket = await stranger(members[0]!);
     socket.end(encodeHello(hello(1, 0, zero)).subarray(0, 40));
     await closed(socket);
-    await until(() => cores[0]!.doors.listener.strangers === 0);
+    await until(() => cores[0]!.connector.listener.pendingCount === 0);
     await assertWhole(meshes);
   });
 

@@ -66,7 +66,8 @@ export class PeerSink implements Sink {
       const parts = [...repliesIn(chunk.bytes!)].flatMap(({ id }) => [u32(id), u32(reply.length), reply]);
       const bytes = Buffer.concat(parts);
       this.#queuedBytes += bytes.length - chunk.bytes!.length;
-      return new Chunk(bytes, 0, chunk.replies, false, chunk.turn);
+      const { replies, turn } = chunk;
+      return new Chunk(bytes, { sequence: 0, replies, reads: false, turn });
     });
   }
 
@@ -85,7 +86,7 @@ export class PeerSink implements Sink {
         executor.endRun();
         executor.begin(this);
       }
-      if (executor.isTired) {
+      if (executor.mustYield) {
         executor.endRun();
         return turn().then(() => this.#go(requests));
       }

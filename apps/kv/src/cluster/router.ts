@@ -7,15 +7,15 @@ import type { Client } from '../server/client.js';
 import type { Executor } from '../server/executor.js';
 import { isHttp } from '../server/http.js';
 import { refusalOf } from '../server/refusals.js';
-import { Loopback } from './loopback.js';
+import { LocalRequests } from './local-requests.js';
 import { ownsAll, slotOfCommand } from './owned.js';
-import { Parking } from './parking.js';
 import type { Asker } from './peer-link.js';
 import type { PeerLinks } from './peer-links.js';
+import { ReplyMerge } from './reply-merge.js';
 import { errorReply, type Request } from './request.js';
-import { Gathering, type Part } from './scatter.js';
 import { NOBODY, type SlotTable } from './slot-table.js';
-import { splitByOwner } from './split.js';
+import { type Part, splitByOwner } from './split.js';
+import { WaitingRequests } from './waiting-requests.js';
 
 export interface RouterOptions {
   readonly executor: Executor;
@@ -25,7 +25,7 @@ export interface RouterOptions {
   /** Undefined: this server is alone. */
   readonly peers: PeerLinks | undefined;
   /** How long commands wait for slots that nobody serves. */
-  readonly parkMs: number;
+  readonly slotWaitMs: number;
   /** Hears of each client that was disconnected because it speaks HTTP. */
   readonly onHttp?: (address: string) => void;
 }
@@ -35,8 +35,8 @@ export interface RouterOptions {
  * at the turn's end, all in one frame; those for slots that nobody serves wait. To one server they go in the client's order.
  */
 export class Router implements Asker {
-  readonly #loopback: Loopback;
-  readonly #parking: Parking;
+  readonly #local: LocalRequests;
+  readonly #waiting: WaitingRequests;
   readonly #parser = new RequestParser();
   readonly #isOwn = (slot: number): boolean => this.table.owner(slot) === this.self;
   private readonly executor: Executor;
@@ -46,15 +46,15 @@ export class Router implements Asker {
   private readonly peers: PeerLinks | undefined;
   private readonly onHttp: (address: string) => void;
 
-  constructor({ executor, commands, self, table, peers, parkMs, onHttp = () => {} }: RouterOptions) {
+  constructor({ executor, commands, self, table, peers, slotWaitMs, onHttp = () => {} }: RouterOptions) {
     this.executor = executor;
     this.commands = commands;
     this.self = self;
     this.table = table;
     this.peers = peers;
     this.onHttp = onHttp;
-    this.#loopback = new Loopback(executor, commands);
-    this.#parking = new Parking(parkMs);
+    this.#local = new LocalRequests(executor, commands);
+    this.#waiting = new WaitingRequests(slotWaitMs);
     table.onUpdate(() => this.#release());
     peers?.onLinked(() => this.#release());
   }
@@ -81,18 +81,18 @@ export class Router implements Asker {
   route(request: Request): void {
     const owner = this.table.owner(request.slot);
     const link = owner === this.self ? undefined : this.peers?.link(owner);
-    if (owner === this.self) this.#loopback.run(request);
+    if (owner === this.self) this.#local.run(request);
     else if (link?.isFull) request.done(errorReply(LINK_FULL));
     else if (link) {
       link.send(request, this.table.epoch, this);
       this.executor.schedule();
-    } else this.#parking.park(request);
+    } else this.#waiting.add(request);
   }
 
   refused(request: Request): void {
     if (request.slot < 0) request.done(errorReply(SLOT_UNAVAILABLE));
     else if (request.epoch !== undefined && request.epoch < this.table.epoch) this.#routeAgain(request);
-    else this.#parking.park(request);
+    else this.#waiting.add(request);
   }
 
   /** What may have happened is not done a second time; what only reads is. */
@@ -102,7 +102,7 @@ export class Router implements Asker {
   }
 
   close(): void {
-    this.#parking.close();
+    this.#waiting.close();
   }
 
   /** What can go on now. */
@@ -111,7 +111,7 @@ export class Router implements Asker {
       const owner = this.table.owner(slot);
       return owner !== NOBODY && (owner === this.self || this.peers?.link(owner) !== undefined);
     };
-    for (const request of this.#parking.release(isServed)) this.#routeAgain(request);
+    for (const request of this.#waiting.release(isServed)) this.#routeAgain(request);
   }
 
   /** Slots have changed hands: keys that were at one server may be at several now. */
@@ -134,9 +134,9 @@ export class Router implements Asker {
     request: Pick<Request, 'version' | 'writes' | 'deadline' | 'done'>,
   ): void {
     const { version, writes, deadline } = request;
-    const gathering = new Gathering(parts, command.merge!, request.done);
+    const merge = new ReplyMerge(parts, command.merge!, request.done);
     for (const [index, { slot, bytes }] of parts.entries()) {
-      const done = (reply: Buffer): void => gathering.take(index, reply);
+      const done = (reply: Buffer): void => merge.take(index, reply);
       const part: Request = { slot, version, writes, bytes, command, done };
       if (deadline !== undefined) part.deadline = deadline;
       this.route(part);
@@ -172,7 +172,7 @@ export class Router implements Asker {
     const { length } = client.parser.command;
     const chunk = client.expect(length, command.inSteps);
     const { members } = table;
-    const gathering = new Gathering(
+    const merge = new ReplyMerge(
       members.map(() => ({ positions: [] })),
       command.merge!,
       (reply) => client.answer(chunk, reply, length),
@@ -181,7 +181,7 @@ export class Router implements Asker {
     const part = { slot: -1, version: client.version, writes: command.flags.includes('write'), bytes };
     for (const [index, member] of members.entries()) {
       const ask = (done: Request['done']): void => this.#ask(member, { ...part, done });
-      const take = (reply: Buffer): void => gathering.take(index, reply);
+      const take = (reply: Buffer): void => merge.take(index, reply);
       ask(command.inSteps ? inSteps(ask, take) : take);
     }
     executor.begin(client);
@@ -190,7 +190,7 @@ export class Router implements Asker {
   /** Has a member do its part. No run may be open. */
   #ask(member: number, request: Request): void {
     const link = this.peers?.link(member);
-    if (member === this.self) this.#loopback.run(request);
+    if (member === this.self) this.#local.run(request);
     else if (link) {
       link.send(request, this.table.epoch, this);
       this.executor.schedule();

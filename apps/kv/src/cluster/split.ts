@@ -2,7 +2,13 @@ import { Buffer } from 'node:buffer';
 import type { Command } from '../commands/command.js';
 import type { Arguments } from '../resp/arguments.js';
 import { slotOfKey } from '../store/slot.js';
-import type { Part } from './scatter.js';
+
+/** The part of a command for one server. `positions` are the places of its keys in the whole command. */
+export interface Part {
+  readonly bytes: Buffer;
+  readonly slot: number;
+  readonly positions: readonly number[];
+}
 
 /**
  * Cuts a command with many keys into one for every server; keys whose slots nobody has go by slot. What every server does

@@ -39,7 +39,7 @@ export interface ServerOptions extends MemberOptions, Protection {
   /** How long the data plane polls after work, in milliseconds (default 50). */
   readonly windowMs?: number | undefined;
   /** How long commands wait for slots whose server is gone. */
-  readonly parkMs?: number | undefined;
+  readonly slotWaitMs?: number | undefined;
 }
 
 /** What a server tells of others. */

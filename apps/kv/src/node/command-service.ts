@@ -3,7 +3,7 @@ import { Router } from '../cluster/router.js';
 import { SlotTable } from '../cluster/slot-table.js';
 import type { CommandTable } from '../commands/command-table.js';
 import { createCommandTable } from '../commands/table.js';
-import { DEFAULT_PARK_MS } from '../limits.js';
+import { DEFAULT_SLOT_WAIT_MS } from '../limits.js';
 import { ClientSet } from '../server/client-set.js';
 import { Executor, type ReadLease } from '../server/executor.js';
 import { RespServer } from '../server/resp-server.js';
@@ -42,7 +42,7 @@ export function serveCommands({
   events,
   closers,
 }: CommandServiceOptions): CommandService {
-  const { id, password, parkMs = DEFAULT_PARK_MS } = options;
+  const { id, password, slotWaitMs = DEFAULT_SLOT_WAIT_MS } = options;
   const { node, clientPort } = membership;
   const table = new SlotTable();
   const clients = new ClientSet();
@@ -55,7 +55,7 @@ export function serveCommands({
   const commands = createCommandTable();
   const http = new HttpRefusals((address) => events.httpRefused?.({ address }));
   const onHttp = (address: string): void => http.refused(address);
-  const router = new Router({ executor, commands, self: id, table, peers, parkMs, onHttp });
+  const router = new Router({ executor, commands, self: id, table, peers, slotWaitMs, onHttp });
   closers.add(() => router.close());
   new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded: password !== undefined });
   const sweep = new ExpirySweep(executor);

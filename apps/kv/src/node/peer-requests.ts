@@ -3,17 +3,17 @@ import type { Imports } from '../cluster/imports.js';
 import type { PeerListener } from '../cluster/peer-service.js';
 import { PeerSink } from '../cluster/peer-sink.js';
 import type { CommandService } from './command-service.js';
-import { EpochGate } from './epoch-gate.js';
+import { EpochWaiters } from './epoch-waiters.js';
 
 /** Runs what other servers ask, when this server has the slot table by which they asked. */
 export class PeerRequests implements PeerListener {
-  readonly #gate: EpochGate;
+  readonly #waiters: EpochWaiters;
 
   constructor(
     private readonly service: CommandService,
     private readonly imports: Imports,
   ) {
-    this.#gate = new EpochGate(service.table);
+    this.#waiters = new EpochWaiters(service.table);
   }
 
   serve(connection: MeshConnection): (payload: Buffer) => Promise<void> | undefined {
@@ -21,7 +21,7 @@ export class PeerRequests implements PeerListener {
     const sink = new PeerSink(connection, executor, commands, (slot) => executor.node.isOwn(slot));
     connection.signal.addEventListener('abort', () => executor.forget(sink));
     return (payload) => {
-      const wait = this.#gate.reached(payload.readUInt32LE(0));
+      const wait = this.#waiters.reached(payload.readUInt32LE(0));
       return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
     };
   }

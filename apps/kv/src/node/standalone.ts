@@ -1,7 +1,7 @@
 import { Router } from '../cluster/router.js';
 import { SlotTable } from '../cluster/slot-table.js';
 import { createCommandTable } from '../commands/table.js';
-import { DEFAULT_MAX_CLIENTS, DEFAULT_PARK_MS, DEFAULT_PORT } from '../limits.js';
+import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_SLOT_WAIT_MS } from '../limits.js';
 import { NoLog } from '../log/no-log.js';
 import { ClientPort } from '../server/client-port.js';
 import { ClientSet } from '../server/client-set.js';
@@ -55,7 +55,7 @@ export class Standalone {
       self: SELF,
       table,
       peers: undefined,
-      parkMs: DEFAULT_PARK_MS,
+      slotWaitMs: DEFAULT_SLOT_WAIT_MS,
     });
     const isPasswordNeeded = password !== undefined;
     const server = new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded });

@@ -16,8 +16,8 @@ import {
   MAX_COMMAND_BYTES,
   MAX_DECLARED_BULK_BYTES,
   MAX_INLINE_BYTES,
-  MAX_STRANGER_ARGUMENTS,
-  MAX_STRANGER_COMMAND_BYTES,
+  MAX_UNAUTHENTICATED_ARGUMENTS,
+  MAX_UNAUTHENTICATED_COMMAND_BYTES,
 } from '../limits.js';
 import { Arguments, parseInteger } from './arguments.js';
 import { splitInline } from './inline.js';
@@ -50,10 +50,10 @@ export const CLIENT_LIMITS: RequestLimits = {
 };
 
 /** Of clients that have not given the password. */
-export const STRANGER_LIMITS: RequestLimits = {
-  arguments: MAX_STRANGER_ARGUMENTS,
-  commandBytes: MAX_STRANGER_COMMAND_BYTES,
-  inlineBytes: MAX_STRANGER_COMMAND_BYTES,
+export const UNAUTHENTICATED_LIMITS: RequestLimits = {
+  arguments: MAX_UNAUTHENTICATED_ARGUMENTS,
+  commandBytes: MAX_UNAUTHENTICATED_COMMAND_BYTES,
+  inlineBytes: MAX_UNAUTHENTICATED_COMMAND_BYTES,
   tooManyArguments: 'unauthenticated multibulk length',
   tooManyBytes: 'unauthenticated bulk length',
 };

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Session } from '../commands/command.js';
 import { KvError } from '../errors.js';
 import { MAX_OUTPUT_BYTES, PAUSE_FORWARDED_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
-import { CLIENT_LIMITS, RequestParser, STRANGER_LIMITS } from '../resp/parser.js';
+import { CLIENT_LIMITS, RequestParser, UNAUTHENTICATED_LIMITS } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from './executor.js';
 import { Chunk, type Sink } from './sink.js';
@@ -65,7 +65,7 @@ export class Client implements Sink, Session {
   /** A client that has not given the password has short commands only. */
   set authenticated(is: boolean) {
     this.#authenticated = is;
-    this.parser.limits = is ? CLIENT_LIMITS : STRANGER_LIMITS;
+    this.parser.limits = is ? CLIENT_LIMITS : UNAUTHENTICATED_LIMITS;
   }
 
   quit(): void {
@@ -84,7 +84,7 @@ export class Client implements Sink, Session {
    * a barrier runs when that is answered.
    */
   expect(bytes: number, isBarrier = false): Chunk {
-    const chunk = new Chunk(undefined, 0, 1, false, 0);
+    const chunk = new Chunk(undefined, { sequence: 0, replies: 1, reads: false, turn: 0 });
     this.#queue.push(chunk);
     this.#unanswered += 1;
     this.#forwardedBytes += bytes;
@@ -149,7 +149,7 @@ export class Client implements Sink, Session {
         taken += 1;
         this.host.dispatch(this);
         if (executor.isFull) this.#nextTurn();
-        if (executor.isTired || this.#mustWait(executor.writer.length)) {
+        if (executor.mustYield || this.#mustWait(executor.writer.length)) {
           this.#held = true;
           break;
         }

@@ -70,7 +70,7 @@ export class Executor implements CommandContext {
   }
 
   /** Whether others should have a turn first. */
-  get isTired(): boolean {
+  get mustYield(): boolean {
     return this.effort >= MATCH_STEPS_PER_TURN;
   }
 
@@ -122,10 +122,8 @@ export class Executor implements CommandContext {
     const sink = this.#sink!;
     if (length > 0) {
       if (this.#runReads) this.#turnReads = true;
-      const [sequence, replies, reads] = [this.#runSequence, this.#runReplies, this.#runReads];
       const waiting = this.#runWaiting.length > 0 ? this.#runWaiting : NONE_WAITS;
-      const chunk = new Chunk(this.writer.end(length), sequence, replies, reads, this.#turn, waiting);
-      sink.take(chunk);
+      sink.take(new Chunk(this.writer.end(length), { ...this.runState, turn: this.#turn, waiting }));
       this.#touched.add(sink);
     }
     this.#resetRun();
@@ -143,7 +141,7 @@ export class Executor implements CommandContext {
     if (length > 0) {
       const bytes = this.writer.end(length);
       if (before.reads) this.#turnReads = true;
-      this.#sink!.take(new Chunk(bytes, before.sequence, before.replies, before.reads, this.#turn));
+      this.#sink!.take(new Chunk(bytes, { ...before, turn: this.#turn }));
       this.#touched.add(this.#sink!);
     }
     this.#runSequence = this.sequence;

@@ -1,21 +1,38 @@
 import { Buffer } from 'node:buffer';
 import type { RespVersion } from '../resp/writer.js';
 
+/** What decides when a chunk may leave. */
+export interface ChunkFacts {
+  /** The chunk may leave when the log has acknowledged up to here; 0: at once. */
+  readonly sequence: number;
+  readonly replies: number;
+  /** Something was read for the replies, so the server needs its lease. */
+  readonly reads: boolean;
+  /** The turn that made the replies; 0: another server made them. */
+  readonly turn: number;
+  /** Where the replies lie that wait: offset and end of each; without it, all of them wait. */
+  readonly waiting?: readonly number[];
+}
+
 /** Replies made in one go, that may leave at one moment. */
 export class Chunk {
+  readonly sequence: number;
+  readonly replies: number;
+  readonly reads: boolean;
+  readonly turn: number;
+  readonly waiting: readonly number[] | undefined;
+
+  /** @param bytes undefined: another server has not answered yet */
   constructor(
-    /** Undefined: the answer comes from elsewhere. */
     public bytes: Buffer | undefined,
-    /** They may leave when the log has acknowledged up to here; 0: at once. */
-    readonly sequence: number,
-    readonly replies: number,
-    /** Something was read for them, so the server needs its lease. */
-    readonly reads: boolean,
-    /** In which turn they were made. */
-    readonly turn: number,
-    /** Where the replies lie that wait: offset and end of each; without it, all do. */
-    readonly waiting: readonly number[] | undefined = undefined,
-  ) {}
+    { sequence, replies, reads, turn, waiting }: ChunkFacts,
+  ) {
+    this.sequence = sequence;
+    this.replies = replies;
+    this.reads = reads;
+    this.turn = turn;
+    this.waiting = waiting;
+  }
 
   /**
    * Whether it may leave: the log has acknowledged what it waits for, and the turn that made it has ended, in which the
@@ -40,7 +57,8 @@ export class Chunk {
       }
       parts.push(bytes!.subarray(at));
     }
-    return new Chunk(Buffer.concat(parts), 0, replies, this.reads && !everything, turn);
+    const reads = this.reads && !everything;
+    return new Chunk(Buffer.concat(parts), { sequence: 0, replies, reads, turn });
   }
 }
 

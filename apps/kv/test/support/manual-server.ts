@@ -135,7 +135,7 @@ export async function startManualServer({
   const view = new View({ member: 0, table, clients, port, password: undefined, nodes: () => [] });
   const executor = new Executor(store, lease, view, () => peers?.flush());
   const commands = createCommandTable();
-  const router = new Router({ executor, commands, self: 0, table, peers, parkMs: 30_000, onHttp });
+  const router = new Router({ executor, commands, self: 0, table, peers, slotWaitMs: 30_000, onHttp });
   const server = new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded: false });
   return { log, lease, executor, store, server, router };
 }

@@ -5,7 +5,7 @@ import { describeMembers } from './members.js';
 import type { ResolvedOptions } from './options.js';
 
 /** What a caller's HELLO is compared with. */
-export interface Situation {
+export interface HelloContext {
   readonly options: ResolvedOptions;
   readonly version: number;
   /** Whether members can still be connected: nobody has been told that everyone is here. */
@@ -17,16 +17,16 @@ export interface Situation {
 }
 
 /** Why a caller is refused, or nothing. */
-export function judgeHello(
+export function checkHello(
   hello: Hello | ForeignHello,
   from: string,
-  situation: Situation,
+  context: HelloContext,
 ): MeshError | undefined {
-  const { options } = situation;
+  const { options } = context;
   if (hello.from === undefined) {
     return new MeshError(
       'ERR_RDMC_MESH_VERSION',
-      describeVersions(`a connection from ${from}`, hello.version, situation.version),
+      describeVersions(`a connection from ${from}`, hello.version, context.version),
     );
   }
   if (!hello.digest.equals(options.digest)) {
@@ -44,15 +44,15 @@ export function judgeHello(
       `member ${options.id} listens where member ${hello.to} was expected`,
     );
   }
-  if (hello.connection !== undefined) return judgeConnection(hello, situation);
+  if (hello.connection !== undefined) return checkConnection(hello, context);
   if (!options.peers.has(hello.from) || hello.from < options.id) {
     return protocolError(`member ${hello.from} dialled member ${options.id}; the higher id dials the lower`);
   }
-  return judgePlace(hello, situation);
+  return checkLink(hello, context);
 }
 
 /** Only the process that is the member in this mesh may open further connections as that member. */
-function judgeConnection(hello: Hello, { options, current, hasRoom }: Situation): MeshError | undefined {
+function checkConnection(hello: Hello, { options, current, hasRoom }: HelloContext): MeshError | undefined {
   const present = current(hello.from);
   if (present === undefined || !present.instance.equals(hello.instance)) {
     return refusal(
@@ -69,7 +69,7 @@ function judgeConnection(hello: Hello, { options, current, hasRoom }: Situation)
   );
 }
 
-function judgePlace(hello: Hello, { options, gathering, current }: Situation): MeshError | undefined {
+function checkLink(hello: Hello, { options, gathering, current }: HelloContext): MeshError | undefined {
   const present = current(hello.from);
   if (present === undefined) {
     if (gathering) return undefined;

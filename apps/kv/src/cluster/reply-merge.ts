@@ -7,15 +7,8 @@ import { ERROR_MARK } from '../resp/writer.js';
 const LF = 10;
 const DOLLAR = 36;
 
-/** A part: which of the command's keys it has, by their place in the command. */
-export interface Part {
-  readonly bytes: Buffer;
-  readonly slot: number;
-  readonly positions: readonly number[];
-}
-
 /** Collects the parts' replies. The first error is the reply of all. */
-export class Gathering {
+export class ReplyMerge {
   readonly #replies: (Buffer | undefined)[];
   #missing: number;
 

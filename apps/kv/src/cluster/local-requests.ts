@@ -7,7 +7,7 @@ import { INTERNAL_SESSION } from './internal-session.js';
 import type { Request } from './request.js';
 
 /** Runs requests that turn out to be for this server itself. */
-export class Loopback implements Sink {
+export class LocalRequests implements Sink {
   version: RespVersion = 2;
   readonly #parser = new RequestParser();
   #waiting: { chunk: Chunk; request: Request }[] = [];

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Hello } from '../src/hello.js';
+import { checkHello, type HelloContext } from '../src/hello-check.js';
 import { resolveOptions } from '../src/options.js';
-import { judgeHello, type Situation } from '../src/verdict.js';
 
 const members = [0, 1, 2].map((id) => ({ id, host: '127.0.0.1', port: 7000 + id }));
 const options = resolveOptions({ id: 0, members, insecure: true });
@@ -20,8 +20,8 @@ function hello(more: Partial<Hello> = {}): Hello {
   };
 }
 
-function codeOf(from: Hello, more: Partial<Situation> = {}): string | undefined {
-  const situation: Situation = {
+function codeOf(from: Hello, more: Partial<HelloContext> = {}): string | undefined {
+  const context: HelloContext = {
     options,
     version: 1,
     gathering: true,
@@ -29,7 +29,7 @@ function codeOf(from: Hello, more: Partial<Situation> = {}): string | undefined 
     hasRoom: () => true,
     ...more,
   };
-  return judgeHello(from, '127.0.0.1:1', situation)?.code;
+  return checkHello(from, '127.0.0.1:1', context)?.code;
 }
 
 describe('a caller', () => {

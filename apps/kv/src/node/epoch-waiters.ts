@@ -1,7 +1,7 @@
 import type { SlotTable } from '../cluster/slot-table.js';
 
 /** Holds requests that were sent by a newer slot table than this server has: it comes soon, from the coordinator. */
-export class EpochGate {
+export class EpochWaiters {
   #waiting: { epoch: number; resolve: () => void }[] = [];
 
   constructor(private readonly table: SlotTable) {

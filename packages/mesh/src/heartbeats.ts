@@ -12,7 +12,7 @@ const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
  * others, whose heartbeats may lie unread in the sockets. And nobody is declared silent before the
  * sockets have been read once more.
  */
-export class Pulse {
+export class Heartbeats {
   readonly #intervalMs: number;
   readonly #silenceMs: number;
   readonly #links: ReadonlyMap<number, Link>;
