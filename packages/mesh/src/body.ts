@@ -22,16 +22,19 @@ export function encodeBody(value: unknown): Body {
     return { kind: BodyKind.BYTES, bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength) };
   }
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
-    throw invalidBody(`a body of class ${value.constructor.name} is not possible; use a Uint8Array on it`);
+    throw invalidBody(`a body of class ${value.constructor.name} cannot be sent; make a Uint8Array of it`);
   }
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    throw invalidBody(`the body is neither a Uint8Array nor possible as JSON: ${messageOf(cause)}`, cause);
+    throw invalidBody(
+      `the body is not a Uint8Array, and it cannot be written as JSON: ${messageOf(cause)}`,
+      cause,
+    );
   }
   if (text === undefined)
-    throw invalidBody(`a body of type ${typeof value} is not possible as JSON; use null`);
+    throw invalidBody(`a body of type ${typeof value} cannot be written as JSON; use null`);
   return { kind: BodyKind.JSON, bytes: Buffer.from(text) };
 }
 

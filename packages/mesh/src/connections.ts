@@ -15,7 +15,7 @@ export type ConnectionListener = (connection: MeshConnection) => void;
 export interface ConnectionsOptions {
   readonly options: ResolvedOptions;
   readonly security: Security | undefined;
-  /** What this member says first on a connection. */
+  /** The HELLO of this member on a connection. */
   readonly hello: (to: number, connection: ConnectionName) => Hello;
   /** The mesh's own link to a peer; throws for one that is lost, has left or is unknown, and after `close`. */
   readonly linkTo: (member: number) => Link;

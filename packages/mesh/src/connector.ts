@@ -8,7 +8,7 @@ import { Listener, type ListenerEvents } from './listener.js';
 import type { ResolvedOptions } from './options.js';
 import type { Security } from './security.js';
 
-/** What the connector ask and tell the mesh behind them. */
+/** The parts of the mesh that the connector uses. */
 export interface ConnectorContext {
   readonly links: ReadonlyMap<number, Link>;
   /** Whether members can still be connected. */
@@ -16,18 +16,18 @@ export interface ConnectorContext {
   connected(introduced: Introduced): void;
   /** Whether a member may open a further connection. */
   hasRoom(member: number): boolean;
-  /** Something that makes waiting pointless: another version, other members, a wrong key, a taken id. */
+  /** No later attempt can succeed: another version, other members, a wrong key, a taken id. */
   joinFailed(error: MeshError): void;
 }
 
-/** How connections come about: the listener for higher ids, a dialler for each lower one. */
+/** Makes the connections: a listener for members with higher ids, a dialler for each member with a lower one. */
 export class Connector {
   readonly listener: Listener;
   readonly #options: ResolvedOptions;
   readonly #version: number;
   readonly #context: ConnectorContext;
   readonly #diallers = new Map<number, Dialler>();
-  /** The last thing that went wrong on the way to each member. */
+  /** The last error of the attempts to reach each member. */
   readonly #lastErrors = new Map<number, MeshError>();
   #lastDropped: DroppedConnection | undefined;
 
@@ -51,7 +51,7 @@ export class Connector {
     for (const dialler of this.#diallers.values()) dialler.start();
   }
 
-  /** A connection was lost while members can still come: make it again, or wait for the other side. */
+  /** Makes a lost connection again, or waits until the other member does. */
   again(member: number, error: MeshError): void {
     this.#lastErrors.set(member, error);
     this.#diallers.get(member)?.start();
@@ -92,7 +92,7 @@ export class Connector {
     });
   }
 
-  /** What this member says first to another one. */
+  /** The HELLO of this member to another one. */
   hello(to: number, connection?: Hello['connection']): Hello {
     const { id, digest, instance, maxFrameBytes, attributes } = this.#options;
     return { version: this.#version, from: id, to, digest, instance, maxFrameBytes, attributes, connection };
@@ -107,6 +107,9 @@ export class Connector {
 
   #dropped(error: unknown, from: string): void {
     this.#lastDropped = { error, from };
-    this.#options.logger.warn?.({ code: codeOf(error), from }, `mesh: dropped ${from}: ${messageOf(error)}`);
+    this.#options.logger.warn?.(
+      { code: codeOf(error), from },
+      `mesh: closed the connection from ${from}: ${messageOf(error)}`,
+    );
   }
 }

@@ -22,7 +22,7 @@ import { type MemberLinks, Messaging } from './messaging.js';
 import type { MeshAttributes, ResolvedOptions } from './options.js';
 import { Security } from './security.js';
 
-/** What tests replace or look into. Not part of the package's surface. */
+/** Replaced or observed by tests. Not part of the package's interface. */
 export interface Internals {
   readonly protocolVersion?: number;
   /** Of the listener, in place of HANDSHAKE_TICK_MS. */
@@ -32,17 +32,17 @@ export interface Internals {
 
 /**
  * gathering: pairs are being connected, and a lost connection is made again.
- * ready:     every pair of this member is connected and all were told so. From here on somebody may
+ * ready:     every pair of this member is connected, and all members were told. From here on a member may
  *            have finished joining, so a lost connection is a lost member.
- * formed:    everybody has said READY; `join` has resolved.
+ * formed:    all members have sent READY; `join` has resolved.
  * closed:    by `close`, or because joining failed.
  */
 export type Phase = 'gathering' | 'ready' | 'formed' | 'closed';
 
-/** Reasons to give up after which the same member may well come again. All others are final. */
+/** Errors of a join after which the same member may join again. All others are final. */
 const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_ABORTED']);
 
-/** One member's state: its links, what it knows of the others, and how far joining has come. */
+/** One member's state: its links, its knowledge of the others, and the phase of joining. */
 export class Core implements MemberLinks {
   readonly options: ResolvedOptions;
   readonly links = new Map<number, Link>();
@@ -86,13 +86,13 @@ export class Core implements MemberLinks {
     internals.observe?.(this);
   }
 
-  /** Resolves when every peer is connected to everybody and has said so. */
+  /** Resolves when every peer is connected to all members and has sent READY. */
   async form(): Promise<void> {
     const { signal, timeoutMs } = this.options;
     const settled = new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    // Joining can fail while `listen` is awaited, before anybody awaits this promise.
+    // Joining can fail while `listen` is awaited, before this promise is awaited.
     settled.catch(() => {});
     const timer = setTimeout(() => this.#failJoin(this.connector.timeoutError(this.#saidReady)), timeoutMs);
     const what = `joining as member ${this.options.id}`;
@@ -128,14 +128,14 @@ export class Core implements MemberLinks {
     if (this.phase === 'closed') throw closedError();
   }
 
-  /** Marks a member failed, once: cuts its link, tells everybody, rejects what waits for it. */
+  /** Marks a member failed, once: closes its link, tells all members, rejects the requests to it. */
   fail(failure: MeshFailure): void {
     const { member } = failure;
     const known = this.failures.facts.has(member) || this.leaves.facts.has(member);
     if (this.phase === 'closed' || known) return;
     const link = this.links.get(member);
     this.links.delete(member);
-    // The member itself hears of it too: it may be alive, and must not think that it still belongs.
+    // The member itself is told too: it may be alive, and it does not belong to the mesh any more.
     link?.dismiss(encodeFailure(failure));
     this.#sendAll(encodeFailure(failure));
     this.#announce([failure]);
@@ -162,12 +162,12 @@ export class Core implements MemberLinks {
     this.#saidReady.delete(link.peer);
     this.links.set(link.peer, link);
     this.#attributes.set(link.peer, link.hello.attributes);
-    // The state first: what the peer said right behind its HELLO is judged by it.
+    // The state first: the frames behind the peer's HELLO are handled by it.
     this.#advance();
     link.start();
   }
 
-  /** Every step of joining follows from the state alone, whatever brought it about. */
+  /** Each step of joining follows from the state alone, not from the event that changed it. */
   #advance(): void {
     const { peers } = this.options;
     if (this.phase === 'gathering' && this.links.size === peers.size) {
@@ -200,7 +200,7 @@ export class Core implements MemberLinks {
         this.#left(link);
         break;
       case FrameType.REJECT:
-        // The other side changed its mind between our HELLO and our CONFIRM.
+        // The other end refused between this member's HELLO and its CONFIRM.
         throw new MeshError(
           'ERR_RDMC_MESH_MEMBER_LOST',
           `it refused: ${decodeReject(frame.payload).message}`,
@@ -209,7 +209,9 @@ export class Core implements MemberLinks {
         this.#aborted(link, frame.payload);
         break;
       default:
-        throw protocolError(`member ${link.peer} sent frame type ${frame.type}, which has no meaning here`);
+        throw protocolError(
+          `member ${link.peer} sent frame type ${frame.type}, which is not valid after the HELLO`,
+        );
     }
   }
 
@@ -220,11 +222,11 @@ export class Core implements MemberLinks {
       return;
     }
     if (!this.options.peers.has(member))
-      throw protocolError(`news of member ${member}, which is not in the list`);
+      throw protocolError(`a FAILURE is about member ${member}, which is not in the list`);
     this.#lose(failure);
   }
 
-  /** The others go on without this member. For it, that is the loss of all of them. */
+  /** The others go on without this member. This member treats that as the loss of all others. */
   #evicted({ reporter, reason }: MeshFailure): void {
     const text = clipText(`member ${reporter} declared this member (${this.options.id}) failed: ${reason}`);
     const code = 'ERR_RDMC_MESH_EVICTED';
@@ -232,7 +234,7 @@ export class Core implements MemberLinks {
       this.#failJoin(new MeshError(code, text));
       return;
     }
-    // All links go first, so that no news of "failed" peers reaches peers that are well.
+    // All links are closed first, so that peers that work are not told of "failed" peers.
     const lost = [...this.links.values()];
     this.links.clear();
     for (const link of lost) link.dismiss();
@@ -240,7 +242,7 @@ export class Core implements MemberLinks {
     this.#announce(failures);
   }
 
-  /** All are known as failed before anybody hears of the first: who hears of it may write to the next. */
+  /** All are known as failed before a listener is called for the first: a listener may send to the next one. */
   #announce(failures: readonly MeshFailure[]): void {
     for (const failure of failures) {
       const { member, reason } = failure;
@@ -250,7 +252,7 @@ export class Core implements MemberLinks {
     for (const { member } of failures) this.#endMember(member);
   }
 
-  /** What waits for a member that is gone ends, and so do its further connections. */
+  /** Rejects the requests to a member that is lost or has left, and closes its further connections. */
   #endMember(member: number): void {
     const reason = unreachableMember(member, this.options, this.failures.facts, this.leaves.facts);
     this.messaging.rejectMember(member, reason);
@@ -277,7 +279,7 @@ export class Core implements MemberLinks {
   }
 
   #silent(link: Link): void {
-    const reason = `nothing was heard from it for ${this.options.silenceTimeoutMs} ms`;
+    const reason = `it sent nothing for ${this.options.silenceTimeoutMs} ms`;
     if (this.phase === 'gathering') link.dismiss();
     this.#linkDown(link, new MeshError('ERR_RDMC_MESH_MEMBER_SILENT', reason, { memberId: link.peer }));
   }
@@ -298,7 +300,7 @@ export class Core implements MemberLinks {
     this.connector.again(link.peer, error);
   }
 
-  /** A member that said READY may have finished joining, and so may those that heard it. */
+  /** A member that sent READY may have finished joining, and so may the members that received it. */
   #lose(failure: MeshFailure): void {
     const partOfMesh = this.phase !== 'gathering' && this.#saidReady.has(failure.member);
     if (partOfMesh) this.fail(failure);

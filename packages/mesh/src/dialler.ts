@@ -27,7 +27,7 @@ import {
   unreachable,
 } from './transport.js';
 
-/** Refusals that no further attempt can mend. */
+/** Refusals after which another attempt cannot succeed. */
 const FINAL_CODES: ReadonlySet<string> = new Set<MeshErrorCode>([
   'ERR_RDMC_MESH_VERSION',
   'ERR_RDMC_MESH_MEMBERS_DIFFER',
@@ -44,7 +44,7 @@ export interface DiallerEvents {
   refused(member: Member, error: MeshError): void;
 }
 
-/** Connects to one member of lower id, again and again until it works or is refused for good. */
+/** Connects to one member, in attempts that repeat until one succeeds or the member refuses for good. */
 export class Dialler {
   readonly #member: Member;
   readonly #hello: Hello;
@@ -91,7 +91,7 @@ export class Dialler {
     }
   }
 
-  /** What the attempt does next must be done in that time. */
+  /** Bounds the time of the attempt's next step. */
   #limit(ticks: number): void {
     this.#stopLimit();
     this.#stopLimit = afterTicks(ticks, HANDSHAKE_TICK_MS, () => this.#socket?.destroy());
@@ -105,7 +105,7 @@ export class Dialler {
     }
     this.#events.attemptFailed(this.#member, error);
     if (!this.#running) return;
-    // Jitter keeps many members from dialling a late one in step.
+    // Jitter keeps many members from connecting to a late one at the same moments.
     const delayMs = backoffMs * (0.75 + Math.random() / 2);
     const nextMs = Math.min(backoffMs * DIAL_BACKOFF_FACTOR, DIAL_BACKOFF_MAX_MS);
     this.#timer = setTimeout(() => this.#attempt(nextMs), delayMs);
@@ -135,13 +135,13 @@ export class Dialler {
 
   async #answer(socket: Socket, reader: FrameReader): Promise<Hello> {
     const frame = await nextFrame(socket, reader).catch((error: unknown) => {
-      // Without a key, an answer in TLS is the alert of a member that has one.
+      // Without a key, an answer in TLS is the alert of a member that uses a key.
       const tls = this.#security === undefined && looksLikeTls(reader.peek(TLS_HEAD_BYTES));
-      throw tls ? this.#wrongKey('it has a key, and this member has none', error) : error;
+      throw tls ? this.#wrongKey('it uses a key, and this member does not', error) : error;
     });
     if (frame.type === FrameType.REJECT) throw this.#refusal(frame.payload);
     if (frame.type !== FrameType.HELLO)
-      throw protocolError(`frame type ${frame.type} came in place of a HELLO`);
+      throw protocolError(`frame type ${frame.type} came instead of a HELLO`);
     const hello = decodeHello(frame.payload, this.#hello.version);
     if (hello.from === undefined) throw this.#otherVersion(hello.version);
     const expected =
@@ -149,7 +149,8 @@ export class Dialler {
       hello.from === this.#member.id &&
       hello.to === this.#hello.from &&
       hello.digest.equals(this.#hello.digest);
-    if (!expected) throw protocolError(`the HELLO of ${describeMember(this.#member)} does not answer ours`);
+    if (!expected)
+      throw protocolError(`the HELLO of ${describeMember(this.#member)} does not answer this member's HELLO`);
     return hello;
   }
 

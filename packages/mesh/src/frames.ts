@@ -1,5 +1,5 @@
 /**
- * Frames: what flows on every connection of the mesh, inside TLS where there is a key.
+ * The frames of each connection of the mesh, inside TLS where a key is used.
  *
  * All integers are little endian. `length` counts what follows it, so it is 1 + the payload's size.
  *
@@ -12,15 +12,15 @@
  *   type            payload
  *    1 HELLO        drawn in hello.ts
  *    2 REJECT       drawn in hello.ts
- *    3 CONFIRM      none        the dialling side has taken the HELLO; the pair is connected
- *    4 READY        none        the sender is connected to everybody
+ *    3 CONFIRM      none        the dialling member has accepted the HELLO; the pair is connected
+ *    4 READY        none        the sender is connected to all members
  *    5 HEARTBEAT    none
  *    6 MESSAGE      u8 kind | u16 topic length | topic | body
  *    7 REQUEST      u32 request | u8 kind | u16 topic length | topic | body
  *    8 REPLY        u32 request | u8 kind | body
  *    9 FAILURE      u32 member | u32 reporter | {code, reason}
- *   10 LEAVE        none        the sender goes away on purpose; nothing follows
- *   11 ABORT        {code, message, final}   the sender gave up joining; nothing follows
+ *   10 LEAVE        none        the sender closes its mesh; nothing follows
+ *   11 ABORT        {code, message, final}   the sender stopped joining; nothing follows
  *
  * Topics are UTF-8, and braces are JSON in UTF-8. The kind of a body (JSON, bytes, or an error) is drawn in body.ts.
  */
@@ -75,15 +75,15 @@ export function encodeReply(request: number, { kind, bytes }: Body): Buffer {
   return encodeFrame(FrameType.REPLY, u32(request), Buffer.of(kind), bytes);
 }
 
-/** MemberFacts of a member's failure, as it goes over the wire and to the application. */
+/** A member's failure, as it is sent to members and given to the application. */
 export interface MeshFailure {
   /** The member that failed. */
   readonly member: number;
-  /** What was seen, for people. */
+  /** The cause, for people. */
   readonly reason: string;
   /** `ERR_RDMC_MESH_MEMBER_LOST`, `..._SILENT`, `..._REPORTED`, or another `ERR_RDMC_*` code. */
   readonly code: string;
-  /** The member that saw it. */
+  /** The member that reported it. */
   readonly reporter: number;
 }
 
@@ -94,7 +94,7 @@ export function encodeFailure({ member, reporter, code, reason }: MeshFailure): 
 export interface AbortNotice {
   readonly code: string;
   readonly message: string;
-  /** Whether waiting for that member is pointless: what it met cannot mend itself. */
+  /** Whether waiting for that member is useless: its error stays until a person corrects it. */
   readonly final: boolean;
 }
 
@@ -117,7 +117,7 @@ export function decodeMessage(payload: Buffer): TopicPayload {
   const end = TOPIC_AT + payload.readUInt16LE(1);
   const topicBytes = end - TOPIC_AT;
   if (topicBytes === 0 || end > payload.length || topicBytes > MAX_TOPIC_BYTES) {
-    throw protocolError(`a message claims a topic of ${topicBytes} bytes`);
+    throw protocolError(`a message announces a topic of ${topicBytes} bytes`);
   }
   return { topic: payload.toString('utf8', TOPIC_AT, end), body: { kind, bytes: payload.subarray(end) } };
 }
@@ -129,15 +129,17 @@ export function decodeRequest(payload: Buffer): TopicPayload & { readonly reques
 
 export function decodeReply(payload: Buffer): { readonly request: number; readonly body: Body } {
   const kind = payload[4];
-  if (kind === undefined || kind > BodyKind.ERROR) throw protocolError('a reply has no body of a known kind');
+  if (kind === undefined || kind > BodyKind.ERROR)
+    throw protocolError('a reply has a body of an unknown kind');
   return { request: payload.readUInt32LE(0), body: { kind, bytes: payload.subarray(5) } };
 }
 
 export function decodeFailure(payload: Buffer): MeshFailure {
-  if (payload.length < 8) throw protocolError('news of a failure is too short');
+  if (payload.length < 8) throw protocolError('a FAILURE is too short');
   const member = payload.readUInt32LE(0);
   const reporter = payload.readUInt32LE(4);
-  if (!isMemberId(member) || !isMemberId(reporter)) throw protocolError('news of a failure names no member');
+  if (!isMemberId(member) || !isMemberId(reporter))
+    throw protocolError('a FAILURE has a member id that is not valid');
   const { code, reason } = decodeObject(payload.subarray(8));
   return { member, reporter, code: checkedCode(code), reason: checkedText(reason) };
 }
@@ -166,7 +168,7 @@ export function checkedCode(value: unknown): string {
 }
 
 export function checkedText(value: unknown): string {
-  if (typeof value !== 'string') throw protocolError('text was expected');
+  if (typeof value !== 'string') throw protocolError('a field is not text');
   return clipText(value);
 }
 

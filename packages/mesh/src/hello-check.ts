@@ -4,19 +4,19 @@ import type { ForeignHello, Hello } from './hello.js';
 import { describeMembers } from './members.js';
 import type { ResolvedOptions } from './options.js';
 
-/** What a caller's HELLO is compared with. */
+/** The state that a caller's HELLO is checked against. */
 export interface HelloContext {
   readonly options: ResolvedOptions;
   readonly version: number;
-  /** Whether members can still be connected: nobody has been told that everyone is here. */
+  /** Whether members can still be connected: no member was told that all are connected. */
   readonly gathering: boolean;
-  /** The HELLO of the connection that the caller's id has now. */
+  /** The HELLO of the current connection with that member. */
   current(member: number): Hello | undefined;
   /** Whether that member may open a further connection. */
   hasRoom(member: number): boolean;
 }
 
-/** Why a caller is refused, or nothing. */
+/** The error with which a caller is refused; undefined: it is accepted. */
 export function checkHello(
   hello: Hello | ForeignHello,
   from: string,
@@ -41,12 +41,14 @@ export function checkHello(
     return refusal(
       'ERR_RDMC_MESH_WRONG_MEMBER',
       hello.from,
-      `member ${options.id} listens where member ${hello.to} was expected`,
+      `member ${options.id} listens at the address of member ${hello.to}`,
     );
   }
   if (hello.connection !== undefined) return checkConnection(hello, context);
   if (!options.peers.has(hello.from) || hello.from < options.id) {
-    return protocolError(`member ${hello.from} dialled member ${options.id}; the higher id dials the lower`);
+    return protocolError(
+      `member ${hello.from} connected to member ${options.id}; the member with the higher id connects`,
+    );
   }
   return checkLink(hello, context);
 }
@@ -76,20 +78,20 @@ function checkLink(hello: Hello, { options, gathering, current }: HelloContext):
     return refusal(
       'ERR_RDMC_MESH_ALREADY_FORMED',
       hello.from,
-      `the mesh of member ${options.id} has formed, and has lost member ${hello.from}; close it and join anew everywhere`,
+      `the mesh of member ${options.id} has formed, and has lost member ${hello.from}; close the mesh at all members, and join again`,
     );
   }
-  // The same process again: its earlier connection is dead and this side has not noticed yet.
+  // The same process again: its earlier connection is broken, and this member has not noticed yet.
   if (gathering && present.instance.equals(hello.instance)) return undefined;
   return refusal(
     'ERR_RDMC_MESH_DUPLICATE_MEMBER',
     hello.from,
-    `another process is member ${hello.from} already; give each process an id of its own`,
+    `another process is member ${hello.from}; give each process its own id`,
   );
 }
 
 export function describeVersions(who: string, theirs: number, ours: number): string {
-  return `${who} speaks version ${theirs} of the mesh protocol, this member version ${ours}; install the same @rdmc/mesh everywhere`;
+  return `${who} uses version ${theirs} of the mesh protocol, this member version ${ours}; install the same @rdmc/mesh everywhere`;
 }
 
 function refusal(code: MeshErrorCode, memberId: number, message: string): MeshError {

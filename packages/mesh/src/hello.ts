@@ -1,8 +1,8 @@
 /**
  * HELLO and REJECT, the first frames of a connection.
  *
- * The dialling member sends HELLO. The other answers HELLO, or REJECT and the end. The dialling
- * member answers HELLO with CONFIRM, and only then does either side count the pair as connected.
+ * The dialling member sends HELLO. The other answers with HELLO, or with REJECT and closes. The dialling
+ * member answers HELLO with CONFIRM. Only then do both count the pair as connected.
  *
  * HELLO payload (little endian). Magic and version keep their place in every version.
  *
@@ -51,13 +51,13 @@ export const MAX_HELLO_FRAME_BYTES = 1 + ATTRIBUTES_AT + MAX_ATTRIBUTES_BYTES;
 
 const KIND_OF_LINK = 0;
 const KIND_OF_CONNECTION = 1;
-/** Of what names a further connection. */
+/** Length of the id of a further connection. */
 export const CONNECTION_ID_BYTES = 16;
 const CONNECTION_ID = new RegExp(`^[0-9a-f]{${2 * CONNECTION_ID_BYTES}}$`);
 
 /** A connection beside the one of the mesh. */
 export interface ConnectionName {
-  /** What the application uses it for. */
+  /** The application's name for its use. */
   readonly purpose: string;
   readonly id: string;
 }
@@ -74,7 +74,7 @@ export interface Hello {
   readonly connection?: ConnectionName | undefined;
 }
 
-/** A HELLO of another version: nothing behind the version is known. */
+/** A HELLO of another version: the layout behind the version is not known. */
 export interface ForeignHello {
   readonly version: number;
   readonly from?: undefined;
@@ -99,7 +99,7 @@ export function encodeHello(hello: Hello): Buffer {
   return encodeFrame(FrameType.HELLO, head, encodeJson(hello.connection ?? hello.attributes));
 }
 
-/** Throws ERR_RDMC_MESH_PROTOCOL for what is no HELLO of any version. */
+/** Throws ERR_RDMC_MESH_PROTOCOL for bytes that are not a HELLO of any version. */
 export function decodeHello(payload: Buffer, ownVersion: number): Hello | ForeignHello {
   if (payload.length < KIND_AT || !payload.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw protocolError('the first frame is not a HELLO of this mesh');
@@ -115,7 +115,7 @@ export function decodeHello(payload: Buffer, ownVersion: number): Hello | Foreig
   const maxFrameBytes = payload.readUInt32LE(MAX_FRAME_AT);
   if (!isMemberId(from) || !isMemberId(to)) throw protocolError('a HELLO does not name members');
   if (maxFrameBytes < MIN_MAX_FRAME_BYTES || maxFrameBytes > MAX_MAX_FRAME_BYTES) {
-    throw protocolError(`a HELLO announces a frame limit of ${maxFrameBytes} bytes`);
+    throw protocolError(`a HELLO has a frame limit of ${maxFrameBytes} bytes, which is not valid`);
   }
   return {
     version,

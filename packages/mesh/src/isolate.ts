@@ -1,6 +1,6 @@
 /**
- * Runs a listener of the application. What it throws is the application's error: it surfaces as an
- * uncaught exception, as with any event, but not in the middle of the mesh's own work.
+ * Runs a listener of the application. An error of the listener is the application's: it becomes an
+ * uncaught exception, as with any event, but not inside the mesh's own work.
  */
 export function isolate(run: () => void): void {
   try {

@@ -4,13 +4,13 @@ import type { Member } from './member.js';
 import { describeAddress, describeMembers } from './members.js';
 import type { ResolvedOptions } from './options.js';
 
-/** The last connection that was dropped without having introduced itself. */
+/** The last connection that was closed before its handshake was complete. */
 export interface DroppedConnection {
   readonly error: unknown;
   readonly from: string;
 }
 
-/** Names who is missing, where it was expected, and what went wrong last on the way to it. */
+/** Names the missing members, their addresses, and the last error of the attempts to reach each. */
 export function joinTimeout(
   options: ResolvedOptions,
   connected: ReadonlySet<number>,
@@ -27,7 +27,7 @@ export function joinTimeout(
   const cause = dropped?.error ?? lastErrors.get(missing[0]!.id);
   return new MeshError(
     'ERR_RDMC_MESH_TIMEOUT',
-    `${waited} in vain for ${listed.join('; ')}${rest}${inbound}`,
+    `${waited}, and did not connect to ${listed.join('; ')}${rest}${inbound}`,
     {
       cause,
       memberId: missing[0]!.id,
@@ -40,13 +40,18 @@ function notReady(waited: string, options: ResolvedOptions, ready: ReadonlySet<n
   const waiting: Member[] = [...options.peers.values()].filter(({ id }) => !ready.has(id));
   return new MeshError(
     'ERR_RDMC_MESH_TIMEOUT',
-    `${waited} and is connected to everybody, but these are not: ${describeMembers(waiting)}; see what they report`,
-    { missing: waiting.map((member) => ({ ...member, lastError: 'connected here, but not to everybody' })) },
+    `${waited}, and is connected to all members, but these are not: ${describeMembers(waiting)}; see their errors`,
+    {
+      missing: waiting.map((member) => ({
+        ...member,
+        lastError: 'connected to this member, but not to all members',
+      })),
+    },
   );
 }
 
 function describeMissing(member: Member, self: number, lastErrors: ReadonlyMap<number, MeshError>): string {
-  const fallback = member.id > self ? 'it has not dialled' : 'no attempt ended';
+  const fallback = member.id > self ? 'it has not connected' : 'no attempt has ended';
   const trouble = lastErrors.get(member.id)?.message ?? fallback;
   return `member ${member.id} at ${describeAddress(member)} (${trouble})`;
 }
@@ -54,7 +59,7 @@ function describeMissing(member: Member, self: number, lastErrors: ReadonlyMap<n
 export function lostWhileForming({ member, reason }: MeshFailure): MeshError {
   return new MeshError(
     'ERR_RDMC_MESH_MEMBER_LOST',
-    `member ${member} was lost while the mesh was forming: ${reason}; join again everywhere`,
+    `member ${member} was lost while the mesh was forming: ${reason}; join again at all members`,
     { memberId: member },
   );
 }
@@ -82,6 +87,6 @@ export function unreachableMember(
   const ids = [...options.members].slice(0, 16).map((each) => each.id);
   return new MeshError(
     'ERR_RDMC_MESH_INVALID_ARGUMENT',
-    `there is no member ${String(member)} to reach; the mesh has ${ids.join(', ')}${options.members.length > 16 ? ', …' : ''}`,
+    `member ${String(member)} is not another member of this mesh, which has ${ids.join(', ')}${options.members.length > 16 ? ', …' : ''}`,
   );
 }

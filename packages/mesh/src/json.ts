@@ -15,7 +15,7 @@ export function decodeJson(bytes: Buffer): unknown {
 export function decodeObject(bytes: Buffer): Record<string, unknown> {
   const value = decodeJson(bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw protocolError('a JSON object was expected');
+    throw protocolError('a body is not a JSON object');
   }
   return value as Record<string, unknown>;
 }

@@ -67,7 +67,7 @@ export class KeyedSockets {
 
   /**
    * Connects, and with a key completes the handshake. Where the other end cuts the connection before it has answered,
-   * as one does that has too many pending connections, this is tried three times, with a short pause before the next. The socket
+   * as one with too many pending connections does, three attempts are made, with a short pause before the next. The socket
    * is the caller's; it has an 'error' listener.
    * @throws MeshError ERR_RDMC_MESH_UNREACHABLE with the system's error as `cause`, ERR_RDMC_MESH_WRONG_KEY where the
    *   other end has another key, none, or speaks no TLS; AbortError
@@ -175,6 +175,8 @@ function pauseAfterCut(signal: AbortSignal): Promise<void> {
 }
 
 function otherKeying(from: string, isTls: boolean, keyName: string | undefined): MeshError {
-  const how = isTls ? 'uses a key, and this end has none' : `uses no key, and this end uses ${keyName}`;
+  const how = isTls
+    ? 'uses a key, and this end does not'
+    : `does not use a key, and this end uses ${keyName}`;
   return new MeshError('ERR_RDMC_MESH_WRONG_KEY', `the connection from ${from} ${how}; ${SAME_KEY_ADVICE}`);
 }

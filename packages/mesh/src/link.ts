@@ -46,11 +46,11 @@ export class Link {
   start(): void {
     const socket = this.#socket;
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-    socket.on('end', () => this.#down('its connection ended without a farewell'));
+    socket.on('end', () => this.#down('its connection ended without a LEAVE'));
     socket.on('error', (error) => this.#down(`its connection failed: ${error.message}`, error));
-    socket.on('close', () => this.#down('its connection was cut'));
+    socket.on('close', () => this.#down('its connection was closed'));
     if (socket.destroyed) {
-      setImmediate(() => this.#down('its connection was cut'));
+      setImmediate(() => this.#down('its connection was closed'));
       return;
     }
     this.#drain();

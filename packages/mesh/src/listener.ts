@@ -129,7 +129,7 @@ export class Listener {
     // A caller that gave up meanwhile must not count as connected, so it has to say that it has not.
     const confirm = await nextFrame(socket, reader);
     if (confirm.type !== FrameType.CONFIRM)
-      throw protocolError(`frame type ${confirm.type} in place of CONFIRM`);
+      throw protocolError(`frame type ${confirm.type} came instead of CONFIRM`);
     const second = this.#events.check(hello, from);
     if (second === undefined) this.#events.connected({ socket, reader, hello });
     else this.#refuse(socket, second);
@@ -150,14 +150,14 @@ export class Listener {
 
   async #readHello(socket: Socket, reader: FrameReader): Promise<Hello | ForeignHello> {
     const frame = await nextFrame(socket, reader);
-    if (frame.type !== FrameType.HELLO) throw protocolError(`frame type ${frame.type} in place of HELLO`);
+    if (frame.type !== FrameType.HELLO) throw protocolError(`frame type ${frame.type} came instead of HELLO`);
     return decodeHello(frame.payload, this.#version);
   }
 
   #otherKeying(socket: Socket, isTls: boolean, from: string): MeshError {
     const how = isTls
-      ? 'uses a key, and this member has none'
-      : `uses no key, and this member uses ${this.#security?.keyName}`;
+      ? 'uses a key, and this member does not'
+      : `does not use a key, and this member uses ${this.#security?.keyName}`;
     const text = `a connection from ${from} ${how}; ${SAME_KEY_ADVICE}`;
     const error = new MeshError('ERR_RDMC_MESH_WRONG_KEY', text);
     this.#reject(socket, error);

@@ -10,7 +10,7 @@ export function validateMembers(members: unknown): readonly Member[] {
     throw invalidOption('members: a non-empty array of { id, host, port } is needed');
   }
   if (members.length > MAX_MEMBERS) {
-    throw invalidOption(`members: ${members.length} given, at most ${MAX_MEMBERS} are possible`);
+    throw invalidOption(`members: found ${members.length}, needed at most ${MAX_MEMBERS}`);
   }
   const list = members.map((member, index) => validateMember(member, index));
   list.sort((a, b) => a.id - b.id);
@@ -24,7 +24,7 @@ function validateMember(value: unknown, index: number): Member {
   }
   const { id, host, port, ...rest } = value as Record<string, unknown>;
   const unknown = Object.keys(rest)[0];
-  if (unknown !== undefined) throw invalidOption(`members[${index}].${unknown}: there is no such field`);
+  if (unknown !== undefined) throw invalidOption(`members[${index}].${unknown}: the field is unknown`);
   if (!isMemberId(id)) {
     throw invalidOption(`members[${index}].id: found ${String(id)}, needed an integer from 0 to 2147483647`);
   }
@@ -35,7 +35,7 @@ function validateMember(value: unknown, index: number): Member {
   }
   if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65_535) {
     throw invalidOption(
-      `members[${index}].port: found ${String(port)}, needed 1 to 65535 (0 cannot be told to others)`,
+      `members[${index}].port: found ${String(port)}, needed 1 to 65535 (others cannot connect to port 0)`,
     );
   }
   return Object.freeze({ id, host: host.toLowerCase(), port: port as number });

@@ -23,7 +23,7 @@ import { TopicSubscriptions } from './topic-subscriptions.js';
 export type MessageListener = (from: number, body: unknown) => void;
 export type RequestHandler = (from: number, body: unknown) => unknown;
 
-/** What messaging needs of the mesh. */
+/** The links that messaging uses. */
 export interface MemberLinks {
   /** The link to a peer; throws for one that is lost, has left or is unknown, and after `close`. */
   linkTo(member: number): Link;
@@ -62,7 +62,7 @@ export class Messaging {
     this.#links.assertOpen();
     const frame = encodeMessage(encodeTopic(topic), encodeBody(body));
     const links = [...this.#links.links.values()];
-    // All or nobody: the application could not tell which peers a partial broadcast reached.
+    // To all or to none: the application cannot know which peers a partial broadcast reached.
     for (const link of links) this.#admit(link, frame);
     for (const link of links) link.send(frame);
   }
@@ -125,7 +125,7 @@ export class Messaging {
   #receiveRequest(from: number, payload: Buffer): void {
     const { request, topic, body } = decodeRequest(payload);
     if (this.#calls.deliver(topic, from, { request, body: decodeBody(body) }, payload.length)) return;
-    const message = `too many requests '${topic}' wait for a handler, and none is set`;
+    const message = `too many requests '${topic}' wait for a handler`;
     this.#reply(from, request, errorBody('ERR_RDMC_MESH_NO_HANDLER', message));
   }
 
@@ -155,7 +155,7 @@ export class Messaging {
     this.#transmit(from, encodeReply(request, body));
   }
 
-  /** Small, and past the bound of buffered bytes: an asker must not wait for what will never come. */
+  /** Small, and not subject to the bound of buffered bytes: the caller must not wait for an answer that does not come. */
   #replyError(from: number, request: number, error: unknown): void {
     if (this.#isGone(from)) return;
     const body = errorBody(codeOf(error) ?? 'ERR_RDMC_MESH_REMOTE', clipText(messageOf(error)));
@@ -164,7 +164,7 @@ export class Messaging {
     else this.#links.linkTo(from).send(frame);
   }
 
-  /** Whoever asked may be lost, have left, or this member may have closed meanwhile. */
+  /** Meanwhile the caller may be lost or have left, or this member may be closed. */
   #isGone(member: number): boolean {
     try {
       this.#links.assertOpen();
@@ -198,7 +198,7 @@ export class Messaging {
     if (size <= limit) return;
     throw new MeshError(
       'ERR_RDMC_MESH_FRAME_TOO_LARGE',
-      `${size} bytes do not fit into one frame, and member ${to} takes ${limit}; send less, or raise maxFrameBytes there`,
+      `a frame has ${size} bytes, and member ${to} accepts ${limit}; send less, or raise maxFrameBytes there`,
       { memberId: to },
     );
   }
@@ -207,13 +207,13 @@ export class Messaging {
     if (bufferedBytes + frame.length <= this.#options.maxBufferedBytes) return;
     throw new MeshError(
       'ERR_RDMC_MESH_BACKPRESSURE',
-      `${bufferedBytes} bytes wait for member ${to} and ${frame.length} more would pass maxBufferedBytes = ` +
-        `${this.#options.maxBufferedBytes}; send again when bufferedBytes(${to}) has fallen`,
+      `${bufferedBytes} bytes are queued for member ${to}, and ${frame.length} more would exceed maxBufferedBytes = ` +
+        `${this.#options.maxBufferedBytes}; send again when bufferedBytes(${to}) is lower`,
       { memberId: to },
     );
   }
 
-  /** To oneself in the same form as to others, so that a body is a copy and arrives later. */
+  /** A message to this member has the same form as one to others, so that a body is a copy and arrives later. */
   #queueOwn(frame: Buffer): void {
     if (this.#ownFrames.length === 0) setImmediate(() => this.#deliverOwn());
     this.#ownFrames.push(frame);
@@ -246,12 +246,12 @@ function errorBody(code: string, message: string): Body {
 }
 
 function requireFunction(value: unknown): void {
-  if (typeof value !== 'function') throw invalidArgument('a function is needed');
+  if (typeof value !== 'function') throw invalidArgument('listener: needed a function');
 }
 
 function unreadOverflow(topic: string): MeshError {
   return new MeshError(
     'ERR_RDMC_MESH_UNREAD_OVERFLOW',
-    `too many messages '${topic}' wait for a subscriber; subscribe with onMessage before they are sent`,
+    `too many messages '${topic}' wait for a subscriber; call onMessage before they are sent`,
   );
 }

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import type { MeshError } from './errors.js';
 
-/** Counts the connections that have not introduced themselves. */
+/** Counts the pending connections. */
 export interface PendingOwner {
   heard(connection: PendingConnection): void;
   uncount(connection: PendingConnection): void;
   remove(connection: PendingConnection): void;
 }
 
-/** One connection on its way in: silent, then speaking, then proven, then introduced. */
+/** One accepted connection before its handshake is complete: silent, then with first bytes, then with the key proved. */
 export class PendingConnection {
   /** Why this side ended the connection, if it did. */
   reason: MeshError | undefined;
@@ -29,13 +29,13 @@ export class PendingConnection {
     this.owner.heard(this);
   }
 
-  /** It has proved the key: it counts against no quota any more, but its time still runs. */
+  /** It has proved the key: it does not count for a quota any more, but its time is still bounded. */
   proven(): void {
     this.isSilent = false;
     this.owner.uncount(this);
   }
 
-  /** It has introduced itself, or it is gone. */
+  /** Its handshake is complete, or it is closed. */
   done(): void {
     this.owner.remove(this);
   }

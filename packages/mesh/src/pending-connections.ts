@@ -12,10 +12,10 @@ import { sourceOf } from './source-of.js';
 import { SourceQuota } from './source-quota.js';
 
 /**
- * Connections that have not introduced themselves. Whoever can reach the port can open them, so they are bounded: each
+ * Accepted connections whose handshake is not complete. Any process that reaches the port can open them, so they are bounded: each
  * source has a quota of connections that have not proved the key, a newcomer beyond it takes the place of the oldest
- * (first of those that have been silent for a tick), and first bytes and introduction have their time. So connections
- * that prove nothing, silent or not, do not hold the quota; and as no member dials twice at once, members that share a
+ * (first of those that have been silent for a tick), and the time of the first bytes and of the handshake is bounded. So connections
+ * without a proof, silent or not, do not hold the quota; and as a member does not connect twice at once, members that share a
  * source have room for all of them.
  *
  * Time is counted in ticks of this process' own loop: a tick that comes late counts for one, and sockets are read once
@@ -29,7 +29,7 @@ export class PendingConnections implements PendingOwner {
   #counted = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param expected how many connections may well come from one source at once */
+  /** @param expected how many connections are expected from one source at once */
   constructor(expected: number, tickMs = HANDSHAKE_TICK_MS) {
     this.#perSource = expected + SPARE_PENDING_CONNECTIONS;
     this.#tickMs = tickMs;
@@ -39,7 +39,7 @@ export class PendingConnections implements PendingOwner {
     return this.#present.size;
   }
 
-  /** Makes room where there is none, and counts the connection until it is done or closed. */
+  /** Counts the connection until it is done or closed; where the quota is full, ends another one. */
   admit(socket: Socket): PendingConnection {
     const source = sourceOf(socket.remoteAddress ?? '');
     const connection = new PendingConnection(socket, source, this);
@@ -87,7 +87,7 @@ export class PendingConnections implements PendingOwner {
     return quota;
   }
 
-  /** Of the source that has most; of several, the one that came first. */
+  /** The quota of the source with most connections; of several, the one that came first. */
   #largest(): SourceQuota {
     let largest = new SourceQuota();
     for (const quota of this.#quotas.values()) if (quota.size > largest.size) largest = quota;
@@ -105,7 +105,7 @@ export class PendingConnections implements PendingOwner {
   #endAfterRead(connection: PendingConnection): void {
     setImmediate(() =>
       setImmediate(() => {
-        // What arrived meanwhile may have let the connection in; then it belongs to somebody else.
+        // The bytes that arrived meanwhile may have completed the handshake; then the connection is not pending any more.
         const reason = this.#present.has(connection) ? lateness(connection) : undefined;
         if (reason !== undefined) connection.end(protocolError(reason));
       }),
@@ -119,8 +119,8 @@ function endOneOf(quota: SourceQuota): void {
   );
 }
 
-/** What a connection has not done in its time. */
+/** Why a connection is too late; undefined: it is not. */
 function lateness({ ticks, isSilent }: PendingConnection): string | undefined {
   if (ticks > HANDSHAKE_TICKS) return 'the connection did not introduce itself in time';
-  return isSilent && ticks > FIRST_BYTES_TICKS ? 'the connection said nothing' : undefined;
+  return isSilent && ticks > FIRST_BYTES_TICKS ? 'the connection sent nothing' : undefined;
 }

@@ -48,7 +48,7 @@ describe.each([{ insecure: true }, { key: KEY }])('hostile bytes on the port, %j
     socket.write(bytes);
     await closed(socket);
     await until(() => dropped.length === 1);
-    expect(dropped[0]).toContain('mesh: dropped 127.0.0.1:');
+    expect(dropped[0]).toContain('mesh: closed the connection from 127.0.0.1:');
     expect(cores[0]!.connector.listener.pendingCount).toBe(0);
     expect(meshes.map((mesh) => mesh.failed.size)).toEqual([0, 0, 0]);
     await assertWhole(meshes);
