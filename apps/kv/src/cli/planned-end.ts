@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.js';
 import type { Tell } from './tell.js';
 
-/** Sent at a planned end, by ctrl-C, and by a power supply that runs out. */
+/** The signals of a planned end, of ctrl-C, and of a power supply that is nearly empty. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGPWR'] as const;
 const EXIT_FAILED = 1;
 
@@ -11,7 +11,7 @@ export class PlannedEnd {
   #isBegun = false;
   #exitCode = 0;
 
-  /** @param name of what ends, for its lines */
+  /** @param name of the member, for its lines */
   constructor(
     private readonly name: string,
     private readonly tell: Tell,
@@ -19,12 +19,12 @@ export class PlannedEnd {
     for (const signal of SIGNALS) process.on(signal, () => this.begin(0));
   }
 
-  /** What must be done before the end: until it resolves the process lives. */
+  /** Sets the work before the end: the process ends when it resolves. */
   after(finish: () => Promise<unknown>): void {
     this.#finish = finish;
   }
 
-  /** Once begun, only 0 replaces the exit code: where a signal comes before or meanwhile, the end was planned. */
+  /** After the begin, only 0 replaces the exit code: a signal means that the end was planned. */
   begin(exitCode: number): void {
     if (this.#isBegun) {
       if (exitCode === 0) this.#exitCode = 0;

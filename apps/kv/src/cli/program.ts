@@ -5,7 +5,7 @@ import { addMemberCommands } from './member-commands.js';
 import { addSalvageCommand } from './salvage-command.js';
 import type { Tell } from './tell.js';
 
-/** The command line. `tell` takes what goes to standard output. */
+/** The command line. `tell` prints to standard output. */
 export function createProgram(tell: Tell): Command {
   const program = new Command('kv')
     .description(

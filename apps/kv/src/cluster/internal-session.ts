@@ -1,6 +1,6 @@
 import type { Session } from '../commands/command.js';
 
-/** Of commands that another server sent: what concerns a connection is never forwarded. */
+/** The session of forwarded commands. Commands about a connection are not forwarded. */
 export const INTERNAL_SESSION: Session = {
   id: 0,
   version: 2,

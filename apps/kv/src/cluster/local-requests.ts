@@ -6,7 +6,7 @@ import type { Chunk, Sink } from '../server/sink.js';
 import { INTERNAL_SESSION } from './internal-session.js';
 import type { Request } from './request.js';
 
-/** Runs requests that turn out to be for this server itself. */
+/** Runs requests whose slot this server itself serves by now. */
 export class LocalRequests implements Sink {
   version: RespVersion = 2;
   readonly #parser = new RequestParser();

@@ -1,5 +1,5 @@
 /**
- * What servers send each other on connections that the mesh opens, one per direction. All numbers are little endian.
+ * Frames between servers, on connections that the mesh opens, one per direction. All numbers are little endian.
  *
  * ```
  * type         payload
@@ -8,7 +8,7 @@
  * 4 RECORDS    u32 takeover, { u8 type, u32 length, payload }…     entries of a dead server's log
  * ```
  *
- * A takeover's frames are told from those on other connections by the connection's id, their session.
+ * A takeover's frames are identified by the id of their connection, the session.
  */
 import { Buffer } from 'node:buffer';
 import { KvError } from '../errors.js';
@@ -16,7 +16,7 @@ import type { RespVersion } from '../resp/writer.js';
 
 export const PeerFrame = { REQUESTS: 2, REPLIES: 3, RECORDS: 4 } as const;
 export const NOT_OWNER = 0xffff_ffff;
-/** What the mesh opens these connections for. */
+/** The purpose of these connections. */
 export const PEER_PURPOSE = 'rdmc kv';
 
 const REQUEST_HEADER_BYTES = 9;
@@ -49,7 +49,7 @@ export function* requestsIn(payload: Buffer): Generator<{ id: number; version: R
   }
 }
 
-/** `reply` is undefined where the other one does not have the slot. */
+/** `reply` is undefined where the other server does not own the slot. */
 export function* repliesIn(payload: Buffer): Generator<{ id: number; reply: Buffer | undefined }> {
   for (let at = 0; at < payload.length; ) {
     if (payload.length - at < REPLY_HEADER_BYTES) throw malformed();

@@ -11,15 +11,15 @@ import {
 import { PeerFrame, repliesIn, requestHeader, u32 } from './peer-frames.js';
 import type { Request } from './request.js';
 
-/** Who has a request sent, and hears what the other server did not do. */
+/** The sender of requests, which hears of those that the other server did not do. */
 export interface Asker {
   /** The other server does not own the slot. */
   refused(request: Request): void;
-  /** The connection ended before the reply was here. */
+  /** The connection ended before the reply arrived. */
   lost(request: Request): void;
 }
 
-/** The connection on which this server asks another one. What is asked in one turn is one frame. */
+/** The connection on which this server sends requests to another one. The requests of one turn are one frame. */
 export class PeerLink {
   readonly #ended = new AbortController();
   readonly #unanswered = new Map<number, { readonly request: Request; readonly asker: Asker }>();
@@ -59,12 +59,12 @@ export class PeerLink {
     if (this.#outgoingBytes > FULL_FRAME_BYTES || this.#outgoing.length >= MAX_FRAME_PARTS) this.flush();
   }
 
-  /** As much waits for the other server as may. */
+  /** Whether the bytes that wait for the other server have reached their bound. */
   get isFull(): boolean {
     return this.#unansweredBytes > MAX_LINK_BYTES;
   }
 
-  /** Sends what was asked in this turn. */
+  /** Sends the requests of this turn. */
   flush(): void {
     if (this.#outgoing.length === 0) return;
     this.connection.send(PeerFrame.REQUESTS, u32(this.#outgoingEpoch), ...this.#outgoing);

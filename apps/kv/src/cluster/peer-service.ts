@@ -3,9 +3,9 @@ import { KvError } from '../errors.js';
 import { MAX_PEER_FRAME_BYTES } from '../limits.js';
 import { PeerFrame } from './peer-frames.js';
 
-/** What other servers send. */
+/** Handles the frames of other servers. */
 export interface PeerListener {
-  /** Makes what runs the requests of one connection; that resolves where they must wait. */
+  /** Returns the function that runs the requests of one connection; it returns a promise where they must wait. */
   serve(connection: MeshConnection): (payload: Buffer) => Promise<void> | undefined;
   /** Entries of a dead server's log, on the connection of that session. */
   records(payload: Buffer, session: string): void;
@@ -13,7 +13,7 @@ export interface PeerListener {
   sessionEnded(session: string): void;
 }
 
-/** Serves one connection on which another server asks. Frames are done in order; while one waits, nothing is read. */
+/** Serves one connection on which another server sends requests. While a frame waits, the next one is not read. */
 export function servePeer(connection: MeshConnection, listener: PeerListener): void {
   const run = listener.serve(connection);
   connection.signal.addEventListener('abort', () => listener.sessionEnded(connection.id));

@@ -15,12 +15,12 @@ import { ownsAll } from './owned.js';
 import { NOT_OWNER, PeerFrame, repliesIn, requestsIn, u32 } from './peer-frames.js';
 import { errorReply } from './request.js';
 
-/** What replies are sent on. */
+/** The connection for replies. */
 export type PeerConnection = Pick<MeshConnection, 'send' | 'bufferedBytes' | 'onDrain'>;
 
 /**
- * Runs what another server asks, and answers in any order: what waits for the log holds nothing else up. As long as the
- * other one does not read its replies nothing more is run for it.
+ * Runs another server's requests, and answers in any order: a reply that waits for the log does not delay others. As long as
+ * the other server does not read its replies, no more requests of it are run.
  */
 export class PeerSink implements Sink {
   version: RespVersion = 2;
@@ -38,7 +38,7 @@ export class PeerSink implements Sink {
     connection.onDrain(() => this.#look());
   }
 
-  /** The requests of one frame; resolves when all were run. @throws KvError for what no server sends */
+  /** Runs the requests of one frame; resolves when all were run. @throws KvError for a frame that is not valid */
   run(payload: Buffer): Promise<void> | undefined {
     return this.#go(requestsIn(payload));
   }
@@ -110,7 +110,7 @@ export class PeerSink implements Sink {
     });
   }
 
-  /** Replies have left, or were read. */
+  /** Replies were sent, or were read. */
   #look(): void {
     if (!this.#resume || this.#queuedBytes + this.connection.bufferedBytes > PEER_WINDOW_BYTES) return;
     const resume = this.#resume;
@@ -135,13 +135,13 @@ export class PeerSink implements Sink {
       writer.error(`ERR a reply between servers is over ${FULL_FRAME_BYTES} bytes`);
     }
     writer.patchU32(at + 4, writer.length - at - 8);
-    // What waits and what does not leave apart, and so do the writes of different appends.
+    // Replies that wait and those that do not are sent apart, and so are replies of different appends.
     const waits = executor.sequence > executor.store.acknowledged;
     const waited = before.sequence > executor.store.acknowledged;
     if (waits !== waited || executor.isLater(before.sequence)) executor.splitRun(at, before);
   }
 
-  /** One whole command, in the parser. Servers send on only what they found right. */
+  /** One whole command, in the parser. Servers forward only commands that they have checked. */
   #commandIn(bytes: Buffer): Command {
     const parser = this.#parser;
     parser.feed(bytes);
@@ -149,7 +149,7 @@ export class PeerSink implements Sink {
     const command = isWhole ? this.commands.find(parser.arguments) : undefined;
     const isSent = command && command.route !== 'here';
     if (!isSent || refusalOf(command, parser.arguments, true) !== undefined) {
-      throw new KvError('ERR_RDMC_KV_PROTOCOL', 'another server sent what is no command to send on');
+      throw new KvError('ERR_RDMC_KV_PROTOCOL', 'another server sent a command that is not valid');
     }
     return command;
   }

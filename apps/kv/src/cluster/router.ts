@@ -24,9 +24,9 @@ export interface RouterOptions {
   readonly table: SlotTable;
   /** Undefined: this server is alone. */
   readonly peers: PeerLinks | undefined;
-  /** How long commands wait for slots that nobody serves. */
+  /** How long commands wait for slots without a server. */
   readonly slotWaitMs: number;
-  /** Hears of each client that was disconnected because it speaks HTTP. */
+  /** Called for each client that was disconnected because it sent HTTP. */
   readonly onHttp?: (address: string) => void;
 }
 
@@ -95,7 +95,7 @@ export class Router implements Asker {
     else this.#waiting.add(request);
   }
 
-  /** What may have happened is not done a second time; what only reads is. */
+  /** A write may have happened and is not sent again; a read is. */
   lost(request: Request): void {
     if (request.writes) request.done(errorReply(OUTCOME_UNKNOWN));
     else this.refused(request);
@@ -105,7 +105,7 @@ export class Router implements Asker {
     this.#waiting.close();
   }
 
-  /** What can go on now. */
+  /** Sends the requests whose slots have a server now. */
   #release(): void {
     const isServed = (slot: number): boolean => {
       const owner = this.table.owner(slot);
@@ -114,7 +114,7 @@ export class Router implements Asker {
     for (const request of this.#waiting.release(isServed)) this.#routeAgain(request);
   }
 
-  /** Slots have changed hands: keys that were at one server may be at several now. */
+  /** Slots have other owners now: keys that were at one server may be at several. */
   #routeAgain(request: Request): void {
     const { command, bytes } = request;
     if (!command) {
@@ -187,7 +187,7 @@ export class Router implements Asker {
     executor.begin(client);
   }
 
-  /** Has a member do its part. No run may be open. */
+  /** Sends a member its part. No run may be open. */
   #ask(member: number, request: Request): void {
     const link = this.peers?.link(member);
     if (member === this.self) this.#local.run(request);
@@ -198,7 +198,7 @@ export class Router implements Asker {
   }
 }
 
-/** Asks again in another turn as long as the reply is a number; the last reply says whether something was done before. */
+/** Sends the command again in another turn as long as the reply is a number; an error tells whether a part was done. */
 function inSteps(ask: (done: Request['done']) => void, take: Request['done']): Request['done'] {
   let steps = 0;
   const done = (reply: Buffer): void => {

@@ -1,14 +1,14 @@
 import type { SlotRange } from '../commands/node-view.js';
 import { SLOTS } from '../limits.js';
 
-/** Nobody serves the slot at present. */
+/** The slot does not have a server at present. */
 export const NOBODY = -1;
 
-/** Which member serves which slot, as this server knows. */
+/** The owner of each slot, as known to this server. */
 export class SlotTable {
   readonly #owners = new Int32Array(SLOTS).fill(NOBODY);
   #ranges: readonly SlotRange[] = [{ from: 0, to: SLOTS - 1, member: NOBODY }];
-  /** Rises with every change of the cluster's. */
+  /** Rises with each table of the coordinator. */
   epoch = 0;
   readonly #listeners: (() => void)[] = [];
 
@@ -26,7 +26,7 @@ export class SlotTable {
     return this.#ranges;
   }
 
-  /** Members that serve something. */
+  /** Members that serve slots. */
   get members(): number[] {
     return [...new Set(this.#ranges.map(({ member }) => member))].filter((member) => member !== NOBODY);
   }
@@ -48,7 +48,7 @@ export class SlotTable {
     this.#listeners.push(listener);
   }
 
-  /** A member was lost: what it had is nobody's until the coordinator says whose. */
+  /** A member was lost: its slots do not have a server until the coordinator's next table. */
   drop(member: number): void {
     const ranges = this.#ranges.map((range) =>
       range.member === member ? { ...range, member: NOBODY } : range,
@@ -57,7 +57,7 @@ export class SlotTable {
   }
 }
 
-/** Neighbours with the same owner in one. */
+/** Ranges of consecutive slots with the same owner. */
 export function rangesOf(owners: ArrayLike<number>): SlotRange[] {
   const ranges: SlotRange[] = [];
   for (let slot = 0, from = 0; slot < owners.length; slot += 1) {

@@ -11,8 +11,8 @@ export interface Part {
 }
 
 /**
- * Cuts a command with many keys into one for every server; keys whose slots nobody has go by slot. What every server does
- * of its part is one step there; the whole is none.
+ * Splits a command with many keys into one per server; keys of slots without a server are grouped by slot. Each server does
+ * its part in one step; the whole is not one step.
  */
 export function splitByOwner(command: Command, args: Arguments, owner: (slot: number) => number): Part[] {
   const groups = new Map<number, { slot: number; positions: number[] }>();

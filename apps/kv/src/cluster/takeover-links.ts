@@ -5,8 +5,8 @@ import type { PeerLink } from './peer-link.js';
 import type { PeerLinks } from './peer-links.js';
 
 /**
- * The connections that one attempt of a takeover uses, from its first frame to its end. What was under way on one that
- * broke may be lost, and no frame is sent twice: the attempt must end then, and another one begin.
+ * The connections that one attempt of a takeover uses, from its first frame to its end. Frames on a connection that breaks
+ * may be lost, and a frame is not sent twice: so the attempt must end then, and another one begin.
  */
 export class TakeoverLinks {
   readonly #links = new Map<number, PeerLink>();

@@ -2,7 +2,7 @@ import type { Subscription } from '@rdmc/common';
 import { abandonMessage, importedMessage, Topic, takeoverMessage } from './messages.js';
 import { type TakeoverOptions, takeOver } from './takeover.js';
 
-/** Answers what coordinator and servers ask of this server in a takeover, from its construction on. */
+/** Answers the requests of coordinator and servers in a takeover, from its construction on. */
 export class TakeoverService {
   readonly #subscriptions: readonly Subscription[];
 

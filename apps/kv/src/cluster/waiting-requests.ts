@@ -2,7 +2,7 @@ import { MAX_WAITING_BYTES } from '../limits.js';
 import { SLOT_UNAVAILABLE } from '../resp/command-error.js';
 import { errorReply, type Request } from './request.js';
 
-/** Requests for slots that nobody serves. They wait in order, for a bounded time and in bounded memory. */
+/** Requests for slots without a server. They wait in order, for a bounded time and in bounded memory. */
 export class WaitingRequests {
   #requests: Request[] = [];
   #bytes = 0;
@@ -21,7 +21,7 @@ export class WaitingRequests {
     this.#schedule();
   }
 
-  /** Takes out, in order, what may go on. */
+  /** Removes and returns, in order, the requests whose slots have a server. */
   release(isServed: (slot: number) => boolean): Request[] {
     const released = this.#requests.filter(({ slot }) => isServed(slot));
     this.#requests = this.#requests.filter(({ slot }) => !isServed(slot));

@@ -7,7 +7,7 @@ import { type NodeAddress, nodeId, type SlotRange } from './node-view.js';
 
 type Subcommand = (x: CommandContext, args: Arguments) => void;
 
-/** The mesh's port of a node is nobody's business but the mesh's; clients expect one. */
+/** Clients expect a second port of each node, and do not use it. */
 const BUS_PORT_DISTANCE = 10_000;
 
 function served({ node }: CommandContext): { range: SlotRange; address: NodeAddress }[] {

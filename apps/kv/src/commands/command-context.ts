@@ -4,11 +4,11 @@ import type { Entry } from '../store/entry.js';
 import type { Store } from '../store/store.js';
 import type { NodeView } from './node-view.js';
 
-/** What a command works with: the keys, the writer of its reply, and the server that runs it. */
+/** The parts that a command uses: the keys, the writer of its reply, and the server that runs it. */
 export interface CommandContext {
   readonly writer: ReplyWriter;
   readonly store: Store;
-  /** What commands tell of this server and its cluster. */
+  /** The facts about this server and its cluster that commands reply with. */
   readonly node: NodeView;
   /** Milliseconds since 1970 at the beginning of the turn. */
   readonly nowMs: number;
@@ -18,7 +18,7 @@ export interface CommandContext {
   readonly isFull: boolean;
   /** The slot of the key in an argument. */
   slot(args: Arguments, index: number): number;
-  /** What the key in an argument holds; the reply waits until the log has acknowledged it. */
+  /** The entry of the key in an argument; the reply waits until the log has acknowledged it. */
   find(args: Arguments, index: number): Entry | undefined;
   /** The same for a key whose slot is known. */
   look(slot: number, key: string): Entry | undefined;

@@ -2,7 +2,7 @@ import type { Arguments } from '../resp/arguments.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { CommandContext } from './command-context.js';
 
-/** What a connection remembers. */
+/** The state of a client's connection. */
 export interface Session {
   readonly id: number;
   version: RespVersion;
@@ -14,8 +14,8 @@ export interface Session {
 }
 
 /**
- * Where a command runs: at the server it came to; where its key is; where each of its keys is; at all servers; or
- * where the slot is that a scan has come to.
+ * Where a command runs: at the server that received it; at the server of its key; at those of its keys; at all
+ * servers; or at the server of a scan's slot.
  */
 export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan';
 /** How the replies of several servers become one. */
@@ -31,7 +31,7 @@ export interface Command {
   /** Arguments from one key to the next; 0 without keys. */
   readonly step: number;
   readonly merge: Merge | undefined;
-  /** Where it is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
+  /** The command is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
   readonly inSteps: boolean;
   /** Writes exactly one reply, at once. @throws CommandError, which becomes the reply */
   readonly run: (x: CommandContext, args: Arguments, session: Session) => void;

@@ -45,7 +45,7 @@ function hello(x: CommandContext, args: Arguments, session: Session): void {
   tellServer(x, session);
 }
 
-/** A name is kept as long as its connection, and told to everybody. */
+/** A name is kept as long as its connection, and each client can read it. */
 function setName(session: Session, args: Arguments, index: number): void {
   if (args.length(index) > MAX_NAME_BYTES)
     throw new CommandError(`ERR Client names cannot be longer than ${MAX_NAME_BYTES} bytes.`);
@@ -93,7 +93,7 @@ function checkPassword({ node }: CommandContext, session: Session, user: string,
   session.authenticated = true;
 }
 
-/** Of equal length, whatever was given. */
+/** Digests have equal lengths, which the comparison needs. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text, 'latin1').digest();
 }
@@ -110,7 +110,7 @@ function quit(x: CommandContext, _: Arguments, session: Session): void {
   session.quit();
 }
 
-/** Replies leave only when every backup has what they tell of, so by its turn WAIT has nothing to wait for. */
+/** Replies are sent only when every backup has the writes before them, so WAIT can answer at once. */
 function wait(x: CommandContext, args: Arguments): void {
   const [replicas, timeout] = [args.integer(1), args.integer(2)];
   if (replicas === undefined || timeout === undefined) throw new CommandError(NOT_AN_INTEGER);

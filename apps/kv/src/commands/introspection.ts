@@ -50,7 +50,7 @@ function listCommands(x: CommandContext, args: Arguments, all: readonly Command[
 
 function config(x: CommandContext, args: Arguments): void {
   if (args.word(1) !== 'GET' || args.count < 3)
-    throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Only CONFIG GET is there.`);
+    throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Only CONFIG GET exists.`);
   const settings: Record<string, string> = {
     save: '',
     appendonly: 'no',

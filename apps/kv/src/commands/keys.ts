@@ -45,7 +45,7 @@ function expire(name: string, unitMs: number, absolute: boolean) {
   };
 }
 
-/** NX, XX, GT, LT: which expiries the new one may replace. No expiry counts as one that never comes. */
+/** NX, XX, GT, LT: which expiries the new one may replace. A key without expiry counts as one with an infinite expiry. */
 function conditionOf(args: Arguments): (before: number, at: number) => boolean {
   const words = new Set<string>();
   for (let i = 3; i < args.count; i += 1) {
@@ -67,7 +67,7 @@ function conditionOf(args: Arguments): (before: number, at: number) => boolean {
   };
 }
 
-/** Time left, or the moment itself; −1: never, −2: no such key. */
+/** Time left, or the moment itself; −1: the key does not expire, −2: the key does not exist. */
 function timeLeft(unitMs: number, absolute: boolean) {
   return (x: CommandContext, args: Arguments): void => {
     const entry = x.find(args, 1);

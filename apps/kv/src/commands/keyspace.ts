@@ -18,7 +18,7 @@ function keys(x: CommandContext, args: Arguments): void {
 
 /**
  * One step: tombstones for as many keys as one append and some milliseconds take. The reply says how many keys are left,
- * and is OK when there are none: whoever sends the steps goes on until then (see `Router`).
+ * and is OK when none is left: the sender of the steps continues until then (see `Router`).
  */
 function flush(x: CommandContext, args: Arguments): void {
   const word = args.count > 1 ? args.word(1) : 'SYNC';

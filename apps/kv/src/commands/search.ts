@@ -4,7 +4,7 @@ import type { CommandContext } from './command-context.js';
 import { globMatches } from './glob.js';
 
 /**
- * Finds keys by a pattern. A pattern and keys can be made so that matching takes very long, and nobody else is served
+ * Finds keys by a pattern. Matching of a crafted pattern and keys can take very long, and other clients are not served
  * meanwhile: so the effort of one command is bounded.
  */
 export class Search {

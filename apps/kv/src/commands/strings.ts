@@ -84,7 +84,7 @@ function mget(x: CommandContext, args: Arguments): void {
   for (let i = 1; i < args.count; i += 1) x.writer.bulkOrMissing(x.find(args, i)?.value);
 }
 
-/** All keys of this server in one append: there together after a failure, or not at all. */
+/** All keys of this server in one append: after a failure all of them are stored, or none. */
 function mset(x: CommandContext, args: Arguments): void {
   if (args.count % 2 === 0) throw new CommandError("ERR wrong number of arguments for 'mset' command");
   let bytes = 0;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh';
 import { KvError } from '../errors.js';
 
-/** What a process tells its parent. */
+/** An event of a process for its parent. */
 export interface MemberEvent {
   readonly ready?: number;
   readonly serving?: number;
@@ -18,7 +18,7 @@ export class MemberProcess {
   readonly #child: ChildProcess;
   readonly #events: MemberEvent[] = [];
   #changed: () => void = () => {};
-  /** How it ended. */
+  /** Its exit code or signal. */
   gone: string | undefined;
 
   constructor(

@@ -8,7 +8,7 @@ import { slotOf } from '../store/slot.js';
 
 /** Answers the log's cleaner from the index of the keys. */
 export class StoreCleaner implements LogCleaner {
-  /** What is not acknowledged supersedes nothing, so neither does what has no place yet. */
+  /** An entry that is not acknowledged does not supersede others, and so one without a place does not either. */
   readonly followsPlacement = true;
 
   constructor(
@@ -17,7 +17,7 @@ export class StoreCleaner implements LogCleaner {
     private readonly dead: (location: EntryLocation) => void,
   ) {}
 
-  /** What is superseded by a write that is not acknowledged yet is still all that a recovery would find. */
+  /** An entry that a write without acknowledgement supersedes is live: a recovery would find only that entry. */
   isLive(entry: SegmentEntry): boolean {
     const { key, keyBytes, version } = decodeKey(entry.payload);
     const current = this.#find(key, keyBytes);

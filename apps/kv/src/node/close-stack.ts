@@ -1,8 +1,8 @@
-/** What must be closed, the last first. */
+/** Functions that close parts, the last part first. */
 export class CloseStack {
   readonly #closers: (() => unknown)[] = [];
 
-  /** Closes it before all that was added earlier. */
+  /** The function is called before those that were added earlier. */
   add(close: () => unknown): void {
     this.#closers.push(close);
   }

@@ -15,7 +15,7 @@ import { HttpRefusals } from './http-refusals.js';
 import type { Membership } from './membership.js';
 import { View } from './view.js';
 
-/** What runs commands: for clients at this server's port, and for other servers. */
+/** The parts that run commands: for clients at this server's port, and for other servers. */
 export interface CommandService {
   readonly table: SlotTable;
   readonly commands: CommandTable;

@@ -1,6 +1,6 @@
 import type { SlotTable } from '../cluster/slot-table.js';
 
-/** Holds requests that were sent by a newer slot table than this server has: it comes soon, from the coordinator. */
+/** Holds requests whose sender has a newer slot table than this server, until the coordinator's next table is here. */
 export class EpochWaiters {
   #waiting: { epoch: number; resolve: () => void }[] = [];
 
@@ -8,7 +8,7 @@ export class EpochWaiters {
     table.onUpdate(() => this.#changed());
   }
 
-  /** Undefined: it is here. */
+  /** Resolves when the slot table has this epoch; undefined: it has. */
   reached(epoch: number): Promise<void> | undefined {
     if (epoch <= this.table.epoch) return undefined;
     return new Promise((resolve) => {

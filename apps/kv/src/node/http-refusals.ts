@@ -1,6 +1,6 @@
 const HTTP_EVENT_MS = 60_000;
 
-/** Tells of clients that were disconnected because they speak HTTP: at most once in a minute. */
+/** Reports clients that were disconnected because they sent HTTP: at most once in a minute. */
 export class HttpRefusals {
   #toldAt = Number.NEGATIVE_INFINITY;
 

@@ -60,7 +60,7 @@ export class KvServer {
     return this.membership.node.device.choice;
   }
 
-  /** Ends at once: clients are disconnected, and what backups hold only in memory is dropped. See `backup.dump`. */
+  /** Ends at once: clients are disconnected, and data that backups have only in memory is dropped. See `backup.dump`. */
   async close(): Promise<void> {
     endOnce(this.end, closedError());
     await this.closers.close();

@@ -15,7 +15,7 @@ export interface Membership {
   readonly clientPort: ClientPort;
   /** Ids of all servers. */
   readonly servers: readonly number[];
-  /** Where clients find each server. */
+  /** The addresses of all servers for clients. */
   nodes(): NodeAddress[];
 }
 

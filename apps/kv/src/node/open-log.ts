@@ -17,7 +17,7 @@ export interface OpenLog {
   close(): Promise<void>;
 }
 
-/** Nobody need recover a log that could not be created. */
+/** Tells the coordinator that a log that could not be created does not need a recovery. */
 async function createLog(logs: Logs, options: LogOptions, coordinator: CoordinatorClient): Promise<Log> {
   try {
     return await logs.create(options);
@@ -44,7 +44,7 @@ export async function openLog(
     incarnation,
     backups: servers.filter((id) => id !== options.id),
     replicas,
-    // The cleaner runs when the log is there.
+    // The cleaner does not run before the log is created.
     cleaner: new StoreCleaner(keyspace, (location) => log.dead(location)),
     ...(mode && { mode }),
     // Over shared memory an append is acknowledged before this turn of the event loop has ended.

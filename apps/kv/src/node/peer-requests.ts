@@ -5,7 +5,7 @@ import { PeerSink } from '../cluster/peer-sink.js';
 import type { CommandService } from './command-service.js';
 import { EpochWaiters } from './epoch-waiters.js';
 
-/** Runs what other servers ask, when this server has the slot table by which they asked. */
+/** Runs other servers' requests, when this server has the slot table of their sender. */
 export class PeerRequests implements PeerListener {
   readonly #waiters: EpochWaiters;
 

@@ -24,14 +24,14 @@ export interface StandaloneOptions extends Protection {
   readonly password?: string | undefined;
 }
 
-/** One process without replication: what it holds is lost with it. The ceiling that replication is measured against. */
+/** One process without replication: its keys are lost with it. Replication is compared with it. */
 export class Standalone {
   private constructor(
     private readonly server: RespServer,
     private readonly sweep: ExpirySweep,
   ) {}
 
-  /** @throws KvError ERR_RDMC_KV_UNPROTECTED; the system's error where the port cannot be had */
+  /** @throws KvError ERR_RDMC_KV_UNPROTECTED; the system's error where the port is not available */
   static async start(options: StandaloneOptions = {}): Promise<Standalone> {
     requireProtection(options);
     const { host = '127.0.0.1', port = DEFAULT_PORT, maxClients = DEFAULT_MAX_CLIENTS, password } = options;

@@ -13,7 +13,7 @@ export interface ViewOptions {
   readonly nodes: () => NodeAddress[];
 }
 
-/** What commands tell clients about this server. */
+/** The facts about this server in replies to clients. */
 export class View implements NodeView {
   readonly startedAt = Date.now();
   commandsProcessed = 0;

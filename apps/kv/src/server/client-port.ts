@@ -9,7 +9,7 @@ export interface ClientPortOptions {
   readonly maxClients: number;
 }
 
-/** Where clients connect. Connections that come before `serve` wait, and their bytes are not read. */
+/** The listening port for clients. Connections that come before `serve` wait, and their bytes are not read. */
 export class ClientPort {
   readonly #open = new Set<Socket>();
   #waiting: Socket[] = [];
@@ -51,7 +51,7 @@ export class ClientPort {
   #accept(socket: Socket): void {
     socket.on('error', () => socket.destroy());
     if (this.#open.size >= this.maxClients) {
-      // What the client sent is read, so that the system does not reset the connection before the reply is out.
+      // The client's bytes are read, so that the system does not reset the connection before the reply is sent.
       socket.resume();
       socket.end('-ERR max number of clients reached\r\n', () => socket.destroy());
       return;

@@ -6,7 +6,7 @@ import type { Executor } from './executor.js';
 import { UnfinishedCommands } from './unfinished-commands.js';
 
 export interface RespServerOptions {
-  /** Where clients connect. */
+  /** The port for clients. */
   readonly port: ClientPort;
   readonly executor: Executor;
   readonly router: Router;

@@ -1,20 +1,20 @@
 import { Buffer } from 'node:buffer';
 import type { RespVersion } from '../resp/writer.js';
 
-/** What decides when a chunk may leave. */
+/** The facts that decide when a chunk may be sent. */
 export interface ChunkFacts {
-  /** The chunk may leave when the log has acknowledged up to here; 0: at once. */
+  /** The chunk may be sent when the log has acknowledged this append; 0: at once. */
   readonly sequence: number;
   readonly replies: number;
   /** Something was read for the replies, so the server needs its lease. */
   readonly reads: boolean;
   /** The turn that made the replies; 0: another server made them. */
   readonly turn: number;
-  /** Where the replies lie that wait: offset and end of each; without it, all of them wait. */
+  /** Offset and end of each reply that waits; undefined: all of them wait. */
   readonly waiting?: readonly number[];
 }
 
-/** Replies made in one go, that may leave at one moment. */
+/** Replies of one run, which are sent together. */
 export class Chunk {
   readonly sequence: number;
   readonly replies: number;
@@ -35,14 +35,14 @@ export class Chunk {
   }
 
   /**
-   * Whether it may leave: the log has acknowledged what it waits for, and the turn that made it has ended, in which the
-   * lease was looked at.
+   * Whether it may be sent: the log has acknowledged its append, and its turn, in which the lease was checked, has
+   * ended.
    */
   isReady(acknowledged: number, turn: number): boolean {
     return this.bytes !== undefined && this.sequence <= acknowledged && this.turn < turn;
   }
 
-  /** The same with an error in place of each reply that waits, or of all. It waits for the log no more. */
+  /** The same chunk with an error in place of each reply that waits, or of all. It does not wait for the log any more. */
   failed(error: string, all: boolean): Chunk {
     const reply = Buffer.from(`-${error}\r\n`);
     const { bytes, replies, turn, waiting } = this;
@@ -62,12 +62,12 @@ export class Chunk {
   }
 }
 
-/** Where replies go: a client, another server, or this server itself. */
+/** Receives replies: a client, another server, or this server itself. */
 export interface Sink {
   readonly version: RespVersion;
   take(chunk: Chunk): void;
-  /** Sends what may leave of what was made before a turn; whether something waits for the log. */
+  /** Sends the chunks of earlier turns that may be sent; returns whether others wait for the log. */
   flush(acknowledged: number, turn: number): boolean;
-  /** Replaces replies that may not leave by errors: in such chunks those that wait for the log, or all. */
+  /** Replaces replies by errors: in the chunks that `which` selects those that wait for the log, or all. */
   refuse(which: (chunk: Chunk) => boolean, error: string, all: boolean): void;
 }
