@@ -87,12 +87,6 @@ module.exports = {
       to: { circular: true },
     },
     {
-      name: 'no cycles, of types neither',
-      severity: 'error',
-      from: { path: '^(apps/kv|packages/mesh)/src/' },
-      to: { circular: true },
-    },
-    {
       name: 'unresolvable (build first)',
       severity: 'error',
       from: { path: '/src/' },
