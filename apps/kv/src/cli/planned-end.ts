@@ -7,7 +7,7 @@ const EXIT_FAILED = 1;
 
 /** Ends this process when it gets a signal, with 0, or when it ends itself, with another code. */
 export class PlannedEnd {
-  #finish: () => Promise<unknown> = async () => {};
+  readonly #work: (() => Promise<unknown>)[] = [];
   #isBegun = false;
   #exitCode = 0;
 
@@ -19,9 +19,9 @@ export class PlannedEnd {
     for (const signal of SIGNALS) process.on(signal, () => this.begin(0));
   }
 
-  /** Sets the work before the end: the process ends when it resolves. */
-  after(finish: () => Promise<unknown>): void {
-    this.#finish = finish;
+  /** Adds work before the end: the process ends when all of it has resolved. */
+  beforeExit(work: () => Promise<unknown>): void {
+    this.#work.push(work);
   }
 
   /** After the begin, only 0 replaces the exit code: a signal means that the end was planned. */
@@ -32,7 +32,7 @@ export class PlannedEnd {
     }
     this.#isBegun = true;
     this.#exitCode = exitCode;
-    this.#finish().then(
+    Promise.all(this.#work.map((work) => work())).then(
       () => process.exit(this.#exitCode),
       (error: unknown) => {
         this.tell(`${this.name}: its end failed: ${messageOf(error)}`, { failedEnd: messageOf(error) });

@@ -31,7 +31,7 @@ export async function runServer(options: ServerOptions, tell: Tell): Promise<voi
         },
       ),
   });
-  end.after(async () => server.backup?.dump());
+  end.beforeExit(async () => server.backup?.dump());
   const { device, reason } = server.device;
   tell(`${name}: device ${device}: ${reason}`, { device, reason });
   tell(`${name}: clients at port ${server.port}`, { ready: server.port });
@@ -55,7 +55,7 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
       tell(`${failedText(event.logId)} yet: ${event.code}: ${event.reason}`, { failed: event }),
     memberLost: (event) => tellLost('coordinator', event, tell),
   });
-  end.after(() => coordinator.close());
+  end.beforeExit(() => coordinator.close());
   tell('coordinator: all members have joined', { ready: 0 });
   coordinator.lost?.addEventListener('abort', () => {
     tell('coordinator: another coordinator uses the state now', { ended: 'ERR_RDMC_STATE_LOST' });
