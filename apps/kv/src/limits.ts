@@ -1,4 +1,4 @@
-/** The numbers of this package. Bytes and milliseconds, as the names say. */
+/** The numbers of this package. Names have the unit: bytes or milliseconds. */
 
 /** Redis Cluster's. */
 export const SLOTS = 16_384;

@@ -1,5 +1,5 @@
 /**
- * What a message, a request or an answer carries. One byte of its frame says which kind the body is of:
+ * The body of a message, a request or an answer. One byte of its frame is the kind of the body:
  *
  *   kind   body
  *   0      JSON in UTF-8

@@ -1,4 +1,4 @@
-/** Every number of the mesh protocol in one place. Milliseconds and bytes, as the names say. */
+/** The numbers of the mesh protocol. Names have the unit: milliseconds or bytes. */
 
 /** Version of everything drawn in `frames.ts`, `body.ts` and `hello.ts`. Two members must speak the same one. */
 export const PROTOCOL_VERSION = 2;

@@ -8,8 +8,8 @@ const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
  * Sends heartbeats, and detects that those of a peer do not come.
  *
  * Silence is counted in ticks of this process' own loop: however late a tick comes (the process was
- * stopped, or its loop was busy), it counts for one interval, because it says nothing about the
- * others, whose heartbeats may lie unread in the sockets. And no peer is declared silent before the
+ * stopped, or its loop was busy), it counts for one interval, because it does not show
+ * that the others are silent: their heartbeats may be unread in the sockets. And no peer is declared silent before the
  * sockets have been read once more.
  */
 export class Heartbeats {

@@ -68,7 +68,7 @@ export function closedError(): MeshError {
   return new MeshError('ERR_RDMC_MESH_CLOSED', 'this mesh is closed; join again for a new one');
 }
 
-/** Why there is no link to a member. */
+/** The error of a member without a link. */
 export function unreachableMember(
   member: unknown,
   options: ResolvedOptions,

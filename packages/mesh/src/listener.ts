@@ -22,19 +22,19 @@ import { provenServer, type Security } from './security.js';
 import { firstBytes, looksLikeTls, nextFrame, prepared } from './transport.js';
 
 export interface ListenerEvents {
-  /** Why this caller is refused, or nothing. Asked after HELLO, and again after CONFIRM. */
+  /** The error with which this caller is refused, if any. Called after HELLO, and again after CONFIRM. */
   check(hello: Hello | ForeignHello, from: string): MeshError | undefined;
   answer(hello: Hello): Hello;
   connected(introduced: Introduced): void;
-  /** A well-formed HELLO was refused and the caller told. */
+  /** A well-formed HELLO was refused, and the caller was told. */
   refused(error: MeshError): void;
-  /** A connection was dropped that never introduced itself. */
+  /** A connection was closed before its handshake was complete. */
   dropped(error: unknown, from: string): void;
 }
 
 /**
- * Accepts connections and lets in only those that introduce themselves. Until then a connection
- * costs little: their number, their time (see `PendingConnections`) and the bytes kept of them are bounded.
+ * Accepts connections, and hands over those whose handshake is complete. Until then their number, their time (see
+ * `PendingConnections`) and their bytes are bounded.
  */
 export class Listener {
   readonly #options: ResolvedOptions;
@@ -55,11 +55,11 @@ export class Listener {
     this.#security = security;
     this.#version = version;
     this.#events = events;
-    // No member dials twice at once.
+    // A member does not connect twice at once.
     this.#pending = new PendingConnections(options.members.length, pendingTickMs);
   }
 
-  /** Connections that have not introduced themselves yet. */
+  /** Number of connections whose handshake is not complete. */
   get pendingCount(): number {
     return this.#pending.size;
   }
@@ -96,7 +96,7 @@ export class Listener {
     clearTimeout(timer);
   }
 
-  /** What was asked for and what is bound can differ: a server handed in, or a name. */
+  /** The bound address can differ from the option: with a server that was given, or a name. */
   #requireLoopback(server: Server): void {
     const address = server.address();
     if (!this.#options.loopbackOnly || address === null || typeof address === 'string') return;
@@ -109,7 +109,7 @@ export class Listener {
     const pending = this.#pending.admit(socket);
     this.#greet(pending, from)
       .catch((error: unknown) => {
-        // A refusal on its way out ends the connection by itself.
+        // A queued refusal closes the connection after it is sent.
         if (!socket.writableEnded) socket.destroy();
         this.#events.dropped(pending.reason ?? error, from);
       })
@@ -126,7 +126,7 @@ export class Listener {
       return;
     }
     socket.write(encodeHello(this.#events.answer(hello)));
-    // A caller that gave up meanwhile must not count as connected, so it has to say that it has not.
+    // A caller that stopped meanwhile must not count as connected, so it must confirm.
     const confirm = await nextFrame(socket, reader);
     if (confirm.type !== FrameType.CONFIRM)
       throw protocolError(`frame type ${confirm.type} came instead of CONFIRM`);
@@ -178,7 +178,7 @@ export class Listener {
 async function listening(given: ResolvedOptions['server'], host: string, port: number): Promise<Server> {
   const ready = givenServer(given);
   if (ready !== undefined) {
-    // Whoever reserved the port may have refused early callers; from here on they are wanted.
+    // The code that reserved the port may refuse early callers; from here on they are accepted.
     ready.removeAllListeners('connection');
     return ready;
   }

@@ -5,18 +5,18 @@ import type { FrameReader } from './frame-reader.js';
 import { encodeFrame, type Frame } from './frames.js';
 import type { Introduced } from './link.js';
 
-/** Takes a frame of a connection. Where it returns a promise, nothing more is read until that resolves. */
+/** Handles a frame of a connection. Where it returns a promise, the next frame is not read until that resolves. */
 export type FrameHandler = (frame: Frame) => void | Promise<void>;
 
 /**
- * A connection with another member beside the one of the mesh: for data that would hold up the mesh's own frames, or that
+ * A connection with another member beside the one of the mesh: for data that would delay the mesh's own frames, or that
  * needs flow control of its own. Both ends have proved the key and are members of the same mesh. Frames have a type and a
- * payload, whose meaning the application defines. Nothing is read before `receive`.
+ * payload, whose meaning the application defines. Frames are not read before `receive`.
  */
 export class MeshConnection {
   /** The other end. */
   readonly member: number;
-  /** Random, the same at both ends, and known to nobody else: 32 hexadecimal digits. */
+  /** Random, the same at both ends, and not known to other members: 32 hexadecimal digits. */
   readonly id: string;
   readonly #socket: Socket;
   readonly #reader: FrameReader;
@@ -57,7 +57,7 @@ export class MeshConnection {
     return this.#socket.writableLength;
   }
 
-  /** Queues a frame; its parts are copied. After the end of the connection nothing happens. */
+  /** Queues a frame; its parts are copied. After the end of the connection the call has no effect. */
   send(type: number, ...parts: readonly Buffer[]): void {
     if (this.isOpen) this.#socket.write(encodeFrame(type, ...parts));
   }
@@ -78,7 +78,7 @@ export class MeshConnection {
     if (!this.#isWaiting) this.#socket.resume();
   }
 
-  /** Calls the listener each time the system has taken all that was queued. */
+  /** Calls the listener each time the system has taken all queued bytes. */
   onDrain(listener: () => void): Subscription {
     this.#socket.on('drain', listener);
     return subscription(() => this.#socket.off('drain', listener));
@@ -109,7 +109,7 @@ export class MeshConnection {
     });
   }
 
-  /** Ends the connection at once; what is queued may be lost. */
+  /** Ends the connection at once; queued frames may be lost. */
   close(reason: Error = closedHere()): Promise<void> {
     this.#socket.destroy();
     this.#lifetime.end(reason);

@@ -21,7 +21,7 @@ const ports = SettledPorts.ofThisMachine();
 /**
  * Finds free ports on loopback for tests and demonstrations. A list of members needs its ports
  * before any member starts, and a port that was only looked up can be taken meanwhile; so the
- * servers stay open, and in one process there is no race at all. For other processes close them
+ * servers stay open, and in one process a race is not possible. For other processes close them
  * first: the system does not give these ports to programs that ask for any port (see `SettledPorts`), and this function
  * does not give them to another process while this one lives. Only a program that asks for the same port could take it;
  * then the member's error is ERR_RDMC_MESH_LISTEN_FAILED. Callers that come before the mesh owns a server are refused

@@ -59,7 +59,7 @@ export class Security {
         pskCallback: () => ({ psk: this.#psk, identity: this.#identity }),
         // Explicit: NODE_TLS_REJECT_UNAUTHORIZED changes the default.
         rejectUnauthorized: true,
-        // With the key there is no certificate whose name could be checked; without it the connection ends anyway.
+        // A connection with the key does not have a certificate whose name could be checked; one without it ends anyway.
         checkServerIdentity: () => undefined,
       }),
     );

@@ -38,7 +38,7 @@ export class SettledPorts {
     return new SettledPorts(range, process.pid + threadId);
   }
 
-  /** The next port to try; 0, any port, where there are none of these. */
+  /** The next port to try; 0: any port, where the range is too small. */
   next(): number {
     if (this.#count === 0) return 0;
     const port = FIRST_PORT + ((this.process * STRIDE + this.#given) % this.#count);

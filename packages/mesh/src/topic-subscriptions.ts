@@ -8,9 +8,9 @@ interface Kept<Item> {
 }
 
 /**
- * Hands items to whoever subscribed to their topic, in the order of arrival. Members start in any
- * order, so an item whose topic has no subscriber yet is kept until one appears, within bounds: what is kept of a small
- * item is more than its bytes (it may be alone in its topic), so each one counts for some bytes more.
+ * Gives items to the subscribers of their topic, in the order of arrival. Members start in any order, so items of a topic
+ * without a subscriber wait for the first one, within bounds. A waiting item needs more memory than its bytes (it may be the
+ * only one of its topic), so each one counts for some bytes more.
  */
 export class TopicSubscriptions<Item> {
   readonly #listeners = new Map<string, Set<(from: number, item: Item) => void>>();

@@ -74,7 +74,7 @@ export class PeerLink {
 
   /**
    * Sends entries of a dead server's log; resolves when there is room for more.
-   * @throws KvError when the connection has ended; an AbortError when the signal is aborted while there is no room
+   * @throws KvError when the connection has ended; an AbortError when the signal is aborted while it waits for room
    */
   async sendRecords(takeover: number, records: readonly Buffer[], signal: AbortSignal): Promise<void> {
     const { connection } = this;

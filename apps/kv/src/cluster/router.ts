@@ -31,8 +31,8 @@ export interface RouterOptions {
 }
 
 /**
- * Sends every command to the server that has its key. Commands for this server run at once; those for another one leave
- * at the turn's end, all in one frame; those for slots that nobody serves wait. To one server they go in the client's order.
+ * Sends every command to the server that has its key. Commands for this server run at once; those for another one are
+ * sent at the turn's end, all in one frame; those for slots without a server wait. One server gets a client's commands in order.
  */
 export class Router implements Asker {
   readonly #local: LocalRequests;

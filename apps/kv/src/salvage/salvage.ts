@@ -21,7 +21,7 @@ export interface SalvageOptions {
   readonly place: string;
   /** Directories that members were started with, of this host or copies from others: with `server-1`, `server-2`, … */
   readonly roots: readonly string[];
-  /** Servers whose files are gone for good. */
+  /** Servers whose files are lost. */
   readonly without: readonly number[];
   /** Whether to give up what is missing. */
   readonly acceptLoss: boolean;

@@ -29,8 +29,8 @@ function logLines(log: SalvageLog): string[] {
   if (missing.length > 0) lines.push(`  missing: segments ${missing.join(', ')}`);
   if (doubtful.length > 0) {
     lines.push(
-      `  doubtful: segments ${doubtful.join(', ')}, which the newest list of the log's segments does not name: copies made by a`,
-      '    cleaning, under way or long over. Where it was over, keys that were removed long ago may be back',
+      `  doubtful: segments ${doubtful.join(', ')}, which are not in the newest list of the log's segments: copies of a cleaning`,
+      '    that was in progress or had ended. Where it had ended, keys that were removed long ago may exist again',
     );
   }
   if (isEndMissing) lines.push('  missing: the last writes, which were only in the memory of its backups');
