@@ -79,7 +79,7 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
     expect(lost).toMatchObject({ member: 1, reason: expect.stringMatching(/./) });
     while (recordOf(1).recoverer === null) await turn();
     for (const server of servers.slice(1)) await server.kill('SIGTERM');
-    expect(servers.map(({ gone }) => gone)).toEqual(Array(4).fill('code 0'));
+    expect(servers.map(({ exit }) => exit)).toEqual(Array(4).fill('code 0'));
     expect(recordOf(1)).toMatchObject({ state: 'recovering', recoverer: expect.any(Number) });
     isEnded = true;
     await coordinator.close();
