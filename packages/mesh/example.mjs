@@ -25,7 +25,7 @@ a.reportFailure(2, 'its queue pair broke');
 const { member, reporter, reason } = await failure;
 console.log(`member 1 learns from member ${reporter} that member ${member} failed: ${reason}`);
 
-// Leaving is no failure.
+// Leaving is not a failure.
 const left = new Promise((resolve) => b.onLeave(resolve));
 await a.close();
 console.log(`member ${await left} left; known failures: ${[...b.failed.keys()]}`);

@@ -79,7 +79,7 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
     expect(lost).toMatchObject({ member: 1, reason: expect.stringMatching(/./) });
     while (recordOf(1).recoverer === null) await turn();
     for (const server of servers.slice(1)) await server.kill('SIGTERM');
-    expect(servers.map(({ gone }) => gone)).toEqual(Array(4).fill('code 0'));
+    expect(servers.map(({ exit }) => exit)).toEqual(Array(4).fill('code 0'));
     expect(recordOf(1)).toMatchObject({ state: 'recovering', recoverer: expect.any(Number) });
     isEnded = true;
     await coordinator.close();
@@ -175,7 +175,7 @@ describe('kv salvage', () => {
 
     const accepted = salvage('--accept-loss');
     expect([accepted.stderr, accepted.status]).toEqual(['', 0]);
-    expect(accepted.stdout).toContain('What is missing was given up.');
+    expect(accepted.stdout).toContain('The missing entries were given up.');
     const second = await start(small);
     const again = await RawClient.connect(second.ports[0]!);
     expect(await again.command('DBSIZE')).toBe(`:${listed}\r\n`);
@@ -195,7 +195,7 @@ describe('kv salvage', () => {
     rmSync(join(directory, 'cluster', 'server-3'), { recursive: true });
     const refused = salvage('--accept-loss');
     expect(refused.stderr).toMatch(
-      /^error ERR_RDMC_KV_FILES_MISSING: no directory of servers 3 .*--without 3/,
+      /^error ERR_RDMC_KV_FILES_MISSING: directories of servers 3 .*--without 3/,
     );
     expect(refused.status).toBe(1);
     expect(JSON.parse(salvage('--json').stdout)).toMatchObject({ outcome: 'incomplete', absent: [3] });

@@ -2,16 +2,7 @@ import { createHash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import { MAX_HOST_CHARACTERS, MAX_MEMBER_ID, MAX_MEMBERS } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
-
-/** One member of the mesh. Every member is given the same list, in any order. */
-export interface Member {
-  /** Integer from 0 to 2^31 − 1, unique in the list. */
-  readonly id: number;
-  /** Host name, IPv4 or IPv6 address (without brackets) at which the others reach this member. */
-  readonly host: string;
-  /** TCP port, 1 to 65535. */
-  readonly port: number;
-}
+import type { Member } from './member.js';
 
 /** Checks a list and returns a frozen copy sorted by id. */
 export function validateMembers(members: unknown): readonly Member[] {
@@ -19,7 +10,7 @@ export function validateMembers(members: unknown): readonly Member[] {
     throw invalidOption('members: a non-empty array of { id, host, port } is needed');
   }
   if (members.length > MAX_MEMBERS) {
-    throw invalidOption(`members: ${members.length} given, at most ${MAX_MEMBERS} are possible`);
+    throw invalidOption(`members: found ${members.length}, needed at most ${MAX_MEMBERS}`);
   }
   const list = members.map((member, index) => validateMember(member, index));
   list.sort((a, b) => a.id - b.id);
@@ -33,7 +24,7 @@ function validateMember(value: unknown, index: number): Member {
   }
   const { id, host, port, ...rest } = value as Record<string, unknown>;
   const unknown = Object.keys(rest)[0];
-  if (unknown !== undefined) throw invalidOption(`members[${index}].${unknown}: there is no such field`);
+  if (unknown !== undefined) throw invalidOption(`members[${index}].${unknown}: the field is unknown`);
   if (!isMemberId(id)) {
     throw invalidOption(`members[${index}].id: found ${String(id)}, needed an integer from 0 to 2147483647`);
   }
@@ -44,7 +35,7 @@ function validateMember(value: unknown, index: number): Member {
   }
   if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65_535) {
     throw invalidOption(
-      `members[${index}].port: found ${String(port)}, needed 1 to 65535 (0 cannot be told to others)`,
+      `members[${index}].port: found ${String(port)}, needed 1 to 65535 (others cannot connect to port 0)`,
     );
   }
   return Object.freeze({ id, host: host.toLowerCase(), port: port as number });

@@ -22,7 +22,7 @@ export class Requests {
   readonly #pending = new Map<number, Pending>();
   #last = 0;
 
-  /** `send` gets the number of the request; what it throws rejects the request. */
+  /** `send` gets the number of the request; an error that it throws rejects the request. */
   start(
     to: number,
     topic: string,
@@ -57,7 +57,7 @@ export class Requests {
     });
   }
 
-  /** The request an answer belongs to; none when it was given up, or was not asked of `from`. */
+  /** The request of an answer; undefined when it is not pending any more, or was not sent to `from`. */
   find(from: number, request: number): Pending | undefined {
     const pending = this.#pending.get(request);
     return pending?.to === from ? pending : undefined;
@@ -81,7 +81,7 @@ export class Requests {
 function timedOut(to: number, topic: string, timeoutMs: number): MeshError {
   return new MeshError(
     'ERR_RDMC_MESH_REQUEST_TIMEOUT',
-    `member ${to} did not answer the request '${topic}' within ${timeoutMs} ms; raise timeoutMs or see what it does`,
+    `member ${to} did not answer the request '${topic}' within ${timeoutMs} ms; raise timeoutMs, or check the member`,
     { memberId: to },
   );
 }

@@ -149,7 +149,7 @@ describe('join', () => {
       const error = await rejection(mesh);
       expect(error.code).toBe('ERR_RDMC_MESH_VERSION');
       expect(error.message).toMatch(/version 7\b/);
-      expect(error.message).toMatch(/version 1\b/);
+      expect(error.message).toMatch(/version 2\b/);
     }
   });
 
@@ -191,7 +191,7 @@ describe('join', () => {
     const swapped = where.join(0, { server: where.reserved[1]!.server, signal: abort.signal });
     const error = await rejection(where.join(2).mesh);
     expect(error.code).toBe('ERR_RDMC_MESH_WRONG_MEMBER');
-    expect(error.message).toContain('member 0 listens where member 1 was expected');
+    expect(error.message).toContain('member 0 listens at the address of member 1');
     abort.abort();
     await rejection(swapped.mesh);
   });

@@ -86,7 +86,9 @@ describe('KeyedSockets', () => {
     expect(nobody.message).toContain(`127.0.0.1:${to.port}`);
     const aborted = await rejection(sockets.connect(to, { signal: AbortSignal.abort() }) as never);
     expect(aborted.code).toBe('ERR_RDMC_ABORTED');
-    expect(() => new KeyedSockets({ purpose: 'test', keys: KEY } as never)).toThrow(/no option 'keys'/);
+    expect(() => new KeyedSockets({ purpose: 'test', keys: KEY } as never)).toThrow(
+      /the option 'keys' is unknown/,
+    );
   });
 
   it('a socket that is closed already is not waited for', async () => {

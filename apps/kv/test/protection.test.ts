@@ -51,10 +51,9 @@ describe('a browser', () => {
     ['a POST request', 'POST / HTTP/1.1\r\nHost: localhost\r\n\r\nSET k forged\r\n'],
     ['a header', 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\nSET k forged\r\n'],
   ])('that sends %s is disconnected before its body is run', async (_, bytes) => {
-    const manual = await startManualServer();
-    closers.push(() => manual.server.close());
     const told: string[] = [];
-    manual.router.onHttp = (address) => told.push(address);
+    const manual = await startManualServer({ onHttp: (address) => told.push(address) });
+    closers.push(() => manual.server.close());
     const client = await connect(manual.server.port);
     client.send(bytes);
     await Promise.race([client.until(() => false), manual.log.made(1)]);

@@ -1,4 +1,4 @@
-import { commands } from '../commands/table.js';
+import type { CommandTable } from '../commands/command-table.js';
 import { RequestParser } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from '../server/executor.js';
@@ -6,14 +6,17 @@ import type { Chunk, Sink } from '../server/sink.js';
 import { INTERNAL_SESSION } from './internal-session.js';
 import type { Request } from './request.js';
 
-/** Runs requests that turn out to be for this server itself. */
-export class Loopback implements Sink {
+/** Runs requests whose slot this server itself serves by now. */
+export class LocalRequests implements Sink {
   version: RespVersion = 2;
   readonly #parser = new RequestParser();
   #waiting: { chunk: Chunk; request: Request }[] = [];
   #current: Request | undefined;
 
-  constructor(private readonly executor: Executor) {}
+  constructor(
+    private readonly executor: Executor,
+    private readonly commands: CommandTable,
+  ) {}
 
   /** No run may be open. */
   run(request: Request): void {
@@ -21,7 +24,7 @@ export class Loopback implements Sink {
     this.#current = request;
     this.executor.begin(this);
     this.#parser.feed(request.bytes);
-    const command = this.#parser.next() ? commands.find(this.#parser.arguments) : undefined;
+    const command = this.#parser.next() ? this.commands.find(this.#parser.arguments) : undefined;
     if (command) this.executor.run(command, this.#parser.arguments, INTERNAL_SESSION);
     else this.executor.fail('ERR unknown command');
     this.executor.endRun();

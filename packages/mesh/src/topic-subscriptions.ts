@@ -1,4 +1,5 @@
 import { KEPT_OVERHEAD_BYTES, MAX_KEPT_BYTES_PER_PEER, MAX_KEPT_MESSAGES } from './constants.js';
+import { isolate } from './isolate.js';
 
 interface Kept<Item> {
   readonly from: number;
@@ -7,11 +8,11 @@ interface Kept<Item> {
 }
 
 /**
- * Hands items to whoever subscribed to their topic, in the order of arrival. Members start in any
- * order, so an item whose topic has no subscriber yet is kept until one appears, within bounds: what is kept of a small
- * item is more than its bytes (it may be alone in its topic), so each one counts for some bytes more.
+ * Gives items to the subscribers of their topic, in the order of arrival. Members start in any order, so items of a topic
+ * without a subscriber wait for the first one, within bounds. A waiting item needs more memory than its bytes (it may be the
+ * only one of its topic), so each one counts for some bytes more.
  */
-export class Mailbox<Item> {
+export class TopicSubscriptions<Item> {
   readonly #listeners = new Map<string, Set<(from: number, item: Item) => void>>();
   readonly #kept = new Map<string, Kept<Item>[]>();
   readonly #keptBytes = new Map<number, number>();
@@ -82,19 +83,5 @@ export class Mailbox<Item> {
     if (listeners === undefined || listeners.size === 0) return false;
     for (const listener of [...listeners]) isolate(() => listener(from, item));
     return true;
-  }
-}
-
-/**
- * Runs a listener of the application. What it throws is the application's error: it surfaces as an
- * uncaught exception, as with any event, but not in the middle of the mesh's own work.
- */
-export function isolate(run: () => void): void {
-  try {
-    run();
-  } catch (error) {
-    process.nextTick(() => {
-      throw error;
-    });
   }
 }

@@ -1,30 +1,30 @@
-import { MAX_PARKED_BYTES } from '../limits.js';
+import { MAX_WAITING_BYTES } from '../limits.js';
 import { SLOT_UNAVAILABLE } from '../resp/command-error.js';
 import { errorReply, type Request } from './request.js';
 
-/** Requests for slots that nobody serves. They wait in order, for a bounded time and in bounded memory. */
-export class Parking {
-  #parked: Request[] = [];
+/** Requests for slots without a server. They wait in order, for a bounded time and in bounded memory. */
+export class WaitingRequests {
+  #requests: Request[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly waitMs: number) {}
 
-  park(request: Request): void {
-    if (this.#bytes + request.bytes.length > MAX_PARKED_BYTES) {
+  add(request: Request): void {
+    if (this.#bytes + request.bytes.length > MAX_WAITING_BYTES) {
       request.done(errorReply(SLOT_UNAVAILABLE));
       return;
     }
     this.#bytes += request.bytes.length;
     request.deadline ??= performance.now() + this.waitMs;
-    this.#parked.push(request);
+    this.#requests.push(request);
     this.#schedule();
   }
 
-  /** Takes out, in order, what may go on. */
+  /** Removes and returns, in order, the requests whose slots have a server. */
   release(isServed: (slot: number) => boolean): Request[] {
-    const released = this.#parked.filter(({ slot }) => isServed(slot));
-    this.#parked = this.#parked.filter(({ slot }) => !isServed(slot));
+    const released = this.#requests.filter(({ slot }) => isServed(slot));
+    this.#requests = this.#requests.filter(({ slot }) => !isServed(slot));
     this.#recount();
     return released;
   }
@@ -35,7 +35,7 @@ export class Parking {
   }
 
   #schedule(): void {
-    const [first] = this.#parked;
+    const [first] = this.#requests;
     if (this.#timer || !first) return;
     this.#timer = setTimeout(
       () => {
@@ -49,13 +49,13 @@ export class Parking {
   }
 
   #expire(now: number): void {
-    const over = this.#parked.filter(({ deadline }) => deadline! <= now);
-    this.#parked = this.#parked.filter(({ deadline }) => deadline! > now);
+    const over = this.#requests.filter(({ deadline }) => deadline! <= now);
+    this.#requests = this.#requests.filter(({ deadline }) => deadline! > now);
     this.#recount();
     for (const request of over) request.done(errorReply(SLOT_UNAVAILABLE));
   }
 
   #recount(): void {
-    this.#bytes = this.#parked.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    this.#bytes = this.#requests.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 }

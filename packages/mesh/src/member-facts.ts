@@ -1,10 +1,10 @@
-import { isolate } from './mailbox.js';
+import { isolate } from './isolate.js';
 
 /**
- * Facts that become true once per member and stay true. A listener hears every one of them,
- * whether it came before or after the fact: with several members nobody controls that order.
+ * Facts that become true once per member and stay true. A listener is called for each of them,
+ * also for earlier ones, because with several members the order of subscription and fact is not fixed.
  */
-export class News<Fact> {
+export class MemberFacts<Fact> {
   readonly facts = new Map<number, Fact>();
   readonly #listeners = new Set<(fact: Fact) => void>();
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Hello } from '../src/hello.js';
+import { checkHello, type HelloContext } from '../src/hello-check.js';
 import { resolveOptions } from '../src/options.js';
-import { judgeHello, type Situation } from '../src/verdict.js';
 
 const members = [0, 1, 2].map((id) => ({ id, host: '127.0.0.1', port: 7000 + id }));
 const options = resolveOptions({ id: 0, members, insecure: true });
@@ -20,9 +20,16 @@ function hello(more: Partial<Hello> = {}): Hello {
   };
 }
 
-function codeOf(from: Hello, more: Partial<Situation> = {}): string | undefined {
-  const situation: Situation = { options, version: 1, gathering: true, current: () => undefined, ...more };
-  return judgeHello(from, '127.0.0.1:1', situation)?.code;
+function codeOf(from: Hello, more: Partial<HelloContext> = {}): string | undefined {
+  const context: HelloContext = {
+    options,
+    version: 1,
+    gathering: true,
+    current: () => undefined,
+    hasRoom: () => true,
+    ...more,
+  };
+  return checkHello(from, '127.0.0.1:1', context)?.code;
 }
 
 describe('a caller', () => {
@@ -53,6 +60,17 @@ describe('a caller', () => {
     const again = hello({ instance: first.instance });
     expect(codeOf(again, { current: () => first })).toBeUndefined();
     expect(codeOf(again, { current: () => first, gathering: false })).toBe('ERR_RDMC_MESH_DUPLICATE_MEMBER');
+  });
+
+  it('that opens a further connection must be the process that the mesh has, and have room', () => {
+    const present = hello();
+    const connection = { purpose: 'test', id: 'ab'.repeat(16) };
+    const further = { ...present, connection };
+    const formed = { gathering: false, current: () => present };
+    expect(codeOf(further, formed)).toBeUndefined();
+    expect(codeOf({ ...further, instance: randomBytes(16) }, formed)).toBe('ERR_RDMC_MESH_MEMBER_LOST');
+    expect(codeOf(further, { gathering: true })).toBe('ERR_RDMC_MESH_MEMBER_LOST');
+    expect(codeOf(further, { ...formed, hasRoom: () => false })).toBe('ERR_RDMC_MESH_TOO_MANY_CONNECTIONS');
   });
 
   it('that has the id of another process is refused', () => {

@@ -1,4 +1,4 @@
-/** One command whose keys lie at several servers, or that all servers do a part of. */
+/** One command with keys at several servers, or with a part for each server. */
 import { Buffer } from 'node:buffer';
 import type { Merge } from '../commands/command.js';
 import { parseInteger } from '../resp/arguments.js';
@@ -7,15 +7,8 @@ import { ERROR_MARK } from '../resp/writer.js';
 const LF = 10;
 const DOLLAR = 36;
 
-/** A part: which of the command's keys it has, by their place in the command. */
-export interface Part {
-  readonly bytes: Buffer;
-  readonly slot: number;
-  readonly positions: readonly number[];
-}
-
 /** Collects the parts' replies. The first error is the reply of all. */
-export class Gathering {
+export class ReplyMerge {
   readonly #replies: (Buffer | undefined)[];
   #missing: number;
 
@@ -29,7 +22,7 @@ export class Gathering {
   }
 
   take(index: number, reply: Buffer): void {
-    // The memory of a frame is not kept for a part of it.
+    // A copy, so that the memory of a frame is not kept for a part of it.
     this.#replies[index] = Buffer.from(reply);
     this.#missing -= 1;
     if (this.#missing === 0) this.done(this.#merged(this.#replies as Buffer[]));
@@ -74,7 +67,7 @@ function header(reply: Buffer, at = 0): { value: number; end: number } {
   return { value: parseInteger(reply, at + 1, line - 1) ?? 0, end: line + 1 };
 }
 
-/** A bulk string, or that there is none: `$-1` in RESP2, `_` in RESP3. */
+/** The end of a bulk string, or of a missing value: `$-1` in RESP2, `_` in RESP3. */
 function elementEnd(reply: Buffer, at: number): number {
   const { value, end } = header(reply, at);
   return reply[at] === DOLLAR && value >= 0 ? end + value + 2 : end;

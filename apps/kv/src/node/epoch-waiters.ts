@@ -1,12 +1,14 @@
 import type { SlotTable } from '../cluster/slot-table.js';
 
-/** Holds requests that were sent by a newer slot table than this server has: it comes soon, from the coordinator. */
-export class EpochGate {
+/** Holds requests whose sender has a newer slot table than this server, until the coordinator's next table is here. */
+export class EpochWaiters {
   #waiting: { epoch: number; resolve: () => void }[] = [];
 
-  constructor(private readonly table: SlotTable) {}
+  constructor(private readonly table: SlotTable) {
+    table.onUpdate(() => this.#changed());
+  }
 
-  /** Undefined: it is here. */
+  /** Resolves when the slot table has this epoch; undefined: it has. */
   reached(epoch: number): Promise<void> | undefined {
     if (epoch <= this.table.epoch) return undefined;
     return new Promise((resolve) => {
@@ -14,7 +16,7 @@ export class EpochGate {
     });
   }
 
-  changed(): void {
+  #changed(): void {
     const reached = this.#waiting.filter(({ epoch }) => epoch <= this.table.epoch);
     this.#waiting = this.#waiting.filter(({ epoch }) => epoch > this.table.epoch);
     for (const { resolve } of reached) resolve();

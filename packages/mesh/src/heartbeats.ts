@@ -5,14 +5,14 @@ import type { Link } from './link.js';
 const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
 
 /**
- * Sends signs of life and notices their absence.
+ * Sends heartbeats, and detects that those of a peer do not come.
  *
  * Silence is counted in ticks of this process' own loop: however late a tick comes (the process was
- * stopped, or its loop was busy), it counts for one interval, because it says nothing about the
- * others, whose heartbeats may lie unread in the sockets. And nobody is declared silent before the
+ * stopped, or its loop was busy), it counts for one interval, because it does not show
+ * that the others are silent: their heartbeats may be unread in the sockets. And no peer is declared silent before the
  * sockets have been read once more.
  */
-export class Pulse {
+export class Heartbeats {
   readonly #intervalMs: number;
   readonly #silenceMs: number;
   readonly #links: ReadonlyMap<number, Link>;
@@ -47,7 +47,7 @@ export class Pulse {
     const elapsedMs = now - this.#lastTick;
     this.#lastTick = now;
     for (const link of this.#links.values()) {
-      // Where bytes wait already, one more frame would tell the peer nothing new.
+      // Where bytes are queued already, one more frame has no effect.
       if (link.bufferedBytes === 0) link.send(HEARTBEAT);
       if (this.#silenceMs > 0) this.#listen(link, Math.min(elapsedMs, this.#intervalMs));
     }
