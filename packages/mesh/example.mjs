@@ -1,4 +1,5 @@
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Mesh } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
 // Three members. Here they share a process; on a cluster each runs `Mesh.join` in its own, with the
 // same list of hosts and ports, and with a key.

@@ -1,7 +1,7 @@
 /** Servers that ask each other: what is large, what breaks, and what no server sends. */
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import { KeyedSockets } from '@rdmc/mesh';
+import { KeyedSockets } from '@rdmc/mesh/sockets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PEER_PURPOSE, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
 import { slotOf } from '../src/store/slot.js';

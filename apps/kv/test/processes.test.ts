@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { freed } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalCluster, MemberProcess } from '../src/demo/processes.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CastProgress, castFile, castFiles, receiveFiles } from '@rdmc/cast';
-import { encodeFrame } from '@rdmc/mesh';
+import { encodeFrame } from '@rdmc/mesh/sockets';
 import { rejection, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { slow, someReceived, sourceTree, until } from './support/disturbed.js';

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { encodeFrame } from '@rdmc/mesh';
+import { encodeFrame } from '@rdmc/mesh/sockets';
 import { type Random, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { CAST_PROTOCOL_VERSION } from '../src/constants.js';

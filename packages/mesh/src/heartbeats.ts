@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { encodeFrame, FrameType } from './frames.js';
 import type { Link } from './link.js';
 

@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { pipeline } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { Mesh, reserveLoopbackPorts } from '../src/index.js';
+import { Mesh } from '../src/index.js';
+import { reserveLoopbackPorts } from '../src/loopback.js';
 import { assertWhole, form, KEY, place, rejection, until } from './helpers.js';
 
 describe('join', () => {

@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer, type Server, Socket } from 'no
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HANDSHAKE_TICKS, PENDING_SOURCES, SPARE_PENDING_CONNECTIONS } from '../src/constants.js';
-import { KeyedSockets } from '../src/index.js';
 import { PendingConnections } from '../src/pending-connections.js';
+import { KeyedSockets } from '../src/sockets.js';
 import { sourceOf } from '../src/source-of.js';
 import { assertWhole, closed, form, KEY, place, stranger, until } from './helpers.js';
 

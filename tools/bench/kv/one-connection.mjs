@@ -14,7 +14,9 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { encodeFrame, FrameReader, KeyedSockets, Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Mesh } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import { encodeFrame, FrameReader, KeyedSockets } from '@rdmc/mesh/sockets';
 
 const MIB = 1024 * 1024;
 const PURPOSE = 'rdmc bench';

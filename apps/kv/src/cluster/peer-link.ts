@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer';
-import type { Frame, MeshConnection } from '@rdmc/mesh';
+import type { MeshConnection } from '@rdmc/mesh';
+import type { Frame } from '@rdmc/mesh/sockets';
 import { KvError } from '../errors.js';
 import {
   FULL_FRAME_BYTES,

@@ -1,4 +1,5 @@
-import type { Frame, MeshConnection } from '@rdmc/mesh';
+import type { MeshConnection } from '@rdmc/mesh';
+import type { Frame } from '@rdmc/mesh/sockets';
 import { KvError } from '../errors.js';
 import { MAX_PEER_FRAME_BYTES } from '../limits.js';
 import { PeerFrame } from './peer-frames.js';

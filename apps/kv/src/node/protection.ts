@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '@rdmc/mesh';
+import { isLoopbackHost } from '@rdmc/mesh/sockets';
 import { KvError } from '../errors.js';
 
 /** The options that decide who may run commands. */

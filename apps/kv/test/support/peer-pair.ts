@@ -1,4 +1,5 @@
-import { Mesh, type MeshConnection, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Mesh, type MeshConnection } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { PEER_PURPOSE, repliesIn } from '../../src/cluster/peer-frames.js';
 import type { Asker } from '../../src/cluster/peer-link.js';
 import { PeerLinks } from '../../src/cluster/peer-links.js';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { describeAddress, encodeFrame, FrameReader } from '@rdmc/mesh';
+import { describeAddress, encodeFrame, FrameReader } from '@rdmc/mesh/sockets';
 import type * as z from 'zod';
 import { CAST_PROTOCOL_VERSION, FAREWELL_TIMEOUT_MS, MAX_CONTROL_FRAME_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf, protocolError } from '../errors.js';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { DataPlane } from '@rdmc/dataplane';
-import { type Member, type Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import type { Member, Mesh } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
 import {
   EntryType,
