@@ -1,7 +1,7 @@
 // Three nodes in one process: node 0 multicasts a message to nodes 1 and 2.
 // On three machines the same code runs in three processes, each with its own id.
 import { RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
 const reserved = await reserveLoopbackPorts(3);
 const members = reserved.map(({ host, port }, id) => ({ id, host, port }));

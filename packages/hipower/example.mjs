@@ -1,7 +1,7 @@
 // Two nodes in one process: node 0 sends numbers to node 1.
 // On two machines the same code runs in two processes, each with its own id.
 import { HiPowerNode } from '@rdmc/hipower';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
 const reserved = await reserveLoopbackPorts(2);
 const members = reserved.map(({ host, port }, id) => ({ id, host, port }));

@@ -1,4 +1,5 @@
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Mesh } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
 // Three members. Here they share a process; on a cluster each runs `Mesh.join` in its own, with the
 // same list of hosts and ports, and with a key.
@@ -25,7 +26,7 @@ a.reportFailure(2, 'its queue pair broke');
 const { member, reporter, reason } = await failure;
 console.log(`member 1 learns from member ${reporter} that member ${member} failed: ${reason}`);
 
-// Leaving is no failure.
+// Leaving is not a failure.
 const left = new Promise((resolve) => b.onLeave(resolve));
 await a.close();
 console.log(`member ${await left} left; known failures: ${[...b.failed.keys()]}`);

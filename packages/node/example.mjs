@@ -2,7 +2,7 @@
 // of. The data plane loads this file in its worker as well, so the application's part runs in the main thread only.
 import { isMainThread } from 'node:worker_threads';
 import { call, json, numbers, post, protocolWorker, recordTable } from '@rdmc/dataplane';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node } from '@rdmc/node';
 import { CompletionOpcode, CompletionWord, completionFailure, Opcode, Status } from '@rdmc/verbs';
 

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node } from '@rdmc/node';
 import { decodeObject, EntryType, encodeObject, tailwind } from '@rdmc/tailwind';
 import { Backup } from '@rdmc/tailwind/backup';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ChannelOptions, HiPowerNode, type Requester, type Responder } from '@rdmc/hipower';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { membersAt } from '@rdmc/testing/members';
 import { patient } from '../src/patience.js';
 import { deviceOf, EXPENDABLE, losePackets, losePacketsNoMore, lostPackets, WHY_NOT } from './devices.js';

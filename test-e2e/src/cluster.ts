@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { within } from '@rdmc/common';
 import type { NodeOptions, OpenDeviceOptions } from '@rdmc/group';
-import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
+import type { Member } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { membersAt } from '@rdmc/testing/members';
 import { MemberProcess } from './member-process.js';
 import { patient } from './patience.js';

@@ -2,8 +2,8 @@
 //
 //   threads   thread sanitizer: a driver of the soft device without Node, both ends in one process
 //   planted   the same with a race planted in the shared-memory path, which must be reported
-//   memory    address, undefined-behaviour and leak sanitizers: the same driver
-//   addon     address and undefined-behaviour sanitizers: the addon under Node runs the compliance suite and the tests
+//   memory    address, undefined-behaviour and leak sanitizers, and the order of locks: the same driver
+//   addon     the same without leaks: the addon under Node runs the compliance suite and the tests
 //   fuzz      libFuzzer with the address sanitizer: the fuzz targets, each for --seconds N (default 60)
 //   tidy      clang-tidy, each finding of which is a failure
 //   --smoke   threads, planted, memory and fuzz, briefly
@@ -22,6 +22,8 @@ const ROUNDS = 100;
 const SMOKE_ROUNDS = 10;
 const THREAD = ['-O1', '-fsanitize=thread', '-Wno-tsan', '-DRDMC_SHARE_MAPPINGS=1'];
 const MEMORY = ['-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
+/** Checks the order in which locks are taken. */
+const LOCKS = '-DRDMC_CHECK_LOCKS=1';
 /** The planted race is in this unit alone, so that nothing else is compiled anew. */
 const PLANTED = { 'unit_shm.cc': ['-DRDMC_PLANT_RACE=1'] };
 const FUZZ_SECONDS = 60;
@@ -62,7 +64,7 @@ async function planted() {
 }
 
 async function memory(rounds) {
-  const driver = await buildProgram('soft-driver', 'soft-driver', MEMORY);
+  const driver = await buildProgram('soft-driver', 'soft-driver', [...MEMORY, LOCKS]);
   const env = { UBSAN_OPTIONS: 'print_stacktrace=1' };
   for (const transport of ['shm', 'tcp']) {
     runProgram(
@@ -76,7 +78,7 @@ async function memory(rounds) {
 
 /** Node keeps what it allocated until it ends, so leaks are looked for by `memory` alone. */
 async function addon() {
-  const path = await buildAddon(MEMORY);
+  const path = await buildAddon([...MEMORY, LOCKS]);
   const file = spawnSync('g++', ['-print-file-name=libasan.so'], { encoding: 'utf8' }).stdout.trim();
   const env = {
     ...process.env,

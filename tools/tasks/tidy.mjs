@@ -10,10 +10,14 @@ const NATIVE = join(root, 'packages', 'verbs', 'native');
 
 /** What clang-tidy says of a unit, or nothing where it finds nothing. */
 function tidyUnit(unit) {
-  const child = spawn('clang-tidy', ['--quiet', unit, '--', '-std=gnu++20', '-pthread', ...addonFlags()], {
-    cwd: NATIVE,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    'clang-tidy',
+    ['--quiet', unit, '--', '-std=gnu++20', '-pthread', '-I.', ...addonFlags()],
+    {
+      cwd: NATIVE,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let output = '';
   child.stdout.on('data', (text) => (output += text));
   child.stderr.on('data', (text) => (output += text));

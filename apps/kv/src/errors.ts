@@ -8,11 +8,11 @@ export const kvErrors = errorTable({
   ERR_RDMC_KV_INVALID_KEY: ['usage', 'the key of the cluster is not valid', 'the message says why'],
   ERR_RDMC_KV_UNPROTECTED: [
     'usage',
-    'beyond loopback, and nothing protects it',
-    'give a key and a password, or say --no-protected-mode',
+    'clients beyond loopback without a password',
+    'give a key and a password, or --no-protected-mode',
   ],
-  ERR_RDMC_KV_PROTOCOL: ['refused', 'the other end broke the rules of RESP', 'see what connects there'],
-  ERR_RDMC_KV_MEMBER_LOST: ['peer-lost', 'the connection with a member broke', 'try again'],
+  ERR_RDMC_KV_PROTOCOL: ['refused', 'the other end violated the protocol', 'check the client'],
+  ERR_RDMC_KV_MEMBER_LOST: ['peer-lost', 'a connection with a member ended', 'try again'],
   ERR_RDMC_KV_COORDINATOR_LOST: [
     'peer-lost',
     'the coordinator is lost',
@@ -20,13 +20,13 @@ export const kvErrors = errorTable({
   ],
   ERR_RDMC_KV_LEFT_BEHIND: [
     'refused',
-    'the others run without this member',
+    'the cluster runs without this member',
     'end the coordinator, and start all again',
   ],
-  ERR_RDMC_KV_TAKEOVER_FAILED: ['peer-lost', 'a takeover did not end', 'it is tried again; see its cause'],
-  ERR_RDMC_KV_PROCESS_DIED: ['peer-lost', 'a process of the demo ended', 'see what it printed last'],
-  ERR_RDMC_KV_DATA_LOST: ['internal', 'the demo misses what was acknowledged', 'please report it'],
-  ERR_RDMC_KV_NOTHING_TO_SALVAGE: ['usage', 'the directories have no files of a cluster', 'give others'],
+  ERR_RDMC_KV_TAKEOVER_FAILED: ['peer-lost', 'a takeover failed', 'it is tried again; see its cause'],
+  ERR_RDMC_KV_PROCESS_DIED: ['peer-lost', 'a process of the demo ended', 'read its last lines'],
+  ERR_RDMC_KV_DATA_LOST: ['internal', 'the demo lost acknowledged writes', 'please report it'],
+  ERR_RDMC_KV_NOTHING_TO_SALVAGE: ['usage', 'the directories do not have files of a cluster', 'give others'],
   ERR_RDMC_KV_FILES_MISSING: [
     'resource',
     'files of some members are missing',
@@ -38,13 +38,13 @@ export const kvErrors = errorTable({
   ERR_RDMC_KV_OUTCOME_UNKNOWN: [
     'peer-lost',
     'the server of the key was lost before it answered',
-    'read the key: the command was done, or not',
+    'read the key to see whether it was done',
   ],
   ERR_RDMC_KV_UNKNOWN: ['internal', 'an error without a code', 'see the message'],
 });
 export type KvErrorCode = keyof typeof kvErrors;
 
-/** What this package throws and rejects with. Tell cases apart by `code`. */
+/** The class of this package's errors. `code` distinguishes them. */
 export class KvError extends RdmcError<KvErrorCode> {
   override readonly name = 'KvError';
 }

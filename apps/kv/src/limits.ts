@@ -1,23 +1,23 @@
-/** The numbers of this package. Bytes and milliseconds, as the names say. */
+/** The numbers of this package. Names have the unit: bytes or milliseconds. */
 
 /** Redis Cluster's. */
 export const SLOTS = 16_384;
 
-/** A bulk string longer than this is no value of ours, and no value of Redis's either: the connection ends. */
+/** A longer bulk string is not valid in Redis either: the connection ends. */
 export const MAX_DECLARED_BULK_BYTES = 512 * 1024 * 1024;
-/** A key or value: what fits into an append of a log with segments of 8 MiB, with its headers. */
+/** A key or value: it fits into an append of a log with segments of 8 MiB, with its headers. */
 export const MAX_BULK_BYTES = 1024 * 1024;
 export const MAX_INLINE_BYTES = 64 * 1024;
 export const MAX_ARGUMENTS = 128 * 1024;
 /** All arguments of one command together. */
 export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
 /** Before AUTH: a command's arguments, and its bytes. Any AUTH or HELLO fits. */
-export const MAX_STRANGER_ARGUMENTS = 10;
-export const MAX_STRANGER_COMMAND_BYTES = 16 * 1024;
+export const MAX_UNAUTHENTICATED_ARGUMENTS = 10;
+export const MAX_UNAUTHENTICATED_COMMAND_BYTES = 16 * 1024;
 
 /** Of a connection, by CLIENT SETNAME. */
 export const MAX_NAME_BYTES = 256;
-/** Of KEYS and SCAN; longer ones match nothing that is worth the time. */
+/** Of a pattern of KEYS and SCAN. */
 export const MAX_PATTERN_BYTES = 1024;
 /** Steps of matching that one command may take: about a second … */
 export const MAX_MATCH_STEPS = 10_000_000;
@@ -25,9 +25,9 @@ export const MAX_MATCH_STEPS = 10_000_000;
 export const MATCH_STEPS_PER_TURN = 1_000_000;
 
 export const DEFAULT_MAX_CLIENTS = 10_000;
-/** Bytes of unfinished commands of all clients together; who needs more is disconnected. */
+/** Bytes of unfinished commands of all clients together; beyond that a client is disconnected. */
 export const MAX_PENDING_INPUT_BYTES = 256 * 1024 * 1024;
-/** From here on a client's commands are not read until it has read its replies … */
+/** With more bytes of replies, a client's commands are not read until it has read replies … */
 export const PAUSE_OUTPUT_BYTES = 1024 * 1024;
 /** … and beyond this it is disconnected: one reply can be large. */
 export const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -42,11 +42,11 @@ export const FLUSH_STEP_KEYS = 2000;
 /** Replies of one turn share memory in slabs of this size. */
 export const SLAB_BYTES = 64 * 1024;
 
-/** Commands for slots that nobody serves wait this long, and so many bytes of them. */
-export const DEFAULT_PARK_MS = 30_000;
-export const MAX_PARKED_BYTES = 64 * 1024 * 1024;
+/** Commands for slots without a server wait this long, and this number of bytes of them. */
+export const DEFAULT_SLOT_WAIT_MS = 30_000;
+export const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** Entries of one append are at most so many bytes; a turn of more makes several appends. */
+/** Bytes of one append; a turn with more makes several appends. */
 export const MAX_BATCH_BYTES = 1024 * 1024;
 
 /** Expired keys are looked for this often, so many at a time. */
@@ -56,24 +56,23 @@ export const EXPIRE_SWEEP_KEYS = 500;
 export const DEFAULT_PORT = 6379;
 export const DEFAULT_REPLICAS = 3;
 
-/** Recovered entries travel in frames of about this size. */
+/** Recovered entries are sent in frames of about this size. */
 export const TAKEOVER_FRAME_BYTES = 256 * 1024;
-/** A peer that has not read so many bytes of recovered entries gets no more until it has. */
+/** No more recovered entries are sent to a peer that has not read this number of bytes of them. */
 export const TAKEOVER_WINDOW_BYTES = 8 * 1024 * 1024;
-/** A frame between servers: closed beyond the first, impossible beyond the second. */
+/** A frame between servers: full beyond the first, refused beyond the second. */
 export const FULL_FRAME_BYTES = 24 * 1024 * 1024;
 export const MAX_PEER_FRAME_BYTES = 64 * 1024 * 1024;
 /** A run of replies to another server is cut beyond this … */
 export const PEER_RUN_BYTES = 1024 * 1024;
-/** … and from here on nothing more is run for it until it has read its replies. */
+/** … and with more unread bytes no request of that server is run. */
 export const PEER_WINDOW_BYTES = 4 * 1024 * 1024;
 /** Pieces of memory in one frame between servers. */
 export const MAX_FRAME_PARTS = 8192;
 /** Bytes of commands that may wait for the answers of one other server. */
 export const MAX_LINK_BYTES = 256 * 1024 * 1024;
-/** The wait before a connection between servers that broke is made again, and how long a stranger may take to say who it is. */
+/** The wait before a connection between servers that broke is made again. */
 export const PEER_REDIAL_MS = 100;
-export const PEER_HELLO_MS = 10_000;
 /** How long a takeover may take before it is tried again, and the wait before that. */
 export const TAKEOVER_TIMEOUT_MS = 600_000;
 export const TAKEOVER_RETRY_MS = 500;

@@ -2,13 +2,13 @@
 import { createProgram } from './cli/program.js';
 import { codeOf, messageOf } from './errors.js';
 
-/** A line for people; where another process of ours started this one, an event for it instead. */
+/** Prints a line for people, or sends an event to a parent process of this package. */
 function tell(line: string, event: object): void {
   if (process.send && process.connected) process.send(event);
   else process.stdout.write(`${line}\n`);
 }
 
-// Whoever started this process is gone: so is its cluster.
+// The parent process has ended, and its cluster ends with it.
 if (process.send) process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
 try {

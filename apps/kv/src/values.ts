@@ -22,7 +22,7 @@ export function endpoints(text: string): Endpoint[] {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(part.trim());
     const port = Number(match?.[3]);
     if (!match || port < 1 || port > 65_535) {
-      throw new InvalidArgumentError(`'${part}' is no host:port`);
+      throw new InvalidArgumentError(`'${part}' is not host:port`);
     }
     return { host: match[1] ?? match[2]!, port };
   });

@@ -1,7 +1,7 @@
 /** The coordinator's state in etcd. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Etcd, noEtcd } from '@rdmc/testing/etcd';
 import { expect, it } from 'vitest';
 import { TestCluster } from './support/cluster.js';

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { Imports } from '../src/cluster/imports.js';
 import { recordHeader, u32 } from '../src/cluster/peer-frames.js';
+import { Keyspace } from '../src/store/keyspace.js';
 import { decodeRecord, encodeKeyObject, encodeKeyRemoval, type KeyRecord } from '../src/store/record.js';
 import { slotOf } from '../src/store/slot.js';
 import { Store } from '../src/store/store.js';
@@ -18,8 +19,7 @@ let imports: Imports;
 
 beforeEach(() => {
   log = new ManualLog();
-  store = new Store(log);
-  store.attach(log);
+  store = new Store(new Keyspace(), log);
   imports = new Imports(store);
 });
 
@@ -147,8 +147,7 @@ it.each([
   'a takeover ends whose entries fit a log with segments of %d MiB only one by one',
   async (mib, key, most) => {
     log = new ManualLog(Math.floor((mib * 1024 * 1024 - 64) / 4));
-    store = new Store(log);
-    store.attach(log);
+    store = new Store(new Keyspace(), log);
     imports = new Imports(store);
     const small: [number, number] = [10, 200_000];
     const sizes = [small, [key, most], small, [key, 1], [key, most], small, [key, most]] as [

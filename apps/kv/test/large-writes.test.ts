@@ -1,24 +1,22 @@
 /** Large writes of different clients in one turn: each is judged alone, and they become as many appends as they need. */
-import type { Socket } from 'node:net';
-import { PassThrough } from 'node:stream';
+import { subscription } from '@rdmc/common';
 import type { LogEntry } from '@rdmc/tailwind';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { INTERNAL_SESSION } from '../src/cluster/internal-session.js';
 import { repliesIn, requestHeader, u32 } from '../src/cluster/peer-frames.js';
-import { PeerSink } from '../src/cluster/peer-sink.js';
+import { type PeerConnection, PeerSink } from '../src/cluster/peer-sink.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
-import { commands } from '../src/commands/table.js';
-import { View } from '../src/node/view.js';
+import { createCommandTable } from '../src/commands/table.js';
 import { RequestParser } from '../src/resp/parser.js';
 import { Executor } from '../src/server/executor.js';
 import type { Chunk, Sink } from '../src/server/sink.js';
+import { Keyspace } from '../src/store/keyspace.js';
 import { decodeRecord } from '../src/store/record.js';
 import { Store } from '../src/store/store.js';
 import { encodeCommand } from './support/encode.js';
-import { appendBytes, ManualLog } from './support/manual-server.js';
+import { appendBytes, ManualLog, viewOf } from './support/manual-server.js';
 
-const FRAME_HEADER_BYTES = 5;
 const TOO_LARGE = /^-ERR ERR_RDMC_ENTRY_TOO_LARGE /;
 
 /** A client whose replies leave in order, as those of a connection do. */
@@ -47,20 +45,23 @@ class Replies implements Sink {
   }
 }
 
+const commands = createCommandTable();
+
 /** Another server that asks: its replies come in any order, in frames. */
 class Peer {
   readonly #replies = new Map<number, string>();
   readonly #sink: PeerSink;
 
   constructor(executor: Executor) {
-    const socket = new PassThrough() as unknown as Socket;
-    socket.write = (frame: Uint8Array | string) => {
-      const payload = (frame as Buffer).subarray(FRAME_HEADER_BYTES);
-      for (const { id, reply } of repliesIn(payload))
-        this.#replies.set(id, reply!.toString('latin1').trimEnd());
-      return true;
+    const connection: PeerConnection = {
+      bufferedBytes: 0,
+      onDrain: () => subscription(() => {}),
+      send: (_type, ...parts) => {
+        for (const { id, reply } of repliesIn(Buffer.concat(parts)))
+          this.#replies.set(id, reply!.toString('latin1').trimEnd());
+      },
     };
-    this.#sink = new PeerSink(socket, executor, () => true);
+    this.#sink = new PeerSink(connection, executor, commands, () => true);
   }
 
   async ask(pipeline: readonly string[][]): Promise<void> {
@@ -83,9 +84,8 @@ class Fixture {
 
   constructor(maxAppendBytes: number) {
     this.log = new ManualLog(maxAppendBytes);
-    this.store = new Store(this.log);
-    this.store.attach(this.log);
-    this.executor = new Executor(this.store, { valid: true }, new View(0, SlotTable.of(0), undefined));
+    this.store = new Store(new Keyspace(), this.log);
+    this.executor = new Executor(this.store, { valid: true }, viewOf(SlotTable.of(0)));
   }
 
   /** What each client sends comes in one turn; resolves with the lines of their replies when all are there. */

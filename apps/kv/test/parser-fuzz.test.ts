@@ -11,9 +11,14 @@ import {
   MAX_ARGUMENTS,
   MAX_BULK_BYTES,
   MAX_INLINE_BYTES,
-  MAX_STRANGER_COMMAND_BYTES,
+  MAX_UNAUTHENTICATED_COMMAND_BYTES,
 } from '../src/limits.js';
-import { CLIENT_LIMITS, type RequestLimits, RequestParser, STRANGER_LIMITS } from '../src/resp/parser.js';
+import {
+  CLIENT_LIMITS,
+  type RequestLimits,
+  RequestParser,
+  UNAUTHENTICATED_LIMITS,
+} from '../src/resp/parser.js';
 
 const corpus = (
   JSON.parse(readFileSync(new URL('corpus/resp.json', import.meta.url), 'utf8')) as string[]
@@ -27,7 +32,14 @@ const HELD_PER_BYTE = 6;
 const lengths = fc.oneof(
   fc.nat(20),
   fc.constantFrom(-1, MAX_BULK_BYTES, MAX_BULK_BYTES + 1, 2 ** 29, 2 ** 31, 2 ** 32, 2 ** 53),
-  fc.constantFrom(10, 11, MAX_ARGUMENTS, MAX_ARGUMENTS + 1, MAX_STRANGER_COMMAND_BYTES, MAX_INLINE_BYTES),
+  fc.constantFrom(
+    10,
+    11,
+    MAX_ARGUMENTS,
+    MAX_ARGUMENTS + 1,
+    MAX_UNAUTHENTICATED_COMMAND_BYTES,
+    MAX_INLINE_BYTES,
+  ),
 );
 const token = fc.oneof(
   lengths.map((length) => `*${length}\r\n`),
@@ -51,7 +63,7 @@ const mutated = fc
   });
 const hostile = fc.oneof(made, mutated);
 const cuts = fc.array(fc.nat(5000), { maxLength: 8 });
-const limits = fc.constantFrom(CLIENT_LIMITS, STRANGER_LIMITS);
+const limits = fc.constantFrom(CLIENT_LIMITS, UNAUTHENTICATED_LIMITS);
 
 /** The commands that were found, and the error that ended them. */
 interface Outcome {
@@ -79,8 +91,8 @@ function parse(bytes: Buffer, places: readonly number[], which: RequestLimits): 
       return { commands, error: (error as Error).message };
     }
     expect(parser.heldBytes).toBeLessThanOrEqual(at * HELD_PER_BYTE + EXPECTED_BULK_BYTES + SLACK_BYTES);
-    if (which === STRANGER_LIMITS) {
-      expect(parser.heldBytes).toBeLessThanOrEqual(3 * MAX_STRANGER_COMMAND_BYTES + bytes.length);
+    if (which === UNAUTHENTICATED_LIMITS) {
+      expect(parser.heldBytes).toBeLessThanOrEqual(3 * MAX_UNAUTHENTICATED_COMMAND_BYTES + bytes.length);
     }
   }
   return { commands, error: undefined };
@@ -89,7 +101,7 @@ function parse(bytes: Buffer, places: readonly number[], which: RequestLimits): 
 describe('the parser of requests', () => {
   it.each(corpus.map((bytes) => [bytes]))('%j has the same outcome byte by byte', (bytes) => {
     const every = Array.from({ length: bytes.length }, (_, index) => index);
-    for (const which of [CLIENT_LIMITS, STRANGER_LIMITS]) {
+    for (const which of [CLIENT_LIMITS, UNAUTHENTICATED_LIMITS]) {
       expect(parse(bytes, every, which)).toEqual(parse(bytes, [], which));
     }
   });

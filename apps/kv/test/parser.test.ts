@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_ARGUMENTS, MAX_STRANGER_ARGUMENTS, MAX_STRANGER_COMMAND_BYTES } from '../src/limits.js';
-import { CLIENT_LIMITS, RequestParser, STRANGER_LIMITS } from '../src/resp/parser.js';
+import {
+  MAX_ARGUMENTS,
+  MAX_UNAUTHENTICATED_ARGUMENTS,
+  MAX_UNAUTHENTICATED_COMMAND_BYTES,
+} from '../src/limits.js';
+import { CLIENT_LIMITS, RequestParser, UNAUTHENTICATED_LIMITS } from '../src/resp/parser.js';
 import { encodeCommand } from './support/encode.js';
 
 const word = fc
@@ -122,9 +126,9 @@ describe('RequestParser', () => {
   });
 
   describe('of a client that has not given the password', () => {
-    const limit = 'x'.repeat(MAX_STRANGER_COMMAND_BYTES);
+    const limit = 'x'.repeat(MAX_UNAUTHENTICATED_COMMAND_BYTES);
     it.each([
-      ['one argument more', `*${MAX_STRANGER_ARGUMENTS + 1}\r\n`, 'unauthenticated multibulk length'],
+      ['one argument more', `*${MAX_UNAUTHENTICATED_ARGUMENTS + 1}\r\n`, 'unauthenticated multibulk length'],
       ['a line of more words', `${'a '.repeat(11)}\r\n`, 'unauthenticated multibulk length'],
       ['a longer argument', `*1\r\n$${limit.length}\r\n`, 'unauthenticated bulk length'],
       ['an argument over 1 MiB', '*1\r\n$2000000\r\n', 'unauthenticated bulk length'],
@@ -132,14 +136,14 @@ describe('RequestParser', () => {
       ['a longer line', `${limit}x`, 'too big inline request'],
     ])('refuses %s', (_, text, message) => {
       const parser = new RequestParser();
-      parser.limits = STRANGER_LIMITS;
+      parser.limits = UNAUTHENTICATED_LIMITS;
       parser.feed(Buffer.from(text));
       expect(() => parser.next()).toThrow(message);
     });
 
     it('takes a password, and long commands once it was right, in the same chunk too', () => {
       const parser = new RequestParser();
-      parser.limits = STRANGER_LIMITS;
+      parser.limits = UNAUTHENTICATED_LIMITS;
       parser.feed(Buffer.concat([encodeCommand(['AUTH', 'secret']), encodeCommand(['SET', 'k', limit])]));
       expect(parser.next()).toBe(true);
       parser.limits = CLIENT_LIMITS;

@@ -1,15 +1,15 @@
 /** Servers that ask each other: what is large, what breaks, and what no server sends. */
+import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import { encodeFrame } from '@rdmc/mesh';
+import { KeyedSockets } from '@rdmc/mesh/sockets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { helloFrame, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
+import { PEER_PURPOSE, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
 import { slotOf } from '../src/store/slot.js';
 import { encodeCommand } from './support/encode.js';
 import { PeerPair } from './support/peer-pair.js';
 
 const MIB = 1024 * 1024;
 const LARGE = 'v'.repeat(MIB);
-const HELLO = helloFrame(1, 'ab'.repeat(16));
 let pair: PeerPair;
 
 beforeEach(async () => {
@@ -19,7 +19,7 @@ afterEach(() => pair.close());
 
 function requests(...commands: Buffer[]): Buffer {
   const parts = commands.flatMap((bytes, id) => [requestHeader(id, 2, bytes.length), bytes]);
-  return encodeFrame(PeerFrame.REQUESTS, u32(1), Buffer.concat(parts));
+  return Buffer.concat([u32(1), ...parts]);
 }
 
 it('answers more in one turn than a frame may hold', async () => {
@@ -37,9 +37,9 @@ it('takes more commands in one turn than a call may have arguments', async () =>
 it('runs no more for a server that does not read its replies, and goes on when it does', async () => {
   await pair.ask([['SET', 'large', LARGE]]);
   const before = pair.runs;
-  const slow = await pair.stranger();
+  const slow = await pair.faulty();
   const gets = Array.from({ length: 100 }, () => encodeCommand(['GET', 'large']));
-  slow.socket.write(Buffer.concat([HELLO, requests(...gets)]));
+  slow.connection.send(PeerFrame.REQUESTS, requests(...gets));
   while (pair.runs === before) await turn();
   for (let i = 0; i < 100; i += 1) await turn();
   expect(pair.runs - before).toBeLessThan(50);
@@ -52,7 +52,7 @@ it('runs no more for a server that does not read its replies, and goes on when i
 it('makes a connection again that broke, and says what was lost with it', async () => {
   expect(await pair.ask([['SET', 'k', '1']])).toEqual(['+OK\r\n']);
   const again = pair.linkedAgain();
-  for (const socket of pair.accepted) socket.destroy();
+  for (const connection of pair.accepted) void connection.close();
   await again;
   expect(await pair.ask([['GET', 'k']])).toEqual(['$1\r\n1\r\n']);
 });
@@ -71,11 +71,10 @@ it('runs nothing for slots that it does not own, and says so', async () => {
   expect(pair.store.keyspace.size).toBe(1);
 });
 
-it('does not dial a member again that is gone', async () => {
-  const closed = new Promise<void>((resolve) => {
-    pair.lost = () => resolve();
-  });
-  pair.asking.drop(2);
+it('does not connect again with a member that is gone', async () => {
+  expect(await pair.ask([['GET', 'k']])).toEqual(['$-1\r\n']);
+  const closed = once(pair.asking.link(2)!.signal, 'abort');
+  pair.meshes[0].reportFailure(2, 'for the test');
   await closed;
   await turn();
   expect(pair.asking.link(2)).toBeUndefined();
@@ -83,39 +82,28 @@ it('does not dial a member again that is gone', async () => {
 });
 
 const half = encodeCommand(['SET', 'k', 'v']).subarray(0, 20);
-const bad: [string, Buffer][] = [
-  ['an introduction without a session', encodeFrame(PeerFrame.HELLO, u32(1))],
-  ['requests without an introduction', requests(encodeCommand(['SET', 'k', 'v']))],
-  ['a frame of 4 GiB', Buffer.concat([HELLO, u32(0xffff_ffff)])],
-  ['a frame of a type that is none', Buffer.concat([HELLO, encodeFrame(77, u32(1))])],
-  ['requests without an epoch', Buffer.concat([HELLO, encodeFrame(PeerFrame.REQUESTS)])],
-  ['a request that ends early', Buffer.concat([HELLO, encodeFrame(PeerFrame.REQUESTS, u32(1), u32(7))])],
-  [
-    'a length beyond its frame',
-    Buffer.concat([HELLO, encodeFrame(PeerFrame.REQUESTS, u32(1), requestHeader(1, 2, 99))]),
-  ],
-  ['half a command', Buffer.concat([HELLO, requests(half)])],
-  [
-    'two commands in one request',
-    Buffer.concat([
-      HELLO,
-      requests(Buffer.concat([encodeCommand(['GET', 'k']), encodeCommand(['GET', 'k'])])),
-    ]),
-  ],
-  ['a command that is none', Buffer.concat([HELLO, requests(encodeCommand(['NOSUCH', 'k']))])],
-  ['a command without its arguments', Buffer.concat([HELLO, requests(encodeCommand(['SET', 'k']))])],
-  ['a command of a connection', Buffer.concat([HELLO, requests(encodeCommand(['CLIENT', 'SETNAME', 'x']))])],
-  ['no RESP', Buffer.concat([HELLO, requests(Buffer.from('*1\r\n!'))])],
-  ['records without a takeover', Buffer.concat([HELLO, encodeFrame(PeerFrame.RECORDS, Buffer.of(1))])],
+const gets = Buffer.concat([encodeCommand(['GET', 'k']), encodeCommand(['GET', 'k'])]);
+const bad: [string, number, Buffer][] = [
+  ['a frame of an unknown type', 77, u32(1)],
+  ['requests without an epoch', PeerFrame.REQUESTS, Buffer.alloc(0)],
+  ['a request that ends early', PeerFrame.REQUESTS, Buffer.concat([u32(1), u32(7)])],
+  ['a length beyond its frame', PeerFrame.REQUESTS, Buffer.concat([u32(1), requestHeader(1, 2, 99)])],
+  ['half a command', PeerFrame.REQUESTS, requests(half)],
+  ['two commands in one request', PeerFrame.REQUESTS, requests(gets)],
+  ['an unknown command', PeerFrame.REQUESTS, requests(encodeCommand(['NOSUCH', 'k']))],
+  ['a command without its arguments', PeerFrame.REQUESTS, requests(encodeCommand(['SET', 'k']))],
+  ['a command of a connection', PeerFrame.REQUESTS, requests(encodeCommand(['CLIENT', 'SETNAME', 'x']))],
+  ['no RESP', PeerFrame.REQUESTS, requests(Buffer.from('*1\r\n!'))],
+  ['records without a takeover', PeerFrame.RECORDS, Buffer.of(1)],
 ];
 
 describe('what no server sends ends the connection, and hurts nobody else', () => {
-  it.each(bad)('%s', async (_, bytes) => {
-    const stranger = await pair.stranger();
-    stranger.read();
-    stranger.socket.write(bytes);
-    await stranger.until(Number.POSITIVE_INFINITY);
-    expect(stranger.replies).toBe(0);
+  it.each(bad)('%s', async (_, type, payload) => {
+    const faulty = await pair.faulty();
+    faulty.read();
+    faulty.connection.send(type, payload);
+    await faulty.ended();
+    expect(faulty.replies).toBe(0);
     expect(await pair.ask([['GET', 'k']])).toEqual(['$-1\r\n']);
     expect(pair.lostRequests).toBe(0);
   });
@@ -129,16 +117,15 @@ describe('with a cluster key', () => {
   });
   afterEach(() => keyed.close());
 
-  it('servers talk, and whoever has no key is not heard', async () => {
+  it('servers talk, and whoever does not have the key of the mesh is not heard', async () => {
     expect(await keyed.ask([['SET', 'k', 'mine']])).toEqual(['+OK\r\n']);
-    const stranger = await keyed.stranger({ insecure: true });
-    stranger.read();
-    stranger.socket.write(Buffer.concat([HELLO, requests(encodeCommand(['SET', 'k', 'theirs']))]));
-    await stranger.until(1);
-    expect(stranger.replies).toBe(0);
-    await expect(keyed.stranger({ key: 'another key of some length' })).rejects.toMatchObject({
-      code: 'ERR_RDMC_MESH_WRONG_KEY',
-    });
+    for (const other of ['another key of some length', key]) {
+      const sockets = new KeyedSockets({ key: other, purpose: PEER_PURPOSE });
+      await expect(sockets.connect({ host: '127.0.0.1', port: keyed.port })).rejects.toMatchObject({
+        code: 'ERR_RDMC_MESH_WRONG_KEY',
+      });
+    }
+    expect(keyed.accepted.length).toBe(1);
     expect(await keyed.ask([['GET', 'k']])).toEqual(['$4\r\nmine\r\n']);
   });
 });

@@ -5,7 +5,7 @@ import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { freed, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalCluster, MemberProcess } from '../src/demo/processes.js';
@@ -77,7 +77,7 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
     expect(lost).toMatchObject({ member: 1, reason: expect.stringMatching(/./) });
     while (recordOf(1).recoverer === null) await turn();
     for (const server of servers.slice(1)) await server.kill('SIGTERM');
-    expect(servers.map(({ gone }) => gone)).toEqual(Array(4).fill('code 0'));
+    expect(servers.map(({ exit }) => exit)).toEqual(Array(4).fill('code 0'));
     expect(recordOf(1)).toMatchObject({ state: 'recovering', recoverer: expect.any(Number) });
     isEnded = true;
     await coordinator.close();
@@ -173,7 +173,7 @@ describe('kv salvage', () => {
 
     const accepted = salvage('--accept-loss');
     expect([accepted.stderr, accepted.status]).toEqual(['', 0]);
-    expect(accepted.stdout).toContain('What is missing was given up.');
+    expect(accepted.stdout).toContain('The missing entries were given up.');
     const second = await start(small);
     const again = await RawClient.connect(second.ports[0]!);
     expect(await again.command('DBSIZE')).toBe(`:${listed}\r\n`);
@@ -193,7 +193,7 @@ describe('kv salvage', () => {
     rmSync(join(directory, 'cluster', 'server-3'), { recursive: true });
     const refused = salvage('--accept-loss');
     expect(refused.stderr).toMatch(
-      /^error ERR_RDMC_KV_FILES_MISSING: no directory of servers 3 .*--without 3/,
+      /^error ERR_RDMC_KV_FILES_MISSING: directories of servers 3 .*--without 3/,
     );
     expect(refused.status).toBe(1);
     expect(JSON.parse(salvage('--json').stdout)).toMatchObject({ outcome: 'incomplete', absent: [3] });

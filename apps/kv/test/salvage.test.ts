@@ -124,5 +124,5 @@ it('says which segments may bring removed keys back', async () => {
   const logs = report.logs.map((log) => ({ ...log, doubtful: ['20', '23'] }));
   const text = salvageText({ ...report, logs });
   expect(text).toContain('doubtful: segments 20, 23');
-  expect(text).toContain('keys that were removed long ago may be back');
+  expect(text).toContain('keys that were removed long ago may exist again');
 });

@@ -1,4 +1,4 @@
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { blocksOf } from './blocks.js';
 import { ParamServerError } from './errors.js';
 import { MemberProcess } from './member-process.js';

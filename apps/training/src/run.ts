@@ -3,7 +3,7 @@ import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { anySignal, within } from '@rdmc/common';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { TrainingError } from './errors.js';
 import { Ledger } from './ledger.js';
 import { Topic } from './messages.js';

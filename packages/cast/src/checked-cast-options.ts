@@ -1,5 +1,5 @@
 import type { Key, Logger } from '@rdmc/common';
-import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
+import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { CastOptions, CastTarget } from './cast-options.js';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { describeAddress } from '@rdmc/mesh';
+import { describeAddress } from '@rdmc/mesh/sockets';
 import { CastError, codeOf, messageOf } from './errors.js';
 
 export type PortRange = readonly [first: number, last: number];

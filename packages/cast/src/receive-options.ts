@@ -1,5 +1,5 @@
 import type { Key, Logger } from '@rdmc/common';
-import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh';
+import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import type { Transport } from '@rdmc/verbs';
 import { DEFAULT_PORT, MAX_PORT } from './constants.js';
 import { CastError } from './errors.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type CastSummary, castFile, receiveFiles } from '@rdmc/cast';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { slow, someReceived, sourceTree, until } from './support/disturbed.js';

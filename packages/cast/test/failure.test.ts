@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CastProgress, castFile, castFiles, receiveFiles } from '@rdmc/cast';
-import { encodeFrame } from '@rdmc/mesh';
+import { encodeFrame } from '@rdmc/mesh/sockets';
 import { mayMount, rejection, smallDisk, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { slow, someReceived, sourceTree, until } from './support/disturbed.js';

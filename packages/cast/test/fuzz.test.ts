@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { readShape } from '@rdmc/common/shapes';
-import { encodeFrame } from '@rdmc/mesh';
+import { encodeFrame } from '@rdmc/mesh/sockets';
 import { type Random, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { CAST_PROTOCOL_VERSION } from '../src/constants.js';

@@ -6,7 +6,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { castFile } from '@rdmc/cast';
-import { KeyedSockets } from '@rdmc/mesh';
+import { KeyedSockets } from '@rdmc/mesh/sockets';
 import { startImpostor, TRUSTING, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ControlChannel } from '../src/control/control-channel.js';

@@ -1,5 +1,5 @@
 import { GroupError, RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection, startMembers } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEverywhere, settleMessages, startCluster, stopCluster } from './support/cluster.js';

@@ -1,6 +1,6 @@
 import { Deferred } from '@rdmc/common';
 import { type NodeOptions, RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import {

@@ -87,7 +87,7 @@ describe('peers that do not fit', () => {
     const insisting = { device: deviceOver('shm') };
     const started = startCluster(2, insisting);
     await stopCluster(await started);
-    const { reserveLoopbackPorts } = await import('@rdmc/mesh');
+    const { reserveLoopbackPorts } = await import('@rdmc/mesh/loopback');
     const { HiPowerNode: Node } = await import('@rdmc/hipower');
     const reserved = await reserveLoopbackPorts(2);
     const transports = ['shm', 'tcp'] as const;

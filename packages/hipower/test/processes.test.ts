@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Progress } from '@rdmc/hipower';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { freed, temporaryDirectory } from '@rdmc/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Child } from './support/child.js';

@@ -1,7 +1,7 @@
-/** Every number of the mesh protocol in one place. Milliseconds and bytes, as the names say. */
+/** The numbers of the mesh protocol. Names have the unit: milliseconds or bytes. */
 
-/** Version of everything drawn in `frames.ts` and `hello.ts`. Two members must speak the same one. */
-export const PROTOCOL_VERSION = 1;
+/** Version of everything drawn in `frames.ts`, `body.ts` and `hello.ts`. Two members must speak the same one. */
+export const PROTOCOL_VERSION = 2;
 
 export const MAX_MEMBERS = 4096;
 export const MAX_MEMBER_ID = 0x7fff_ffff;
@@ -20,10 +20,10 @@ export const MIN_MAX_FRAME_BYTES = 64 * 1024;
 export const MAX_MAX_FRAME_BYTES = 256 * 1024 * 1024;
 export const DEFAULT_MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 
-/** What is kept for a topic nobody has subscribed to yet, per peer and topic, and per peer in all. */
+/** Bounds of the messages that wait for a first subscriber: per peer and topic, and per peer in all. */
 export const MAX_KEPT_MESSAGES = 1024;
 export const MAX_KEPT_BYTES_PER_PEER = 16 * 1024 * 1024;
-/** What a kept message counts for beside its own bytes. */
+/** A waiting message counts for this many bytes more than its own. */
 export const KEPT_OVERHEAD_BYTES = 256;
 
 export const MAX_TOPIC_BYTES = 256;
@@ -31,29 +31,35 @@ export const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 export const MAX_REASON_CHARACTERS = 1024;
 export const MAX_CODE_CHARACTERS = 64;
 
-/** The time of connections on their way in is counted in ticks of this process' own loop. */
+/** The age of a pending connection is counted in ticks of this process' own event loop. */
 export const HANDSHAKE_TICK_MS = 250;
-/** An accepted connection whose first bytes have not come after 1 s is dropped. */
+/** An accepted connection is closed when its first bytes have not come after 1 s. */
 export const FIRST_BYTES_TICKS = 4;
-/** An attempt to connect that has no connection after 5 s ends, and the next one follows. */
+/** An attempt to connect ends when it has no connection after 5 s; the next attempt follows. */
 export const CONNECT_TICKS = 20;
 /**
- * A connection that has not completed its introduction after 20 s is dropped. That much, because many members that join
- * at once on one busy machine share its processor for their handshakes, and attempts that end early begin from nothing.
+ * A connection is closed when its handshake is not complete after 20 s. The time is that long because many members that join
+ * at once on one busy machine share its processor, and an attempt that ends early starts from the beginning.
  */
 export const HANDSHAKE_TICKS = 80;
-/** Connections per source that have not proved the key, beyond those expected: one per member. */
-export const SPARE_HANDSHAKES = 64;
-/** Of all sources together there may be as many as fill the quotas of this number of sources. */
-export const STRANGER_SOURCES = 4;
-/** Attempts to connect where the other end cuts each of them before it has answered. */
+/** Connections per source without a proof of the key, beyond the expected ones: one per member. */
+export const SPARE_PENDING_CONNECTIONS = 64;
+/** All sources together may have as many as the quotas of this number of sources. */
+export const PENDING_SOURCES = 4;
+/** Attempts to connect when the other end closes each connection before it answers. */
 export const CUT_ATTEMPTS = 3;
-/** The pause before the next of them, give or take a quarter, so that callers cut together do not come back together. */
+/** The pause before the next attempt, plus or minus a quarter, so that callers do not return all at once. */
 export const CUT_PAUSE_MS = 50;
-/** How long `close()` waits for a peer to read the LEAVE before it cuts the connection. */
+/** How long `close()` waits for a peer to read the LEAVE before it closes the connection. */
 export const CLOSE_TIMEOUT_MS = 2_000;
-/** Into how many ticks of this process' own loop that time is cut. */
+/** The number of ticks of this process' own event loop in that time. */
 export const CLOSE_TICKS = 10;
+
+/** Connections beside the mesh's own that one member may have opened to another. */
+export const MAX_CONNECTIONS_PER_MEMBER = 64;
+/** Attempts to open such a connection when the other end is not reachable or closes the connection. */
+export const CONNECTION_ATTEMPTS = 3;
+export const MAX_PURPOSE_BYTES = 256;
 
 export const DIAL_BACKOFF_FIRST_MS = 10;
 export const DIAL_BACKOFF_MAX_MS = 500;

@@ -1,6 +1,7 @@
 import { Deadline, Deferred } from '@rdmc/common';
+import { Connections } from './connections.js';
+import { Connector, type ConnectorContext } from './connector.js';
 import { PROTOCOL_VERSION } from './constants.js';
-import { Doors, type House } from './doors.js';
 import { type AbortError, MeshError, protocolError, throwIfAborted } from './errors.js';
 import {
   clipText,
@@ -13,76 +14,89 @@ import {
   FrameType,
   type MeshFailure,
 } from './frames.js';
+import { Heartbeats } from './heartbeats.js';
 import { decodeReject } from './hello.js';
 import { closedError, lostWhileForming, unreachableMember } from './join-errors.js';
 import { type Introduced, Link } from './link.js';
-import { Messaging, type Roads } from './messaging.js';
-import { News } from './news.js';
+import { MemberFacts } from './member-facts.js';
+import { type MemberLinks, Messaging } from './messaging.js';
 import type { MeshAttributes, ResolvedOptions } from './options.js';
-import { Pulse } from './pulse.js';
+import { Security } from './security.js';
 
-/** What tests replace or look into. Not part of the package's surface. */
+/** Replaced or observed by tests. Not part of the package's interface. */
 export interface Internals {
   readonly protocolVersion?: number;
   /** Of the listener, in place of HANDSHAKE_TICK_MS. */
-  readonly strangerTickMs?: number;
+  readonly pendingTickMs?: number;
   readonly observe?: (core: Core) => void;
 }
 
 /**
  * gathering: pairs are being connected, and a lost connection is made again.
- * ready:     every pair of this member is connected and all were told so. From here on somebody may
+ * ready:     every pair of this member is connected, and all members were told. From here on a member may
  *            have finished joining, so a lost connection is a lost member.
- * formed:    everybody has said READY; `join` has resolved.
+ * formed:    all members have sent READY; `join` has resolved.
  * closed:    by `close`, or because joining failed.
  */
 export type Phase = 'gathering' | 'ready' | 'formed' | 'closed';
 
-/** Reasons to give up after which the same member may well come again. All others are final. */
+/** Errors of a join after which the same member may join again. All others are final. */
 const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_ABORTED']);
 
-/** One member's state: its links, what it knows of the others, and how far joining has come. */
-export class Core implements Roads {
+/** One member's state: its links, its knowledge of the others, and the phase of joining. */
+export class Core implements MemberLinks {
   readonly options: ResolvedOptions;
   readonly links = new Map<number, Link>();
-  readonly failures = new News<MeshFailure>();
-  readonly leaves = new News<number>();
+  readonly failures = new MemberFacts<MeshFailure>();
+  readonly leaves = new MemberFacts<number>();
   readonly messaging: Messaging;
-  readonly doors: Doors;
+  readonly connector: Connector;
+  readonly connections: Connections;
   phase: Phase = 'gathering';
   readonly #saidReady = new Set<number>();
   readonly #attributes = new Map<number, MeshAttributes>();
-  readonly #pulse: Pulse;
+  readonly #heartbeats: Heartbeats;
   readonly #settled = new Deferred<void>();
   #closing: Promise<void> | undefined;
 
   constructor(options: ResolvedOptions, internals: Internals) {
     this.options = options;
     this.messaging = new Messaging(options, this);
-    const house: House = {
+    const context: ConnectorContext = {
       links: this.links,
       isGathering: () => this.phase === 'gathering',
-      connected: (introduced) => this.#adopt(introduced),
-      hopeless: (error) => this.#failJoin(error),
+      connected: (introduced) => {
+        if (introduced.hello.connection === undefined) this.#adopt(introduced);
+        else this.connections.accept(introduced);
+      },
+      hasRoom: (member) => this.connections.hasRoom(member),
+      joinFailed: (error) => this.#failJoin(error),
     };
     const version = internals.protocolVersion ?? PROTOCOL_VERSION;
-    this.doors = new Doors(options, version, house, internals.strangerTickMs);
-    this.#pulse = new Pulse(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
+    const security = options.key === undefined ? undefined : Security.ofMesh(options.key);
+    this.connector = new Connector(options, security, version, context, internals.pendingTickMs);
+    this.connections = new Connections({
+      options,
+      security,
+      hello: (to, connection) => this.connector.hello(to, connection),
+      linkTo: (member) => this.linkTo(member),
+    });
+    this.#heartbeats = new Heartbeats(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
       this.#silent(link),
     );
     internals.observe?.(this);
   }
 
-  /** Resolves when every peer is connected to everybody and has said so. */
+  /** Resolves when every peer is connected to all members and has sent READY. */
   async form(): Promise<void> {
     const { signal, timeoutMs } = this.options;
     const what = `joining as member ${this.options.id}`;
-    const late = () => this.doors.timeoutError(this.#saidReady);
+    const late = () => this.connector.timeoutError(this.#saidReady);
     const limits = { timeoutMs, late, signal, what };
     const deadline = new Deadline(limits, (error) => this.#failJoin(error as MeshError | AbortError));
     try {
       throwIfAborted(what, signal);
-      await this.doors.listener.listen();
+      await this.connector.listener.listen();
       if (this.phase === 'gathering') this.#begin();
       await this.#settled.promise;
     } catch (error) {
@@ -109,14 +123,14 @@ export class Core implements Roads {
     if (this.phase === 'closed') throw closedError();
   }
 
-  /** Marks a member failed, once: cuts its link, tells everybody, rejects what waits for it. */
+  /** Marks a member failed, once: closes its link, tells all members, rejects the requests to it. */
   fail(failure: MeshFailure): void {
     const { member } = failure;
     const known = this.failures.facts.has(member) || this.leaves.facts.has(member);
     if (this.phase === 'closed' || known) return;
     const link = this.links.get(member);
     this.links.delete(member);
-    // The member itself hears of it too: it may be alive, and must not think that it still belongs.
+    // The member itself is told too: it may be alive, and it does not belong to the mesh any more.
     link?.dismiss(encodeFailure(failure));
     this.#sendAll(encodeFailure(failure));
     this.#announce([failure]);
@@ -129,8 +143,8 @@ export class Core implements Roads {
   }
 
   #begin(): void {
-    this.#pulse.start();
-    this.doors.dialAll();
+    this.#heartbeats.start();
+    this.connector.dialAll();
     this.#advance();
   }
 
@@ -143,12 +157,12 @@ export class Core implements Roads {
     this.#saidReady.delete(link.peer);
     this.links.set(link.peer, link);
     this.#attributes.set(link.peer, link.hello.attributes);
-    // The state first: what the peer said right behind its HELLO is judged by it.
+    // The state first: the frames behind the peer's HELLO are handled by it.
     this.#advance();
     link.start();
   }
 
-  /** Every step of joining follows from the state alone, whatever brought it about. */
+  /** Each step of joining follows from the state alone, not from the event that changed it. */
   #advance(): void {
     const { peers } = this.options;
     if (this.phase === 'gathering' && this.links.size === peers.size) {
@@ -181,7 +195,7 @@ export class Core implements Roads {
         this.#left(link);
         break;
       case FrameType.REJECT:
-        // The other side changed its mind between our HELLO and our CONFIRM.
+        // The other end refused between this member's HELLO and its CONFIRM.
         throw new MeshError(
           'ERR_RDMC_MESH_MEMBER_LOST',
           `it refused: ${decodeReject(frame.payload).message}`,
@@ -190,7 +204,9 @@ export class Core implements Roads {
         this.#aborted(link, frame.payload);
         break;
       default:
-        throw protocolError(`member ${link.peer} sent frame type ${frame.type}, which has no meaning here`);
+        throw protocolError(
+          `member ${link.peer} sent frame type ${frame.type}, which is not valid after the HELLO`,
+        );
     }
   }
 
@@ -201,11 +217,11 @@ export class Core implements Roads {
       return;
     }
     if (!this.options.peers.has(member))
-      throw protocolError(`news of member ${member}, which is not in the list`);
+      throw protocolError(`a FAILURE is about member ${member}, which is not in the list`);
     this.#lose(failure);
   }
 
-  /** The others go on without this member. For it, that is the loss of all of them. */
+  /** The others go on without this member. This member treats that as the loss of all others. */
   #evicted({ reporter, reason }: MeshFailure): void {
     const text = clipText(`member ${reporter} declared this member (${this.options.id}) failed: ${reason}`);
     const code = 'ERR_RDMC_MESH_EVICTED';
@@ -213,7 +229,7 @@ export class Core implements Roads {
       this.#failJoin(new MeshError(code, text));
       return;
     }
-    // All links go first, so that no news of "failed" peers reaches peers that are well.
+    // All links are closed first, so that peers that work are not told of "failed" peers.
     const lost = [...this.links.values()];
     this.links.clear();
     for (const link of lost) link.dismiss();
@@ -221,19 +237,21 @@ export class Core implements Roads {
     this.#announce(failures);
   }
 
-  /** All are known as failed before anybody hears of the first: who hears of it may write to the next. */
+  /** All are known as failed before a listener is called for the first: a listener may send to the next one. */
   #announce(failures: readonly MeshFailure[]): void {
     for (const failure of failures) {
       const { member, reason } = failure;
       this.options.logger.warn?.({ ...failure }, `mesh: member ${member} failed: ${reason}`);
     }
     this.failures.publish(failures.map((failure) => [failure.member, failure]));
-    for (const { member } of failures) {
-      this.messaging.rejectMember(
-        member,
-        unreachableMember(member, this.options, this.failures.facts, this.leaves.facts),
-      );
-    }
+    for (const { member } of failures) this.#endMember(member);
+  }
+
+  /** Rejects the requests to a member that is lost or has left, and closes its further connections. */
+  #endMember(member: number): void {
+    const reason = unreachableMember(member, this.options, this.failures.facts, this.leaves.facts);
+    this.messaging.rejectMember(member, reason);
+    this.connections.endMember(member, reason);
   }
 
   #left(link: Link): void {
@@ -243,10 +261,7 @@ export class Core implements Roads {
     this.links.delete(link.peer);
     link.dismiss();
     this.leaves.publish([[link.peer, link.peer]]);
-    this.messaging.rejectMember(
-      link.peer,
-      unreachableMember(link.peer, this.options, this.failures.facts, this.leaves.facts),
-    );
+    this.#endMember(link.peer);
   }
 
   #aborted(link: Link, payload: Buffer): void {
@@ -259,7 +274,7 @@ export class Core implements Roads {
   }
 
   #silent(link: Link): void {
-    const reason = `nothing was heard from it for ${this.options.silenceTimeoutMs} ms`;
+    const reason = `it sent nothing for ${this.options.silenceTimeoutMs} ms`;
     if (this.phase === 'gathering') link.dismiss();
     this.#linkDown(link, new MeshError('ERR_RDMC_MESH_MEMBER_SILENT', reason, { memberId: link.peer }));
   }
@@ -277,10 +292,10 @@ export class Core implements Roads {
     }
     this.links.delete(link.peer);
     this.#saidReady.delete(link.peer);
-    this.doors.again(link.peer, error);
+    this.connector.again(link.peer, error);
   }
 
-  /** A member that said READY may have finished joining, and so may those that heard it. */
+  /** A member that sent READY may have finished joining, and so may the members that received it. */
   #lose(failure: MeshFailure): void {
     const partOfMesh = this.phase !== 'gathering' && this.#saidReady.has(failure.member);
     if (partOfMesh) this.fail(failure);
@@ -302,9 +317,10 @@ export class Core implements Roads {
   }
 
   #stop(): void {
-    this.#pulse.stop();
-    this.doors.stopDialling();
+    this.#heartbeats.stop();
+    this.connector.stopDialling();
     this.messaging.close(closedError());
+    this.connections.close();
     this.failures.clearListeners();
     this.leaves.clearListeners();
   }
@@ -314,7 +330,7 @@ export class Core implements Roads {
     const links = [...this.links.values()];
     this.links.clear();
     this.#stop();
-    await Promise.all([...links.map((link) => link.leave()), this.doors.listener.close()]);
+    await Promise.all([...links.map((link) => link.leave()), this.connector.listener.close()]);
   }
 
   #sendAll(frame: Buffer): void {

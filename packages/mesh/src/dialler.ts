@@ -12,9 +12,11 @@ import { isCodeOf, MeshError, type MeshErrorCode, meshErrors, messageOf, protoco
 import { FrameReader } from './frame-reader.js';
 import { encodeFrame, FrameType } from './frames.js';
 import { decodeHello, decodeReject, encodeHello, type Hello, MAX_HELLO_FRAME_BYTES } from './hello.js';
+import { describeVersions } from './hello-check.js';
 import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
-import { describeMember, type Member } from './members.js';
+import type { Member } from './member.js';
+import { describeMember } from './members.js';
 import { provenClient, type Security } from './security.js';
 import {
   looksLikeTls,
@@ -24,9 +26,8 @@ import {
   TLS_HEAD_BYTES,
   unreachable,
 } from './transport.js';
-import { describeVersions } from './verdict.js';
 
-/** Refusals that no further attempt can mend. */
+/** Refusals after which another attempt cannot succeed. */
 const FINAL_CODES: ReadonlySet<string> = new Set<MeshErrorCode>([
   'ERR_RDMC_MESH_VERSION',
   'ERR_RDMC_MESH_MEMBERS_DIFFER',
@@ -43,7 +44,7 @@ export interface DiallerEvents {
   refused(member: Member, error: MeshError): void;
 }
 
-/** Connects to one member of lower id, again and again until it works or is refused for good. */
+/** Connects to one member, in attempts that repeat until one succeeds or the member refuses for good. */
 export class Dialler {
   readonly #member: Member;
   readonly #hello: Hello;
@@ -90,7 +91,7 @@ export class Dialler {
     }
   }
 
-  /** What the attempt does next must be done in that time. */
+  /** Bounds the time of the attempt's next step. */
   #limit(ticks: number): void {
     this.#limiter?.stop();
     const limitMs = ticks * HANDSHAKE_TICK_MS;
@@ -104,7 +105,8 @@ export class Dialler {
       return;
     }
     this.#events.attemptFailed(this.#member, error);
-    // Jitter keeps many members from dialling a late one in step.
+    if (!this.#running) return;
+    // Jitter keeps many members from connecting to a late one at the same moments.
     const delayMs = backoffMs * (0.75 + Math.random() / 2);
     const nextMs = Math.min(backoffMs * DIAL_BACKOFF_FACTOR, DIAL_BACKOFF_MAX_MS);
     this.#timer = setTimeout(() => this.#attempt(nextMs), delayMs);
@@ -134,20 +136,22 @@ export class Dialler {
 
   async #answer(socket: Socket, reader: FrameReader): Promise<Hello> {
     const frame = await nextFrame(socket, reader).catch((error: unknown) => {
-      // Without a key, an answer in TLS is the alert of a member that has one.
+      // Without a key, an answer in TLS is the alert of a member that uses a key.
       const tls = this.#security === undefined && looksLikeTls(reader.peek(TLS_HEAD_BYTES));
-      throw tls ? this.#wrongKey('it has a key, and this member has none', error) : error;
+      throw tls ? this.#wrongKey('it uses a key, and this member does not', error) : error;
     });
     if (frame.type === FrameType.REJECT) throw this.#refusal(frame.payload);
     if (frame.type !== FrameType.HELLO)
-      throw protocolError(`frame type ${frame.type} came in place of a HELLO`);
+      throw protocolError(`frame type ${frame.type} came instead of a HELLO`);
     const hello = decodeHello(frame.payload, this.#hello.version);
     if (hello.from === undefined) throw this.#otherVersion(hello.version);
     const expected =
+      hello.connection?.id === this.#hello.connection?.id &&
       hello.from === this.#member.id &&
       hello.to === this.#hello.from &&
       hello.digest.equals(this.#hello.digest);
-    if (!expected) throw protocolError(`the HELLO of ${describeMember(this.#member)} does not answer ours`);
+    if (!expected)
+      throw protocolError(`the HELLO of ${describeMember(this.#member)} does not answer this member's HELLO`);
     return hello;
   }
 

@@ -1,5 +1,5 @@
 import { errorTable, RdmcError } from '@rdmc/common';
-import type { Member } from './members.js';
+import type { Member } from './member.js';
 
 export { AbortError, codeOf, isCodeOf, messageOf, RdmcError, throwIfAborted } from '@rdmc/common';
 
@@ -11,27 +11,27 @@ export const meshErrors = errorTable({
   ERR_RDMC_MESH_WEAK_KEY: ['usage', 'the key has fewer than 16 bytes', 'make one: openssl rand -hex 32'],
   ERR_RDMC_MESH_KEY_REQUIRED: [
     'usage',
-    'something is beyond loopback, and there is no key',
+    'a host is beyond loopback, and no key is given',
     'give all members the same key',
   ],
   ERR_RDMC_MESH_USER_KEY: [
     'resource',
-    'the key of the user cannot be read or made',
+    'the key of the user cannot be read or created',
     'the message says why; or give a `key`',
   ],
   ERR_RDMC_MESH_LISTEN_FAILED: [
     'resource',
-    'the port or address cannot be had',
-    'see what has the port; take an address of this host',
+    'the port or address is not available',
+    'free the port; use an address of this host',
   ],
-  ERR_RDMC_MESH_TIMEOUT: ['timeout', 'members did not come in time', 'see what keeps those in `missing`'],
-  ERR_RDMC_MESH_JOIN_ABORTED: ['peer-lost', 'another member gave up joining', 'the message has its reason'],
+  ERR_RDMC_MESH_TIMEOUT: ['timeout', 'members did not join in time', 'check the members in `missing`'],
+  ERR_RDMC_MESH_JOIN_ABORTED: ['peer-lost', 'another member stopped joining', 'the message has its reason'],
   ERR_RDMC_MESH_VERSION: ['refused', 'members speak different versions', 'run the same version everywhere'],
   ERR_RDMC_MESH_MEMBERS_DIFFER: ['refused', 'the lists of members differ', 'give all members the same list'],
   ERR_RDMC_MESH_WRONG_MEMBER: [
     'refused',
-    'another member listens where one was expected',
-    'compare the list with where members listen',
+    'another member listens at the address',
+    'compare the list with the members',
   ],
   ERR_RDMC_MESH_WRONG_KEY: ['refused', 'the keys differ, or only one end has one', 'give both the same key'],
   ERR_RDMC_MESH_ALREADY_FORMED: [
@@ -39,18 +39,20 @@ export const meshErrors = errorTable({
     'the mesh has formed without this member',
     'start all members again',
   ],
-  ERR_RDMC_MESH_UNREACHABLE: ['peer-lost', 'an attempt to connect failed', 'see whether it listens there'],
+  ERR_RDMC_MESH_UNREACHABLE: ['peer-lost', 'an attempt to connect failed', 'check that it listens there'],
   ERR_RDMC_MESH_PROTOCOL: [
     'refused',
-    'another end broke the rules of the wire',
+    'the other end violated the protocol',
     'run the same version everywhere',
   ],
   ERR_RDMC_MESH_MEMBER_LOST: ['peer-lost', 'a member has failed', 'go on without it'],
   ERR_RDMC_MESH_MEMBER_SILENT: [
     'peer-lost',
-    'a member gave no sign of life in time',
-    'see whether it hangs, or its host',
+    'a member sent no heartbeat in time',
+    'check the process and its host',
   ],
+  ERR_RDMC_MESH_CONNECTION_LOST: ['peer-lost', 'a connection of `openConnection` ended', 'open it again'],
+  ERR_RDMC_MESH_TOO_MANY_CONNECTIONS: ['resource', 'a member opened 64 connections', 'close connections'],
   ERR_RDMC_MESH_MEMBER_REPORTED: [
     'peer-lost',
     'the application reported that a member failed',
@@ -64,29 +66,33 @@ export const meshErrors = errorTable({
   ],
   ERR_RDMC_MESH_UNREAD_OVERFLOW: [
     'resource',
-    'too many messages of a topic wait for a reader',
+    'too many messages wait for a subscriber',
     'subscribe to the topic',
   ],
-  ERR_RDMC_MESH_BACKPRESSURE: ['resource', 'too much waits for a member', 'send less, or later'],
+  ERR_RDMC_MESH_BACKPRESSURE: ['resource', 'too many bytes are queued', 'send less, or later'],
   ERR_RDMC_MESH_FRAME_TOO_LARGE: ['usage', 'a body is too large', 'send less, or raise `maxFrameBytes`'],
-  ERR_RDMC_MESH_INVALID_BODY: ['usage', 'a body cannot be JSON', 'send what JSON can hold'],
-  ERR_RDMC_MESH_HANDLER_TAKEN: ['usage', 'the topic has a handler', 'have one handler for each topic'],
+  ERR_RDMC_MESH_INVALID_BODY: [
+    'usage',
+    'a body is neither bytes nor JSON',
+    'send a Uint8Array or a JSON value',
+  ],
+  ERR_RDMC_MESH_HANDLER_TAKEN: ['usage', 'the topic has a handler', 'set one handler per topic'],
   ERR_RDMC_MESH_NO_HANDLER: [
     'resource',
-    'too many requests of a topic wait for a handler',
-    'handle the topic at that member',
+    'too many requests wait for a handler',
+    'set a handler at that member',
   ],
   ERR_RDMC_MESH_REQUEST_TIMEOUT: [
     'timeout',
     'no answer came in time',
-    'raise `timeoutMs`, or see what it does',
+    'raise `timeoutMs`, or check the member',
   ],
   ERR_RDMC_MESH_REMOTE: ['internal', 'a handler threw an error without a code', 'see the message'],
   ERR_RDMC_MESH_CLOSED: ['closed', 'the mesh is closed', 'join again for a new one'],
 });
 export type MeshErrorCode = keyof typeof meshErrors;
 
-/** A member that did not come, and the last thing that went wrong on the way to it. */
+/** A member that did not join, and the last error of the attempts to reach it. */
 export interface MissingMember extends Member {
   readonly lastError: string | undefined;
 }
@@ -99,7 +105,7 @@ export interface MeshErrorDetails {
   readonly missing?: readonly MissingMember[];
 }
 
-/** What this package throws or rejects with, beside `AbortError` and errors carried over by a request. */
+/** The class of this package's errors, beside `AbortError` and the errors of a request's handler. */
 export class MeshError extends RdmcError<MeshErrorCode> {
   override readonly name = 'MeshError';
   readonly missing: readonly MissingMember[] | undefined;
@@ -112,7 +118,7 @@ export class MeshError extends RdmcError<MeshErrorCode> {
 
 /**
  * A request's handler on the other member threw. `code` is the code of that error (for example
- * one of another package), or `ERR_RDMC_MESH_REMOTE` where it had none; `category` is that of the code.
+ * one of another package), or `ERR_RDMC_MESH_REMOTE` where it did not have one; `category` is that of the code.
  */
 export class MeshRemoteError extends RdmcError {
   override readonly name = 'MeshRemoteError';

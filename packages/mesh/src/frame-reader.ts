@@ -2,7 +2,7 @@ import { protocolError } from './errors.js';
 import { type Frame, LENGTH_BYTES } from './frames.js';
 
 /**
- * Cuts a byte stream into frames. It never holds more than one frame of the limit and one chunk,
+ * Splits a byte stream into frames. It holds one frame of the limit and one chunk at most,
  * and it refuses a length before a byte of that frame is kept.
  */
 export class FrameReader {
@@ -29,12 +29,12 @@ export class FrameReader {
     this.#bufferedBytes += chunk.length;
   }
 
-  /** The next whole frame, if it is here. Throws ERR_RDMC_MESH_PROTOCOL for an impossible length. */
+  /** The next whole frame, if it has arrived. Throws ERR_RDMC_MESH_PROTOCOL for an impossible length. */
   next(): Frame | undefined {
     if (this.#bufferedBytes < LENGTH_BYTES) return undefined;
     const length = this.#gather(LENGTH_BYTES).readUInt32LE(0);
     if (length < 1 || length > this.#limitBytes) {
-      throw protocolError(`a frame of ${length} bytes was announced; 1 to ${this.#limitBytes} are possible`);
+      throw protocolError(`a frame announces ${length} bytes; 1 to ${this.#limitBytes} are allowed`);
     }
     const total = LENGTH_BYTES + length;
     if (this.#bufferedBytes < total) return undefined;
@@ -43,13 +43,13 @@ export class FrameReader {
     return { type: head[LENGTH_BYTES]!, payload: head.subarray(LENGTH_BYTES + 1, total) };
   }
 
-  /** The first `bytes` bytes that are here, or fewer. */
+  /** The first `bytes` bytes that have arrived, or fewer. */
   peek(bytes: number): Buffer {
     if (this.#bufferedBytes === 0) return Buffer.alloc(0);
     return this.#gather(Math.min(bytes, this.#bufferedBytes)).subarray(0, bytes);
   }
 
-  /** Makes the first chunk hold `bytes` bytes at least; copies only where they are split. */
+  /** Makes the first chunk hold `bytes` bytes at least; copies only where they are in several chunks. */
   #gather(bytes: number): Buffer {
     let first = this.#chunks[0]!;
     if (first.length >= bytes) return first;

@@ -1,5 +1,5 @@
 /**
- * Frames: what flows on every connection of the mesh, inside TLS where there is a key.
+ * The frames of each connection of the mesh, inside TLS where a key is used.
  *
  * All integers are little endian. `length` counts what follows it, so it is 1 + the payload's size.
  *
@@ -12,17 +12,17 @@
  *   type            payload
  *    1 HELLO        drawn in hello.ts
  *    2 REJECT       drawn in hello.ts
- *    3 CONFIRM      none        the dialling side has taken the HELLO; the pair is connected
- *    4 READY        none        the sender is connected to everybody
+ *    3 CONFIRM      none        the dialling member has accepted the HELLO; the pair is connected
+ *    4 READY        none        the sender is connected to all members
  *    5 HEARTBEAT    none
- *    6 MESSAGE      u16 topic length | topic | body
- *    7 REQUEST      u32 request | u16 topic length | topic | body
- *    8 REPLY        u32 request | u8 outcome (0 = answer, 1 = error {code, message}) | body
+ *    6 MESSAGE      u8 kind | u16 topic length | topic | body
+ *    7 REQUEST      u32 request | u8 kind | u16 topic length | topic | body
+ *    8 REPLY        u32 request | u8 kind | body
  *    9 FAILURE      u32 member | u32 reporter | {code, reason}
- *   10 LEAVE        none        the sender goes away on purpose; nothing follows
- *   11 ABORT        {code, message, final}   the sender gave up joining; nothing follows
+ *   10 LEAVE        none        the sender closes its mesh; nothing follows
+ *   11 ABORT        {code, message, final}   the sender stopped joining; nothing follows
  *
- * Topics are UTF-8; bodies and braces are JSON in UTF-8.
+ * Topics are UTF-8, and braces are JSON in UTF-8. The kind of a body (JSON, bytes, or an error) is drawn in body.ts.
  */
 import {
   flag,
@@ -34,8 +34,10 @@ import {
   text,
   withDefault,
 } from '@rdmc/common/shapes';
+import { type Body, BodyKind } from './body.js';
 import { MAX_CODE_CHARACTERS, MAX_REASON_CHARACTERS, MAX_TOPIC_BYTES } from './constants.js';
 import { messageOf, protocolError } from './errors.js';
+import { decodeJson, encodeJson } from './json.js';
 import { isMemberId } from './members.js';
 
 export const FrameType = {
@@ -70,27 +72,27 @@ export function encodeFrame(type: number, ...parts: readonly Buffer[]): Buffer {
   return frame;
 }
 
-export function encodeMessage(topic: Buffer, body: Buffer): Buffer {
-  return encodeFrame(FrameType.MESSAGE, u16(topic.length), topic, body);
+export function encodeMessage(topic: Buffer, { kind, bytes }: Body): Buffer {
+  return encodeFrame(FrameType.MESSAGE, Buffer.of(kind), u16(topic.length), topic, bytes);
 }
 
-export function encodeRequest(request: number, topic: Buffer, body: Buffer): Buffer {
-  return encodeFrame(FrameType.REQUEST, u32(request), u16(topic.length), topic, body);
+export function encodeRequest(request: number, topic: Buffer, { kind, bytes }: Body): Buffer {
+  return encodeFrame(FrameType.REQUEST, u32(request), Buffer.of(kind), u16(topic.length), topic, bytes);
 }
 
-export function encodeReply(request: number, failed: boolean, body: Buffer): Buffer {
-  return encodeFrame(FrameType.REPLY, u32(request), Buffer.of(failed ? 1 : 0), body);
+export function encodeReply(request: number, { kind, bytes }: Body): Buffer {
+  return encodeFrame(FrameType.REPLY, u32(request), Buffer.of(kind), bytes);
 }
 
-/** News of a member's failure, as it goes over the wire and to the application. */
+/** A member's failure, as it is sent to members and given to the application. */
 export interface MeshFailure {
   /** The member that failed. */
   readonly member: number;
-  /** What was seen, for people. */
+  /** The cause, for people. */
   readonly reason: string;
   /** `ERR_RDMC_MESH_MEMBER_LOST`, `..._SILENT`, `..._REPORTED`, or another `ERR_RDMC_*` code. */
   readonly code: string;
-  /** The member that saw it. */
+  /** The member that reported it. */
   readonly reporter: number;
 }
 
@@ -111,7 +113,7 @@ const errorReply = openRecord({ code: text(), message: text() });
 export interface AbortNotice {
   readonly code: string;
   readonly message: string;
-  /** Whether waiting for that member is pointless: what it met cannot mend itself. */
+  /** Whether waiting for that member is useless: its error stays until a person corrects it. */
   readonly final: boolean;
 }
 
@@ -121,16 +123,22 @@ export function encodeAbort(notice: AbortNotice): Buffer {
 
 export interface TopicPayload {
   readonly topic: string;
-  readonly body: Buffer;
+  readonly body: Body;
 }
 
+const TOPIC_AT = 3;
+
 export function decodeMessage(payload: Buffer): TopicPayload {
-  if (payload.length < 2) throw protocolError('a message is too short for its topic');
-  const end = 2 + payload.readUInt16LE(0);
-  if (end === 2 || end > payload.length || end - 2 > MAX_TOPIC_BYTES) {
-    throw protocolError(`a message claims a topic of ${end - 2} bytes`);
+  if (payload.length < TOPIC_AT) throw protocolError('a message is too short for its topic');
+  const kind = payload[0]!;
+  if (kind !== BodyKind.JSON && kind !== BodyKind.BYTES)
+    throw protocolError(`a message has a body of the unknown kind ${kind}`);
+  const end = TOPIC_AT + payload.readUInt16LE(1);
+  const topicBytes = end - TOPIC_AT;
+  if (topicBytes === 0 || end > payload.length || topicBytes > MAX_TOPIC_BYTES) {
+    throw protocolError(`a message announces a topic of ${topicBytes} bytes`);
   }
-  return { topic: payload.toString('utf8', 2, end), body: payload.subarray(end) };
+  return { topic: payload.toString('utf8', TOPIC_AT, end), body: { kind, bytes: payload.subarray(end) } };
 }
 
 export function decodeRequest(payload: Buffer): TopicPayload & { readonly request: number } {
@@ -138,17 +146,19 @@ export function decodeRequest(payload: Buffer): TopicPayload & { readonly reques
   return { request: payload.readUInt32LE(0), ...decodeMessage(payload.subarray(4)) };
 }
 
-export function decodeReply(payload: Buffer): { request: number; failed: boolean; body: Buffer } {
-  const outcome = payload[4];
-  if (outcome !== 0 && outcome !== 1) throw protocolError('a reply carries no valid outcome');
-  return { request: payload.readUInt32LE(0), failed: outcome === 1, body: payload.subarray(5) };
+export function decodeReply(payload: Buffer): { readonly request: number; readonly body: Body } {
+  const kind = payload[4];
+  if (kind === undefined || kind > BodyKind.ERROR)
+    throw protocolError('a reply has a body of an unknown kind');
+  return { request: payload.readUInt32LE(0), body: { kind, bytes: payload.subarray(5) } };
 }
 
 export function decodeFailure(payload: Buffer): MeshFailure {
-  if (payload.length < 8) throw protocolError('news of a failure is too short');
+  if (payload.length < 8) throw protocolError('a FAILURE is too short');
   const member = payload.readUInt32LE(0);
   const reporter = payload.readUInt32LE(4);
-  if (!isMemberId(member) || !isMemberId(reporter)) throw protocolError('news of a failure names no member');
+  if (!isMemberId(member) || !isMemberId(reporter))
+    throw protocolError('a FAILURE has a member id that is not valid');
   return { member, reporter, ...decodeShape(failure, payload.subarray(8)) };
 }
 
@@ -158,18 +168,6 @@ export function decodeAbort(payload: Buffer): AbortNotice {
 
 export function decodeErrorBody(body: Buffer): { code: string; message: string } {
   return decodeShape(errorReply, body);
-}
-
-export function encodeJson(value: unknown): Buffer {
-  return Buffer.from(JSON.stringify(value));
-}
-
-export function decodeJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch (cause) {
-    throw protocolError(`a body of ${bytes.length} bytes is no JSON: ${(cause as Error).message}`);
-  }
 }
 
 /** @throws MeshError ERR_RDMC_MESH_PROTOCOL */

@@ -1,16 +1,20 @@
 /**
  * HELLO and REJECT, the first frames of a connection.
  *
- * The dialling member sends HELLO. The other answers HELLO, or REJECT and the end. The dialling
- * member answers HELLO with CONFIRM, and only then does either side count the pair as connected.
+ * The dialling member sends HELLO. The other answers with HELLO, or with REJECT and closes. The dialling
+ * member answers HELLO with CONFIRM. Only then do both count the pair as connected.
  *
  * HELLO payload (little endian). Magic and version keep their place in every version.
  *
  *   byte  0         8      10    12     16    20            52         68               72
  *         +---------+-------+-----+------+-----+-------------+----------+----------------+------------+
- *         | magic   |version| zero| from | to  |member digest| instance | maxFrameBytes  | attributes |
+ *         | magic   |version| kind| from | to  |member digest| instance | maxFrameBytes  |   object   |
  *         |RDMCMESH |  u16  | u16 | u32  | u32 |  SHA-256    | 16 bytes |     u32        |   JSON     |
  *         +---------+-------+-----+------+-----+-------------+----------+----------------+------------+
+ *
+ *   kind   the connection                                       object
+ *   0      the pair's own connection of the mesh                the member's attributes
+ *   1      a further one, between members of a mesh that formed  {purpose, id}: text, and 32 hexadecimal digits
  *
  * REJECT payload
  *
@@ -20,15 +24,22 @@
  *         |  u16  |                         |
  *         +-------+-------------------------+
  */
-import { MAX_ATTRIBUTES_BYTES, MAX_MAX_FRAME_BYTES, MIN_MAX_FRAME_BYTES } from './constants.js';
+import { openRecord, pattern, text } from '@rdmc/common/shapes';
+import {
+  MAX_ATTRIBUTES_BYTES,
+  MAX_MAX_FRAME_BYTES,
+  MAX_PURPOSE_BYTES,
+  MIN_MAX_FRAME_BYTES,
+} from './constants.js';
 import { protocolError } from './errors.js';
-import { decodeJson, decodeShape, encodeFrame, encodeJson, FrameType, refusal } from './frames.js';
+import { decodeShape, encodeFrame, FrameType, refusal } from './frames.js';
+import { decodeJson, encodeJson } from './json.js';
 import { isMemberId } from './members.js';
 import { attributesProblem, type MeshAttributes } from './options.js';
 
 const MAGIC = Buffer.from('RDMCMESH', 'latin1');
 const VERSION_AT = 8;
-const ZERO_AT = 10;
+const KIND_AT = 10;
 const FROM_AT = 12;
 const TO_AT = 16;
 const DIGEST_AT = 20;
@@ -39,6 +50,19 @@ const ATTRIBUTES_AT = 72;
 /** Bounds the first frame of a connection: type byte and payload. */
 export const MAX_HELLO_FRAME_BYTES = 1 + ATTRIBUTES_AT + MAX_ATTRIBUTES_BYTES;
 
+const KIND_OF_LINK = 0;
+const KIND_OF_CONNECTION = 1;
+/** Length of the id of a further connection. */
+export const CONNECTION_ID_BYTES = 16;
+const CONNECTION_ID = new RegExp(`^[0-9a-f]{${2 * CONNECTION_ID_BYTES}}$`);
+
+/** A connection beside the one of the mesh. */
+export interface ConnectionName {
+  /** The application's name for its use. */
+  readonly purpose: string;
+  readonly id: string;
+}
+
 export interface Hello {
   readonly version: number;
   readonly from: number;
@@ -47,9 +71,11 @@ export interface Hello {
   readonly instance: Buffer;
   readonly maxFrameBytes: number;
   readonly attributes: MeshAttributes;
+  /** Undefined: the pair's own connection of the mesh. */
+  readonly connection?: ConnectionName | undefined;
 }
 
-/** A HELLO of another version: nothing behind the version is known. */
+/** A HELLO of another version: the layout behind the version is not known. */
 export interface ForeignHello {
   readonly version: number;
   readonly from?: undefined;
@@ -70,25 +96,27 @@ export function encodeHello(hello: Hello): Buffer {
   hello.digest.copy(head, DIGEST_AT);
   hello.instance.copy(head, INSTANCE_AT);
   head.writeUInt32LE(hello.maxFrameBytes, MAX_FRAME_AT);
-  return encodeFrame(FrameType.HELLO, head, encodeJson(hello.attributes));
+  head.writeUInt16LE(hello.connection === undefined ? KIND_OF_LINK : KIND_OF_CONNECTION, KIND_AT);
+  return encodeFrame(FrameType.HELLO, head, encodeJson(hello.connection ?? hello.attributes));
 }
 
-/** Throws ERR_RDMC_MESH_PROTOCOL for what is no HELLO of any version. */
+/** Throws ERR_RDMC_MESH_PROTOCOL for bytes that are not a HELLO of any version. */
 export function decodeHello(payload: Buffer, ownVersion: number): Hello | ForeignHello {
-  if (payload.length < ZERO_AT || !payload.subarray(0, MAGIC.length).equals(MAGIC)) {
-    throw protocolError('the first frame is no HELLO of this mesh');
+  if (payload.length < KIND_AT || !payload.subarray(0, MAGIC.length).equals(MAGIC)) {
+    throw protocolError('the first frame is not a HELLO of this mesh');
   }
   const version = payload.readUInt16LE(VERSION_AT);
   if (version !== ownVersion) return { version };
-  if (payload.length < ATTRIBUTES_AT || payload.readUInt16LE(ZERO_AT) !== 0) {
-    throw protocolError('a HELLO is too short or has a non-zero reserved field');
+  const kind = payload.length < ATTRIBUTES_AT ? undefined : payload.readUInt16LE(KIND_AT);
+  if (kind !== KIND_OF_LINK && kind !== KIND_OF_CONNECTION) {
+    throw protocolError('a HELLO is too short or has an unknown kind');
   }
   const from = payload.readUInt32LE(FROM_AT);
   const to = payload.readUInt32LE(TO_AT);
   const maxFrameBytes = payload.readUInt32LE(MAX_FRAME_AT);
-  if (!isMemberId(from) || !isMemberId(to)) throw protocolError('a HELLO names no member');
+  if (!isMemberId(from) || !isMemberId(to)) throw protocolError('a HELLO does not name members');
   if (maxFrameBytes < MIN_MAX_FRAME_BYTES || maxFrameBytes > MAX_MAX_FRAME_BYTES) {
-    throw protocolError(`a HELLO announces a frame limit of ${maxFrameBytes} bytes`);
+    throw protocolError(`a HELLO has a frame limit of ${maxFrameBytes} bytes, which is not valid`);
   }
   return {
     version,
@@ -98,8 +126,22 @@ export function decodeHello(payload: Buffer, ownVersion: number): Hello | Foreig
     digest: Buffer.from(payload.subarray(DIGEST_AT, INSTANCE_AT)),
     instance: Buffer.from(payload.subarray(INSTANCE_AT, MAX_FRAME_AT)),
     maxFrameBytes,
-    attributes: decodeAttributes(payload.subarray(ATTRIBUTES_AT)),
+    ...decodeDetails(kind, payload.subarray(ATTRIBUTES_AT)),
   };
+}
+
+const connection = openRecord({ purpose: text(), id: pattern(CONNECTION_ID) });
+
+function decodeDetails(kind: number, bytes: Buffer): Pick<Hello, 'attributes' | 'connection'> {
+  if (kind === KIND_OF_LINK) return { attributes: decodeAttributes(bytes) };
+  const named = decodeShape(connection, bytes);
+  if (!isPurpose(named.purpose)) throw protocolError('a HELLO names a connection that is not valid');
+  return { attributes: {}, connection: named };
+}
+
+export function isPurpose(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length === 0) return false;
+  return Buffer.byteLength(value) <= MAX_PURPOSE_BYTES;
 }
 
 function decodeAttributes(bytes: Buffer): MeshAttributes {

@@ -1,3 +1,4 @@
+export type { ConnectionListener } from './connections.js';
 export {
   AbortError,
   MeshError,
@@ -7,12 +8,10 @@ export {
   type MissingMember,
   meshErrors,
 } from './errors.js';
-export { FrameReader } from './frame-reader.js';
-export { encodeFrame, type Frame, type MeshFailure } from './frames.js';
-export { KeyedSockets, type KeyedSocketsOptions } from './keyed-sockets.js';
-export { describeAddress, isLoopbackHost, type Member } from './members.js';
+export type { MeshFailure } from './frames.js';
+export type { Member } from './member.js';
 export { Mesh, type MeshPeer } from './mesh.js';
+export { type FrameHandler, MeshConnection } from './mesh-connection.js';
 export type { MessageListener, RequestHandler } from './messaging.js';
-export { type MeshAttributes, type MeshLogger, type MeshOptions, meshOptionNames } from './options.js';
+export type { MeshAttributes, MeshLogger, MeshOptions } from './options.js';
 export type { RequestOptions } from './requests.js';
-export { type ReservedPort, reserveLoopbackPorts } from './reserve-ports.js';

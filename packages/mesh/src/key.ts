@@ -4,7 +4,7 @@ import { MIN_KEY_BYTES, SECRET_BYTES } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import { booleanOption } from './option-checks.js';
 
-/** What the error of a wrong key advises. */
+/** The advice in the error of a wrong key. */
 export const SAME_KEY_ADVICE = 'give both ends the same key (openssl rand -hex 32)';
 
 /** A process that started after the file of the user's key was removed has another one. */
@@ -13,15 +13,15 @@ const VANISHED_KEY_ADVICE =
   'restart the older one, or give both a key';
 
 /**
- * The cluster key never goes anywhere itself: what is used is derived from it by HKDF-SHA-256
- * (RFC 5869), one purpose per `info` text, so that no derived secret tells another.
+ * The cluster key itself is not sent. The secrets in use are derived from it by HKDF-SHA-256
+ * (RFC 5869), one purpose per `info` text, so that a derived secret does not reveal another.
  */
 export class ClusterKey {
   readonly #key: Buffer;
   /** The pre-shared key of the TLS connections. */
   readonly psk: Buffer;
 
-  /** @param name what this key is, for messages about keys that differ */
+  /** @param name describes the key in messages about keys that differ */
   constructor(
     key: unknown,
     readonly name = 'the key that was given',
@@ -43,7 +43,7 @@ export class ClusterKey {
 }
 
 /**
- * The key to use: the given one, else the user's, else, where that is wanted, none.
+ * The key to use: the given one, else the user's; undefined where no key is wanted.
  * @throws MeshError ERR_RDMC_MESH_INVALID_OPTION, ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
  */
 export function chooseKey(given: unknown, withoutKey: boolean): ClusterKey | undefined {
@@ -55,7 +55,7 @@ export function chooseKey(given: unknown, withoutKey: boolean): ClusterKey | und
 export function validateInsecure(where: string, insecure: unknown, key: unknown): boolean {
   const isInsecure = booleanOption(where, 'insecure', insecure ?? false);
   if (isInsecure && key !== undefined) {
-    throw invalidOption(`${where}: insecure: a key is given as well; leave one of the two out`);
+    throw invalidOption(`${where}: insecure: a key is given too; omit one of them`);
   }
   return isInsecure;
 }
@@ -66,7 +66,7 @@ function usersKey(): Buffer {
   } catch (cause) {
     throw new MeshError(
       'ERR_RDMC_MESH_USER_KEY',
-      `${messageOf(cause)}; or give a key of your own (openssl rand -hex 32)`,
+      `${messageOf(cause)}; or give a key (openssl rand -hex 32)`,
       { cause },
     );
   }

@@ -3,20 +3,21 @@ import { Deadline, type Key, pause } from '@rdmc/common';
 import { CUT_ATTEMPTS, CUT_PAUSE_MS, MAX_MEMBERS } from './constants.js';
 import { type AbortError, codeOf, MeshError, messageOf, RdmcError, throwIfAborted } from './errors.js';
 import { chooseKey, SAME_KEY_ADVICE, validateInsecure } from './key.js';
-import { describeAddress, type Member } from './members.js';
+import type { Member } from './member.js';
+import { describeAddress } from './members.js';
 import { integerOption, onlyKnownOptions, signalOption, textOption } from './option-checks.js';
+import { PendingConnections } from './pending-connections.js';
 import { provenClient, provenServer, Security } from './security.js';
-import { Strangers } from './strangers.js';
 import { firstBytes, looksLikeTls, openSocket, prepared, socketEvent, unreachable } from './transport.js';
 
 export interface KeyedSocketsOptions {
-  /** Cluster key of at least 16 bytes. Default: the key of the user that runs this process, which fits on one host only. */
+  /** Cluster key of at least 16 bytes. Default: the key of the user that runs this process, which works on one host only. */
   readonly key?: Key | undefined;
-  /** No key at all, also not the user's: connections are plain TCP. Contradicts `key`. Default false. */
+  /** Use no key, not the user's either: connections are plain TCP. Contradicts `key`. Default false. */
   readonly insecure?: boolean | undefined;
   /** Names the protocol spoken on the sockets: ends with different purposes refuse each other, as with different keys. */
   readonly purpose: string;
-  /** How many connections may well come from one address, or one IPv6 network, at the same moment, 1 to 4096. Default 64. */
+  /** How many connections are expected from one address, or one IPv6 network, at once, 1 to 4096. Default 64. */
   readonly expected?: number | undefined;
 }
 
@@ -29,12 +30,12 @@ const DEFAULT_EXPECTED = 64;
 
 /**
  * Sockets under the cluster key, as the mesh uses them, for a protocol beside it: TLS 1.3 with a pre-shared key
- * derived for one purpose. Frames on them can be made with `encodeFrame` and cut with `FrameReader`. The calling end
- * must speak first: by its first bytes the other tells whether it has a key.
+ * derived for one purpose. `encodeFrame` makes frames for them, and `FrameReader` reads frames. The calling end
+ * must send first: its first bytes show whether it uses a key.
  */
 export class KeyedSockets {
   readonly #security: Security | undefined;
-  readonly #strangers: Strangers;
+  readonly #pending: PendingConnections;
 
   /** @throws MeshError ERR_RDMC_MESH_INVALID_OPTION, ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */
   constructor(options: KeyedSocketsOptions) {
@@ -43,27 +44,27 @@ export class KeyedSockets {
     textOption(WHERE, 'purpose', purpose);
     const key = chooseKey(given, validateInsecure(WHERE, options.insecure, given));
     if (key !== undefined) this.#security = Security.ofPurpose(key, purpose);
-    this.#strangers = new Strangers(
+    this.#pending = new PendingConnections(
       integerOption(WHERE, 'expected', options.expected ?? DEFAULT_EXPECTED, 1, MAX_MEMBERS),
     );
   }
 
-  /** Whether connections are under a key: one that was given, or the user's. */
+  /** Whether connections use a key: the given one, or the user's. */
   get keyed(): boolean {
     return this.#security !== undefined;
   }
 
-  /** Which key that is, for messages; undefined without one. */
+  /** Describes the key in messages; undefined without a key. */
   get keyName(): string | undefined {
     return this.#security?.keyName;
   }
 
   /**
-   * Connects, and with a key completes the handshake. Where the other end cuts the connection before it has answered,
-   * as one does that has too many strangers, this is tried three times, with a short pause before the next. The socket
+   * Connects, and with a key completes the handshake. Where the other end closes the connection before it answers,
+   * as one with too many pending connections does, three attempts are made, with a short pause before the next. The socket
    * is the caller's; it has an 'error' listener.
    * @throws MeshError ERR_RDMC_MESH_UNREACHABLE with the system's error as `cause`, ERR_RDMC_MESH_WRONG_KEY where the
-   *   other end has another key, none, or speaks no TLS; AbortError
+   *   other end uses another key, does not use a key, or does not use TLS; AbortError
    */
   async connect(
     to: Pick<Member, 'host' | 'port'>,
@@ -113,32 +114,32 @@ export class KeyedSockets {
 
   /**
    * Takes a socket that a server accepted, looks at its first bytes, and with a key completes the handshake. The
-   * result is paused, and nothing of it has been read. Until then the connection counts against its source's quota
-   * (64 and those expected), and where that is full, the oldest one is ended for it; first bytes are due within 1 s, the key
+   * result is paused, and its data has not been read. Until then the connection counts against its source's quota
+   * (64 and those expected), and where that is full, the oldest one is closed for it; first bytes are due within 1 s, the proof
    * within 20 s.
    * @throws MeshError ERR_RDMC_MESH_WRONG_KEY, ERR_RDMC_MESH_PROTOCOL, ERR_RDMC_MESH_UNREACHABLE. The socket stays open, so
-   *   that the caller can be told in the clear; a caller that has a key and reads that knows that this end has none
+   *   that the caller can be told in the clear; a caller with a key then knows that this end does not use one
    */
   async accept(raw: Socket): Promise<Socket> {
     prepared(raw);
     const from = describeAddress({ host: raw.remoteAddress ?? '?', port: raw.remotePort ?? 0 });
-    const stranger = this.#strangers.admit(raw);
+    const pending = this.#pending.admit(raw);
     try {
       const isTls = looksLikeTls(await firstBytes(raw));
-      stranger.heard();
+      pending.heard();
       if (isTls !== this.keyed) throw otherKeying(from, isTls, this.keyName);
       if (this.#security === undefined) return raw;
       const socket = this.#security.server(raw);
       await provenServer(socket, from, this.#security.keyName);
       return socket;
     } catch (error) {
-      throw stranger.reason ?? error;
+      throw pending.reason ?? error;
     } finally {
-      stranger.done();
+      pending.done();
     }
   }
 
-  /** Undefined: the other end cut the connection before it had answered, and another attempt may be made. */
+  /** Undefined: the other end closed the connection before it answered, and another attempt may be made. */
   async #secured(raw: Socket, where: string, mayTryAgain: boolean): Promise<Socket | undefined> {
     if (this.#security === undefined) return raw;
     const { keyName } = this.#security;
@@ -156,12 +157,14 @@ export class KeyedSockets {
   }
 }
 
-/** Whether a connection ended without a word of TLS about it. */
+/** Whether a connection ended without an alert of TLS. */
 function wasCut(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE', 'ERR_RDMC_MESH_UNREACHABLE'].includes(codeOf(error) ?? '');
 }
 
 function otherKeying(from: string, isTls: boolean, keyName: string | undefined): MeshError {
-  const how = isTls ? 'uses a key, and this end has none' : `uses no key, and this end uses ${keyName}`;
+  const how = isTls
+    ? 'uses a key, and this end does not'
+    : `does not use a key, and this end uses ${keyName}`;
   return new MeshError('ERR_RDMC_MESH_WRONG_KEY', `the connection from ${from} ${how}; ${SAME_KEY_ADVICE}`);
 }

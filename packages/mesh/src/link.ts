@@ -7,7 +7,7 @@ import type { FrameReader } from './frame-reader.js';
 import { encodeFrame, type Frame, FrameType } from './frames.js';
 import type { Hello } from './hello.js';
 
-/** A connection whose two ends have introduced themselves. */
+/** A connection whose handshake is complete. */
 export interface Introduced {
   readonly socket: Socket;
   readonly reader: FrameReader;
@@ -15,9 +15,9 @@ export interface Introduced {
 }
 
 export interface LinkEvents {
-  /** May throw ERR_RDMC_MESH_PROTOCOL, which brings the link down. */
+  /** May throw ERR_RDMC_MESH_PROTOCOL, which ends the link. */
   frame(link: Link, frame: Frame): void;
-  /** Once, unless this side ended the link itself. */
+  /** Called once, unless this end closed the link itself. */
   down(link: Link, error: MeshError): void;
 }
 
@@ -25,9 +25,9 @@ export interface LinkEvents {
 export class Link {
   readonly peer: number;
   readonly hello: Hello;
-  /** Something arrived since this was last cleared. */
+  /** Whether bytes have arrived since this was last cleared. */
   heard = true;
-  /** Kept by the pulse: how long nothing was heard while this process could listen. */
+  /** Counted by `Heartbeats`: how long no bytes arrived while this process could read. */
   silentMs = 0;
   readonly #socket: Socket;
   readonly #reader: FrameReader;
@@ -43,15 +43,15 @@ export class Link {
     reader.limitBytes = maxFrameBytes;
   }
 
-  /** Begins to hand out frames, those read together with the HELLO first. */
+  /** Starts to give out frames, first those that were read together with the HELLO. */
   start(): void {
     const socket = this.#socket;
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-    socket.on('end', () => this.#down('its connection ended without a farewell'));
+    socket.on('end', () => this.#down('its connection ended without a LEAVE'));
     socket.on('error', (error) => this.#down(`its connection failed: ${error.message}`, error));
-    socket.on('close', () => this.#down('its connection was cut'));
+    socket.on('close', () => this.#down('its connection was closed'));
     if (socket.destroyed) {
-      setImmediate(() => this.#down('its connection was cut'));
+      setImmediate(() => this.#down('its connection was closed'));
       return;
     }
     this.#drain();
@@ -71,7 +71,7 @@ export class Link {
     if (!this.#done) this.#socket.write(frame);
   }
 
-  /** Says LEAVE, then waits until the peer has read it, at most CLOSE_TIMEOUT_MS. */
+  /** Sends LEAVE, then waits until the peer has read it, at most CLOSE_TIMEOUT_MS. */
   leave(): Promise<void> {
     this.#done = true;
     return new Promise((resolve) => {
@@ -100,7 +100,7 @@ export class Link {
 
   #receive(chunk: Buffer): void {
     this.heard = true;
-    // After LEAVE what still comes in is read and forgotten, so that the peer's end arrives.
+    // After LEAVE the bytes are read and dropped, so that the peer's end arrives.
     if (this.#done) return;
     this.#reader.push(chunk);
     this.#drain();
@@ -132,8 +132,8 @@ export class Link {
 }
 
 /**
- * Cuts a socket whose peer does not read, after CLOSE_TIMEOUT_MS. While this process was stopped or busy
- * nothing went out, and the peer had nothing to read.
+ * Destroys a socket whose peer does not read, after CLOSE_TIMEOUT_MS. While this process was stopped or busy it did not send,
+ * and the peer could not read.
  */
 function cutLater(socket: Socket): SilenceTimer {
   const timer = new SilenceTimer(CLOSE_TIMEOUT_MS / CLOSE_TICKS, CLOSE_TIMEOUT_MS, () => socket.destroy());

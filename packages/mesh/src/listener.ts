@@ -17,31 +17,32 @@ import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
 import { describeAddress, isLoopbackHost } from './members.js';
 import { keyRequired, type ResolvedOptions } from './options.js';
+import type { PendingConnection } from './pending-connection.js';
+import { PendingConnections } from './pending-connections.js';
 import { provenServer, type Security } from './security.js';
-import { type Stranger, Strangers } from './strangers.js';
 import { firstBytes, looksLikeTls, nextFrame, prepared } from './transport.js';
 
 export interface ListenerEvents {
-  /** Why this caller is refused, or nothing. Asked after HELLO, and again after CONFIRM. */
-  judge(hello: Hello | ForeignHello, from: string): MeshError | undefined;
-  answer(to: number): Hello;
+  /** The error with which this caller is refused, if any. Called after HELLO, and again after CONFIRM. */
+  check(hello: Hello | ForeignHello, from: string): MeshError | undefined;
+  answer(hello: Hello): Hello;
   connected(introduced: Introduced): void;
-  /** A well-formed HELLO was refused and the caller told. */
+  /** A well-formed HELLO was refused, and the caller was told. */
   refused(error: MeshError): void;
-  /** A connection was dropped that never introduced itself. */
+  /** A connection was closed before its handshake was complete. */
   dropped(error: unknown, from: string): void;
 }
 
 /**
- * Accepts connections and lets in only those that introduce themselves. Until then a connection
- * costs little: their number, their time (see `Strangers`) and the bytes kept of them are bounded.
+ * Accepts connections, and hands over those whose handshake is complete. Until then their number, their time (see
+ * `PendingConnections`) and their bytes are bounded.
  */
 export class Listener {
   readonly #options: ResolvedOptions;
   readonly #security: Security | undefined;
   readonly #version: number;
   readonly #events: ListenerEvents;
-  readonly #strangers: Strangers;
+  readonly #pending: PendingConnections;
   #server: Server | undefined;
 
   constructor(
@@ -49,19 +50,19 @@ export class Listener {
     security: Security | undefined,
     version: number,
     events: ListenerEvents,
-    strangerTickMs?: number,
+    pendingTickMs?: number,
   ) {
     this.#options = options;
     this.#security = security;
     this.#version = version;
     this.#events = events;
-    // No member dials twice at once.
-    this.#strangers = new Strangers(options.members.length, strangerTickMs);
+    // A member does not connect twice at once.
+    this.#pending = new PendingConnections(options.members.length, pendingTickMs);
   }
 
-  /** Connections that have not introduced themselves yet. */
-  get strangers(): number {
-    return this.#strangers.size;
+  /** Number of connections whose handshake is not complete. */
+  get pendingCount(): number {
+    return this.#pending.size;
   }
 
   async listen(): Promise<void> {
@@ -84,14 +85,14 @@ export class Listener {
   async close(): Promise<void> {
     const server = this.#server ?? givenServer(this.#options.server);
     this.#server = undefined;
-    this.#strangers.close();
+    this.#pending.close();
     if (!server?.listening) return;
     const closed = once(server, 'close');
     server.close();
     await settledWithin(closed, CLOSE_TIMEOUT_MS);
   }
 
-  /** What was asked for and what is bound can differ: a server handed in, or a name. */
+  /** The bound address can differ from the option: with a server that was given, or a name. */
   #requireLoopback(server: Server): void {
     const address = server.address();
     if (!this.#options.loopbackOnly || address === null || typeof address === 'string') return;
@@ -101,58 +102,58 @@ export class Listener {
   #accept(socket: Socket): void {
     prepared(socket);
     const from = describeAddress({ host: socket.remoteAddress ?? '?', port: socket.remotePort ?? 0 });
-    const stranger = this.#strangers.admit(socket);
-    this.#greet(stranger, from)
+    const pending = this.#pending.admit(socket);
+    this.#greet(pending, from)
       .catch((error: unknown) => {
-        // A refusal on its way out ends the connection by itself.
+        // A queued refusal closes the connection after it is sent.
         if (!socket.writableEnded) socket.destroy();
-        this.#events.dropped(stranger.reason ?? error, from);
+        this.#events.dropped(pending.reason ?? error, from);
       })
-      .finally(() => stranger.done());
+      .finally(() => pending.done());
   }
 
-  async #greet(stranger: Stranger, from: string): Promise<void> {
-    const socket = await this.#secured(stranger, from);
+  async #greet(pending: PendingConnection, from: string): Promise<void> {
+    const socket = await this.#secured(pending, from);
     const reader = new FrameReader(MAX_HELLO_FRAME_BYTES);
     const hello = await this.#readHello(socket, reader);
-    const refusal = this.#events.judge(hello, from);
+    const refusal = this.#events.check(hello, from);
     if (refusal !== undefined || hello.from === undefined) {
       this.#refuse(socket, refusal!);
       return;
     }
-    socket.write(encodeHello(this.#events.answer(hello.from)));
-    // A caller that gave up meanwhile must not count as connected, so it has to say that it has not.
+    socket.write(encodeHello(this.#events.answer(hello)));
+    // A caller that stopped meanwhile must not count as connected, so it must confirm.
     const confirm = await nextFrame(socket, reader);
     if (confirm.type !== FrameType.CONFIRM)
-      throw protocolError(`frame type ${confirm.type} in place of CONFIRM`);
-    const second = this.#events.judge(hello, from);
+      throw protocolError(`frame type ${confirm.type} came instead of CONFIRM`);
+    const second = this.#events.check(hello, from);
     if (second === undefined) this.#events.connected({ socket, reader, hello });
     else this.#refuse(socket, second);
   }
 
-  async #secured(stranger: Stranger, from: string): Promise<Socket> {
-    const raw = stranger.socket;
+  async #secured(pending: PendingConnection, from: string): Promise<Socket> {
+    const raw = pending.socket;
     const isTls = looksLikeTls(await firstBytes(raw));
-    stranger.heard();
+    pending.heard();
     // A member without a key has to be told; TLS would only see a broken record.
     if (isTls !== (this.#security !== undefined)) throw this.#otherKeying(raw, isTls, from);
     if (this.#security === undefined) return raw;
     const secured = this.#security.server(raw);
     await provenServer(secured, from, this.#security.keyName);
-    stranger.proven();
+    pending.proven();
     return secured;
   }
 
   async #readHello(socket: Socket, reader: FrameReader): Promise<Hello | ForeignHello> {
     const frame = await nextFrame(socket, reader);
-    if (frame.type !== FrameType.HELLO) throw protocolError(`frame type ${frame.type} in place of HELLO`);
+    if (frame.type !== FrameType.HELLO) throw protocolError(`frame type ${frame.type} came instead of HELLO`);
     return decodeHello(frame.payload, this.#version);
   }
 
   #otherKeying(socket: Socket, isTls: boolean, from: string): MeshError {
     const how = isTls
-      ? 'uses a key, and this member has none'
-      : `uses no key, and this member uses ${this.#security?.keyName}`;
+      ? 'uses a key, and this member does not'
+      : `does not use a key, and this member uses ${this.#security?.keyName}`;
     const text = `a connection from ${from} ${how}; ${SAME_KEY_ADVICE}`;
     const error = new MeshError('ERR_RDMC_MESH_WRONG_KEY', text);
     this.#reject(socket, error);
@@ -173,7 +174,7 @@ export class Listener {
 async function listening(given: ResolvedOptions['server'], host: string, port: number): Promise<Server> {
   const ready = givenServer(given);
   if (ready !== undefined) {
-    // Whoever reserved the port may have refused early callers; from here on they are wanted.
+    // The code that reserved the port may refuse early callers; from here on they are accepted.
     ready.removeAllListeners('connection');
     return ready;
   }

@@ -3,19 +3,10 @@ import { isIP, isIPv4 } from 'node:net';
 import { isWholeNumber } from '@rdmc/common';
 import { MAX_HOST_CHARACTERS, MAX_MEMBER_ID, MAX_MEMBERS } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
+import type { Member } from './member.js';
 import { integerOption, onlyKnownOptions, textOption } from './option-checks.js';
 
 const MAX_PORT = 65_535;
-
-/** One member of the mesh. Every member is given the same list, in any order. */
-export interface Member {
-  /** Integer from 0 to 2^31 − 1, unique in the list. */
-  readonly id: number;
-  /** Host name, IPv4 or IPv6 address (without brackets) at which the others reach this member. */
-  readonly host: string;
-  /** TCP port, 1 to 65535. */
-  readonly port: number;
-}
 
 /** Checks a list and returns a frozen copy sorted by id. */
 export function validateMembers(members: unknown): readonly Member[] {
@@ -23,7 +14,7 @@ export function validateMembers(members: unknown): readonly Member[] {
     throw invalidOption('members: a non-empty array of { id, host, port } is needed');
   }
   if (members.length > MAX_MEMBERS) {
-    throw invalidOption(`members: ${members.length} given, at most ${MAX_MEMBERS} are possible`);
+    throw invalidOption(`members: found ${members.length}, needed at most ${MAX_MEMBERS}`);
   }
   const list = members.map((member, index) => validateMember(member, index));
   list.sort((a, b) => a.id - b.id);

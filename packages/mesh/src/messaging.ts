@@ -1,13 +1,12 @@
+import { type Body, BodyKind, decodeBody, encodeBody } from './body.js';
 import { MAX_TOPIC_BYTES } from './constants.js';
 import { codeOf, invalidArgument, MeshError, MeshRemoteError, messageOf } from './errors.js';
 import {
   clipText,
   decodeErrorBody,
-  decodeJson,
   decodeMessage,
   decodeReply,
   decodeRequest,
-  encodeJson,
   encodeMessage,
   encodeReply,
   encodeRequest,
@@ -15,16 +14,17 @@ import {
   FrameType,
   LENGTH_BYTES,
 } from './frames.js';
+import { encodeJson } from './json.js';
 import type { Link } from './link.js';
-import { Mailbox } from './mailbox.js';
 import type { ResolvedOptions } from './options.js';
 import { type RequestOptions, Requests } from './requests.js';
+import { TopicSubscriptions } from './topic-subscriptions.js';
 
 export type MessageListener = (from: number, body: unknown) => void;
 export type RequestHandler = (from: number, body: unknown) => unknown;
 
-/** What messaging needs of the mesh. */
-export interface Roads {
+/** The links that messaging uses. */
+export interface MemberLinks {
   /** The link to a peer; throws for one that is lost, has left or is unknown, and after `close`. */
   linkTo(member: number): Link;
   readonly links: ReadonlyMap<number, Link>;
@@ -39,16 +39,16 @@ interface Call {
 /** Messages and requests over the links, and to this member itself. */
 export class Messaging {
   readonly #options: ResolvedOptions;
-  readonly #roads: Roads;
-  readonly #messages = new Mailbox<unknown>();
-  readonly #calls = new Mailbox<Call>();
+  readonly #links: MemberLinks;
+  readonly #messages = new TopicSubscriptions<unknown>();
+  readonly #calls = new TopicSubscriptions<Call>();
   readonly #requests = new Requests();
   #ownFrames: Buffer[] = [];
   #ownBytes = 0;
 
-  constructor(options: ResolvedOptions, roads: Roads) {
+  constructor(options: ResolvedOptions, links: MemberLinks) {
     this.#options = options;
-    this.#roads = roads;
+    this.#links = links;
   }
 
   send(to: number, topic: string, body: unknown): void {
@@ -59,10 +59,10 @@ export class Messaging {
   }
 
   broadcast(topic: string, body: unknown): void {
-    this.#roads.assertOpen();
+    this.#links.assertOpen();
     const frame = encodeMessage(encodeTopic(topic), encodeBody(body));
-    const links = [...this.#roads.links.values()];
-    // All or nobody: the application could not tell which peers a partial broadcast reached.
+    const links = [...this.#links.links.values()];
+    // To all or to none: the application cannot know which peers a partial broadcast reached.
     for (const link of links) this.#admit(link, frame);
     for (const link of links) link.send(frame);
   }
@@ -95,7 +95,7 @@ export class Messaging {
 
   /** Bytes that wait for a peer's socket; for this member itself, those not delivered yet. */
   bufferedBytes(to: number): number {
-    return to === this.#options.id ? this.#ownBytes : this.#roads.linkTo(to).bufferedBytes;
+    return to === this.#options.id ? this.#ownBytes : this.#links.linkTo(to).bufferedBytes;
   }
 
   /** Takes a MESSAGE, REQUEST or REPLY. Throws ERR_RDMC_MESH_PROTOCOL or ..._UNREAD_OVERFLOW. */
@@ -119,56 +119,56 @@ export class Messaging {
 
   #receiveMessage(from: number, payload: Buffer): void {
     const { topic, body } = decodeMessage(payload);
-    if (!this.#messages.deliver(topic, from, decodeJson(body), payload.length)) throw unreadOverflow(topic);
+    if (!this.#messages.deliver(topic, from, decodeBody(body), payload.length)) throw unreadOverflow(topic);
   }
 
   #receiveRequest(from: number, payload: Buffer): void {
     const { request, topic, body } = decodeRequest(payload);
-    if (this.#calls.deliver(topic, from, { request, body: decodeJson(body) }, payload.length)) return;
-    const message = `too many requests '${topic}' wait for a handler, and none is set`;
-    this.#reply(from, request, true, { code: 'ERR_RDMC_MESH_NO_HANDLER', message });
+    if (this.#calls.deliver(topic, from, { request, body: decodeBody(body) }, payload.length)) return;
+    const message = `too many requests '${topic}' wait for a handler`;
+    this.#reply(from, request, errorBody('ERR_RDMC_MESH_NO_HANDLER', message));
   }
 
   #receiveReply(from: number, payload: Buffer): void {
-    const { request, failed, body } = decodeReply(payload);
+    const { request, body } = decodeReply(payload);
     const pending = this.#requests.find(from, request);
     if (pending === undefined) return;
-    if (failed) {
-      const { code, message } = decodeErrorBody(body);
+    if (body.kind === BodyKind.ERROR) {
+      const { code, message } = decodeErrorBody(body.bytes);
       pending.reject(new MeshRemoteError(from, code, message));
     } else {
-      pending.resolve(decodeJson(body));
+      pending.resolve(decodeBody(body));
     }
   }
 
   async #answer(from: number, { request, body }: Call, handler: RequestHandler): Promise<void> {
     try {
       const answer = await handler(from, body);
-      this.#reply(from, request, false, answer === undefined ? null : answer);
+      this.#reply(from, request, encodeBody(answer === undefined ? null : answer));
     } catch (error) {
       this.#replyError(from, request, error);
     }
   }
 
-  #reply(from: number, request: number, failed: boolean, body: unknown): void {
+  #reply(from: number, request: number, body: Body): void {
     if (this.#isGone(from)) return;
-    this.#transmit(from, encodeReply(request, failed, encodeBody(body)));
+    this.#transmit(from, encodeReply(request, body));
   }
 
-  /** Small, and past the bound of buffered bytes: an asker must not wait for what will never come. */
+  /** Small, and not subject to the bound of buffered bytes: the caller must not wait for an answer that does not come. */
   #replyError(from: number, request: number, error: unknown): void {
     if (this.#isGone(from)) return;
-    const body = { code: codeOf(error) ?? 'ERR_RDMC_MESH_REMOTE', message: clipText(messageOf(error)) };
-    const frame = encodeReply(request, true, encodeJson(body));
+    const body = errorBody(codeOf(error) ?? 'ERR_RDMC_MESH_REMOTE', clipText(messageOf(error)));
+    const frame = encodeReply(request, body);
     if (from === this.#options.id) this.#queueOwn(frame);
-    else this.#roads.linkTo(from).send(frame);
+    else this.#links.linkTo(from).send(frame);
   }
 
-  /** Whoever asked may be lost, have left, or this member may have closed meanwhile. */
+  /** Meanwhile the caller may be lost or have left, or this member may be closed. */
   #isGone(member: number): boolean {
     try {
-      this.#roads.assertOpen();
-      if (member !== this.#options.id) this.#roads.linkTo(member);
+      this.#links.assertOpen();
+      if (member !== this.#options.id) this.#links.linkTo(member);
       return false;
     } catch {
       return true;
@@ -176,9 +176,9 @@ export class Messaging {
   }
 
   #transmit(to: number, frame: Buffer): void {
-    this.#roads.assertOpen();
+    this.#links.assertOpen();
     if (to !== this.#options.id) {
-      const link = this.#roads.linkTo(to);
+      const link = this.#links.linkTo(to);
       this.#admit(link, frame);
       link.send(frame);
       return;
@@ -198,7 +198,7 @@ export class Messaging {
     if (size <= limit) return;
     throw new MeshError(
       'ERR_RDMC_MESH_FRAME_TOO_LARGE',
-      `${size} bytes do not fit into one frame, and member ${to} takes ${limit}; send less, or raise maxFrameBytes there`,
+      `a frame has ${size} bytes, and member ${to} accepts ${limit}; send less, or raise maxFrameBytes there`,
       { memberId: to },
     );
   }
@@ -207,13 +207,13 @@ export class Messaging {
     if (bufferedBytes + frame.length <= this.#options.maxBufferedBytes) return;
     throw new MeshError(
       'ERR_RDMC_MESH_BACKPRESSURE',
-      `${bufferedBytes} bytes wait for member ${to} and ${frame.length} more would pass maxBufferedBytes = ` +
-        `${this.#options.maxBufferedBytes}; send again when bufferedBytes(${to}) has fallen`,
+      `${bufferedBytes} bytes are queued for member ${to}, and ${frame.length} more would exceed maxBufferedBytes = ` +
+        `${this.#options.maxBufferedBytes}; send again when bufferedBytes(${to}) is lower`,
       { memberId: to },
     );
   }
 
-  /** To oneself in the same form as to others, so that a body is a copy and arrives later. */
+  /** A message to this member has the same form as one to others, so that a body is a copy and arrives later. */
   #queueOwn(frame: Buffer): void {
     if (this.#ownFrames.length === 0) setImmediate(() => this.#deliverOwn());
     this.#ownFrames.push(frame);
@@ -241,31 +241,17 @@ function encodeTopic(topic: unknown): Buffer {
   return bytes;
 }
 
-function encodeBody(body: unknown): Buffer {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(body);
-  } catch (cause) {
-    throw new MeshError('ERR_RDMC_MESH_INVALID_BODY', `the body cannot be JSON: ${messageOf(cause)}`, {
-      cause,
-    });
-  }
-  if (text === undefined) {
-    throw new MeshError(
-      'ERR_RDMC_MESH_INVALID_BODY',
-      `a body of type ${typeof body} cannot be JSON; use null`,
-    );
-  }
-  return Buffer.from(text);
+function errorBody(code: string, message: string): Body {
+  return { kind: BodyKind.ERROR, bytes: encodeJson({ code, message }) };
 }
 
 function requireFunction(value: unknown): void {
-  if (typeof value !== 'function') throw invalidArgument('a function is needed');
+  if (typeof value !== 'function') throw invalidArgument('listener: needed a function');
 }
 
 function unreadOverflow(topic: string): MeshError {
   return new MeshError(
     'ERR_RDMC_MESH_UNREAD_OVERFLOW',
-    `too many messages '${topic}' wait for a subscriber; subscribe with onMessage before they are sent`,
+    `too many messages '${topic}' wait for a subscriber; call onMessage before they are sent`,
   );
 }

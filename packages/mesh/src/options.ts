@@ -4,13 +4,14 @@ import type { Key, Logger } from '@rdmc/common';
 import * as limits from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import { type ClusterKey, chooseKey, validateInsecure } from './key.js';
-import { describeMember, isLoopbackHost, type Member, membersDigest, validateMembers } from './members.js';
+import type { Member } from './member.js';
+import { describeMember, isLoopbackHost, membersDigest, validateMembers } from './members.js';
 import { booleanOption, integerOption, onlyKnownOptions, signalOption, textOption } from './option-checks.js';
 
-/** Small facts a member announces when it joins, for example which kind of device it has. */
+/** Small facts that a member announces when it joins, for example the kind of its device. */
 export type MeshAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Where the mesh writes what it notices. A pino logger fits. */
+/** The mesh's log. A pino logger fits. */
 export type MeshLogger = Logger;
 
 export interface MeshOptions {
@@ -23,19 +24,19 @@ export interface MeshOptions {
    * that runs this process (`userKey` of @rdmc/common), and then all members must be on loopback.
    */
   readonly key?: Key | undefined;
-  /** How long `join` waits for everybody, in milliseconds. Default 30,000. */
+  /** How long `join` waits for all members, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Interval of the signs of life, in milliseconds. Default 2,000. */
+  /** Interval of the heartbeats, in milliseconds. Default 2,000. */
   readonly heartbeatMs?: number | undefined;
-  /** A member that is silent for this long has failed. Default 10,000; 0 means never; else at least 3 heartbeats. */
+  /** A member has failed when it sent nothing for this long. Default 10,000; 0: never; else at least 3 heartbeats. */
   readonly silenceTimeoutMs?: number | undefined;
   /**
-   * No key at all, also not the user's, for measurements: every user of this machine can then read, forge and join.
+   * Use no key, not the user's either, for measurements: every user of this machine can then read, forge and join.
    * Contradicts `key`. Default false.
    */
   readonly insecure?: boolean | undefined;
   /**
-   * Where no `key` is given: no key at all, as with `insecure`, and beyond loopback as well. Everybody on that network
+   * Without `key`: use no key, as with `insecure`, also beyond loopback. Every process on that network
    * can then read, forge and join. Default false.
    */
   readonly insecureListenBeyondLoopback?: boolean | undefined;
@@ -61,9 +62,9 @@ export interface ResolvedOptions {
   readonly members: readonly Member[];
   readonly peers: ReadonlyMap<number, Member>;
   readonly digest: Buffer;
-  /** Tells two processes that claim the same id from one that dials again. */
+  /** Distinguishes two processes with the same id from one process that connects again. */
   readonly instance: Buffer;
-  /** Undefined: none at all. */
+  /** Undefined: no key is used. */
   readonly key: ClusterKey | undefined;
   readonly timeoutMs: number;
   readonly heartbeatMs: number;
@@ -78,7 +79,7 @@ export interface ResolvedOptions {
   readonly logger: MeshLogger;
 }
 
-/** Every option of `Mesh.join`; for those whose own options contain them. */
+/** All options of `Mesh.join`, for callers whose own options contain them. */
 export const meshOptionNames: readonly (keyof MeshOptions)[] = [
   'id',
   'members',
@@ -181,7 +182,7 @@ export function keyRequired(found: string): MeshError {
   return new MeshError(
     'ERR_RDMC_MESH_KEY_REQUIRED',
     `${found} is not on loopback; give every member the same key (openssl rand -hex 32), ` +
-      'or, on a network you trust entirely, set insecureListenBeyondLoopback: true',
+      'or, on a network that you trust entirely, set insecureListenBeyondLoopback: true',
   );
 }
 
@@ -204,20 +205,18 @@ function validateAttributes(attributes: MeshAttributes): MeshAttributes {
   if (problem !== undefined) throw invalidOption(`attributes: ${problem}`);
   const bytes = Buffer.byteLength(JSON.stringify(attributes));
   if (bytes > limits.MAX_ATTRIBUTES_BYTES) {
-    throw invalidOption(
-      `attributes: ${bytes} bytes as JSON, at most ${limits.MAX_ATTRIBUTES_BYTES} are possible`,
-    );
+    throw invalidOption(`attributes: ${bytes} bytes as JSON, needed at most ${limits.MAX_ATTRIBUTES_BYTES}`);
   }
   return Object.freeze({ ...attributes });
 }
 
-/** What is wrong with attributes, given or received. */
+/** The error in attributes, given or received; undefined: they are valid. */
 export function attributesProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'needed a plain object';
   for (const [name, entry] of Object.entries(value)) {
     const fits =
       entry === null || typeof entry === 'string' || typeof entry === 'boolean' || Number.isFinite(entry);
-    if (!fits) return `'${name}' is neither text, finite number, boolean nor null`;
+    if (!fits) return `'${name}' is not text, a finite number, a boolean or null`;
   }
   return undefined;
 }

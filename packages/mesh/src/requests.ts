@@ -18,7 +18,7 @@ export class Requests {
   /** With whom was asked. */
   readonly #pending = new PendingCalls<unknown, number>();
 
-  /** `send` gets the number of the request; what it throws rejects the request. */
+  /** `send` gets the number of the request; an error that it throws rejects the request. */
   start(
     to: number,
     topic: string,
@@ -47,7 +47,7 @@ export class Requests {
     return answered.finally(() => deadline?.clear());
   }
 
-  /** The request an answer belongs to; none when it was given up, or was not asked of `from`. */
+  /** The request of an answer; undefined when it is not pending any more, or was not sent to `from`. */
   find(from: number, request: number) {
     if (this.#pending.party(request) !== from) return undefined;
     return {
@@ -68,7 +68,7 @@ export class Requests {
 function timedOut(to: number, topic: string, timeoutMs: number): MeshError {
   return new MeshError(
     'ERR_RDMC_MESH_REQUEST_TIMEOUT',
-    `member ${to} did not answer the request '${topic}' within ${timeoutMs} ms; raise timeoutMs or see what it does`,
+    `member ${to} did not answer the request '${topic}' within ${timeoutMs} ms; raise timeoutMs, or check the member`,
     { memberId: to },
   );
 }

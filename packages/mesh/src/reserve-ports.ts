@@ -5,7 +5,7 @@ import { codeOf, invalidArgument } from './errors.js';
 import { integerOption } from './option-checks.js';
 import { SettledPorts } from './settled-ports.js';
 
-/** A loopback port nobody else can take as long as `server` listens. */
+/** A loopback port that no other process can use as long as `server` listens. */
 export interface ReservedPort {
   readonly host: string;
   readonly port: number;
@@ -13,7 +13,7 @@ export interface ReservedPort {
   readonly server: Server;
 }
 
-/** Of ports that turn out to be in use, before one is taken from wherever the system likes. */
+/** Attempts with ports that are in use, before the system chooses a port. */
 const MOST_ATTEMPTS = 200;
 
 const ports = SettledPorts.ofThisMachine();
@@ -21,11 +21,11 @@ const ports = SettledPorts.ofThisMachine();
 /**
  * Finds free ports on loopback for tests and demonstrations. A list of members needs its ports
  * before any member starts, and a port that was only looked up can be taken meanwhile; so the
- * servers stay open, and in one process there is no race at all. For other processes close them
- * first: the system gives these ports to nobody who asks for any port (see `SettledPorts`), and this function gives
- * them to no other process while this one lives. So only a program that wants the very same one could take it, which
- * the member's ERR_RDMC_MESH_LISTEN_FAILED would say. Callers that come before the mesh owns a server are turned away
- * and dial again.
+ * servers stay open, and in one process a race is not possible. For other processes close them
+ * first: the system does not give these ports to programs that ask for any port (see `SettledPorts`), and this function
+ * does not give them to another process while this one lives. Only a program that asks for the same port could take it;
+ * then the member's error is ERR_RDMC_MESH_LISTEN_FAILED. Callers that come before the mesh owns a server are refused
+ * and connect again.
  */
 export async function reserveLoopbackPorts(
   count: number,
@@ -33,7 +33,7 @@ export async function reserveLoopbackPorts(
 ): Promise<ReservedPort[]> {
   integerOption('reserveLoopbackPorts', 'count', count, 0, 4096);
   if (host !== '127.0.0.1' && host !== '::1')
-    throw invalidArgument(`host: found ${String(host)}, needed a loopback`);
+    throw invalidArgument(`host: found ${String(host)}, needed 127.0.0.1 or ::1`);
   return Promise.all(Array.from({ length: count }, () => reserve(host)));
 }
 
@@ -51,13 +51,13 @@ async function reserve(host: string): Promise<ReservedPort> {
     }
   }
   const address = server.address();
-  if (address === null || typeof address === 'string') throw invalidArgument(`no port on ${host}`);
+  if (address === null || typeof address === 'string') throw invalidArgument(`host: ${host} has no port`);
   return { host, port: address.port, server };
 }
 
 /**
- * Holds the UDP port of the same number until this process ends: nobody sends there, but of those who look for ports
- * here only one can have it, also while nobody listens at the port itself. @throws EADDRINUSE
+ * Holds the UDP port of the same number until this process ends: no data is sent there, but of the processes
+ * that look for ports here only one can have it, also while the port itself is free. @throws EADDRINUSE
  */
 async function mark(host: string, port: number): Promise<void> {
   const socket = createSocket(host === '::1' ? 'udp6' : 'udp4').unref();
@@ -66,7 +66,7 @@ async function mark(host: string, port: number): Promise<void> {
     await once(socket, 'listening');
   } catch (error) {
     socket.close();
-    // Where there is no UDP, ports are as good as they were without a mark.
+    // Without UDP the port is used without a mark.
     if (codeOf(error) === 'EADDRINUSE') throw error;
   }
 }

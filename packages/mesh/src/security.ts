@@ -5,8 +5,8 @@
  *
  * A handshake that succeeds does not show by itself that the other end holds the key: TLS lets a server answer with a
  * certificate instead, and whether that one is trusted depends on the environment (NODE_EXTRA_CA_CERTS,
- * NODE_TLS_REJECT_UNAUTHORIZED). What shows it is that the session was "reused": to TLS 1.3 an external key is the same as a session to
- * resume, and there is no other session here (no tickets, none given).
+ * NODE_TLS_REJECT_UNAUTHORIZED). The proof is that the session was "reused": to TLS 1.3 an external key is
+ * the same as a session to resume, and no other session exists here (no tickets, none given).
  */
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -27,7 +27,7 @@ export class Security {
   private constructor(
     psk: Buffer,
     identity: string,
-    /** Which key this is, for messages. */
+    /** Describes the key in messages. */
     readonly keyName: string,
   ) {
     this.#psk = psk;
@@ -59,7 +59,7 @@ export class Security {
         pskCallback: () => ({ psk: this.#psk, identity: this.#identity }),
         // Explicit: NODE_TLS_REJECT_UNAUTHORIZED changes the default.
         rejectUnauthorized: true,
-        // With the key there is no certificate whose name could be checked; without it the connection ends anyway.
+        // A connection with the key does not have a certificate whose name could be checked; one without it ends anyway.
         checkServerIdentity: () => undefined,
       }),
     );
@@ -87,12 +87,14 @@ export async function provenClient(
   try {
     await socketEvent(socket, 'secureConnect');
   } catch (error) {
-    if (socket.authorizationError) throw wrongKey('it showed a certificate in place of the key', error);
-    if (codeOf(error)?.startsWith('ERR_SSL_')) throw wrongKey('it has another key, or none', error);
+    if (socket.authorizationError)
+      throw wrongKey('it sent a certificate instead of a proof of the key', error);
+    if (codeOf(error)?.startsWith('ERR_SSL_'))
+      throw wrongKey('it uses another key, or does not use a key', error);
     throw error;
   }
   if (requireKeyProof(socket)) return;
-  throw wrongKey('it showed a certificate in place of the key');
+  throw wrongKey('it sent a certificate instead of a proof of the key');
 }
 
 /**
@@ -115,7 +117,7 @@ export function requireKeyProof(socket: TLSSocket): boolean {
   return false;
 }
 
-/** Tells a caller with another key from one that speaks no TLS at all. */
+/** Distinguishes a caller with another key from one that does not use TLS. */
 function classifyServerFailure(error: unknown, from: string, keyName: string): unknown {
   const code = codeOf(error);
   if (code === 'ERR_SSL_BINDER_DOES_NOT_VERIFY') {
@@ -126,7 +128,7 @@ function classifyServerFailure(error: unknown, from: string, keyName: string): u
     );
   }
   if (code?.startsWith('ERR_SSL_')) {
-    return protocolError(`a connection from ${from} did not speak TLS with the key: ${messageOf(error)}`);
+    return protocolError(`a connection from ${from} did not use TLS with the key: ${messageOf(error)}`);
   }
   return error;
 }

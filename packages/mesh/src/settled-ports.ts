@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { threadId } from 'node:worker_threads';
 
-/** Where Linux says which ports it gives to who asks for any: two numbers. */
+/** The range of ports from which Linux takes one for a program that asks for any: two numbers. */
 const RANGE_FILE = '/proc/sys/net/ipv4/ip_local_port_range';
 /** Well-known services are below. */
 const FIRST_PORT = 10_000;
 /** Processes whose ids follow each other begin so far apart. */
 const STRIDE = 64;
-/** With fewer ports than that, processes would meet. */
+/** With fewer ports than that, processes would use the same ones. */
 const LEAST_PORTS = 64 * STRIDE;
 
 /**
  * Ports that stay free between one process's closing them and another one's opening them: they lie below those that
- * the system gives to connections, and to servers that listen at any port. Each process begins elsewhere and goes on
- * from there, so that those of several processes meet late, if at all.
+ * the system gives to connections, and to servers that listen at any port. Each process begins at another port and
+ * continues from there, so that several processes use different ports for long.
  */
 export class SettledPorts {
   readonly #count: number;
@@ -38,7 +38,7 @@ export class SettledPorts {
     return new SettledPorts(range, process.pid + threadId);
   }
 
-  /** The next port to try; 0, any port, where there are none of these. */
+  /** The next port to try; 0: any port, where the range is too small. */
   next(): number {
     if (this.#count === 0) return 0;
     const port = FIRST_PORT + ((this.process * STRIDE + this.#given) % this.#count);

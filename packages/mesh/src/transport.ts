@@ -1,25 +1,25 @@
-/** Sockets before anything is said on them. */
+/** Sockets before their first frame. */
 
 import { connect, type Socket } from 'node:net';
 import { KEEPALIVE_DELAY_MS } from './constants.js';
 import { MeshError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
 import type { Frame } from './frames.js';
-import type { Member } from './members.js';
+import type { Member } from './member.js';
 
 /** Opens a TCP connection; the caller may destroy the socket at any time. */
 export function openSocket(member: Pick<Member, 'host' | 'port'>): Socket {
   return prepared(connect({ host: member.host, port: member.port }));
 }
 
-/** What every socket of the mesh gets, dialled or accepted. */
+/** Sets the options of a socket of the mesh, opened or accepted. */
 export function prepared<S extends Socket>(socket: S): S {
   socket.setNoDelay(true);
   socket.setKeepAlive(true, KEEPALIVE_DELAY_MS);
   return guarded(socket);
 }
 
-/** An 'error' event without a listener ends the process; whoever waits listens on its own as well. */
+/** Adds an 'error' listener, because an 'error' event without one ends the process. Waits add their own as well. */
 export function guarded<S extends Socket>(socket: S): S {
   socket.on('error', () => {});
   return socket;

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { BodyKind, decodeBody, encodeBody } from '../src/body.js';
 import { FrameReader } from '../src/frame-reader.js';
 import * as frames from '../src/frames.js';
-import { decodeHello, decodeReject, encodeHello, encodeReject } from '../src/hello.js';
+import { decodeHello, decodeReject, encodeHello, encodeReject, type Hello } from '../src/hello.js';
 import { MeshError } from '../src/index.js';
 import { thrown } from './helpers.js';
 
@@ -80,15 +81,20 @@ describe('FrameReader', () => {
 describe('layouts', () => {
   it('is pinned byte by byte', () => {
     expect(frames.encodeFrame(4).toString('hex')).toBe('0100000004');
-    expect(frames.encodeMessage(Buffer.from('ab'), Buffer.from('1')).toString('hex')).toBe(
-      '060000000602006162' + '31',
+    const json = encodeBody(1);
+    const bytes = encodeBody(Uint8Array.of(0xfe, 0xff));
+    expect(frames.encodeMessage(Buffer.from('ab'), json).toString('hex')).toBe(
+      '0700000006' + '00' + '02006162' + '31',
     );
-    expect(frames.encodeRequest(258, Buffer.from('a'), Buffer.from('1')).toString('hex')).toBe(
-      '0900000007' + '02010000' + '0100' + '61' + '31',
+    expect(frames.encodeMessage(Buffer.from('ab'), bytes).toString('hex')).toBe(
+      '0800000006' + '01' + '02006162' + 'feff',
     );
-    expect(frames.encodeReply(1, true, Buffer.from('{}')).toString('hex')).toBe(
-      '0800000008' + '01000000' + '01' + '7b7d',
+    expect(frames.encodeRequest(258, Buffer.from('a'), bytes).toString('hex')).toBe(
+      '0b00000007' + '02010000' + '01' + '0100' + '61' + 'feff',
     );
+    const error = { kind: BodyKind.ERROR, bytes: Buffer.from('{}') };
+    expect(frames.encodeReply(1, error).toString('hex')).toBe('0800000008' + '01000000' + '02' + '7b7d');
+    expect(frames.encodeReply(1, bytes).toString('hex')).toBe('0800000008' + '01000000' + '01' + 'feff');
     const hello = encodeHello({
       version: 1,
       from: 2,
@@ -102,6 +108,11 @@ describe('layouts', () => {
       `4b00000001${Buffer.from('RDMCMESH').toString('hex')}0100000002000000` +
         `03000000${'dd'.repeat(32)}${'ee'.repeat(16)}000010007b7d`,
     );
+    const connection = { purpose: 'p', id: 'ab'.repeat(16) };
+    const further = encodeHello({ ...decodeHello(hello.subarray(5), 1), connection } as Hello);
+    expect(further.subarray(13, 17).toString('hex')).toBe('01000100');
+    expect(further.subarray(5 + 72).toString()).toBe(JSON.stringify(connection));
+    expect(decodeHello(further.subarray(5), 1)).toMatchObject({ connection, attributes: {} });
   });
 
   it('gives back what was put in', () => {
@@ -109,6 +120,50 @@ describe('layouts', () => {
     expect(frames.decodeFailure(frames.encodeFailure(failure).subarray(5))).toEqual(failure);
     const reject = { version: 3, code: 'ERR_RDMC_MESH_VERSION', message: 'no' };
     expect(decodeReject(encodeReject(reject).subarray(5))).toEqual(reject);
+  });
+
+  it('bodies of JSON and bytes come out of messages, requests and replies as they went in', () => {
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }).filter((json) => !Object.is(json, -0)),
+      fc.uint8Array({ maxLength: 200 }),
+    );
+    fc.assert(
+      fc.property(value, fc.integer({ min: 0, max: 2 ** 32 - 1 }), (given, request) => {
+        const topic = Buffer.from('topic');
+        const body = encodeBody(given);
+        const expected = given instanceof Uint8Array ? given : JSON.parse(JSON.stringify(given));
+        const message = frames.decodeMessage(frames.encodeMessage(topic, body).subarray(5));
+        const asked = frames.decodeRequest(frames.encodeRequest(request, topic, body).subarray(5));
+        const reply = frames.decodeReply(frames.encodeReply(request, body).subarray(5));
+        for (const each of [message, asked, reply]) expect(decodeBody(each.body)).toEqual(expected);
+        expect([message.topic, asked.topic, asked.request, reply.request]).toEqual([
+          'topic',
+          'topic',
+          request,
+          request,
+        ]);
+      }),
+    );
+  });
+
+  it('bytes do not keep a chunk alive that is much larger than they are', () => {
+    const chunk = Buffer.alloc(64 * 1024, 7);
+    const small = decodeBody({ kind: BodyKind.BYTES, bytes: chunk.subarray(0, 100) }) as Uint8Array;
+    expect(small.buffer.byteLength).toBe(100);
+    const large = decodeBody({ kind: BodyKind.BYTES, bytes: chunk.subarray(100) }) as Uint8Array;
+    expect(large.buffer).toBe(chunk.buffer);
+    expect(large.length).toBe(chunk.length - 100);
+  });
+
+  it.each([2, 3, 255])('a message or request with a body of kind %i is refused', (kind) => {
+    const body = { kind, bytes: Buffer.from('{}') };
+    const message = frames.encodeMessage(Buffer.from('t'), body).subarray(5);
+    const request = frames.encodeRequest(1, Buffer.from('t'), body).subarray(5);
+    expect(thrown(() => frames.decodeMessage(message)).code).toBe('ERR_RDMC_MESH_PROTOCOL');
+    expect(thrown(() => frames.decodeRequest(request)).code).toBe('ERR_RDMC_MESH_PROTOCOL');
+    const reply = { ...body, kind: Math.max(kind, 3) };
+    const bytes = frames.encodeReply(1, reply).subarray(5);
+    expect(thrown(() => frames.decodeReply(bytes)).code).toBe('ERR_RDMC_MESH_PROTOCOL');
   });
 
   it('decoders throw nothing but ERR_RDMC_MESH_PROTOCOL, whatever they are given', () => {

@@ -5,7 +5,14 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_KEPT_BYTES_PER_PEER, MAX_KEPT_MESSAGES, MAX_REASON_CHARACTERS } from '../src/constants.js';
+import { type Body, BodyKind, decodeBody, encodeBody } from '../src/body.js';
+import {
+  MAX_KEPT_BYTES_PER_PEER,
+  MAX_KEPT_MESSAGES,
+  MAX_PURPOSE_BYTES,
+  MAX_REASON_CHARACTERS,
+  PROTOCOL_VERSION,
+} from '../src/constants.js';
 import { MeshError } from '../src/errors.js';
 import { FrameReader } from '../src/frame-reader.js';
 import {
@@ -25,9 +32,9 @@ import {
   FrameType,
   LENGTH_BYTES,
 } from '../src/frames.js';
-import { decodeHello, decodeReject, encodeHello, encodeReject } from '../src/hello.js';
-import { Mailbox } from '../src/mailbox.js';
+import { decodeHello, decodeReject, encodeHello, encodeReject, type Hello } from '../src/hello.js';
 import { isMemberId } from '../src/members.js';
+import { TopicSubscriptions } from '../src/topic-subscriptions.js';
 import { assertWhole, closed, failureOf, form, stranger, until } from './helpers.js';
 
 const SECONDS = Number(process.env.RDMC_TEST_FUZZ_SECONDS ?? 0);
@@ -39,27 +46,37 @@ function runs<T>(usual: number): fc.Parameters<T> {
 }
 const TIME = { timeout: SECONDS * 4000 + 180_000 };
 
-const body = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-const hello = encodeHello({
-  version: 1,
+const body = encodeBody;
+const errorBody = {
+  kind: BodyKind.ERROR,
+  bytes: Buffer.from(JSON.stringify({ code: 'ERR_RDMC_X', message: 'no' })),
+};
+const greeting: Hello = {
+  version: PROTOCOL_VERSION,
   from: 1,
   to: 0,
   digest: Buffer.alloc(32, 7),
   instance: Buffer.alloc(16, 9),
   maxFrameBytes: 1 << 20,
   attributes: { 'rdmc.device': 'soft', insists: false, n: 1.5, none: null },
-});
+};
+const hello = encodeHello(greeting);
+const further = encodeHello({ ...greeting, connection: { purpose: 'test', id: 'ab'.repeat(16) } });
 /** One of every kind: what mutations begin with. */
 const VALID: readonly Buffer[] = [
   hello,
+  further,
   encodeReject({ version: 1, code: 'ERR_RDMC_MESH_VERSION', message: 'no' }),
   ...[FrameType.CONFIRM, FrameType.READY, FrameType.HEARTBEAT, FrameType.LEAVE].map((type) =>
     encodeFrame(type),
   ),
   encodeMessage(Buffer.from('topic'), body({ a: [1, 2] })),
   encodeRequest(7, Buffer.from('topic'), body(null)),
-  encodeReply(7, false, body('answer')),
-  encodeReply(7, true, body({ code: 'ERR_RDMC_X', message: 'no' })),
+  encodeMessage(Buffer.from('topic'), body(Uint8Array.of(1, 2, 255))),
+  encodeRequest(7, Buffer.from('topic'), body(new Uint8Array(100))),
+  encodeReply(7, body('answer')),
+  encodeReply(7, body(Uint8Array.of(0))),
+  encodeReply(7, errorBody),
   encodeFailure({ member: 2, reporter: 1, code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'gone' }),
   encodeAbort({ code: 'ERR_RDMC_MESH_TIMEOUT', message: 'late', final: true }),
 ];
@@ -111,6 +128,15 @@ function refusedOr<T>(decode: () => T): T | undefined {
   }
 }
 
+/** Whatever a body is decoded into, what is kept of bytes is at most twice their number. */
+function expectBounded(found: Body, from: Buffer): void {
+  expect(found.bytes.length).toBeLessThan(from.length);
+  const value = found.kind === BodyKind.ERROR ? undefined : refusedOr(() => decodeBody(found));
+  if (!(value instanceof Uint8Array)) return;
+  expect(value.buffer.byteLength).toBeLessThanOrEqual(2 * value.length);
+  expect(Buffer.from(value)).toEqual(found.bytes);
+}
+
 /** Everything that a reader of that limit makes of the bytes, cut in these places. */
 function framesOf(bytes: Buffer, cuts: readonly number[]): { frames: Frame[]; failed: boolean } {
   const reader = new FrameReader(LIMIT);
@@ -155,7 +181,7 @@ describe('hostile bytes', () => {
   });
 
   it.each<[string, (bytes: Buffer) => unknown]>([
-    ['HELLO', (bytes) => decodeHello(bytes, 1)],
+    ['HELLO', (bytes) => decodeHello(bytes, PROTOCOL_VERSION)],
     ['REJECT', decodeReject],
     ['MESSAGE', decodeMessage],
     ['REQUEST', decodeRequest],
@@ -168,8 +194,14 @@ describe('hostile bytes', () => {
       fc.property(payload, (bytes) => {
         const value = refusedOr(() => decode(bytes)) as Record<string, unknown> | undefined;
         if (value === undefined) return;
+        if (typeof value.body === 'object') expectBounded(value.body as Body, bytes);
         for (const id of ['from', 'to', 'member', 'reporter']) {
           if (value[id] !== undefined) expect(isMemberId(value[id])).toBe(true);
+        }
+        const { connection } = value as Partial<Hello>;
+        if (connection !== undefined) {
+          expect(connection.id).toMatch(/^[0-9a-f]{32}$/);
+          expect(Buffer.byteLength(connection.purpose)).toBeLessThanOrEqual(MAX_PURPOSE_BYTES);
         }
         for (const text of ['reason', 'message']) {
           if (typeof value[text] === 'string' && decode !== decodeErrorBody)
@@ -182,14 +214,14 @@ describe('hostile bytes', () => {
   });
 
   it('are kept for nobody within bounds, however many topics they name', TIME, () => {
-    const mailbox = new Mailbox<number>();
+    const topics = new TopicSubscriptions<number>();
     let kept = 0;
-    while (mailbox.deliver(`topic ${kept}`, 1, kept, 10)) kept += 1;
+    while (topics.deliver(`topic ${kept}`, 1, kept, 10)) kept += 1;
     // Of each at least a map's entry and a list are kept.
     expect(kept).toBeLessThan(MAX_KEPT_BYTES_PER_PEER / 200);
     expect(kept).toBeGreaterThan(MAX_KEPT_MESSAGES);
     // Another peer has room of its own.
-    expect(mailbox.deliver('topic', 2, 0, 10)).toBe(true);
+    expect(topics.deliver('topic', 2, 0, 10)).toBe(true);
   });
 });
 
@@ -212,7 +244,7 @@ describe('a mesh', () => {
       }),
       runs(60),
     );
-    await until(() => cores[0]!.doors.listener.strangers === 0);
+    await until(() => cores[0]!.connector.listener.pendingCount === 0);
     await assertWhole(meshes);
   });
 

@@ -4,8 +4,9 @@ import { RdmcError } from '@rdmc/common';
 import { rejection as anyRejection, thrown as anyThrown, until as lookUntil, ofClass } from '@rdmc/testing';
 import { afterEach } from 'vitest';
 import type { Core, Internals } from '../src/core.js';
-import type { Member, MeshFailure, MeshOptions, ReservedPort } from '../src/index.js';
-import { type Mesh, type MeshError, reserveLoopbackPorts } from '../src/index.js';
+import type { Member, Mesh, MeshError, MeshFailure, MeshOptions } from '../src/index.js';
+import type { ReservedPort } from '../src/loopback.js';
+import { reserveLoopbackPorts } from '../src/loopback.js';
 import { joinMesh } from '../src/mesh.js';
 
 export const KEY = 'a cluster key of more than sixteen bytes';

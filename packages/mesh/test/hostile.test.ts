@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { PROTOCOL_VERSION } from '../src/constants.js';
 import { encodeFrame, FrameType } from '../src/frames.js';
 import { decodeReject, encodeHello, type Hello } from '../src/hello.js';
 import type { MeshLogger, MeshOptions } from '../src/index.js';
@@ -10,7 +11,7 @@ const randomBytes = Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919
 
 function hello(from: number, to: number, digest: Buffer): Hello {
   return {
-    version: 1,
+    version: PROTOCOL_VERSION,
     from,
     to,
     digest,
@@ -47,8 +48,8 @@ describe.each([{ insecure: true }, { key: KEY }])('hostile bytes on the port, %j
     socket.write(bytes);
     await closed(socket);
     await until(() => dropped.length === 1);
-    expect(dropped[0]).toContain('mesh: dropped 127.0.0.1:');
-    expect(cores[0]!.doors.listener.strangers).toBe(0);
+    expect(dropped[0]).toContain('mesh: closed the connection from 127.0.0.1:');
+    expect(cores[0]!.connector.listener.pendingCount).toBe(0);
     expect(meshes.map((mesh) => mesh.failed.size)).toEqual([0, 0, 0]);
     await assertWhole(meshes);
   });
@@ -67,20 +68,20 @@ describe.each([{ insecure: true }, { key: KEY }])('hostile bytes on the port, %j
 });
 
 async function dripInto(keying: Partial<MeshOptions>, bytes: Buffer): Promise<void> {
-  const { meshes, cores, members } = await form(2, keying, '127.0.0.1', { strangerTickMs: 25 });
-  const { listener } = cores[0]!.doors;
+  const { meshes, cores, members } = await form(2, keying, '127.0.0.1', { pendingTickMs: 25 });
+  const { listener } = cores[0]!.connector;
   const socket = await stranger(members[0]!);
   // The first bytes are due earlier.
   let sent = 3;
   socket.write(bytes.subarray(0, sent));
   const drip = setInterval(() => socket.write(bytes.subarray(sent, ++sent)), 50);
   socket.once('close', () => clearInterval(drip));
-  await until(() => listener.strangers === 1);
+  await until(() => listener.pendingCount === 1);
   await assertWhole(meshes);
   await closed(socket);
   expect(sent).toBeGreaterThan(3);
   expect(sent).toBeLessThan(bytes.length);
-  await until(() => listener.strangers === 0);
+  await until(() => listener.pendingCount === 0);
   await assertWhole(meshes);
 }
 
@@ -90,7 +91,7 @@ describe('callers that do not introduce themselves', () => {
     const socket = await stranger(members[0]!);
     socket.end(encodeHello(hello(1, 0, zero)).subarray(0, 40));
     await closed(socket);
-    await until(() => cores[0]!.doors.listener.strangers === 0);
+    await until(() => cores[0]!.connector.listener.pendingCount === 0);
     await assertWhole(meshes);
   });
 
@@ -106,7 +107,7 @@ describe('callers that do not introduce themselves', () => {
 describe('a well-formed HELLO that does not fit', () => {
   it.each([
     ['another list', hello(1, 0, zero), 'ERR_RDMC_MESH_MEMBERS_DIFFER'],
-    ['another version', { ...hello(1, 0, zero), version: 2 }, 'ERR_RDMC_MESH_VERSION'],
+    ['another version', { ...hello(1, 0, zero), version: PROTOCOL_VERSION + 1 }, 'ERR_RDMC_MESH_VERSION'],
   ])('%s, after the mesh has formed: told so, nobody hurt', async (_name, greeting, code) => {
     const { meshes, members } = await form(2, { insecure: true });
     const socket = await stranger(members[0]!);
@@ -141,7 +142,9 @@ describe('a well-formed HELLO that does not fit', () => {
       oversized(),
       encodeFrame(99),
       encodeFrame(FrameType.MESSAGE, Buffer.from([0, 0])),
-      encodeFrame(FrameType.MESSAGE, Buffer.from([1, 0, 97]), Buffer.from('{')),
+      encodeFrame(FrameType.MESSAGE, Buffer.from([0, 1, 0, 97]), Buffer.from('{')),
+      encodeFrame(FrameType.MESSAGE, Buffer.from([2, 1, 0, 97]), Buffer.from('{}')),
+      encodeFrame(FrameType.REQUEST, Buffer.from([1, 0, 0, 0, 9, 1, 0, 97])),
       encodeFrame(FrameType.FAILURE, Buffer.alloc(3)),
       encodeFrame(FrameType.REPLY, Buffer.alloc(2)),
     ]) {

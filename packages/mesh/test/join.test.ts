@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { pipeline } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { Mesh, reserveLoopbackPorts } from '../src/index.js';
+import { Mesh } from '../src/index.js';
+import { reserveLoopbackPorts } from '../src/loopback.js';
 import { assertWhole, form, KEY, place, rejection, until } from './helpers.js';
 
 describe('join', () => {
@@ -149,7 +150,7 @@ describe('join', () => {
       const error = await rejection(mesh);
       expect(error.code).toBe('ERR_RDMC_MESH_VERSION');
       expect(error.message).toMatch(/version 7\b/);
-      expect(error.message).toMatch(/version 1\b/);
+      expect(error.message).toMatch(/version 2\b/);
     }
   });
 
@@ -191,7 +192,7 @@ describe('join', () => {
     const swapped = where.join(0, { server: where.reserved[1]!.server, signal: abort.signal });
     const error = await rejection(where.join(2).mesh);
     expect(error.code).toBe('ERR_RDMC_MESH_WRONG_MEMBER');
-    expect(error.message).toContain('member 0 listens where member 1 was expected');
+    expect(error.message).toContain('member 0 listens at the address of member 1');
     abort.abort();
     await rejection(swapped.mesh);
   });

@@ -4,7 +4,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CUT_PAUSE_MS } from '../src/constants.js';
-import { encodeFrame, FrameReader, KeyedSockets } from '../src/index.js';
+import { encodeFrame, FrameReader, KeyedSockets } from '../src/sockets.js';
 import { KEY, rejection } from './helpers.js';
 
 const open: { destroy(): void }[] = [];

@@ -38,6 +38,23 @@ describe('messages', () => {
     expect((await heard).map(([, body]) => body)).toEqual(JSON.parse(JSON.stringify(values)));
   });
 
+  it.each([undefined, KEY])('carry bytes of any length up to the limit, key %s', async (key) => {
+    const { meshes } = await form(2, { key });
+    const lengths = [0, 1, 100, 65_536, 1024 * 1024 - 300];
+    const all = lengths.map((length) => Uint8Array.from({ length }, (_, i) => (i * 31 + length) & 0xff));
+    for (const to of [0, 1]) {
+      const heard = messages(meshes[to]!, 'bytes', all.length);
+      for (const bytes of all) meshes[0]!.send(to, 'bytes', bytes);
+      const bodies = (await heard).map(([, body]) => body as Uint8Array);
+      expect(bodies.map((body) => Buffer.compare(body, all[bodies.indexOf(body)]!))).toEqual(
+        all.map(() => 0),
+      );
+      for (const body of bodies) expect(Object.getPrototypeOf(body)).toBe(Uint8Array.prototype);
+    }
+    const tooLarge = new Uint8Array(1024 * 1024);
+    expect(thrown(() => meshes[0]!.send(1, 'bytes', tooLarge)).code).toBe('ERR_RDMC_MESH_FRAME_TOO_LARGE');
+  });
+
   it('to oneself arrive later, in order, as copies', async () => {
     const { meshes } = await form(1);
     const body = { n: 1 };
@@ -114,7 +131,7 @@ describe('messages', () => {
     expect(thrown(() => a!.send(1, 't', large)).code).toBe('ERR_RDMC_MESH_FRAME_TOO_LARGE');
     const circular: { self?: unknown } = {};
     circular.self = circular;
-    for (const body of [undefined, () => 1, 1n, circular]) {
+    for (const body of [undefined, () => 1, 1n, circular, new ArrayBuffer(4), new Uint16Array(2)]) {
       expect(thrown(() => a!.send(1, 't', body)).code).toBe('ERR_RDMC_MESH_INVALID_BODY');
     }
     for (const topic of ['', 'x'.repeat(257)]) {
@@ -137,6 +154,16 @@ describe('requests', () => {
     expect(await meshes[0]!.request(1, 'add', 10)).toEqual([0, 11]);
     expect(await meshes[1]!.request(0, 'add', 10)).toEqual([1, 10]);
     expect(await meshes[1]!.request(1, 'add', 10)).toEqual([1, 11]);
+  });
+
+  it('and their answers carry bytes', async () => {
+    const { meshes } = await form(2);
+    for (const mesh of meshes) mesh.onRequest('reverse', (_from, body) => (body as Uint8Array).toReversed());
+    const large = Uint8Array.from({ length: 300_000 }, (_, i) => i & 0xff);
+    for (const mesh of meshes) {
+      expect(await mesh.request(1, 'reverse', Uint8Array.of(1, 2, 3))).toEqual(Uint8Array.of(3, 2, 1));
+      expect(await mesh.request(0, 'reverse', large)).toEqual(large.toReversed());
+    }
   });
 
   it('wait for their handler, and nothing is answered with null', async () => {

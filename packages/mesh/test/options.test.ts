@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { Mesh, type MeshOptions, reserveLoopbackPorts } from '../src/index.js';
+import { Mesh, type MeshOptions } from '../src/index.js';
+import { reserveLoopbackPorts } from '../src/loopback.js';
 import { isLoopbackHost, membersDigest, validateMembers } from '../src/members.js';
 import { rejection } from './helpers.js';
 

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { impostorPem, startImpostor, TRUSTING } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { KeyedSockets } from '../src/index.js';
 import { ClusterKey } from '../src/key.js';
 import { requireKeyProof, Security } from '../src/security.js';
+import { KeyedSockets } from '../src/sockets.js';
 import { socketEvent } from '../src/transport.js';
 import { assertWhole, form, KEY, place, until } from './helpers.js';
 

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { reserveLoopbackPorts } from '../src/index.js';
+import { reserveLoopbackPorts } from '../src/loopback.js';
 import { SettledPorts } from '../src/settled-ports.js';
 
 const take = (ports: SettledPorts, count: number): number[] =>

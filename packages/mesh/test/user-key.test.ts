@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { KeyedSockets, type MeshLogger } from '../src/index.js';
+import type { MeshLogger } from '../src/index.js';
+import { KeyedSockets } from '../src/sockets.js';
 import { form, KEY, place, rejection, thrown, until } from './helpers.js';
 
 const JOIN = fileURLToPath(new URL('fixtures/join.mjs', import.meta.url));

@@ -1,5 +1,6 @@
 import { optionChecks } from '@rdmc/common';
-import { type MeshAttributes, type MeshOptions, meshOptionNames } from '@rdmc/mesh';
+import type { MeshAttributes, MeshOptions } from '@rdmc/mesh';
+import { meshOptionNames } from '@rdmc/mesh/internal';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import { NodeError } from './errors.js';
 import type { AnyProtocol, NodeLogger, Protocols } from './node-protocol.js';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { call, json, numbers, protocolWorker, recordTable } from '@rdmc/dataplane';
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Mesh } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node, type NodeOptions, type NodeProtocol, nodeProtocol, type Protocols } from '@rdmc/node';
 import { membersAt, rejection } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,18 +1,25 @@
 /**
  * A log that is cleaned, against a model. Keys are written, overwritten and deleted at random, and the cleaner works
- * beside that. After every effect at one backup, and after every acknowledgement, the primary may have died, with one
- * of its r = 2 backups or without: what a recovery finds then must be what the keys held after some operation, which is
- * none before the last one that was acknowledged.
+ * beside that. Now and then the connection to a backup breaks, and its replicas are replaced. After every effect at one
+ * backup, and after every acknowledgement, the primary may have died, with one of its backups or without: what a recovery
+ * finds then must be what the keys held after some operation, which is none before the last one that was acknowledged.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type ClusterMember, coordinatedLog, startCluster, startCoordinator } from './support/cluster.js';
-import { type CrashPoint, CrashPoints, recoveredAt } from './support/crash-points.js';
+import {
+  breakPairs,
+  type ClusterMember,
+  coordinatedLog,
+  startCluster,
+  startCoordinator,
+} from './support/cluster.js';
+import { type CrashPoint, CrashPoints, recoveredAt, withEachLost } from './support/crash-points.js';
 import { KeyStore, recovered } from './support/key-store.js';
 
 const SEGMENT_BYTES = 4096;
 const MAX_SEGMENTS = 10;
 const KEYS = 16;
+const BACKUPS = 3;
 /** Segments cleaned in one run, at least. */
 const CLEANED = 8;
 
@@ -22,6 +29,8 @@ interface Step {
   readonly valueBytes: number;
   /** Waits for all acknowledgements before the next one; else several go out as one group. */
   readonly waits: boolean;
+  /** Whose connection breaks before it. */
+  readonly breaks: number | undefined;
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
@@ -30,6 +39,10 @@ const step: fc.Arbitrary<Step> = fc.record({
   key: fc.oneof(fc.nat(KEYS / 4), fc.nat(KEYS - 1)),
   valueBytes: fc.integer({ min: 1, max: 200 }),
   waits: fc.boolean(),
+  breaks: fc.oneof(
+    { weight: 30, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: BACKUPS }) },
+  ),
 });
 
 /** What was done, in order: operation n has version n in the log. */
@@ -79,7 +92,7 @@ async function run(cluster: readonly ClusterMember[], steps: readonly Step[]): P
     replicas: 2,
     segmentBytes: SEGMENT_BYTES,
     maxSegments: MAX_SEGMENTS,
-    // A backup that is only slow must not count as lost: one replaced replica and one lost backup are two failures.
+    // A backup that is only slow must not count as lost: while too many do, appends are refused.
     retryTimeoutMs: 600_000,
     ...store.options,
   });
@@ -87,14 +100,13 @@ async function run(cluster: readonly ClusterMember[], steps: readonly Step[]): P
   const model = new Model();
   const points = new CrashPoints(cluster.slice(1), log.id, () => {
     const [least, most] = [model.acknowledged, model.issued];
-    return (point: CrashPoint) => {
-      for (const lost of [undefined, ...point.keys()]) {
-        model.requireMoment(recoveredAt(point, log.id, lost).values, least, most);
-      }
-    };
+    return (point: CrashPoint) =>
+      withEachLost(point, (lost) =>
+        model.requireMoment(recoveredAt(point, log.id, lost).values, least, most),
+      );
   });
   while (log.stats().cleanedSegments < CLEANED) {
-    await carryOut(steps, store, model, points);
+    await carryOut(primary, steps, store, model, points);
     await points.judged();
   }
   await log.close();
@@ -107,14 +119,16 @@ async function run(cluster: readonly ClusterMember[], steps: readonly Step[]): P
 }
 
 async function carryOut(
+  primary: ClusterMember,
   steps: readonly Step[],
   store: KeyStore,
   model: Model,
   points: CrashPoints,
 ): Promise<void> {
   let open: Promise<void>[] = [];
-  for (const { what, key: number, valueBytes, waits } of steps) {
+  for (const { what, key: number, valueBytes, waits, breaks } of steps) {
     const key = `key ${number}`;
+    if (breaks !== undefined) await breakPairs(primary, [breaks]);
     if (what === 'delete' && !store.index.has(key)) continue;
     const value = what === 'set' ? `${model.issued} `.padEnd(valueBytes, 'v') : undefined;
     const version = model.push(key, value);
@@ -122,7 +136,7 @@ async function carryOut(
     open.push(
       done.then(() => {
         model.acknowledged = Math.max(model.acknowledged, version);
-        points.look();
+        points.look(`the acknowledgement of operation ${version}`);
       }),
     );
     if (!waits) continue;
@@ -133,7 +147,7 @@ async function carryOut(
 }
 
 it('recovers what the keys held, whenever the primary dies', async () => {
-  const cluster = await startCluster(4, { buffers: 32, segmentBytes: SEGMENT_BYTES });
+  const cluster = await startCluster(1 + BACKUPS, { buffers: 32, segmentBytes: SEGMENT_BYTES });
   await startCoordinator(cluster[1]!);
   let looks = 0;
   await fc.assert(

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Coordinator, CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { EtcdStore, type EtcdStoreOptions } from '@rdmc/tailwind/etcd';
 import { refusal } from '@rdmc/testing';

@@ -1,7 +1,8 @@
 import { type LocalKey, remoteKey } from '@rdmc/verbs';
 /** What a node's `Logs` are: who may use them when, and what ends with the node. */
 
-import { Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import { Mesh } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import type { LogOptions, Logs } from '@rdmc/tailwind';
 import { Backup } from '@rdmc/tailwind/backup';
 import { Coordinator, CoordinatorClient, FileStore } from '@rdmc/tailwind/coordinator';

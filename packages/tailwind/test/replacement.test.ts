@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { BackupConnection } from '../src/rpc/backup-client.js';
 import { WorkerLink } from '../src/worker-link.js';
 import {
+  breakPairs,
   type ClusterMember,
   coordinatedLog,
   createLog,
@@ -24,16 +25,6 @@ async function append(log: Log, from: number, to: number): Promise<void> {
 
 function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, number) => number);
-}
-
-/** Ends all queue pairs that a member has with backups; the backups live and keep what they have. */
-async function breakPairs({ mesh }: ClusterMember, backups: readonly number[]): Promise<void> {
-  const pairs = upTo(30);
-  await Promise.all(
-    backups.flatMap((id) =>
-      pairs.map((pair) => mesh.request(id, 'tailwind.backup', { op: 'disconnect', pair })),
-    ),
-  );
 }
 
 async function objectsAt({ backup }: ClusterMember, segmentId = 1n): Promise<number[]> {

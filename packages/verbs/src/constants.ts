@@ -1,5 +1,5 @@
 /**
- * Numbers shared with the native core (native/constants.h). A test compares the
+ * Numbers shared with the native core (native/core/constants.h). A test compares the
  * two: the addon exports its own copy as `constants`.
  *
  * One work request lies in a 256-byte slot of the submission batch, little endian:

@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { Opcode, openDevice, PostError, VerbsError, verbsErrors } from '../src/index.js';
 import { completions, connectedSides, side } from './support/pair.js';
 
-/** The codes that the sources of a folder name in quotes. */
+const isSource = (name: string) => /\.(cc|h|ts)$/.test(name) && !name.startsWith('build/');
+
+/** The codes that the sources below a folder name in quotes. */
 function codesIn(folder: URL, quoted: RegExp): Set<string> {
-  const files = readdirSync(folder).filter((name) => /\.(cc|h|ts)$/.test(name));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(isSource);
   const texts = files.map((name) => readFileSync(new URL(name, folder), 'utf8'));
   return new Set(texts.flatMap((text) => [...text.matchAll(quoted)].map(([, code]) => code!)));
 }

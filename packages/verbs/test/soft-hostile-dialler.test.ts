@@ -9,7 +9,7 @@ import { connectedSides, side, until } from './support/pair.js';
 
 const KEY = randomBytes(32);
 const HUGE = 0xffff_ffff;
-/** So long is waited for a peer in the middle of a copy: native/barriers.cc. */
+/** So long is waited for a peer in the middle of a copy: native/soft/barriers.cc. */
 const STOPPED_PEER_MS = 50;
 /** More than sockets hold. */
 const QUESTIONS = 100_000;

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { side } from './support/pair.js';
 
-/** As in native/tcp_frame.h. */
+/** As in native/soft/tcp/frame.h. */
 const MAGIC = 0x5443_4452;
 const VERSION = 1;
 const HELLO_BYTES = 96;
@@ -13,7 +13,7 @@ const PROOF_BYTES = 32;
 const CHALLENGE = 1;
 const REFUSAL = 3;
 const WRONG_KEY = 2;
-/** As in native/strangers.h: a connection that has said nothing by then is dropped. */
+/** As in native/soft/strangers.h: a connection that has said nothing by then is dropped. */
 const FIRST_BYTES_MS = 1000;
 /** For what hangs. */
 const LIMIT_MS = 60_000;

@@ -3,16 +3,44 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 const native = fileURLToPath(new URL('../native/', import.meta.url));
-const files = readdirSync(native).filter((name) => name.endsWith('.cc'));
+const below = readdirSync(native, { recursive: true, encoding: 'utf8' });
+const files = below.filter((name) => /^(?!build\/).*\.(cc|h)$/.test(name)).sort();
 const units = files.filter((name) => name.startsWith('unit_'));
+const textOf = (name: string) => readFileSync(native + name, 'utf8');
+
+/** Files of this package that a file includes, as it names them. */
+function includesOf(name: string): string[] {
+  return [...textOf(name).matchAll(/^#include "(.+)"$/gm)].map(([, included]) => included!);
+}
 
 it('every C++ source file is compiled in exactly one unit, and every unit is in binding.gyp', () => {
-  const included = units.flatMap((unit) =>
-    [...readFileSync(native + unit, 'utf8').matchAll(/^#include "(.+\.cc)"$/gm)].map(([, name]) => name),
+  const sources = files.filter((name) => name.endsWith('.cc') && !units.includes(name));
+  expect(units.flatMap(includesOf).sort()).toEqual(sources);
+  const built = [...textOf('binding.gyp').matchAll(/"(\w+\.cc)"/g)].map(([, name]) => name);
+  expect(built.sort()).toEqual(units);
+});
+
+it('every include names the file from the root of the sources', () => {
+  const unknown = files.flatMap((name) => includesOf(name).filter((included) => !files.includes(included)));
+  expect(unknown).toEqual([]);
+});
+
+/** Which folders a folder must not include. */
+const FORBIDDEN = {
+  core: /^(soft|ibv|binding)\//,
+  soft: /^(ibv|binding)\//,
+  'soft/shm': /^soft\/tcp\//,
+  'soft/tcp': /^soft\/shm\//,
+  ibv: /^(soft|binding)\//,
+};
+
+it.each(Object.entries(FORBIDDEN))('nothing in %s/ includes %s', (folder, forbidden) => {
+  const inside = files.filter((name) => name.startsWith(`${folder}/`));
+  expect(inside.length).toBeGreaterThan(5);
+  const wrong = inside.flatMap((name) =>
+    includesOf(name)
+      .filter((included) => forbidden.test(included))
+      .map((included) => `${name}: ${included}`),
   );
-  expect(included.sort()).toEqual(files.filter((name) => !name.startsWith('unit_')).sort());
-  const built = [...readFileSync(`${native}binding.gyp`, 'utf8').matchAll(/"(\w+\.cc)"/g)].map(
-    ([, name]) => name,
-  );
-  expect(built.sort()).toEqual(units.sort());
+  expect(wrong).toEqual([]);
 });

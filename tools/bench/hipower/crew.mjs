@@ -1,7 +1,7 @@
 // The processes of a benchmark, one per member, called over IPC.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
 const LAB_PORT = 7441;
 const LAB_KEY = '0123456789abcdef'.repeat(4);

@@ -40,7 +40,8 @@ export class CppSources {
     const known = this.#packages.get(folder);
     if (known !== undefined) return known;
     const native = join(folder, 'native');
-    const names = readdirSync(join(this.#root, native)).filter((name) => /\.(cc|h)$/.test(name));
+    const below = readdirSync(join(this.#root, native), { recursive: true, encoding: 'utf8' });
+    const names = below.filter((name) => /^(?!build\/).*\.(cc|h)$/.test(name));
     const sources = names.map((name) => {
       const file = join(native, name);
       const text = readFileSync(join(this.#root, file), 'utf8');

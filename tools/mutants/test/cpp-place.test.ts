@@ -48,8 +48,10 @@ let root: string;
 
 beforeEach(() => {
   root = temporaryDirectory('rdmc-place');
-  mkdirSync(join(root, 'packages/x/native'), { recursive: true });
-  writeFileSync(join(root, 'packages/x/native/wire.cc'), SOURCE);
+  for (const folder of ['soft/shm', 'build/copy']) {
+    mkdirSync(join(root, 'packages/x/native', folder), { recursive: true });
+    writeFileSync(join(root, 'packages/x/native', folder, 'wire.cc'), SOURCE);
+  }
 });
 
 const place = (name: string, find: string, replace: string) => {
@@ -79,7 +81,7 @@ test.each([
   ['ShmWire::enter', 'x<<1', 'x', 'return x;'],
 ])('%s: «%s» becomes «%s»', (name, find, replace, expected) => {
   const { file, mutated } = place(name, find, replace);
-  expect(file).toBe('packages/x/native/wire.cc');
+  expect(file).toBe('packages/x/native/soft/shm/wire.cc');
   expect(mutated).toContain(expected);
 });
 

@@ -16,7 +16,7 @@ export interface LoadOptions {
   readonly seconds: number;
   /** Backups to WAIT for after every batch with a write; 0: no WAIT. */
   readonly wait: number;
-  /** To the servers of the keys, as CLUSTER SLOTS says; else all through the first one. */
+  /** Whether commands go to the servers of their keys, by CLUSTER SLOTS; else all go to the first server. */
   readonly direct: boolean;
 }
 
@@ -53,7 +53,7 @@ async function slotMap({ endpoints, direct }: LoadOptions): Promise<SlotMap> {
   return map;
 }
 
-/** A hash tag whose keys are the first server's; of one that is no cluster any will do. */
+/** A hash tag of keys of the first server; any tag, where the server is not a cluster. */
 export async function tagOf({ host, port }: Endpoint): Promise<string> {
   const connection = await Connection.open(host, port);
   try {

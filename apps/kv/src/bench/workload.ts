@@ -24,7 +24,7 @@ export class Workload {
   constructor(
     private readonly readShare: number,
     private readonly records: number,
-    /** All keys have it: a hash tag puts them into one slot. */
+    /** Prefix of all keys: a hash tag puts them into one slot. */
     private readonly prefix = 'user',
   ) {
     this.#zipf = new Zipf(records);

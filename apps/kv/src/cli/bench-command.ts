@@ -6,7 +6,7 @@ import { fill, type LoadOptions, type LoadResult, load, tagOf } from '../bench/l
 import { WORKLOADS, Workload, type WorkloadName } from '../bench/workload.js';
 import { LocalCluster } from '../demo/processes.js';
 import { type Endpoint, endpoints, wholeNumber } from '../values.js';
-import type { Tell } from './run-member.js';
+import type { Tell } from './tell.js';
 
 interface BenchFlags {
   readonly workload: WorkloadName;
@@ -20,7 +20,7 @@ interface BenchFlags {
   readonly batch: number;
   readonly seconds: number;
   readonly wait: number;
-  readonly oneDoor: boolean;
+  readonly forwarded: boolean;
   readonly onePrimary: boolean;
   readonly fill: boolean;
   readonly json: boolean;
@@ -39,25 +39,25 @@ export function addBenchCommand(program: Command, tell: Tell): void {
     )
     .option(
       '--connect <list>',
-      'host:port of servers that run already (of Redis too), instead of own ones',
+      'host:port of servers that run already (of Redis too), instead of a new cluster',
       endpoints,
     )
-    .option('-s, --servers <n>', 'own server processes', wholeNumber(1, 32), 5)
-    .option('-r, --replicas <n>', 'backups of every write; 0: the ceiling', wholeNumber(0, 16), 3)
+    .option('-s, --servers <n>', 'server processes of the new cluster', wholeNumber(1, 32), 5)
+    .option('-r, --replicas <n>', 'backups of every write; 0: no replication', wholeNumber(0, 16), 3)
     .addOption(
-      new Option('--mode <name>', 'rpc: the baseline, in which backups copy')
+      new Option('--mode <name>', 'rpc: the baseline, in which backups copy the writes')
         .choices(['one-sided', 'rpc'])
         .default('one-sided'),
     )
-    .option('--window-ms <n>', 'how long the servers poll after work', wholeNumber(0, 60_000))
+    .option('--window-ms <n>', 'time that the servers poll after work', wholeNumber(0, 60_000))
     .option('--records <n>', 'records to load first', wholeNumber(1, 100_000_000), 100_000)
     .option('-c, --clients <n>', 'connections', wholeNumber(1, 10_000), 30)
     .option('-b, --batch <n>', 'operations that a client sends at once', wholeNumber(1, 10_000), 1)
     .option('-t, --seconds <n>', 'how long', wholeNumber(1, 86_400), 5)
-    .option('--wait <n>', 'WAIT for so many replicas after every batch', wholeNumber(0, 16), 0)
-    .option('--one-door', 'send everything to the first server, which forwards', false)
-    .option('--one-primary', 'only keys of the first server, which is not asked to forward anything', false)
-    .option('--no-fill', 'do not load the records first')
+    .option('--wait <n>', 'send WAIT for this number of replicas after each batch', wholeNumber(0, 16), 0)
+    .option('--forwarded', 'send all commands to the first server, which forwards them', false)
+    .option('--one-primary', 'use only keys of the first server, which then does not forward commands', false)
+    .option('--no-fill', 'do not load the records before the measurement')
     .option('--json', 'one JSON document instead of text', false)
     .action((flags: BenchFlags) => bench(flags, tell));
 }
@@ -91,7 +91,7 @@ async function measure(flags: BenchFlags, all: readonly Endpoint[]): Promise<Loa
     batch,
     seconds,
     wait,
-    direct: all.length > 1 && !flags.oneDoor && !flags.onePrimary,
+    direct: all.length > 1 && !flags.forwarded && !flags.onePrimary,
   };
   if (flags.fill) await fill(workload, flags.records, options);
   return load(workload, options);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { runDemo } from '../demo/run.js';
 import { wholeNumber } from '../values.js';
-import type { Tell } from './run-member.js';
+import type { Tell } from './tell.js';
 
 interface DemoFlags {
   readonly servers: number;
@@ -12,13 +12,10 @@ interface DemoFlags {
 export function addDemoCommand(program: Command, tell: Tell): void {
   program
     .command('demo')
-    .description('five servers and a coordinator on this machine: load them, kill one with -9, lose nothing')
-    .option(
-      '-s, --servers <n>',
-      'server processes; four is the least for three backups',
-      wholeNumber(4, 32),
-      5,
+    .description(
+      'starts five servers and a coordinator on this machine, loads keys, kills one server with -9, and reads all keys',
     )
+    .option('-s, --servers <n>', 'server processes; three backups need four', wholeNumber(4, 32), 5)
     .option('-k, --keys <n>', 'keys to load', wholeNumber(1, 100_000_000), 100_000)
     .option('--json', 'one JSON document instead of text', false)
     .action(async ({ json, ...options }: DemoFlags) => {

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { KvError, messageOf } from '../errors.js';
 
 const OTHERS_MODE_BITS = 0o077;
-/** Far more than a key: what is longer is another file. */
+/** Far more than a key: a longer file is not a key file. */
 const MOST_KEY_FILE_BYTES = 4096;
 
 /**

@@ -5,8 +5,9 @@ import { KvError } from '../errors.js';
 import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.js';
 import { members, wholeNumber } from '../values.js';
 import { clusterKey } from './key.js';
-import { runCoordinator, runServer, runStandalone, type Tell } from './run-member.js';
+import { runCoordinator, runServer, runStandalone } from './run-member.js';
 import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
+import type { Tell } from './tell.js';
 
 const MIB = 1024 * 1024;
 
@@ -42,28 +43,30 @@ function memberOptions(command: Command): Command {
       'host:port of the coordinator and of all servers, the same everywhere',
       members,
     )
-    .option('-d, --directory <path>', 'what must outlive the process', './kv-data')
+    .option('-d, --directory <path>', 'directory of the state and files', './kv-data')
     .option(
       '--key-file <path>',
-      'the cluster key, in a file of mode 600; needed beyond loopback and with a password (or RDMC_KEY)',
+      'file of mode 600 with the cluster key; needed beyond loopback and with a password (or RDMC_KEY)',
     )
-    .option('--join-seconds <n>', 'how long to wait for the others', wholeNumber(1, 86_400), 60);
+    .option('--join-seconds <n>', 'time to wait for the other members', wholeNumber(1, 86_400), 60);
 }
 
 /** `kv server` and `kv coordinator`. */
 export function addMemberCommands(program: Command, tell: Tell): void {
   memberOptions(
-    program.command('server').description('a server: keys of its own, backup of the others, clients'),
+    program
+      .command('server')
+      .description('runs a server: it serves a part of the keys, and keeps backups of the other servers'),
   )
     .option(
       '-i, --id <n>',
-      'which of the members: 1 is the first after the coordinator',
+      'number of this member: 1 is the first after the coordinator',
       wholeNumber(1, 10_000),
     )
-    .option('-p, --port <n>', 'where clients connect; 0: any', wholeNumber(0, 65_535), DEFAULT_PORT)
-    .option('--host <address>', 'where clients connect; beyond loopback with RDMC_KV_PASSWORD', '127.0.0.1')
-    .option('--no-protected-mode', 'let clients beyond loopback in without a password')
-    .option('--announce <host>', 'what clients are told instead of --host')
+    .option('-p, --port <n>', 'port for clients; 0: any', wholeNumber(0, 65_535), DEFAULT_PORT)
+    .option('--host <address>', 'address for clients; beyond loopback with RDMC_KV_PASSWORD', '127.0.0.1')
+    .option('--no-protected-mode', 'accept clients beyond loopback without a password')
+    .option('--announce <host>', 'address that clients are told instead of --host')
     .option(
       '-r, --replicas <n>',
       'backups of every write; 0: none, for comparison',
@@ -71,18 +74,23 @@ export function addMemberCommands(program: Command, tell: Tell): void {
       DEFAULT_REPLICAS,
     )
     .addOption(
-      new Option('--mode <name>', 'how backups are written; rpc: their processors copy, for comparison')
+      new Option(
+        '--mode <name>',
+        'how backups are written; rpc: their processors copy the writes, for comparison',
+      )
         .choices(['one-sided', 'rpc'])
         .default('one-sided'),
     )
     .option('--segment-mib <n>', 'size of a segment', wholeNumber(4, 1024), 8)
     .option('--segments <n>', "segments of this server's log", wholeNumber(10, 1_000_000), 128)
-    .option('--buffers <n>', 'segments of others that may be in memory only', wholeNumber(1, 4096), 24)
-    .option('--window-ms <n>', 'how long the data plane polls after work', wholeNumber(0, 60_000))
-    .option('--device <name>', 'RDMA device (default: what there is)')
-    .option('--max-clients <n>', 'connections of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
+    .option('--buffers <n>', 'segments of other servers that may be in memory only', wholeNumber(1, 4096), 24)
+    .option('--window-ms <n>', 'time that the data plane polls after work', wholeNumber(0, 60_000))
+    .option('--device <name>', 'RDMA device (default: one that is present)')
+    .option('--max-clients <n>', 'largest number of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
     .action((flags: ServerFlags) => startServer(flags, tell));
-  const coordinator = program.command('coordinator').description('who has which keys: one per cluster');
+  const coordinator = program
+    .command('coordinator')
+    .description('runs the coordinator, which assigns keys to servers: one per cluster');
   coordinatorStateOptions(memberOptions(coordinator)).action((flags: CoordinatorFlags) =>
     startCoordinator(flags, tell),
   );
@@ -92,11 +100,12 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   const { host, port, maxClients, id, replicas, protectedMode } = flags;
   const password = process.env.RDMC_KV_PASSWORD;
   if (!flags.members) {
-    if (replicas !== 0) throw needsMembers('a server without --members keeps nothing safe: say --replicas 0');
+    if (replicas !== 0)
+      throw needsMembers('a server without --members does not replicate: give --replicas 0');
     return runStandalone({ host, port, maxClients, password, protectedMode }, tell);
   }
   if (id === undefined || id >= flags.members.length)
-    throw needsMembers('--id must be that of a server in --members');
+    throw needsMembers('--id must be the number of a server in --members');
   const { mode, buffers, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
   const directory = join(flags.directory, `server-${id}`);

@@ -1,17 +1,17 @@
 import { messageOf } from '../errors.js';
-import type { Tell } from './run-member.js';
+import type { Tell } from './tell.js';
 
-/** Sent at a planned end, by ctrl-C, and by a power supply that runs out. */
+/** The signals of a planned end, of ctrl-C, and of a power supply that is nearly empty. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGPWR'] as const;
 const EXIT_FAILED = 1;
 
 /** Ends this process when it gets a signal, with 0, or when it ends itself, with another code. */
 export class PlannedEnd {
-  #finish: () => Promise<unknown> = async () => {};
+  readonly #work: (() => Promise<unknown>)[] = [];
   #isBegun = false;
   #exitCode = 0;
 
-  /** @param name of what ends, for its lines */
+  /** @param name of the member, for its lines */
   constructor(
     private readonly name: string,
     private readonly tell: Tell,
@@ -19,12 +19,12 @@ export class PlannedEnd {
     for (const signal of SIGNALS) process.on(signal, () => this.begin(0));
   }
 
-  /** What must be done before the end: until it resolves the process lives. */
-  after(finish: () => Promise<unknown>): void {
-    this.#finish = finish;
+  /** Adds work before the end: the process ends when all of it has resolved. */
+  beforeExit(work: () => Promise<unknown>): void {
+    this.#work.push(work);
   }
 
-  /** Once begun, only 0 replaces the exit code: where a signal comes before or meanwhile, the end was planned. */
+  /** After the begin, only 0 replaces the exit code: a signal means that the end was planned. */
   begin(exitCode: number): void {
     if (this.#isBegun) {
       if (exitCode === 0) this.#exitCode = 0;
@@ -32,7 +32,7 @@ export class PlannedEnd {
     }
     this.#isBegun = true;
     this.#exitCode = exitCode;
-    this.#finish().then(
+    Promise.all(this.#work.map((work) => work())).then(
       () => process.exit(this.#exitCode),
       (error: unknown) => {
         this.tell(`${this.name}: its end failed: ${messageOf(error)}`, { failedEnd: messageOf(error) });

@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { addBenchCommand } from './bench-command.js';
 import { addDemoCommand } from './demo-command.js';
 import { addMemberCommands } from './member-commands.js';
-import type { Tell } from './run-member.js';
 import { addSalvageCommand } from './salvage-command.js';
+import type { Tell } from './tell.js';
 
-/** The command line. `tell` takes what goes to standard output. */
+/** The command line. `tell` prints to standard output. */
 export function createProgram(tell: Tell): Command {
   const program = new Command('kv')
     .description(

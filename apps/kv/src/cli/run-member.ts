@@ -5,32 +5,33 @@ import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-proc
 import { KvServer } from '../node/kv-server.js';
 import { Standalone, type StandaloneOptions } from '../node/standalone.js';
 import { PlannedEnd } from './planned-end.js';
+import type { Tell } from './tell.js';
 
-/** A process that ended because the cluster did: start it again, with all the others. */
+/** Exit code of a process that ended because the cluster did: start it again, with all the others. */
 export const EXIT_AGAIN = 75;
 const EXIT_FAILED = 1;
-
-/** One line for people, and the same for a program that started this one. */
-export type Tell = (line: string, event: object) => void;
 
 export async function runStandalone(options: StandaloneOptions, tell: Tell): Promise<void> {
   new PlannedEnd('server', tell);
   const server = await Standalone.start(options);
-  tell(`ready: clients at port ${server.port}; one process, nothing is replicated`, { ready: server.port });
+  tell(`ready: clients at port ${server.port}; one process without replication`, { ready: server.port });
 }
 
-/** Runs until it is ended by a signal, or ends itself; what backups hold in memory goes to files first. */
+/** Runs until a signal, or until it ends itself; backups write their memory to files first. */
 export async function runServer(options: ServerOptions, tell: Tell): Promise<void> {
   const name = `server ${options.id}`;
   const end = new PlannedEnd(name, tell);
   const server = await KvServer.start(options, {
     memberLost: (event) => tellLost(name, event, tell),
     httpRefused: (event) =>
-      tell(`${name}: ${event.address} speaks HTTP, as a browser that was sent here: disconnected`, {
-        httpRefused: event,
-      }),
+      tell(
+        `${name}: disconnected ${event.address}: it sent HTTP, as a browser does that a web page directs here`,
+        {
+          httpRefused: event,
+        },
+      ),
   });
-  end.after(async () => server.backup?.dump());
+  end.beforeExit(async () => server.backup?.dump());
   const { device, reason } = server.device;
   tell(`${name}: device ${device}: ${reason}`, { device, reason });
   tell(`${name}: clients at port ${server.port}`, { ready: server.port });
@@ -54,19 +55,19 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
       tell(`${failedText(event.logId)} yet: ${event.code}: ${event.reason}`, { failed: event }),
     memberLost: (event) => tellLost('coordinator', event, tell),
   });
-  end.after(() => coordinator.close());
-  tell('coordinator: all members are there', { ready: 0 });
+  end.beforeExit(() => coordinator.close());
+  tell('coordinator: all members have joined', { ready: 0 });
   coordinator.lost?.addEventListener('abort', () => {
-    tell('coordinator: another one has taken over the state', { ended: 'ERR_RDMC_STATE_LOST' });
+    tell('coordinator: another coordinator uses the state now', { ended: 'ERR_RDMC_STATE_LOST' });
     end.begin(EXIT_AGAIN);
   });
 }
 
 function tellLost(name: string, lost: { member: number; reason: string }, tell: Tell): void {
   const who = lost.member === COORDINATOR ? 'the coordinator' : `server ${lost.member}`;
-  tell(`${name}: ${who} is gone: ${lost.reason}`, { memberLost: lost });
+  tell(`${name}: ${who} is lost: ${lost.reason}`, { memberLost: lost });
 }
 
 function failedText(logId: string | undefined): string {
-  return logId === undefined ? 'slots cannot be given out' : `log ${logId} is not recovered`;
+  return logId === undefined ? 'slots cannot be assigned' : `log ${logId} is not recovered`;
 }

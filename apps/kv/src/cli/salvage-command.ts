@@ -6,10 +6,10 @@ import { openStore } from '../node/coordinator-process.js';
 import { salvage } from '../salvage/salvage.js';
 import { salvageText } from '../salvage/text.js';
 import { serverIds } from '../values.js';
-import type { Tell } from './run-member.js';
 import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
+import type { Tell } from './tell.js';
 
-/** Something is missing, and nothing was changed. */
+/** Exit code: entries are missing, and nothing was changed. */
 const EXIT_INCOMPLETE = 3;
 
 interface SalvageFlags extends CoordinatorStateFlags {
@@ -20,17 +20,17 @@ interface SalvageFlags extends CoordinatorStateFlags {
 }
 
 const HELP = `
-After a kill -9 of all processes, or a loss of power, what was written last was only in memory: the coordinator says
-ERR_RDMC_LOG_INCOMPLETE at each start, and the slots stay without a server. End all members, and run this on the host
-of the coordinator. It reads the coordinator's state and the servers' files, and says which keys can be recovered,
-from which files, and what is missing. Files of servers on other hosts: copy or mount the directories that these were
-started with (--directory), and name them as arguments.
+After a kill -9 of all processes, or a loss of power, the last writes were only in memory: the coordinator reports
+ERR_RDMC_LOG_INCOMPLETE at each start, and the slots stay without a server. End all members, and run this command on the
+host of the coordinator. It reads the coordinator's state and the servers' files, and lists the keys that can be
+recovered, their files, and the missing entries. Copy or mount the directories of servers on other hosts, and give them
+as arguments.
 
   kv salvage --directory /var/lib/kv /mnt/host2/kv /mnt/host3/kv
 
-It locks the directories meanwhile, so it must be able to write there. It changes nothing until you say --accept-loss.
-With that, the next start of all members recovers exactly what was listed, and what is missing is given up for ever.
-Before that, keep a copy of all directories.
+It locks the directories meanwhile, so it must be able to write there. Without --accept-loss it does not change them.
+With --accept-loss, the next start of all members recovers exactly the listed entries, and the missing ones are given up for
+ever. Before that, keep a copy of all directories.
 
 Exit code: 0 nothing is missing, or the loss was accepted (now, or by an earlier run); 3 something is missing, and
 nothing was changed; 1 an error
@@ -39,11 +39,13 @@ nothing was changed; 1 an error
 export function addSalvageCommand(program: Command, tell: Tell): void {
   const command = program
     .command('salvage')
-    .description('what can be recovered of a cluster whose processes were all killed; opens it with that')
+    .description(
+      'lists the keys that can be recovered of a cluster whose processes were all killed, and allows a start with them',
+    )
     .argument('[directories...]', 'directories of servers on other hosts, or copies of them')
-    .option('-d, --directory <path>', "the coordinator's, as it was started with", './kv-data')
-    .option('--without <ids>', 'servers whose files are gone for good, with commas', serverIds, [])
-    .option('--accept-loss', 'give up what is missing, and have the next start serve the rest', false)
+    .option('-d, --directory <path>', "the coordinator's directory", './kv-data')
+    .option('--without <ids>', 'servers whose files are lost, with commas', serverIds, [])
+    .option('--accept-loss', 'give up the missing entries; the next start serves the others', false)
     .option('--json', 'one JSON document instead of text', false)
     .addHelpText('after', HELP);
   coordinatorStateOptions(command).action((more: string[], flags: SalvageFlags) => run(more, flags, tell));
@@ -55,8 +57,8 @@ async function run(more: readonly string[], flags: SalvageFlags, tell: Tell): Pr
   if (!flags.etcd && !existsSync(file)) {
     throw new KvError(
       'ERR_RDMC_KV_NOTHING_TO_SALVAGE',
-      `there is no coordinator's state ${file}: name with --directory what the coordinator was started with, or with ` +
-        '--etcd where its state is',
+      `the coordinator's state ${file} does not exist: give the coordinator's directory with --directory, or with ` +
+        '--etcd the endpoints of its state',
     );
   }
   const store = await openStore({ ...flags, directory });

@@ -6,15 +6,15 @@ export interface CoordinatorStateFlags {
   readonly etcdCaFile?: string;
 }
 
-/** Where the coordinator's state is, if not in a file. */
+/** The options of a state in etcd. */
 export function coordinatorStateOptions(command: Command): Command {
   return command
     .option('--etcd <urls>', 'endpoints of etcd, with commas, to keep the state there', (text) =>
       text.split(','),
     )
-    .option('--etcd-prefix <prefix>', 'before every key in etcd: one per cluster')
+    .option('--etcd-prefix <prefix>', 'prefix of each key in etcd: one per cluster')
     .option(
       '--etcd-ca-file <path>',
-      'for https endpoints (RDMC_ETCD_USER and RDMC_ETCD_PASSWORD for its users)',
+      'certificate authority of https endpoints (users: RDMC_ETCD_USER, RDMC_ETCD_PASSWORD)',
     );
 }

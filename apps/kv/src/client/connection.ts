@@ -40,7 +40,7 @@ export class Connection {
     return reply!;
   }
 
-  /** So many commands in RESP, and their replies. */
+  /** Sends commands in RESP; resolves with their replies. */
   batch(bytes: Buffer, count: number): Promise<Reply[]> {
     return new Promise((resolve, reject) => {
       if (this.socket.destroyed) {

@@ -6,7 +6,7 @@ const [PLUS, MINUS, COLON, DOLLAR, STAR, UNDERSCORE] = [43, 45, 58, 36, 42, 95] 
 /** A reply of RESP2; an error is an Error whose message is the server's text. */
 export type Reply = string | number | null | Error | Reply[];
 
-/** Cuts a stream of bytes into replies. */
+/** Splits a stream of bytes into replies. */
 export class ReplyReader {
   #buffer: Buffer = Buffer.alloc(0);
   #at = 0;
@@ -17,7 +17,7 @@ export class ReplyReader {
     this.#at = 0;
   }
 
-  /** Undefined: the next one is not whole yet. */
+  /** The next reply; undefined: it has not arrived whole. */
   next(): Reply | undefined {
     const start = this.#at;
     const reply = this.#read();
@@ -37,7 +37,7 @@ export class ReplyReader {
     if (type === UNDERSCORE) return null;
     if (type === DOLLAR) return this.#bulk(Number(line));
     if (type === STAR) return this.#array(Number(line));
-    throw new Error(`no reply of RESP begins with '${String.fromCharCode(type ?? 0)}'`);
+    throw new Error(`a reply of RESP does not begin with '${String.fromCharCode(type ?? 0)}'`);
   }
 
   #bulk(length: number): string | null | undefined {

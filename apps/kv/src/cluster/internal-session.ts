@@ -1,11 +1,11 @@
 import type { Session } from '../commands/command.js';
 
-/** Of commands that another server sent: what concerns a connection is never forwarded. */
-export const INTERNAL_SESSION: Session = {
+/** The session of forwarded commands. Commands about a connection are not forwarded. */
+export const INTERNAL_SESSION: Session = Object.freeze({
   id: 0,
   version: 2,
   name: '',
   authenticated: true,
   address: '',
   quit() {},
-};
+});

@@ -1,4 +1,4 @@
-/** What servers and coordinator say to each other over the mesh. Log ids are text, because JSON has no 64-bit numbers. */
+/** The messages of servers and coordinator on the mesh. Log ids are text, because JSON does not have 64-bit numbers. */
 import { finite, list, openRecord, pattern, type Shaped, text, tuple, whole } from '@rdmc/common/shapes';
 import { SLOTS } from '../limits.js';
 import { NOBODY } from './slot-table.js';

@@ -3,7 +3,7 @@ import { slotOfCursor } from '../commands/scan.js';
 import type { Arguments } from '../resp/arguments.js';
 import { slotOfKey } from '../store/slot.js';
 
-/** The first slot that a command concerns; −1: none. */
+/** The slot of a command's first key; −1: it does not have keys. */
 export function slotOfCommand(command: Command, args: Arguments): number {
   if (command.route === 'scan') {
     return slotOfCursor(args.integer(1)) ?? -1;
@@ -12,7 +12,7 @@ export function slotOfCommand(command: Command, args: Arguments): number {
   return slotOfKey(args, 1);
 }
 
-/** Whether all slots that a command concerns are this server's. */
+/** Whether this server owns the slots of all keys of a command. */
 export function ownsAll(command: Command, args: Arguments, isOwn: (slot: number) => boolean): boolean {
   if (command.route !== 'keys') {
     const slot = slotOfCommand(command, args);

@@ -1,30 +1,24 @@
 /**
- * What servers say to each other beside the mesh, on one connection per direction, under the cluster's key. Frames are
- * the mesh's (`u32 length, u8 type, payload`); all numbers are little endian.
+ * Frames between servers, on connections that the mesh opens, one per direction. All numbers are little endian.
  *
  * ```
  * type         payload
- * 1 HELLO      u32 member, 16 bytes session                        who dials; the session names this connection
  * 2 REQUESTS   u32 epoch, { u32 id, u8 version, u32 length, command }…    the slot table's epoch that they were sent by
  * 3 REPLIES    { u32 id, u32 length, reply }…                      in any order; NOT_OWNER as length: not done here
  * 4 RECORDS    u32 takeover, { u8 type, u32 length, payload }…     entries of a dead server's log
  * ```
  *
- * A session is random and told to nobody but the server that is dialled: by it a takeover's frames are told from those
- * on other connections.
+ * A takeover's frames are identified by the id of their connection, the session.
  */
 import { Buffer } from 'node:buffer';
-import { encodeFrame } from '@rdmc/mesh';
 import { KvError } from '../errors.js';
 import type { RespVersion } from '../resp/writer.js';
 
-export const PeerFrame = { HELLO: 1, REQUESTS: 2, REPLIES: 3, RECORDS: 4 } as const;
+export const PeerFrame = { REQUESTS: 2, REPLIES: 3, RECORDS: 4 } as const;
 export const NOT_OWNER = 0xffff_ffff;
-/** KeyedSockets: what these connections are for. */
+/** The purpose of these connections. */
 export const PEER_PURPOSE = 'rdmc kv';
 
-export const SESSION_BYTES = 16;
-const HELLO_BYTES = 4 + SESSION_BYTES;
 const REQUEST_HEADER_BYTES = 9;
 const REPLY_HEADER_BYTES = 8;
 const RECORD_HEADER_BYTES = 5;
@@ -33,17 +27,6 @@ export function u32(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32LE(value, 0);
   return bytes;
-}
-
-/** @param session hexadecimal */
-export function helloFrame(member: number, session: string): Buffer {
-  return encodeFrame(PeerFrame.HELLO, u32(member), Buffer.from(session, 'hex'));
-}
-
-/** The session that a HELLO names, hexadecimal. @throws KvError ERR_RDMC_KV_PROTOCOL */
-export function sessionIn(payload: Buffer): string {
-  if (payload.length !== HELLO_BYTES) throw malformed();
-  return payload.toString('hex', 4);
 }
 
 export function requestHeader(id: number, version: RespVersion, length: number): Buffer {
@@ -66,7 +49,7 @@ export function* requestsIn(payload: Buffer): Generator<{ id: number; version: R
   }
 }
 
-/** `reply` is undefined where the other one does not have the slot. */
+/** `reply` is undefined where the other server does not own the slot. */
 export function* repliesIn(payload: Buffer): Generator<{ id: number; reply: Buffer | undefined }> {
   for (let at = 0; at < payload.length; ) {
     if (payload.length - at < REPLY_HEADER_BYTES) throw malformed();

@@ -1,9 +1,8 @@
 import { Buffer } from 'node:buffer';
-import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { encodeFrame } from '@rdmc/mesh';
+import type { MeshConnection } from '@rdmc/mesh';
 import type { Command } from '../commands/command.js';
-import { commands } from '../commands/table.js';
+import type { CommandTable } from '../commands/command-table.js';
 import { KvError } from '../errors.js';
 import { FULL_FRAME_BYTES, MAX_FRAME_PARTS, PEER_RUN_BYTES, PEER_WINDOW_BYTES } from '../limits.js';
 import { RequestParser } from '../resp/parser.js';
@@ -16,9 +15,12 @@ import { ownsAll } from './owned.js';
 import { NOT_OWNER, PeerFrame, repliesIn, requestsIn, u32 } from './peer-frames.js';
 import { errorReply } from './request.js';
 
+/** The connection for replies. */
+export type PeerConnection = Pick<MeshConnection, 'send' | 'bufferedBytes' | 'onDrain'>;
+
 /**
- * Runs what another server asks, and answers in any order: what waits for the log holds nothing else up. As long as the
- * other one does not read its replies nothing more is run for it.
+ * Runs another server's requests, and answers in any order: a reply that waits for the log does not delay others. As long as
+ * the other server does not read its replies, no more requests of it are run.
  */
 export class PeerSink implements Sink {
   version: RespVersion = 2;
@@ -28,14 +30,15 @@ export class PeerSink implements Sink {
   #resume: (() => void) | undefined;
 
   constructor(
-    private readonly socket: Socket,
+    private readonly connection: PeerConnection,
     private readonly executor: Executor,
+    private readonly commands: CommandTable,
     private readonly isOwn: (slot: number) => boolean,
   ) {
-    socket.on('drain', () => this.#look());
+    connection.onDrain(() => this.#look());
   }
 
-  /** The requests of one frame; resolves when all were run. @throws KvError for what no server sends */
+  /** Runs the requests of one frame; resolves when all were run. @throws KvError for a frame that is not valid */
   run(payload: Buffer): Promise<void> | undefined {
     return this.#go(requestsIn(payload));
   }
@@ -50,7 +53,7 @@ export class PeerSink implements Sink {
     if (ready.length > 0) {
       this.#chunks = this.#chunks.filter((chunk) => !chunk.isReady(acknowledged, turn));
       for (const { bytes } of ready) this.#queuedBytes -= bytes!.length;
-      for (const frame of framesOf(ready)) this.socket.write(frame);
+      for (const parts of framesOf(ready)) this.connection.send(PeerFrame.REPLIES, ...parts);
       this.#look();
     }
     return this.#chunks.length > 0;
@@ -63,7 +66,8 @@ export class PeerSink implements Sink {
       const parts = [...repliesIn(chunk.bytes!)].flatMap(({ id }) => [u32(id), u32(reply.length), reply]);
       const bytes = Buffer.concat(parts);
       this.#queuedBytes += bytes.length - chunk.bytes!.length;
-      return new Chunk(bytes, 0, chunk.replies, false, chunk.turn);
+      const { replies, turn } = chunk;
+      return new Chunk(bytes, { sequence: 0, replies, reads: false, turn });
     });
   }
 
@@ -82,7 +86,7 @@ export class PeerSink implements Sink {
         executor.endRun();
         executor.begin(this);
       }
-      if (executor.isTired) {
+      if (executor.mustYield) {
         executor.endRun();
         return turn().then(() => this.#go(requests));
       }
@@ -97,7 +101,7 @@ export class PeerSink implements Sink {
 
   #mustWait(): boolean {
     const unsent = this.#queuedBytes + this.executor.writer.length;
-    return unsent + this.socket.writableLength > PEER_WINDOW_BYTES;
+    return unsent + this.connection.bufferedBytes > PEER_WINDOW_BYTES;
   }
 
   #room(): Promise<void> {
@@ -106,9 +110,9 @@ export class PeerSink implements Sink {
     });
   }
 
-  /** Replies have left, or were read. */
+  /** Replies were sent, or were read. */
   #look(): void {
-    if (!this.#resume || this.#queuedBytes + this.socket.writableLength > PEER_WINDOW_BYTES) return;
+    if (!this.#resume || this.#queuedBytes + this.connection.bufferedBytes > PEER_WINDOW_BYTES) return;
     const resume = this.#resume;
     this.#resume = undefined;
     resume();
@@ -131,40 +135,41 @@ export class PeerSink implements Sink {
       writer.error(`ERR a reply between servers is over ${FULL_FRAME_BYTES} bytes`);
     }
     writer.patchU32(at + 4, writer.length - at - 8);
-    // What waits and what does not leave apart, and so do the writes of different appends.
+    // Replies that wait and those that do not are sent apart, and so are replies of different appends.
     const waits = executor.sequence > executor.store.acknowledged;
     const waited = before.sequence > executor.store.acknowledged;
     if (waits !== waited || executor.isLater(before.sequence)) executor.splitRun(at, before);
   }
 
-  /** One whole command, in the parser. Servers send on only what they found right. */
+  /** One whole command, in the parser. Servers forward only commands that they have checked. */
   #commandIn(bytes: Buffer): Command {
     const parser = this.#parser;
     parser.feed(bytes);
     const isWhole = parser.next() && parser.command.length === bytes.length;
-    const command = isWhole ? commands.find(parser.arguments) : undefined;
+    const command = isWhole ? this.commands.find(parser.arguments) : undefined;
     const isSent = command && command.route !== 'here';
     if (!isSent || refusalOf(command, parser.arguments, true) !== undefined) {
-      throw new KvError('ERR_RDMC_KV_PROTOCOL', 'another server sent what is no command to send on');
+      throw new KvError('ERR_RDMC_KV_PROTOCOL', 'another server sent a command that is not valid');
     }
     return command;
   }
 }
 
-function framesOf(chunks: readonly Chunk[]): Buffer[] {
-  const frames: Buffer[] = [];
+/** The parts of each frame. */
+function framesOf(chunks: readonly Chunk[]): Buffer[][] {
+  const frames: Buffer[][] = [];
   let parts: Buffer[] = [];
   let length = 0;
   for (const { bytes } of chunks) {
     const isFull = length + bytes!.length > FULL_FRAME_BYTES || parts.length === MAX_FRAME_PARTS;
     if (length > 0 && isFull) {
-      frames.push(encodeFrame(PeerFrame.REPLIES, ...parts));
+      frames.push(parts);
       parts = [];
       length = 0;
     }
     parts.push(bytes!);
     length += bytes!.length;
   }
-  frames.push(encodeFrame(PeerFrame.REPLIES, ...parts));
+  frames.push(parts);
   return frames;
 }

@@ -4,16 +4,16 @@ import type { RespVersion } from '../resp/writer.js';
 
 /** A command on its way to the server of its slot. */
 export interface Request {
-  /** −1: it is for one server, whatever that owns. */
+  /** −1: the command is for one server, not for a slot. */
   readonly slot: number;
   readonly version: RespVersion;
   /** The command in RESP; a copy. */
   readonly bytes: Buffer;
-  /** Whether it may change something: then it is not sent a second time when its outcome is unknown. */
+  /** Whether it is a write: then it is not sent a second time when its outcome is unknown. */
   readonly writes: boolean;
-  /** Where it has many keys, which may come to lie at several servers while it waits. */
+  /** Set for a command with many keys, which may belong to several servers after its wait. */
   readonly command?: Command;
-  /** When it is given up, while nobody serves its slot. */
+  /** The end of its wait for a server of its slot. */
   deadline?: number;
   /** The slot table's epoch by which it was sent last. */
   epoch?: number;

@@ -1,5 +1,5 @@
 import type { Command } from '../commands/command.js';
-import { commands } from '../commands/table.js';
+import type { CommandTable } from '../commands/command-table.js';
 import { LINK_FULL, OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
 import { RequestParser } from '../resp/parser.js';
 import { ERROR_MARK, INTEGER_MARK } from '../resp/writer.js';
@@ -7,45 +7,62 @@ import type { Client } from '../server/client.js';
 import type { Executor } from '../server/executor.js';
 import { isHttp } from '../server/http.js';
 import { refusalOf } from '../server/refusals.js';
-import { Loopback } from './loopback.js';
+import { LocalRequests } from './local-requests.js';
 import { ownsAll, slotOfCommand } from './owned.js';
-import { Parking } from './parking.js';
-import type { LinkListener } from './peer-link.js';
-import type { Peers } from './peers.js';
+import type { Asker } from './peer-link.js';
+import type { PeerLinks } from './peer-links.js';
+import { ReplyMerge } from './reply-merge.js';
 import { errorReply, type Request } from './request.js';
-import { Gathering, type Part } from './scatter.js';
 import { NOBODY, type SlotTable } from './slot-table.js';
-import { splitByOwner } from './split.js';
+import { type Part, splitByOwner } from './split.js';
+import { WaitingRequests } from './waiting-requests.js';
+
+export interface RouterOptions {
+  readonly executor: Executor;
+  readonly commands: CommandTable;
+  readonly self: number;
+  readonly table: SlotTable;
+  /** Undefined: this server is alone. */
+  readonly peers: PeerLinks | undefined;
+  /** How long commands wait for slots without a server. */
+  readonly slotWaitMs: number;
+  /** Called for each client that was disconnected because it sent HTTP. */
+  readonly onHttp?: (address: string) => void;
+}
 
 /**
- * Sends every command to the server that has its key. Commands for this server run at once; those for another one leave
- * at the turn's end, all in one frame; those for slots that nobody serves wait. To one server they go in the client's order.
+ * Sends every command to the server that has its key. Commands for this server run at once; those for another one are
+ * sent at the turn's end, all in one frame; those for slots without a server wait. One server gets a client's commands in order.
  */
-export class Router implements LinkListener {
-  readonly #loopback: Loopback;
-  readonly #parking: Parking;
+export class Router implements Asker {
+  readonly #local: LocalRequests;
+  readonly #waiting: WaitingRequests;
   readonly #parser = new RequestParser();
-  /** A client that speaks HTTP was disconnected. */
-  onHttp: (address: string) => void = () => {};
+  readonly #isOwn = (slot: number): boolean => this.table.owner(slot) === this.self;
+  private readonly executor: Executor;
+  private readonly commands: CommandTable;
+  private readonly self: number;
+  private readonly table: SlotTable;
+  private readonly peers: PeerLinks | undefined;
+  private readonly onHttp: (address: string) => void;
 
-  constructor(
-    private readonly executor: Executor,
-    private readonly self: number,
-    readonly table: SlotTable,
-    private readonly peers: Peers | undefined,
-    parkMs: number,
-  ) {
-    this.#loopback = new Loopback(executor);
-    this.#parking = new Parking(parkMs);
-    executor.onTurnEnd.push(() => this.peers?.flush());
+  constructor({ executor, commands, self, table, peers, slotWaitMs, onHttp = () => {} }: RouterOptions) {
+    this.executor = executor;
+    this.commands = commands;
+    this.self = self;
+    this.table = table;
+    this.peers = peers;
+    this.onHttp = onHttp;
+    this.#local = new LocalRequests(executor, commands);
+    this.#waiting = new WaitingRequests(slotWaitMs);
+    table.onUpdate(() => this.#release());
+    peers?.onLinked(() => this.#release());
   }
-
-  isOwn = (slot: number): boolean => this.table.owner(slot) === this.self;
 
   /** The command in the client's parser. The client's run is open, before and after. */
   dispatch(client: Client): void {
     const args = client.parser.arguments;
-    const command = commands.find(args);
+    const command = this.commands.find(args);
     if (!command && isHttp(args)) {
       client.destroy();
       this.onHttp(client.address);
@@ -56,60 +73,48 @@ export class Router implements LinkListener {
     else if (command!.inSteps) this.#everywhere(client, command!);
     else if (this.peers === undefined || command!.route === 'here') this.executor.run(command!, args, client);
     else if (command!.route === 'everywhere') this.#everywhere(client, command!);
-    else if (ownsAll(command!, args, this.isOwn)) this.executor.run(command!, args, client);
+    else if (ownsAll(command!, args, this.#isOwn)) this.executor.run(command!, args, client);
     else this.#forward(client, command!);
-  }
-
-  /** The coordinator has said whose slots are whose. */
-  updateTable(update: () => void): void {
-    update();
-    this.#release();
-  }
-
-  linked(): void {
-    this.#release();
   }
 
   /** Sends a request to the server of its slot. No run may be open. */
   route(request: Request): void {
     const owner = this.table.owner(request.slot);
     const link = owner === this.self ? undefined : this.peers?.link(owner);
-    if (owner === this.self) this.#loopback.run(request);
+    if (owner === this.self) this.#local.run(request);
     else if (link?.isFull) request.done(errorReply(LINK_FULL));
     else if (link) {
-      link.send(request, this.table.epoch);
+      link.send(request, this.table.epoch, this);
       this.executor.schedule();
-    } else this.#parking.park(request);
+    } else this.#waiting.add(request);
   }
 
   refused(request: Request): void {
     if (request.slot < 0) request.done(errorReply(SLOT_UNAVAILABLE));
     else if (request.epoch !== undefined && request.epoch < this.table.epoch) this.#routeAgain(request);
-    else this.#parking.park(request);
+    else this.#waiting.add(request);
   }
 
-  /** What may have happened is not done a second time; what only reads is. */
-  lost(requests: readonly Request[]): void {
-    for (const request of requests) {
-      if (request.writes) request.done(errorReply(OUTCOME_UNKNOWN));
-      else this.refused(request);
-    }
+  /** A write may have happened and is not sent again; a read is. */
+  lost(request: Request): void {
+    if (request.writes) request.done(errorReply(OUTCOME_UNKNOWN));
+    else this.refused(request);
   }
 
   close(): void {
-    this.#parking.close();
+    this.#waiting.close();
   }
 
-  /** What can go on now. */
+  /** Sends the requests whose slots have a server now. */
   #release(): void {
     const isServed = (slot: number): boolean => {
       const owner = this.table.owner(slot);
       return owner !== NOBODY && (owner === this.self || this.peers?.link(owner) !== undefined);
     };
-    for (const request of this.#parking.release(isServed)) this.#routeAgain(request);
+    for (const request of this.#waiting.release(isServed)) this.#routeAgain(request);
   }
 
-  /** Slots have changed hands: keys that were at one server may be at several now. */
+  /** Slots have other owners now: keys that were at one server may be at several. */
   #routeAgain(request: Request): void {
     const { command, bytes } = request;
     if (!command) {
@@ -129,9 +134,9 @@ export class Router implements LinkListener {
     request: Pick<Request, 'version' | 'writes' | 'deadline' | 'done'>,
   ): void {
     const { version, writes, deadline } = request;
-    const gathering = new Gathering(parts, command.merge!, request.done);
+    const merge = new ReplyMerge(parts, command.merge!, request.done);
     for (const [index, { slot, bytes }] of parts.entries()) {
-      const done = (reply: Buffer): void => gathering.take(index, reply);
+      const done = (reply: Buffer): void => merge.take(index, reply);
       const part: Request = { slot, version, writes, bytes, command, done };
       if (deadline !== undefined) part.deadline = deadline;
       this.route(part);
@@ -167,7 +172,7 @@ export class Router implements LinkListener {
     const { length } = client.parser.command;
     const chunk = client.expect(length, command.inSteps);
     const { members } = table;
-    const gathering = new Gathering(
+    const merge = new ReplyMerge(
       members.map(() => ({ positions: [] })),
       command.merge!,
       (reply) => client.answer(chunk, reply, length),
@@ -176,24 +181,24 @@ export class Router implements LinkListener {
     const part = { slot: -1, version: client.version, writes: command.flags.includes('write'), bytes };
     for (const [index, member] of members.entries()) {
       const ask = (done: Request['done']): void => this.#ask(member, { ...part, done });
-      const take = (reply: Buffer): void => gathering.take(index, reply);
+      const take = (reply: Buffer): void => merge.take(index, reply);
       ask(command.inSteps ? inSteps(ask, take) : take);
     }
     executor.begin(client);
   }
 
-  /** Has a member do its part. No run may be open. */
+  /** Sends a member its part. No run may be open. */
   #ask(member: number, request: Request): void {
     const link = this.peers?.link(member);
-    if (member === this.self) this.#loopback.run(request);
+    if (member === this.self) this.#local.run(request);
     else if (link) {
-      link.send(request, this.table.epoch);
+      link.send(request, this.table.epoch, this);
       this.executor.schedule();
     } else this.refused(request);
   }
 }
 
-/** Asks again in another turn as long as the reply is a number; the last reply says whether something was done before. */
+/** Sends the command again in another turn as long as the reply is a number; an error tells whether a part was done. */
 function inSteps(ask: (done: Request['done']) => void, take: Request['done']): Request['done'] {
   let steps = 0;
   const done = (reply: Buffer): void => {

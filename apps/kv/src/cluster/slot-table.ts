@@ -1,15 +1,16 @@
 import type { SlotRange } from '../commands/node-view.js';
 import { SLOTS } from '../limits.js';
 
-/** Nobody serves the slot at present. */
+/** The slot does not have a server at present. */
 export const NOBODY = -1;
 
-/** Which member serves which slot, as this server knows. */
+/** The owner of each slot, as known to this server. */
 export class SlotTable {
   readonly #owners = new Int32Array(SLOTS).fill(NOBODY);
   #ranges: readonly SlotRange[] = [{ from: 0, to: SLOTS - 1, member: NOBODY }];
-  /** Rises with every change of the cluster's. */
+  /** Rises with each table of the coordinator. */
   epoch = 0;
+  readonly #listeners: (() => void)[] = [];
 
   static of(member: number): SlotTable {
     const table = new SlotTable();
@@ -25,7 +26,7 @@ export class SlotTable {
     return this.#ranges;
   }
 
-  /** Members that serve something. */
+  /** Members that serve slots. */
   get members(): number[] {
     return [...new Set(this.#ranges.map(({ member }) => member))].filter((member) => member !== NOBODY);
   }
@@ -39,9 +40,15 @@ export class SlotTable {
     for (const { from, to, member } of ranges) this.#owners.fill(member, from, to + 1);
     this.#ranges = rangesOf(this.#owners);
     this.epoch = epoch;
+    for (const listener of this.#listeners) listener();
   }
 
-  /** A member was lost: what it had is nobody's until the coordinator says whose. */
+  /** Calls the listener after each update. */
+  onUpdate(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** A member was lost: its slots do not have a server until the coordinator's next table. */
   drop(member: number): void {
     const ranges = this.#ranges.map((range) =>
       range.member === member ? { ...range, member: NOBODY } : range,
@@ -50,7 +57,7 @@ export class SlotTable {
   }
 }
 
-/** Neighbours with the same owner in one. */
+/** Ranges of consecutive slots with the same owner. */
 export function rangesOf(owners: ArrayLike<number>): SlotRange[] {
   const ranges: SlotRange[] = [];
   for (let slot = 0, from = 0; slot < owners.length; slot += 1) {

@@ -2,11 +2,17 @@ import { Buffer } from 'node:buffer';
 import type { Command } from '../commands/command.js';
 import type { Arguments } from '../resp/arguments.js';
 import { slotOfKey } from '../store/slot.js';
-import type { Part } from './scatter.js';
+
+/** The part of a command for one server. `positions` are the places of its keys in the whole command. */
+export interface Part {
+  readonly bytes: Buffer;
+  readonly slot: number;
+  readonly positions: readonly number[];
+}
 
 /**
- * Cuts a command with many keys into one for every server; keys whose slots nobody has go by slot. What every server does
- * of its part is one step there; the whole is none.
+ * Splits a command with many keys into one per server; keys of slots without a server are grouped by slot. Each server does
+ * its part in one step; the whole is not one step.
  */
 export function splitByOwner(command: Command, args: Arguments, owner: (slot: number) => number): Part[] {
   const groups = new Map<number, { slot: number; positions: number[] }>();

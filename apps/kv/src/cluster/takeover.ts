@@ -7,7 +7,7 @@ import { slotOf } from '../store/slot.js';
 import { type Imports, OWN_SESSION } from './imports.js';
 import { COORDINATOR, type TakeoverMessage, Topic } from './messages.js';
 import { recordHeader, u32 } from './peer-frames.js';
-import type { Peers } from './peers.js';
+import type { PeerLinks } from './peer-links.js';
 import { NOBODY } from './slot-table.js';
 import { TakeoverLinks } from './takeover-links.js';
 
@@ -15,7 +15,7 @@ export interface TakeoverOptions {
   readonly mesh: Mesh;
   readonly logs: Logs;
   readonly coordinator: CoordinatorClient;
-  readonly peers: Peers;
+  readonly peers: PeerLinks;
   readonly imports: Imports;
   /** All servers: every one is a backup. */
   readonly servers: readonly number[];

@@ -1,16 +1,16 @@
 import { SLOTS } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
 import { type Command, define } from './command.js';
+import type { CommandContext } from './command-context.js';
 import { type NodeAddress, nodeId, type SlotRange } from './node-view.js';
 
-type Subcommand = (x: Executor, args: Arguments) => void;
+type Subcommand = (x: CommandContext, args: Arguments) => void;
 
-/** The mesh's port of a node is nobody's business but the mesh's; clients expect one. */
+/** Clients expect a second port of each node, and do not use it. */
 const BUS_PORT_DISTANCE = 10_000;
 
-function served({ node }: Executor): { range: SlotRange; address: NodeAddress }[] {
+function served({ node }: CommandContext): { range: SlotRange; address: NodeAddress }[] {
   const byMember = new Map(node.nodes().map((address) => [address.member, address]));
   return node.ranges().flatMap((range) => {
     const address = byMember.get(range.member);
@@ -18,7 +18,7 @@ function served({ node }: Executor): { range: SlotRange; address: NodeAddress }[
   });
 }
 
-function slots(x: Executor): void {
+function slots(x: CommandContext): void {
   const all = served(x);
   x.writer.array(all.length);
   for (const { range, address } of all) {
@@ -32,7 +32,7 @@ function slots(x: Executor): void {
   }
 }
 
-function shards(x: Executor): void {
+function shards(x: CommandContext): void {
   const all = x.node.nodes();
   x.writer.array(all.length);
   for (const address of all) {
@@ -50,7 +50,7 @@ function shards(x: Executor): void {
   }
 }
 
-function tellNode({ writer }: Executor, { member, host, port, connected }: NodeAddress): void {
+function tellNode({ writer }: CommandContext, { member, host, port, connected }: NodeAddress): void {
   const fields: [string, string | number][] = [
     ['id', nodeId(member)],
     ['port', port],
@@ -68,7 +68,7 @@ function tellNode({ writer }: Executor, { member, host, port, connected }: NodeA
   }
 }
 
-function nodes({ writer, node }: Executor): void {
+function nodes({ writer, node }: CommandContext): void {
   const lines = node.nodes().map(({ member, host, port, connected }) => {
     const flags = member === node.member ? 'myself,master' : connected ? 'master' : 'master,fail';
     const mine = node.ranges().filter((range) => range.member === member);
@@ -81,7 +81,7 @@ function nodes({ writer, node }: Executor): void {
   writer.bulk(`${lines.join('\n')}\n`);
 }
 
-function info({ writer, node }: Executor): void {
+function info({ writer, node }: CommandContext): void {
   const assigned = node
     .ranges()
     .reduce((sum, { from, to, member }) => sum + (member < 0 ? 0 : to - from + 1), 0);
@@ -124,7 +124,7 @@ const subcommands: Record<string, { count: number; run: Subcommand }> = {
   },
 };
 
-function cluster(x: Executor, args: Arguments): void {
+function cluster(x: CommandContext, args: Arguments): void {
   const found = subcommands[args.word(1)];
   if (!found) throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Try CLUSTER HELP.`);
   if (args.count !== found.count) {

@@ -1,8 +1,8 @@
 import type { Arguments } from '../resp/arguments.js';
 import type { RespVersion } from '../resp/writer.js';
-import type { Executor } from '../server/executor.js';
+import type { CommandContext } from './command-context.js';
 
-/** What a connection remembers. */
+/** The state of a client's connection. */
 export interface Session {
   readonly id: number;
   version: RespVersion;
@@ -14,8 +14,8 @@ export interface Session {
 }
 
 /**
- * Where a command runs: at the server it came to; where its key is; where each of its keys is; at all servers; or
- * where the slot is that a scan has come to.
+ * Where a command runs: at the server that received it; at the server of its key; at those of its keys; at all
+ * servers; or at the server of a scan's slot.
  */
 export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan';
 /** How the replies of several servers become one. */
@@ -31,10 +31,10 @@ export interface Command {
   /** Arguments from one key to the next; 0 without keys. */
   readonly step: number;
   readonly merge: Merge | undefined;
-  /** Where it is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
+  /** The command is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
   readonly inSteps: boolean;
   /** Writes exactly one reply, at once. @throws CommandError, which becomes the reply */
-  readonly run: (x: Executor, args: Arguments, session: Session) => void;
+  readonly run: (x: CommandContext, args: Arguments, session: Session) => void;
 }
 
 type Details = Partial<Pick<Command, 'route' | 'step' | 'merge' | 'inSteps'>>;
@@ -52,38 +52,4 @@ export function define(
   { route = 'here', step = 0, merge, inSteps = false }: Details = {},
 ): Command {
   return { name, arity, flags: flags.split(' '), route, step, merge, inSteps, run };
-}
-
-/** Finds commands by the bytes of their names, in any case. */
-export class CommandTable {
-  readonly #byHash = new Map<number, Command>();
-
-  constructor(readonly all: readonly Command[]) {
-    for (const command of all) {
-      const bytes = Buffer.from(command.name);
-      const hash = hashOf(bytes, 0, bytes.length);
-      if (this.#byHash.has(hash)) throw new Error(`Two commands have the hash of '${command.name}'`);
-      this.#byHash.set(hash, command);
-    }
-  }
-
-  find({ buffer, starts, ends }: Arguments): Command | undefined {
-    const [start, end] = [starts[0]!, ends[0]!];
-    const command = this.#byHash.get(hashOf(buffer, start, end));
-    if (command?.name.length !== end - start) return undefined;
-    for (let i = 0; i < command.name.length; i += 1) {
-      if ((buffer[start + i]! | 0x20) !== command.name.charCodeAt(i)) return undefined;
-    }
-    return command;
-  }
-
-  get(name: string): Command | undefined {
-    return this.all.find((command) => command.name === name.toLowerCase());
-  }
-}
-
-function hashOf(bytes: Uint8Array, start: number, end: number): number {
-  let hash = end - start;
-  for (let at = start; at < end; at += 1) hash = (Math.imul(hash, 31) + (bytes[at]! | 0x20)) | 0;
-  return hash;
 }

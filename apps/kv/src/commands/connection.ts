@@ -2,21 +2,21 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { MAX_NAME_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER, SYNTAX } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
 import { type Command, define, type Session } from './command.js';
+import type { CommandContext } from './command-context.js';
 import { SERVER_NAME, SERVER_VERSION } from './version.js';
 
-function ping(x: Executor, args: Arguments): void {
+function ping(x: CommandContext, args: Arguments): void {
   if (args.count > 2) throw new CommandError("ERR wrong number of arguments for 'ping' command");
   if (args.count === 2) x.writer.bulk(args.string(1));
   else x.writer.simple('PONG');
 }
 
-function echo(x: Executor, args: Arguments): void {
+function echo(x: CommandContext, args: Arguments): void {
   x.writer.bulk(args.string(1));
 }
 
-function hello(x: Executor, args: Arguments, session: Session): void {
+function hello(x: CommandContext, args: Arguments, session: Session): void {
   let version = session.version;
   let at = 1;
   if (args.count > 1) {
@@ -45,7 +45,7 @@ function hello(x: Executor, args: Arguments, session: Session): void {
   tellServer(x, session);
 }
 
-/** A name is kept as long as its connection, and told to everybody. */
+/** A name is kept as long as its connection, and each client can read it. */
 function setName(session: Session, args: Arguments, index: number): void {
   if (args.length(index) > MAX_NAME_BYTES)
     throw new CommandError(`ERR Client names cannot be longer than ${MAX_NAME_BYTES} bytes.`);
@@ -55,7 +55,7 @@ function setName(session: Session, args: Arguments, index: number): void {
   session.name = name;
 }
 
-function tellServer({ writer, node }: Executor, session: Session): void {
+function tellServer({ writer, node }: CommandContext, session: Session): void {
   writer.version = session.version;
   writer.map(7);
   const pairs: [string, string | number][] = [
@@ -75,7 +75,7 @@ function tellServer({ writer, node }: Executor, session: Session): void {
   writer.array(0);
 }
 
-function auth(x: Executor, args: Arguments, session: Session): void {
+function auth(x: CommandContext, args: Arguments, session: Session): void {
   if (args.count > 3) throw new CommandError(SYNTAX);
   const [user, password] = args.count === 2 ? ['default', args.string(1)] : [args.string(1), args.string(2)];
   if (x.node.password === undefined && args.count === 2)
@@ -86,39 +86,39 @@ function auth(x: Executor, args: Arguments, session: Session): void {
   x.writer.ok();
 }
 
-function checkPassword({ node }: Executor, session: Session, user: string, password: string): void {
+function checkPassword({ node }: CommandContext, session: Session, user: string, password: string): void {
   const matches = node.password === undefined || timingSafeEqual(digest(password), digest(node.password));
   if (user !== 'default' || !matches)
     throw new CommandError('WRONGPASS invalid username-password pair or user is disabled.');
   session.authenticated = true;
 }
 
-/** Of equal length, whatever was given. */
+/** Digests have equal lengths, which the comparison needs. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text, 'latin1').digest();
 }
 
-function select(x: Executor, args: Arguments): void {
+function select(x: CommandContext, args: Arguments): void {
   const index = args.integer(1);
   if (index === undefined) throw new CommandError(NOT_AN_INTEGER);
   if (index !== 0) throw new CommandError('ERR DB index is out of range');
   x.writer.ok();
 }
 
-function quit(x: Executor, _: Arguments, session: Session): void {
+function quit(x: CommandContext, _: Arguments, session: Session): void {
   x.writer.ok();
   session.quit();
 }
 
-/** Replies leave only when every backup has what they tell of, so by its turn WAIT has nothing to wait for. */
-function wait(x: Executor, args: Arguments): void {
+/** Replies are sent only when every backup has the writes before them, so WAIT can answer at once. */
+function wait(x: CommandContext, args: Arguments): void {
   const [replicas, timeout] = [args.integer(1), args.integer(2)];
   if (replicas === undefined || timeout === undefined) throw new CommandError(NOT_AN_INTEGER);
   if (timeout < 0) throw new CommandError('ERR timeout is negative');
   x.writer.integer(x.store.replicas);
 }
 
-function client(x: Executor, args: Arguments, session: Session): void {
+function client(x: CommandContext, args: Arguments, session: Session): void {
   const word = args.word(1);
   if (word === 'ID') x.writer.integer(session.id);
   else if (word === 'GETNAME') x.writer.bulkOrMissing(session.name === '' ? undefined : session.name);
@@ -132,21 +132,21 @@ function client(x: Executor, args: Arguments, session: Session): void {
   else throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Try CLIENT HELP.`);
 }
 
-function reset(x: Executor, _: Arguments, session: Session): void {
+function reset(x: CommandContext, _: Arguments, session: Session): void {
   session.version = 2;
   session.name = '';
   session.authenticated = x.node.password === undefined;
   x.writer.simple('RESET');
 }
 
-function time(x: Executor): void {
+function time(x: CommandContext): void {
   const now = Date.now();
   x.writer.array(2);
   x.writer.bulk(String(Math.floor(now / 1000)));
   x.writer.bulk(String((now % 1000) * 1000));
 }
 
-function ok(x: Executor): void {
+function ok(x: CommandContext): void {
   x.writer.ok();
 }
 

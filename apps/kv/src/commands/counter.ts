@@ -1,15 +1,15 @@
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
 import { NO_EXPIRY } from '../store/entry.js';
+import type { CommandContext } from './command-context.js';
 
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n];
 const INTEGER = /^(0|-?[1-9]\d{0,18})$/;
-/** Up to so many digits a double is exact. */
+/** A double is exact up to this number of digits. */
 const EXACT_DIGITS = 15;
 
-/** Adds to the number that a key holds, which is of 64 bits; where it is short, without BigInts. */
-export function addTo(x: Executor, args: Arguments, by: bigint): void {
+/** Adds to the 64-bit number of a key; a short number is added without BigInts. */
+export function addTo(x: CommandContext, args: Arguments, by: bigint): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const before = x.look(slot, key);

@@ -1,10 +1,10 @@
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER } from '../resp/command-error.js';
 
-/** The largest moment that a double holds exactly; Redis's limit is higher, and as far away for people. */
+/** The largest moment that a double holds exactly. Redis's limit is higher; both are far in the future. */
 const MOST_MS = Number.MAX_SAFE_INTEGER;
 
-/** The moment that an argument names, in a unit from `baseMs` on. One in the past is possible: EXPIRE and its kin remove the key then. */
+/** The moment of an argument, in a unit, from `baseMs` on. It may be in the past: EXPIRE and its variants then remove the key. */
 export function momentOf(
   args: Arguments,
   index: number,
@@ -19,7 +19,7 @@ export function momentOf(
   return at;
 }
 
-/** The same for SET and its kin: it must lie ahead of `baseMs`. */
+/** The same for SET and its variants: the moment must be after `baseMs`. */
 export function expiryOf(
   args: Arguments,
   index: number,
@@ -32,7 +32,7 @@ export function expiryOf(
   return at;
 }
 
-/** No number, or one of 64 bits that no moment is as far away as. */
+/** The error of an argument that is not a number, or of a 64-bit number that is too large for a moment. */
 function unusable(args: Arguments, index: number, name: string): CommandError {
   const isWide = /^-?[1-9]\d{15,18}$/.test(args.string(index));
   return new CommandError(isWide ? `ERR invalid expire time in '${name}' command` : NOT_AN_INTEGER);

@@ -1,6 +1,6 @@
 /**
  * Redis's patterns: `*`, `?`, `[abc]`, `[^a-z]`, `\` before a character that means itself. Looks back to the last star
- * only, so the time is at most the product of both lengths; `effort` is told how much of it went.
+ * only, so the time is at most the product of both lengths; `effort` counts the steps.
  */
 export function globMatches(pattern: string, text: string, effort?: { spend(steps: number): void }): boolean {
   let [p, t] = [0, 0];
@@ -30,7 +30,7 @@ export function globMatches(pattern: string, text: string, effort?: { spend(step
   return p === pattern.length;
 }
 
-/** Where the pattern goes on after it matched one character; −1 where it does not. */
+/** The place in the pattern after a match of one character; −1: the character does not match. */
 function matchOne(pattern: string, at: number, character: string): number {
   const kind = pattern[at]!;
   if (kind === '?') return at + 1;

@@ -1,13 +1,12 @@
 import { MAX_BULK_BYTES, SLOTS } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
-import type { Command, CommandTable } from './command.js';
-import { define } from './command.js';
+import { type Command, define } from './command.js';
+import type { CommandContext } from './command-context.js';
 import { globMatches } from './glob.js';
 import { SERVER_VERSION } from './version.js';
 
-function tellCommand({ writer }: Executor, command: Command): void {
+function tellCommand({ writer }: CommandContext, command: Command): void {
   const { name, arity, flags, step } = command;
   writer.array(7);
   writer.bulk(name);
@@ -21,33 +20,37 @@ function tellCommand({ writer }: Executor, command: Command): void {
   writer.array(0);
 }
 
-/** COMMAND needs the table that it is in itself. */
-export function commandCommand(table: () => CommandTable): Command {
-  return define('command', -1, 'fast', (x, args) => {
-    const { all } = table();
-    const word = args.count > 1 ? args.word(1) : '';
-    if (word === '') {
-      x.writer.array(all.length);
-      for (const command of all) tellCommand(x, command);
-    } else if (word === 'COUNT') x.writer.integer(all.length);
-    else if (word === 'DOCS') x.writer.map(0);
-    else if (word === 'LIST') {
-      x.writer.array(all.length);
-      for (const { name } of all) x.writer.bulk(name);
-    } else if (word === 'INFO') {
-      x.writer.array(args.count - 2);
-      for (let i = 2; i < args.count; i += 1) {
-        const command = table().get(args.string(i));
-        if (command) tellCommand(x, command);
-        else x.writer.missing();
-      }
-    } else throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Try COMMAND HELP.`);
-  });
+/** The commands, and COMMAND, which lists them and itself. */
+export function withCommandCommand(others: readonly Command[]): readonly Command[] {
+  const run: Command['run'] = (x, args) => listCommands(x, args, all);
+  const all = [...others, define('command', -1, 'fast', run)];
+  return all;
 }
 
-function config(x: Executor, args: Arguments): void {
+function listCommands(x: CommandContext, args: Arguments, all: readonly Command[]): void {
+  const word = args.count > 1 ? args.word(1) : '';
+  if (word === '') {
+    x.writer.array(all.length);
+    for (const command of all) tellCommand(x, command);
+  } else if (word === 'COUNT') x.writer.integer(all.length);
+  else if (word === 'DOCS') x.writer.map(0);
+  else if (word === 'LIST') {
+    x.writer.array(all.length);
+    for (const { name } of all) x.writer.bulk(name);
+  } else if (word === 'INFO') {
+    x.writer.array(args.count - 2);
+    for (let i = 2; i < args.count; i += 1) {
+      const wanted = args.string(i).toLowerCase();
+      const command = all.find(({ name }) => name === wanted);
+      if (command) tellCommand(x, command);
+      else x.writer.missing();
+    }
+  } else throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Try COMMAND HELP.`);
+}
+
+function config(x: CommandContext, args: Arguments): void {
   if (args.word(1) !== 'GET' || args.count < 3)
-    throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Only CONFIG GET is there.`);
+    throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Only CONFIG GET exists.`);
   const settings: Record<string, string> = {
     save: '',
     appendonly: 'no',
@@ -72,7 +75,7 @@ function config(x: Executor, args: Arguments): void {
   }
 }
 
-function info(x: Executor, args: Arguments): void {
+function info(x: CommandContext, args: Arguments): void {
   const wanted = args.count > 1 ? args.string(1).toLowerCase() : 'default';
   const sections = infoSections(x);
   const all = ['default', 'all', 'everything'].includes(wanted);
@@ -84,7 +87,7 @@ function info(x: Executor, args: Arguments): void {
   x.writer.bulk(text.join('\r\n'));
 }
 
-function infoSections({ store, node }: Executor): Record<string, Record<string, string | number>> {
+function infoSections({ store, node }: CommandContext): Record<string, Record<string, string | number>> {
   const { heapUsed, rss } = process.memoryUsage();
   const { bytes, liveBytes, segments } = store.usage;
   const { size, expiring } = store.keyspace;

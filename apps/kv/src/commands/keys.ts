@@ -1,11 +1,11 @@
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, SYNTAX } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
 import { NO_EXPIRY } from '../store/entry.js';
 import { type Command, define, keyCommand } from './command.js';
+import type { CommandContext } from './command-context.js';
 import { momentOf } from './expiry.js';
 
-function del(x: Executor, args: Arguments): void {
+function del(x: CommandContext, args: Arguments): void {
   let removed = 0;
   for (let i = 1; i < args.count; i += 1) {
     const slot = x.slot(args, i);
@@ -18,18 +18,18 @@ function del(x: Executor, args: Arguments): void {
   x.writer.integer(removed);
 }
 
-function exists(x: Executor, args: Arguments): void {
+function exists(x: CommandContext, args: Arguments): void {
   let found = 0;
   for (let i = 1; i < args.count; i += 1) if (x.find(args, i)) found += 1;
   x.writer.integer(found);
 }
 
-function type(x: Executor, args: Arguments): void {
+function type(x: CommandContext, args: Arguments): void {
   x.writer.simple(x.find(args, 1) ? 'string' : 'none');
 }
 
 function expire(name: string, unitMs: number, absolute: boolean) {
-  return (x: Executor, args: Arguments): void => {
+  return (x: CommandContext, args: Arguments): void => {
     const at = momentOf(args, 2, unitMs, absolute ? 0 : x.nowMs, name);
     const only = conditionOf(args);
     const slot = x.slot(args, 1);
@@ -45,7 +45,7 @@ function expire(name: string, unitMs: number, absolute: boolean) {
   };
 }
 
-/** NX, XX, GT, LT: which expiries the new one may replace. No expiry counts as one that never comes. */
+/** NX, XX, GT, LT: which expiries the new one may replace. A key without expiry counts as one with an infinite expiry. */
 function conditionOf(args: Arguments): (before: number, at: number) => boolean {
   const words = new Set<string>();
   for (let i = 3; i < args.count; i += 1) {
@@ -67,9 +67,9 @@ function conditionOf(args: Arguments): (before: number, at: number) => boolean {
   };
 }
 
-/** Time left, or the moment itself; −1: never, −2: no such key. */
+/** Time left, or the moment itself; −1: the key does not expire, −2: the key does not exist. */
 function timeLeft(unitMs: number, absolute: boolean) {
-  return (x: Executor, args: Arguments): void => {
+  return (x: CommandContext, args: Arguments): void => {
     const entry = x.find(args, 1);
     if (!entry) x.writer.integer(-2);
     else if (entry.expiresAt === NO_EXPIRY) x.writer.integer(-1);
@@ -78,7 +78,7 @@ function timeLeft(unitMs: number, absolute: boolean) {
   };
 }
 
-function persist(x: Executor, args: Arguments): void {
+function persist(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const entry = x.look(slot, key);
@@ -91,7 +91,7 @@ function noSuchOption(): never {
   throw new CommandError(SYNTAX);
 }
 
-function getEx(x: Executor, args: Arguments): void {
+function getEx(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const entry = x.look(slot, key);

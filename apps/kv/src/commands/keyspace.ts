@@ -1,16 +1,16 @@
 import { FLUSH_STEP_KEYS, SLOTS } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, SYNTAX } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
 import { type Command, define } from './command.js';
+import type { CommandContext } from './command-context.js';
 import { scan } from './scan.js';
 import { Search } from './search.js';
 
-function dbSize(x: Executor): void {
+function dbSize(x: CommandContext): void {
   x.writer.integer(x.store.keyspace.size);
 }
 
-function keys(x: Executor, args: Arguments): void {
+function keys(x: CommandContext, args: Arguments): void {
   const search = new Search(x, args.string(1));
   for (let slot = 0; slot < SLOTS; slot += 1) if (x.node.isOwn(slot)) search.slot(slot);
   search.tell();
@@ -18,9 +18,9 @@ function keys(x: Executor, args: Arguments): void {
 
 /**
  * One step: tombstones for as many keys as one append and some milliseconds take. The reply says how many keys are left,
- * and is OK when there are none: whoever sends the steps goes on until then (see `Router`).
+ * and is OK when none is left: the sender of the steps continues until then (see `Router`).
  */
-function flush(x: Executor, args: Arguments): void {
+function flush(x: CommandContext, args: Arguments): void {
   const word = args.count > 1 ? args.word(1) : 'SYNC';
   if (args.count > 2 || (word !== 'SYNC' && word !== 'ASYNC')) throw new CommandError(SYNTAX);
   let [room, left] = [FLUSH_STEP_KEYS, 0];
@@ -35,7 +35,7 @@ function flush(x: Executor, args: Arguments): void {
 }
 
 /** Removes keys of a slot, as long as the append has room; returns how many. */
-function removeSome(x: Executor, slot: number, most: number): number {
+function removeSome(x: CommandContext, slot: number, most: number): number {
   let removed = 0;
   for (const [key] of x.store.keyspace.entries(slot)) {
     if (removed >= most || x.isFull) break;

@@ -1,4 +1,4 @@
-/** A server, as clients are told of it. */
+/** A server in replies to clients. */
 export interface NodeAddress {
   readonly member: number;
   readonly host: string;
@@ -7,14 +7,14 @@ export interface NodeAddress {
   readonly connected: boolean;
 }
 
-/** Slots one after the other that have the same server; −1: none at present. */
+/** Consecutive slots with the same server; −1: no server at present. */
 export interface SlotRange {
   readonly from: number;
   readonly to: number;
   readonly member: number;
 }
 
-/** What commands need to know of the server that runs them. */
+/** The server that runs a command, as the command sees it. */
 export interface NodeView {
   readonly member: number;
   readonly startedAt: number;

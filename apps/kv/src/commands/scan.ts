@@ -1,7 +1,7 @@
 /**
- * SCAN. The cursor is the next hash slot to look at, so that what was there from the first call to the last is found,
- * whatever is written meanwhile and whichever server has the slot by then. A slot with few keys is given whole; one with
- * many in the order of a hash of its keys, which is the same at every server:
+ * SCAN. The cursor is the next hash slot to look at, so that keys that exist from the first call to the last are
+ * found, also when other keys are written and slots change servers meanwhile. A slot with few keys is returned whole; one
+ * with many in the order of a hash of its keys, which is the same at every server:
  *
  * ```
  * cursor = hash × 16384 + slot        keys of the slot whose hash is at least that, then the slots after it
@@ -10,13 +10,13 @@
 import { SLOTS } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER, SYNTAX } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
+import type { CommandContext } from './command-context.js';
 import { Search } from './search.js';
 
 const DEFAULT_COUNT = 10;
-/** A scan of empty slots ends somewhere too. */
+/** Bounds one call that scans empty slots. */
 const MOST_SLOTS = 4096;
-/** A slot with up to so many keys is given whole. */
+/** A slot with up to this number of keys is returned whole. */
 const FEW_KEYS = 128;
 const HASHES = 2 ** 32;
 const CURSORS = SLOTS * HASHES;
@@ -27,12 +27,12 @@ interface ScanOptions {
   isStrings: boolean;
 }
 
-/** The slot that a cursor stands in; undefined where it is none. */
+/** The slot of a cursor; undefined: the cursor is not valid. */
 export function slotOfCursor(cursor: number | undefined): number | undefined {
   return cursor !== undefined && cursor >= 0 && cursor < CURSORS ? cursor % SLOTS : undefined;
 }
 
-export function scan(x: Executor, args: Arguments): void {
+export function scan(x: CommandContext, args: Arguments): void {
   const cursor = args.integer(1);
   const start = slotOfCursor(cursor);
   if (start === undefined) throw new CommandError('ERR invalid cursor');
@@ -44,8 +44,8 @@ export function scan(x: Executor, args: Arguments): void {
   search.tell();
 }
 
-/** Looks at `count` keys at least, if there are as many. */
-function walk(x: Executor, cursor: number, start: number, count: number, search: Search): number {
+/** Looks at `count` keys at least, if that many exist. */
+function walk(x: CommandContext, cursor: number, start: number, count: number, search: Search): number {
   let from = Math.floor(cursor / SLOTS);
   let slot = start;
   let looked = 0;
@@ -66,7 +66,7 @@ function walk(x: Executor, cursor: number, start: number, count: number, search:
 }
 
 /** Keys of one slot in the order of their hashes, those of equal hash together; where to go on, 0 at the slot's end. */
-function part(x: Executor, slot: number, from: number, count: number, search: Search): number {
+function part(x: CommandContext, slot: number, from: number, count: number, search: Search): number {
   const { keyspace } = x.store;
   const ordered = keyspace.byHash(slot, from === 0);
   if (from === 0) search.spend(ordered.length);

@@ -1,10 +1,10 @@
 import { MAX_MATCH_STEPS, MAX_PATTERN_BYTES } from '../limits.js';
 import { CommandError } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
+import type { CommandContext } from './command-context.js';
 import { globMatches } from './glob.js';
 
 /**
- * Finds keys by a pattern. A pattern and keys can be made so that matching takes very long, and nobody else is served
+ * Finds keys by a pattern. Matching of a crafted pattern and keys can take very long, and other clients are not served
  * meanwhile: so the effort of one command is bounded.
  */
 export class Search {
@@ -13,7 +13,7 @@ export class Search {
 
   /** @throws CommandError for a pattern that is too long */
   constructor(
-    private readonly x: Executor,
+    private readonly x: CommandContext,
     private readonly pattern: string,
   ) {
     if (pattern.length > MAX_PATTERN_BYTES)

@@ -12,7 +12,7 @@ export interface SetOptions {
 
 const PLAIN: SetOptions = { expiresAt: NO_EXPIRY, only: undefined, keepTtl: false, get: false };
 
-/** What follows key and value of SET. */
+/** The options of SET, behind key and value. */
 export function parseSet(args: Arguments, nowMs: number): SetOptions {
   if (args.count === 3) return PLAIN;
   const options = { ...PLAIN };

@@ -1,19 +1,19 @@
 import { MAX_BULK_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER } from '../resp/command-error.js';
-import type { Executor } from '../server/executor.js';
 import { NO_EXPIRY } from '../store/entry.js';
 import { objectBytes } from '../store/record.js';
 import { type Command, define, keyCommand } from './command.js';
+import type { CommandContext } from './command-context.js';
 import { addTo } from './counter.js';
 import { expiryOf } from './expiry.js';
 import { parseSet } from './set-options.js';
 
-function get(x: Executor, args: Arguments): void {
+function get(x: CommandContext, args: Arguments): void {
   x.writer.bulkOrMissing(x.find(args, 1)?.value);
 }
 
-function set(x: Executor, args: Arguments): void {
+function set(x: CommandContext, args: Arguments): void {
   const options = parseSet(args, x.nowMs);
   const slot = x.slot(args, 1);
   const key = args.string(1);
@@ -30,7 +30,7 @@ function set(x: Executor, args: Arguments): void {
   else x.writer.ok();
 }
 
-function setNx(x: Executor, args: Arguments): void {
+function setNx(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const exists = x.look(slot, key) !== undefined;
@@ -39,13 +39,13 @@ function setNx(x: Executor, args: Arguments): void {
 }
 
 function setWithExpiry(unitMs: number, name: string) {
-  return (x: Executor, args: Arguments): void => {
+  return (x: CommandContext, args: Arguments): void => {
     x.put(x.slot(args, 1), args.string(1), args.string(3), expiryOf(args, 2, unitMs, x.nowMs, name));
     x.writer.ok();
   };
 }
 
-function getSet(x: Executor, args: Arguments): void {
+function getSet(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const before = x.look(slot, key)?.value;
@@ -53,7 +53,7 @@ function getSet(x: Executor, args: Arguments): void {
   x.writer.bulkOrMissing(before);
 }
 
-function getDel(x: Executor, args: Arguments): void {
+function getDel(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const before = x.look(slot, key)?.value;
@@ -61,7 +61,7 @@ function getDel(x: Executor, args: Arguments): void {
   x.writer.bulkOrMissing(before);
 }
 
-function append(x: Executor, args: Arguments): void {
+function append(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const before = x.look(slot, key);
@@ -75,17 +75,17 @@ function append(x: Executor, args: Arguments): void {
   x.writer.integer(length);
 }
 
-function strLen(x: Executor, args: Arguments): void {
+function strLen(x: CommandContext, args: Arguments): void {
   x.writer.integer(x.find(args, 1)?.value?.length ?? 0);
 }
 
-function mget(x: Executor, args: Arguments): void {
+function mget(x: CommandContext, args: Arguments): void {
   x.writer.array(args.count - 1);
   for (let i = 1; i < args.count; i += 1) x.writer.bulkOrMissing(x.find(args, i)?.value);
 }
 
-/** All keys of this server in one append: there together after a failure, or not at all. */
-function mset(x: Executor, args: Arguments): void {
+/** All keys of this server in one append: after a failure all of them are stored, or none. */
+function mset(x: CommandContext, args: Arguments): void {
   if (args.count % 2 === 0) throw new CommandError("ERR wrong number of arguments for 'mset' command");
   let bytes = 0;
   for (let i = 1; i < args.count; i += 2) bytes += objectBytes(args.length(i), args.length(i + 1), NO_EXPIRY);
@@ -97,18 +97,18 @@ function mset(x: Executor, args: Arguments): void {
 }
 
 function step(sign: 1 | -1) {
-  return (x: Executor, args: Arguments): void => addTo(x, args, BigInt(sign));
+  return (x: CommandContext, args: Arguments): void => addTo(x, args, BigInt(sign));
 }
 
 function stepBy(sign: 1n | -1n) {
-  return (x: Executor, args: Arguments): void => {
+  return (x: CommandContext, args: Arguments): void => {
     const text = args.string(2);
     if (!/^(0|-?[1-9]\d{0,18})$/.test(text)) throw new CommandError(NOT_AN_INTEGER);
     addTo(x, args, sign * BigInt(text));
   };
 }
 
-function getRange(x: Executor, args: Arguments): void {
+function getRange(x: CommandContext, args: Arguments): void {
   const [start, end] = [args.integer(2), args.integer(3)];
   if (start === undefined || end === undefined) throw new CommandError(NOT_AN_INTEGER);
   const value = x.find(args, 1)?.value ?? '';

@@ -1,3 +1,3 @@
-/** What clients are told: they choose by it what they may send, so it names the Redis whose commands these are. */
+/** Clients choose their commands by it, so it names the version of Redis with these commands. */
 export const SERVER_NAME = 'redis';
 export const SERVER_VERSION = '7.0.15';

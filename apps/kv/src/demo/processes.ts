@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { KvError } from '../errors.js';
 
-/** What a process tells its parent. */
+/** An event of a process for its parent. */
 export interface MemberEvent {
   readonly ready?: number;
   readonly serving?: number;
@@ -18,8 +18,8 @@ export class MemberProcess {
   readonly #child: ChildProcess;
   readonly #events: MemberEvent[] = [];
   #changed: () => void = () => {};
-  /** How it ended. */
-  gone: string | undefined;
+  /** Its exit code or signal. */
+  exit: string | undefined;
 
   constructor(
     readonly name: string,
@@ -32,7 +32,7 @@ export class MemberProcess {
       this.#changed();
     });
     this.#child.once('exit', (code, signal) => {
-      this.gone = signal ? `signal ${signal}` : `code ${String(code)}`;
+      this.exit = signal ? `signal ${signal}` : `code ${String(code)}`;
       this.#changed();
     });
   }
@@ -45,8 +45,8 @@ export class MemberProcess {
   async until<T>(pick: (event: MemberEvent) => T | undefined, from = 0): Promise<T> {
     for (let next = from; ; next += 1) {
       while (next >= this.#events.length) {
-        if (this.gone !== undefined) {
-          throw new KvError('ERR_RDMC_KV_PROCESS_DIED', `${this.name} ended with ${this.gone}`);
+        if (this.exit !== undefined) {
+          throw new KvError('ERR_RDMC_KV_PROCESS_DIED', `${this.name} ended with ${this.exit}`);
         }
         await new Promise<void>((resolve) => {
           this.#changed = resolve;
@@ -68,11 +68,11 @@ export class MemberProcess {
 
   /** @returns when it has ended */
   async kill(signal: NodeJS.Signals): Promise<void> {
-    if (this.gone !== undefined) return;
+    if (this.exit !== undefined) return;
     this.#child.kill(signal);
     await new Promise<void>((resolve) => {
       this.#child.once('exit', () => resolve());
-      if (this.gone !== undefined) resolve();
+      if (this.exit !== undefined) resolve();
     });
   }
 }

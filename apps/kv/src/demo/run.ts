@@ -21,14 +21,14 @@ export interface DemoResult {
 
 const BATCH = 50;
 const VALUE_BYTES = 100;
-/** Writes go on while the server is killed, and then for so many batches. */
+/** Batches of writes after the server was killed. */
 const BATCHES_AFTER_KILL = 40;
 
 function valueFor(key: number): string {
   return `value ${key} `.padEnd(VALUE_BYTES, 'abcdefghijklmnopqrstuvwxyz');
 }
 
-/** Sets keys in batches; what was acknowledged is counted, what has an unknown outcome is left out. */
+/** Sets keys in batches; counts the acknowledged writes, and leaves out those with an unknown outcome. */
 class Loader {
   readonly acknowledged: number[] = [];
   unknown = 0;
@@ -46,7 +46,7 @@ class Loader {
   }
 }
 
-/** @throws KvError ERR_RDMC_KV_DATA_LOST when an acknowledged value is not there any more */
+/** @throws KvError ERR_RDMC_KV_DATA_LOST when an acknowledged value is missing */
 async function verify(connection: Connection, keys: readonly number[]): Promise<void> {
   for (let at = 0; at < keys.length; at += BATCH) {
     const part = keys.slice(at, at + BATCH);
@@ -65,7 +65,7 @@ async function verify(connection: Connection, keys: readonly number[]): Promise<
 
 /**
  * Starts a cluster of processes on this machine, loads it, kills one server with -9 while it is written, waits for its
- * recovery and reads everything that was acknowledged again.
+ * recovery, and reads all acknowledged keys.
  */
 export async function runDemo(
   { servers, keys }: DemoOptions,
@@ -88,7 +88,7 @@ export async function runDemo(
     const victim = cluster.servers.at(-1)!;
     const { coordinator } = cluster;
     const seen = coordinator.eventCount;
-    say(`killing ${victim.name} (process ${victim.pid}) with -9, while writes go on …`);
+    say(`killing ${victim.name} (process ${victim.pid}) with -9 during writes …`);
     const killed = victim.kill('SIGKILL');
     for (let i = 0; i < BATCHES_AFTER_KILL; i += 1, next += BATCH) await loader.load(next, BATCH);
     await killed;
@@ -96,11 +96,11 @@ export async function runDemo(
     say(`its log was recovered by the others: ${entries} entries in ${milliseconds} ms`);
     const during = loader.acknowledged.length - before;
     say(
-      `${during} writes were acknowledged meanwhile; ${loader.unknown} got an error, their outcome is not known`,
+      `${during} writes were acknowledged meanwhile; ${loader.unknown} got an error, and their outcome is unknown`,
     );
 
     await verify(connection, loader.acknowledged);
-    say(`all ${loader.acknowledged.length} acknowledged keys are there`);
+    say(`all ${loader.acknowledged.length} acknowledged keys have their values`);
     connection.close();
     const { unknown, acknowledged } = loader;
     return {

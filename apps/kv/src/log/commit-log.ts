@@ -1,20 +1,20 @@
 import type { EntryLocation, LogEntry } from '@rdmc/tailwind';
 
-/** An append: its entries are all there after a failure, or none. */
+/** An append: after a failure all of its entries are stored, or none. */
 export interface CommitTicket {
-  /** Of each entry; undefined until the append has a place. */
+  /** Place of each entry; undefined until the append has one. */
   readonly locations: readonly EntryLocation[] | undefined;
-  /** Appends are acknowledged in order. Undefined: it was at once. */
+  /** Resolves when the append is acknowledged, in the order of appends. Undefined: it is acknowledged. */
   readonly acknowledged: Promise<unknown> | undefined;
 }
 
-/** What the store needs of a log. */
+/** The log as the store uses it. */
 export interface CommitLog {
-  /** Backups that an acknowledged append is at; what WAIT answers. */
+  /** Number of backups that have an acknowledged append; the answer of WAIT. */
   readonly replicas: number;
   /** The entries of one append, each with 12 bytes more, are at most so many bytes. */
   readonly maxAppendBytes: number;
-  /** Aborted, with the reason, when nothing more can be acknowledged. */
+  /** Aborted, with the reason, when the log cannot acknowledge any more. */
   readonly ended: AbortSignal;
   /** Bytes of its segments, and of what is live in them. */
   readonly usage: { readonly bytes: number; readonly liveBytes: number; readonly segments: number };

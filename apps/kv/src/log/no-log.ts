@@ -4,7 +4,7 @@ import type { CommitLog, CommitTicket } from './commit-log.js';
 const DONE: CommitTicket = { locations: undefined, acknowledged: undefined };
 const MAX_APPEND_BYTES = 2 * 1024 * 1024;
 
-/** No replication: everything is acknowledged at once, and lost with the process. */
+/** No replication: writes are acknowledged at once, and are lost with the process. */
 export class NoLog implements CommitLog {
   readonly replicas = 0;
   readonly maxAppendBytes = MAX_APPEND_BYTES;

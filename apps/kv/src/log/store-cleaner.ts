@@ -2,24 +2,27 @@ import { Buffer } from 'node:buffer';
 import type { EntryLocation, LogCleaner, LogTombstone } from '@rdmc/tailwind';
 import type { SegmentEntry } from '@rdmc/tailwind/format';
 import type { Entry } from '../store/entry.js';
+import type { Keyspace } from '../store/keyspace.js';
 import { decodeKey } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
-import type { Store } from '../store/store.js';
 
-/** Answers the log's cleaner out of the store's index. */
+/** Answers the log's cleaner from the index of the keys. */
 export class StoreCleaner implements LogCleaner {
-  /** What is not acknowledged supersedes nothing, so neither does what has no place yet. */
+  /** An entry that is not acknowledged does not supersede others, and so one without a place does not either. */
   readonly followsPlacement = true;
-  store: Store | undefined;
-  /** The log's own; set with the store. */
-  dead: (location: EntryLocation) => void = () => {};
 
-  /** What is superseded by a write that is not acknowledged yet is still all that a recovery would find. */
+  constructor(
+    private readonly keyspace: Keyspace,
+    /** Tells the log that an entry is superseded. */
+    private readonly dead: (location: EntryLocation) => void,
+  ) {}
+
+  /** An entry that a write without acknowledgement supersedes is live: a recovery would find only that entry. */
   isLive(entry: SegmentEntry): boolean {
     const { key, keyBytes, version } = decodeKey(entry.payload);
     const current = this.#find(key, keyBytes);
     if (!current) return false;
-    return current.version === version || current.sequence > this.store!.acknowledged;
+    return current.version === version || current.sequence > this.keyspace.acknowledged;
   }
 
   moved(entry: SegmentEntry, _from: EntryLocation, to: EntryLocation): void {
@@ -32,10 +35,10 @@ export class StoreCleaner implements LogCleaner {
   needsTombstone({ key, version }: LogTombstone): boolean {
     const current = this.#find(Buffer.from(key).toString('latin1'), key);
     if (!current || current.value === undefined) return true;
-    return current.version < version || current.sequence > this.store!.acknowledged;
+    return current.version < version || current.sequence > this.keyspace.acknowledged;
   }
 
   #find(key: string, bytes: Uint8Array): Entry | undefined {
-    return this.store?.keyspace.get(slotOf(bytes, 0, bytes.length), key);
+    return this.keyspace.get(slotOf(bytes, 0, bytes.length), key);
   }
 }

@@ -6,11 +6,11 @@ export interface MemberOptions {
   readonly members: readonly Member[];
   /** The cluster key; needed beyond loopback. */
   readonly key?: string | undefined;
-  /** How long to wait for the others at the start (default 60 s). */
+  /** How long to wait for the other members at the start (default 60 s). */
   readonly joinTimeoutMs?: number | undefined;
   /** Default 10 s; 0: never. */
   readonly silenceTimeoutMs?: number | undefined;
-  /** Where this process keeps what must outlive it. */
+  /** Directory of the state and files that outlive the process. */
   readonly directory: string;
 }
 
@@ -22,7 +22,7 @@ export interface ServerOptions extends MemberOptions, Protection {
   readonly port?: number | undefined;
   /** The name or address that clients are told (default: as `host`, or the member's where that is a wildcard). */
   readonly announce?: string | undefined;
-  /** What clients must say with AUTH; needs a key. */
+  /** The password of clients, for AUTH; needs a key. */
   readonly password?: string | undefined;
   readonly maxClients?: number | undefined;
   /** Backups of every write (default 3); 0: none, for comparison. */
@@ -30,23 +30,23 @@ export interface ServerOptions extends MemberOptions, Protection {
   /** 'one-sided', or 'rpc' for comparison. */
   readonly mode?: 'one-sided' | 'rpc' | undefined;
   readonly segmentBytes?: number | undefined;
-  /** Segments of this server's log: with `segmentBytes` the bound of what it holds. */
+  /** Segments of this server's log: with `segmentBytes` the bound of its keys and values. */
   readonly maxSegments?: number | undefined;
-  /** Segments of others that may be open or unflushed here. */
+  /** Segments of other servers that may be open or unflushed here. */
   readonly buffers?: number | undefined;
   /** RDMA device, as for `openDevice`. */
   readonly device?: string | undefined;
   /** How long the data plane polls after work, in milliseconds (default 50). */
   readonly windowMs?: number | undefined;
-  /** How long commands wait for slots whose server is gone. */
-  readonly parkMs?: number | undefined;
+  /** How long commands wait for slots whose server is lost. */
+  readonly slotWaitMs?: number | undefined;
 }
 
-/** What a server tells of others. */
+/** The events of a server. */
 export interface ServerEvents {
-  /** A member of the cluster is gone: a server (1, 2, …) or the coordinator (0). */
+  /** A member of the cluster is lost: a server (1, 2, …) or the coordinator (0). */
   memberLost?(event: { member: number; reason: string }): void;
-  /** A client that speaks HTTP was disconnected: a web page may have sent it. At most one event in a minute. */
+  /** A client that sent HTTP was disconnected: a web page may have directed it here. At most one event in a minute. */
   httpRefused?(event: { address: string }): void;
 }
 

@@ -7,21 +7,21 @@ import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
 
-/** Where a coordinator keeps its state. */
+/** The place of a coordinator's state. */
 export interface CoordinatorState {
   readonly directory: string;
   /** etcd's endpoints, to keep the state there and not in a file of the directory. */
   readonly etcd?: readonly string[] | undefined;
-  /** Before every key in etcd: one per cluster. */
+  /** Prefix of each key in etcd: one per cluster. */
   readonly etcdPrefix?: string | undefined;
-  /** PEM file of the authority that etcd's certificates are of, for https endpoints. */
+  /** PEM file of the authority of etcd's certificates, for https endpoints. */
   readonly etcdCaFile?: string | undefined;
 }
 
 export interface CoordinatorOptions extends MemberOptions, CoordinatorState {
   /** How long a server may answer reads without asking again (default 2 s). */
   readonly leaseMs?: number | undefined;
-  /** By which recoveries wait for leases to run out, in milliseconds (default: time since boot, suspended time included). */
+  /** The clock by which recoveries wait for the end of leases, in milliseconds (default: time since boot, suspended time included). */
   readonly clock?: Clock | undefined;
 }
 
@@ -40,17 +40,17 @@ export async function openStore(
   });
 }
 
-/** The coordinator of a cluster: who has which log and which slots, in a file or in etcd. It sees no command and no value. */
+/** The coordinator of a cluster. It keeps the servers' logs and slots in a file or in etcd, and does not see commands or values. */
 export class KvCoordinator {
   private constructor(
     private readonly mesh: Mesh,
     private readonly coordinator: Coordinator,
     private readonly placement: Placement,
-    /** Aborted when another coordinator has taken over the state: this one may not act any more. */
+    /** Aborted when another coordinator uses the state: this one may not act any more. */
     readonly lost: AbortSignal | undefined,
   ) {}
 
-  /** Resolves when all members are there. @throws MeshError, TailwindError */
+  /** Resolves when all members have joined. @throws MeshError, TailwindError */
   static async start(options: CoordinatorOptions, events: PlacementEvents = {}): Promise<KvCoordinator> {
     const store = await openStore(options);
     try {

@@ -1,7 +1,7 @@
 import { EXPIRE_SWEEP_KEYS, EXPIRE_SWEEP_MS } from '../limits.js';
 import type { Executor } from '../server/executor.js';
 
-/** Removes keys that have expired and that nobody asks for, some at a time. */
+/** Removes expired keys that are not read, some at a time. */
 export class ExpirySweep {
   readonly #timer: NodeJS.Timeout;
   #keys: Iterator<[string, number]> | undefined;

@@ -1,300 +1,144 @@
 import { readShape } from '@rdmc/common/shapes';
-import { Backup } from '@rdmc/tailwind/backup';
-import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import type { Backup } from '@rdmc/tailwind/backup';
 import { Imports } from '../cluster/imports.js';
-import {
-  abandonMessage,
-  COORDINATOR,
-  importedMessage,
-  Topic,
-  tableMessage,
-  takeoverMessage,
-} from '../cluster/messages.js';
-import { PeerSink } from '../cluster/peer-sink.js';
-import { Peers } from '../cluster/peers.js';
-import { Router } from '../cluster/router.js';
-import { SlotTable } from '../cluster/slot-table.js';
-import { takeOver } from '../cluster/takeover.js';
+import { COORDINATOR, Topic, tableMessage } from '../cluster/messages.js';
+import { PEER_PURPOSE } from '../cluster/peer-frames.js';
+import { servePeer } from '../cluster/peer-service.js';
+import { TakeoverService } from '../cluster/takeover-service.js';
 import { KvError } from '../errors.js';
-import { DEFAULT_MAX_CLIENTS, DEFAULT_PARK_MS, DEFAULT_PORT } from '../limits.js';
-import { NoLog } from '../log/no-log.js';
-import { Executor } from '../server/executor.js';
-import { RespServer } from '../server/resp-server.js';
+import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
-import { JOIN_TIMEOUT_MS, type ServerEvents, type ServerOptions } from './cluster-options.js';
-import { EpochGate } from './epoch-gate.js';
-import { ExpirySweep } from './expiry-sweep.js';
-import { joinCluster, type LogsNode } from './join-cluster.js';
-import { type OpenLog, openLog } from './open-log.js';
+import { CloseStack } from './close-stack.js';
+import type { ServerEvents, ServerOptions } from './cluster-options.js';
+import { type CommandService, serveCommands } from './command-service.js';
+import type { LogsNode } from './join-cluster.js';
+import { becomeMember, type Membership } from './membership.js';
+import { openBackup } from './open-backup.js';
+import { openLog } from './open-log.js';
+import { PeerRequests } from './peer-requests.js';
 import { requireKeyForPassword, requireProtection } from './protection.js';
-import { View } from './view.js';
 
-const WILDCARDS = ['0.0.0.0', '::'];
-const DEFAULT_BUFFERS = 24;
-const HTTP_EVENT_MS = 60_000;
-
-/** One server of a cluster: primary of a part of the keys, backup of the others' logs, and a door for clients. */
+/** One server of a cluster: primary of a part of the keys, backup of the others' logs, and a port for clients. */
 export class KvServer {
-  readonly #ended = new AbortController();
-  readonly #closers: (() => unknown)[] = [];
-  readonly #table = new SlotTable();
-  readonly #gate = new EpochGate(this.#table);
-  readonly #store = new Store(new NoLog());
-  readonly #view: View;
-  readonly #executor: Executor;
-  readonly #imports = new Imports(this.#store);
-  #log: OpenLog | undefined;
-  #backup: Backup | undefined;
-  #router!: Router;
-  #server!: RespServer;
-  #peers!: Peers;
-  #node!: LogsNode;
-
-  #httpToldAt = Number.NEGATIVE_INFINITY;
-
   private constructor(
-    private readonly options: ServerOptions,
-    private readonly events: ServerEvents,
-  ) {
-    const { id, password } = options;
-    this.#view = new View(id, this.#table, password);
-    const lease = { isValid: () => this.#log?.lease.valid ?? true };
-    this.#executor = new Executor(
-      this.#store,
-      {
-        get valid() {
-          return lease.isValid();
-        },
-      },
-      this.#view,
-    );
-  }
+    private readonly membership: Membership,
+    readonly backup: Backup | undefined,
+    private readonly end: AbortController,
+    private readonly closers: CloseStack,
+  ) {}
 
   /**
-   * Resolves when this server has its log; it serves when the coordinator says what.
+   * Resolves when this server has its log and is registered; the coordinator then says which slots it serves.
    * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_LEFT_BEHIND; NodeError, MeshError, TailwindError, VerbsError
    */
   static async start(options: ServerOptions, events: ServerEvents = {}): Promise<KvServer> {
     requireProtection(options);
     requireKeyForPassword(options.password, options.key);
-    const server = new KvServer(options, events);
+    const closers = new CloseStack();
+    const end = new AbortController();
     try {
-      await server.#start();
-      return server;
+      const membership = await becomeMember(options, closers);
+      const backup = await startServing(membership, options, events, end, closers);
+      return new KvServer(membership, backup, end, closers);
     } catch (error) {
-      await server.close();
+      endOnce(end, closedError());
+      await closers.close();
       throw error;
     }
   }
 
   get port(): number {
-    return this.#server.port;
+    return this.membership.clientPort.port;
   }
 
-  /** Aborted, with the reason, when this server can serve no more: it was fenced, or the coordinator is gone. */
+  /** Aborted, with the reason, when this server can serve no more: it was fenced, or the coordinator is lost. */
   get signal(): AbortSignal {
-    return this.#ended.signal;
+    return this.end.signal;
   }
 
   /** The device that logs are replicated over, and why it is that one. */
   get device(): LogsNode['device']['choice'] {
-    return this.#node.device.choice;
+    return this.membership.node.device.choice;
   }
 
-  get backup(): Backup | undefined {
-    return this.#backup;
-  }
-
-  /** Ends at once: clients are disconnected, and what backups hold only in memory is dropped. See `backup.dump`. */
+  /** Ends at once: clients are disconnected, and data that backups have only in memory is dropped. See `backup.dump`. */
   async close(): Promise<void> {
-    this.#end(new KvError('ERR_RDMC_KV_CLOSED', 'this server was closed'));
-    for (const close of this.#closers.splice(0).reverse()) await close();
+    endOnce(this.end, closedError());
+    await this.closers.close();
   }
+}
 
-  async #start(): Promise<void> {
-    const { options } = this;
-    const own = options.members.find(({ id }) => id === options.id)!;
-    this.#peers = await Peers.listen(own.host, options.key);
-    this.#closers.push(() => this.#peers.close());
-    await this.#listen();
-    await this.#join();
-    const { mesh, logs } = this.#node;
-    const coordinator = logs.coordinator(COORDINATOR);
-    await this.#startBackup(coordinator);
-    const servers = options.members.map(({ id }) => id).filter((id) => id !== COORDINATOR);
-    await this.#connectPeers(servers);
-    this.#log = await openLog(options, logs, coordinator, servers, this.#store);
-    this.#closers.push(() => this.#log!.close());
-    this.#log.ended.addEventListener('abort', () => {
-      this.#executor.logEnded();
-      this.#end(this.#log!.ended.reason);
-    });
-    this.#answerTakeovers(coordinator, servers);
-    const sweep = new ExpirySweep(this.#executor);
-    this.#closers.push(() => sweep.close());
-    await mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(this.#log.logId) });
-  }
+async function startServing(
+  membership: Membership,
+  options: ServerOptions,
+  events: ServerEvents,
+  end: AbortController,
+  closers: CloseStack,
+): Promise<Backup | undefined> {
+  const { node, servers } = membership;
+  const { mesh, logs } = node;
+  const coordinator = logs.coordinator(COORDINATOR);
+  const backup = await openBackup(options, node, coordinator, closers);
+  const keyspace = new Keyspace();
+  const { logId, log, lease, close } = await openLog(options, logs, coordinator, servers, keyspace);
+  closers.add(close);
+  const store = new Store(keyspace, log);
+  const service = serveCommands({ membership, store, lease, options, events, closers });
+  const { executor, peers } = service;
+  log.ended.addEventListener('abort', () => {
+    executor.logEnded();
+    endOnce(end, log.ended.reason);
+  });
+  const imports = new Imports(store);
+  const requests = new PeerRequests(service, imports);
+  const connections = mesh.onConnection(PEER_PURPOSE, (connection) => servePeer(connection, requests));
+  closers.add(() => connections.close());
+  watchMembers(membership, service, events, end, closers);
+  await peers.connect(servers.filter((id) => id !== options.id));
+  const takeovers = { mesh, logs, coordinator, peers, imports, servers, ended: end.signal };
+  const takeoverService = new TakeoverService(takeovers);
+  closers.add(() => takeoverService.close());
+  await mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(logId) });
+  return backup;
+}
 
-  async #listen(): Promise<void> {
-    const {
-      host = '127.0.0.1',
-      port = DEFAULT_PORT,
-      maxClients = DEFAULT_MAX_CLIENTS,
-      password,
-      id,
-    } = this.options;
-    const parkMs = this.options.parkMs ?? DEFAULT_PARK_MS;
-    this.#router = new Router(this.#executor, id, this.#table, this.#peers, parkMs);
-    this.#router.onHttp = (address) => this.#httpRefused(address);
-    this.#server = new RespServer(this.#executor, this.#router, { host, port, maxClients, password });
-    this.#view.server = this.#server;
-    await this.#server.listen();
-    this.#closers.push(() => this.#server.close());
-    this.#closers.push(() => this.#router.close());
-  }
-
-  async #join(): Promise<void> {
-    const {
-      id,
-      members,
-      key,
-      host = '127.0.0.1',
-      joinTimeoutMs = JOIN_TIMEOUT_MS,
-      silenceTimeoutMs,
-      device,
-      windowMs,
-    } = this.options;
-    const own = members.find((member) => member.id === id)!;
-    const announce = this.options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
-    this.#node = await joinCluster({
-      id,
-      members,
-      timeoutMs: joinTimeoutMs,
-      attributes: {
-        kvPeerPort: this.#peers.port,
-        kvPort: this.#server.port,
-        kvHost: announce,
-      },
-      ...(key !== undefined && { key }),
-      ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
-      ...(device !== undefined && { device }),
-      ...(windowMs !== undefined && { windowMs }),
-    });
-    this.#closers.push(() => this.#node.close());
-    this.#watchMembers(announce);
-  }
-
-  #watchMembers(announce: string): void {
-    const { id, mesh } = this.#node;
-    const others = [...mesh.peers.values()].filter((peer) => peer.id !== COORDINATOR);
-    this.#view.addresses = () => [
-      { member: id, host: announce, port: this.#server.port, connected: true },
-      ...others.map(({ id: member, attributes, state }) => ({
-        member,
-        host: String(attributes.kvHost),
-        port: Number(attributes.kvPort),
-        connected: state === 'connected',
-      })),
-    ];
-    const subscriptions = [
-      mesh.onFailure(({ member, reason }) => this.#memberLost(member, reason)),
-      mesh.onLeave((member) => this.#memberLost(member, 'it left')),
-      mesh.onMessage(Topic.TABLE, (from, body) => {
-        if (from === COORDINATOR) this.#updateTable(body);
-      }),
-    ];
-    this.#closers.push(() => {
-      for (const each of subscriptions) each.close();
-    });
-  }
-
-  async #startBackup(coordinator: CoordinatorClient): Promise<void> {
-    const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas } = this.options;
-    if (replicas === 0) return;
-    const { logs, protectionDomain } = this.#node;
-    const clusterId = await coordinator.clusterId();
-    this.#backup = await Backup.open({
-      protectionDomain,
-      directory,
-      clusterId,
-      buffers,
-      ...(segmentBytes !== undefined && { segmentBytes }),
-    });
-    const service = logs.serve(this.#backup, { coordinator });
-    this.#closers.push(async () => {
-      await service.close();
-      await this.#backup!.close();
-    });
-  }
-
-  async #connectPeers(servers: readonly number[]): Promise<void> {
-    const others = servers.filter((id) => id !== this.options.id);
-    await this.#peers.start(this.#node.mesh, others, this.#router, {
-      serve: (socket) => {
-        const sink = new PeerSink(socket, this.#executor, this.#router.isOwn);
-        socket.on('close', () => this.#executor.forget(sink));
-        return (payload) => {
-          const epoch = payload.readUInt32LE(0);
-          const wait = this.#gate.reached(epoch);
-          return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
-        };
-      },
-      records: (payload, session) => this.#imports.take(payload, session),
-      sessionEnded: (session) => this.#imports.sessionEnded(session),
-    });
-  }
-
-  #answerTakeovers(coordinator: CoordinatorClient, servers: readonly number[]): void {
-    const { mesh, logs } = this.#node;
-    const [peers, imports] = [this.#peers, this.#imports];
-    const ended = this.#ended.signal;
-    const options = { mesh, logs, coordinator, peers, imports, servers, ended };
-    const subscriptions = [
-      mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, readShape(takeoverMessage, body))),
-      mesh.onRequest(Topic.IMPORTED, (_, body) => {
-        const { takeover, frames, session } = readShape(importedMessage, body);
-        return imports.finish({ takeover, frames, session }, ended);
-      }),
-      mesh.onRequest(Topic.ABANDON, async (_, body) => {
-        const { takeover, ranges } = readShape(abandonMessage, body);
-        await imports.abandon(takeover, ranges);
-        return null;
-      }),
-    ];
-    this.#closers.push(() => {
-      for (const each of subscriptions) each.close();
-    });
-  }
-
-  #updateTable(body: unknown): void {
-    const { epoch, ranges } = readShape(tableMessage, body);
-    this.#router.updateTable(() => {
-      this.#table.update(
-        epoch,
-        ranges.map(([from, to, member]) => ({ from, to, member })),
-      );
-    });
-    this.#gate.changed();
-  }
-
-  #httpRefused(address: string): void {
-    const now = performance.now();
-    if (now - this.#httpToldAt < HTTP_EVENT_MS) return;
-    this.#httpToldAt = now;
-    this.events.httpRefused?.({ address });
-  }
-
-  #memberLost(member: number, reason: string): void {
-    this.events.memberLost?.({ member, reason });
+/** Follows the coordinator's slot table, and the losses of members. */
+function watchMembers(
+  { node: { mesh } }: Membership,
+  { table }: CommandService,
+  events: ServerEvents,
+  end: AbortController,
+  closers: CloseStack,
+): void {
+  const lost = (member: number, reason: string): void => {
+    events.memberLost?.({ member, reason });
     if (member === COORDINATOR) {
-      this.#end(new KvError('ERR_RDMC_KV_COORDINATOR_LOST', `the coordinator is gone: ${reason}`));
+      endOnce(end, new KvError('ERR_RDMC_KV_COORDINATOR_LOST', `the coordinator is lost: ${reason}`));
       return;
     }
-    this.#table.drop(member);
-    this.#peers.drop(member);
-  }
+    table.drop(member);
+  };
+  const subscriptions = [
+    mesh.onFailure(({ member, reason }) => lost(member, reason)),
+    mesh.onLeave((member) => lost(member, 'it left')),
+    mesh.onMessage(Topic.TABLE, (from, body) => {
+      if (from !== COORDINATOR) return;
+      const { epoch, ranges } = readShape(tableMessage, body);
+      table.update(
+        epoch,
+        ranges.map(([first, last, member]) => ({ from: first, to: last, member })),
+      );
+    }),
+  ];
+  closers.add(() => {
+    for (const each of subscriptions) each.close();
+  });
+}
 
-  #end(reason: unknown): void {
-    if (!this.#ended.signal.aborted) this.#ended.abort(reason);
-  }
+function endOnce(end: AbortController, reason: unknown): void {
+  if (!end.signal.aborted) end.abort(reason);
+}
+
+function closedError(): KvError {
+  return new KvError('ERR_RDMC_KV_CLOSED', 'this server was closed');
 }

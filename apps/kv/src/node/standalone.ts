@@ -1,9 +1,13 @@
 import { Router } from '../cluster/router.js';
 import { SlotTable } from '../cluster/slot-table.js';
-import { DEFAULT_MAX_CLIENTS, DEFAULT_PARK_MS, DEFAULT_PORT } from '../limits.js';
+import { createCommandTable } from '../commands/table.js';
+import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_SLOT_WAIT_MS } from '../limits.js';
 import { NoLog } from '../log/no-log.js';
+import { ClientPort } from '../server/client-port.js';
+import { ClientSet } from '../server/client-set.js';
 import { Executor } from '../server/executor.js';
 import { RespServer } from '../server/resp-server.js';
+import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { type Protection, requireProtection } from './protection.js';
@@ -20,26 +24,41 @@ export interface StandaloneOptions extends Protection {
   readonly password?: string | undefined;
 }
 
-/** One process without replication: what it holds is lost with it. The ceiling that replication is measured against. */
+/** One process without replication: its keys are lost with it. Replication is compared with it. */
 export class Standalone {
   private constructor(
     private readonly server: RespServer,
     private readonly sweep: ExpirySweep,
   ) {}
 
-  /** @throws KvError ERR_RDMC_KV_UNPROTECTED; the system's error where the port cannot be had */
+  /** @throws KvError ERR_RDMC_KV_UNPROTECTED; the system's error where the port is not available */
   static async start(options: StandaloneOptions = {}): Promise<Standalone> {
     requireProtection(options);
-    const store = new Store(new NoLog());
-    const table = SlotTable.of(SELF);
-    const view = new View(SELF, table, options.password);
-    const executor = new Executor(store, { valid: true }, view);
-    const router = new Router(executor, SELF, table, undefined, DEFAULT_PARK_MS);
     const { host = '127.0.0.1', port = DEFAULT_PORT, maxClients = DEFAULT_MAX_CLIENTS, password } = options;
-    const server = new RespServer(executor, router, { host, port, maxClients, password });
-    view.server = server;
-    await server.listen();
-    view.addresses = () => [{ member: SELF, host, port: server.port, connected: true }];
+    const clientPort = await ClientPort.listen({ host, port, maxClients });
+    const address = { member: SELF, host, port: clientPort.port, connected: true };
+    const table = SlotTable.of(SELF);
+    const clients = new ClientSet();
+    const view = new View({
+      member: SELF,
+      table,
+      clients,
+      port: clientPort.port,
+      password,
+      nodes: () => [address],
+    });
+    const executor = new Executor(new Store(new Keyspace(), new NoLog()), { valid: true }, view);
+    const commands = createCommandTable();
+    const router = new Router({
+      executor,
+      commands,
+      self: SELF,
+      table,
+      peers: undefined,
+      slotWaitMs: DEFAULT_SLOT_WAIT_MS,
+    });
+    const isPasswordNeeded = password !== undefined;
+    const server = new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded });
     return new Standalone(server, new ExpirySweep(executor));
   }
 

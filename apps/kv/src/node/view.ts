@@ -1,45 +1,58 @@
 import type { SlotTable } from '../cluster/slot-table.js';
 import type { NodeAddress, NodeView, SlotRange } from '../commands/node-view.js';
-import type { RespServer } from '../server/resp-server.js';
+import type { ClientSet } from '../server/client-set.js';
 
-/** What commands are told of this server. */
+export interface ViewOptions {
+  readonly member: number;
+  readonly table: SlotTable;
+  readonly clients: Pick<ClientSet, 'size' | 'describe'>;
+  /** Where clients connect. */
+  readonly port: number;
+  readonly password: string | undefined;
+  /** All servers of the cluster. */
+  readonly nodes: () => NodeAddress[];
+}
+
+/** The facts about this server in replies to clients. */
 export class View implements NodeView {
   readonly startedAt = Date.now();
   commandsProcessed = 0;
-  server: RespServer | undefined;
-  addresses: () => NodeAddress[] = () => [];
 
-  constructor(
-    readonly member: number,
-    private readonly table: SlotTable,
-    readonly password: string | undefined,
-  ) {}
+  constructor(private readonly options: ViewOptions) {}
+
+  get member(): number {
+    return this.options.member;
+  }
+
+  get password(): string | undefined {
+    return this.options.password;
+  }
 
   get port(): number {
-    return this.server?.port ?? 0;
+    return this.options.port;
   }
 
   get clients(): number {
-    return this.server?.clients ?? 0;
+    return this.options.clients.size;
   }
 
   get epoch(): number {
-    return this.table.epoch;
+    return this.options.table.epoch;
   }
 
   nodes(): NodeAddress[] {
-    return this.addresses();
+    return this.options.nodes();
   }
 
   ranges(): SlotRange[] {
-    return [...this.table.ranges];
+    return [...this.options.table.ranges];
   }
 
   isOwn(slot: number): boolean {
-    return this.table.owner(slot) === this.member;
+    return this.options.table.owner(slot) === this.options.member;
   }
 
   clientList(): string[] {
-    return this.server?.clientList() ?? [];
+    return this.options.clients.describe();
   }
 }

@@ -12,16 +12,16 @@ const NINE = 57;
 
 /**
  * The arguments of one command, as ranges of the memory that they arrived in; 0 is the command's name. Valid until
- * the parser is asked for the next command: what is kept must be taken as a string or a copy.
+ * the parser is asked for the next command: take a string or a copy of bytes that you keep.
  */
 export class Arguments {
   buffer: Buffer = EMPTY;
   count = 0;
   starts = new Int32Array(LEAST_TABLE);
   ends = new Int32Array(LEAST_TABLE);
-  /** The hash slot of the first key, once somebody has asked for it; −1 before. */
+  /** The hash slot of the first key, after the first use; −1 before. */
   firstSlot = -1;
-  /** Some argument was over the limit: it was passed over, and the command must be refused. */
+  /** An argument was over the limit: its bytes were skipped, and the command must be refused. */
   oversized = false;
 
   /** @internal Room for one more. */
@@ -44,7 +44,7 @@ export class Arguments {
     }
   }
 
-  /** @internal Holds no bytes any more. */
+  /** @internal Releases the bytes. */
   release(): void {
     this.buffer = EMPTY;
   }
@@ -54,7 +54,7 @@ export class Arguments {
     return (this.starts.length - LEAST_TABLE) * BYTES_PER_ARGUMENT;
   }
 
-  /** The bytes as a string, one character each: what keys and values are kept as. */
+  /** The bytes as a string, one character each. Keys and values are stored in this form. */
   string(index: number): string {
     return this.buffer.toString('latin1', this.starts[index], this.ends[index]);
   }
@@ -68,7 +68,7 @@ export class Arguments {
     return this.string(index).toUpperCase();
   }
 
-  /** A whole number of 64 bits; undefined where the argument is none. Beyond 2^53 it is none of ours. */
+  /** A whole number of 64 bits; undefined: the argument is not a whole number, or is beyond 2^53. */
   integer(index: number): number | undefined {
     return parseInteger(this.buffer, this.starts[index]!, this.ends[index]!);
   }

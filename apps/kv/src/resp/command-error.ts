@@ -7,7 +7,7 @@ export const SYNTAX = 'ERR syntax error';
 export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range';
 
 /**
- * An error of the log as clients of Redis know it: the kind says what to do, the stable code stands behind it.
+ * An error of the log in the form of Redis: the kind, then the stable code.
  */
 export function replyOf(code: string, message: string): string {
   return `${KINDS[code] ?? 'ERR'} ${code} ${message}`;
@@ -26,17 +26,17 @@ const KINDS: Record<string, string> = {
 
 export const OUTCOME_UNKNOWN = replyOf(
   'ERR_RDMC_KV_OUTCOME_UNKNOWN',
-  'the server of this key was lost meanwhile: the command has happened, or not',
+  'the server of this key was lost before it answered: the command was done, or not',
 );
 export const LEASE_EXPIRED = replyOf(
   'ERR_RDMC_LEASE_EXPIRED',
-  'this server has no lease now: another one may own its keys already',
+  'this server does not have a lease now: another one may own its keys',
 );
 export const SLOT_UNAVAILABLE = replyOf(
   'ERR_RDMC_KV_SLOT_UNAVAILABLE',
-  'no server has this key now; its recovery did not end in time',
+  'no server serves this key now; its recovery did not end in time',
 );
 export const LINK_FULL = replyOf(
   'ERR_RDMC_LOG_BACKPRESSURE',
-  'too much waits for the server of this key; nothing was done',
+  'too many bytes wait for the server of this key; nothing was done',
 );

@@ -9,7 +9,7 @@ const WORD = /(?:"((?:\\.|[^"\\])*)"|'((?:\\'|[^'])*)'|([^ \t\n\v\f\r"']+))/y;
 const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', a: '\x07' };
 
 /**
- * Cuts a line into words as Redis does: blanks between them, quotes around what has blanks. False for an empty line.
+ * Splits a line into words as Redis does: blanks between them, quotes around words with blanks. False for an empty line.
  * @throws KvError ERR_RDMC_KV_PROTOCOL for quotes that do not close
  */
 export function splitInline(buffer: Buffer, start: number, end: number, into: Arguments): boolean {

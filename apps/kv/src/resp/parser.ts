@@ -5,8 +5,8 @@
  * *2\r\n$3\r\nGET\r\n$3\r\nkey\r\n          GET key\r\n
  * ```
  *
- * Nothing else is a request: no nested arrays, no other types, so there is no depth to run out of. Lengths are checked
- * before a byte of what they announce is kept; a bulk string over the limit is passed over, not stored.
+ * Nested arrays and other types are not requests, so the depth is bounded. Lengths are checked before a byte of their content is
+ * kept; the bytes of a bulk string over the limit are skipped, not stored.
  */
 import { Buffer } from 'node:buffer';
 import { KvError } from '../errors.js';
@@ -16,8 +16,8 @@ import {
   MAX_COMMAND_BYTES,
   MAX_DECLARED_BULK_BYTES,
   MAX_INLINE_BYTES,
-  MAX_STRANGER_ARGUMENTS,
-  MAX_STRANGER_COMMAND_BYTES,
+  MAX_UNAUTHENTICATED_ARGUMENTS,
+  MAX_UNAUTHENTICATED_COMMAND_BYTES,
 } from '../limits.js';
 import { Arguments, parseInteger } from './arguments.js';
 import { splitInline } from './inline.js';
@@ -31,7 +31,7 @@ const MAX_HEADER_BYTES = 32;
 const LEAST_BUFFER_BYTES = 1024;
 const EMPTY = Buffer.alloc(0);
 
-/** What one command may have, and the errors of commands that have more. */
+/** The limits of one command, and the errors of commands beyond them. */
 export interface RequestLimits {
   readonly arguments: number;
   readonly commandBytes: number;
@@ -50,10 +50,10 @@ export const CLIENT_LIMITS: RequestLimits = {
 };
 
 /** Of clients that have not given the password. */
-export const STRANGER_LIMITS: RequestLimits = {
-  arguments: MAX_STRANGER_ARGUMENTS,
-  commandBytes: MAX_STRANGER_COMMAND_BYTES,
-  inlineBytes: MAX_STRANGER_COMMAND_BYTES,
+export const UNAUTHENTICATED_LIMITS: RequestLimits = {
+  arguments: MAX_UNAUTHENTICATED_ARGUMENTS,
+  commandBytes: MAX_UNAUTHENTICATED_COMMAND_BYTES,
+  inlineBytes: MAX_UNAUTHENTICATED_COMMAND_BYTES,
   tooManyArguments: 'unauthenticated multibulk length',
   tooManyBytes: 'unauthenticated bulk length',
 };
@@ -61,20 +61,20 @@ export const STRANGER_LIMITS: RequestLimits = {
 /** Reads commands from a stream of bytes cut anywhere. One per connection. */
 export class RequestParser {
   readonly arguments = new Arguments();
-  /** Of commands that begin from now on. */
+  /** The limits of commands that begin from now on. */
   limits: RequestLimits = CLIENT_LIMITS;
   #buffer: Buffer = EMPTY;
-  /** Whether the buffer is ours to write, or a chunk of the socket's. */
+  /** Whether the parser may write to the buffer: it is not a chunk of the socket. */
   #owned = false;
   #position = 0;
   #end = 0;
-  /** Where the command under way began. */
+  /** Offset of the current command. */
   #begin = 0;
-  /** Arguments still to come of the command under way; 0 between commands. */
+  /** Missing arguments of the current command; 0 between commands. */
   #missing = 0;
-  /** Length of the bulk string that comes next; −1 while its header is not here. */
+  /** Length of the next bulk string; −1 while its header has not arrived. */
   #bulk = -1;
-  /** Bytes of an oversized bulk string, with its end, that are still to be passed over. */
+  /** Bytes of an oversized bulk string, with its end, that are still to be skipped. */
   #skip = 0;
 
   /** Bytes kept of a command that is not complete, and of the tables of its arguments. */
@@ -82,7 +82,7 @@ export class RequestParser {
     return this.#owned ? this.#buffer.length + this.arguments.extraTableBytes : 0;
   }
 
-  /** All bytes that this parser holds beyond those of a new one, whoever allocated them. */
+  /** All bytes that this parser holds beyond those of a new one, its chunk included. */
   get heldBytes(): number {
     const own = this.#buffer === this.arguments.buffer ? 0 : this.arguments.buffer.length;
     return this.#buffer.length + own + this.arguments.extraTableBytes;
@@ -93,7 +93,7 @@ export class RequestParser {
     return this.#buffer.subarray(this.#begin, this.#position);
   }
 
-  /** Takes over a chunk, also to write to; nobody else may change it before the next one or until `next` returned false. */
+  /** Takes over a chunk, also to write to; the caller must not change it before the next one or until `next` returned false. */
   feed(chunk: Buffer): void {
     if (!this.#owned) {
       this.#buffer = chunk;
@@ -193,8 +193,8 @@ export class RequestParser {
   #passOver(): boolean {
     const here = Math.min(this.#skip, this.#end - this.#position);
     this.#skip -= here;
-    // What is passed over is cut out, so that it is not kept; in place, or a long one would have all that is kept copied
-    // with each of its pieces.
+    // Skipped bytes are removed in place, so that they are not kept, and that the kept bytes are not copied with each
+    // piece of a long string.
     this.#buffer.copyWithin(this.#position, this.#position + here, this.#end);
     this.#end -= here;
     if (this.#skip > 0) return false;
@@ -203,7 +203,7 @@ export class RequestParser {
     return true;
   }
 
-  /** The end of the line that starts at the position, without its CR and LF; −1: not here yet. Moves past it. */
+  /** The end of the line that starts at the position, without its CR and LF; −1: it has not arrived. Moves past it. */
   #line(most: number, complaint: string): number {
     const found = this.#buffer.indexOf(LF, this.#position);
     const end = found < 0 || found >= this.#end ? -1 : found;
@@ -214,7 +214,7 @@ export class RequestParser {
     return end > 0 && this.#buffer[end - 1] === CR && end - 1 >= this.#begin ? end - 1 : end;
   }
 
-  /** Of a chunk of the socket's, only an unfinished command is kept, as a copy. */
+  /** Keeps only an unfinished command of a chunk of the socket, as a copy. */
   #keepRest(): void {
     const rest = this.#end - this.#begin;
     if (rest === 0) {
@@ -230,7 +230,7 @@ export class RequestParser {
     this.#shift(this.#buffer, own);
   }
 
-  /** What the bulk string under way still needs, so that a long one is not copied again and again. */
+  /** Missing bytes of the current bulk string, so that a long one is not copied again and again. */
   #expected(): number {
     return this.#bulk < 0 ? 0 : Math.min(this.#bulk, 256 * 1024);
   }
@@ -252,7 +252,7 @@ export class RequestParser {
     this.#shift(this.#buffer, target);
   }
 
-  /** Moves the command under way to the beginning of a buffer. */
+  /** Moves the current command to the beginning of a buffer. */
   #shift(from: Buffer, to: Buffer): void {
     const by = this.#begin;
     from.copy(to, 0, by, this.#end);

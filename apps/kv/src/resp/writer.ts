@@ -1,4 +1,4 @@
-/** Replies of RESP. In version 3 a missing value is `_`, and what is a table is a map. */
+/** Replies of RESP. In version 3 a missing value is `_`, and a table is a map. */
 import { Buffer } from 'node:buffer';
 import { MAX_OUTPUT_BYTES, SLAB_BYTES } from '../limits.js';
 import { CommandError } from './command-error.js';
@@ -13,7 +13,7 @@ export type RespVersion = 2 | 3;
 
 /**
  * Writes the replies of many clients one after the other into slabs. A run of replies (`begin` to `end`) is one piece
- * of memory that is never written again, so it can be given to a socket, or kept until it may leave.
+ * of memory that is not written again, so it can be given to a socket, or kept until it may be sent.
  */
 export class ReplyWriter {
   version: RespVersion = 2;
@@ -37,7 +37,7 @@ export class ReplyWriter {
     return run;
   }
 
-  /** Forgets what the run has beyond so many bytes. */
+  /** Removes the bytes of the run beyond a length. */
   truncate(length: number): void {
     this.#at = this.#start + length;
   }
@@ -83,13 +83,13 @@ export class ReplyWriter {
     this.#lineEnd();
   }
 
-  /** A value, or that there is none. */
+  /** A value, or a missing one. */
   bulkOrMissing(value: string | undefined): void {
     if (value === undefined) this.missing();
     else this.bulk(value);
   }
 
-  /** RESP that was made elsewhere. */
+  /** Adds bytes that are RESP. */
   raw(bytes: Uint8Array): void {
     this.#room(bytes.length);
     this.#slab.set(bytes, this.#at);

@@ -4,13 +4,13 @@ import { type LogSurvey, readWhole } from '@rdmc/tailwind/salvage';
 import { decodeKey } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
 
-/** Of a key, the highest version that was found, and whether that removes it. */
+/** The highest version of a key in the files, and whether it is a removal. */
 interface Latest {
   readonly version: number;
   readonly isRemoval: boolean;
 }
 
-/** Keys with a value, and entries, of some slots, in what was found of a log. */
+/** Counts keys with a value, and entries, of some slots, in the files of a log. */
 export async function countKeys(
   { segments }: LogSurvey,
   isOurs: (slot: number) => boolean,

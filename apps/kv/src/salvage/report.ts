@@ -1,6 +1,6 @@
 import type { LogRange } from '../cluster/placement-state.js';
 
-/** What `kv salvage` found, and did. Numbers of logs and segments are text: they have 64 bits. */
+/** The result of `kv salvage`. Numbers of logs and segments are text: they have 64 bits. */
 export interface SalvageReport {
   readonly clusterId: string;
   /** Where the coordinator's state is. */

@@ -21,7 +21,7 @@ export interface SalvageOptions {
   readonly place: string;
   /** Directories that members were started with, of this host or copies from others: with `server-1`, `server-2`, … */
   readonly roots: readonly string[];
-  /** Servers whose files are gone for good. */
+  /** Servers whose files are lost. */
   readonly without: readonly number[];
   /** Whether to give up what is missing. */
   readonly acceptLoss: boolean;
@@ -54,7 +54,7 @@ export async function salvage(store: StateStore, options: SalvageOptions): Promi
   if (!known || !owners) {
     throw new KvError(
       'ERR_RDMC_KV_NOTHING_TO_SALVAGE',
-      `by ${options.place} no cluster has ever served: there is nothing to recover. Check --directory`,
+      `${options.place} does not have the state of a cluster that has served: there is nothing to recover. Check --directory`,
     );
   }
   const places = findServers(options.roots);
@@ -111,8 +111,8 @@ function requireNoneAbsent(absent: readonly number[]): void {
   if (absent.length === 0) return;
   throw new KvError(
     'ERR_RDMC_KV_FILES_MISSING',
-    `no directory of servers ${absent.join(', ')} was found, and their files may hold what is missing; nothing was ` +
-      `changed. Name copies of their directories, or say --without ${absent.join(',')} if they are gone for good`,
+    `directories of servers ${absent.join(', ')} were not found, and their files may have the missing entries; nothing was ` +
+      `changed. Give copies of their directories, or --without ${absent.join(',')} if they are lost`,
   );
 }
 
@@ -138,7 +138,7 @@ function findServers(roots: readonly string[]): ServerPlace[] {
   const found = new Map<string, ServerPlace>();
   for (const root of roots) {
     if (!existsSync(root)) {
-      throw new KvError('ERR_RDMC_KV_INVALID_OPTION', `there is no directory ${root}`);
+      throw new KvError('ERR_RDMC_KV_INVALID_OPTION', `the directory ${root} does not exist`);
     }
     for (const name of readdirSync(root).sort()) {
       const server = /^server-(\d+)$/.exec(name)?.[1];

@@ -8,9 +8,9 @@ export function salvageText(report: SalvageReport): string {
   const lines = [`cluster ${clusterId}, the coordinator's state: ${state}`];
   for (const { server, directory, files, damaged } of directories) {
     lines.push(`server ${server}: ${files} files in ${directory}`);
-    for (const { path, message } of damaged) lines.push(`  cannot be used: ${path}: ${message}`);
+    for (const { path, message } of damaged) lines.push(`  not usable: ${path}: ${message}`);
   }
-  for (const server of absent) lines.push(`server ${server}: no directory was found`);
+  for (const server of absent) lines.push(`server ${server}: its directory was not found`);
   for (const log of logs) lines.push(...logLines(log));
   return [...lines, '', ...outcomeLines(report)].join('\n');
 }
@@ -29,12 +29,11 @@ function logLines(log: SalvageLog): string[] {
   if (missing.length > 0) lines.push(`  missing: segments ${missing.join(', ')}`);
   if (doubtful.length > 0) {
     lines.push(
-      `  doubtful: segments ${doubtful.join(', ')}, which the newest list of the log's segments does not name: copies made by a`,
-      '    cleaning, under way or long over. Where it was over, keys that were removed long ago may be back',
+      `  doubtful: segments ${doubtful.join(', ')}, which are not in the newest list of the log's segments: copies of a cleaning`,
+      '    that was in progress or had ended. Where it had ended, keys that were removed long ago may exist again',
     );
   }
-  if (isEndMissing)
-    lines.push('  missing: what was written last, which was only in the memory of its backups');
+  if (isEndMissing) lines.push('  missing: the last writes, which were only in the memory of its backups');
   if (isLossAccepted) lines.push('  its loss was accepted by an earlier run');
   return lines;
 }
@@ -43,25 +42,25 @@ function outcomeLines({ outcome, absent }: SalvageReport): string[] {
   if (outcome === 'complete') return ['Nothing is missing: start all members, and they recover all of it.'];
   if (outcome === 'accepted') {
     return [
-      'What is missing was given up. Start all members with the same directories: they serve what is listed.',
+      'The missing entries were given up. Start all members with the same directories: they serve the listed entries.',
     ];
   }
   if (outcome === 'accepted-before') {
     return [
-      'The loss was accepted already: the next start of all members serves what was listed then. Nothing was changed.',
-      'Where more files were found since, say --accept-loss again: then it serves what is listed now.',
+      'The loss was accepted already: the next start of all members serves the entries that were listed then. Nothing was changed.',
+      'If more files were found since, give --accept-loss again: then it serves the entries that are listed now.',
     ];
   }
   const lines = ['Nothing was changed.'];
   if (absent.length > 0) {
     lines.push(
-      `Files of servers ${absent.join(', ')} may hold what is missing: name copies of their directories, or say`,
-      `--without ${absent.join(',')} if they are gone for good.`,
+      `Files of servers ${absent.join(', ')} may have the missing entries: give copies of their directories, or`,
+      `--without ${absent.join(',')} if they are lost.`,
     );
   }
   return [
     ...lines,
-    'To open the cluster with what can be recovered, and give up the rest for ever, say --accept-loss.',
-    'Then keys that were written last are missing or hold older values, and keys that were removed last may be back.',
+    'To start the cluster with the entries that can be recovered, and give up the others for ever, give --accept-loss.',
+    'Then keys that were written last are missing or have older values, and keys that were removed last may exist again.',
   ];
 }

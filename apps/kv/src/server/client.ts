@@ -3,24 +3,24 @@ import type { Socket } from 'node:net';
 import type { Session } from '../commands/command.js';
 import { KvError } from '../errors.js';
 import { MAX_OUTPUT_BYTES, PAUSE_FORWARDED_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
-import { CLIENT_LIMITS, RequestParser, STRANGER_LIMITS } from '../resp/parser.js';
+import { CLIENT_LIMITS, RequestParser, UNAUTHENTICATED_LIMITS } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from './executor.js';
 import { Chunk, type Sink } from './sink.js';
 import type { UnfinishedCommands } from './unfinished-commands.js';
 
-/** What a client needs of the server. */
+/** The parts of the server that a client uses. */
 export interface ClientHost {
   readonly executor: Executor;
-  /** Runs the command in the client's parser, or sends it on. */
+  /** Runs the command in the client's parser, or forwards it. */
   dispatch(client: Client): void;
   closed(client: Client): void;
   readonly unfinished: UnfinishedCommands;
 }
 
 /**
- * A connection: commands in, replies out in the same order. Its input is read only as long as it reads its replies, so
- * a slow one costs bounded memory and holds up nobody.
+ * A client's connection. Replies are sent in the order of the commands. Input is read only as long as the client reads its
+ * replies, so a slow client uses bounded memory and does not delay others.
  */
 export class Client implements Sink, Session {
   readonly parser = new RequestParser();
@@ -31,10 +31,10 @@ export class Client implements Sink, Session {
   #queuedBytes = 0;
   #unanswered = 0;
   #forwardedBytes = 0;
-  /** Nothing after it runs before it is answered. */
+  /** The commands after it run when it is answered. */
   #barrier: Chunk | undefined;
   #stopped = false;
-  /** Commands are in the parser that were not looked at. */
+  /** The parser has commands that were not run yet. */
   #held = false;
   #ending = false;
   #authenticated = false;
@@ -62,10 +62,10 @@ export class Client implements Sink, Session {
     return this.#authenticated;
   }
 
-  /** A client that has not given the password has short commands only. */
+  /** The commands of a client that has not given the password must be short. */
   set authenticated(is: boolean) {
     this.#authenticated = is;
-    this.parser.limits = is ? CLIENT_LIMITS : STRANGER_LIMITS;
+    this.parser.limits = is ? CLIENT_LIMITS : UNAUTHENTICATED_LIMITS;
   }
 
   quit(): void {
@@ -80,11 +80,11 @@ export class Client implements Sink, Session {
   }
 
   /**
-   * The place of a reply to a command of so many bytes that comes from elsewhere: give it with `answer`. What comes after
-   * a barrier runs when that is answered.
+   * Reserves the place of another server's reply to a command of this size; `answer` fills it. The commands after a barrier
+   * run when it is answered.
    */
   expect(bytes: number, isBarrier = false): Chunk {
-    const chunk = new Chunk(undefined, 0, 1, false, 0);
+    const chunk = new Chunk(undefined, { sequence: 0, replies: 1, reads: false, turn: 0 });
     this.#queue.push(chunk);
     this.#unanswered += 1;
     this.#forwardedBytes += bytes;
@@ -92,7 +92,7 @@ export class Client implements Sink, Session {
     return chunk;
   }
 
-  /** Where replies of other servers are many and large, and the client does not read them, it is disconnected. */
+  /** A client is disconnected when it does not read many large replies of other servers. */
   answer(chunk: Chunk, reply: Buffer, bytes: number): void {
     chunk.bytes = reply;
     if (chunk === this.#barrier) this.#barrier = undefined;
@@ -149,7 +149,7 @@ export class Client implements Sink, Session {
         taken += 1;
         this.host.dispatch(this);
         if (executor.isFull) this.#nextTurn();
-        if (executor.isTired || this.#mustWait(executor.writer.length)) {
+        if (executor.mustYield || this.#mustWait(executor.writer.length)) {
           this.#held = true;
           break;
         }
@@ -181,7 +181,7 @@ export class Client implements Sink, Session {
 
   #resume(): void {
     if (this.#stopped || !this.socket.isPaused() || this.#mustWait(0)) return;
-    // What is held comes before anything new: the parser works in the chunk that it lies in.
+    // Held commands come before new input: the parser works in their chunk.
     if (this.#held) setImmediate(() => this.#continue());
     else this.socket.resume();
   }

@@ -1,4 +1,5 @@
 import type { Command, Session } from '../commands/command.js';
+import type { CommandContext } from '../commands/command-context.js';
 import type { NodeView } from '../commands/node-view.js';
 import { KvError } from '../errors.js';
 import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES } from '../limits.js';
@@ -18,59 +19,58 @@ export interface ReadLease {
 const NONE_WAITS: readonly number[] = [];
 
 /**
- * Runs commands on the store, and collects their replies in runs, one after the other: a run is one sink's. A turn is
- * what happens in one turn of the event loop: at its end all its writes become one append, and the replies leave that
- * wait for nothing.
+ * Runs commands on the store, and collects their replies in runs, one after the other: a run belongs to one sink. A turn is
+ * one turn of the event loop: at its end all its writes become one append, and the replies are sent that do not wait for the
+ * log.
  */
-export class Executor {
+export class Executor implements CommandContext {
   readonly writer = new ReplyWriter();
   /** Milliseconds since 1970 at the beginning of the turn. */
   nowMs = 0;
-  /** Of the command under way: the append that its reply waits for, and whether it read. */
+  /** The append that the current command's reply waits for, and whether the command read. */
   sequence = 0;
   reads = false;
-  /** Steps that commands of this turn took, where they can be many. */
+  /** Steps that the commands of this turn took, where a command can take many. */
   effort = 0;
   #sink: Sink | undefined;
   #runSequence = 0;
   #runReads = false;
   #runReplies = 0;
   #runWaiting: number[] = [];
-  /** From 1 up; replies that come from elsewhere are of turn 0. */
+  /** From 1 up; replies of other servers belong to turn 0. */
   #turn = 1;
-  /** Something was read in this turn. */
+  /** A command of this turn has read. */
   #turnReads = false;
   #scheduled = false;
   readonly #touched = new Set<Sink>();
   /** Sinks with replies that wait for the log. */
   readonly #waiting = new Set<Sink>();
-  /** Called at the end of a turn, before replies leave. */
-  readonly onTurnEnd: (() => void)[] = [];
 
   constructor(
     readonly store: Store,
     private readonly lease: ReadLease,
-    /** What commands tell of this server and its cluster. */
     readonly node: NodeView,
+    /** Called at the end of each turn, before replies leave. */
+    private readonly onTurnEnd: () => void = () => {},
   ) {
-    store.listener = {
+    store.subscribe({
       acknowledged: (sequence) => this.#acknowledged(sequence),
       refused: (sequence, code, message) => this.#refused(sequence, replyOf(code, message)),
-    };
+    });
   }
 
   /** A sink's run begins. */
   begin(sink: Sink): void {
     this.#sink = sink;
-    // Of a run that was broken off nothing is left.
+    // Drops the rest of a run that was broken off.
     this.#resetRun();
     this.writer.version = sink.version;
     this.writer.begin();
     this.schedule();
   }
 
-  /** Whether others should have a turn first. */
-  get isTired(): boolean {
+  /** Whether other clients should have a turn first. */
+  get mustYield(): boolean {
     return this.effort >= MATCH_STEPS_PER_TURN;
   }
 
@@ -80,8 +80,8 @@ export class Executor {
   }
 
   /**
-   * Runs a command of the run's sink; its reply is in the writer behind `length`. Where it is in a later append than what
-   * the run has, that leaves apart: the log may take the one and refuse the other. A caller that puts replies into
+   * Runs a command of the run's sink; its reply is in the writer behind `length`. Where the command is in a later append than
+   * the run, the run ends before it: the log may accept one append and refuse the other. A caller that puts replies into
    * frames does that itself, with `splitRun`.
    */
   run(command: Command, args: Arguments, session: Session, isFramed = false): void {
@@ -106,7 +106,7 @@ export class Executor {
     if (this.reads) this.#runReads = true;
   }
 
-  /** A reply that needs no command. */
+  /** Adds an error reply without a command. */
   fail(error: string): void {
     this.writer.error(error);
     this.#runReplies += 1;
@@ -117,15 +117,13 @@ export class Executor {
     return this.sequence > sequence && sequence >= this.store.firstSequence;
   }
 
-  /** Gives the run's replies, or the first bytes of them, to the sink. What comes is another run of the same sink. */
+  /** Gives the run's replies, or the first bytes of them, to the sink. The next replies are another run of the same sink. */
   endRun(length = this.writer.length): void {
     const sink = this.#sink!;
     if (length > 0) {
       if (this.#runReads) this.#turnReads = true;
-      const [sequence, replies, reads] = [this.#runSequence, this.#runReplies, this.#runReads];
       const waiting = this.#runWaiting.length > 0 ? this.#runWaiting : NONE_WAITS;
-      const chunk = new Chunk(this.writer.end(length), sequence, replies, reads, this.#turn, waiting);
-      sink.take(chunk);
+      sink.take(new Chunk(this.writer.end(length), { ...this.runState, turn: this.#turn, waiting }));
       this.#touched.add(sink);
     }
     this.#resetRun();
@@ -138,12 +136,12 @@ export class Executor {
     if (this.#runWaiting.length > 0) this.#runWaiting = [];
   }
 
-  /** After a command, and with replies of others before it in the run: they leave apart from it. */
+  /** Ends the run before the last command, so that the replies before it are sent apart from its own. */
   splitRun(length: number, before: { sequence: number; reads: boolean; replies: number }): void {
     if (length > 0) {
       const bytes = this.writer.end(length);
       if (before.reads) this.#turnReads = true;
-      this.#sink!.take(new Chunk(bytes, before.sequence, before.replies, before.reads, this.#turn));
+      this.#sink!.take(new Chunk(bytes, { ...before, turn: this.#turn }));
       this.#touched.add(this.#sink!);
     }
     this.#runSequence = this.sequence;
@@ -179,37 +177,37 @@ export class Executor {
     this.effort = 0;
     const own = this.store.firstSequence;
     this.store.commit();
-    // The lease is looked at after everything was read, and before anything leaves; it takes some microseconds.
+    // The lease is checked after all reads and before any reply is sent; the check takes some microseconds.
     if (this.#turnReads && !this.lease.valid) {
       const turn = this.#turn;
-      // A write of this turn proves by its acknowledgement that nobody else owned the keys when it was read.
+      // The acknowledgement of a write of this turn proves that no other server owned the keys at the reads.
       const isDoubtful = (chunk: Chunk): boolean =>
         chunk.turn === turn && chunk.reads && chunk.sequence < own;
       this.#refuse(this.#touched, isDoubtful, LEASE_EXPIRED, true);
     }
     this.#turn += 1;
     this.#turnReads = false;
-    for (const action of this.onTurnEnd) action();
+    this.onTurnEnd();
     const { acknowledged } = this.store;
     const sinks = [...this.#touched];
     this.#touched.clear();
     for (const sink of sinks) if (sink.flush(acknowledged, this.#turn)) this.#waiting.add(sink);
   }
 
-  /** The log has ended: what waits for it has an unknown outcome. */
+  /** The log has ended: the commands that wait for it have an unknown outcome. */
   logEnded(): void {
     const { acknowledged } = this.store;
     this.#refuseWaiting((chunk) => chunk.sequence > acknowledged, OUTCOME_UNKNOWN);
     for (const sink of this.#waiting) sink.flush(acknowledged, this.#turn);
   }
 
-  // What commands use.
+  // The methods that commands use.
 
   slot(args: Arguments, index: number): number {
     return slotOfKey(args, index);
   }
 
-  /** What a key holds; the reply waits for what is not acknowledged of it. */
+  /** The entry of a key; the reply waits until the log has acknowledged it. */
   find(args: Arguments, index: number): Entry | undefined {
     return this.look(this.slot(args, index), args.string(index));
   }
@@ -230,7 +228,7 @@ export class Executor {
     this.sequence = this.store.remove(slot, key).sequence;
   }
 
-  /** What this turn has read stays: the lease is looked at when the turn ends. */
+  /** Replies of this turn's reads stay: the lease is checked when the turn ends. */
   #acknowledged(sequence: number): void {
     for (const sink of this.#waiting) {
       if (!sink.flush(sequence, this.#turn)) this.#waiting.delete(sink);
@@ -242,7 +240,7 @@ export class Executor {
     for (const sink of this.#waiting) this.touch(sink);
   }
 
-  /** What else was read for such replies would have been proved by the acknowledgement that does not come. */
+  /** Without the acknowledgement, the other reads of such chunks are not proved either. */
   #refuseWaiting(which: (chunk: Chunk) => boolean, error: string): void {
     const { valid } = this.lease;
     for (const sinks of [this.#waiting, this.#touched]) {
@@ -256,7 +254,7 @@ export class Executor {
   }
 }
 
-/** What a command replies when it fails. @throws what no command is to throw */
+/** The error reply of a command that failed. @throws errors that commands must not throw */
 function replyToThrown(error: unknown): string {
   if (error instanceof CommandError) return error.message;
   if (error instanceof KvError) return replyOf(error.code, error.message);

@@ -1,11 +1,11 @@
 import type { Arguments } from '../resp/arguments.js';
 
-/** How a POST request begins, and the header that each request has. */
+/** The first word of a POST request, and the header of each request. */
 const FIRST_WORDS = ['POST', 'HOST:'];
 
 /**
- * Whether a command is a line of an HTTP request, which a web page had a browser send: its body could hold commands, so
- * the connection must end before them, as Redis does.
+ * Whether a command is a line of an HTTP request. A web page can have a browser send one with commands in its body, so the
+ * connection must end before the body. Redis does the same.
  */
 export function isHttp(args: Arguments): boolean {
   return FIRST_WORDS.includes(args.word(0));

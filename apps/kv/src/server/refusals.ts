@@ -2,10 +2,10 @@ import type { Command } from '../commands/command.js';
 import { MAX_BULK_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 
-/** Redis shows so much of a command that it does not know. */
+/** Redis shows this number of characters of an unknown command. */
 const SHOWN_CHARACTERS = 128;
 
-/** Why a command is not even tried, in Redis's words; undefined: it is. */
+/** The error of a command that is refused before it runs, in Redis's words; undefined: the command may run. */
 export function refusalOf(
   command: Command | undefined,
   args: Arguments,

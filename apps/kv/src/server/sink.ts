@@ -1,31 +1,48 @@
 import { Buffer } from 'node:buffer';
 import type { RespVersion } from '../resp/writer.js';
 
-/** Replies made in one go, that may leave at one moment. */
+/** The facts that decide when a chunk may be sent. */
+export interface ChunkFacts {
+  /** The chunk may be sent when the log has acknowledged this append; 0: at once. */
+  readonly sequence: number;
+  readonly replies: number;
+  /** Something was read for the replies, so the server needs its lease. */
+  readonly reads: boolean;
+  /** The turn that made the replies; 0: another server made them. */
+  readonly turn: number;
+  /** Offset and end of each reply that waits; undefined: all of them wait. */
+  readonly waiting?: readonly number[];
+}
+
+/** Replies of one run, which are sent together. */
 export class Chunk {
+  readonly sequence: number;
+  readonly replies: number;
+  readonly reads: boolean;
+  readonly turn: number;
+  readonly waiting: readonly number[] | undefined;
+
+  /** @param bytes undefined: another server has not answered yet */
   constructor(
-    /** Undefined: the answer comes from elsewhere. */
     public bytes: Buffer | undefined,
-    /** They may leave when the log has acknowledged up to here; 0: at once. */
-    readonly sequence: number,
-    readonly replies: number,
-    /** Something was read for them, so the server needs its lease. */
-    readonly reads: boolean,
-    /** In which turn they were made. */
-    readonly turn: number,
-    /** Where the replies lie that wait: offset and end of each; without it, all do. */
-    readonly waiting: readonly number[] | undefined = undefined,
-  ) {}
+    { sequence, replies, reads, turn, waiting }: ChunkFacts,
+  ) {
+    this.sequence = sequence;
+    this.replies = replies;
+    this.reads = reads;
+    this.turn = turn;
+    this.waiting = waiting;
+  }
 
   /**
-   * Whether it may leave: the log has acknowledged what it waits for, and the turn that made it has ended, in which the
-   * lease was looked at.
+   * Whether it may be sent: the log has acknowledged its append, and its turn, in which the lease was checked, has
+   * ended.
    */
   isReady(acknowledged: number, turn: number): boolean {
     return this.bytes !== undefined && this.sequence <= acknowledged && this.turn < turn;
   }
 
-  /** The same with an error in place of each reply that waits, or of all. It waits for the log no more. */
+  /** The same chunk with an error in place of each reply that waits, or of all. It does not wait for the log any more. */
   failed(error: string, all: boolean): Chunk {
     const reply = Buffer.from(`-${error}\r\n`);
     const { bytes, replies, turn, waiting } = this;
@@ -40,16 +57,17 @@ export class Chunk {
       }
       parts.push(bytes!.subarray(at));
     }
-    return new Chunk(Buffer.concat(parts), 0, replies, this.reads && !everything, turn);
+    const reads = this.reads && !everything;
+    return new Chunk(Buffer.concat(parts), { sequence: 0, replies, reads, turn });
   }
 }
 
-/** Where replies go: a client, another server, or this server itself. */
+/** Receives replies: a client, another server, or this server itself. */
 export interface Sink {
   readonly version: RespVersion;
   take(chunk: Chunk): void;
-  /** Sends what may leave of what was made before a turn; whether something waits for the log. */
+  /** Sends the chunks of earlier turns that may be sent; returns whether others wait for the log. */
   flush(acknowledged: number, turn: number): boolean;
-  /** Replaces replies that may not leave by errors: in such chunks those that wait for the log, or all. */
+  /** Replaces replies by errors: in the chunks that `which` selects those that wait for the log, or all. */
   refuse(which: (chunk: Chunk) => boolean, error: string, all: boolean): void;
 }

@@ -5,8 +5,8 @@ interface Holder {
 }
 
 /**
- * What all clients have sent of commands that are not complete: bounded together. Where it is too much, those go whose
- * command has been incomplete for longest; who sends on and comes to its end is not hurt by those who do not.
+ * Bounds the bytes of all clients' incomplete commands together. Beyond the bound, the client whose command has been
+ * incomplete for longest is disconnected, so clients that complete their commands are not affected by others.
  */
 export class UnfinishedCommands {
   /** In the order in which their commands began. */
@@ -19,7 +19,7 @@ export class UnfinishedCommands {
     return this.#total;
   }
 
-  /** 0: it has none. */
+  /** @param bytes of the incomplete command; 0: no command is incomplete */
   set(holder: Holder, bytes: number): void {
     this.#total += bytes - (this.#bytes.get(holder) ?? 0);
     if (bytes > 0) this.#bytes.set(holder, bytes);

@@ -3,11 +3,11 @@ import type { EntryLocation } from '@rdmc/tailwind';
 /** Never expires. */
 export const NO_EXPIRY = 0;
 
-/** What a key holds, or held: a removed key stays, without a value, until its removal is acknowledged. */
+/** The value of a key. A removed key keeps an entry without a value until its removal is acknowledged. */
 export class Entry {
-  /** Where it lies in the log, once it is known. */
+  /** Its place in the log, once that is known. */
   location: EntryLocation | undefined;
-  /** Superseded: the log may forget it. */
+  /** Superseded: the log may free it. */
   stale = false;
 
   constructor(
@@ -17,7 +17,7 @@ export class Entry {
     readonly version: number,
     /** Milliseconds since 1970, or NO_EXPIRY. */
     readonly expiresAt: number,
-    /** The append that carries it: acknowledged up to there, what it says may be told. */
+    /** Its append: replies with the entry may be sent when the log has acknowledged up to there. */
     readonly sequence: number,
   ) {}
 }

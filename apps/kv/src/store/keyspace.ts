@@ -1,7 +1,7 @@
 import { SLOTS } from '../limits.js';
 import { type Entry, NO_EXPIRY } from './entry.js';
 
-/** Slots whose order is remembered for scans. */
+/** Number of slots whose order is kept for scans. */
 const ORDERED_SLOTS = 4;
 
 export interface HashedKey {
@@ -17,16 +17,18 @@ function hashOf(key: string): number {
   return hash >>> 0 || 1;
 }
 
-/** Keys and what they hold, by hash slot. Removed keys are in it too, for a while. */
+/** Keys and their entries, by hash slot, with removed keys whose removal is not acknowledged. */
 export class Keyspace {
+  /** The log has acknowledged all appends up to this one; an entry with a later one may still be refused. */
+  acknowledged = 0;
   readonly #slots: (Map<string, Entry> | undefined)[] = new Array(SLOTS).fill(undefined);
   readonly #live = new Int32Array(SLOTS);
-  /** Keys with an expiry, of all slots, in the order in which they got it. */
+  /** Keys with an expiry, of all slots, in the order in which the expiry was set. */
   readonly expiring = new Map<string, number>();
   readonly #ordered = new Map<number, readonly HashedKey[]>();
   #size = 0;
 
-  /** Keys that hold something, expired ones included until they are found. */
+  /** Number of keys with a value, with expired ones until they are found. */
   get size(): number {
     return this.#size;
   }
@@ -39,7 +41,7 @@ export class Keyspace {
     return this.#slots[slot]?.get(key);
   }
 
-  /** What was there before is returned. */
+  /** Returns the previous entry. */
   set(slot: number, key: string, entry: Entry): Entry | undefined {
     let keys = this.#slots[slot];
     if (!keys) {

@@ -24,7 +24,7 @@ const EXPIRY_BYTES = 8;
 const OBJECT_OVERHEAD_BYTES = 12 + 12;
 const REMOVAL_OVERHEAD_BYTES = 12 + 16;
 
-/** What an entry says of a key, apart from any log. */
+/** The content of an entry for a key, apart from the log. */
 export interface KeyRecord {
   readonly key: string;
   readonly version: number;

@@ -1,46 +1,39 @@
 import { codeOf, KvError, messageOf } from '../errors.js';
 import type { CommitLog, CommitTicket } from '../log/commit-log.js';
 import { Entry, NO_EXPIRY } from './entry.js';
-import { Keyspace } from './keyspace.js';
+import type { Keyspace } from './keyspace.js';
 import { encodeKeyObject, encodeKeyRemoval, objectBytes, removalBytes } from './record.js';
 import { type Append, type Change, TurnAppends } from './turn-appends.js';
 
-/** What happens to the writes of a turn. */
+/** Hears of the appends' outcomes. */
 export interface StoreListener {
-  /** Everything up to this sequence number may be told. */
+  /** Replies up to this append may be sent. */
   acknowledged(sequence: number): void;
-  /** The writes under this number did not happen. */
+  /** The log refused this append: its writes did not happen. */
   refused(sequence: number, code: string, message: string): void;
 }
 
 /**
  * The keys of this server over its log. A write changes the index at once and joins the turn's append, which `commit`
- * sends; until that is acknowledged nobody may be told of it, neither the writer nor a reader: every entry carries the
- * number of its append, appends are acknowledged in order, so one number says what may be told.
+ * sends; until that is acknowledged no reply may depend on it, of the writer or of a reader. Every entry has the
+ * number of its append, and appends are acknowledged in order, so one number decides which replies may be sent.
  *
  * Before a write that does not fit into the append, a new one begins: a turn makes as many as its writes need, and a
- * write is refused only where it does not fit into an append of its own. What `together` has room for is in one.
+ * write is refused only where it does not fit into an append of its own. `together` reserves room in one append.
  */
 export class Store {
-  readonly keyspace = new Keyspace();
-  /** Up to this append all are acknowledged. */
-  acknowledged = 0;
-  /** The log's. */
-  #maxAppendBytes: number;
+  readonly #maxAppendBytes: number;
   #lastVersion = 0;
   readonly #turn = new TurnAppends();
   /** Appends that are not acknowledged, in order. */
   #outstanding: Append[] = [];
   #waiting: { sequence: number; resolve: () => void; reject: (reason: unknown) => void }[] = [];
-  listener: StoreListener = { acknowledged() {}, refused() {} };
+  readonly #listeners: StoreListener[] = [];
 
-  constructor(private log: CommitLog) {
-    this.#maxAppendBytes = log.maxAppendBytes;
-  }
-
-  /** The log that comes to be later than the store; before it nothing may be written. */
-  attach(log: CommitLog): void {
-    this.log = log;
+  constructor(
+    readonly keyspace: Keyspace,
+    private readonly log: CommitLog,
+  ) {
     this.#maxAppendBytes = log.maxAppendBytes;
     const onEnd = (): void => {
       const waiting = this.#waiting;
@@ -48,6 +41,16 @@ export class Store {
       for (const { reject } of waiting) reject(log.ended.reason);
     };
     log.ended.addEventListener('abort', onEnd, { once: true });
+  }
+
+  /** Tells the listener of each append from now on. */
+  subscribe(listener: StoreListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** All appends up to this one are acknowledged. */
+  get acknowledged(): number {
+    return this.keyspace.acknowledged;
   }
 
   /** Resolves when an append is acknowledged; rejects when the log ends before. */
@@ -87,7 +90,7 @@ export class Store {
     if (version > this.#lastVersion) this.#lastVersion = version;
   }
 
-  /** What a key holds at a time, and removes it where it has expired: then nobody finds it again, whatever clocks do. */
+  /** The entry of a key at a time. Removes an expired key, so that it is not found again when a clock is set back. */
   find(slot: number, key: string, nowMs: number): Entry | undefined {
     const entry = this.keyspace.get(slot, key);
     if (!entry || entry.expiresAt === NO_EXPIRY || entry.expiresAt > nowMs || entry.value === undefined)
@@ -98,7 +101,7 @@ export class Store {
   /** @throws KvError ERR_RDMC_ENTRY_TOO_LARGE: no append of the log has room for it; then nothing was changed */
   put(slot: number, key: string, value: string, expiresAt: number): Entry {
     const bytes = objectBytes(key.length, value.length, expiresAt);
-    // What cannot be removed must not come in.
+    // A key that cannot be removed must not be stored.
     const removal = removalBytes(key.length);
     this.#reserve(bytes, Math.max(bytes, removal));
     this.#lastVersion += 1;
@@ -109,7 +112,7 @@ export class Store {
     return after;
   }
 
-  /** Leaves an entry without a value; the key must hold something. */
+  /** Leaves an entry without a value; the key must have one. */
   remove(slot: number, key: string): Entry {
     const bytes = removalBytes(key.length);
     this.#reserve(bytes);
@@ -122,7 +125,7 @@ export class Store {
   }
 
   /**
-   * What is put next is in one append: there together after a failure, or not at all.
+   * The next writes are in one append: after a failure all of them are stored, or none.
    * @param bytes the sum of `objectBytes` of all of it
    * @throws KvError ERR_RDMC_ENTRY_TOO_LARGE: no append of the log has room for it
    */
@@ -130,20 +133,20 @@ export class Store {
     this.#reserve(bytes);
   }
 
-  /** Sends the turn's writes to the log. What the log refuses did not happen; its error is returned. */
+  /** Sends the turn's writes to the log. Returns the log's error where it refuses writes: these did not happen. */
   commit(): unknown {
     const appends = this.#turn.take();
     for (let index = 0; index < appends.length; index += 1) {
       const error = this.#send(appends[index]!);
       if (error === undefined) continue;
-      // Those behind it may be built on it.
+      // Later appends may depend on it.
       for (let last = appends.length - 1; last >= index; last -= 1) this.#undo(appends[last]!, error);
       return error;
     }
     return undefined;
   }
 
-  /** Why the log does not take it. */
+  /** Returns the log's error where it refuses the append. */
   #send(append: Append): unknown {
     let ticket: CommitTicket;
     try {
@@ -174,8 +177,8 @@ export class Store {
   }
 
   /**
-   * An append that waited for room got none: it did not happen, nor did any that waits behind it, nor may what the turn
-   * has built on them. Where the log has ended it may have happened, and whoever sees that end says so.
+   * The log refused an append that waited for room: it did not happen, nor did the appends behind it, nor may the turn's
+   * writes that depend on them. Where the log has ended the append may have happened; `Executor.logEnded` reports that.
    */
   #refused({ sequence }: Append, error: unknown): void {
     if (this.log.ended.aborted) return;
@@ -189,7 +192,7 @@ export class Store {
     for (const { reject } of waiting) reject(error);
   }
 
-  /** Entries are superseded only by what is in the log. */
+  /** Entries are superseded only by entries in the log. */
   #place(changes: readonly Change[], locations: CommitTicket['locations']): void {
     changes.forEach(({ before, after }, index) => {
       if (before) this.#supersede(before);
@@ -207,12 +210,12 @@ export class Store {
 
   #settle({ changes, sequence }: Append): void {
     this.#outstanding.shift();
-    this.acknowledged = sequence;
+    this.keyspace.acknowledged = sequence;
     for (const { slot, key, after } of changes) {
       if (after.value === undefined && this.keyspace.get(slot, key) === after)
         this.keyspace.delete(slot, key);
     }
-    this.listener.acknowledged(sequence);
+    for (const listener of this.#listeners) listener.acknowledged(sequence);
     if (this.#waiting.length === 0) return;
     const over = this.#waiting.filter((waiter) => waiter.sequence <= sequence);
     this.#waiting = this.#waiting.filter((waiter) => waiter.sequence > sequence);
@@ -226,14 +229,14 @@ export class Store {
       if (isSettled) this.keyspace.delete(slot, key);
       else this.keyspace.set(slot, key, before);
     }
-    this.listener.refused(sequence, codeOf(error), messageOf(error));
+    for (const listener of this.#listeners) listener.refused(sequence, codeOf(error), messageOf(error));
   }
 }
 
 function tooLarge(bytes: number, most: number): KvError {
   return new KvError(
     'ERR_RDMC_ENTRY_TOO_LARGE',
-    `${bytes} bytes of keys and values, with what the log adds, are over the limit of ${most} ` +
+    `${bytes} bytes of keys, values and headers of the log are over the limit of ${most} ` +
       '(a quarter of a log segment); nothing was done',
   );
 }

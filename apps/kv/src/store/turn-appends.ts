@@ -9,7 +9,7 @@ export interface Change {
   readonly after: Entry;
 }
 
-/** What the log gets in one call: all of it is there after a failure, or nothing. */
+/** One append to the log: after a failure all of its entries are stored, or none. */
 export interface Append {
   readonly sequence: number;
   readonly changes: Change[];
@@ -20,7 +20,7 @@ const NONE: readonly Append[] = [];
 
 /**
  * The appends that the writes of a turn become. Before a write that does not fit into the last one a new one begins, so
- * writes of different clients never make each other too large.
+ * writes of different clients do not count together for the limit.
  */
 export class TurnAppends {
   /** Bytes of all entries, as the log counts them. */
@@ -38,7 +38,7 @@ export class TurnAppends {
     return this.#full.length === 0 ? this.sequence : this.#full[0]!.sequence;
   }
 
-  /** What is added next, so many bytes in all, is in one append of at most `most` bytes. */
+  /** Reserves room for writes of `bytes` bytes in one append of at most `most` bytes. */
   reserve(bytes: number, most: number): void {
     if (this.#fillingBytes + bytes > most && this.#changes.length > 0) this.#full.push(this.#next());
   }
@@ -56,13 +56,13 @@ export class TurnAppends {
     this.bytes = 0;
     if (this.#full.length === 0) return [this.#next()];
     const all = this.#full;
-    // None, where room was reserved and the write behind it failed.
+    // Empty where room was reserved and the write failed.
     if (this.#changes.length > 0) all.push(this.#next());
     this.#full = [];
     return all;
   }
 
-  /** What was filled; the next one begins. */
+  /** Takes the append that was being filled; the next one begins. */
   #next(): Append {
     const append = { sequence: this.sequence, changes: this.#changes, entries: this.#entries };
     this.sequence += 1;

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Member, reserveLoopbackPorts } from '@rdmc/mesh';
+import type { Member } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { bootClock } from '@rdmc/tailwind/coordinator';
 import { freed } from '@rdmc/testing';
 import { type CoordinatorOptions, KvCoordinator, KvServer, type ServerOptions } from '../../src/index.js';

@@ -1,11 +1,15 @@
 import type { LogEntry } from '@rdmc/tailwind';
-import type { Peers } from '../../src/cluster/peers.js';
+import type { PeerLinks } from '../../src/cluster/peer-links.js';
 import { Router } from '../../src/cluster/router.js';
 import { SlotTable } from '../../src/cluster/slot-table.js';
+import { createCommandTable } from '../../src/commands/table.js';
 import type { CommitLog, CommitTicket } from '../../src/log/commit-log.js';
 import { View } from '../../src/node/view.js';
+import { ClientPort } from '../../src/server/client-port.js';
+import { ClientSet } from '../../src/server/client-set.js';
 import { Executor } from '../../src/server/executor.js';
 import { RespServer } from '../../src/server/resp-server.js';
+import { Keyspace } from '../../src/store/keyspace.js';
 import { Store } from '../../src/store/store.js';
 
 /** A log that acknowledges when it is told to. Appends over its limit are refused, as the real one's are. */
@@ -105,20 +109,33 @@ export interface ManualServer {
   readonly router: Router;
 }
 
+/** What a server without clients tells about itself; member 0 where no other is given. */
+export function viewOf(table: SlotTable, member = 0): View {
+  const clients = { size: 0, describe: () => [] };
+  return new View({ member, table, clients, port: 0, password: undefined, nodes: () => [] });
+}
+
 /** One server whose log and lease are in the test's hand; member 0, alone where no others are given. */
-export async function startManualServer(
-  peers?: Peers,
+export async function startManualServer({
+  peers,
   table = SlotTable.of(0),
   log = new ManualLog(),
-): Promise<ManualServer> {
-  const store = new Store(log);
+  onHttp = () => {},
+}: {
+  peers?: PeerLinks;
+  table?: SlotTable;
+  log?: ManualLog;
+  onHttp?: (address: string) => void;
+} = {}): Promise<ManualServer> {
+  const clientPort = await ClientPort.listen({ host: '127.0.0.1', port: 0, maxClients: 100 });
+  const { port } = clientPort;
+  const store = new Store(new Keyspace(), log);
   const lease = { valid: true };
-  const view = new View(0, table, undefined);
-  const executor = new Executor(store, lease, view);
-  const router = new Router(executor, 0, table, peers, 30_000);
-  const options = { host: '127.0.0.1', port: 0, maxClients: 100, password: undefined };
-  const server = new RespServer(executor, router, options);
-  view.server = server;
-  await server.listen();
+  const clients = new ClientSet();
+  const view = new View({ member: 0, table, clients, port, password: undefined, nodes: () => [] });
+  const executor = new Executor(store, lease, view, () => peers?.flush());
+  const commands = createCommandTable();
+  const router = new Router({ executor, commands, self: 0, table, peers, slotWaitMs: 30_000, onHttp });
+  const server = new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded: false });
   return { log, lease, executor, store, server, router };
 }

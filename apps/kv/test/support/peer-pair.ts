@@ -1,30 +1,28 @@
-import type { Socket } from 'node:net';
-import { FrameReader, KeyedSockets, type Mesh } from '@rdmc/mesh';
+import { Mesh, type MeshConnection } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { PEER_PURPOSE, repliesIn } from '../../src/cluster/peer-frames.js';
-import type { LinkListener } from '../../src/cluster/peer-link.js';
+import type { Asker } from '../../src/cluster/peer-link.js';
+import { PeerLinks } from '../../src/cluster/peer-links.js';
+import { servePeer } from '../../src/cluster/peer-service.js';
 import { PeerSink } from '../../src/cluster/peer-sink.js';
-import { Peers } from '../../src/cluster/peers.js';
 import type { Request } from '../../src/cluster/request.js';
 import { SlotTable } from '../../src/cluster/slot-table.js';
+import { createCommandTable } from '../../src/commands/table.js';
 import { MAX_PEER_FRAME_BYTES } from '../../src/limits.js';
 import { NoLog } from '../../src/log/no-log.js';
-import { View } from '../../src/node/view.js';
 import { Executor } from '../../src/server/executor.js';
+import { Keyspace } from '../../src/store/keyspace.js';
 import { Store } from '../../src/store/store.js';
 import { encodeCommand } from './encode.js';
-
-/** What a mesh of these members is to `Peers`. */
-function meshOf(self: number, ports: ReadonlyMap<number, number>): Mesh {
-  const members = [...ports.keys()].map((id) => ({ id, host: '127.0.0.1', port: 1 }));
-  const peers = new Map([...ports].map(([id, kvPeerPort]) => [id, { attributes: { kvPeerPort } }]));
-  return { id: self, members, peers } as unknown as Mesh;
-}
+import { viewOf } from './manual-server.js';
 
 /** Member 1 asks, member 2 has all keys, in memory only. */
-export class PeerPair implements LinkListener {
+export class PeerPair implements Asker {
   readonly executor: Executor;
-  readonly store = new Store(new NoLog());
-  readonly accepted: Socket[] = [];
+  readonly store = new Store(new Keyspace(), new NoLog());
+  /** Those that member 2 has taken. */
+  readonly accepted: MeshConnection[] = [];
+  readonly asking: PeerLinks;
   /** Commands that were run. */
   runs = 0;
   lostRequests = 0;
@@ -35,53 +33,51 @@ export class PeerPair implements LinkListener {
   isOwn: (slot: number) => boolean = () => true;
 
   private constructor(
-    readonly asking: Peers,
-    readonly serving: Peers,
+    readonly meshes: readonly [Mesh, Mesh],
+    /** Where member 2 listens. */
+    readonly port: number,
   ) {
-    const table = SlotTable.of(2);
-    this.executor = new Executor(this.store, { valid: true }, new View(2, table, undefined));
+    this.executor = new Executor(this.store, { valid: true }, viewOf(SlotTable.of(2), 2));
     const run = this.executor.run.bind(this.executor);
     this.executor.run = (...args) => {
       this.runs += 1;
       run(...args);
     };
+    this.asking = new PeerLinks(meshes[0]);
+    this.asking.onLinked(() => this.#linked());
   }
 
   static async start(key?: string): Promise<PeerPair> {
-    const [asking, serving] = await Promise.all([
-      Peers.listen('127.0.0.1', key),
-      Peers.listen('127.0.0.1', key),
-    ]);
-    const pair = new PeerPair(asking, serving);
-    const ports = new Map([
-      [1, asking.port],
-      [2, serving.port],
-    ]);
-    await serving.start(meshOf(2, ports), [], pair, {
-      serve: (socket) => {
-        pair.accepted.push(socket);
-        const sink = new PeerSink(socket, pair.executor, (slot) => pair.isOwn(slot));
-        return (payload) => sink.run(payload);
-      },
-      records: (payload) => {
-        if (payload.length < 4) throw new Error('too short');
-      },
-      sessionEnded() {},
-    });
-    await asking.start(meshOf(1, ports), [2], pair, {
-      serve: () => () => undefined,
-      records() {},
-      sessionEnded() {},
-    });
+    const reserved = await reserveLoopbackPorts(2);
+    const members = reserved.map(({ host, port }, index) => ({ id: index + 1, host, port }));
+    const join = (index: number): Promise<Mesh> =>
+      Mesh.join({
+        id: index + 1,
+        members,
+        server: reserved[index]!.server,
+        ...(key !== undefined && { key }),
+      });
+    const pair = new PeerPair(await Promise.all([join(0), join(1)]), members[1]!.port);
+    const commands = createCommandTable();
+    pair.meshes[1].onConnection(PEER_PURPOSE, (accepted) =>
+      servePeer(accepted, {
+        serve: (connection) => {
+          pair.accepted.push(connection);
+          const sink = new PeerSink(connection, pair.executor, commands, (slot) => pair.isOwn(slot));
+          return (payload) => sink.run(payload);
+        },
+        records: (payload) => {
+          if (payload.length < 4) throw new Error('too short');
+        },
+        sessionEnded() {},
+      }),
+    );
+    await pair.asking.connect([2]);
     return pair;
   }
 
-  lost(requests: readonly Request[]): void {
-    this.lostRequests += requests.length;
-  }
-
-  linked(): void {
-    this.#linked();
+  lost(_request: Request): void {
+    this.lostRequests += 1;
   }
 
   /** Resolves when the connection was made again. */
@@ -98,55 +94,48 @@ export class PeerPair implements LinkListener {
       (words) =>
         new Promise<string>((resolve) => {
           const done = (reply: Buffer): void => resolve(reply.toString('latin1'));
-          link.send({ slot: 0, version: 2, writes: false, bytes: encodeCommand(words), done }, 1);
+          link.send({ slot: 0, version: 2, writes: false, bytes: encodeCommand(words), done }, 1, this);
         }),
     );
     this.asking.flush();
     return Promise.all(replies);
   }
 
-  /** A connection that says what the test says. */
-  async stranger(keying: { key?: string; insecure?: true } = {}): Promise<Stranger> {
-    const sockets = new KeyedSockets({ ...keying, purpose: PEER_PURPOSE });
-    return new Stranger(await sockets.connect({ host: '127.0.0.1', port: this.serving.port }));
+  /** A connection on which member 1 says what the test says. */
+  async faulty(): Promise<FaultyPeer> {
+    return new FaultyPeer(await this.meshes[0].openConnection(2, PEER_PURPOSE));
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.asking.close();
-    this.serving.close();
+    await Promise.all(this.meshes.map((mesh) => mesh.close()));
   }
 }
 
-export class Stranger {
-  readonly #reader = new FrameReader(MAX_PEER_FRAME_BYTES);
+export class FaultyPeer {
   #changed: () => void = () => {};
   replies = 0;
-  ended = false;
 
-  constructor(readonly socket: Socket) {
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      this.ended = true;
-      this.#changed();
-    });
-  }
+  constructor(readonly connection: MeshConnection) {}
 
   read(): void {
-    this.socket.on('data', (chunk: Buffer) => {
-      this.#reader.push(chunk);
-      for (let frame = this.#reader.next(); frame; frame = this.#reader.next()) {
-        this.replies += [...repliesIn(frame.payload)].length;
-      }
+    this.connection.receive(MAX_PEER_FRAME_BYTES, ({ payload }) => {
+      this.replies += [...repliesIn(payload)].length;
       this.#changed();
     });
   }
 
-  /** Resolves when so many replies are here, or the connection ended. */
+  /** Resolves when so many replies are here. */
   async until(replies: number): Promise<void> {
-    while (this.replies < replies && !this.ended) {
+    while (this.replies < replies) {
       await new Promise<void>((resolve) => {
         this.#changed = resolve;
       });
     }
+  }
+
+  /** Resolves when the other end has ended the connection. */
+  async ended(): Promise<void> {
+    await this.connection.closed;
   }
 }

@@ -1,6 +1,6 @@
 import { onAbort } from '@rdmc/common';
 import { type Algorithm, type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { codeOf } from '../errors.js';
 import { FailureDesk, reportedFailure, silentEnd } from './failure.js';
 import { MemberProcess } from './member-process.js';

@@ -1,5 +1,5 @@
 import { type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import type { Order, Report } from '../crew/messages.js';
 import { storeRegion } from './received-file.js';
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { type CastEvent, type CastPlan, castEvent } from '../../src/cast/events.js';
 import { type ReceiveEvent, receiveEvent } from '../../src/receive/events.js';
 import { Cli, type Ended, type Scratch } from './cli.js';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { readShape, type Shape } from '@rdmc/common/shapes';
-import { describeAddress, encodeFrame, FrameReader } from '@rdmc/mesh';
+import { describeAddress, encodeFrame, FrameReader } from '@rdmc/mesh/sockets';
 import { CAST_PROTOCOL_VERSION, FAREWELL_TIMEOUT_MS, MAX_CONTROL_FRAME_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf, protocolError } from '../errors.js';
 

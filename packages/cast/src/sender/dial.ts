@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import type { KeyedSockets } from '@rdmc/mesh';
+import type { KeyedSockets } from '@rdmc/mesh/sockets';
 import type { Target } from '../checked-cast-options.js';
 import { ControlChannel } from '../control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, shapes } from '../control/frames.js';

@@ -1,4 +1,5 @@
-import { describeAddress, isLoopbackHost, type Member } from '@rdmc/mesh';
+import type { Member } from '@rdmc/mesh';
+import { describeAddress, isLoopbackHost } from '@rdmc/mesh/sockets';
 import type { CheckedCastOptions } from '../checked-cast-options.js';
 import { duplicateHost } from '../checked-cast-options.js';
 import { SENDER_ID } from '../constants.js';

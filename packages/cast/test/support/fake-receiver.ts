@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { encodeFrame, KeyedSockets } from '@rdmc/mesh';
+import { encodeFrame, KeyedSockets } from '@rdmc/mesh/sockets';
 import { CAST_PROTOCOL_VERSION } from '../../src/constants.js';
 import { ControlChannel } from '../../src/control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, shapes } from '../../src/control/frames.js';

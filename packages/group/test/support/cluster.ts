@@ -7,7 +7,7 @@ import {
   type ProtocolOptions,
   RdmcNode,
 } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { fillFrom, startMembers } from '@rdmc/testing';
 
 /** Which driver has the worker's side: RDMC_TEST_THREAD=application runs all tests with that of the application's thread. */

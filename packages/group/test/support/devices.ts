@@ -1,5 +1,5 @@
 import { RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { startMembers } from '@rdmc/testing';
 
 /** Node i of this process on the RDMA device of that name. */

@@ -1,5 +1,5 @@
 import { HiPowerNode, type HiPowerNodeOptions } from '@rdmc/hipower';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { startMembers } from '@rdmc/testing';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 

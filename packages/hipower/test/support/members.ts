@@ -1,5 +1,5 @@
 import { type HiPowerNode, hipower } from '@rdmc/hipower';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node } from '@rdmc/node';
 import { startMembers as startAt } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';

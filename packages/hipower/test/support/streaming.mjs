@@ -2,7 +2,7 @@
 // of the soft device ('auto'); calls ('slots': those that copy and allocate nothing, or 'messages': write and for await).
 import { setFlagsFromString } from 'node:v8';
 import { HiPowerNode } from '@rdmc/hipower';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
 // Every collection of every thread is printed. Not on the command line: a worker takes no such options.
 setFlagsFromString('--trace-gc');

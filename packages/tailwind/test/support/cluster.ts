@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { DataPlane } from '@rdmc/dataplane';
-import { type Member, type Mesh, reserveLoopbackPorts } from '@rdmc/mesh';
+import type { Member, Mesh } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
 import {
   EntryType,
@@ -125,6 +126,19 @@ export async function createLog(
   });
   onTestFinished(() => log.close());
   return { log, authority };
+}
+
+/** Numbers of queue pairs at a backup are below this in a test. */
+const MOST_PAIRS = 100;
+
+/** Ends all queue pairs that a member has with backups; the backups live and keep what they have. */
+export async function breakPairs({ mesh }: ClusterMember, backups: readonly number[]): Promise<void> {
+  const pairs = Array.from({ length: MOST_PAIRS }, (_, pair) => pair);
+  await Promise.all(
+    backups.flatMap((id) =>
+      pairs.map((pair) => mesh.request(id, 'tailwind.backup', { op: 'disconnect', pair })),
+    ),
+  );
 }
 
 /** A coordinator at a member, with short leases and a store in a directory of its own. */

@@ -1,12 +1,14 @@
 import { readShape } from '@rdmc/common/shapes';
-import { planRecovery } from '@rdmc/tailwind/format';
+import { decodeDigest, planRecovery } from '@rdmc/tailwind/format';
 import type { Replica } from '../../src/backup/replica.js';
 import type { ReplicaTable } from '../../src/backup/replica-table.js';
+import { messageOf } from '../../src/errors.js';
 import { segmentEntries } from '../../src/format/scan.js';
 import { inventoryEntry } from '../../src/rpc/inventory-entry.js';
 import { type InventoryEntry, inventoryAnswer } from '../../src/rpc/messages.js';
 import scan from '../../src/scan-worker.js';
 import type { ScanAnswer } from '../../src/scanner/scan-job.js';
+import type { SegmentRef } from '../../src/segment-key.js';
 import type { ClusterMember } from './cluster.js';
 import { NewestOfKeys } from './key-store.js';
 
@@ -14,6 +16,8 @@ import { NewestOfKeys } from './key-store.js';
 interface Found {
   readonly entry: InventoryEntry;
   readonly complete: Uint8Array;
+  /** False: no recovery is told of it. */
+  readonly committed: boolean;
 }
 
 /** What all backups have of a log at one moment: what is left if its primary dies now. */
@@ -34,23 +38,25 @@ const EFFECTS = [
  * which change no more, once.
  */
 export class CrashPoints {
-  readonly #closed = new Map<string, Promise<ScanAnswer>>();
+  readonly #closed = new WeakMap<Replica, Promise<ScanAnswer>>();
   readonly #looks: Promise<void>[] = [];
+  #isEnded = false;
 
   /** @param begin called in the moment of the look; what it returns judges it */
   constructor(
-    private readonly members: readonly ClusterMember[],
+    private readonly members: readonly Pick<ClusterMember, 'id' | 'backup'>[],
     private readonly logId: bigint,
     private readonly begin: () => (point: CrashPoint) => void,
   ) {
-    for (const { backup } of members) {
+    for (const { id, backup } of members) {
       for (const name of EFFECTS) {
-        const effect = backup[name].bind(backup) as (...given: unknown[]) => unknown;
+        const effect = backup[name].bind(backup) as (ref: SegmentRef, ...given: unknown[]) => unknown;
         // What returns no promise has had its effect when it returns, and the answer to it leaves later.
-        const watched = (...given: unknown[]): unknown => {
-          const done = effect(...given);
-          if (done instanceof Promise) return done.finally(() => this.look());
-          this.look();
+        const watched = (ref: SegmentRef, ...given: unknown[]): unknown => {
+          const after = `${name} of segment ${ref.segmentId} at backup ${id}`;
+          const done = effect(ref, ...given);
+          if (done instanceof Promise) return done.finally(() => this.look(after));
+          this.look(after);
           return done;
         };
         Object.assign(backup, { [name]: watched });
@@ -58,14 +64,22 @@ export class CrashPoints {
     }
   }
 
-  look(): void {
+  /** @param after what happened last: where the judgement fails, the error says it */
+  look(after: string): void {
+    if (this.#isEnded) return;
     const judge = this.begin();
     const all = this.members.map(async ({ id, backup }): Promise<[number, Found[]]> => {
       const { replicas } = backup as unknown as { readonly replicas: ReplicaTable };
-      const mine = replicas.ofLog(this.logId).filter(({ record }) => record.committed);
-      return [id, await Promise.all(mine.map((replica) => this.#find(id, replica)))];
+      return [id, await Promise.all(replicas.ofLog(this.logId).map((replica) => this.#find(replica)))];
     });
-    const judged = Promise.all(all).then((found) => judge(new Map(found)));
+    const judged = Promise.all(all).then((found) => {
+      const point = new Map(found);
+      try {
+        judge(point);
+      } catch (error) {
+        throw new Error(`After ${after}: ${messageOf(error)}\n${described(point)}`, { cause: error });
+      }
+    });
     judged.catch(() => {}); // `judged` tells
     this.#looks.push(judged);
   }
@@ -76,34 +90,79 @@ export class CrashPoints {
     return this.#looks.length;
   }
 
-  /** From now on the backups are as before. */
+  /**
+   * From now on the backups are as before. To be called before the log is recovered: a recovery that has ended frees the
+   * replicas, while an effect that began before (a replica's file is removed, say) may still be on its way.
+   */
   end(): void {
+    this.#isEnded = true;
     for (const { backup } of this.members) for (const name of EFFECTS) Reflect.deleteProperty(backup, name);
   }
 
-  async #find(member: number, replica: Replica): Promise<Found> {
+  async #find(replica: Replica): Promise<Found> {
     const { record, isOpen } = replica;
-    const key = `${member}/${replica.key}`;
-    const scanned = this.#closed.get(key) ?? scanOf(replica);
-    if (!isOpen) this.#closed.set(key, scanned);
+    const scanned = this.#closed.get(replica) ?? scanOf(replica);
+    if (!isOpen) this.#closed.set(replica, scanned);
     const { result, shared, digest } = await scanned;
     const report = isOpen ? { record, scan: result, digest } : { record, scan: undefined, digest: undefined };
     const [entry] = readShape(inventoryAnswer, [inventoryEntry(report)]);
-    return { entry: entry!, complete: new Uint8Array(shared, 0, result.offset) };
+    return {
+      entry: entry!,
+      complete: new Uint8Array(shared, 0, result.offset),
+      committed: record.committed,
+    };
+  }
+}
+
+/** Judges what is left when no backup is lost, and when each of them is. @throws with which one was lost */
+export function withEachLost(point: CrashPoint, judge: (lost: number | undefined) => void): void {
+  for (const lost of [undefined, ...point.keys()]) {
+    try {
+      judge(lost);
+    } catch (error) {
+      const which = lost === undefined ? 'no backup' : `backup ${lost}`;
+      throw new Error(`with ${which} lost: ${messageOf(error)}`, { cause: error });
+    }
   }
 }
 
 /** What a recovery gives that finds this, where one backup, or none, is lost with the primary. @throws as planRecovery */
 export function recoveredAt(point: CrashPoint, logId: bigint, lost: number | undefined): NewestOfKeys {
   const here = [...point].filter(([member]) => member !== lost);
-  const inventories = here.map(([member, found]) => ({ member, replicas: found.map(({ entry }) => entry) }));
+  const inventories = here.map(([member, found]) => ({
+    member,
+    replicas: found.filter(({ committed }) => committed).map(({ entry }) => entry),
+  }));
   const { segments } = planRecovery(logId, inventories, { segmentId: 0n, epoch: 0 });
   const newest = new NewestOfKeys();
   for (const { segmentId, candidates } of segments) {
-    const replica = point.get(candidates[0]!)!.find(({ entry }) => entry.segmentId === segmentId)!;
+    const replica = point
+      .get(candidates[0]!)!
+      .find(({ entry, committed }) => committed && entry.segmentId === segmentId)!;
     newest.take(segmentEntries(replica.complete, replica.complete.length));
   }
   return newest;
+}
+
+/** One line for each backup and each of its replicas. */
+function described(point: CrashPoint): string {
+  return [...point]
+    .flatMap(([member, found]) => [
+      `backup ${member}:`,
+      ...found.map((each) => `  ${describedReplica(each)}`),
+    ])
+    .join('\n');
+}
+
+function describedReplica({ entry, complete, committed }: Found): string {
+  const { segmentId, epoch, state, survivor, byteLength, scan: open, digest } = entry;
+  const what = `${state} ${survivor ? 'survivor' : 'head'}${committed ? '' : ', not committed'}`;
+  const named =
+    digest === null ? 'no digest' : `digest ${decodeDigest(Buffer.from(digest, 'base64')).join(' ')}`;
+  const bytes = open
+    ? `${complete.length} bytes complete (${open.status}, ${open.reason}), ${named}`
+    : `${byteLength} bytes`;
+  return `segment ${segmentId}: ${what}, epoch ${epoch}, ${bytes}`;
 }
 
 /** The bytes are copied at once. */

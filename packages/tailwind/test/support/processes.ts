@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { reserveLoopbackPorts } from '@rdmc/mesh';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Backup } from '@rdmc/tailwind/backup';
 import { membersAt, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';

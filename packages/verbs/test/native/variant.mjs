@@ -37,8 +37,8 @@ export function addonFlags() {
 function digest(folders, flags) {
   const hash = createHash('sha256').update(JSON.stringify(flags));
   for (const folder of folders) {
-    for (const name of readdirSync(folder).sort()) {
-      if (/\.(cc|h)$/.test(name)) hash.update(name).update(readFileSync(join(folder, name)));
+    for (const name of readdirSync(folder, { recursive: true }).sort()) {
+      if (/^(?!build\/).*\.(cc|h)$/.test(name)) hash.update(name).update(readFileSync(join(folder, name)));
     }
   }
   return hash.digest('hex').slice(0, 16);

@@ -49,7 +49,7 @@ export class LocalPeer {
     await this.order({ write: words });
   }
 
-  /** One message to the device's service thread: its type and its numbers, as native/link_message.h draws them. */
+  /** One message to the device's service thread: its type and its numbers, as native/soft/shm/link_message.h draws them. */
   async send(...message: readonly number[]): Promise<void> {
     await this.order({ send: message });
   }
@@ -67,7 +67,7 @@ export class LocalPeer {
   }
 }
 
-/** Offsets in a control segment: native/control_segment.h. */
+/** Offsets in a control segment: native/soft/control_segment.h. */
 export const Control = {
   LIVENESS: 64,
   COMPLETION_QUEUES: 2 << 20,
@@ -86,7 +86,7 @@ export const Control = {
   INBOUND: 96 << 10,
 } as const;
 
-/** Types of messages: native/link_message.h. */
+/** Types of messages: native/soft/shm/link_message.h. */
 export const LinkMessage = { PEER_ERROR: 8 } as const;
 
 export function queuePairPage(number: number): number {

@@ -7,7 +7,7 @@ const ROUTER = ['apps/kv/test/router.test.ts'];
 const PLACEMENT = ['apps/kv/test/placement.test.ts'];
 const LINKS = ['apps/kv/test/broken-takeover.test.ts'];
 const PARSER = ['apps/kv/test/parser.test.ts'];
-const STRANGERS = ['apps/kv/test/strangers.test.ts'];
+const PROTECTION = ['apps/kv/test/protection.test.ts'];
 const KEY = ['apps/kv/test/key.test.ts'];
 
 /** The key-value store over the log. */
@@ -97,7 +97,7 @@ export const kv: readonly Mutant[] = [
     id: 'kv/takeover-over-broken-link',
     package: PACKAGE,
     function: 'TakeoverLinks.constructor',
-    find: 'anySignal(ended, ...[...this.#links.values()].map(({ closed }) => closed))',
+    find: 'anySignal(ended, ...[...this.#links.values()].map(({ signal }) => signal))',
     replace: 'anySignal(ended)',
     fault: 'A takeover waits for frames that were lost with a connection.',
     tests: LINKS,
@@ -121,13 +121,13 @@ export const kv: readonly Mutant[] = [
     tests: PARSER,
   },
   {
-    id: 'kv/limits-of-strangers',
+    id: 'kv/limits-before-auth',
     package: PACKAGE,
     function: 'Client.authenticated',
-    find: 'is ? CLIENT_LIMITS : STRANGER_LIMITS',
+    find: 'is ? CLIENT_LIMITS : UNAUTHENTICATED_LIMITS',
     replace: 'CLIENT_LIMITS',
-    fault: 'A stranger may send commands of any length.',
-    tests: STRANGERS,
+    fault: 'A client may send, before AUTH, commands of any length.',
+    tests: PROTECTION,
   },
   {
     id: 'kv/http-goes-on',
@@ -136,7 +136,7 @@ export const kv: readonly Mutant[] = [
     find: '!command && isHttp(args)',
     replace: 'false',
     fault: 'A web page may have a browser send commands.',
-    tests: STRANGERS,
+    tests: PROTECTION,
   },
   {
     id: 'kv/protection-off',
@@ -145,7 +145,7 @@ export const kv: readonly Mutant[] = [
     find: '!protectedMode || password !== undefined || host === undefined || isLoopbackHost(host)',
     replace: 'true',
     fault: 'Everybody on the network may run commands.',
-    tests: STRANGERS,
+    tests: PROTECTION,
   },
   {
     id: 'kv/password-without-key',
@@ -154,7 +154,7 @@ export const kv: readonly Mutant[] = [
     find: 'password === undefined || key !== undefined',
     replace: 'true',
     fault: 'Commands pass the password at the port for servers.',
-    tests: STRANGERS,
+    tests: PROTECTION,
   },
   {
     id: 'kv/public-key-file',

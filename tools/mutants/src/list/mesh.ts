@@ -5,7 +5,7 @@ const FRAMES = ['packages/mesh/test/frames.test.ts', 'packages/mesh/test/hostile
 const JOIN = [
   'packages/mesh/test/join.test.ts',
   'packages/mesh/test/hostile.test.ts',
-  'packages/mesh/test/verdict.test.ts',
+  'packages/mesh/test/hello-check.test.ts',
 ];
 
 /** Frames, introductions and refusals of the mesh. */
@@ -40,7 +40,7 @@ export const mesh: readonly Mutant[] = [
   {
     id: 'mesh/members-differ',
     package: PACKAGE,
-    function: 'judgeHello',
+    function: 'checkHello',
     find: '!hello.digest.equals(options.digest)',
     replace: 'false',
     fault: 'Members with different lists form a mesh.',
@@ -49,7 +49,7 @@ export const mesh: readonly Mutant[] = [
   {
     id: 'mesh/wrong-member',
     package: PACKAGE,
-    function: 'judgeHello',
+    function: 'checkHello',
     find: 'hello.to !== options.id',
     replace: 'false',
     fault: 'A connection that was meant for another member is taken.',
@@ -58,7 +58,7 @@ export const mesh: readonly Mutant[] = [
   {
     id: 'mesh/lower-dials',
     package: PACKAGE,
-    function: 'judgeHello',
+    function: 'checkHello',
     find: '!options.peers.has(hello.from) || hello.from < options.id',
     replace: '!options.peers.has(hello.from)',
     fault: 'Both ends of a pair dial, and two connections stand.',
@@ -67,7 +67,7 @@ export const mesh: readonly Mutant[] = [
   {
     id: 'mesh/late-joiner',
     package: PACKAGE,
-    function: 'judgePlace',
+    function: 'checkLink',
     find: 'if (gathering) return undefined;',
     replace: 'return undefined;',
     fault: 'A member joins a mesh that has formed and has lost it.',
@@ -76,7 +76,7 @@ export const mesh: readonly Mutant[] = [
   {
     id: 'mesh/duplicate-member',
     package: PACKAGE,
-    function: 'judgePlace',
+    function: 'checkLink',
     find: 'gathering && present.instance.equals(hello.instance)',
     replace: 'gathering',
     fault: 'Another process takes the place of a member.',
@@ -117,5 +117,32 @@ export const mesh: readonly Mutant[] = [
     replace: 'rejectUnauthorized: false',
     fault: 'The environment decides which certificates are taken.',
     tests: ['packages/mesh/test/proof.test.ts'],
+  },
+  {
+    id: 'mesh/connection-of-another-process',
+    package: PACKAGE,
+    function: 'checkConnection',
+    find: 'present === undefined || !present.instance.equals(hello.instance)',
+    replace: 'present === undefined',
+    fault: 'A process that is not the member opens connections as that member.',
+    tests: ['packages/mesh/test/hello-check.test.ts', 'packages/mesh/test/connections.test.ts'],
+  },
+  {
+    id: 'mesh/body-kind-unchecked',
+    package: PACKAGE,
+    function: 'decodeMessage',
+    find: 'kind !== BodyKind.JSON && kind !== BodyKind.BYTES',
+    replace: 'false',
+    fault: 'A message with a body of an unknown kind is decoded.',
+    tests: FRAMES,
+  },
+  {
+    id: 'mesh/bytes-keep-chunk',
+    package: PACKAGE,
+    function: 'ownBytes',
+    find: 'buffer.byteLength > 2 * byteLength',
+    replace: 'false',
+    fault: 'A few bytes keep a large chunk of memory.',
+    tests: FRAMES,
   },
 ];

@@ -4,6 +4,7 @@ const PACKAGE = 'packages/tailwind';
 const SCAN = ['packages/tailwind/test/scan.test.ts'];
 const PLAN = ['packages/tailwind/test/plan.test.ts'];
 const REPLICAS = ['packages/tailwind/test/replica-set.test.ts', 'packages/tailwind/test/replacement.test.ts'];
+const CHANNEL = ['packages/tailwind/test/channel.test.ts'];
 const LEASES = ['packages/tailwind/test/coordinator.test.ts', 'packages/tailwind/test/log.test.ts'];
 
 /** Log segments, recovery, replication and leases. */
@@ -162,6 +163,24 @@ export const tailwind: readonly Mutant[] = [
     tests: LEASES,
   },
   {
+    id: 'tailwind/acknowledged-by-one',
+    package: PACKAGE,
+    function: 'Channel.#acknowledge',
+    find: 'Math.min(least, completed)',
+    replace: 'least',
+    fault: 'An append is acknowledged once one backup has it.',
+    tests: CHANNEL,
+  },
+  {
+    id: 'tailwind/acknowledged-while-replaced',
+    package: PACKAGE,
+    function: 'Channel.#acknowledge',
+    find: 'if (this.#held) return;',
+    replace: '',
+    fault: 'Appends are acknowledged before the replacement of a lost replica counts.',
+    tests: CHANNEL,
+  },
+  {
     id: 'tailwind/resume-before-minimum',
     package: PACKAGE,
     function: 'ReplicaSet.#agree',
@@ -273,7 +292,7 @@ export const tailwind: readonly Mutant[] = [
     id: 'tailwind/earlier-leases',
     package: PACKAGE,
     function: 'Coordinator.#beginRecovery',
-    find: 'Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.leaseMs)',
+    find: 'Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.options.leaseMs)',
     replace: 'this.#leases.get(logId) ?? 0',
     fault: 'A lease of an earlier run of the coordinator is not waited for.',
     tests: ['packages/tailwind/test/coordinator.test.ts'],
@@ -282,8 +301,8 @@ export const tailwind: readonly Mutant[] = [
     id: 'tailwind/lease-margin',
     package: PACKAGE,
     function: 'Coordinator.#beginRecovery',
-    find: 'this.clock() < lastLease + this.marginMs',
-    replace: 'this.clock() < lastLease - this.marginMs',
+    find: 'this.options.clock() < lastLease + this.options.leaseMarginMs',
+    replace: 'this.options.clock() < lastLease - this.options.leaseMarginMs',
     fault: 'A recovery begins before a lease has ended.',
     tests: ['packages/tailwind/test/coordinator.test.ts'],
   },
@@ -300,8 +319,8 @@ export const tailwind: readonly Mutant[] = [
     id: 'tailwind/lease-of-dead',
     package: PACKAGE,
     function: 'Coordinator.#lease',
-    find: 'requireLive(await this.#registry.log(logId), from); return { leaseMs: this.leaseMs };',
-    replace: 'return { leaseMs: this.leaseMs };',
+    find: 'requireLive(await this.#registry.log(logId), from); return { leaseMs: this.options.leaseMs };',
+    replace: 'return { leaseMs: this.options.leaseMs };',
     fault: 'A log that was declared dead meanwhile gets a lease.',
     tests: ['packages/tailwind/test/coordinator.test.ts'],
   },

@@ -25,7 +25,7 @@ export const verbs: readonly Mutant[] = [
     id: 'verbs/write-not-landed',
     ...PACKAGE,
     function: 'ShmWire::stepWrite',
-    find: 'if (!landed(request.rkey, window)) { leave(); return Step::kRetry; }',
+    find: 'if (!landed(request.rkey)) { leave(); return Step::kRetry; }',
     replace: '',
     fault: 'A WRITE into memory that was taken away meanwhile succeeds.',
     tests: STOPPED,
@@ -114,8 +114,8 @@ export const verbs: readonly Mutant[] = [
   {
     id: 'verbs/listener-not-asked',
     ...PACKAGE,
-    function: 'ShmTransport::greet',
-    find: '(!to.proved || !sameProof(message.bytes, shmProof(key(), ShmRole::kListener, to.greeting)))',
+    function: 'ShmDialler::greet',
+    find: '(!to.proved || !sameProof(message.hello.secret, shmProof(key(), ShmRole::kListener, to.greeting)))',
     replace: '!to.proved',
     fault: 'Whoever asks for our proof need not know the key.',
     tests: HOSTILE_LISTENER,
@@ -123,7 +123,7 @@ export const verbs: readonly Mutant[] = [
   {
     id: 'verbs/challenge-repeated',
     ...PACKAGE,
-    function: 'ShmTransport::onHello',
+    function: 'ShmListener::onHello',
     find: 'freshNonce(from.greeting.listenerNonce);',
     replace: '',
     fault: 'A proof that was heard once can be used again.',
@@ -159,7 +159,7 @@ export const verbs: readonly Mutant[] = [
   {
     id: 'verbs/receive-depth',
     ...PACKAGE,
-    function: 'ShmTransport::attach',
+    function: 'ShmDialler::attach',
     find: 'depth == 0 || depth > kMaxReceiveDepth',
     replace: 'false',
     fault: 'A receive queue of no entries divides by zero.',

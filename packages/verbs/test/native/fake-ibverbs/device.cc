@@ -56,7 +56,8 @@ std::vector<GidEntry> gids() {
   const auto all = split(setting("GIDS", "1/fe80::1,2/fe80::1,2/::ffff:10.0.0.1"));
   for (uint32_t i = 0; i < all.size(); ++i) {
     GidEntry entry{{}, i, 1, uint32_t(all[i][0] - '0'), 1};
-    if (::inet_pton(AF_INET6, all[i].c_str() + 2, entry.gid.data()) != 1) misuse("FAKE_IBVERBS_GIDS is no list of addresses");
+    if (::inet_pton(AF_INET6, all[i].c_str() + 2, entry.gid.data()) != 1)
+      misuse("FAKE_IBVERBS_GIDS is not a list of addresses");
     out.push_back(entry);
   }
   return out;
@@ -99,7 +100,8 @@ ibv_device** ibv_get_device_list(int* count) {
     std::strncpy(device->base.name, names[i].c_str(), sizeof device->base.name - 1);
     std::snprintf(device->base.dev_name, sizeof device->base.dev_name, "uverbs%zu", i);
     const std::string folder = setting("FOLDER", "");
-    if (!folder.empty()) std::snprintf(device->base.ibdev_path, sizeof device->base.ibdev_path, "%s/%s", folder.c_str(), names[i].c_str());
+    if (!folder.empty())
+      std::snprintf(device->base.ibdev_path, sizeof device->base.ibdev_path, "%s/%s", folder.c_str(), names[i].c_str());
     device->base.node_type = IBV_NODE_CA;
     device->base.transport_type = setting("TRANSPORT", "ib") == "ib" ? IBV_TRANSPORT_IB : IBV_TRANSPORT_IWARP;
     list[i] = &device->base;

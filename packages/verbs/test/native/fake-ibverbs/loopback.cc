@@ -144,7 +144,9 @@ Done oneSided(Qp& qp, Qp& peer, Send& head, std::vector<uint8_t>& bytes) {
     std::memcpy(&before, there, sizeof before);
     const auto& operands = request.wr.atomic;
     const bool add = request.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-    const uint64_t after = add ? before + operands.compare_add : before == operands.compare_add ? operands.swap : before;
+    const uint64_t after = add                              ? before + operands.compare_add
+                           : before == operands.compare_add ? operands.swap
+                                                            : before;
     std::memcpy(there, &after, sizeof after);
     std::memcpy(bytes.data(), &before, sizeof before);
   } else if (read) {

@@ -118,7 +118,8 @@ int ibv_resize_cq(ibv_cq* base, int depth) {
 int ibv_destroy_cq(ibv_cq* base) {
   std::lock_guard guard(world().mutex);
   for (const auto& [number, qp] : world().qps) {
-    if (qp->base.send_cq == base || qp->base.recv_cq == base) misuse("a completion queue was destroyed before its queue pairs");
+    if (qp->base.send_cq == base || qp->base.recv_cq == base)
+      misuse("a completion queue was destroyed before its queue pairs");
   }
   auto* cq = reinterpret_cast<Cq*>(base);
   if (cq->unacknowledged > 0) misuse("a completion queue was destroyed with events that nobody acknowledged");
@@ -166,7 +167,9 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* initial) {
     errno = EINVAL;
     return nullptr;
   }
-  const auto bytes = [](uint32_t depth, uint32_t entries, uint32_t more) { return long(depth) * (entries * 16 + more); };
+  const auto bytes = [](uint32_t depth, uint32_t entries, uint32_t more) {
+    return long(depth) * (entries * 16 + more);
+  };
   const long room = limit("queue", std::numeric_limits<long>::max());
   if (bytes(cap.max_send_wr, cap.max_send_sge, cap.max_inline_data) > room ||
       bytes(cap.max_recv_wr, cap.max_recv_sge, 0) > room) {

@@ -10,7 +10,7 @@
 #include <future>
 #include <memory>
 
-#include "ibv_device.h"
+#include "ibv/device.h"
 
 namespace {
 
@@ -24,7 +24,8 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   static auto* const next = reinterpret_cast<decltype(&pthread_mutex_lock)>(::dlsym(RTLD_NEXT, "pthread_mutex_lock"));
   Dl_info caller{}, self{};
   const bool ours = beforeLocking && ::dladdr(__builtin_return_address(0), &caller) != 0 &&
-                    ::dladdr(reinterpret_cast<void*>(&pthread_mutex_lock), &self) != 0 && caller.dli_fbase == self.dli_fbase;
+                    ::dladdr(reinterpret_cast<void*>(&pthread_mutex_lock), &self) != 0 &&
+                    caller.dli_fbase == self.dli_fbase;
   if (ours) beforeLocking();
   return next(mutex);
 }
@@ -42,7 +43,7 @@ struct End {
   }
   std::future<bool> connect(const End& to) {
     auto done = std::make_shared<std::promise<bool>>();
-    device->connectTo(qp, to.device->addressOf(to.qp), {}, [done](const Failure* failure) { done->set_value(!failure); });
+    device->connect(qp, to.device->addressOf(to.qp), {}, [done](const Failure* failure) { done->set_value(!failure); });
     return done->get_future();
   }
   uint32_t allocate() { return device->allocateRegion(pd, 4096, kLocalWrite | kRemoteWrite); }
@@ -83,9 +84,9 @@ int run(const IbvOptions& options) {
   write.remoteHigh = uint32_t(target >> 32);
   write.rkey = b.device->remoteKey(next);
   if (a.device->post(&write, 1) != 0) return 2;
-  const auto queue = a.device->completionSource(a.cq);
+  const auto queue = a.device->completionQueue(a.cq);
   CompletionSlot done{};
-  while (a.device->pollSource(*queue, &done, 1) == 0) {
+  while (a.device->poll(*queue, &done, 1) == 0) {
   }
   if (done.status != kSuccess) std::fprintf(stderr, "a WRITE to the region ended with status %u\n", done.status);
   a.device->close();

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "raii.h"
+#include "core/raii.h"
 #include "side.h"
 
 namespace rdmc::driver {
@@ -125,8 +125,8 @@ void lifecycle(const std::string& transport, uint64_t rounds) {
         local(write, memory, 0, 4096);
         remote(write, other, 0);
         post(a, write);
-        b.device->destroyQp(far);
-        a.device->destroyQp(near);
+        b.device->destroyQueuePair(far);
+        a.device->destroyQueuePair(near);
         a.device->closeRegion(memory.index);
         b.device->closeRegion(other.index);
       }
@@ -210,8 +210,8 @@ void copiedSockets() {
   connectBoth(a, a.qp, b, b.qp);
   std::vector<Fd> copies;
   for (const int fd : connectionsOverTcp()) copies.emplace_back(::dup(fd));
-  b.device->destroyQp(b.qp);
-  a.device->destroyQp(a.qp);
+  b.device->destroyQueuePair(b.qp);
+  a.device->destroyQueuePair(a.qp);
   const auto end = std::chrono::steady_clock::now() + kLimit;
   while (connectionsOverTcp().size() > copies.size()) {
     if (std::chrono::steady_clock::now() > end) stop("connections of closed queue pairs stay open");

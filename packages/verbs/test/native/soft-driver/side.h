@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "soft_device.h"
+#include "soft/device.h"
 
 namespace rdmc::driver {
 
@@ -35,7 +35,8 @@ inline std::shared_ptr<SoftDevice> openDevice(const std::string& transport) {
 // A region of a device with its address and key.
 struct Memory {
   Memory(SoftDevice& device, uint32_t pd, uint64_t length)
-      : device(device), index(device.allocateRegion(pd, length, kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic)) {
+      : device(device),
+        index(device.allocateRegion(pd, length, kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic)) {
     const Region& region = device.regions().at(index);
     address = region.address;
     key = region.key.load();
@@ -51,18 +52,18 @@ struct Side {
   explicit Side(const std::string& transport, uint32_t sendDepth = 256, uint32_t receiveDepth = 64)
       : device(openDevice(transport)), sendDepth(sendDepth), receiveDepth(receiveDepth) {
     pd = device->createProtectionDomain();
-    cq = device->createCq(-1);
-    queue = device->cq(cq);
+    cq = device->createCompletionQueue(64, -1);
+    queue = device->completionQueue(cq);
     qp = addQp();
   }
-  uint32_t addQp() { return device->createQp(pd, cq, cq, sendDepth, receiveDepth, false); }
-  std::future<bool> connect(uint32_t own, const QueuePairAddress& remote) {
+  uint32_t addQp() { return device->createQueuePair({pd, cq, cq, sendDepth, receiveDepth}); }
+  std::future<bool> connect(uint32_t own, const AddressFields& remote) {
     auto done = std::make_shared<std::promise<bool>>();
     device->connect(own, remote, ConnectParameters{7, 10, 60'000},
                     [done](const Failure* failure) { done->set_value(failure == nullptr); });
     return done->get_future();
   }
-  QueuePairAddress address(uint32_t number) const { return device->address(*device->qpAt(number)); }
+  AddressFields address(uint32_t number) const { return device->addressOf(number); }
   uint32_t poll(CompletionSlot* out, uint32_t max) { return device->poll(*queue, out, max); }
 
   std::shared_ptr<SoftDevice> device;

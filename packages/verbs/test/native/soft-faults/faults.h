@@ -15,8 +15,8 @@ extern int freshMappings;
 // The thread of this name runs out of memory at its next wake-up.
 void doom(const char* thread);
 
-// Calls `then` at the first access to [at, at + length) that `protection` does not allow; then all are allowed. For whole
-// pages. The thread goes on with that very access.
+// Calls `then` at the first access to [at, at + length) that `protection` does not allow; then all are allowed. For
+// whole pages. The thread goes on with that very access.
 class Trap {
  public:
   Trap(void* at, size_t length, int protection, std::function<void()> then);

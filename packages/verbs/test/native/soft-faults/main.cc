@@ -10,10 +10,10 @@
 #include <map>
 
 #include "faults.h"
-#include "link_outbox.h"
-#include "peer_bells.h"
-#include "shm_wire.h"
 #include "side.h"
+#include "soft/peer_bells.h"
+#include "soft/shm/link_outbox.h"
+#include "soft/shm/wire.h"
 
 namespace rdmc::driver {
 namespace {
@@ -32,7 +32,7 @@ struct Pair {
   const PeerLink& link() { return *dynamic_cast<ShmWire&>(*a.device->qpAt(a.qp)->wire()).link(); }
   // What b says of its queue pair and its region, as b sees it.
   SharedQp& page() { return b.device->qpAt(b.qp)->shared(); }
-  SharedRegion& region() { return b.device->regions().shared(RegionTable::indexOf(into.index)); }
+  SharedRegion& region() { return b.device->control().region(RegionTable::indexOf(into.index)); }
   // The same queue pair's page, and the beginning of the region, as a sees them.
   SharedQp& pageAtPeer() { return link().control().qp(b.qp & (kMaxQps - 1)); }
   uint8_t* memoryAtPeer() {
@@ -99,8 +99,10 @@ void stateAfterBusy() {
 
 // The target takes the region, or the queue pair, away in the middle of a copy: the request must not succeed.
 void copiesLand() {
-  const std::map<Opcode, uint32_t> withoutKey = {
-      {kWrite, kRemoteAccessError}, {kRead, kRemoteAccessError}, {kFetchAndAdd, kRemoteOperationError}, {kSend, kRemoteOperationError}};
+  const std::map<Opcode, uint32_t> withoutKey = {{kWrite, kRemoteAccessError},
+                                                 {kRead, kRemoteAccessError},
+                                                 {kFetchAndAdd, kRemoteOperationError},
+                                                 {kSend, kRemoteOperationError}};
   for (const auto& [opcode, status] : withoutKey) {
     for (const bool wholePair : {false, true}) {
       Pair pair;
@@ -124,14 +126,15 @@ void retriesEnd() {
   constexpr uint32_t kTimeoutMs = 200;
   Side a("shm"), b("shm");
   std::promise<void> connected[2];
-  const auto connect = [](Side& side, const QueuePairAddress& to, std::promise<void>& done) {
-    side.device->connect(side.qp, to, ConnectParameters{7, 10, kTimeoutMs}, [&done](const Failure*) { done.set_value(); });
+  const auto connect = [](Side& side, const AddressFields& to, std::promise<void>& done) {
+    side.device->connect(side.qp, to, ConnectParameters{7, 10, kTimeoutMs},
+                         [&done](const Failure*) { done.set_value(); });
   };
   connect(a, b.address(b.qp), connected[0]);
   connect(b, a.address(a.qp), connected[1]);
   for (auto& each : connected) each.get_future().wait();
   const Memory from(*a.device, a.pd, 4096), into(*b.device, b.pd, 4096);
-  auto& moving = b.device->regions().shared(RegionTable::indexOf(into.index)).moving;
+  auto& moving = b.device->control().region(RegionTable::indexOf(into.index)).moving;
   const auto write = [&] {
     WorkRequestSlot slot = request(kWrite, a.qp, 1);
     local(slot, from, 0, kBytes);
@@ -150,7 +153,8 @@ void retriesEnd() {
   write();
   take(a, 1, note);
   expectStatus(status, kRetryExceeded);
-  expect(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(kTimeoutMs), "the whole time to be used");
+  expect(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(kTimeoutMs),
+         "the whole time to be used");
   a.device->close();
   b.device->close();
 }
@@ -208,7 +212,7 @@ void noFreshMemory() {
   take(pair.b, 1, [](const CompletionSlot& completion) { expectStatus(completion.status, kFatal); });
   const auto events = pair.b.device->events().take(listener);
   expect(events.size() == 1 && events[0].type == "queuePairFatal" && events[0].queuePair == pair.b.qp, "one event");
-  const auto closeQp = [&] { pair.b.device->destroyQp(pair.b.qp); };
+  const auto closeQp = [&] { pair.b.device->destroyQueuePair(pair.b.qp); };
   const auto closeRegion = [&] { pair.b.device->closeRegion(pair.into.index); };
   expect(codeOf([&] { pair.b.device->revokeRegion(pair.into.index); }) == "ERR_RDMC_SYSTEM", "revoking to fail");
   expect(codeOf(closeRegion) == "ERR_RDMC_SYSTEM", "closing the region to fail");
@@ -236,7 +240,8 @@ void halfMoved() {
   expect(codeOf(revoke).empty(), "revoking to work later");
   old[1] = old[kRegionBytes - 2] = 0x99;  // what the stopped peer goes on with
   expect(pair.into.data()[0] == 0x77 && pair.into.data()[kRegionBytes - 1] == 0x77, "stores to be kept");
-  for (uint32_t i = 1; i < kRegionBytes - 1; ++i) expect(pair.into.data()[i] == uint8_t(i * 7 >> 3), "the region's bytes");
+  for (uint32_t i = 1; i < kRegionBytes - 1; ++i)
+    expect(pair.into.data()[i] == uint8_t(i * 7 >> 3), "the region's bytes");
   pair.close();
 }
 
@@ -247,7 +252,7 @@ bool readable(int fd) {
 
 // What a peer may do to the end of a bell that it holds.
 void bells() {
-  CompletionChannel channel;
+  SoftChannel channel;
   const int theirs = channel.bells().endFor(1);
   expect(channel.bells().endFor(1) == theirs, "one bell for a link");
   expect(PeerBells::isBell(Fd(::dup(theirs))), "a bell to be one");
@@ -286,8 +291,7 @@ void outboxEnds() {
   expect(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "a pair of sockets");
   const Fd ours(ends[0]), theirs(ends[1]);
   LinkOutbox messages, descriptors;
-  LinkMessage message{};
-  message.type = kGetEvent;
+  const LinkMessage message = linkMessage(kGetEvent);
   uint32_t sent = 0;
   while (sent < 100'000 && messages.send(ours.get(), message)) ++sent;
   expect(messages.overflown() && sent >= 2 * kMaxQps && sent < 100'000, "messages to be bounded");
@@ -297,9 +301,15 @@ void outboxEnds() {
 }
 
 const std::map<std::string, void (*)()> kCases = {
-    {"state-after-busy", stateAfterBusy}, {"copies-land", copiesLand}, {"retries-end", retriesEnd},
-    {"threads-throw", threadsThrow},      {"listener", listenerUnwatched}, {"no-fresh-memory", noFreshMemory},
-    {"half-moved", halfMoved},            {"bells", bells},            {"outbox", outboxEnds},
+    {"state-after-busy", stateAfterBusy},
+    {"copies-land", copiesLand},
+    {"retries-end", retriesEnd},
+    {"threads-throw", threadsThrow},
+    {"listener", listenerUnwatched},
+    {"no-fresh-memory", noFreshMemory},
+    {"half-moved", halfMoved},
+    {"bells", bells},
+    {"outbox", outboxEnds},
 };
 
 }  // namespace

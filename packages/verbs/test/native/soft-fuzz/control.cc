@@ -5,10 +5,10 @@
 #include <future>
 #include <thread>
 
-#include "control_segment.h"
-#include "shm_transport.h"
-#include "soft_device.h"
 #include "sockets.h"
+#include "soft/control_segment.h"
+#include "soft/device.h"
+#include "soft/shm/transport.h"
 #include "targets.h"
 
 namespace rdmc::fuzz {
@@ -25,7 +25,7 @@ struct Pair {
     for (int i = 0; i < 2; ++i) {
       SoftDevice& device = *devices[i];
       pd[i] = device.createProtectionDomain();
-      cq[i] = device.createCq(-1);
+      cq[i] = device.createCompletionQueue(64, -1);
       region[i] = device.allocateRegion(pd[i], kBytes, kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic);
     }
   }
@@ -45,7 +45,7 @@ void connect(Pair& p, const uint32_t (&qp)[2]) {
     auto done = std::make_shared<std::promise<void>>();
     ready[i] = done->get_future();
     SoftDevice& other = *p.devices[1 - i];
-    const auto address = other.address(*other.qpAt(qp[1 - i]));
+    const auto address = other.addressOf(qp[1 - i]);
     // A retry takes 20 ms at most, or an input that blocks would take long.
     p.devices[i]->connect(qp[i], address, ConnectParameters{1, 1, 20}, [done](const Failure*) { done->set_value(); });
   }
@@ -76,10 +76,10 @@ void use(Pair& p, uint32_t qp) {
 // Takes what completes until all that was posted has, or the queue pair is closed.
 void settle(Pair& p, uint32_t qp) {
   CompletionSlot slots[64];
-  const auto queue = p.devices[0]->cq(p.cq[0]);
+  const auto queue = p.devices[0]->completionQueue(p.cq[0]);
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
   while (std::chrono::steady_clock::now() < end) p.devices[0]->poll(*queue, slots, 64);
-  p.devices[0]->destroyQp(qp);
+  p.devices[0]->destroyQueuePair(qp);
   p.devices[0]->poll(*queue, slots, 64);
 }
 
@@ -106,7 +106,7 @@ uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint
 void control(const uint8_t* data, size_t size) {
   Pair& p = pair();
   uint32_t qp[2];
-  for (int i = 0; i < 2; ++i) qp[i] = p.devices[i]->createQp(p.pd[i], p.cq[i], p.cq[i], 16, 16, true);
+  for (int i = 0; i < 2; ++i) qp[i] = p.devices[i]->createQueuePair({p.pd[i], p.cq[i], p.cq[i], 16, 16, true});
   connect(p, qp);
   // The hostile side's own pages, and what it may write of the victim's.
   SharedRegion& entry = p.devices[1]->control().region(RegionTable::indexOf(p.region[1]));
@@ -123,7 +123,7 @@ void control(const uint8_t* data, size_t size) {
   use(p, qp[0]);
   settle(p, qp[0]);
   std::memcpy(static_cast<void*>(&entry), saved, sizeof saved);
-  p.devices[1]->destroyQp(qp[1]);
+  p.devices[1]->destroyQueuePair(qp[1]);
 }
 
 }  // namespace rdmc::fuzz

@@ -2,11 +2,11 @@
 
 #include <cstring>
 
-#include "link_message.h"
-#include "shm_socket.h"
-#include "shm_transport.h"
-#include "soft_device.h"
 #include "sockets.h"
+#include "soft/device.h"
+#include "soft/shm/link_message.h"
+#include "soft/shm/socket.h"
+#include "soft/shm/transport.h"
 #include "targets.h"
 
 namespace rdmc::fuzz {
@@ -17,8 +17,8 @@ SoftDevice& device() {
     SoftOptions options;
     options.transport = "shm";
     auto* made = new SoftDevice(std::move(options));
-    const uint32_t pd = made->createProtectionDomain(), cq = made->createCq(-1);
-    made->createQp(pd, cq, cq, 16, 16, true);
+    const uint32_t pd = made->createProtectionDomain(), cq = made->createCompletionQueue(64, -1);
+    made->createQueuePair({pd, cq, cq, 16, 16, true});
     made->allocateRegion(pd, 4096, kLocalWrite | kRemoteWrite);
     return made;
   }();
@@ -39,13 +39,12 @@ Fd smallFile() {
 void link(const uint8_t* data, size_t size) {
   const Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address;
-  const socklen_t length = abstractAddress(ShmTransport::socketName(device().id()), address);
+  const socklen_t length = abstractAddress(shmSocketName(device().id()), address);
   require(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) == 0, "cannot connect to the device");
   static const Fd file = smallFile();
   if (size > 0 && data[0] & 0x80) {
-    LinkMessage hello{};
-    hello.type = kHello;
-    hello.a = kControlVersion;
+    LinkMessage hello = linkMessage(kHello);
+    hello.hello.version = kControlVersion;
     sendLinkMessage(socket.get(), hello);
   }
   for (size_t at = 0; at < size;) {

@@ -27,12 +27,14 @@ Input readFile(const std::filesystem::path& path) {
 
 void run(const Input& input) {
   if (const char* path = std::getenv("RDMC_FUZZ_INPUT")) {
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(input.data()), std::streamsize(input.size()));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(input.data()), std::streamsize(input.size()));
   }
   LLVMFuzzerTestOneInput(input.data(), input.size());
 }
 
-// A few changes of the kinds that find most: bits, bytes, edges of ranges, pieces left out, repeated or taken from another.
+// A few changes of the kinds that find most: bits, bytes, edges of ranges, pieces left out, repeated or taken from
+// another.
 Input changed(Input input, const std::vector<Input>& all, std::mt19937& random) {
   const auto below = [&](size_t n) { return n == 0 ? 0 : random() % n; };
   constexpr unsigned char kEdges[] = {0, 1, 0x7f, 0x80, 0xff, 0xfe, 16, 64};

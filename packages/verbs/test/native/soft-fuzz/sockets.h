@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "raii.h"
+#include "core/raii.h"
 
 namespace rdmc::fuzz {
 

@@ -1,10 +1,11 @@
 #include <cstring>
 #include <future>
 
-#include "soft_device.h"
 #include "sockets.h"
+#include "soft/address.h"
+#include "soft/device.h"
+#include "soft/tcp/frame.h"
 #include "targets.h"
-#include "tcp_frame.h"
 
 namespace rdmc::fuzz {
 namespace {
@@ -17,14 +18,14 @@ struct Victim {
     options.host = "127.0.0.1";
     device = std::make_shared<SoftDevice>(std::move(options));
     pd = device->createProtectionDomain();
-    cq = device->createCq(-1);
+    cq = device->createCompletionQueue(64, -1);
     const uint32_t access = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
     region = device->allocateRegion(pd, kBytes, access);
   }
   static constexpr uint64_t kBytes = 64 << 10;
   void drain() {
     CompletionSlot slots[64];
-    const auto queue = device->cq(cq);
+    const auto queue = device->completionQueue(cq);
     while (device->poll(*queue, slots, 64) > 0) {
     }
   }
@@ -95,15 +96,16 @@ void tcpPeer(const uint8_t* data, size_t size) {
   Victim& v = victim();
   static HostileListener listener;
   constexpr uint32_t kOwnQp = 1;
-  const uint32_t qp = v.device->createQp(v.pd, v.cq, v.cq, 16, 16, true);
-  QueuePairAddress hostile;
+  const uint32_t qp = v.device->createQueuePair({v.pd, v.cq, v.cq, 16, 16, true});
+  SoftAddress hostile;
   hostile.device.fill(7);
   hostile.queuePair = kOwnQp;
   hostile.transport = "tcp";
   hostile.tcpHost = "127.0.0.1";
   hostile.tcpPort = listener.port;
   auto done = std::make_shared<std::promise<void>>();
-  v.device->connect(qp, hostile, ConnectParameters{7, 10, 2000}, [done](const Failure*) { done->set_value(); });
+  v.device->connect(qp, hostile.fields(), ConnectParameters{7, 10, 2000},
+                    [done](const Failure*) { done->set_value(); });
   // The victim dials: it is welcomed and admitted.
   const Fd answers(::accept(listener.socket.get(), nullptr, nullptr));
   TcpHello hello{};
@@ -122,7 +124,8 @@ void tcpPeer(const uint8_t* data, size_t size) {
   require(receiveAll(requests, &reply, sizeof reply) && reply.kind == kTcpWelcome, "the device does not welcome");
   require(receiveAll(requests, &admission, sizeof admission), "the device does not admit");
   postSome(v, qp);
-  // The first byte says how many bytes are answers; the rest are requests. %R stands for the region: its key and address.
+  // The first byte says how many bytes are answers; the rest are requests. %R stands for the region: its key and
+  // address.
   const size_t answered = size > 0 ? std::min<size_t>(data[0], size - 1) : 0;
   if (size > 0) {
     sendAll(answers, data + 1, answered);
@@ -144,7 +147,7 @@ void tcpPeer(const uint8_t* data, size_t size) {
   ::shutdown(answers.get(), SHUT_WR);
   finish(requests);
   finish(answers);
-  v.device->destroyQp(qp);
+  v.device->destroyQueuePair(qp);
   v.drain();
 }
 

@@ -37,6 +37,7 @@ copyFileSync(join(packageFolder, 'package.json'), join(folder, 'package.json'));
 
 const nodeHeaders = join(dirname(process.execPath), '..', 'include', 'node');
 const includes = [
+  `-I${native}`,
   `-I${nodeHeaders}`,
   `-I${dirname(createRequire(import.meta.url).resolve('node-addon-api/napi.h'))}`,
 ];

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Mesh } from '@rdmc/mesh';
+import { PEER_REDIAL_MS } from '../limits.js';
+import { PEER_PURPOSE } from './peer-frames.js';
+import { PeerLink } from './peer-link.js';
+
+/**
+ * The connections on which this server sends requests to the others, one for each, beside the mesh's own. On the mesh's connection, values
+ * of 1 MiB and takeovers would leave a fifth to a tenth of the rate of its small messages, leases among them
+ * (docs/results.md, "Bulk data and the mesh's connection"). Small commands travel with large ones, because commands of one
+ * client stay in order.
+ */
+export class PeerLinks {
+  readonly #links = new Map<number, PeerLink>();
+  readonly #closed = new AbortController();
+  readonly #listeners: (() => void)[] = [];
+
+  constructor(private readonly mesh: Pick<Mesh, 'openConnection' | 'peers'>) {}
+
+  /** Connects to all of them. @throws MeshError when one cannot be reached */
+  async connect(servers: readonly number[]): Promise<void> {
+    await Promise.all(servers.map((member) => this.#open(member)));
+  }
+
+  /** Calls the listener when a connection that had ended was made again. */
+  onLinked(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  link(member: number): PeerLink | undefined {
+    const link = this.#links.get(member);
+    return link?.isOpen ? link : undefined;
+  }
+
+  flush(): void {
+    for (const link of this.#links.values()) link.flush();
+  }
+
+  close(): void {
+    this.#closed.abort();
+    for (const link of this.#links.values()) link.close();
+  }
+
+  async #open(member: number): Promise<void> {
+    const { signal } = this.#closed;
+    const connection = await this.mesh.openConnection(member, PEER_PURPOSE, { signal });
+    const link = new PeerLink(connection);
+    this.#links.set(member, link);
+    link.signal.addEventListener('abort', () => void this.#openAgain(member));
+    if (signal.aborted) link.close();
+  }
+
+  /** As long as the mesh has the member, it can be connected to again. */
+  async #openAgain(member: number): Promise<void> {
+    while (!this.#closed.signal.aborted && this.mesh.peers.get(member)?.state === 'connected') {
+      try {
+        await this.#open(member);
+        for (const listener of this.#listeners) listener();
+        return;
+      } catch {
+        await delay(PEER_REDIAL_MS);
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { Subscription } from '@rdmc/common';
+import { readShape } from '@rdmc/common/shapes';
+import { abandonMessage, importedMessage, Topic, takeoverMessage } from './messages.js';
+import { type TakeoverOptions, takeOver } from './takeover.js';
+
+/** Answers the requests of coordinator and servers in a takeover, from its construction on. */
+export class TakeoverService {
+  readonly #subscriptions: readonly Subscription[];
+
+  constructor(options: TakeoverOptions) {
+    const { mesh, imports, ended } = options;
+    this.#subscriptions = [
+      mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, readShape(takeoverMessage, body))),
+      mesh.onRequest(Topic.IMPORTED, (_, body) => {
+        const { takeover, frames, session } = readShape(importedMessage, body);
+        return imports.finish({ takeover, frames, session }, ended);
+      }),
+      mesh.onRequest(Topic.ABANDON, async (_, body) => {
+        const { takeover, ranges } = readShape(abandonMessage, body);
+        await imports.abandon(takeover, ranges);
+        return null;
+      }),
+    ];
+  }
+
+  close(): void {
+    for (const each of this.#subscriptions) each.close();
+  }
+}

@@ -1,0 +1,27 @@
+import type { Arguments } from '../resp/arguments.js';
+import type { ReplyWriter } from '../resp/writer.js';
+import type { Entry } from '../store/entry.js';
+import type { Store } from '../store/store.js';
+import type { NodeView } from './node-view.js';
+
+/** The parts that a command uses: the keys, the writer of its reply, and the server that runs it. */
+export interface CommandContext {
+  readonly writer: ReplyWriter;
+  readonly store: Store;
+  /** The facts about this server and its cluster that commands reply with. */
+  readonly node: NodeView;
+  /** Milliseconds since 1970 at the beginning of the turn. */
+  readonly nowMs: number;
+  /** Steps that the commands of this turn took, where a command can take many. */
+  effort: number;
+  /** Whether the turn has so many writes that the log should get them now. */
+  readonly isFull: boolean;
+  /** The slot of the key in an argument. */
+  slot(args: Arguments, index: number): number;
+  /** The entry of the key in an argument; the reply waits until the log has acknowledged it. */
+  find(args: Arguments, index: number): Entry | undefined;
+  /** The same for a key whose slot is known. */
+  look(slot: number, key: string): Entry | undefined;
+  put(slot: number, key: string, value: string, expiresAt: number): void;
+  remove(slot: number, key: string): void;
+}

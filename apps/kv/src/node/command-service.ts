@@ -1,0 +1,64 @@
+import { PeerLinks } from '../cluster/peer-links.js';
+import { Router } from '../cluster/router.js';
+import { SlotTable } from '../cluster/slot-table.js';
+import type { CommandTable } from '../commands/command-table.js';
+import { createCommandTable } from '../commands/table.js';
+import { DEFAULT_SLOT_WAIT_MS } from '../limits.js';
+import { ClientSet } from '../server/client-set.js';
+import { Executor, type ReadLease } from '../server/executor.js';
+import { RespServer } from '../server/resp-server.js';
+import type { Store } from '../store/store.js';
+import type { CloseStack } from './close-stack.js';
+import type { ServerEvents, ServerOptions } from './cluster-options.js';
+import { ExpirySweep } from './expiry-sweep.js';
+import { HttpRefusals } from './http-refusals.js';
+import type { Membership } from './membership.js';
+import { View } from './view.js';
+
+/** The parts that run commands: for clients at this server's port, and for other servers. */
+export interface CommandService {
+  readonly table: SlotTable;
+  readonly commands: CommandTable;
+  readonly executor: Executor;
+  /** The connections on which this server asks others. */
+  readonly peers: PeerLinks;
+}
+
+export interface CommandServiceOptions {
+  readonly membership: Membership;
+  readonly store: Store;
+  readonly lease: ReadLease;
+  readonly options: ServerOptions;
+  readonly events: ServerEvents;
+  readonly closers: CloseStack;
+}
+
+/** Serves clients from now on: commands wait as long as the slot table is empty. */
+export function serveCommands({
+  membership,
+  store,
+  lease,
+  options,
+  events,
+  closers,
+}: CommandServiceOptions): CommandService {
+  const { id, password, slotWaitMs = DEFAULT_SLOT_WAIT_MS } = options;
+  const { node, clientPort } = membership;
+  const table = new SlotTable();
+  const clients = new ClientSet();
+  const { port } = clientPort;
+  const nodes = (): ReturnType<Membership['nodes']> => membership.nodes();
+  const view = new View({ member: id, table, clients, port, password, nodes });
+  const peers = new PeerLinks(node.mesh);
+  closers.add(() => peers.close());
+  const executor = new Executor(store, lease, view, () => peers.flush());
+  const commands = createCommandTable();
+  const http = new HttpRefusals((address) => events.httpRefused?.({ address }));
+  const onHttp = (address: string): void => http.refused(address);
+  const router = new Router({ executor, commands, self: id, table, peers, slotWaitMs, onHttp });
+  closers.add(() => router.close());
+  new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded: password !== undefined });
+  const sweep = new ExpirySweep(executor);
+  closers.add(() => sweep.close());
+  return { table, commands, executor, peers };
+}

@@ -1,0 +1,55 @@
+import type { Mesh } from '@rdmc/mesh';
+import { COORDINATOR } from '../cluster/messages.js';
+import type { NodeAddress } from '../commands/node-view.js';
+import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT } from '../limits.js';
+import { ClientPort } from '../server/client-port.js';
+import type { CloseStack } from './close-stack.js';
+import { JOIN_TIMEOUT_MS, type ServerOptions } from './cluster-options.js';
+import { joinCluster, type LogsNode } from './join-cluster.js';
+
+const WILDCARDS = ['0.0.0.0', '::'];
+
+/** This server as a member of the cluster, with its port for clients. */
+export interface Membership {
+  readonly node: LogsNode;
+  readonly clientPort: ClientPort;
+  /** Ids of all servers. */
+  readonly servers: readonly number[];
+  /** The addresses of all servers for clients. */
+  nodes(): NodeAddress[];
+}
+
+/** Listens, and joins the cluster with the port in its attributes. Clients that connect meanwhile wait. */
+export async function becomeMember(options: ServerOptions, closers: CloseStack): Promise<Membership> {
+  const { id, members, key, host = '127.0.0.1' } = options;
+  const { port = DEFAULT_PORT, maxClients = DEFAULT_MAX_CLIENTS } = options;
+  const own = members.find((member) => member.id === id)!;
+  const clientPort = await ClientPort.listen({ host, port, maxClients });
+  closers.add(() => clientPort.close());
+  const announced = options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
+  const { joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, device, windowMs } = options;
+  const node = await joinCluster({
+    id,
+    members,
+    timeoutMs: joinTimeoutMs,
+    attributes: { kvPort: clientPort.port, kvHost: announced },
+    ...(key !== undefined && { key }),
+    ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
+    ...(device !== undefined && { device }),
+    ...(windowMs !== undefined && { windowMs }),
+  });
+  closers.add(() => node.close());
+  const self = { member: id, host: announced, port: clientPort.port, connected: true };
+  const servers = members.map((member) => member.id).filter((member) => member !== COORDINATOR);
+  return { node, clientPort, servers, nodes: () => [self, ...otherNodes(node.mesh)] };
+}
+
+function otherNodes(mesh: Mesh): NodeAddress[] {
+  const others = [...mesh.peers.values()].filter(({ id }) => id !== COORDINATOR);
+  return others.map(({ id, attributes, state }) => ({
+    member: id,
+    host: String(attributes.kvHost),
+    port: Number(attributes.kvPort),
+    connected: state === 'connected',
+  }));
+}

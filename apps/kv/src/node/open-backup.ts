@@ -1,0 +1,32 @@
+import { Backup } from '@rdmc/tailwind/backup';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import type { CloseStack } from './close-stack.js';
+import type { ServerOptions } from './cluster-options.js';
+import type { LogsNode } from './join-cluster.js';
+
+const DEFAULT_BUFFERS = 24;
+
+/** Opens the backup of other servers' logs, and serves it; undefined without replicas. */
+export async function openBackup(
+  options: ServerOptions,
+  { logs, protectionDomain }: LogsNode,
+  coordinator: CoordinatorClient,
+  closers: CloseStack,
+): Promise<Backup | undefined> {
+  const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas } = options;
+  if (replicas === 0) return undefined;
+  const clusterId = await coordinator.clusterId();
+  const backup = await Backup.open({
+    protectionDomain,
+    directory,
+    clusterId,
+    buffers,
+    ...(segmentBytes !== undefined && { segmentBytes }),
+  });
+  const service = logs.serve(backup, { coordinator });
+  closers.add(async () => {
+    await service.close();
+    await backup.close();
+  });
+  return backup;
+}

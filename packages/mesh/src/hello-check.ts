@@ -1,0 +1,99 @@
+import { MAX_CONNECTIONS_PER_MEMBER } from './constants.js';
+import { MeshError, type MeshErrorCode, protocolError } from './errors.js';
+import type { ForeignHello, Hello } from './hello.js';
+import { describeMembers } from './members.js';
+import type { ResolvedOptions } from './options.js';
+
+/** The state that a caller's HELLO is checked against. */
+export interface HelloContext {
+  readonly options: ResolvedOptions;
+  readonly version: number;
+  /** Whether members can still be connected: no member was told that all are connected. */
+  readonly gathering: boolean;
+  /** The HELLO of the current connection with that member. */
+  current(member: number): Hello | undefined;
+  /** Whether that member may open a further connection. */
+  hasRoom(member: number): boolean;
+}
+
+/** The error with which a caller is refused; undefined: it is accepted. */
+export function checkHello(
+  hello: Hello | ForeignHello,
+  from: string,
+  context: HelloContext,
+): MeshError | undefined {
+  const { options } = context;
+  if (hello.from === undefined) {
+    return new MeshError(
+      'ERR_RDMC_MESH_VERSION',
+      describeVersions(`a connection from ${from}`, hello.version, context.version),
+    );
+  }
+  if (!hello.digest.equals(options.digest)) {
+    return refusal(
+      'ERR_RDMC_MESH_MEMBERS_DIFFER',
+      hello.from,
+      `member ${hello.from} (${from}) and member ${options.id} were given different lists of members; ` +
+        `member ${options.id} has ${options.members.length}: ${describeMembers(options.members)}`,
+    );
+  }
+  if (hello.to !== options.id) {
+    return refusal(
+      'ERR_RDMC_MESH_WRONG_MEMBER',
+      hello.from,
+      `member ${options.id} listens at the address of member ${hello.to}`,
+    );
+  }
+  if (hello.connection !== undefined) return checkConnection(hello, context);
+  if (!options.peers.has(hello.from) || hello.from < options.id) {
+    return protocolError(
+      `member ${hello.from} connected to member ${options.id}; the member with the higher id connects`,
+    );
+  }
+  return checkLink(hello, context);
+}
+
+/** Only the process that is the member in this mesh may open further connections as that member. */
+function checkConnection(hello: Hello, { options, current, hasRoom }: HelloContext): MeshError | undefined {
+  const present = current(hello.from);
+  if (present === undefined || !present.instance.equals(hello.instance)) {
+    return refusal(
+      'ERR_RDMC_MESH_MEMBER_LOST',
+      hello.from,
+      `the caller is not the member ${hello.from} that the mesh of member ${options.id} has`,
+    );
+  }
+  if (hasRoom(hello.from)) return undefined;
+  return refusal(
+    'ERR_RDMC_MESH_TOO_MANY_CONNECTIONS',
+    hello.from,
+    `member ${hello.from} has ${MAX_CONNECTIONS_PER_MEMBER} connections open to member ${options.id}`,
+  );
+}
+
+function checkLink(hello: Hello, { options, gathering, current }: HelloContext): MeshError | undefined {
+  const present = current(hello.from);
+  if (present === undefined) {
+    if (gathering) return undefined;
+    return refusal(
+      'ERR_RDMC_MESH_ALREADY_FORMED',
+      hello.from,
+      `the mesh of member ${options.id} has formed, and has lost member ${hello.from}; close the mesh at all members, and join again`,
+    );
+  }
+  // The same process again: its earlier connection is broken, and this member has not noticed yet.
+  if (gathering && present.instance.equals(hello.instance)) return undefined;
+  return refusal(
+    'ERR_RDMC_MESH_DUPLICATE_MEMBER',
+    hello.from,
+    `another process is member ${hello.from}; give each process its own id`,
+  );
+}
+
+export function describeVersions(who: string, theirs: number, ours: number): string {
+  return `${who} uses version ${theirs} of the mesh protocol, this member version ${ours}; install the same @rdmc/mesh everywhere`;
+}
+
+function refusal(code: MeshErrorCode, memberId: number, message: string): MeshError {
+  return new MeshError(code, message, { memberId });
+}

@@ -1,0 +1,2 @@
+/** Free ports on loopback, for tests and demonstrations. */
+export { type ReservedPort, reserveLoopbackPorts } from './reserve-ports.js';

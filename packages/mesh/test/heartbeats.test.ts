@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Heartbeats } from '../src/heartbeats.js';
+import type { Link } from '../src/link.js';
+
+const INTERVAL_MS = 20;
+const SILENCE_MS = 60;
+/** Both immediates of a suspicion. */
+const LOOKS_MS = 1;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Heartbeats to one peer, started, and what they did. */
+function rig() {
+  const link = {
+    peer: 1,
+    heard: false,
+    silentMs: 0,
+    bufferedBytes: 0,
+    sent: 0,
+    send: () => (link.sent += 1),
+  };
+  const links = new Map([[1, link as unknown as Link]]);
+  const silent: Link[] = [];
+  const heartbeats = new Heartbeats(INTERVAL_MS, SILENCE_MS, links, (lost) => silent.push(lost));
+  heartbeats.start();
+  return { link, links, silent, heartbeats };
+}
+
+it('a peer from which nothing comes for the whole time is silent', () => {
+  const { link, silent } = rig();
+  vi.advanceTimersByTime(SILENCE_MS - 1);
+  expect(silent).toEqual([]);
+  // Ticks are as long as their clock says, which may be a little less than the interval.
+  vi.advanceTimersByTime(1 + INTERVAL_MS + LOOKS_MS);
+  expect(silent[0]).toBe(link);
+  expect(link.sent).toBe(4);
+});
+
+it('a peer that is heard between any two ticks is not', () => {
+  const { link, silent } = rig();
+  for (let tick = 0; tick < 10; tick += 1) {
+    link.heard = true;
+    vi.advanceTimersByTime(INTERVAL_MS);
+  }
+  expect(silent).toEqual([]);
+});
+
+it('the time in which this process did not run counts for one interval', () => {
+  const { link, silent } = rig();
+  vi.advanceTimersByTime(INTERVAL_MS);
+  // The process is stopped for long: one tick comes late, and the next in time.
+  const now = performance.now() + 100 * SILENCE_MS;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  vi.advanceTimersByTime(INTERVAL_MS + LOOKS_MS);
+  expect(link.silentMs).toBe(2 * INTERVAL_MS);
+  expect(silent).toEqual([]);
+  vi.mocked(performance.now).mockRestore();
+});
+
+it('what comes in before the sockets have been read once more counts', () => {
+  const { link, silent } = rig();
+  vi.advanceTimersByTime(SILENCE_MS - INTERVAL_MS);
+  setImmediate(() => {
+    link.heard = true;
+  });
+  vi.advanceTimersByTime(INTERVAL_MS + LOOKS_MS);
+  expect(silent).toEqual([]);
+});
+
+it('a link that was replaced, or heartbeats that were stopped, tell nothing', () => {
+  const { links, silent, heartbeats } = rig();
+  vi.advanceTimersByTime(SILENCE_MS - 1);
+  links.clear();
+  vi.advanceTimersByTime(1 + LOOKS_MS);
+  expect(silent).toEqual([]);
+  heartbeats.stop();
+  vi.advanceTimersByTime(10 * SILENCE_MS);
+  expect(silent).toEqual([]);
+});
+
+it('nothing is sent where bytes are queued already', () => {
+  const { link } = rig();
+  link.bufferedBytes = 1;
+  vi.advanceTimersByTime(INTERVAL_MS);
+  expect(link.sent).toBe(0);
+});

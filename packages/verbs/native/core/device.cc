@@ -1,0 +1,28 @@
+#include "core/device.h"
+
+namespace rdmc {
+namespace {
+
+[[noreturn]] void unsupported(const Device& device, const std::string& what) {
+  throw Failure("ERR_RDMC_UNSUPPORTED", "The device " + device.describe().name + " has no " + what);
+}
+
+}  // namespace
+
+uint32_t Device::registerDmabuf(uint32_t, int, uint64_t, uint64_t, uint32_t) {
+  unsupported(*this, "registration of dma-bufs: only RDMA hardware can reach another device's memory");
+}
+
+uint32_t Device::createSharedReceiveQueue(uint32_t, uint32_t) {
+  unsupported(*this, "shared receive queues: give each queue pair a receive queue of its own");
+}
+
+void Device::tearWrites(uint64_t, bool) {
+  unsupported(*this, "way to tear writes: that is for tests, on the soft device");
+}
+
+void Device::destroySharedReceiveQueue(uint32_t) {
+  throw Failure("ERR_RDMC_QUEUE_PAIR_CLOSED", "The shared receive queue is closed");
+}
+
+}  // namespace rdmc

@@ -1,0 +1,176 @@
+#include "core/region_table.h"
+
+#include <random>
+#include <string>
+
+#include "core/failure.h"
+
+namespace rdmc {
+namespace {
+constexpr uint32_t kGenerations = (1u << (32 - kRegionIndexBits)) - 2;
+constexpr uint32_t kRetired = 0xffffffff;  // neither free nor valid: no key has this generation
+}  // namespace
+
+RegionTable::RegionTable(RegionDirectory* directory)
+    : directory_(directory), regions_(std::make_unique<Region[]>(kMaxRegions)) {
+  // Generations begin at a random number, so that a key of one device is hardly valid on another.
+  std::random_device random;
+  const uint32_t first = random() % kGenerations;
+  for (uint32_t i = 0; i < kMaxRegions; ++i) regions_[i].generation = first;
+}
+
+uint32_t RegionTable::take() {
+  for (uint32_t step = 0; step < kMaxRegions; ++step) {
+    const uint32_t index = (hint_ + step) % kMaxRegions;
+    if (index == 0 || regions_[index].key.load() != 0) continue;
+    hint_ = index + 1;
+    Region& region = regions_[index];
+    region.generation = region.generation % kGenerations + 1;
+    region.revoked = false;
+    highest_ = std::max(highest_, index);
+    return index;
+  }
+  throw Failure("ERR_RDMC_DEVICE_LIMIT", "The device holds " + std::to_string(kMaxRegions - 1) +
+                                             " memory regions already: close some, or use larger ones");
+}
+
+uint32_t RegionTable::addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd) {
+  std::lock_guard guard(mutex_);
+  const uint32_t index = take();
+  Region& region = regions_[index];
+  region.address = reinterpret_cast<uint64_t>(extent->data());
+  region.extent = std::move(extent);
+  region.length = length;
+  region.access = access;
+  region.protectionDomain = pd;
+  region.shareable = true;
+  region.mappedHere = true;
+  return publish(index);
+}
+
+uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool mappedHere) {
+  std::lock_guard guard(mutex_);
+  const uint32_t index = take();
+  Region& region = regions_[index];
+  region.address = address;
+  region.length = length;
+  region.access = access;
+  region.protectionDomain = pd;
+  region.shareable = false;
+  region.mappedHere = mappedHere;
+  const uint32_t key = index | region.generation << kRegionIndexBits;
+  region.key.store(key);
+  return key;
+}
+
+uint32_t RegionTable::publish(uint32_t index) {
+  Region& region = regions_[index];
+  const uint32_t key = index | region.generation << kRegionIndexBits;
+  region.key.store(key, std::memory_order_seq_cst);
+  if (directory_) directory_->publish(index, region);
+  return key;
+}
+
+Region& RegionTable::at(uint32_t handle) {
+  Region& region = regions_[indexOf(handle)];
+  if (handle == 0 || handle == kRetired || region.key.load() != handle) {
+    throw Failure("ERR_RDMC_REGION_CLOSED", "The memory region is closed");
+  }
+  return region;
+}
+
+Region* RegionTable::acquire(uint32_t key) {
+  Region& region = regions_[key & (kMaxRegions - 1)];
+  region.outstanding.fetch_add(1, std::memory_order_seq_cst);
+  if (key != 0 && key != kRetired && region.key.load(std::memory_order_seq_cst) == key) return &region;
+  drop(&region);
+  return nullptr;
+}
+
+Region* RegionTable::acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd) {
+  Region* region = acquire(rkey);
+  if (!region) return nullptr;
+  const bool allowed = !region->revoked.load(std::memory_order_seq_cst) && (region->access & access) == access &&
+                       region->protectionDomain == pd && address >= region->address && length <= region->length &&
+                       address - region->address <= region->length - length;
+  if (allowed) return region;
+  drop(region);
+  return nullptr;
+}
+
+void RegionTable::hide(uint32_t handle) {
+  std::lock_guard guard(mutex_);
+  at(handle);
+  hideSlot(indexOf(handle));
+}
+
+void RegionTable::hideRetired(uint32_t index) {
+  std::lock_guard guard(mutex_);
+  hideSlot(index);
+}
+
+void RegionTable::hideSlot(uint32_t index) {
+  regions_[index].revoked.store(true, std::memory_order_seq_cst);
+  if (directory_) directory_->withdraw(index);
+}
+
+void RegionTable::retire(uint32_t handle) {
+  std::lock_guard guard(mutex_);
+  Region& region = at(handle);
+  uint32_t outstanding = region.outstanding.load(std::memory_order_seq_cst);
+  if (outstanding == 0) {
+    const uint32_t key = region.key.exchange(kRetired, std::memory_order_seq_cst);
+    outstanding = region.outstanding.load(std::memory_order_seq_cst);
+    if (outstanding == 0) return;
+    region.key.store(key, std::memory_order_seq_cst);  // a request came in between
+  }
+  throw Failure("ERR_RDMC_REGION_BUSY", "The region is used by " + std::to_string(outstanding) +
+                                            " outstanding work requests: wait for their completions, or close "
+                                            "their queue pairs");
+}
+
+void RegionTable::restore(uint32_t index) {
+  std::lock_guard guard(mutex_);
+  Region& region = regions_[index];
+  if (region.key.load() == kRetired) region.key.store(index | region.generation << kRegionIndexBits);
+}
+
+void RegionTable::remove(uint32_t index) {
+  std::shared_ptr<Extent> extent;  // goes back to its pool outside the lock
+  std::lock_guard guard(mutex_);
+  extent = std::move(regions_[index].extent);
+  regions_[index].key.store(0);
+  hint_ = std::max(1u, std::min(hint_, index));
+}
+
+std::shared_ptr<Extent> RegionTable::extent(uint32_t index) {
+  std::lock_guard guard(mutex_);
+  return index < kMaxRegions ? regions_[index].extent : nullptr;
+}
+
+std::pair<std::shared_ptr<Extent>, uint64_t> RegionTable::memoryOf(uint32_t handle) {
+  std::lock_guard guard(mutex_);
+  const Region& region = at(handle);
+  return {region.extent, region.length};
+}
+
+bool RegionTable::contains(uint64_t address, uint64_t length) {
+  std::lock_guard guard(mutex_);
+  for (uint32_t i = 1; i <= highest_; ++i) {
+    const Region& region = regions_[i];
+    if (region.key.load() == 0 || !region.mappedHere || address < region.address) continue;
+    if (length <= region.length && address - region.address <= region.length - length) return true;
+  }
+  return false;
+}
+
+uint32_t RegionTable::count(uint32_t pd) {
+  std::lock_guard guard(mutex_);
+  uint32_t found = 0;
+  for (uint32_t i = 1; i <= highest_; ++i) {
+    if (regions_[i].key.load() != 0 && regions_[i].protectionDomain == pd) ++found;
+  }
+  return found;
+}
+
+}  // namespace rdmc

@@ -1,0 +1,93 @@
+// The memory regions of a device: slots that are private to the process, and what peers must know in a directory.
+//
+// A key is index | generation << 14; lkey and rkey are the same number. A slot is reused with another generation, so
+// that a stale key is detected. The key is also JavaScript's handle of the region: a handle that another thread has
+// closed is not valid for the region that took the slot.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "core/arena_pool.h"
+#include "core/limits.h"
+
+namespace rdmc {
+
+struct Region {
+  std::atomic<uint32_t> key{0};
+  std::atomic<uint32_t> outstanding{0};  // work requests posted with it and not completed
+  uint64_t address = 0;
+  uint64_t length = 0;
+  uint32_t access = 0;
+  uint32_t protectionDomain = 0;
+  uint32_t generation = 0;
+  bool shareable = false;  // peers on this host can map it
+  bool mappedHere = true;  // false: memory of another device, which this process cannot touch
+  std::atomic<bool> revoked{false};
+  std::shared_ptr<Extent> extent;
+};
+
+// Where peers look keys up. Called with the table's lock held.
+class RegionDirectory {
+ public:
+  virtual void publish(uint32_t index, const Region& region) = 0;
+  virtual void withdraw(uint32_t index) = 0;
+
+ protected:
+  ~RegionDirectory() = default;
+};
+
+class RegionTable {
+ public:
+  // nullptr on devices whose hardware looks keys up.
+  explicit RegionTable(RegionDirectory* directory);
+
+  static uint32_t indexOf(uint32_t handle) { return handle & (kMaxRegions - 1); }
+
+  // Both return the handle. Throw Failure ERR_RDMC_DEVICE_LIMIT.
+  uint32_t addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd);
+  uint32_t addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool mappedHere = true);
+
+  Region& at(uint32_t handle);  // throws ERR_RDMC_REGION_CLOSED
+  // Marks one more outstanding request; nullptr when the key is not valid.
+  Region* acquire(uint32_t key);
+  static void drop(Region* region) { region->outstanding.fetch_sub(1, std::memory_order_seq_cst); }
+  // The key disappears from the directory: no new remote use after this. Throws ERR_RDMC_REGION_CLOSED.
+  void hide(uint32_t handle);
+  // Requests that name it are refused from now on, and its handle is not valid any more. Throws ERR_RDMC_REGION_CLOSED,
+  // ERR_RDMC_REGION_BUSY while requests are outstanding.
+  void retire(uint32_t handle);
+  // The key of a retired region disappears as well.
+  void hideRetired(uint32_t index);
+  // A retired region is valid again.
+  void restore(uint32_t index);
+  // Frees the slot and the memory of a retired region.
+  void remove(uint32_t index);
+  // The memory behind a region, retired ones included; nullptr when there is none.
+  std::shared_ptr<Extent> extent(uint32_t index);
+  // The memory and the length of a region; nullptr as memory where it was not allocated here. Throws
+  // ERR_RDMC_REGION_CLOSED.
+  std::pair<std::shared_ptr<Extent>, uint64_t> memoryOf(uint32_t handle);
+  // Remote use of memory of this device by its own native threads (TCP): access, bounds and key checked.
+  // Increments `outstanding` on success.
+  Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);
+  // Whether a region contains this range; for copies by address.
+  bool contains(uint64_t address, uint64_t length);
+  uint32_t count(uint32_t pd);
+  // Of a slot that was not removed, retired ones included.
+  uint32_t domainOf(uint32_t index) const { return regions_[index].protectionDomain; }
+
+ private:
+  uint32_t take();
+  uint32_t publish(uint32_t index);
+  void hideSlot(uint32_t index);
+  RegionDirectory* const directory_;
+  std::mutex mutex_;
+  std::unique_ptr<Region[]> regions_;
+  uint32_t hint_ = 1;
+  uint32_t highest_ = 0;
+};
+
+}  // namespace rdmc

@@ -1,0 +1,159 @@
+// Posting batches of work requests, and continuing those that could not be finished at once.
+#include <algorithm>
+
+#include "soft/device.h"
+#include "soft/shm/wire.h"
+#include "soft/tcp/transport.h"
+
+namespace rdmc {
+namespace {
+
+// Bytes that the posting thread copies; the service thread copies the rest.
+constexpr int64_t kDoorbellBudget = 4 << 20;
+// Of one queue pair in its turn: as much as a block of a multicast, because a block that is finished late makes its
+// receiver wait, and two half-finished blocks make two receivers wait.
+constexpr int64_t kTurnBudget = 1 << 20;
+constexpr int64_t kRetryMs = 1;
+
+}  // namespace
+
+// Requests for one queue pair, in their order; `broken`: a send of it was refused before. Returns how many were
+// refused.
+uint32_t SoftDevice::accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool broken, bool& sends) {
+  uint32_t refused = 0;
+  std::lock_guard guard(target.sendLock);
+  for (uint32_t i = 0; i < count; ++i) {
+    WorkRequestSlot& slot = slots[i];
+    if (slot.opcode == kReceive) {
+      slot.result = target.postReceive(slot);
+    } else {
+      // What follows a refused send must not overtake it.
+      slot.result = broken ? uint32_t(kWrongState) : target.enqueue(slot);
+      sends |= slot.result == kAccepted;
+      broken |= slot.result != kAccepted;
+    }
+    refused += slot.result != kAccepted;
+  }
+  return refused;
+}
+
+uint32_t SoftDevice::post(WorkRequestSlot* slots, uint32_t count) {
+  if (removed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    for (uint32_t i = 0; i < count; ++i) slots[i].result = kDeviceRemoved;
+    return count;
+  }
+  uint32_t refused = 0;
+  TouchedQps touched;
+  for (uint32_t first = 0; first < count;) {
+    const uint32_t number = slots[first].queuePair;
+    uint32_t end = first + 1;
+    while (end < count && slots[end].queuePair == number) ++end;
+    auto target = qp(number);
+    bool sends = false;
+    if (target) {
+      const bool broken = refused > 0 && refusesSends(slots, first, number);
+      refused += accept(*target, slots + first, end - first, broken, sends);
+    } else {
+      for (uint32_t i = first; i < end; ++i) slots[i].result = kUnknownQueuePair;
+      refused += end - first;
+    }
+    if (sends && std::find(touched.begin(), touched.end(), target) == touched.end()) {
+      touched.push_back(std::move(target));
+    }
+    first = end;
+  }
+  progressInTurns(touched);
+  counters.requests.fetch_add(count, std::memory_order_relaxed);
+  counters.doorbells.fetch_add(1, std::memory_order_relaxed);
+  return refused;
+}
+
+// Fair shares: each queue pair copies a little in its turn. Queue pairs that other threads continue are handed over
+// together at the end of a round: a single one would get far ahead while this thread waits for a processor.
+void SoftDevice::progressInTurns(TouchedQps& active) {
+  int64_t budget = kDoorbellBudget;
+  TouchedQps unfinished, forNic;
+  while (active.size() > 0) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < active.size(); ++i) {
+      int64_t share = kTurnBudget;
+      Progress result;
+      {
+        std::lock_guard guard(active[i]->sendLock);
+        result = active[i]->progress(share);
+      }
+      budget -= kTurnBudget - share;
+      if (result == Progress::kIdle || result == Progress::kElsewhere) continue;
+      if (result == Progress::kForNic) {
+        forNic.push_back(std::move(active[i]));
+      } else if (result == Progress::kBudget) {
+        if (kept != i) active[kept] = std::move(active[i]);
+        ++kept;
+      } else {
+        unfinished.push_back(std::move(active[i]));
+      }
+    }
+    active.truncate(kept);
+    if (budget <= 0) {
+      for (auto& qp : active) unfinished.push_back(std::move(qp));
+      active.truncate(0);
+    }
+    if (unfinished.size() > 0) handOver(unfinished);
+    if (forNic.size() > 0) tcp_->mark({forNic.begin(), forNic.end()});
+    unfinished.truncate(0);
+    forNic.truncate(0);
+  }
+}
+
+void SoftDevice::handOver(TouchedQps& qps) {
+  {
+    std::lock_guard guard(unfinishedLock_);
+    for (auto& qp : qps) {
+      // Already on the list, perhaps as blocked and without a deadline: the service thread may be asleep.
+      if (qp->inService.exchange(true)) continue;
+      counters.handedOver.fetch_add(1, std::memory_order_relaxed);
+      unfinished_.push_back(std::move(qp));
+    }
+  }
+  service_->poke();
+}
+
+bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
+  int64_t share = kTurnBudget;
+  std::lock_guard guard(qp.sendLock);
+  const Progress result = qp.progress(share);
+  if (result == Progress::kForNic) {
+    const auto shared = qp.shared_from_this();
+    tcp_->mark({&shared, 1});
+  }
+  if (result == Progress::kIdle || result == Progress::kForNic || result == Progress::kElsewhere) {
+    qp.inService.store(false);  // under the lock: the next thread that posts hands it over again
+    return false;
+  }
+  if (result == Progress::kBudget) more = true;
+  if (result == Progress::kRetry) nextNs = std::min(nextNs, steadyNs() + kRetryMs * 1'000'000);
+  const int64_t deadline = qp.wire() ? qp.wire()->deadline() : 0;
+  if (result == Progress::kBlocked && deadline != 0) nextNs = std::min(nextNs, deadline);
+  return true;
+}
+
+int SoftDevice::turn() {
+  std::vector<std::shared_ptr<QueuePair>> mine;
+  {
+    std::lock_guard guard(unfinishedLock_);
+    mine.swap(unfinished_);
+  }
+  if (mine.empty()) return -1;
+  int64_t nextNs = INT64_MAX;
+  bool more = false;
+  std::erase_if(mine, [&](const auto& qp) { return !drive(*qp, nextNs, more); });
+  if (!mine.empty()) {
+    std::lock_guard guard(unfinishedLock_);
+    unfinished_.insert(unfinished_.end(), mine.begin(), mine.end());
+  }
+  if (more) return 0;
+  if (nextNs == INT64_MAX) return -1;
+  return int(std::clamp<int64_t>((nextNs - steadyNs()) / 1'000'000 + 1, 0, 1000));
+}
+
+}  // namespace rdmc

@@ -1,0 +1,156 @@
+// A reliable-connection queue pair of the soft device: its queues and their bookkeeping.
+// Its Wire moves requests to the peer. Locks: soft/lock_order.h.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/constants.h"
+#include "core/device.h"
+#include "core/ordered_lock.h"
+#include "core/region_table.h"
+#include "soft/completion_queue.h"
+#include "soft/control_segment.h"
+#include "soft/lock_order.h"
+
+namespace rdmc {
+
+class QueuePair;
+class SoftDevice;
+class SoftTransport;
+
+struct LocalSge {
+  uint64_t address;
+  uint32_t length, lkey;
+};
+
+// A send request in the device's own memory. Its regions are held until it completes.
+struct WorkRequest {
+  uint64_t id;
+  uint32_t opcode, flags, sgeCount, immediate;
+  uint32_t rkey;
+  uint64_t remote, compare, swap;
+  uint64_t length;
+  uint64_t placed;  // of a torn request: bytes that reach the peer
+  bool torn;        // for tests, see soft/write_tear.h
+  Region* regions[kMaxSge];
+  union {
+    LocalSge sge[kMaxSge];
+    uint8_t inlineBytes[kMaxInlineBytes];
+  };
+};
+
+struct ReceiveRecord {
+  uint64_t id;
+  uint64_t length;  // room for a message
+  uint32_t regionCount;
+  Region* regions[kMaxSge];
+};
+
+enum class Progress {
+  kIdle,       // nothing left to do
+  kBudget,     // the budget is used up, more can be done
+  kBlocked,    // waits for the peer; the service thread is woken when it can continue
+  kRetry,      // waits for a change that is not announced: try again soon
+  kElsewhere,  // another thread moves it
+  kForNic      // the NIC thread moves it, once it is marked
+};
+
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  virtual SoftTransport& transport() const = 0;
+  // Whether the process at the other end can still change bytes here.
+  virtual bool peerAlive() const { return true; }
+  // Moves requests from the head of the send queue. Called with sendLock held.
+  virtual Progress progress(QueuePair& qp, int64_t& budgetBytes) = 0;
+  // When a blocked queue pair must be tried again, in steady-clock nanoseconds; 0: never.
+  virtual int64_t deadline() const { return 0; }
+  virtual void receivePosted(QueuePair& qp) = 0;
+  // The error state was set: returns when the peer changes no more bytes through this queue pair. False: it still may.
+  virtual bool quiesce(QueuePair& qp) = 0;
+  // The last call, with sendLock held: releases everything that belongs to the peer.
+  virtual void detach(QueuePair& qp) = 0;
+};
+
+class QueuePair : public std::enable_shared_from_this<QueuePair> {
+ public:
+  QueuePair(SoftDevice& device, uint32_t number, const QueuePairParameters& parameters,
+            std::shared_ptr<SoftCompletionQueue> sendCq, std::shared_ptr<SoftCompletionQueue> receiveCq);
+  // It was destroyed: its completion queues may be closed, although a thread may still hold this object.
+  void leaveQueues();
+
+  uint32_t number() const { return number_; }
+  uint32_t index() const { return number_ & (kMaxQps - 1); }
+  uint32_t protectionDomain() const { return pd_; }
+  QpState state() const { return QpState(mine_.state.load(std::memory_order_acquire)); }
+  SharedQp& shared() const { return mine_; }
+  const std::shared_ptr<SoftCompletionQueue>& sendCq() const { return sendCq_; }
+  const std::shared_ptr<SoftCompletionQueue>& receiveCq() const { return receiveCq_; }
+  SoftDevice& device() const { return device_; }
+
+  // Posting, by the thread that owns the queue pair. The first two return a PostResult.
+  uint32_t enqueue(const WorkRequestSlot& slot);  // with sendLock held
+  uint32_t postReceive(const WorkRequestSlot& slot);
+  Progress progress(int64_t& budgetBytes);  // with sendLock held
+
+  // For wires, with sendLock held.
+  WorkRequest* head() { return size_ == 0 ? nullptr : &ring_[head_]; }
+  // The i-th request from the head, for wires that have several under way.
+  WorkRequest* at(uint32_t i) { return i < size_ ? &ring_[(head_ + i) % ring_.size()] : nullptr; }
+  uint32_t pendingSends() const { return size_; }
+  size_t sendDepth() const { return ring_.size(); }
+  size_t receiveDepth() const { return receives_.size(); }
+  void completeHead(Status status, uint64_t bytes);
+  // Error state: the head completes with `status`, everything else as flushed. A barrier; false where it cannot be one:
+  // the peer may still change bytes, and receives end with kFatal.
+  bool failLocked(Status status);
+
+  // Any thread.
+  void fail(Status status);
+  uint32_t mergeInbound(CompletionSlot* out, uint32_t max);
+  // For wires that receive in this process (TCP): the next posted receive, nullptr when there is none.
+  const ReceiveSlot* nextReceive() const;
+  void produceInbound(const InboundCompletion& completion, bool solicited);
+
+  void attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters);
+  const std::shared_ptr<Wire>& wire() const { return wire_; }
+  const ConnectParameters& parameters() const { return parameters_; }
+
+  Ordered<SpinLock, SoftLock::kSend> sendLock;
+  std::atomic<bool> inService{false};  // on the service thread's list of unfinished queue pairs
+  std::atomic<bool> connecting{false};
+  // The busy word of an initiator that was stopped and left behind in old memory; 0: none.
+  std::atomic<uint32_t> leftBehind{0};
+
+ private:
+  friend class SoftDevice;
+  class SoftTransport;
+  uint32_t loadSges(const WorkRequestSlot& slot, WorkRequest& request);
+  void releaseRegions(WorkRequest& request);
+  void flushReceives(Status status = kFlushed);
+  CompletionSlot receiveCompletion(uint32_t at, const InboundCompletion& published);
+  void dropReceive(uint32_t at);
+
+  SoftDevice& device_;
+  const uint32_t number_, pd_;
+  SharedQp& mine_;
+  ReceiveSlot* const receiveSlots_;
+  InboundCompletion* const inbound_;
+  std::shared_ptr<SoftCompletionQueue> sendCq_, receiveCq_;
+  const bool signalAll_;
+  std::vector<WorkRequest> ring_;
+  uint32_t head_ = 0, size_ = 0;
+
+  Ordered<SpinLock, SoftLock::kReceive> receiveLock_;
+  std::vector<ReceiveRecord> receives_;
+  uint32_t receivesPosted_ = 0, receivesConsumed_ = 0;
+  bool receivesFlushed_ = false;
+
+  bool failed_ = false;  // under sendLock
+  std::shared_ptr<Wire> wire_;
+  ConnectParameters parameters_;
+};
+
+}  // namespace rdmc
