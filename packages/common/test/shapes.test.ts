@@ -135,7 +135,8 @@ it('does not take an error of a shape itself for a value that does not fit', () 
   expect(shapeErrors).toHaveProperty('ERR_RDMC_MALFORMED');
 });
 
-it('a field of the name __proto__ is a field as others are', () => {
+it('a field is what the value itself has, and __proto__ is a field as others are', () => {
+  expect(readShape(record({ toString: optional(text()) }), {})).toStrictEqual({});
   const value = JSON.parse('{"__proto__": 5}') as object;
   expect(() => readShape(record({}), value)).toThrow("there is no field '__proto__'");
   expect(Object.keys(readShape(dictionary(whole()), value))).toEqual(['__proto__']);
