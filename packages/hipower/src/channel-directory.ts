@@ -1,4 +1,7 @@
-import type { Topic, TopicDirectory } from '@rdmc/node';
+import { type Subscription, subscription } from '@rdmc/common';
+import type { Mesh } from '@rdmc/mesh';
+import type { Participant, Topic, TopicDirectory } from '@rdmc/node';
+
 import { HiPowerError } from './errors.js';
 import { parseMessage, recipientOf, TOPIC, type WireMessage } from './wire-messages.js';
 
@@ -21,9 +24,35 @@ export const channelTopic: Topic<WireMessage, string> = {
   maxWaiting: MAX_WAITING_OFFERS,
 };
 
-export function channelExists(role: string, channel: string): HiPowerError {
-  return new HiPowerError(
-    'ERR_RDMC_HIPOWER_CHANNEL_EXISTS',
-    `This node has a ${role} '${channel}' already; close it first, or take another name`,
-  );
+/** An end of a channel at this node. */
+export interface LocalEnd extends Participant<WireMessage> {
+  readonly role: 'requester' | 'responder';
+  readonly channel: string;
+  peerLost(member: number, reason: string): void;
+}
+
+/**
+ * Leads messages about its channel to an end, and tells it of members that are lost, those known already included.
+ * @throws HiPowerError ERR_RDMC_HIPOWER_CHANNEL_EXISTS
+ */
+export function registerEnd(
+  { directory, mesh }: { readonly directory: ChannelDirectory; readonly mesh: Mesh },
+  end: LocalEnd,
+): Subscription {
+  const { role, channel } = end;
+  const subject = subjectOf(role, channel);
+  if (!directory.register(subject, end)) {
+    throw new HiPowerError(
+      'ERR_RDMC_HIPOWER_CHANNEL_EXISTS',
+      `This node has a ${role} '${channel}' already; close it first, or take another name`,
+    );
+  }
+  const losses = [
+    mesh.onFailure(({ member, reason }) => end.peerLost(member, reason)),
+    mesh.onLeave((member) => end.peerLost(member, 'it left the mesh')),
+  ];
+  return subscription(() => {
+    directory.unregister(subject, end);
+    for (const each of losses) each.close();
+  });
 }

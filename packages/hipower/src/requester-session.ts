@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred, Lifetime, type Subscription } from '@rdmc/common';
 import type { Participant } from '@rdmc/node';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
-import { channelExists, subjectOf } from './channel-directory.js';
+import { registerEnd } from './channel-directory.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { ConnectRound } from './connect-round.js';
@@ -46,7 +46,7 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
   readonly #connector: Connector;
   readonly #errors: RequesterErrors;
   readonly lifetime = new Lifetime();
-  #subscriptions: readonly Subscription[] = [];
+  #registration: Subscription | undefined;
   error: HiPowerError | undefined;
   #closing: Promise<void> | undefined;
   /** The counters as they were when the memory was given back. */
@@ -74,7 +74,7 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     const resources = await ChannelResources.allocate(environment, 'requester', options);
     const session = new RequesterSession(environment, options, resources, onNews);
     try {
-      session.#register();
+      session.#registration = registerEnd(environment, session);
       await environment.link.commands.open(resources.setup(session.#number));
       await session.#connect();
       session.#signal = undefined;
@@ -194,28 +194,13 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     const ended = this.error ?? this.#errors.closed();
     this.lifetime.end(ended);
     this.#round.fail(ended);
-    const { directory, link } = this.environment;
+    const { link } = this.environment;
     await link.close(this.#number);
     this.#tellAll(complete, reason);
-    directory.unregister(this.#subject, this);
-    for (const each of this.#subscriptions) each.close();
+    this.#registration?.close();
     this.#finalCounters = this.counters();
     await this.resources.close();
     this.lifetime.free();
-  }
-
-  /** @throws HiPowerError ERR_RDMC_HIPOWER_CHANNEL_EXISTS */
-  #register(): void {
-    const { directory, mesh } = this.environment;
-    if (!directory.register(this.#subject, this)) throw channelExists(this.role, this.channel);
-    this.#subscriptions = [
-      mesh.onFailure(({ member, reason }) => this.peerLost(member, reason)),
-      mesh.onLeave((member) => this.peerLost(member, 'it left the mesh')),
-    ];
-  }
-
-  get #subject(): string {
-    return subjectOf(this.role, this.channel);
   }
 
   async #connect(): Promise<void> {

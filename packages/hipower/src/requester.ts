@@ -1,5 +1,5 @@
 import { Bell } from './bell.js';
-import type { ChannelCounters } from './channel-counters.js';
+import { ChannelEnd } from './channel-end.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
 import type { Environment } from './environment.js';
@@ -17,7 +17,7 @@ const ONE = (): number => 1;
  * Belongs to the thread that made it. Two ways to send, which may be mixed:
  * `await write(bytes)`, which waits for room and copies; or `reserve`, fill, `commit`, which copies and allocates nothing.
  */
-export class Requester {
+export class Requester extends ChannelEnd {
   readonly #session: RequesterSession;
   readonly #stock: SlotStock;
   readonly #bell: Bell;
@@ -37,6 +37,7 @@ export class Requester {
     news: { take: () => void },
     private readonly onClosed: (end: Requester) => void,
   ) {
+    super(session);
     const { slots, slotBytes } = session.options;
     this.#session = session;
     this.#stock = new SlotStock(session.resources, slots, slotBytes);
@@ -57,20 +58,6 @@ export class Requester {
     return new Requester(session, bell, news, onClosed);
   }
 
-  get channel(): string {
-    return this.#session.channel;
-  }
-
-  /** Responders. */
-  get peers(): readonly number[] {
-    return this.#session.options.peers;
-  }
-
-  /** What messages travel by, per responder: 'shm', 'tcp'. */
-  get transports(): readonly string[] {
-    return this.#session.transports;
-  }
-
   /** 1, and one more for every time the connection was made again. */
   get generation(): number {
     return this.#session.generation;
@@ -89,20 +76,6 @@ export class Requester {
   /** All slots, as registered memory: fill a reserved one from `offsetOf(slot)` on. */
   get memory(): Uint8Array {
     return this.#stock.bytes;
-  }
-
-  /** Aborted when the channel can do nothing more here: with the error that ended it, or when it is closed. */
-  get signal(): AbortSignal {
-    return this.#session.lifetime.signal;
-  }
-
-  /** Resolves when its connections are closed and its memory is given back. */
-  get closed(): Promise<void> {
-    return this.#session.lifetime.closed;
-  }
-
-  counters(): ChannelCounters {
-    return this.#session.counters();
   }
 
   /**
@@ -216,10 +189,6 @@ export class Requester {
     this.#goClosed();
     await this.#session.close(false, 'the requester was closed');
     this.onClosed(this);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #end(): Promise<void> {

@@ -1,7 +1,7 @@
 import { Deferred, Lifetime, SerialQueue, type Subscription, settledWithin, within } from '@rdmc/common';
 import type { Participant } from '@rdmc/node';
 import { type ChannelCounters, readChannelCounters } from './channel-counters.js';
-import { channelExists, subjectOf } from './channel-directory.js';
+import { registerEnd, subjectOf } from './channel-directory.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { type Connecting, connectLimits } from './connect-limits.js';
@@ -55,7 +55,7 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
   /** Resolves the wait of a responder that is about to close. */
   #onGone = (): void => {};
   readonly lifetime = new Lifetime();
-  #subscriptions: readonly Subscription[] = [];
+  #registration: Subscription | undefined;
   error: HiPowerError | undefined;
   host: ResponderHost | undefined;
 
@@ -86,9 +86,9 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
     const session = new ResponderSession(environment, options, resources);
     session.host = bind(session);
     try {
-      session.#register();
+      session.#registration = registerEnd(environment, session);
       await environment.link.commands.open(resources.setup(session.#number));
-      for (const [from, offer] of environment.directory.takeWaiting(session.#subject))
+      for (const [from, offer] of environment.directory.takeWaiting(subjectOf(session.role, session.channel)))
         session.take(from, offer);
       await session.#allConnected();
       return session;
@@ -201,9 +201,8 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
   async #close(reason: string, complete: boolean): Promise<void> {
     this.#closed = true;
     this.lifetime.end(this.error ?? closedError(this.channel));
-    const { directory, link } = this.environment;
-    directory.unregister(this.#subject, this);
-    for (const each of this.#subscriptions) each.close();
+    const { link } = this.environment;
+    this.#registration?.close();
     await Promise.all(this.#sources.map(({ work }) => work.idle()));
     await link.close(this.#number);
     for (const source of this.#sources) {
@@ -212,20 +211,6 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
     this.#finalCounters = this.counters();
     await this.resources.close();
     this.lifetime.free();
-  }
-
-  /** @throws HiPowerError ERR_RDMC_HIPOWER_CHANNEL_EXISTS */
-  #register(): void {
-    const { directory, mesh } = this.environment;
-    if (!directory.register(this.#subject, this)) throw channelExists(this.role, this.channel);
-    this.#subscriptions = [
-      mesh.onFailure(({ member, reason }) => this.peerLost(member, reason)),
-      mesh.onLeave((member) => this.peerLost(member, 'it left the mesh')),
-    ];
-  }
-
-  get #subject(): string {
-    return subjectOf(this.role, this.channel);
   }
 
   async #allConnected(): Promise<void> {

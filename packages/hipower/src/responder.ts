@@ -1,5 +1,5 @@
 import { Bell } from './bell.js';
-import type { ChannelCounters } from './channel-counters.js';
+import { ChannelEnd } from './channel-end.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
 import { FAREWELL_TIMEOUT_MS } from './constants.js';
@@ -18,7 +18,7 @@ import { closedError, ResponderSession } from './responder-session.js';
  * handles (`take`, `sizeOf`, `offsetOf`, `release`), which allocate nothing. Either way a message's slots stay with
  * the application until it releases them, in any order; a requester whose slots are all held waits.
  */
-export class Responder {
+export class Responder extends ChannelEnd {
   readonly #session: ResponderSession;
   readonly #table: DeliveryTable;
   readonly #bell: Bell;
@@ -33,6 +33,7 @@ export class Responder {
     ended: Set<number>,
     private readonly onClosed: (end: Responder) => void,
   ) {
+    super(session);
     this.#session = session;
     this.#table = table;
     this.#bell = bell;
@@ -70,20 +71,6 @@ export class Responder {
     return new Responder(session, table!, bell, ended, onClosed);
   }
 
-  get channel(): string {
-    return this.#session.channel;
-  }
-
-  /** Requesters. */
-  get peers(): readonly number[] {
-    return this.#session.options.peers;
-  }
-
-  /** What messages travel by, per requester: 'shm', 'tcp'. */
-  get transports(): readonly string[] {
-    return this.#session.transports;
-  }
-
   /** The slots of all requesters, as registered memory: messages begin at `offsetOf(handle)`. */
   get memory(): Uint8Array {
     return this.#table.bytes;
@@ -92,20 +79,6 @@ export class Responder {
   /** Whether every requester has ended, and everything was taken. */
   get isComplete(): boolean {
     return this.#ended.size === this.peers.length;
-  }
-
-  /** Aborted when the channel can do nothing more here: with the error that ended it, or when it is closed. */
-  get signal(): AbortSignal {
-    return this.#session.lifetime.signal;
-  }
-
-  /** Resolves when its connections are closed and its memory is given back. */
-  get closed(): Promise<void> {
-    return this.#session.lifetime.closed;
-  }
-
-  counters(): ChannelCounters {
-    return this.#session.counters();
   }
 
   /** Handle of the next message, a whole number from 0, or −1 where none is here: await `readable()` then. */
@@ -201,10 +174,6 @@ export class Responder {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #close(): Promise<void> {

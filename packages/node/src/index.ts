@@ -9,4 +9,5 @@ export {
   nodeProtocol,
   type Protocols,
 } from './node-protocol.js';
+export { ShortForm } from './short-form.js';
 export { type Participant, type Topic, TopicDirectory } from './topic-directory.js';

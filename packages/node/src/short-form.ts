@@ -1,0 +1,59 @@
+import type { Counters } from '@rdmc/dataplane';
+import type { Member, Mesh } from '@rdmc/mesh';
+import type { Device, ProtectionDomain } from '@rdmc/verbs';
+import type { Node } from './node.js';
+
+/** What classes have that stand for a node with one protocol, such as `RdmcNode`: all of the node but the protocol's API. */
+export abstract class ShortForm<Whole extends Node> implements AsyncDisposable {
+  protected constructor(
+    /** The node itself. */
+    readonly node: Whole,
+  ) {}
+
+  /** This member's id. */
+  get id(): number {
+    return this.node.id;
+  }
+
+  /** Connections to the other members; an application may use them with topics of its own. */
+  get mesh(): Mesh {
+    return this.node.mesh;
+  }
+
+  get members(): readonly Member[] {
+    return this.node.members;
+  }
+
+  /** The device in use: its kind, limits and counters. */
+  get device(): Device {
+    return this.node.device;
+  }
+
+  get protectionDomain(): ProtectionDomain {
+    return this.node.protectionDomain;
+  }
+
+  /** Counters of the worker. */
+  counters(): Counters {
+    return this.node.counters();
+  }
+
+  /** As `Node.signal`. */
+  get signal(): AbortSignal {
+    return this.node.signal;
+  }
+
+  /** As `Node.closed`. */
+  get closed(): Promise<void> {
+    return this.node.closed;
+  }
+
+  /** Leaves, as `Node.close`. Idempotent. */
+  close(): Promise<void> {
+    return this.node.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
