@@ -211,7 +211,7 @@ export const tailwind: readonly Mutant[] = [
     id: 'tailwind/commit-before-caught-up',
     package: PACKAGE,
     function: 'ReplicaSet.#catchUp',
-    find: 'await untilEnded(replacement.caughtUp.promise, this.environment.ended);',
+    find: 'await within(replacement.caughtUp.promise, { signal: this.environment.ended });',
     replace: '',
     fault: 'A replacement counts before it has everything.',
     tests: REPLICAS,
@@ -354,7 +354,7 @@ export const tailwind: readonly Mutant[] = [
   {
     id: 'tailwind/etcd-answer-lost',
     package: PACKAGE,
-    function: 'EtcdStore.#put',
+    function: 'EtcdStore.change',
     find: 'if (repeated && found?.value === value && found.mod_revision > revision) return found.mod_revision;',
     replace: '',
     fault: "A write whose answer was lost counts as somebody else's.",
