@@ -108,6 +108,19 @@ export class Core implements MemberLinks {
     }
   }
 
+  ref(): void {
+    for (const each of this.#keepers()) each.ref();
+  }
+
+  unref(): void {
+    for (const each of this.#keepers()) each.unref();
+  }
+
+  /** What keeps the process alive. No link is added once all members have joined. */
+  #keepers(): { ref(): void; unref(): void }[] {
+    return [this.connector.listener, this.#heartbeats, ...this.links.values()];
+  }
+
   attributesOf(member: number): MeshAttributes {
     return this.#attributes.get(member) ?? {};
   }

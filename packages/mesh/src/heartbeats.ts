@@ -39,6 +39,14 @@ export class Heartbeats {
     this.#timer = undefined;
   }
 
+  ref(): void {
+    this.#timer?.ref();
+  }
+
+  unref(): void {
+    this.#timer?.unref();
+  }
+
   #tick(): void {
     for (const link of this.#links.values()) {
       // Where bytes are queued already, one more frame has no effect.

@@ -67,6 +67,15 @@ export class Link {
     return this.#socket instanceof TLSSocket ? (this.#socket.getProtocol() ?? undefined) : undefined;
   }
 
+  /** The connection keeps the process alive, as it does at first. */
+  ref(): void {
+    this.#socket.ref();
+  }
+
+  unref(): void {
+    this.#socket.unref();
+  }
+
   send(frame: Buffer): void {
     if (!this.#done) this.#socket.write(frame);
   }

@@ -82,6 +82,14 @@ export class Listener {
     this.#requireLoopback(this.#server);
   }
 
+  ref(): void {
+    this.#server?.ref();
+  }
+
+  unref(): void {
+    this.#server?.unref();
+  }
+
   async close(): Promise<void> {
     const server = this.#server ?? givenServer(this.#options.server);
     this.#server = undefined;

@@ -188,6 +188,16 @@ export class Mesh {
     return this.#closing;
   }
 
+  /** The mesh keeps the process alive until it is closed, as it does at first. */
+  ref(): void {
+    this.#core.ref();
+  }
+
+  /** The process may end while this member belongs to the mesh: the others then see it fail. */
+  unref(): void {
+    this.#core.unref();
+  }
+
   /** Aborted when this member leaves: then it cannot send any more. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;

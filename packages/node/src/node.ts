@@ -104,6 +104,16 @@ export class Node {
     return this.#lifetime.closed;
   }
 
+  /** The node keeps the process alive until it is closed, as it does at first. */
+  ref(): void {
+    this.mesh.ref();
+  }
+
+  /** The process may end while the node is open: the other members then see it fail. Unanswered calls keep the process alive. */
+  unref(): void {
+    this.mesh.unref();
+  }
+
   /**
    * Leaves. What is open in the protocols ends first, then the worker, the device and the mesh. To end it well, close groups,
    * channels and logs before. Idempotent.

@@ -48,6 +48,16 @@ export abstract class ShortForm<Whole extends Node> implements AsyncDisposable {
     return this.node.closed;
   }
 
+  /** As `Node.ref`. */
+  ref(): void {
+    this.node.ref();
+  }
+
+  /** As `Node.unref`. */
+  unref(): void {
+    this.node.unref();
+  }
+
   /** Leaves, as `Node.close`. Idempotent. */
   close(): Promise<void> {
     return this.node.close();
