@@ -1,4 +1,4 @@
-// Four members in one process: member 0 has a log that three others back up; then it is gone, and member 1 recovers it.
+// Four members in one process: member 0 writes a log with three backups and leaves, then member 1 recovers the log.
 // On four machines the same code runs in four processes, each with its own id.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const nodes = await Promise.all(
   reserved.map(({ server }, id) => Node.join({ id, members, server, protocols: { logs: tailwind() } })),
 );
 
-// Member 1 is the coordinator as well.
+// Member 1 is also the coordinator.
 const store = await FileStore.open(join(directory, 'coordinator'));
 const coordinator = await Coordinator.open({ mesh: nodes[1].mesh, store });
 

@@ -1,4 +1,4 @@
-/** What a process that keeps replicas of others needs. */
+/** Entry of processes that keep replicas of other members' segments. */
 export { Backup } from './backup/backup.js';
 export type { BackupOptions } from './backup/backup-options.js';
 export type { Grant, OpenReplica, ReplicaReport } from './backup/backup-types.js';

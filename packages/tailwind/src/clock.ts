@@ -1,27 +1,27 @@
 import { openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
-/** Milliseconds that go on while the machine is suspended, from an arbitrary beginning. */
+/** Milliseconds since an arbitrary moment. They count while the machine is suspended. */
 export type Clock = () => number;
 
 const PATH = '/proc/uptime';
-/** `59178.25 41189.37`: seconds since the boot, and what does not concern us. */
-const MOST_BYTES = 64;
+/** `59178.25 41189.37`: seconds since the boot, and the idle time, which is not used. */
+const MAX_TEXT_BYTES = 64;
 const [BLANK, POINT, ZERO] = [32, 46, 48] as const;
 
-const text = new Uint8Array(MOST_BYTES);
-/** Undefined where there is none to open. */
+const text = new Uint8Array(MAX_TEXT_BYTES);
+/** Undefined where the file cannot be opened. */
 let file: number | undefined;
 let isOpened = false;
 
 /**
- * The time since the machine was booted, suspended time included (`process.hrtime` and `performance.now` leave it
- * out, so a lease on them would outlive its end by the length of a nap). Resolution 10 ms; a call takes 1 to 2 µs, a quarter
- * of what `os.uptime` does, which opens the same file every time.
+ * The time since the machine was booted, suspended time included. `process.hrtime` and `performance.now` leave
+ * suspended time out, so a lease on them would last longer by the time of a suspension. Resolution 10 ms. A call takes
+ * 1 to 2 µs, a quarter of `os.uptime`, which opens the same file every time.
  */
 export const bootClock: Clock = () => {
   if (!isOpened) openFile();
-  const length = file === undefined ? 0 : readSync(file, text, 0, MOST_BYTES, 0);
+  const length = file === undefined ? 0 : readSync(file, text, 0, MAX_TEXT_BYTES, 0);
   return milliseconds(text, length) ?? Math.round(uptime() * 1000);
 };
 
@@ -30,11 +30,11 @@ function openFile(): void {
   try {
     file = openSync(PATH, 'r');
   } catch {
-    // The system has another way to tell it.
+    // `bootClock` uses `os.uptime` then.
   }
 }
 
-/** The first number, which has two digits behind its point; undefined where that is not what stands there. */
+/** The first number, which has two digits behind its point; undefined where the bytes have another form. */
 function milliseconds(bytes: Uint8Array, length: number): number | undefined {
   let hundredths = 0;
   for (let at = 0; at < length; at += 1) {

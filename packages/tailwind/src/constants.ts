@@ -8,18 +8,18 @@ export const MAX_SEGMENT_BYTES = 1024 * 1024 * 1024;
 export const DEFAULT_BUFFERS = 16;
 export const MAX_BUFFERS = 4096;
 
-/** Queue pairs, and replicas loaded for a recovery, that one member may have at a backup. */
+/** Limit of one member at a backup: queue pairs, and replicas loaded for a recovery. */
 export const MAX_CONNECTIONS_PER_MEMBER = 64;
 export const MAX_LOADS_PER_MEMBER = 64;
 
-/** How long a flush that failed waits before it is tried again. */
+/** Delay before a failed flush is tried again. */
 export const FLUSH_RETRY_MS = 500;
 
 /** Threads that scan segments. */
 export const MAX_SCAN_THREADS = 4;
 export const SCAN_THREAD_IDLE_MS = 5_000;
 
-/** Requests on one queue pair at once. */
+/** Outstanding requests of one queue pair. */
 export const MAX_OUTSTANDING = 256;
 /** How long a backup's device may be silent before its replicas count as lost. */
 export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
@@ -30,46 +30,48 @@ export const RPC_WINDOW = 32;
 
 export const DEFAULT_REPLICAS = 3;
 export const MAX_REPLICAS = 16;
-/** Appends of one log on their way at once; what comes meanwhile goes into one group. */
+/** Unacknowledged groups of one log; appends that arrive meanwhile form one group. */
 export const DEFAULT_WINDOW = 4;
 export const DEFAULT_MAX_SEGMENTS = 128;
 /** Bytes of appends that may wait for a segment. */
 export const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
-/** What is no entry in a survivor: its header, and the checksums of some groups. */
+/** Bytes of a survivor that do not hold entries: its header, and the checksums of some groups. */
 export const SURVIVOR_OVERHEAD_BYTES = 512;
-/** With a cleaner, a log has at least so many segments: some are its reserve. */
+/** The least `maxSegments` of a log with a cleaner, which reserves some of them. */
 export const MIN_CLEANED_SEGMENTS = 10;
-/** How often a full log asks for every entry whether it is live, if what it was told leaves nothing to clean. */
+/**
+ * How often a full log asks for every entry whether it is live, when the known dead entries leave nothing to clean.
+ */
 export const CLEANER_SURVEY_INTERVAL_MS = 5_000;
-/** What an entry that waits holds beside its bytes, about: its objects, arrays and views. */
+/** Estimated memory of a waiting entry beside its bytes: its objects, arrays and views. */
 export const ENTRY_HOLD_BYTES = 256;
-/** The largest entry is this part of a segment. */
+/** The largest entry is this fraction of a segment. */
 export const ENTRIES_PER_SEGMENT = 4;
 /** Room at the beginning of a segment for its header, its digest and their checksum. */
 export const OPENING_OVERHEAD_BYTES = 12 + 24 + 12 + 16;
 
-/** How long a new log waits for backups to say whether its id was used. */
+/** How long a new log waits for the backups to say whether its id was used before. */
 export const CLAIM_TIMEOUT_MS = 5_000;
-/** A replica that is no use any more: how often its backup is asked to free it, and how long apart. */
+/** How often a backup is asked to free a stale replica, and the delay between two requests. */
 export const FREE_ATTEMPTS = 20;
 export const FREE_RETRY_MS = 500;
-/** How often a backup asks the coordinator which of the logs that it keeps anything of were recovered. */
+/** How often a backup asks the coordinator which logs were recovered, of those that it has replicas or claims of. */
 export const SWEEP_INTERVAL_MS = 30_000;
 export const MAX_SWEEP_INTERVAL_MS = 3_600_000;
-/** How long a log waits before it asks backups again that had no buffer, or were too few. */
+/** Delay before a log asks backups again that did not have a buffer, or were too few. */
 export const BACKUP_RETRY_MS = 50;
-/** A backup that failed a request is asked again after others, for this long. */
+/** For this long, a backup that failed a request is asked after the others. */
 export const SUSPECT_MS = 5_000;
 
 export const DEFAULT_LEASE_MS = 2_000;
 export const DEFAULT_LEASE_MARGIN_MS = 200;
-/** A recovery waits for a lease's end within one request of the mesh, which waits 30 s for its answer. */
+/** A recovery waits for the end of a lease within one request of the mesh, which waits 30 s for its answer. */
 export const MAX_LEASE_MS = 20_000;
 export const MAX_LEASE_MARGIN_MS = 5_000;
-/** How often a recovery that waits for a lease's end looks at the clock, which timers do not follow while suspended. */
+/** How often a recovery that waits for the end of a lease reads the clock; timers stand still during a suspension. */
 export const LEASE_POLL_MS = 20;
-/** A lease is renewed this many times before it would run out. */
+/** Number of renewals within the duration of a lease. */
 export const LEASE_RENEWALS = 4;
 
-/** Segments that a recovery has under way at once, per backup that takes part. */
+/** Segments that a recovery fetches at once, per backup that takes part. */
 export const RECOVERY_SEGMENTS_PER_BACKUP = 2;

@@ -1,4 +1,4 @@
-/** The coordinator of logs, its clients, and where it keeps its state. */
+/** Entry of the coordinator of logs, its clients, and the stores of its state. */
 export { bootClock, type Clock } from './clock.js';
 export { Coordinator, type CoordinatorOptions } from './coordinator/coordinator.js';
 export { CoordinatorClient, type RecoveryAttempt } from './coordinator/coordinator-client.js';

@@ -8,7 +8,7 @@ export const tailwindErrors = errorTable({
   ERR_RDMC_SEGMENT_FULL: ['usage', 'an entry does not fit the rest of the segment', 'open the next segment'],
   ERR_RDMC_ENTRY_DAMAGED: [
     'refused',
-    'a payload is not of this version, though its checksums match',
+    'a payload is malformed, although its checksums match',
     'run the version that wrote it',
   ],
   ERR_RDMC_REPLICA_FOREIGN_FILE: ['refused', 'a file is not a replica', 'move it out of the directory'],
@@ -37,15 +37,15 @@ export const tailwindErrors = errorTable({
   ERR_RDMC_LOG_FENCED: ['refused', 'the log was declared dead', 'stop serving it: another member does'],
   ERR_RDMC_LOG_CLOSED: ['closed', 'the log is closed', 'create another one'],
   ERR_RDMC_LOG_FULL: ['resource', '`maxSegments` are in use', 'remove entries, or allow more segments'],
-  ERR_RDMC_LOG_BACKPRESSURE: ['resource', 'too much waits for the backups', 'append less, or later'],
+  ERR_RDMC_LOG_BACKPRESSURE: ['resource', 'too many bytes wait for the backups', 'await appends first'],
   ERR_RDMC_ENTRY_TOO_LARGE: ['usage', 'an append is over the limit', 'see `maxAppendBytes`'],
-  ERR_RDMC_TOO_FEW_BACKUPS: ['resource', 'too few backups have room', 'the message has what each answered'],
+  ERR_RDMC_TOO_FEW_BACKUPS: ['resource', 'too few backups have room', 'see each answer in the message'],
   ERR_RDMC_COORDINATOR_SILENT: [
     'peer-lost',
     'the coordinator has not confirmed a replacement',
     'start it again',
   ],
-  ERR_RDMC_MEMBER_LOST: ['peer-lost', 'the connection with a member ended', 'go on with another'],
+  ERR_RDMC_MEMBER_LOST: ['peer-lost', 'the connection with a member ended', 'use another member'],
   ERR_RDMC_COORDINATOR_CLOSED: ['closed', 'the coordinator is closed', 'open it again'],
   ERR_RDMC_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],
   ERR_RDMC_DATAPLANE_DIED: [
@@ -53,28 +53,28 @@ export const tailwindErrors = errorTable({
     'the worker of this member died',
     'see the cause; close the node and join again',
   ],
-  ERR_RDMC_PROTOCOL: ['refused', 'a member broke the rules of the wire', 'run the same version everywhere'],
-  ERR_RDMC_LOG_EXISTS: ['refused', 'a backup knows another log of this id', 'use each id once, ever'],
-  ERR_RDMC_LOG_UNKNOWN: ['refused', 'the coordinator does not know the log', 'see the id'],
-  ERR_RDMC_LOG_STATE: ['refused', 'the log was recovered', 'take its new owner'],
+  ERR_RDMC_PROTOCOL: ['refused', 'a member sent an invalid request', 'run the same version everywhere'],
+  ERR_RDMC_LOG_EXISTS: ['refused', 'a backup has another log with this id', 'use each id once, ever'],
+  ERR_RDMC_LOG_UNKNOWN: ['refused', 'the coordinator does not know the log', 'check the id'],
+  ERR_RDMC_LOG_STATE: ['refused', 'the log was recovered', 'use the logs that replaced it'],
   ERR_RDMC_LOG_INCOMPLETE: [
     'resource',
     'replicas of some segments are missing',
     'start the members that have those in `missing`, or accept the loss',
   ],
-  ERR_RDMC_NOT_OWNER: ['refused', 'another member, or attempt, has the log', 'leave it to that one'],
+  ERR_RDMC_NOT_OWNER: ['refused', 'another member or attempt owns the log', 'leave the log to it'],
   ERR_RDMC_RECOVERY_RUNNING: ['refused', 'another member recovers the log', 'wait for it'],
   ERR_RDMC_LEASE_EXPIRED: ['resource', 'there is no lease at this moment', 'try again'],
   ERR_RDMC_STATE_CONFLICT: [
     'refused',
-    'somebody else changed the state of the coordinator',
+    'another process changed the state of the coordinator',
     'run one coordinator',
   ],
   ERR_RDMC_STATE_LOCKED: ['refused', 'another coordinator acts on this state', 'end that one first'],
   ERR_RDMC_STATE_LOST: ['refused', 'another coordinator may have taken over', 'start again, as the standby'],
   ERR_RDMC_STATE_CLOSED: ['closed', 'the store is closed', 'open it again'],
-  ERR_RDMC_STATE_UNREACHABLE: ['peer-lost', 'no etcd answered in time', 'see whether etcd runs'],
-  ERR_RDMC_STATE_REFUSED: ['refused', 'etcd refuses', 'see user, password and rights'],
+  ERR_RDMC_STATE_UNREACHABLE: ['peer-lost', 'no etcd answered in time', 'check that etcd runs'],
+  ERR_RDMC_STATE_REFUSED: ['refused', 'etcd refused the request', 'check user, password and rights'],
   ERR_RDMC_STATE_FOREIGN_VERSION: [
     'refused',
     'the state has another format',
@@ -84,10 +84,10 @@ export const tailwindErrors = errorTable({
 });
 export type TailwindErrorCode = keyof typeof tailwindErrors;
 
-/** What this package throws and rejects with. Tell cases apart by `code`. */
+/** The error of this package. Distinguish cases by `code`. */
 export class TailwindError extends RdmcError<TailwindErrorCode> {
   override readonly name = 'TailwindError';
-  /** ERR_RDMC_LOG_INCOMPLETE: the segments that no usable replica was found of. */
+  /** ERR_RDMC_LOG_INCOMPLETE: the segments without a usable replica. */
   readonly missing: readonly bigint[] | undefined;
 
   constructor(

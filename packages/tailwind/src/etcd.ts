@@ -1,3 +1,3 @@
-/** A coordinator's state in etcd. */
+/** Entry of the store that keeps a coordinator's state in etcd. */
 export { EtcdStore } from './coordinator/etcd-store.js';
 export type { EtcdStoreOptions } from './coordinator/etcd-store-options.js';

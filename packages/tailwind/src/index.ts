@@ -14,7 +14,7 @@ export type { Log } from './log/log.js';
 export type { LogCleaner } from './log/log-cleaner.js';
 export type { LogOptions } from './log/log-options.js';
 export type { LogStats } from './log/log-stats.js';
-export type { Append, AppendLocation, LogEntry } from './log/ticket.js';
+export type { Append, AppendLocation, LogEntry } from './log/pending-append.js';
 export { Logs, tailwind } from './logs.js';
 export type { Logger } from './options.js';
 export type { ReplicationMode } from './records.js';

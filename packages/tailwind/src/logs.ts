@@ -11,16 +11,16 @@ import { BackupService } from './rpc/backup-service.js';
 import type { BackupServiceOptions } from './rpc/backup-service-options.js';
 import { WorkerLink } from './worker-link.js';
 
-/** Of what members say to each other about logs. */
+/** Version of the messages between members about logs. */
 const VERSION = 1;
 
-/** The logs of one node, and the backup that it has for logs of others. Belongs to the thread that joined. */
+/** The logs of one node, and its backup for logs of other members. Belongs to the thread that joined. */
 export class Logs {
   private readonly parts: NodeParts;
   #isClosed = false;
   #death: Error | undefined;
 
-  /** @internal `tailwind()` makes it for a node. */
+  /** @internal `tailwind()` creates it for a node. */
   constructor(private readonly context: NodeContext<TailwindRecords>) {
     const { mesh, plane, logger } = context;
     this.parts = { mesh, plane, logger, link: WorkerLink.connect(context), open: new Set() };
@@ -30,10 +30,11 @@ export class Logs {
   }
 
   /**
-   * Creates a log of this member, and opens its first segment. Where that fails, backups free what they had opened for it.
-   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS, ERR_RDMC_NODE_CLOSED,
-   *   ERR_RDMC_DATAPLANE_DIED, ERR_RDMC_LOG_CLOSED when the node closes meanwhile; MeshRemoteError with ERR_RDMC_LOG_FENCED,
-   *   or ERR_RDMC_LOG_EXISTS where a backup knows another log of this id
+   * Creates a log of this member, and opens its first segment. On failure, backups free what they had opened for it.
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_TOO_FEW_BACKUPS,
+   *   ERR_RDMC_NODE_CLOSED, ERR_RDMC_DATAPLANE_DIED, ERR_RDMC_LOG_CLOSED when the node closes meanwhile;
+   *   MeshRemoteError with ERR_RDMC_LOG_FENCED, or with ERR_RDMC_LOG_EXISTS where a backup has another log with this
+   *   id
    */
   async create(options: LogOptions): Promise<Log> {
     this.#assertOpen();
@@ -41,11 +42,11 @@ export class Logs {
   }
 
   /**
-   * Lets the members of the cluster use a backup of this node: answers their requests, and holds the queue pairs that they
-   * write through. The backup was opened with the node's protection domain. It stays open when the service, or the node,
-   * closes: close it after the service, and before the node.
-   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED, ERR_RDMC_DATAPLANE_DIED;
-   *   ERR_RDMC_BACKUP_SERVED where this node serves one already
+   * Lets the members of the cluster use a backup of this node: answers their requests, and owns the queue pairs for
+   * their writes. The backup must have been opened with the node's protection domain. It stays open when the service,
+   * or the node, closes: close it after the service, and before the node.
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED,
+   *   ERR_RDMC_DATAPLANE_DIED; ERR_RDMC_BACKUP_SERVED where this node serves a backup already
    */
   serve(backup: Backup, options: BackupServiceOptions = {}): BackupService {
     this.#assertOpen();
@@ -54,13 +55,13 @@ export class Logs {
   }
 
   /**
-   * Declares a log dead whose primary is gone, fences it at every backup, and finds out which segments it has. Close it, or
-   * finish it, before the node: where the node closes first, the log can be recovered again once the coordinator knows that
-   * this member left.
-   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_NODE_CLOSED, ERR_RDMC_DATAPLANE_DIED; ERR_RDMC_LOG_INCOMPLETE,
-   *   with `missing`, when too much was lost: nothing is given up then, and recovery can be tried again. MeshRemoteError with
-   *   ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE, ERR_RDMC_LOG_UNKNOWN of the coordinator; MeshError where the coordinator
-   *   cannot be reached
+   * Declares a log dead whose primary has failed, fences it at every backup, and determines which segments it has.
+   * Close the recovery, or finish it, before the node. If the node closes first, the log can be recovered again once
+   * the coordinator knows that this member left.
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_NODE_CLOSED, ERR_RDMC_DATAPLANE_DIED;
+   *   ERR_RDMC_LOG_INCOMPLETE, with `missing`, when too much was lost: nothing is discarded then, and recovery can be
+   *   tried again. MeshRemoteError with ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE, ERR_RDMC_LOG_UNKNOWN of the
+   *   coordinator; MeshError where the coordinator cannot be reached
    */
   async recover(options: RecoveryOptions): Promise<Recovery> {
     this.#assertOpen();
@@ -69,8 +70,8 @@ export class Logs {
 
   /**
    * This member's view of the coordinator.
-   * @param memberId the member that `Coordinator.open` was called at, which may be this one
-   * @throws TailwindError ERR_RDMC_INVALID_OPTION where the cluster has no such member
+   * @param memberId the member that runs the coordinator, which may be this one
+   * @throws TailwindError ERR_RDMC_INVALID_OPTION where the cluster does not have such a member
    */
   coordinator(memberId: number): CoordinatorClient {
     const { mesh } = this.parts;
@@ -81,7 +82,8 @@ export class Logs {
   }
 
   /**
-   * Ends logs and services that are open, as their `close` does: so await appends first. The node calls it when it closes.
+   * Closes the logs and services that are open, as their `close` does: await appends first. The node calls it when it
+   * closes.
    */
   async close(): Promise<void> {
     this.#isClosed = true;

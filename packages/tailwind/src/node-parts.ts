@@ -3,18 +3,18 @@ import type { Mesh } from '@rdmc/mesh';
 import type { Logger } from './options.js';
 import type { WorkerLink } from './worker-link.js';
 
-/** What ends when its node closes. */
+/** Anything that is closed together with its node. */
 export interface Closable {
   close(): Promise<void>;
 }
 
-/** What logs, services and recoveries use of their node. */
+/** The parts of a node that logs, services and recoveries use. */
 export interface NodeParts {
   readonly mesh: Mesh;
   readonly plane: DataPlane;
-  /** To the protocol in the node's worker. */
+  /** Connection to the protocol in the node's worker. */
   readonly link: WorkerLink;
-  /** For what has no logger of its own. */
+  /** For logs, services and recoveries without a logger in their options. */
   readonly logger: Logger | undefined;
   /** Logs and services that are not closed yet. */
   readonly open: Set<Closable>;

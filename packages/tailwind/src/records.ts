@@ -1,6 +1,6 @@
 /*
- * What the application's side and `worker/` say to each other. Numbers (of pairs, channels, targets, keys) are
- * given by the application's side and never used twice in a process.
+ * Commands and events between the application's side and `worker/`. The application's side assigns the numbers of
+ * pairs, channels, targets and keys, and uses none of them twice in a process.
  *
  * A *pair* is a queue pair with one member. A *channel* is an open segment of a primary, with one *target* per
  * replica. A *key* names a buffer to which the backup's worker copies in the RPC scheme.
@@ -13,25 +13,27 @@ export const PROTOCOL_NAME = 'tailwind';
 export const tailwindRecords = recordTable({
   commands: {
     createPair: call(json<PairSetup>(), json<QueuePairAddress>()),
-    /** Answers with the transport, such as 'shm' or 'tcp', once it is connected. */
+    /** Answers with the transport, such as 'shm' or 'tcp', once the pair is connected. */
     connect: call(json<PairConnect>(), json<string>()),
-    /** Targets on the pair are lost at once; answers when the device has let go of all memory. */
+    /**
+     * Targets on the pair are lost at once. Answers when the device does not use any of the pair's memory any more.
+     */
     drop: call(numbers<[pair: number]>(1)),
     openChannel: call(json<ChannelSetup>()),
     append: post(numbers<[channel: number, sequence: number, offset: number, byteLength: number]>(4)),
-    /** The new target gets all that was appended so far. */
+    /** The new target gets everything that was appended so far. */
     replace: post(json<TargetReplacement>()),
-    /** Acknowledges again. */
+    /** Acknowledges appends again. */
     resume: post(numbers<[channel: number]>(1)),
     endChannel: call(numbers<[channel: number]>(1)),
-    /** Answers once the bytes are here. */
+    /** Answers once the bytes were read. */
     read: call(json<ReadSetup>()),
     admit: call(numbers<[pair: number, key: number, address: number, byteLength: number]>(4)),
-    /** Nothing is copied there any more. */
+    /** Nothing is copied to this buffer afterwards. */
     evict: call(numbers<[key: number]>(1)),
   },
   events: {
-    /** All targets have everything up to it. */
+    /** All targets have everything up to this sequence number. */
     acknowledged: numbers<[channel: number, sequence: number]>(2),
     /** Nothing is acknowledged until `resume`. */
     lost: json<LostTarget>(),
@@ -41,7 +43,7 @@ export const tailwindRecords = recordTable({
 });
 export type TailwindRecords = typeof tailwindRecords;
 
-/** One-sided writes, or the scheme they are compared with: the backup's processor copies and answers. */
+/** One-sided writes, or the scheme for comparison, in which the backup's processor copies and answers. */
 export type ReplicationMode = 'one-sided' | 'rpc';
 
 export interface PairSetup {
@@ -56,7 +58,7 @@ export interface PairConnect {
   readonly retryTimeoutMs: number;
 }
 
-/** Where a replica of a channel's segment is written. */
+/** Queue pair, memory and key for one replica of a channel's segment. */
 export interface TargetSetup {
   readonly target: number;
   readonly pair: number;
@@ -82,7 +84,7 @@ export interface TargetReplacement {
 
 export interface ReadSetup {
   readonly pair: number;
-  /** Where the bytes go, and how many. */
+  /** Local destination and length of the read. */
   readonly local: ScatterGatherEntry;
   readonly remote: RemoteMemory;
 }

@@ -1,4 +1,4 @@
-/** What replica files of a cluster that is gone still hold. */
+/** Entry for reading the replica files of a cluster that does not run any more. */
 export { acceptLoss, type KnownLogs, knownLogs } from './salvage/known-logs.js';
 export {
   lockReplicaDirectory,

@@ -13,7 +13,7 @@ async function load({ source }: ScanJob): Promise<Uint8Array> {
     let at = 0;
     while (at < bytes.length) {
       const { bytesRead } = await file.read(bytes, at, bytes.length - at, REPLICA_HEADER_BYTES + at);
-      if (bytesRead === 0) break; // a file that has become shorter: the rest is zero, and the scan sees it
+      if (bytesRead === 0) break; // the file became shorter: the rest is zero, which the scan detects
       at += bytesRead;
     }
   } finally {

@@ -1,10 +1,10 @@
-/** Which segment of which log. */
+/** Identifies a segment of a log. */
 export interface SegmentRef {
   readonly logId: bigint;
   readonly segmentId: bigint;
 }
 
-/** As a key of a map, and as part of a file's name: two hexadecimal numbers of 16 digits. */
+/** A key for maps, and a part of a file's name: two hexadecimal numbers of 16 digits. */
 export function segmentKey({ logId, segmentId }: SegmentRef): string {
   return `${hex16(logId)}-${hex16(segmentId)}`;
 }

@@ -12,7 +12,7 @@ import { TailwindError } from './errors.js';
 import { type ChannelSetup, PROTOCOL_NAME, type TailwindRecords } from './records.js';
 import { tailwindWorker } from './worker/tailwind-protocol.js';
 
-/** What the application hears of a channel. */
+/** Events of one channel, for the application's side. */
 export interface ChannelListener {
   acknowledged(sequence: number): void;
   lost(target: number, reason: string): void;
@@ -30,14 +30,17 @@ export class WorkerLink {
 
   private constructor(private readonly plane: DataPlane) {}
 
-  /** To the protocol in the node's worker. One per node: numbers are never used twice. */
+  /** Connects to the protocol in the node's worker. One per node: numbers are never used twice. */
   static connect({ plane, connect }: Pick<NodeContext<TailwindRecords>, 'plane' | 'connect'>): WorkerLink {
     const link = new WorkerLink(plane);
     link.commands = connect(link.#events(), link.#ended);
     return link;
   }
 
-  /** To a protocol of its own, which runs in this thread. @throws VerbsError, DataPlaneError as `InlineDriver.open` */
+  /**
+   * Runs a protocol of its own in this thread.
+   * @throws VerbsError, DataPlaneError as `InlineDriver.open`
+   */
   static async inline(plane: DataPlane): Promise<WorkerLink> {
     const link = new WorkerLink(plane);
     link.#driver = await InlineDriver.open(plane, {
@@ -51,8 +54,8 @@ export class WorkerLink {
   }
 
   /**
-   * Calls the listener once when the protocol does nothing any more: it threw, or the data plane died; soon, when it has ended
-   * already. Not when it is closed.
+   * Calls the listener once when the protocol ends: it threw, or the data plane died. If it has ended already, the
+   * listener is called soon. A close is not such an end.
    */
   onEnd(listener: EndListener): Subscription {
     const end = this.#end;
@@ -72,7 +75,7 @@ export class WorkerLink {
     await this.commands.openChannel(setup);
   }
 
-  /** @throws TailwindError ERR_RDMC_LOG_CLOSED when the data plane is gone */
+  /** @throws TailwindError ERR_RDMC_LOG_CLOSED when the data plane is closed */
   append(channel: number, sequence: number, offset: number, byteLength: number): void {
     if (this.plane.signal.aborted) {
       throw new TailwindError('ERR_RDMC_LOG_CLOSED', 'The data plane of this log is closed');
@@ -85,7 +88,7 @@ export class WorkerLink {
     await this.commands.endChannel(channel);
   }
 
-  /** Resolves when the device has let go of all memory. The link to a worker stays: others use it. */
+  /** Resolves when the device does not use any memory any more. The link to a worker stays: others use it. */
   async close(): Promise<void> {
     await this.#driver?.close();
   }

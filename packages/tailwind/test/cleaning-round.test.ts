@@ -1,11 +1,11 @@
 import { EntryType, encodeObject, encodeTombstone, type LogCleaner } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
+import { chooseRound } from '../src/log/choose-round.js';
 import { type Kept, measure } from '../src/log/cleaning-round.js';
 import { KeyFilter } from '../src/log/key-filter.js';
 import type { Segment } from '../src/log/segment.js';
 import { chooseSegments } from '../src/log/segment-choice.js';
 import { SegmentContents } from '../src/log/segment-contents.js';
-import { settle } from '../src/log/settle-round.js';
 
 const NOTHING_LIVES: LogCleaner = { isLive: () => false, moved: () => {} };
 
@@ -97,7 +97,7 @@ it('cleans segments together whose tombstones keep each other from being cleaned
     survivorBytes: 1000,
     survivors: 2,
   };
-  const settled = await settle(segments, rules);
+  const settled = await chooseRound(segments, rules);
   // It was tried with fewer and fewer, which leads nowhere.
   expect(measured.map((ids) => ids.split(',').length)).toEqual([4, 3, 2, 1, 4]);
   expect(settled.map(({ segment: { id }, offsets }) => [id, offsets.length])).toEqual([
@@ -108,7 +108,7 @@ it('cleans segments together whose tombstones keep each other from being cleaned
   ]);
   // Without memory for a survivor there is no round.
   const full = { ...rules, survivors: 0 };
-  expect(await settle(segments, full)).toEqual([]);
+  expect(await chooseRound(segments, full)).toEqual([]);
 });
 
 it('a filter holds all of its keys, and few others', () => {

@@ -25,15 +25,15 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
   // In this thread: the node's worker belongs to the built package.
   const link = await WorkerLink.inline(plane);
   link.onEnd((error) => ended.abort(error));
-  const debts: { member: number; isWanted: () => boolean }[] = [];
+  const freed: { member: number; isWanted: () => boolean }[] = [];
   const refusals = new Map<Need, Error | undefined>();
   const connections = new Connections({ ...options, link, session: '0'.repeat(32) }, backups, options.random);
   const environment = {
     options,
     link,
     connections,
-    debts: {
-      settle: (member: number, _: unknown, isWanted: () => boolean) => debts.push({ member, isWanted }),
+    staleReplicas: {
+      free: (member: number, _: unknown, isWanted: () => boolean) => freed.push({ member, isWanted }),
     },
     ended: ended.signal,
     fail: (error: Error) => ended.abort(error),
@@ -49,32 +49,32 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
     await link.close();
     await region.close();
   });
-  return { set, ended, debts, refusals, authority, link };
+  return { set, ended, freed, refusals, authority, link };
 }
 
 describe('a closed replica', () => {
   it('that is being restored at a backup is no debt of that backup, from the request for its buffer on', async () => {
     const members = await startCluster(3);
-    const { set, debts } = await rig(members, [1, 2], 1);
+    const { set, freed } = await rig(members, [1, 2], 1);
     await set.open();
     expect(set.members).toEqual([1]);
     await set.close(EMPTY);
     set.memberLost(1, EMPTY);
-    await until(() => debts.length > 0);
-    expect(debts.map(({ member, isWanted }) => [member, isWanted()])).toEqual([[1, false]]);
+    await until(() => freed.length > 0);
+    expect(freed.map(({ member, isWanted }) => [member, isWanted()])).toEqual([[1, false]]);
     const seen: [string, boolean][] = [];
     const { backup } = members[1]!;
     const [open, restore] = [backup.openReplica.bind(backup), backup.restoreReplica.bind(backup)];
     backup.openReplica = async (request) => {
-      seen.push(['open', debts[0]!.isWanted()]);
+      seen.push(['open', freed[0]!.isWanted()]);
       return open(request);
     };
     backup.restoreReplica = async (...request) => {
       await restore(...request);
-      seen.push(['restored', debts[0]!.isWanted()]);
+      seen.push(['restored', freed[0]!.isWanted()]);
     };
     set.memberLost(2, EMPTY);
-    await until(() => debts.length > 1);
+    await until(() => freed.length > 1);
     expect(set.members).toEqual([1]);
     expect(seen).toEqual([
       ['open', true],
@@ -84,7 +84,7 @@ describe('a closed replica', () => {
 
   it('is sought no longer when its segment is freed', async () => {
     const members = await startCluster(2);
-    const { set, refusals, debts } = await rig(members, [1], 1);
+    const { set, refusals, freed } = await rig(members, [1], 1);
     await set.open();
     await set.close(EMPTY);
     const { backup } = members[1]!;
@@ -94,7 +94,7 @@ describe('a closed replica', () => {
     set.memberLost(1, EMPTY);
     await until(() => refusals.get('restore') !== undefined);
     await set.free();
-    expect(debts.map(({ member }) => member)).toEqual([1]);
+    expect(freed.map(({ member }) => member)).toEqual([1]);
     expect(refusals.get('restore')).toBeUndefined();
   });
 });

@@ -10,17 +10,17 @@ import { invalidOption } from '../errors.js';
 import { integerOption, type Logger, onlyKnownOptions, textOption } from '../options.js';
 
 export interface BackupOptions {
-  /** Where buffers come from; primaries' queue pairs must be of the same one. */
+  /** Allocates the buffers; the queue pairs for primaries must belong to the same one. */
   readonly protectionDomain: ProtectionDomain;
-  /** For replicas' files; made where it does not exist. One backup per directory. */
+  /** For replicas' files; created if missing. One backup per directory. */
   readonly directory: string;
   /** A UUID. Files of another cluster are refused. */
   readonly clusterId: string;
   /** Size of a buffer, the largest segment that primaries can have (default 8 MiB; 4 KiB to 1 GiB). */
   readonly segmentBytes?: number;
   /**
-   * Buffers that may be open or unflushed at once (default 16, at most 4096). What they hold must be written in
-   * case of a power failure, so: at most disk bandwidth × hold-up time / segmentBytes.
+   * Buffers that may be open or unflushed at once (default 16, at most 4096). In a power failure their contents must
+   * be written to disk, so the limit is: disk bandwidth × hold-up time / segmentBytes.
    */
   readonly buffers?: number;
   readonly logger?: Logger;

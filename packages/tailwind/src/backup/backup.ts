@@ -13,8 +13,8 @@ import { ReplicaScanner } from './replica-scanner.js';
 import { ReplicaTable, unknownReplica, wrongState } from './replica-table.js';
 
 /**
- * Keeps replicas of other members' segments: in buffers that their primaries write with one-sided operations,
- * then in files. It does nothing while they are written (Tailwind, section 3.2); it works when they are opened,
+ * Keeps replicas of other members' segments: first in buffers that the primaries write with one-sided operations, then
+ * in files. The backup does nothing during these writes (Tailwind, section 3.2); it works when replicas are opened,
  * closed, flushed, recovered and freed. Belongs to the application's thread.
  */
 export class Backup {
@@ -29,7 +29,7 @@ export class Backup {
     private readonly pool: BufferPool,
     private readonly store: ReplicaStore,
     private readonly logger: Logger | undefined,
-    /** Files found at the start that cannot be used, with the code of the reason; they are left where they are. */
+    /** Unusable files found at the start, with the code of the reason; they stay where they are. */
     readonly damaged: readonly DamagedFile[],
     private readonly replicas: ReplicaTable,
   ) {
@@ -38,7 +38,7 @@ export class Backup {
   }
 
   /**
-   * Makes the buffers, and takes up the replicas that an earlier run left in the directory.
+   * Allocates the buffers, and adopts the replicas that an earlier run left in the directory.
    * @throws TailwindError ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_REPLICA_FOREIGN_CLUSTER,
    *   ERR_RDMC_REPLICA_FOREIGN_VERSION; VerbsError ERR_RDMC_OUT_OF_MEMORY; errors of the file system
    */
@@ -67,14 +67,17 @@ export class Backup {
     return { free, used, limit };
   }
 
-  /** Sets what ends other ways of writing to a replica's buffer: awaited before the buffer is read or given back. */
+  /**
+   * Sets the callback that ends other ways of writing to a replica's buffer. It is awaited before the buffer is read
+   * or freed.
+   */
   onRevoke(listener: (key: string) => Promise<void>): void {
     this.#beforeRevoke = listener;
   }
 
   /**
-   * Grants a zeroed buffer for a segment. A replacement (not committed) may be opened where there is a replica already,
-   * and takes the place of an earlier replacement that was given up.
+   * Grants a zeroed buffer for a segment. A replacement (not committed) may be opened beside an existing replica; it
+   * takes the place of an earlier replacement that was abandoned.
    * @throws TailwindError ERR_RDMC_BACKUP_FULL, ERR_RDMC_REPLICA_EXISTS, ERR_RDMC_LOG_FENCED,
    *   ERR_RDMC_INVALID_OPTION for a segment larger than the buffers, ERR_RDMC_BACKUP_CLOSED
    */
@@ -87,11 +90,11 @@ export class Backup {
         `Segments of ${segmentBytes} bytes do not fit into buffers of ${this.pool.bufferBytes}`,
       );
     }
-    await this.#makeWay(request);
+    await this.#removeReplacement(request);
     const buffer = await this.pool.take();
     try {
       this.admit(request.logId);
-      await this.#makeWay(request);
+      await this.#removeReplacement(request);
       this.admit(request.logId);
     } catch (error) {
       await this.pool.giveBack(buffer);
@@ -105,8 +108,8 @@ export class Backup {
   }
 
   /**
-   * Ends the primary's access to a segment, which is complete, and begins to write it to a file. The same again is
-   * harmless.
+   * Revokes the primary's access to a complete segment, and begins to write it to a file. Calling it again with the
+   * same certificate has no effect.
    * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE, ERR_RDMC_LOG_FENCED
    */
   closeReplica(ref: SegmentRef, certificate: Certificate): void {
@@ -119,24 +122,24 @@ export class Backup {
       throw wrongState(replica, 'was closed before, with another certificate');
     }
     if (!replica.buffer || byteLength > replica.record.segmentBytes) {
-      throw wrongState(replica, 'cannot be closed like that');
+      throw wrongState(replica, `cannot be closed at ${byteLength} bytes: it was dumped, or is shorter`);
     }
     replica.buffer.revoke();
     replica.update({ state: 'closed', byteLength, checksum });
     this.#flusher.flush(replica);
   }
 
-  /** Whether anything is here of a log. */
+  /** Whether this backup has any replica of a log. */
   holdsLog(logId: bigint): boolean {
     return this.replicas.ofLog(logId).length > 0;
   }
 
-  /** Ids of the logs of which anything is here. */
+  /** Ids of the logs with a replica here. */
   get logIds(): bigint[] {
     return [...new Set(this.replicas.all().map(({ record }) => record.logId))];
   }
 
-  /** Whether there is a replica that recovery would be told of. */
+  /** Whether there is a replica that recovery would be told about. */
   holds(ref: SegmentRef): boolean {
     return this.replicas.holds(ref);
   }
@@ -147,8 +150,8 @@ export class Backup {
   }
 
   /**
-   * Makes a replacement visible to recovery, in the place of the replica that was here. It must hold exactly what the
-   * primary says, which also becomes its floor: from now on a shorter one is corrupt.
+   * Makes a replacement visible to recovery, in the place of the old replica. The replacement must match the primary's
+   * certificate, whose length also becomes its floor: from then on a shorter replica is corrupt.
    * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE, ERR_RDMC_REPLICA_MISMATCH
    */
   async commitReplica(ref: SegmentRef, epoch: number, certificate: Certificate): Promise<void> {
@@ -158,7 +161,7 @@ export class Backup {
   }
 
   /**
-   * Makes the copy of a closed replica one, in one step: recovery sees it closed, or not at all.
+   * Commits and closes the copy of a closed replica, in one step: recovery sees it closed, or not at all.
    * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE, ERR_RDMC_REPLICA_MISMATCH
    */
   async restoreReplica(ref: SegmentRef, epoch: number, certificate: Certificate): Promise<void> {
@@ -170,16 +173,20 @@ export class Backup {
     this.#flusher.flush(replica);
   }
 
-  /** Tells an open replica of a new epoch. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE */
+  /** Sets the epoch of an open replica. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE */
   setEpoch(ref: SegmentRef, epoch: number): void {
     this.admit(ref.logId);
     const replica = this.replicas.find(ref);
-    if (!replica.isOpen || epoch < replica.record.epoch) throw wrongState(replica, `has no epoch ${epoch}`);
+    if (!replica.isOpen || epoch < replica.record.epoch)
+      throw wrongState(
+        replica,
+        `cannot take epoch ${epoch}: it is ${replica.record.state}, in epoch ${replica.record.epoch}`,
+      );
     replica.update({ epoch });
   }
 
   /**
-   * Forgets a replica, buffer and file; of one that is not here, nothing happens.
+   * Frees a replica, buffer and file. Has no effect when there is no such replica.
    * @throws TailwindError ERR_RDMC_LOG_FENCED: recovery may need it, and ends with `freeLog`
    */
   async freeReplica(ref: SegmentRef): Promise<void> {
@@ -188,14 +195,15 @@ export class Backup {
     await Promise.all(mine.map((replica) => this.#free(replica)));
   }
 
-  /** Forgets all replicas of a log. */
+  /** Frees all replicas of a log. */
   async freeLog(logId: bigint): Promise<void> {
     await Promise.all(this.replicas.ofLog(logId).map((replica) => this.#free(replica)));
   }
 
   /**
-   * Ends the access of a log's primary: once this returns, no byte of its replicas changes, and it can open, close and
-   * commit none here (rule: fence before answering a recovery's question), until `unfence`. Again is harmless.
+   * Ends the access of a log's primary, until `unfence`. Once this returns, no byte of its replicas changes, and the
+   * primary cannot open, close or commit a replica here (rule: fence before answering a recovery's question).
+   * Idempotent.
    */
   fence(logId: bigint): void {
     this.#fenced.add(logId);
@@ -209,14 +217,15 @@ export class Backup {
   }
 
   /**
-   * Forgets that a log is fenced. Only where its primary can claim it no more, here or anywhere: the coordinator has
-   * recorded its recovery, and is asked before every claim. While anything is here of the log, it stays fenced.
+   * Removes the fence of a log. Only allowed when its primary cannot claim the log any more, here or anywhere: the
+   * coordinator has recorded its recovery, and is asked before every claim. While this backup has anything of the log,
+   * the log stays fenced.
    */
   unfence(logId: bigint): void {
     if (!this.holdsLog(logId)) this.#fenced.delete(logId);
   }
 
-  /** Fences a log and tells what is here of it; uncommitted replacements are not. */
+  /** Fences a log and reports its replicas here, without uncommitted replacements. */
   async inventory(logId: bigint): Promise<ReplicaReport[]> {
     this.fence(logId);
     const mine = this.replicas.ofLog(logId).filter(({ record }) => record.committed);
@@ -236,9 +245,9 @@ export class Backup {
   }
 
   /**
-   * For the end of power: takes every primary's access away and writes all buffers to files, open ones whole, to be
-   * scanned when they are needed. Replacements that were not committed are nothing yet. The backup is closed then. What
-   * cannot be written is in the error. Asked again, it is the same dump.
+   * For a power failure: revokes every primary's access and writes all buffers to files. Open ones are written whole,
+   * and scanned when they are needed. Uncommitted replacements are not written: they do not count yet. The backup is
+   * closed afterwards. The error lists what could not be written. Later calls return the same dump.
    * @throws AggregateError of the file system's errors
    */
   dump(): Promise<void> {
@@ -246,9 +255,9 @@ export class Backup {
     return this.#dumped;
   }
 
-  /** Gives all memory back. What is not in a file is lost here; `dump` keeps it. Idempotent. */
+  /** Frees all memory. Everything that is not in a file is lost here; `dump` keeps it. Idempotent. */
   async close(): Promise<void> {
-    // What is being written is written first.
+    // A dump under way is completed first.
     await this.#dumped?.catch(() => {});
     await this.#close();
   }
@@ -293,7 +302,7 @@ export class Backup {
   }
 
   async #free(replica: Replica): Promise<void> {
-    // A replacement has no file yet: one of its name is of the replica it was to replace.
+    // A replacement does not have a file yet: a file with its name belongs to the replica that it was to replace.
     const mayHaveFile = this.replicas.isInPlace(replica);
     this.replicas.forget(replica);
     await this.#beforeRevoke(replica.key);
@@ -304,16 +313,16 @@ export class Backup {
   }
 
   /** @throws TailwindError ERR_RDMC_REPLICA_EXISTS */
-  async #makeWay(request: OpenReplica): Promise<void> {
+  async #removeReplacement(request: OpenReplica): Promise<void> {
     const key = segmentKey(request);
     if (request.committed && this.replicas.ofSegment(key).length > 0) {
-      throw new TailwindError('ERR_RDMC_REPLICA_EXISTS', `Replica ${key} is here already`);
+      throw new TailwindError('ERR_RDMC_REPLICA_EXISTS', `This backup has replica ${key} already`);
     }
-    const givenUp = this.replicas.replacement(key);
-    if (givenUp) await this.#free(givenUp);
+    const abandoned = this.replicas.replacement(key);
+    if (abandoned) await this.#free(abandoned);
   }
 
-  /** The replacement that is about to be committed, once its bytes were found to be what the primary says. */
+  /** The replacement that is about to be committed, after a check that its bytes match the primary's certificate. */
   async #checkReplacement(ref: SegmentRef, certificate: Certificate): Promise<Replica> {
     this.admit(ref.logId);
     const key = segmentKey(ref);
@@ -321,12 +330,12 @@ export class Backup {
     if (replica.record.committed) throw wrongState(replica, 'was committed before');
     const { result } = await this.#scanner.scan(replica, certificate);
     this.admit(ref.logId);
-    // It may have been given up, or the log recovered and freed, while it was scanned.
+    // During the scan the replacement may have been abandoned, or the log recovered and freed.
     if (this.replicas.replacement(key) !== replica) throw unknownReplica(key);
     if (result.status === 'ok') return replica;
     throw new TailwindError(
       'ERR_RDMC_REPLICA_MISMATCH',
-      `Replica ${key} is not what its primary commits: ${result.reason} at ${result.offset}`,
+      `Replica ${key} does not match its primary's certificate: ${result.reason} at ${result.offset}`,
     );
   }
 
@@ -335,13 +344,13 @@ export class Backup {
     if (before) void this.#flusher.release(before);
   }
 
-  /** @throws TailwindError ERR_RDMC_BACKUP_CLOSED; ERR_RDMC_LOG_FENCED where the log's primary may do nothing any more */
+  /** @throws TailwindError ERR_RDMC_BACKUP_CLOSED; ERR_RDMC_LOG_FENCED where the log's primary was fenced */
   admit(logId: bigint): void {
     if (this.#ended) throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', 'This backup is closed');
     if (!this.#fenced.has(logId)) return;
     throw new TailwindError(
       'ERR_RDMC_LOG_FENCED',
-      `Log ${logId} is being recovered: its primary may write no more, and must stop serving`,
+      `Log ${logId} is being recovered: its primary must not write it any more, and must stop serving it`,
     );
   }
 }

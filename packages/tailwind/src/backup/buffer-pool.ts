@@ -4,9 +4,9 @@ import type { Logger } from '../options.js';
 import { zero } from '../zero.js';
 
 /**
- * Registered buffers that are zero and that peers may write, at most `limit` at once, those in use included
- * (Tailwind, section 3.2). A buffer that comes back is deregistered for good, so that no late write lands with
- * the next tenant; another one is made ready in the background.
+ * Registered buffers that are zeroed and that peers may write, at most `limit` at once, those in use included
+ * (Tailwind, section 3.2). A returned buffer is deregistered for good, so that a late write cannot reach the next
+ * user of the memory; another buffer is prepared in the background.
  */
 export class BufferPool {
   readonly #ready: MemoryRegion[] = [];
@@ -52,7 +52,7 @@ export class BufferPool {
    * @throws TailwindError ERR_RDMC_BACKUP_FULL when all are in use
    */
   async take(): Promise<MemoryRegion> {
-    // Those that came back count as free while they are made ready.
+    // Returned buffers count as free while they are prepared.
     while (this.#ready.length === 0 && this.#making.size > 0 && !this.#closed) {
       await Promise.race(this.#making);
     }
@@ -92,7 +92,7 @@ export class BufferPool {
       (error: unknown) => {
         // The next `take` tries again.
         this.#making.delete(making);
-        this.logger?.warn?.({ reason: messageOf(error) }, 'no memory for a buffer');
+        this.logger?.warn?.({ reason: messageOf(error) }, 'a buffer could not be allocated');
       },
     );
     this.#making.add(making);

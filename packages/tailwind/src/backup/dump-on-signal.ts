@@ -2,12 +2,12 @@ import { messageOf } from '../errors.js';
 import type { Logger } from '../options.js';
 import type { Backup } from './backup.js';
 
-/** Sent at a planned end, and by a power supply that runs out (Tailwind, section 3.2). */
+/** Sent at a planned shutdown, and by a power supply that runs out (Tailwind, section 3.2). */
 const DUMP_SIGNALS = ['SIGTERM', 'SIGPWR'] as const;
 
 /**
  * Dumps a backup's buffers when the process gets SIGTERM or SIGPWR, and then lets the signal end the process.
- * Returns the function that takes this back.
+ * Returns a function that removes the signal handlers.
  */
 export function dumpOnSignals(backup: Backup, logger?: Logger): () => void {
   const remove = (): void => {

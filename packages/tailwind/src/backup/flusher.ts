@@ -8,8 +8,8 @@ import type { BufferPool } from './buffer-pool.js';
 import type { Replica } from './replica.js';
 
 /**
- * Writes closed replicas to files, one after the other, and gives their buffers back. A disk that refuses is
- * tried again: until then the replica keeps its buffer, which counts against the pool's limit.
+ * Writes closed replicas to files, one after the other, and frees their buffers. A write that failed is
+ * retried: until it succeeds the replica keeps its buffer, which counts against the pool's limit.
  */
 export class Flusher {
   readonly #work = new SerialQueue();
@@ -25,7 +25,7 @@ export class Flusher {
     void this.#work.run(() => this.#flush(replica));
   }
 
-  /** Removes a replica's file and buffer, after whatever is being written now. */
+  /** Frees a replica's file and buffer, after the write under way. */
   free(replica: Replica): Promise<void> {
     return this.#work.run(async () => {
       await this.#giveBack(replica);
@@ -33,12 +33,12 @@ export class Flusher {
     });
   }
 
-  /** Gives a replica's buffer back, whose file, if there is one, belongs to its successor. */
+  /** Frees the buffer of a replica whose file, if there is one, belongs to its successor. */
   release(replica: Replica): Promise<void> {
     return this.#work.run(() => this.#giveBack(replica));
   }
 
-  /** Writes nothing more; resolves when the write under way has ended. */
+  /** Starts no further write; resolves when the write under way has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#work.idle();

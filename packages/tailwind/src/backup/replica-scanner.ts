@@ -28,7 +28,7 @@ export class ReplicaScanner {
   }
 }
 
-/** Buffers belong to peers and to the pool; threads scan a copy. */
+/** Buffers belong to peers and to the pool, so threads scan a copy. */
 function sharedCopy(bytes: Uint8Array): SharedArrayBuffer {
   const shared = new SharedArrayBuffer(bytes.length);
   new Uint8Array(shared).set(bytes);

@@ -2,10 +2,10 @@ import { TailwindError } from '../errors.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
 import type { Replica } from './replica.js';
 
-/** The replicas that a backup has, by segment. Recovery is told of those that are committed. */
+/** The replicas of a backup, by segment. Recovery learns of the committed ones. */
 export class ReplicaTable {
   readonly #replicas = new Map<string, Replica>();
-  /** Not committed yet. One may stand beside the replica that it will replace, which stays until then. */
+  /** Uncommitted replacements. One may exist beside the replica that it will replace, which stays until then. */
   readonly #replacements = new Map<string, Replica>();
 
   constructor(found: readonly Replica[]) {
@@ -31,7 +31,7 @@ export class ReplicaTable {
     return this.#replicas.get(segmentKey(ref))?.record.committed ?? false;
   }
 
-  /** Whether it has the segment's place, and is no replacement beside another one. */
+  /** Whether the replica is the one of its segment, rather than a replacement beside it. */
   isInPlace(replica: Replica): boolean {
     return this.#replicas.get(replica.key) === replica;
   }
@@ -44,7 +44,7 @@ export class ReplicaTable {
     return [...this.#replicas.values()];
   }
 
-  /** Replacements included, which may be a second one of their segment. */
+  /** All replicas of a segment, its replacement included. */
   ofSegment(key: string): Replica[] {
     return this.all().filter((replica) => replica.key === key);
   }
@@ -53,7 +53,9 @@ export class ReplicaTable {
     return this.all().filter(({ record }) => record.logId === logId);
   }
 
-  /** Gives a replacement the place of its segment. Returns the replica that was there, which is forgotten. */
+  /**
+   * Puts a replacement in the place of its segment's replica. Returns the replica that was there, which is forgotten.
+   */
   putInPlace(replica: Replica): Replica | undefined {
     const before = this.#replicas.get(replica.key);
     if (before) this.forget(before);
@@ -62,7 +64,7 @@ export class ReplicaTable {
     return before;
   }
 
-  /** Ends the access to it; nobody is told of it any more. */
+  /** Revokes the access to a replica and removes it from the table. */
   forget(replica: Replica): void {
     replica.freed = true;
     replica.flushed.reject(unknownReplica(replica.key));
@@ -79,7 +81,7 @@ export class ReplicaTable {
 }
 
 export function unknownReplica(key: string): TailwindError {
-  return new TailwindError('ERR_RDMC_REPLICA_UNKNOWN', `There is no replica ${key} here`);
+  return new TailwindError('ERR_RDMC_REPLICA_UNKNOWN', `This backup does not have replica ${key}`);
 }
 
 export function wrongState({ key }: Replica, how: string): TailwindError {

@@ -12,7 +12,7 @@ import type { ReplicaRecord } from '../storage/replica-header.js';
  *   └──────── dump ──▶ open, in a file, no buffer                                     (and freed, from any of them)
  * ```
  *
- * A replacement is open and not committed first. Then it is committed as it is, or, of a closed segment, committed and
+ * A replacement is open and uncommitted first. Then it is committed as it is, or, for a closed segment, committed and
  * closed in one step: an open copy of a closed segment would look like the log's head.
  */
 export class Replica {
@@ -22,7 +22,7 @@ export class Replica {
 
   constructor(
     public record: ReplicaRecord,
-    /** The primary writes into it, while the replica is open; undefined once its bytes are in a file only. */
+    /** Written by the primary while the replica is open; undefined once the bytes are in a file only. */
     public buffer: MemoryRegion | undefined,
   ) {
     this.key = segmentKey(record);

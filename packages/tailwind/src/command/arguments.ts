@@ -24,7 +24,7 @@ export const USAGE = `tailwind-scan FILE: how much of a segment is complete, and
   --help
 
 Numbers are decimal, or hexadecimal with 0x.
-Exit code: 0 ok; 1 corrupt; 2 wrong arguments; 3 the file cannot be read or is no segment
+Exit code: 0 ok; 1 corrupt; 2 wrong arguments; 3 the file cannot be read or is not a segment
 `;
 
 const OPTIONS = {

@@ -41,7 +41,7 @@ export function textReport(file: SegmentFile, result: ScanResult): string {
   return `${[...lines, '', ...summary].join('\n').trimStart()}\n`;
 }
 
-/** Payloads whose checksums match may still be none of ours: such an entry is printed without details. */
+/** A payload with matching checksums may still be malformed: such an entry is printed without details. */
 function detailsOf({ type, payload }: SegmentEntry): { details?: string } {
   try {
     switch (type) {

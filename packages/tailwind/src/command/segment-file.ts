@@ -6,15 +6,15 @@ import type { ScanOptions } from '../format/scan.js';
 import { decodeReplicaHeader, isReplicaFile, REPLICA_HEADER_BYTES } from '../storage/replica-header.js';
 import type { ScanArguments } from './arguments.js';
 
-/** A segment from a file, and what it is to be scanned as. */
+/** A segment from a file, and the identity and limits to scan it with. */
 export interface SegmentFile {
   readonly bytes: Uint8Array;
   readonly scan: ScanOptions;
 }
 
 /**
- * Reads a replica's file, whose header says what it is, or the bare bytes of a segment, whose first entry does.
- * Arguments go before both.
+ * Reads a replica's file, whose header identifies the segment, or the bare bytes of a segment, identified by their
+ * first entry. Arguments take precedence over both.
  * @throws TailwindError ERR_RDMC_REPLICA_..., ERR_RDMC_INVALID_OPTION; errors of the file system
  */
 export async function readSegmentFile(options: ScanArguments): Promise<SegmentFile> {

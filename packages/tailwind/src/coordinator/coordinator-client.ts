@@ -7,10 +7,13 @@ import { Lease } from './lease.js';
 import { type LogRecord, logRecord } from './log-record.js';
 import { COORDINATOR_TOPIC, clusterAnswer, leaseAnswer } from './messages.js';
 
-/** What `beginRecovery` answered, or the part of it that names the attempt. */
+/** The answer of `beginRecovery`, or the part of it that names the attempt. */
 export type RecoveryAttempt = Pick<LogRecord, 'logId' | 'attempt'>;
 
-/** A member's view of the coordinator, which may be itself. A member that has no node, only a mesh, makes its own. */
+/**
+ * A member's client of the coordinator, which may run at the same member. A member with a mesh and no node creates its
+ * own.
+ */
 export class CoordinatorClient implements LogAuthority {
   /** @param member the coordinator's id */
   constructor(
@@ -22,13 +25,13 @@ export class CoordinatorClient implements LogAuthority {
     return readShape(clusterAnswer, await this.#ask({ op: 'cluster' })).clusterId;
   }
 
-  /** A log of this member, with an id that was never used. */
+  /** Creates a log of this member, with an id that was never used. */
   async createLog(): Promise<LogRecord> {
     return readShape(logRecord, await this.#ask({ op: 'create-log' }));
   }
 
   /**
-   * Says that a log which was created holds nothing and will not be written: `logs.create` failed. Nobody need recover it.
+   * Reports that a log is empty and will not be written, because `logs.create` failed. The log need not be recovered.
    * @throws MeshRemoteError with ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_FENCED
    */
   async abandonLog(logId: bigint): Promise<void> {
@@ -48,7 +51,7 @@ export class CoordinatorClient implements LogAuthority {
     await this.#ask({ op: 'raise', logId: String(logId), segmentId: String(segmentId), epoch });
   }
 
-  /** A lease on a log, renewed until it is closed or refused. Without one its primary may not serve reads. */
+  /** A lease on a log, renewed until it is closed or refused. Without a lease its primary must not serve reads. */
   async lease(logId: bigint, clock: Clock = bootClock): Promise<Lease> {
     const lease = new Lease(async () => {
       return readShape(leaseAnswer, await this.#ask({ op: 'lease', logId: String(logId) })).leaseMs;
@@ -62,18 +65,18 @@ export class CoordinatorClient implements LogAuthority {
     return lease;
   }
 
-  /** Declares a log dead; resolves when its primary serves no reads any more. @throws MeshRemoteError */
+  /** Declares a log dead; resolves when its primary does not serve reads any more. @throws MeshRemoteError */
   async beginRecovery(logId: bigint): Promise<LogRecord> {
     return readShape(logRecord, await this.#ask({ op: 'begin-recovery', logId: String(logId) }));
   }
 
-  /** Lets another member recover the log. Of an attempt that is not the last one, nothing happens. */
+  /** Lets another member recover the log. Has no effect for an attempt that is not the last one. */
   async giveUpRecovery({ logId, attempt }: RecoveryAttempt): Promise<void> {
     await this.#ask({ op: 'give-up-recovery', logId: String(logId), attempt });
   }
 
   /**
-   * Again with the same successors is harmless.
+   * A second call with the same successors has no effect.
    * @throws MeshRemoteError with ERR_RDMC_NOT_OWNER for another attempt than the last one, ERR_RDMC_LOG_STATE
    */
   async finishRecovery({ logId, attempt }: RecoveryAttempt, successors: readonly bigint[]): Promise<void> {

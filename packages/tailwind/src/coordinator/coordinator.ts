@@ -19,11 +19,14 @@ import type { StateStore } from './state-store.js';
 
 export interface CoordinatorOptions {
   readonly mesh: Mesh;
-  /** Closed with the coordinator. */
+  /** The coordinator closes it in `close()`. */
   readonly store: StateStore;
-  /** How long a primary may serve reads without asking again (default 2000 ms, at most 20 s). The same at all times of a cluster. */
+  /**
+   * How long a primary may serve reads without asking again (default 2000 ms, at most 20 s). Must never change in a
+   * cluster.
+   */
   readonly leaseMs?: number;
-  /** How much longer recovery waits, for clocks that do not run alike (default 200 ms, at most 5 s). */
+  /** Additional time that a recovery waits, for clocks that run at different rates (default 200 ms, at most 5 s). */
   readonly leaseMarginMs?: number;
   /** Default: time since boot, suspended time included. */
   readonly clock?: Clock;
@@ -41,13 +44,13 @@ type CheckedCoordinatorOptions = CoordinatorOptions &
   Required<Pick<CoordinatorOptions, 'leaseMs' | 'leaseMarginMs' | 'clock'>>;
 
 /**
- * Decides who owns which log: creates them, declares them dead, and from then on refuses their primaries both the
- * replacement of backups and leases. Declares the logs of members dead that the mesh has lost. Does nothing while
- * logs are written.
+ * Decides which member owns which log. It creates logs and declares them dead; from then on it refuses their primaries
+ * both leases and the replacement of backups. When the mesh loses a member, the coordinator declares that member's
+ * logs dead. It does nothing while logs are written.
  */
 export class Coordinator {
   readonly #registry: LogRegistry;
-  /** When the last lease given on a log runs out. */
+  /** Time at which the last lease on a log expires. */
   readonly #leases = new Map<bigint, number>();
   readonly #lifetime = new Lifetime();
   readonly #subscriptions: Subscription[];
@@ -84,7 +87,7 @@ export class Coordinator {
     return new Coordinator(await registry.clusterId(), registry, checked);
   }
 
-  /** All logs there ever were. */
+  /** All logs that were ever created. */
   logs(): Promise<LogRecord[]> {
     return this.#registry.logs();
   }
@@ -96,12 +99,12 @@ export class Coordinator {
     this.#lifetime.free();
   }
 
-  /** Aborted when it answers no more. */
+  /** Aborted when the coordinator stops answering. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }
 
-  /** Resolves when it and its store are closed. */
+  /** Resolves when the coordinator and its store are closed. */
   get closed(): Promise<void> {
     return this.#lifetime.closed;
   }
@@ -137,16 +140,16 @@ export class Coordinator {
     const log = await (op === 'abandon-log'
       ? registry.abandonLog(logId, from)
       : registry.finishRecovery(logId, from, request));
-    // Only now: while the log is not recovered, the next attempt waits for this lease.
+    // Not earlier: while the log is not recovered, the next attempt waits for this lease.
     this.#leases.delete(logId);
     return log;
   }
 
   async #lease(from: number, logId: bigint) {
-    // Of what is refused nothing is noted, or anybody could fill this memory and delay recoveries.
+    // Refused requests leave no state; otherwise any member could exhaust memory and delay recoveries.
     requireLive(await this.#registry.log(logId), from);
     const expiresAt = this.options.clock() + this.options.leaseMs;
-    // Noted before the state is read again: a recovery that begins meanwhile waits for this lease, given or not.
+    // Noted before the state is read again: a recovery that begins meanwhile waits for this lease, granted or not.
     this.#leases.set(logId, Math.max(expiresAt, this.#leases.get(logId) ?? 0));
     requireLive(await this.#registry.log(logId), from);
     return { leaseMs: this.options.leaseMs };
@@ -156,7 +159,7 @@ export class Coordinator {
     const { peers, id } = this.options.mesh;
     const isGone = (member: number): boolean => member !== id && peers.get(member)?.state !== 'connected';
     const log = await this.#registry.beginRecovery(logId, from, isGone);
-    // An earlier run of this coordinator may have given a lease just before this one began.
+    // An earlier run of this coordinator may have granted a lease just before this run began.
     const lastLease = Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.options.leaseMs);
     while (this.options.clock() < lastLease + this.options.leaseMarginMs) {
       await delay(LEASE_POLL_MS, undefined, { signal: this.#lifetime.signal });
@@ -171,7 +174,7 @@ export class Coordinator {
       );
       for (const { logId } of mine) await this.#registry.declareDead(logId);
     } catch (error) {
-      // Whoever recovers it declares it dead as well.
+      // A recovery of the log declares it dead as well.
       const reason = messageOf(error);
       this.options.logger?.warn?.({ member, code: codeOf(error), reason }, 'logs were not declared dead');
     }

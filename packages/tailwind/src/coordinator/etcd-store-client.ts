@@ -1,7 +1,8 @@
 /*
  * etcd version 3 through its JSON gateway, which every member of an etcd cluster serves on its client port.
- * Why not a gRPC client: the well-known one brings a gRPC stack and a retry library for five kinds of request that
- * happen a few times per failure, never per append. Bytes are base64 there, 64-bit numbers decimal strings.
+ * A gRPC client is not used: the common one brings a gRPC stack and a retry library for five kinds of requests, which
+ * happen a few times per failure, never per append. In the gateway's JSON, bytes are base64 and 64-bit numbers are
+ * decimal strings.
  */
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -14,7 +15,7 @@ const RETRY_MS = 100;
 /** One of several endpoints may be silent; the others get their share of the time. */
 const MIN_ATTEMPT_MS = 200;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Codes of gRPC. Worth another endpoint, or another moment: 4 deadline, 8 exhausted, 14 unavailable. */
+/** Codes of gRPC that are retried, at another endpoint or later: 4 deadline, 8 exhausted, 14 unavailable. */
 const TRANSIENT = new Set([4, 8, 14]);
 const NOT_FOUND = 5;
 const UNAUTHENTICATED = 16;
@@ -27,7 +28,7 @@ const failure = openRecord({
 
 export interface EtcdAnswer {
   readonly body: unknown;
-  /** An attempt before the one that was answered may have been carried out as well. */
+  /** Whether an attempt before the answered one may have been carried out as well. */
   readonly repeated: boolean;
 }
 
@@ -38,7 +39,7 @@ interface Attempt {
   readonly timeoutMs: number;
 }
 
-/** What etcd says against a request. */
+/** An error that etcd returned for a request. */
 class EtcdRefusal extends Error {
   constructor(
     readonly code: number,
@@ -48,7 +49,7 @@ class EtcdRefusal extends Error {
   }
 }
 
-/** Whether etcd refused a request because what it names, as a lease that ran out, is not there. */
+/** Whether etcd refused a request because the named object, such as an expired lease, does not exist. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof EtcdRefusal && error.cause.code === NOT_FOUND;
 }
@@ -66,8 +67,8 @@ export class EtcdClient {
 
   /**
    * Asks one endpoint after the other until one answers.
-   * @throws TailwindError ERR_RDMC_STATE_UNREACHABLE: nobody answered in time, and it may have been done or not;
-   *   ERR_RDMC_STATE_REFUSED
+   * @throws TailwindError ERR_RDMC_STATE_UNREACHABLE: no endpoint answered in time, and the request may have been
+   *   carried out; ERR_RDMC_STATE_REFUSED
    */
   async call(path: string, body: object): Promise<EtcdAnswer> {
     const { endpoints, timeoutMs } = this.options;
@@ -87,10 +88,11 @@ export class EtcdClient {
         };
       } catch (error) {
         this.#throwIfFinal(path, endpoint, error);
-        // What is left in the end may be too short for any answer, which says nothing of the endpoint.
+        // The rest of the time may be too short for any answer. Such a time-out does not replace the endpoint's last
+        // error.
         if (left >= MIN_ATTEMPT_MS || !reasons.has(endpoint.origin))
           reasons.set(endpoint.origin, messageOf(error));
-        // Whoever was not reached did nothing.
+        // An endpoint that refused the connection did nothing.
         repeated ||= codeOf(error) !== 'ECONNREFUSED';
         this.#preferred += 1;
         if (tried % endpoints.length === 0) await delay(RETRY_MS);
@@ -109,12 +111,12 @@ export class EtcdClient {
     if (!(error instanceof EtcdRefusal) || TRANSIENT.has(error.code)) return;
     throw new TailwindError(
       'ERR_RDMC_STATE_REFUSED',
-      `etcd at ${endpoint.origin} refuses ${path}: ${error.message} (code ${error.code})`,
+      `etcd at ${endpoint.origin} refused ${path}: ${error.message} (code ${error.code})`,
       { cause: error },
     );
   }
 
-  /** Tokens expire, and change when users do: a refused one is fetched anew, once. */
+  /** Tokens expire, and change when users do: a refused token is fetched again, once. */
   async #authorised(attempt: Attempt): Promise<unknown> {
     const { credentials } = this.options;
     if (!credentials) return this.#send(attempt);
@@ -155,7 +157,7 @@ export class EtcdClient {
             bytes += piece.length;
             pieces.push(piece);
             if (bytes > MAX_ANSWER_BYTES)
-              response.destroy(new Error(`an answer of more than ${MAX_ANSWER_BYTES} bytes`));
+              response.destroy(new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`));
           });
           response.on('error', reject);
           response.on('end', () => {
@@ -167,7 +169,7 @@ export class EtcdClient {
           });
         },
       );
-      // A timer of its own: on Node 20 a time-out behind AbortSignal.any may be collected before it fires.
+      // A separate timer: on Node 20 a time-out behind AbortSignal.any may be garbage-collected before it fires.
       const overdue = new Error(`no answer within ${Math.ceil(timeoutMs)} ms`);
       const timer = setTimeout(() => request.destroy(overdue), Math.ceil(timeoutMs));
       request.on('close', () => clearTimeout(timer));
@@ -182,7 +184,7 @@ function decodeAnswer(status: number, text: string): unknown {
   try {
     body = JSON.parse(text);
   } catch {
-    throw new Error(`HTTP status ${status} with what is no JSON: is this an etcd (3.4 or newer)?`);
+    throw new Error(`HTTP status ${status} without valid JSON: is this an etcd (3.4 or newer)?`);
   }
   if (status === 200) return body;
   const data = tryShape(failure, body);
@@ -194,6 +196,6 @@ function unreachable(path: string, timeoutMs: number, reasons: ReadonlyMap<strin
   const each = [...reasons].map(([endpoint, reason]) => `${endpoint}: ${reason}`).join('; ');
   return new TailwindError(
     'ERR_RDMC_STATE_UNREACHABLE',
-    `No etcd answered ${path} within ${timeoutMs} ms: ${each}. Whether it was carried out is not known`,
+    `No etcd endpoint answered ${path} within ${timeoutMs} ms: ${each}. It may have been carried out`,
   );
 }

@@ -20,10 +20,10 @@ const POLL_MS = 200;
 const RENEWALS = 3;
 
 /**
- * The right to act as the coordinator: a key that lives as long as a lease of etcd. Whoever made the key leads, and
- * every read and write of the store is a transaction that checks it is still that key. So one that was stopped or cut
- * off, and replaced, does nothing more, whatever it believes. Once lost it is not taken again: what the coordinator
- * remembers of leases may be out of date by then.
+ * The right to act as the coordinator: a key in etcd that lives as long as a lease of etcd. The process that created
+ * the key leads. Every read and write of the store is a transaction which checks that the key is still the same one,
+ * so a leader that was stopped or cut off, and replaced, cannot do anything more, whatever it believes. A lost lead is
+ * not taken again: what the coordinator remembers of leases may be out of date by then.
  */
 export class EtcdLead {
   readonly #lost = new AbortController();
@@ -34,7 +34,7 @@ export class EtcdLead {
     private readonly client: EtcdClient,
     private readonly options: CheckedEtcdOptions,
     private readonly lease: string,
-    /** Of the key: no other leader has the same. */
+    /** Create revision of the key; every leader has another one. */
     readonly revision: number,
   ) {
     this.#schedule();
@@ -46,11 +46,11 @@ export class EtcdLead {
     const deadline = performance.now() + options.waitMs;
     let lease = await grantLease(client, options);
     const attempt = async () => {
-      // A standby that was suspended, or cut off for a while, has none any more.
+      // The lease of a standby that was suspended, or cut off for a while, has expired.
       if (!(await keepAlive(client, lease))) lease = await grantLease(client, options);
       return takeKey(client, options, lease, name).catch(async (error: unknown) => {
         if (!isNotFound(error)) throw error;
-        // It ran out between the two.
+        // The lease expired between the two.
         lease = await grantLease(client, options);
         return takeKey(client, options, lease, name);
       });
@@ -59,7 +59,7 @@ export class EtcdLead {
       for (;;) {
         const taken = await attempt().catch((error: unknown) => {
           if (codeOf(error) !== 'ERR_RDMC_STATE_UNREACHABLE' || performance.now() >= deadline) throw error;
-          options.logger?.warn?.({ reason: messageOf(error) }, 'etcd does not answer a standby');
+          options.logger?.warn?.({ reason: messageOf(error) }, 'etcd does not answer this standby');
           return { holder: undefined };
         });
         if ('revision' in taken) return new EtcdLead(client, options, lease, taken.revision);
@@ -76,12 +76,12 @@ export class EtcdLead {
     return leadKey(this.options.prefix);
   }
 
-  /** Aborted when another coordinator leads, or nobody. */
+  /** Aborted when another coordinator leads, or none does. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** What every transaction of the leader compares. */
+  /** The condition that every transaction of the leader checks. */
   get condition(): object {
     return hasCreateRevision(this.key, this.revision);
   }
@@ -90,14 +90,14 @@ export class EtcdLead {
     const error = new TailwindError(
       'ERR_RDMC_STATE_LOST',
       `This coordinator does not lead '${this.options.prefix}' any more: it was silent for too long, and another one may ` +
-        'act by now. Start it anew',
+        'lead by now. Start it again',
     );
     clearTimeout(this.#timer);
     this.#lost.abort(error);
     return this.#lost.signal.reason as TailwindError;
   }
 
-  /** Lets another one lead at once. */
+  /** Lets another coordinator lead at once. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -116,13 +116,13 @@ export class EtcdLead {
       if (!(await keepAlive(this.client, this.lease))) this.lose();
     } catch (error) {
       if (!this.#closed)
-        this.options.logger?.warn?.({ reason: messageOf(error) }, 'etcd does not renew the lead');
+        this.options.logger?.warn?.({ reason: messageOf(error) }, 'etcd did not renew the lead');
     }
     this.#schedule();
   }
 }
 
-/** Makes the key, or says who has it. */
+/** Creates the key, or returns its holder. */
 async function takeKey(
   client: EtcdClient,
   options: CheckedEtcdOptions,
@@ -138,7 +138,7 @@ async function takeKey(
   const answer = readShape(transactionAnswer, (await client.call('/v3/kv/txn', request)).body);
   if (answer.succeeded) return { revision: answer.header.revision };
   const [holder] = answer.responses[0]?.response_range?.kvs ?? [];
-  // An attempt whose answer got lost made it.
+  // An earlier attempt created it, and its answer was lost.
   if (holder?.value === name) return { revision: holder.create_revision };
   return { holder: holder?.value };
 }
@@ -148,7 +148,7 @@ async function grantLease(client: EtcdClient, { leadMs }: CheckedEtcdOptions): P
   return readShape(leaseGrantAnswer, body).ID;
 }
 
-/** False: it has run out. */
+/** False when the lease has expired. */
 async function keepAlive(client: EtcdClient, lease: string): Promise<boolean> {
   const { body } = await client.call('/v3/lease/keepalive', { ID: lease });
   return readShape(keepAliveAnswer, body).result.TTL > 0;

@@ -4,9 +4,9 @@ import { integerOption, type Logger, onlyKnownOptions, textOption } from '../opt
 export interface EtcdStoreOptions {
   /** Client addresses of the etcd cluster, such as `http://10.0.0.1:2379`; tried in turn. */
   readonly endpoints: readonly string[];
-  /** Before every key (default `/rdmc/tailwind/`). One cluster of logs, one prefix. */
+  /** Prefix of every key (default `/rdmc/tailwind/`). Each cluster of logs needs its own. */
   readonly prefix?: string;
-  /** For etcd's own authentication. Together or not at all. */
+  /** For etcd's own authentication. Give both `user` and `password`, or neither. */
   readonly user?: string;
   readonly password?: string;
   /** For `https:` endpoints: PEM, as `tls.connect` takes them. */
@@ -17,11 +17,13 @@ export interface EtcdStoreOptions {
   };
   /** How long one operation may take, all endpoints together (default 5000 ms). */
   readonly timeoutMs?: number;
-  /** How long a coordinator that says nothing keeps its place (default 10,000 ms; etcd counts whole seconds, so it is rounded up). */
+  /**
+   * How long a silent coordinator keeps the lead (default 10,000 ms; etcd counts whole seconds, so it is rounded up).
+   */
   readonly leadMs?: number;
-  /** How long `open` waits for another coordinator to go (default 0: not at all). `Infinity` for a standby. */
+  /** How long `open` waits for another coordinator to stop (default 0: not at all). `Infinity` for a standby. */
   readonly waitMs?: number;
-  /** Written where others see who leads (default: host name and process id). */
+  /** Shown to other processes as the name of the leader (default: host name and process id). */
   readonly name?: string;
   readonly logger?: Logger;
 }
@@ -54,7 +56,7 @@ const DEFAULT_PREFIX = '/rdmc/tailwind/';
 const DEFAULT_TIMEOUT_MS = 5_000;
 const MAX_TIMEOUT_MS = 600_000;
 const DEFAULT_LEAD_MS = 10_000;
-/** Less is not worth the traffic, and etcd itself gives no lease below its own election timeout. */
+/** A shorter time causes too much traffic, and etcd does not grant leases below its own election timeout. */
 const MIN_LEAD_MS = 2_000;
 const MAX_LEAD_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 /*
  * Keys in etcd, below the store's prefix:
  *
- *   lead        who may act, with a lease (etcd-store-lead.ts)
+ *   lead        the leader's key, with a lease (etcd-store-lead.ts)
  *   state/KEY   the value of KEY; its mod_revision is the value's revision
  */
 import { readShape } from '@rdmc/common/shapes';
@@ -21,8 +21,9 @@ import { SerialStore } from './serial-store.js';
 import type { StoredValue } from './state-store.js';
 
 /**
- * A coordinator's state in etcd (3.4 or newer). Opening it means to lead: of all processes that open the same prefix
- * one may act, and one that was replaced gets ERR_RDMC_STATE_LOST for everything. All reads are linearizable.
+ * A coordinator's state in etcd (3.4 or newer). Opening the store means to lead: of all processes that open the same
+ * prefix, one may act. A leader that was replaced gets ERR_RDMC_STATE_LOST for every operation. All reads are
+ * linearizable.
  */
 export class EtcdStore extends SerialStore {
   readonly #state: string;
@@ -51,7 +52,10 @@ export class EtcdStore extends SerialStore {
     }
   }
 
-  /** Aborted when this process may not act any more. Found out by use, or within the lease's renewals. */
+  /**
+   * Aborted when this process must not act any more. Detected by the next operation, or at the next renewal of the
+   * lease.
+   */
   get signal(): AbortSignal {
     return this.lead.lost;
   }
@@ -88,7 +92,7 @@ export class EtcdStore extends SerialStore {
     if (answer.succeeded) return answer.header.revision;
     const [leader, found] = answer.responses.map((response) => response.response_range?.kvs[0]);
     if (leader?.create_revision !== this.lead.revision) throw this.lead.lose();
-    // Nobody else writes while this one leads: an attempt whose answer got lost was carried out.
+    // Only the leader writes, so an attempt whose answer was lost was carried out.
     if (repeated && found?.value === value && found.mod_revision > revision) return found.mod_revision;
     throw this.conflict(key, found?.mod_revision ?? 0, revision);
   }

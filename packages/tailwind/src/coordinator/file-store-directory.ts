@@ -1,11 +1,11 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Makes a directory with those above it that are missing; resolves when all their names are on the disk. */
+/** Creates a directory and its missing parents; resolves when all their names are on the disk. */
 export async function makeDirectory(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;
-  // Each new name is in its parent: from the innermost up to the one that was there before.
+  // A new name is an entry of its parent: syncs from the innermost directory up to the one that existed before.
   const last = dirname(resolve(first));
   for (let parent = dirname(resolve(path)); ; parent = dirname(parent)) {
     await syncDirectory(parent);

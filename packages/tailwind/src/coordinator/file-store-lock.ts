@@ -1,10 +1,11 @@
 /*
- * One file per holder beside the state file: STATE.lock.HOLDER, of one line of JSON, the identity of its process (see
- * `ProcessIdentity` of @rdmc/common).
+ * One file per holder beside the state file: STATE.lock.HOLDER. It has one line of JSON, the identity of its process
+ * (see `ProcessIdentity` of @rdmc/common).
  *
- * Each writes its own and then looks for others: of two that come at once, at least one sees the other. A file whose
- * process is gone is removed; names are never used twice, so nobody removes what another has just made. (Node has no
- * flock, and a lock by name alone cannot be taken over without a race.)
+ * Each process writes its own file and then looks for others: when two start at once, at least one sees the other. A
+ * file whose process does not exist any more is removed. Names are never used twice, so no process removes a file that
+ * another one has just created. (Node does not have flock, and a lock by a fixed name cannot be taken over without a
+ * race.)
  */
 import { randomUUID } from 'node:crypto';
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -12,7 +13,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { ownIdentity, type ProcessIdentity, parseIdentity, processState } from '@rdmc/common';
 import { TailwindError } from '../errors.js';
 
-/** Keeps a second store away from a state file, for as long as this process lives or until it is released. */
+/** Keeps other stores away from a state file, as long as this process lives or until it is released. */
 export class FileStoreLock {
   private constructor(private readonly path: string) {}
 
@@ -42,7 +43,7 @@ export class FileStoreLock {
   }
 }
 
-/** Never half a file under its name, not even after the power failed. */
+/** The file is complete whenever it has its name, also after a power failure. */
 async function writeWhole(unfinished: string, path: string, self: ProcessIdentity): Promise<void> {
   const file = await open(unfinished, 'wx', 0o600);
   try {
@@ -83,7 +84,7 @@ function describe(
   );
 }
 
-/** To be pasted into a shell, whatever the path has in it. */
+/** Quoted for a shell, whatever characters the path has. */
 function shellWord(path: string): string {
   return /^[\w./:@%+=,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -35,8 +35,8 @@ export class FileStore extends SerialStore {
   }
 
   /**
-   * Reads the file; where there is none, the state is empty. A damaged one is left as it is: an older state would
-   * bring dead logs back to life, so a copy from elsewhere is for a person to choose.
+   * Reads the file; without a file, the state is empty. A damaged file is not changed: an older state would bring dead
+   * logs back to life, so a person must choose which copy to restore.
    * @throws TailwindError ERR_RDMC_STATE_LOCKED: another store has it open; ERR_RDMC_STATE_FOREIGN_VERSION,
    *   ERR_RDMC_STATE_DAMAGED; errors of the file system
    */
@@ -117,7 +117,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** A rename is durable once the directory is on the disk, and the file is complete whenever it has its name. */
+/** The rename is durable once the directory is on the disk, and the file is complete whenever it has its name. */
 async function writeDurably(path: string, text: string): Promise<void> {
   const unfinished = `${path}.tmp`;
   try {

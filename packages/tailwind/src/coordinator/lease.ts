@@ -3,8 +3,8 @@ import { LEASE_RENEWALS } from '../constants.js';
 import { codeOf, TailwindError } from '../errors.js';
 
 /**
- * The right to serve reads for a while. Reads touch no backup, so a primary that was fenced would not notice; it
- * serves only while it holds this. Look at `valid` after the value was read and before it is answered.
+ * The right to serve reads for a while. Reads do not involve backups, so a primary that was fenced would not notice;
+ * it must serve only while its lease is valid. Check `valid` after the value was read and before it is answered.
  */
 export class Lease implements Disposable {
   #expiresAt = Number.NEGATIVE_INFINITY;
@@ -12,7 +12,7 @@ export class Lease implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** @param ask resolves with the milliseconds of a new lease, or rejects with why there is none */
+  /** @param ask resolves with the milliseconds of a new lease, or rejects with the reason of a refusal */
   constructor(
     private readonly ask: () => Promise<number>,
     private readonly clock: Clock,
@@ -29,11 +29,11 @@ export class Lease implements Disposable {
     if (this.valid) return;
     throw new TailwindError(
       'ERR_RDMC_LEASE_EXPIRED',
-      'This member has no lease on its log now: another one may own it already, so reads are refused',
+      'This member does not hold a lease on its log now: another member may own the log already, so reads are refused',
     );
   }
 
-  /** Counts from the moment of asking, so it never outlasts what the coordinator noted. @throws what `ask` does */
+  /** Counts from the moment of asking, so it never outlasts the coordinator's record. @throws the errors of `ask` */
   async renew(): Promise<void> {
     const askedAt = this.clock();
     let leaseMs: number | undefined;

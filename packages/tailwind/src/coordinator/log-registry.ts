@@ -16,25 +16,25 @@ const CLUSTER_KEY = 'cluster';
 const LAST_LOG_KEY = 'last-log';
 const LOG_PREFIX = 'log/';
 
-/** The coordinator's rules over its state: every change is read, checked and put back, again when somebody else was first. */
+/** The coordinator's rules over its state: reads, checks and writes every change, and repeats it after a conflict. */
 export class LogRegistry {
-  /** @param run names this run of the coordinator: no other run has the same name */
+  /** @param run unique name of this run of the coordinator */
   constructor(
     private readonly store: StateStore,
     private readonly run: string = randomUUID(),
   ) {}
 
-  /** The cluster's UUID; undefined where there never was one. */
+  /** The cluster's UUID; undefined if none was ever created. */
   async knownClusterId(): Promise<string | undefined> {
     return (await this.store.get(CLUSTER_KEY))?.value;
   }
 
-  /** The cluster's UUID; made once. */
+  /** The cluster's UUID; created once. */
   async clusterId(): Promise<string> {
     return this.#change(CLUSTER_KEY, (before) => before ?? randomUUID());
   }
 
-  /** A log with an id that no log had before. */
+  /** Creates a log with an id that was never used. */
   async createLog(owner: number): Promise<LogRecord> {
     const logId = BigInt(await this.#change(LAST_LOG_KEY, (before) => String(lastLogId(before) + 1n)));
     const record: LogRecord = {
@@ -53,7 +53,7 @@ export class LogRegistry {
     return record;
   }
 
-  /** Nothing is in it and nobody will write it: that is as good as recovered. Again is harmless. */
+  /** The log is empty and will not be written, so it counts as recovered. Idempotent. */
   abandonLog(logId: bigint, from: number): Promise<LogRecord> {
     return this.#changeLog(logId, (log) => {
       if (log.owner === from && log.state === 'recovered' && log.attempt === 0) return log;
@@ -73,7 +73,7 @@ export class LogRegistry {
     return decodeLogRecord(stored.value);
   }
 
-  /** Only upwards; a lower one is done already. @throws TailwindError ERR_RDMC_LOG_FENCED, ERR_RDMC_NOT_OWNER */
+  /** Raises the minimum. A lower one has no effect. @throws TailwindError ERR_RDMC_LOG_FENCED, ERR_RDMC_NOT_OWNER */
   raiseMinimum(logId: bigint, from: number, minimum: Minimum): Promise<LogRecord> {
     return this.#changeLog(logId, (log) => {
       requireLive(log, from);
@@ -81,14 +81,15 @@ export class LogRegistry {
     });
   }
 
-  /** Declares a log dead. Nothing takes that back. */
+  /** Declares a log dead, irrevocably. */
   declareDead(logId: bigint): Promise<LogRecord> {
     return this.#changeLog(logId, (log) => (log.state === 'live' ? { ...log, state: 'recovering' } : log));
   }
 
   /**
-   * Declares a log dead and gives its recovery to a member, as a new attempt: earlier ones, its own included, cannot
-   * finish any more. `isGone` tells whether the one that had it cannot go on; one of another run cannot.
+   * Declares a log dead and starts a new attempt to recover it, by `recoverer`. Earlier attempts, also of the same
+   * member, cannot finish any more. `isGone` tells whether the former recoverer has left or failed; one of another run
+   * of the coordinator counts as gone.
    * @throws TailwindError ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE
    */
   beginRecovery(logId: bigint, recoverer: number, isGone: (member: number) => boolean): Promise<LogRecord> {
@@ -105,7 +106,7 @@ export class LogRegistry {
     });
   }
 
-  /** Nobody recovers it now. Of an attempt that is not the last one, or has finished, nothing happens. */
+  /** Ends an attempt. Has no effect if it is not the last one, or has finished. */
   giveUpRecovery(logId: bigint, from: number, attempt: number): Promise<LogRecord> {
     return this.#changeLog(logId, (log) => {
       const isTheirs = log.state === 'recovering' && log.recoverer === from && log.attempt === attempt;
@@ -114,7 +115,7 @@ export class LogRegistry {
   }
 
   /**
-   * Again with the same successors is harmless: an answer may have got lost.
+   * A second call with the same successors has no effect: the answer to the first one may have been lost.
    * @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE
    */
   finishRecovery(
@@ -126,7 +127,7 @@ export class LogRegistry {
       if (log.recoverer !== from || log.attempt !== attempt) {
         throw new TailwindError(
           'ERR_RDMC_NOT_OWNER',
-          `Attempt ${attempt} of member ${from} is not the one that recovers log ${logId}`,
+          `Attempt ${attempt} of member ${from} must not finish the recovery of log ${logId}: only the last attempt may`,
         );
       }
       if (log.state === 'recovering') return { ...log, state: 'recovered', successors: [...successors] };
@@ -136,7 +137,7 @@ export class LogRegistry {
   }
 
   /**
-   * Declares a log dead, and has its recovery take these segments and no others: what else was acknowledged is given up.
+   * Declares a log dead. Its recovery will use exactly these segments; other acknowledged data is discarded.
    * @throws TailwindError ERR_RDMC_LOG_STATE: it was recovered
    */
   acceptLoss(logId: bigint, salvage: readonly SalvagedSegment[]): Promise<LogRecord> {
@@ -180,7 +181,7 @@ export function requireLive({ logId, owner, state }: LogRecord, from: number): v
   if (state === 'live') return;
   throw new TailwindError(
     'ERR_RDMC_LOG_FENCED',
-    `Log ${logId} was declared dead: its primary may write no more, and must stop serving`,
+    `Log ${logId} was declared dead: its primary must not write it any more, and must stop serving it`,
   );
 }
 
@@ -202,5 +203,5 @@ function keyOf(logId: bigint): string {
 }
 
 function unknown(logId: bigint): TailwindError {
-  return new TailwindError('ERR_RDMC_LOG_UNKNOWN', `The coordinator knows no log ${logId}`);
+  return new TailwindError('ERR_RDMC_LOG_UNKNOWN', `The coordinator does not know log ${logId}`);
 }

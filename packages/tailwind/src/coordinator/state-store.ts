@@ -5,16 +5,16 @@ export interface StoredValue {
 }
 
 /**
- * Where a coordinator keeps what must survive it: few small values that change seldom. Everything that `put` has
- * resolved for is durable. Implementations: `FileStore` here; anything with compare-and-swap fits.
+ * Stores what must survive a coordinator: a few small values that change rarely. Every value is durable once `put` has
+ * resolved. `FileStore` and `EtcdStore` implement it; any store with compare-and-swap fits.
  */
 export interface StateStore {
   get(key: string): Promise<StoredValue | undefined>;
-  /** All keys that begin so. */
+  /** All keys with this prefix. */
   list(prefix: string): Promise<Map<string, StoredValue>>;
   /**
-   * Changes a value that has this revision, or makes one that does not exist (revision 0). Resolves with the new one.
-   * @throws an error with code ERR_RDMC_STATE_CONFLICT when somebody else was first
+   * Changes a value that has this revision, or creates a missing one (revision 0). Resolves with the new revision.
+   * @throws an error with code ERR_RDMC_STATE_CONFLICT when another process changed the value first
    */
   put(key: string, value: string, revision: number): Promise<number>;
   close(): Promise<void>;

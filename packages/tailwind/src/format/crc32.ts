@@ -1,15 +1,15 @@
 import { crc32 as zlibCrc32 } from 'node:zlib';
 
 /**
- * Below this many bytes the tables are faster than the call into zlib (about 0.2 µs); above it zlib wins, with
+ * Below this many bytes the tables are faster than a call of zlib (about 0.2 µs); above it zlib is faster, with
  * 2.4 GB/s against 0.7 GB/s on large buffers. Both compute the same function.
  */
 const TABLE_BELOW_BYTES = 384;
 const POLYNOMIAL = 0xedb88320;
-/** Bytes that one step takes. */
+/** Bytes per step. */
 const STEP = 16;
 
-/** `tables[256 t + b]`: what byte b contributes to the CRC when t more bytes follow it. */
+/** `tables[256 t + b]`: contribution of byte b to the CRC when t more bytes follow it. */
 function buildTables(): Int32Array {
   const tables = new Int32Array(256 * STEP);
   for (let byte = 0; byte < 256; byte += 1) {
@@ -60,14 +60,14 @@ export class Crc32 {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** CRC-32 as zlib computes it, of `bytes[start, end)`, going on from `value` (0 at the beginning). */
+  /** CRC-32 as zlib computes it, of `bytes[start, end)`, continuing from `value` (0 at the beginning). */
   of(start: number, end: number, value: number): number {
     if (end - start < TABLE_BELOW_BYTES) return tableCrc32(this.#view, start, end, value);
     return zlibCrc32(this.bytes.subarray(start, end), value);
   }
 }
 
-/** The same of a memory that is looked at once. */
+/** The same for a memory that is read once. */
 export function crc32(bytes: Uint8Array, start: number, end: number, value: number): number {
   return new Crc32(bytes).of(start, end, value);
 }

@@ -11,7 +11,7 @@ export function u64Option(name: string, value: unknown): bigint {
   throw invalidOption(`${name} must be a bigint from 0 to 2^64 - 1, not ${String(value)}`);
 }
 
-/** The CRC of a segment's seed, with which its running CRC begins. @throws TailwindError ERR_RDMC_INVALID_OPTION */
+/** The CRC of a segment's seed: the initial value of its running CRC. @throws TailwindError ERR_RDMC_INVALID_OPTION */
 export function seedCrc({ logId, segmentId, incarnation }: SegmentIdentity): number {
   const seed = new Uint8Array(SEED_BYTES);
   writeU64(seed, 0, u64Option('logId', logId));

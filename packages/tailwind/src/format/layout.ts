@@ -1,5 +1,5 @@
 /**
- * Log format, version 1: what lies in a segment, byte by byte. Everything is little endian.
+ * Log format, version 1: the bytes of a segment. Everything is little endian.
  *
  * ```
  * segment   = group group … zeros
@@ -16,13 +16,13 @@
  *           │ header { 9, 0, 0, 4, 0 }    │ value u32      │
  *
  * seed      0                8                16            20
- *           ├────────────────┼────────────────┼─────────────┤
+ *           │ logId u64      │ segmentId u64  │ incarnation │      never stored: the running CRC begins with it
  *           │ logId u64      │ segmentId u64  │ incarnation │      never stored: what the running CRC begins with
  * ```
  *
- * `dataCrc` is the CRC-32 (as zlib's) of the payload. `value` is the running CRC: the CRC-32 over the seed and
- * then over the 12 header bytes of every entry so far, this checksum's own header included; 1 where that is 0.
- * So a value is never 0, a buffer that was zeroed never verifies, and neither do a former tenant's bytes.
+ * `dataCrc` is the CRC-32 (as zlib's) of the payload. `value` is the running CRC: the CRC-32 over the seed and then
+ * over the 12 header bytes of every entry so far, this checksum's own header included; 1 if that is 0. So a value is
+ * never 0, a buffer that was zeroed never verifies, and bytes of an earlier segment do not verify either.
  *
  * This is the paper's metadata (Tailwind, ATC 2018, sections 3.1 and 3.3) with its gaps closed: a checksum covers
  * its own header, payloads have a checksum of their own, and the seed ties the bytes to one log and segment.
@@ -34,7 +34,7 @@ export const CHECKSUM_PAYLOAD_BYTES = 4;
 export const CHECKSUM_ENTRY_BYTES = HEADER_BYTES + CHECKSUM_PAYLOAD_BYTES;
 export const SEED_BYTES = 20;
 
-/** What an entry is. 0 ends the walk; any other value not listed here stops it. */
+/** Types of entries. 0 ends the scan; any other value not listed here stops it. */
 export const EntryType = {
   SEGMENT_HEADER: 1,
   OBJECT: 2,
@@ -57,7 +57,7 @@ export function entryTypeName(type: number): string | undefined {
   return NAMES.get(type);
 }
 
-/** Whose segment it is. Bytes written under one identity do not verify under another. */
+/** Identifies a segment. Bytes written under one identity do not verify under another. */
 export interface SegmentIdentity {
   /** 0 to 2^64 − 1. */
   readonly logId: bigint;

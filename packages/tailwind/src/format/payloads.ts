@@ -1,5 +1,5 @@
 /**
- * What lies in the payloads of the four kinds of entries. Little endian.
+ * Payloads of the four kinds of entries. Little endian.
  *
  * ```
  * segment header  u64 logId, u64 segmentId, u32 incarnation, u32 segmentBytes      the first entry of a segment
@@ -72,7 +72,7 @@ export function decodeDigest(payload: Uint8Array): bigint[] {
   return ids;
 }
 
-/** What comes before the value in an object's payload, as parts for `append`. */
+/** An object's payload, as parts for `append`: version, key length and key, then the value. */
 export function encodeObject(version: number, key: Uint8Array, value: Uint8Array): Uint8Array[] {
   const prefix = new Uint8Array(OBJECT_PREFIX_BYTES);
   writeVersion(prefix, version);
@@ -108,7 +108,7 @@ export function decodeTombstone(payload: Uint8Array): LogTombstone {
   };
 }
 
-/** The key of an object or tombstone; of a payload that is none, what there is of it. */
+/** The key of an object or tombstone; for a malformed payload, as much of it as there is. */
 export function keyOfPayload(isTombstone: boolean, payload: Uint8Array): Uint8Array {
   if (isTombstone) return payload.subarray(TOMBSTONE_PREFIX_BYTES);
   const keyLength = payload.length < OBJECT_PREFIX_BYTES ? 0 : readU32(payload, 8);
@@ -140,6 +140,6 @@ function readVersion(what: string, payload: Uint8Array): number {
 function damaged(what: string, payload: Uint8Array): TailwindError {
   return new TailwindError(
     'ERR_RDMC_ENTRY_DAMAGED',
-    `A ${what} of ${payload.length} bytes is none, although its checksums match`,
+    `Malformed ${what} of ${payload.length} bytes, although its checksums match; run the version that wrote it`,
   );
 }

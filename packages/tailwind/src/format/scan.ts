@@ -10,9 +10,9 @@ import {
 } from './layout.js';
 import { checksumValue } from './segment-writer.js';
 
-/** Why a walk stopped, or why the result is corrupt although the walk stopped where it may. */
+/** Why a scan stopped, or why the result is corrupt although the scan stopped at a valid place. */
 export type ScanReason =
-  /** The walk used every byte. */
+  /** The scan used every byte. */
   | 'end'
   /** Fewer than 12 bytes are left. */
   | 'short-header'
@@ -25,50 +25,50 @@ export type ScanReason =
   | 'checksum-length'
   | 'checksum-zero'
   | 'checksum-mismatch'
-  /** Corrupt: the certificate promises more than there are bytes, or other ones. */
+  /** Corrupt: the certificate's length exceeds the bytes, or differs from the length of the scanned data. */
   | 'certificate-length'
   | 'certificate-checksum'
   /** Corrupt: data that is known to be durable here is missing. */
   | 'below-floor';
 
-/** What a primary says when it closes a segment: how long it is, and its last checksum. */
+/** A primary's statement about a segment that it closes: its length, and its last checksum. */
 export interface Certificate {
   readonly byteLength: number;
   readonly checksum: number;
 }
 
 export interface ScanOptions extends SegmentIdentity {
-  /** The segment was closed: it must be exactly this. */
+  /** The segment was closed: it must match this exactly. */
   readonly certificate?: Certificate | undefined;
-  /** The segment holds at least so many bytes, or it is corrupt. */
+  /** The segment is corrupt if it holds fewer bytes. */
   readonly floorBytes?: number | undefined;
 }
 
 export interface ScanResult {
   readonly status: 'ok' | 'corrupt';
-  /** Where the last complete group ends; 0 when there is none. */
+  /** End of the last complete group; 0 if there is none. */
   readonly offset: number;
-  /** The value of the checksum that ends there; 0 when there is none. */
+  /** Value of the checksum that ends there; 0 if there is none. */
   readonly checksum: number;
   readonly reason: ScanReason;
 }
 
 export interface SegmentEntry {
   readonly type: number;
-  /** Where its header lies. */
+  /** Offset of the entry's header. */
   readonly offset: number;
   /** A part of the segment's memory, not a copy. */
   readonly payload: Uint8Array;
 }
 
 /**
- * Finds out how much of a segment is complete, by walking over its entries (Tailwind, section 3.3.1 and
- * Algorithm 1; ./layout.ts says what is stricter here). Only a matching checksum that closes at least one entry
+ * Determines how much of a segment is complete, by walking over its entries (Tailwind, section 3.3.1 and
+ * Algorithm 1; ./layout.ts lists the stricter rules here). Only a matching checksum that closes at least one entry
  * moves the offset. Whatever the bytes are, nothing outside of them is read, and the offset is never past the
  * first damaged byte.
  *
- * An open buffer is ok up to that offset. One with a certificate is ok only if it is exactly what the
- * certificate says; else the whole replica is unusable.
+ * An open buffer is ok up to that offset. A buffer with a certificate is ok only if it matches the certificate
+ * exactly; otherwise the whole replica is unusable.
  *
  * @throws TailwindError ERR_RDMC_INVALID_OPTION for an identity out of range
  */
@@ -78,12 +78,12 @@ export function scanSegment(bytes: Uint8Array, options: ScanOptions): ScanResult
   const found = walk(bytes, limit, seedCrc(options));
   if (certificate) return checkCertificate(found, certificate, bytes.length);
   if (found.offset >= floorBytes) return found;
-  return { ...found, status: 'corrupt', reason: isQuiet(found.reason) ? 'below-floor' : found.reason };
+  return { ...found, status: 'corrupt', reason: isPlainEnd(found.reason) ? 'below-floor' : found.reason };
 }
 
 /**
  * The entries of a segment's first `endOffset` bytes, checksums included. These bytes must have been scanned:
- * nothing is checked again.
+ * nothing is verified again.
  */
 export function* segmentEntries(bytes: Uint8Array, endOffset: number): Generator<SegmentEntry, void> {
   let offset = 0;
@@ -94,8 +94,8 @@ export function* segmentEntries(bytes: Uint8Array, endOffset: number): Generator
   }
 }
 
-/** Stops that are no sign of damage by themselves. */
-function isQuiet(reason: ScanReason): boolean {
+/** Reasons that do not indicate damage by themselves. */
+function isPlainEnd(reason: ScanReason): boolean {
   return reason === 'zero-type' || reason === 'end' || reason === 'short-header';
 }
 
@@ -103,7 +103,7 @@ function checkCertificate(found: ScanResult, certificate: Certificate, available
   const { byteLength, checksum } = certificate;
   if (byteLength > available) return { ...found, status: 'corrupt', reason: 'certificate-length' };
   if (found.offset !== byteLength) {
-    const reason = isQuiet(found.reason) ? 'certificate-length' : found.reason;
+    const reason = isPlainEnd(found.reason) ? 'certificate-length' : found.reason;
     return { ...found, status: 'corrupt', reason };
   }
   if (found.checksum === checksum) return found;

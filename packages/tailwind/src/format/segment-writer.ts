@@ -11,7 +11,7 @@ import {
   writeU32,
 } from './layout.js';
 
-/** A range of a segment that was sealed by a checksum: what one write sends. */
+/** A range of a segment that a checksum has sealed; one write sends it. */
 export interface SealedGroup {
   readonly offset: number;
   readonly byteLength: number;
@@ -19,7 +19,7 @@ export interface SealedGroup {
 
 /**
  * Writes entries into a segment's memory and seals them into groups. The memory must be zero from the
- * beginning; bytes behind `sealedBytes` may change until the next `seal`, those before it never do.
+ * beginning; bytes behind `sealedBytes` may change until the next `seal`, those before it never change.
  */
 export class SegmentWriter {
   readonly #crc32: Crc32;
@@ -57,14 +57,16 @@ export class SegmentWriter {
     return this.#position > this.#sealed;
   }
 
-  /** Whether so many entries with so many payload bytes in all still fit, with the checksum that closes them. */
+  /**
+   * Whether this many entries, with this many payload bytes in total, still fit, with the checksum that closes them.
+   */
   fits(payloadBytes: number, entries = 1): boolean {
     const room = this.bytes.length - this.#position - CHECKSUM_ENTRY_BYTES - entries * HEADER_BYTES;
     return payloadBytes <= room;
   }
 
   /**
-   * Adds an entry whose payload is the parts one after the other; returns where its header lies.
+   * Adds an entry whose payload is the concatenation of the parts. Returns the offset of its header.
    * @throws TailwindError ERR_RDMC_SEGMENT_FULL; then nothing is written
    */
   append(type: Exclude<EntryTypeNumber, typeof EntryType.CHECKSUM>, ...parts: readonly Uint8Array[]): number {
@@ -108,7 +110,7 @@ export class SegmentWriter {
   }
 }
 
-/** What a checksum entry holds for a running CRC: a value that is never 0 (Tailwind, section 3.3.1). */
+/** The value of a checksum entry for a running CRC; it is never 0 (Tailwind, section 3.3.1). */
 export function checksumValue(runningCrc: number): number {
   return runningCrc === 0 ? 1 : runningCrc;
 }

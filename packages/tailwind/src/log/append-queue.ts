@@ -1,47 +1,47 @@
 import { Fifo } from '@rdmc/common';
 import { EntryType } from '../format/layout.js';
 import { keyOfPayload, keyText } from '../format/payloads.js';
-import type { Ticket } from './ticket.js';
+import type { PendingAppend } from './pending-append.js';
 
 /** Appends that wait for a segment, in order. */
 export class AppendQueue {
-  readonly #tickets = new Fifo<Ticket>();
+  readonly #appends = new Fifo<PendingAppend>();
   #heldBytes = 0;
   #keys: Set<string> | undefined;
 
   get length(): number {
-    return this.#tickets.length;
+    return this.#appends.length;
   }
 
-  /** What they hold of this process's memory, about. */
+  /** Estimated memory of the appends that wait. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  peek(): Ticket | undefined {
-    return this.#tickets.peek();
+  peek(): PendingAppend | undefined {
+    return this.#appends.peek();
   }
 
-  push(ticket: Ticket): void {
-    this.#tickets.push(ticket);
-    this.#heldBytes += ticket.heldBytes;
-    if (this.#keys) note(this.#keys, ticket);
+  push(append: PendingAppend): void {
+    this.#appends.push(append);
+    this.#heldBytes += append.heldBytes;
+    if (this.#keys) note(this.#keys, append);
   }
 
-  shift(): Ticket | undefined {
-    const ticket = this.#tickets.shift();
-    if (ticket) this.#heldBytes -= ticket.heldBytes;
-    return ticket;
+  shift(): PendingAppend | undefined {
+    const append = this.#appends.shift();
+    if (append) this.#heldBytes -= append.heldBytes;
+    return append;
   }
 
   failAll(error: Error): void {
-    for (let ticket = this.shift(); ticket; ticket = this.shift()) ticket.fail(error);
+    for (let append = this.shift(); append; append = this.shift()) append.fail(error);
   }
 
-  /** Runs `action` with the keys that wait, or come to wait meanwhile. One at a time. */
+  /** Runs `action` with the keys of the waiting appends, including those that arrive meanwhile. One call at a time. */
   async withKeys<T>(action: (keys: ReadonlySet<string>) => Promise<T>): Promise<T> {
     const keys = new Set<string>();
-    for (const ticket of this.#tickets) note(keys, ticket);
+    for (const append of this.#appends) note(keys, append);
     this.#keys = keys;
     try {
       return await action(keys);
@@ -51,7 +51,7 @@ export class AppendQueue {
   }
 }
 
-function note(keys: Set<string>, { entries }: Ticket): void {
+function note(keys: Set<string>, { entries }: PendingAppend): void {
   for (const { type, parts } of entries) {
     const payload = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
     keys.add(keyText(keyOfPayload(type === EntryType.TOMBSTONE, payload)));

@@ -1,19 +1,20 @@
 import type { SegmentRef } from '../segment-key.js';
 
-/** Open replicas before this are stale: of an earlier segment, or of an earlier epoch of this one. */
+/** Open replicas below this are stale: those of an earlier segment, or of an earlier epoch of this segment. */
 export interface Minimum {
   readonly segmentId: bigint;
   readonly epoch: number;
 }
 
 /**
- * What a primary needs of the coordinator when it replaces a backup. Closed queue pairs are not enough to fence a
- * primary: one that is cut off from the coordinator could replace its backups by others and go on. So no replica is
- * replaced without a word from here, and a primary that was declared dead gets none.
+ * The coordinator's part in the replacement of a backup. To fence a primary it is not enough to close its queue pairs:
+ * a primary that is cut off from the coordinator could replace its backups by others and continue. So every
+ * replacement must be confirmed here, and a primary that was declared dead gets no confirmation.
  */
 export interface LogAuthority {
   /**
-   * Records that open replicas below the minimum no longer count. Only upwards; the same again is harmless.
+   * Records that open replicas below the minimum do not count any more. The minimum only rises; an equal or lower one
+   * has no effect.
    * @throws an error with code ERR_RDMC_LOG_FENCED once the log is being recovered
    */
   raiseMinimum(ref: SegmentRef, minimum: Minimum): Promise<void>;

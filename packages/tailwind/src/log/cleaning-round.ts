@@ -6,26 +6,27 @@ import type { Segment } from './segment.js';
 import { TombstoneRule } from './tombstone-rule.js';
 import { WaitingKeys } from './waiting-keys.js';
 
-/** What is kept of a segment that is cleaned. */
+/** A segment to be cleaned, and the entries to keep of it. */
 export interface Kept {
   readonly segment: Segment;
-  /** Of the entries' headers. Numbers, since there may be a million. */
+  /** Offsets of the entries' headers. Numbers, since there may be a million. */
   readonly offsets: number[];
 }
 
-/** What a measurement looks at. */
+/** Input of a measurement. */
 interface Measured {
   readonly segments: readonly Segment[];
-  /** All other closed ones. */
+  /** All other closed segments. */
   readonly others: ReadonlyMap<bigint, Segment>;
-  /** Those of the others whose objects stand for keys that wait. */
+  /** Those of the others that may hold the newest objects of waiting keys. */
   readonly staying: readonly Segment[];
 }
 
 /**
- * Asks for every entry of some segments whether it is live. What it says is dead can be dropped once a digest leaves
- * these segments out: what superseded an entry lies in an older head than that digest's, or waits in the queue, and
- * then the newest entry of its key is kept, since the append that waits may be lost while this one was acknowledged.
+ * Asks the application for every entry of some segments whether it is live. Dead entries can be dropped once a digest
+ * does not name these segments any more: the entry that superseded a dead one is in a head older than that digest's,
+ * or waits in the queue. In the second case the newest entry of the key is kept: it was acknowledged, and the waiting
+ * append may be lost.
  */
 export async function measure(
   { segments, others, staying }: Measured,
@@ -68,7 +69,7 @@ export async function measure(
   }
 }
 
-/** How many survivors take what is kept: entries are not divided. */
+/** Number of survivors for the kept entries; entries are not divided. */
 export function survivorsFor(kept: readonly Kept[], roomBytes: number): number {
   let survivors = 0;
   let left = 0;
@@ -85,7 +86,7 @@ export function survivorsFor(kept: readonly Kept[], roomBytes: number): number {
   return survivors;
 }
 
-/** Old data first: what has lived long lies together. */
+/** Oldest segments first, so that entries of a similar age are together. */
 export function inOrder(kept: readonly Kept[]): Kept[] {
   return [...kept].sort((a, b) => a.segment.writtenAt - b.segment.writtenAt);
 }

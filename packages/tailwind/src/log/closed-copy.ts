@@ -7,8 +7,8 @@ import type { ReplicatedSegment } from './replicated-segment.js';
 
 /**
  * Makes a granted buffer a closed replica of a closed segment: all of its bytes in one write, then commit and close in
- * one request. In two, a recovery between them would take the open copy for the log's head.
- * @throws what the backup answers, why it was lost, or why the log ended
+ * one request. With two requests, a recovery between them would take the open copy for the log's head.
+ * @throws the backup's error, the reason of the loss of the connection, or the reason for which the log ended
  */
 export async function copyClosed(
   { link, ended }: Pick<LogEnvironment, 'link' | 'ended'>,

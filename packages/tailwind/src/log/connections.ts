@@ -1,10 +1,10 @@
 import { SUSPECT_MS } from '../constants.js';
 import { BackupConnection, type ConnectionOptions } from '../rpc/backup-client.js';
 
-/** A log's connections to backups, made when first needed, and the choice among backups. */
+/** A log's connections to backups, created on demand, and the choice among backups. */
 export class Connections {
   readonly #open = new Map<number, Promise<BackupConnection>>();
-  /** Backups that failed a request lately, and until when others go first. */
+  /** Backups that failed a request recently, and the time until which others are preferred. */
   readonly #suspects = new Map<number, number>();
 
   constructor(
@@ -13,7 +13,7 @@ export class Connections {
     private readonly random: () => number,
   ) {}
 
-  /** A backup that is there and not among `except`: any, but suspects last. */
+  /** A random connected backup that is not in `except`; suspects come last. */
   pick(except: ReadonlySet<number>): number | undefined {
     const { peers } = this.options.mesh;
     const here = this.backups.filter((id) => !except.has(id) && peers.get(id)?.state === 'connected');
@@ -34,7 +34,7 @@ export class Connections {
     return connection;
   }
 
-  /** Gives up a connection: what it writes to is lost, at all segments. */
+  /** Drops a connection: all segments lose the replicas that they write through it. */
   suspect(connection: BackupConnection): void {
     this.#suspects.set(connection.member, performance.now() + SUSPECT_MS);
     for (const [member, open] of this.#open) {

@@ -1,6 +1,6 @@
-/** Where one entry lies in a log. */
+/** Location of one entry in a log. */
 export interface EntryLocation {
   readonly segmentId: bigint;
-  /** Of the entry's header in the segment, in bytes. */
+  /** Offset of the entry's header in the segment, in bytes. */
   readonly offset: number;
 }

@@ -1,15 +1,15 @@
 import { crc32 } from '../format/crc32.js';
 
-/** With 16 bits per key and 8 probes about one absent key in 2000 is taken for a present one. */
+/** With 16 bits per key and 8 probes, about one absent key in 2000 is reported as present. */
 const BITS_PER_KEY = 16;
 const PROBES = 8;
 
-/** A Bloom filter over the keys of a segment's objects: what it does not hold is not there. */
+/** A Bloom filter over the keys of a segment's objects. */
 export class KeyFilter {
   readonly #words: Int32Array;
   readonly #mask: number;
 
-  /** @param seed different for each segment, so that no key is mistaken everywhere */
+  /** @param seed different for each segment, so that a false positive is not one in every segment */
   constructor(
     keys: number,
     private readonly seed: number,
@@ -23,7 +23,7 @@ export class KeyFilter {
     for (const bit of this.#probes(key)) this.#words[bit >>> 5]! |= 1 << (bit & 31);
   }
 
-  /** False: certainly not. */
+  /** False: the key is certainly absent. */
   mayHold(key: Uint8Array): boolean {
     return this.#probes(key).every((bit) => (this.#words[bit >>> 5]! & (1 << (bit & 31))) !== 0);
   }

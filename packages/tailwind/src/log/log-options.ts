@@ -24,33 +24,33 @@ import type { LogCleaner } from './log-cleaner.js';
 export interface LogOptions {
   /** Confirms replacements of lost backups: `logs.coordinator(memberId)`. */
   readonly authority: LogAuthority;
-  /** Used by no other log of the cluster, ever. */
+  /** An id that no other log of the cluster uses or has used. */
   readonly logId: bigint;
   readonly incarnation: number;
   /** Members to choose backups from (default: all others). */
   readonly backups?: readonly number[];
   /** Backups of a segment (default 3; 1 to 16). */
   readonly replicas?: number;
-  /** Default 8 MiB; 4 KiB to 1 GiB, and at most what the backups' buffers have. */
+  /** Default 8 MiB; 4 KiB to 1 GiB, and at most the size of the backups' buffers. */
   readonly segmentBytes?: number;
-  /** Segments this member keeps in memory (default 128; at least 2, with a cleaner 10). */
+  /** Limit of segments in this member's memory (default 128; at least 2, with a cleaner 10). */
   readonly maxSegments?: number;
-  /** Makes the log free the room of what is superseded. Without it the log takes appends until it is full. */
+  /** Makes the log free the space of superseded entries. Without it the log takes appends until it is full. */
   readonly cleaner?: LogCleaner;
-  /** 'one-sided' (default), or 'rpc': the scheme it is compared with, in which the backups' processors copy. */
+  /** 'one-sided' (default), or 'rpc': the scheme for comparison, in which the backups' processors copy. */
   readonly mode?: ReplicationMode;
   /**
-   * Who posts an append's writes: the data plane's worker (default), or the application's thread at once, which saves the
-   * way to the worker and back. For mode 'one-sided' only.
+   * The thread that posts an append's writes: the data plane's worker (default), or the application's thread, which
+   * posts at once and saves the way to the worker and back. For mode 'one-sided' only.
    */
   readonly thread?: 'worker' | 'application';
-  /** Appends on their way at once (default 4); what comes meanwhile goes out as one. */
+  /** Unacknowledged groups at once (default 4); appends that arrive meanwhile form one group. */
   readonly window?: number;
   /** Memory that appends may hold while they wait for room, by estimate (default 64 MiB). */
   readonly maxQueuedBytes?: number;
   /** How long a backup's device may be silent before its replicas are replaced (default 2000 ms). */
   readonly retryTimeoutMs?: number;
-  /** From 0 up to 1, for the choice of backups (default Math.random). */
+  /** Random numbers from 0 up to 1, for the choice of backups (default Math.random). */
   readonly random?: () => number;
   /** Default: the node's. */
   readonly logger?: Logger;
@@ -99,9 +99,9 @@ export function checkLogOptions(
     );
   }
   const backups = options.backups ?? [...mesh.peers.keys()];
-  const stranger = backups.find((id) => !mesh.peers.has(id));
-  if (stranger !== undefined)
-    throw invalidOption(`${where}: backups: ${stranger} is no other member of the mesh`);
+  const unknownMember = backups.find((id) => !mesh.peers.has(id));
+  if (unknownMember !== undefined)
+    throw invalidOption(`${where}: backups: ${unknownMember} is not another member of the mesh`);
   const number = (name: keyof LogOptions, fallback: number, least: number, most: number): number =>
     integerOption(where, name, options[name] ?? fallback, least, most);
   const most = Number.MAX_SAFE_INTEGER;
@@ -110,8 +110,8 @@ export function checkLogOptions(
     throw invalidOption(`${where}: cleaner needs the functions isLive and moved`);
   }
   const segmentBytes = number('segmentBytes', DEFAULT_SEGMENT_BYTES, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES);
-  // A digest names every segment by 8 bytes, and lies in the beginning of a segment.
-  const namable = Math.floor(segmentBytes / 16);
+  // A digest has 8 bytes for every segment, and must fit into the beginning of a segment.
+  const maxNamedSegments = Math.floor(segmentBytes / 16);
   return {
     mesh,
     plane,
@@ -121,7 +121,12 @@ export function checkLogOptions(
     backups,
     replicas: number('replicas', DEFAULT_REPLICAS, 1, MAX_REPLICAS),
     segmentBytes,
-    maxSegments: number('maxSegments', DEFAULT_MAX_SEGMENTS, cleaner ? MIN_CLEANED_SEGMENTS : 2, namable),
+    maxSegments: number(
+      'maxSegments',
+      DEFAULT_MAX_SEGMENTS,
+      cleaner ? MIN_CLEANED_SEGMENTS : 2,
+      maxNamedSegments,
+    ),
     cleaner,
     mode,
     thread,

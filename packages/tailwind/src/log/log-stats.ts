@@ -1,12 +1,14 @@
-/** How full a log is, and what was done in it since it was created. */
+/** The size of a log, and counters since it was created. */
 export interface LogStats {
   /** Segments in this member's memory. */
   readonly segments: number;
-  /** What they take, in bytes, empty room included. */
+  /** Memory of the segments, in bytes, empty space included. */
   readonly bytes: number;
-  /** Bytes of entries that are live as far as the log was told, headers included. */
+  /** Bytes of entries that have not been reported dead, headers included. */
   readonly liveBytes: number;
-  /** Bytes of all entries that were ever appended, headers included; what the cleaner moved is not in it. */
+  /**
+   * Bytes of all entries that were ever appended, headers included; entries that the cleaner moved are not counted.
+   */
   readonly appendedBytes: number;
   /** Segments that the cleaner freed. */
   readonly cleanedSegments: number;

@@ -11,29 +11,30 @@ import { WorkerLink } from '../worker-link.js';
 import { Cleaner } from './cleaner.js';
 import { Connections } from './connections.js';
 import type { EntryLocation } from './entry-location.js';
-import { Heads } from './heads.js';
 import type { LogEnvironment, Need } from './log-environment.js';
+import { LogHead } from './log-head.js';
 import { type CheckedLogOptions, checkLogOptions, type LogOptions } from './log-options.js';
 import type { LogStats } from './log-stats.js';
-import { ReplicaDebts } from './replica-debts.js';
+import { type Append, isData, type LogEntry, PendingAppend } from './pending-append.js';
 import { SegmentTable } from './segment-table.js';
-import { type Append, isData, type LogEntry, Ticket } from './ticket.js';
+import { StaleReplicas } from './stale-replicas.js';
 
 const FATAL_CLAIMS = ['ERR_RDMC_LOG_EXISTS', 'ERR_RDMC_LOG_FENCED'];
 
 /**
- * A log of this member, replicated to r backups: every append is one one-sided write to each (Tailwind, section 3.2),
- * pipelined, and what is appended while the window is full goes out as one group. Belongs to the application's thread.
+ * A log of this member, replicated to r backups: every append is one one-sided write to each (Tailwind, section 3.2).
+ * Writes are pipelined; appends that arrive while the window is full go out as one group. Belongs to the application's
+ * thread.
  */
 export class Log {
   readonly #environment: LogEnvironment;
   readonly #lifetime = new Lifetime();
   readonly #segments: SegmentTable;
-  readonly #heads: Heads;
+  readonly #head: LogHead;
   readonly #cleaner: Cleaner | undefined;
   readonly #subscriptions: Subscription[];
   #appendedBytes = 0;
-  /** Why nothing can be acknowledged now: backups are too few, or the coordinator is silent. */
+  /** Reasons why nothing can be acknowledged now: too few backups, or a silent coordinator. */
   readonly #refusals = new Map<Need, Error>();
 
   private constructor(
@@ -43,21 +44,21 @@ export class Log {
     private readonly open: Set<Closable>,
   ) {
     const { mesh, cleaner } = options;
-    // Whatever waits listens to it: there may be as many as segments and backups.
+    // Every wait listens to this signal: there may be as many listeners as segments and backups.
     setMaxListeners(0, this.#lifetime.signal);
     this.#environment = {
       options,
       link,
       connections: new Connections({ ...options, link, session }, options.backups, options.random),
-      debts: new ReplicaDebts(options, this.#lifetime.signal),
+      staleReplicas: new StaleReplicas(options, this.#lifetime.signal),
       ended: this.#lifetime.signal,
       fail: (error) => this.#fail(error),
       refuse: (need, reason) => this.#refuse(need, reason),
     };
     this.#segments = new SegmentTable(this.#environment);
-    this.#heads = new Heads(this.#environment, this.#segments);
-    this.#cleaner = cleaner && new Cleaner(this.#environment, this.#segments, this.#heads, cleaner);
-    this.#heads.cleaner = this.#cleaner;
+    this.#head = new LogHead(this.#environment, this.#segments);
+    this.#cleaner = cleaner && new Cleaner(this.#environment, this.#segments, this.#head, cleaner);
+    this.#head.cleaner = this.#cleaner;
     this.#subscriptions = [
       mesh.onFailure(({ member }) => this.#memberLost(member)),
       mesh.onLeave((member) => this.#memberLost(member)),
@@ -90,8 +91,8 @@ export class Log {
     const link = checked.thread === 'application' ? await WorkerLink.inline(plane) : parts.link;
     const log = new Log(checked, session, link, open);
     try {
-      await log.#heads.begin();
-      // Where the device promises no order, the CRC in every header still tells torn writes.
+      await log.#head.begin();
+      // On a device without a write order, the CRC in every header still detects torn writes.
       const { writeOrderUnitBytes } = plane.device.attributes;
       const { mode, replicas } = checked;
       checked.logger?.info?.({ log: String(log.id), mode, replicas, writeOrderUnitBytes }, 'log created');
@@ -112,53 +113,53 @@ export class Log {
     return [...this.#segments.all()].map(({ id }) => id);
   }
 
-  /** The largest sum of an append's payloads, each entry counted with 12 bytes more. */
+  /** Limit of the sum of an append's payloads, where each entry counts 12 bytes more. */
   get maxAppendBytes(): number {
     return Math.floor((this.options.segmentBytes - OPENING_OVERHEAD_BYTES) / ENTRIES_PER_SEGMENT);
   }
 
-  /** Aborted when the log has ended, with the reason: closed, or fenced. What it served must not be served any more. */
+  /** Aborted with the reason when the log ends: closed, or fenced. Its data must not be served any more then. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }
 
-  /** Resolves when the log is closed here, and no device has any of its memory. */
+  /** Resolves when the log is closed here, and no device uses any of its memory any more. */
   get closed(): Promise<void> {
     return this.#lifetime.closed;
   }
 
-  /** Which backups have the newest segment, for observers. */
+  /** Backups of the newest segment, for observers. */
   get backups(): number[] {
-    return this.#heads.head?.replicas.members ?? [];
+    return this.#head.segment?.replicas.members ?? [];
   }
 
   /**
-   * Appends entries as one: after a failure all of them are there, or none. Their parts must not change before the
-   * append is acknowledged. Appends are acknowledged in the order of the calls.
+   * Appends entries as one: after a failure either all of them are there, or none. Their parts must not change before
+   * the append is acknowledged. Appends are acknowledged in the order of the calls.
    * @throws TailwindError ERR_RDMC_LOG_CLOSED, ERR_RDMC_LOG_FENCED, ERR_RDMC_ENTRY_TOO_LARGE, ERR_RDMC_LOG_FULL,
    *   ERR_RDMC_TOO_FEW_BACKUPS, ERR_RDMC_COORDINATOR_SILENT, ERR_RDMC_LOG_BACKPRESSURE; then nothing was appended
    */
   append(...entries: readonly LogEntry[]): Append {
     this.#lifetime.signal.throwIfAborted();
-    const ticket = new Ticket(entries);
-    this.#check(ticket);
-    this.#heads.append(ticket);
-    this.#appendedBytes += ticket.entryBytes;
-    return ticket;
+    const append = new PendingAppend(entries);
+    this.#check(append);
+    this.#head.append(append);
+    this.#appendedBytes += append.entryBytes;
+    return append;
   }
 
   /**
-   * The object or tombstone at a location that this log gave, with a view of the segment's memory, not a copy: to be
-   * used in this turn of the event loop, or copied. Undefined when the segment has been freed, which comes after
-   * `moved` was called for everything in it that is live.
+   * The object or tombstone at a location that this log returned. It is a view of the segment's memory, not a copy:
+   * use it in this turn of the event loop, or copy it. Undefined when the segment has been freed; before that, `moved`
+   * was called for every live object in it.
    */
   entry({ segmentId, offset }: EntryLocation): SegmentEntry | undefined {
     return this.#segments.get(segmentId)?.contents.at(offset);
   }
 
   /**
-   * Says that an entry is superseded: once each, for objects. Directs the cleaner to where there is room; to be wrong
-   * costs time, no data: it asks before it drops anything.
+   * Reports that an entry is superseded: once for each, and for objects. The reports direct the cleaner to segments
+   * with dead entries. A wrong report costs time, not data: the cleaner asks before it drops anything.
    */
   dead({ segmentId, offset }: EntryLocation): void {
     this.#segments.get(segmentId)?.contents.dead(offset);
@@ -177,14 +178,14 @@ export class Log {
   }
 
   /**
-   * Ends the log at this member. What is not acknowledged rejects with ERR_RDMC_LOG_CLOSED; replicas stay where they
-   * are. Await appends first.
+   * Ends the log at this member. Appends that are not acknowledged reject with ERR_RDMC_LOG_CLOSED; the replicas stay
+   * at the backups. Await appends first.
    */
   async close(): Promise<void> {
     this.open.delete(this);
     this.#fail(new TailwindError('ERR_RDMC_LOG_CLOSED', `Log ${this.id} is closed`));
     await this.#environment.connections.close();
-    // What still holds a region ends in this turn: its queue pairs are gone.
+    // Operations that still hold a region end in this turn: their queue pairs are closed.
     await turn();
     await this.#segments.close();
     if (this.options.thread === 'application') await this.#environment.link.close();
@@ -200,7 +201,7 @@ export class Log {
     return this.#segments.get(segmentId)?.region.view();
   }
 
-  #check({ entries, entryBytes: bytes }: Ticket): void {
+  #check({ entries, entryBytes: bytes }: PendingAppend): void {
     if (entries.length === 0 || !entries.every(({ type }) => isData(type))) {
       throw invalidOption('append: needs at least one entry, and only objects and tombstones');
     }
@@ -213,12 +214,12 @@ export class Log {
     for (const reason of this.#refusals.values()) throw reason;
   }
 
-  /** Before the first segment is open nobody waits for better times. */
+  /** Before the first segment is open, such a reason ends the log: `create` rejects instead of waiting. */
   #refuse(need: Need, reason: Error | undefined): void {
-    if (need === 'open') this.#heads.refuse(reason);
+    if (need === 'open') this.#head.refuse(reason);
     else if (!reason) this.#refusals.delete(need);
     else if (need === 'replace' || need === 'raise') this.#refusals.set(need, reason);
-    if (reason && !this.#heads.head) this.#fail(reason);
+    if (reason && !this.#head.segment) this.#fail(reason);
   }
 
   #memberLost(member: number): void {
@@ -229,15 +230,15 @@ export class Log {
 
   #fail(error: Error): void {
     if (this.#lifetime.signal.aborted) return;
-    this.options.logger?.warn?.({ log: String(this.id), reason: error.message }, 'the log has ended');
+    this.options.logger?.warn?.({ log: String(this.id), reason: error.message }, 'log ended');
     this.#lifetime.end(error);
     for (const each of this.#subscriptions) each.close();
     for (const segment of this.#segments.all()) segment.fail(error);
-    this.#heads.queue.failAll(error);
+    this.#head.queue.failAll(error);
   }
 }
 
-/** Backups that are not there, or slow, hear of it when they are first used. */
+/** Backups that are not connected, or slow, receive the claim when they are first used. */
 async function claim({ mesh, backups, logId }: CheckedLogOptions, session: string): Promise<void> {
   const here = backups.filter((id) => mesh.peers.get(id)?.state === 'connected');
   const answers = await Promise.allSettled(here.map((id) => askClaim(mesh, id, logId, session)));
@@ -247,7 +248,7 @@ async function claim({ mesh, backups, logId }: CheckedLogOptions, session: strin
   }
 }
 
-/** Backups that do not hear it keep what they have until their coordinator says that the log is none. */
+/** A backup that does not receive it keeps its replicas until its coordinator reports the log as recovered. */
 async function abandon({ mesh, backups, logId }: CheckedLogOptions, session: string): Promise<void> {
   const here = backups.filter((id) => mesh.peers.get(id)?.state === 'connected');
   await Promise.allSettled(here.map((id) => askAbandon(mesh, id, logId, session)));

@@ -5,13 +5,13 @@ import type { SegmentRef } from '../segment-key.js';
 import type { LogEnvironment } from './log-environment.js';
 import { throwIfFenced } from './replica-grants.js';
 
-/** The coordinator's answers that no second question will change. */
+/** Permanent refusals of the coordinator; the request is not repeated. */
 const FINAL_REFUSALS = ['ERR_RDMC_NOT_OWNER', 'ERR_RDMC_LOG_UNKNOWN'];
 
 /**
- * Has the coordinator record a segment's epoch after a replacement. Asks until there is an answer: without one nothing
- * may be acknowledged, and new appends are refused.
- * @throws what the coordinator refuses with, or the reason for which the log ended
+ * Has the coordinator record a segment's epoch after a replacement. Repeats the request until it is answered: before
+ * that, nothing may be acknowledged, and new appends are refused.
+ * @throws the coordinator's refusal, or the reason for which the log ended
  */
 export async function raiseMinimum(
   environment: LogEnvironment,
@@ -38,7 +38,7 @@ export async function raiseMinimum(
 function silent(cause: unknown): TailwindError {
   return new TailwindError(
     'ERR_RDMC_COORDINATOR_SILENT',
-    'A backup was replaced, and the coordinator does not answer: until it does nothing can be acknowledged ' +
+    'A backup was replaced, and the coordinator does not answer: until it does, nothing can be acknowledged ' +
       `(${messageOf(cause)})`,
     { cause },
   );

@@ -6,7 +6,7 @@ import type { TargetSetup } from '../records.js';
 import type { BackupConnection, OpenRequest } from '../rpc/backup-client.js';
 import type { GrantPurpose, LogEnvironment } from './log-environment.js';
 
-/** One replica of a segment, as its primary sees it. */
+/** One replica of a segment, from the view of its primary. */
 export interface Replica {
   readonly connection: BackupConnection;
   readonly setup: TargetSetup;
@@ -16,15 +16,15 @@ export interface Replica {
 
 type Wanted = Omit<OpenRequest, 'segmentBytes'>;
 
-/** What a search for a buffer depends on, and tells. */
+/** State of a search for a buffer, and its callbacks. */
 export interface GrantWatch {
   /** Ids of the backups that have a replica of the segment, or are asked for one. */
   taken(): Iterable<number>;
-  /** A backup is asked: it may have a buffer for the segment from now on. */
+  /** The backup will be asked: from now on it may have a buffer for the segment. */
   asked(member: number): void;
-  /** Nothing comes of it; a buffer may have been granted without this side knowing. */
+  /** The request failed. The backup may have granted a buffer all the same, when its answer was lost. */
   abandoned(member: number): void;
-  /** False: the segment is gone, nobody waits for the buffer. */
+  /** False: the segment was freed, and the buffer is not needed any more. */
   isWanted(): boolean;
 }
 
@@ -33,8 +33,8 @@ export class ReplicaGrants {
   constructor(private readonly environment: LogEnvironment) {}
 
   /**
-   * A buffer at some backup that has no replica of the segment yet; tries until there is one, or nobody wants it
-   * (undefined). Several may run at once.
+   * A buffer at a backup without a replica of the segment. Retries until one is granted, or is not wanted any more
+   * (undefined). Several calls may run at once.
    * @throws the reason for which the log ended meanwhile
    */
   async grant(purpose: GrantPurpose, wanted: Wanted, watch: GrantWatch): Promise<Replica | undefined> {
@@ -71,7 +71,7 @@ export class ReplicaGrants {
   }
 }
 
-/** Ends the log when the error says that it was fenced; throws then, and when it has ended already. */
+/** Ends the log when the error says that it was fenced. Throws in that case, and when the log has ended already. */
 export function throwIfFenced({ ended, fail }: LogEnvironment, error: unknown): void {
   ended.throwIfAborted();
   if (codeOf(error) !== 'ERR_RDMC_LOG_FENCED') return;
@@ -80,9 +80,9 @@ export function throwIfFenced({ ended, fail }: LogEnvironment, error: unknown): 
 }
 
 function tooFew(replicas: number, backups: number, reasons: readonly string[]): TailwindError {
-  const why = reasons.length > 0 ? reasons.join('; ') : 'no other one is there';
+  const why = reasons.length > 0 ? reasons.join('; ') : 'no other backup is connected';
   return new TailwindError(
     'ERR_RDMC_TOO_FEW_BACKUPS',
-    `${replicas} backups are needed, of ${backups}, and there are fewer: ${why}`,
+    `${replicas} of ${backups} backups are needed, and fewer are available: ${why}`,
   );
 }

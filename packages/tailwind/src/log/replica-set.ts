@@ -16,17 +16,17 @@ export class ReplicaSet {
   readonly #grants: ReplicaGrants;
   #replicas: Replica[] = [];
   #epoch = 1;
-  /** Replacements run one after the other; appends are acknowledged again when none is left. */
+  /** Replacements run one after the other; appends are acknowledged again when all are done. */
   readonly #replacing = new SerialQueue();
   #waiting = 0;
   #isOpen = false;
   #isFreed = false;
-  /** The coordinator may learn of this segment's epochs: its predecessor is closed. */
+  /** The coordinator may be told this segment's epochs: its predecessor is closed. */
   #isHead = false;
   #owesMinimum = false;
   /** Backups that are asked for a buffer, or whose buffer is about to become one of the replicas. */
   readonly #asked = new Set<number>();
-  /** Backups that may have a replica that counts no more; freed once those that count are in place. */
+  /** Backups that may have a stale replica. They free it once the replicas that count are in place. */
   readonly #stale = new Set<number>();
 
   constructor(
@@ -47,7 +47,7 @@ export class ReplicaSet {
     return this.#replicas.filter(({ state }) => state !== 'lost').map(({ connection }) => connection.member);
   }
 
-  /** Grants r buffers, all at once; appends may be posted when it resolves. Waits while backups are too few. */
+  /** Grants r buffers, all at once. Appends may be posted when it resolves. Waits while there are too few backups. */
   async open(): Promise<void> {
     const { options, link } = this.environment;
     const purpose = this.segment.role === 'head' ? 'open' : 'clean';
@@ -86,7 +86,7 @@ export class ReplicaSet {
     this.environment.ended.throwIfAborted();
   }
 
-  /** All replicas have everything: closes them, and those that take the place of any that is lost meanwhile. */
+  /** All replicas are complete: closes them, and the replacements of those that are lost meanwhile. */
   async close(certificate: Certificate): Promise<void> {
     while (this.#replicas.some(({ state }) => state !== 'closed')) {
       await this.#replacing.idle();
@@ -103,7 +103,7 @@ export class ReplicaSet {
     }
   }
 
-  /** The segment is part of the log no more: nothing is replaced, and the backups may forget it. */
+  /** The segment is not part of the log any more: its replicas are not replaced, and the backups may free them. */
   async free(): Promise<void> {
     this.#isFreed = true;
     await this.#replacing;
@@ -112,13 +112,13 @@ export class ReplicaSet {
     this.#freeStale();
   }
 
-  /** The log has ended: the worker need not know the segment any more. */
+  /** The log has ended: the worker can forget the segment. */
   async forget(): Promise<void> {
-    // A data plane that has ended forgot everything.
+    // A data plane that has ended has forgotten everything.
     await this.environment.link.endChannel(this.#channel).catch(() => {});
   }
 
-  /** A member is gone. Replaces its closed replica; open ones the worker reports as lost. */
+  /** A member has left or failed. Replaces its closed replica; the worker reports open ones as lost. */
   memberLost(member: number, certificate: Certificate | undefined): void {
     if (this.#isFreed) return;
     for (const replica of this.#replicas.filter(({ connection }) => connection.member === member)) {
@@ -145,7 +145,7 @@ export class ReplicaSet {
       return this.#replicas[index] === replica && replica.state === 'closed';
     } catch (error) {
       this.environment.ended.throwIfAborted();
-      // A disk may be slow; only a backup that is gone, or has lost it, is replaced.
+      // A disk may be slow. A replica is replaced only if its backup has left or failed, or has lost it.
       if (codeOf(error) === 'ERR_RDMC_MESH_REQUEST_TIMEOUT') return false;
       await this.#replaceClosed(replica, certificate);
       return false;
@@ -166,7 +166,7 @@ export class ReplicaSet {
     this.environment.connections.suspect(replica.connection);
     this.#stale.add(replica.connection.member);
     if (!this.#isOpen) {
-      // Nothing was written yet: `open` finds another backup.
+      // Nothing was written yet: `open` asks another backup.
       this.#replicas = this.#replicas.filter((other) => other !== replica);
       return;
     }
@@ -185,10 +185,10 @@ export class ReplicaSet {
   async #replace(lost: Replica): Promise<void> {
     const { link } = this.environment;
     const index = this.#replicas.indexOf(lost);
-    // A replacement that was lost itself has been replaced already.
+    // A lost replacement has been replaced already.
     if (index < 0) return;
     for (let target = lost.setup.target; ; ) {
-      // Again for each attempt: one that failed may have been committed without this side hearing of it.
+      // Each attempt has its own epoch: a failed one may have been committed although its answer was lost.
       this.#epoch += 1;
       const replacement = await this.#grant('replace');
       if (!replacement) return;
@@ -202,9 +202,10 @@ export class ReplicaSet {
   }
 
   /**
-   * The order matters: all replacements, their commits, everybody's epoch, the coordinator's minimum, acknowledgements.
-   * Only once for all that were lost together: with the minimum raised after the first one of them, that one would be
-   * the only replica that counts until the others are replaced, although the lost ones' backups may live.
+   * The order matters: all replacements, their commits, the epochs of all replicas, the coordinator's minimum,
+   * acknowledgements. Replicas that were lost together share one round: if the minimum were raised after the first
+   * replacement, that one would be the only replica that counts until the others are replaced, although the backups of
+   * the lost replicas may live.
    */
   async #agree(): Promise<void> {
     if (this.#waiting > 0) return;
@@ -221,15 +222,15 @@ export class ReplicaSet {
     return raiseMinimum(this.environment, this.segment.identity, this.#epoch);
   }
 
-  /** What a lost replica's backup still has counts no more. If it lives, it can use the buffer for others. */
+  /** The replicas of lost connections do not count any more. A backup that lives can use their buffers again. */
   #freeStale(): void {
     for (const member of this.#stale) {
-      this.environment.debts.settle(member, this.segment.identity, () => this.#isWantedAt(member));
+      this.environment.staleReplicas.free(member, this.segment.identity, () => this.#isWantedAt(member));
     }
     this.#stale.clear();
   }
 
-  /** False when the replacement is lost as well. */
+  /** False when the replacement is lost, too. */
   async #catchUp(replacement: Replica, certificate: Certificate): Promise<boolean> {
     try {
       await within(replacement.caughtUp.promise, { signal: this.environment.ended });
@@ -253,7 +254,7 @@ export class ReplicaSet {
     }
   }
 
-  /** A closed replica needs no epoch: its certificate says that it is complete. Once for each, in turn. */
+  /** A closed replica does not need an epoch: its certificate shows that it is complete. Replaced once, in turn. */
   #replaceClosed(lost: Replica, certificate: Certificate): Promise<void> {
     lost.state = 'lost';
     return this.#inTurn(async () => {
@@ -288,7 +289,7 @@ export class ReplicaSet {
     if (replica) this.#put(this.#replicas.length, replica);
   }
 
-  /** What was granted is one of the replicas now. */
+  /** Makes a granted buffer one of the replicas. */
   #put(index: number, replica: Replica): void {
     this.#replicas[index] = replica;
     this.#asked.delete(replica.connection.member);

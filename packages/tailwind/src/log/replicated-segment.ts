@@ -2,12 +2,12 @@ import type { SegmentIdentity } from '../format/layout.js';
 import type { Certificate } from '../format/scan.js';
 import type { LocalMemory } from '../worker/channel.js';
 
-/** What the replicas need to know of their segment. */
+/** The view of a segment for its replicas. */
 export interface ReplicatedSegment {
   readonly identity: SegmentIdentity;
   readonly role: 'head' | 'survivor';
-  /** The segment's memory here. */
+  /** The segment's memory at the primary. */
   readonly memory: LocalMemory;
-  /** What was handed to the worker so far. */
+  /** Length and checksum of the data that was posted to the worker so far. */
   readonly posted: Certificate;
 }

@@ -1,20 +1,20 @@
-/** What the choice of segments to clean depends on. */
+/** Properties of a segment that decide whether it is cleaned. */
 export interface CleaningCandidate {
   /** Live bytes, headers included. */
   readonly liveBytes: number;
   readonly ageMs: number;
 }
 
-/** At most this many segments are cleaned at once. */
-const MOST = 64;
+/** Limit of segments in one round of cleaning. */
+const MAX_SEGMENTS_PER_ROUND = 64;
 
 /**
- * Which segments to clean, best first: cost-benefit as in LFS (Rosenblum, Ousterhout 1992) and RAMCloud (SOSP
- * 2011): (1 − u) · age / (1 + u), u the live part of a segment. Old segments are cleaned fuller than young ones, whose
- * data is likely to die by itself.
+ * Chooses the segments to clean, best first: cost-benefit as in LFS (Rosenblum, Ousterhout 1992) and RAMCloud (SOSP
+ * 2011): (1 − u) · age / (1 + u), where u is the live fraction of a segment. Old segments are cleaned at a higher u
+ * than young ones, whose data is likely to become dead without cleaning.
  *
- * Takes so many that what is live of them fits into `survivors` segments; those without anything live come for nothing.
- * Empty when not one segment would be won.
+ * The live entries of the chosen segments fit into `survivors` segments; segments without live entries do not count.
+ * Empty when cleaning would not free a single segment.
  */
 export function chooseSegments<T extends CleaningCandidate>(
   candidates: readonly T[],
@@ -28,7 +28,7 @@ export function chooseSegments<T extends CleaningCandidate>(
   const chosen: T[] = [];
   let live = 0;
   for (const candidate of [...candidates].sort((a, b) => score(b) - score(a))) {
-    if (chosen.length === MOST) break;
+    if (chosen.length === MAX_SEGMENTS_PER_ROUND) break;
     if (live + candidate.liveBytes > survivors * segmentBytes) continue;
     live += candidate.liveBytes;
     chosen.push(candidate);
@@ -36,7 +36,7 @@ export function chooseSegments<T extends CleaningCandidate>(
   return best(chosen, segmentBytes);
 }
 
-/** Fewest survivors for most segments: leaves out the fullest where they win nothing. */
+/** Most segments for the fewest survivors: leaves out the fullest ones where they do not free a segment. */
 function best<T extends CleaningCandidate>(chosen: readonly T[], segmentBytes: number): T[] {
   const byFullness = [...chosen].sort((a, b) => a.liveBytes - b.liveBytes);
   let most = 0;

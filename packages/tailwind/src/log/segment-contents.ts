@@ -3,9 +3,9 @@ import { keyOfPayload } from '../format/payloads.js';
 import { type SegmentEntry, segmentEntries } from '../format/scan.js';
 import { SegmentWriter } from '../format/segment-writer.js';
 import { KeyFilter } from './key-filter.js';
-import { isData, type LogEntry } from './ticket.js';
+import { isData, type LogEntry } from './pending-append.js';
 
-/** What lies in a segment at its primary, and how much of it is live as far as anybody said. */
+/** The entries of a segment at its primary, and how many of their bytes are live as far as reported. */
 export class SegmentContents {
   readonly writer: SegmentWriter;
   #liveBytes = 0;
@@ -18,31 +18,33 @@ export class SegmentContents {
     this.writer = new SegmentWriter(bytes, identity);
   }
 
-  /** Bytes of objects and tombstones that nobody called dead, headers included. An estimate: callers may be wrong. */
+  /**
+   * Bytes of objects and tombstones that were not reported dead, headers included. An estimate: reports may be wrong.
+   */
   get liveBytes(): number {
     return Math.max(0, this.#liveBytes);
   }
 
-  /** The cleaner has asked for every entry. */
+  /** Set when the cleaner has asked for every entry. */
   set liveBytes(bytes: number) {
     this.#liveBytes = bytes;
   }
 
-  /** Where each entry's header lies; undefined when they do not fit together. */
+  /** Places entries and returns the offsets of their headers; undefined if they do not all fit. */
   place(entries: readonly LogEntry[], payloadBytes: number): number[] | undefined {
     if (!this.writer.fits(payloadBytes, entries.length)) return undefined;
     this.#liveBytes += payloadBytes + entries.length * HEADER_BYTES;
     return entries.map(({ type, parts }) => this.writer.append(type as Exclude<typeof type, 9>, ...parts));
   }
 
-  /** A copy of an entry of another segment; undefined when it does not fit. */
+  /** Places a copy of an entry of another segment; undefined if it does not fit. */
   placeCopy(entry: SegmentEntry): number | undefined {
     if (!this.writer.fits(entry.payload.length)) return undefined;
     this.#liveBytes += entry.payload.length + HEADER_BYTES;
     return this.writer.append(entry.type as 2 | 3, entry.payload);
   }
 
-  /** The object or tombstone whose header lies there; undefined where there can be none. */
+  /** The object or tombstone with its header at this offset; undefined if there cannot be one. */
   at(offset: number): SegmentEntry | undefined {
     const end = this.writer.position;
     if (!Number.isInteger(offset) || offset < 0 || offset > end - HEADER_BYTES) return undefined;
@@ -53,7 +55,7 @@ export class SegmentContents {
     return { type, offset, payload: this.bytes.subarray(start, start + length) };
   }
 
-  /** How many bytes an entry takes, header included. */
+  /** Length of an entry in bytes, header included. */
   lengthAt(offset: number): number {
     return HEADER_BYTES + readU32(this.bytes, offset + 4);
   }
@@ -63,12 +65,12 @@ export class SegmentContents {
     if (entry) this.#liveBytes -= entry.payload.length + HEADER_BYTES;
   }
 
-  /** It was said to be dead, and is live. */
-  undead(offset: number): void {
+  /** Reverts a report: the entry is live after all. */
+  alive(offset: number): void {
     this.#liveBytes += this.lengthAt(offset);
   }
 
-  /** The keys of its objects; made when first asked for, of a segment that takes no more appends. */
+  /** Filter over the keys of the objects. Created on first use, when the segment does not take appends any more. */
   get keys(): KeyFilter {
     if (!this.#keys) {
       const objects = [...this.data()].filter(({ type }) => type === EntryType.OBJECT);

@@ -5,12 +5,12 @@ import { zero } from '../zero.js';
 import type { LogEnvironment } from './log-environment.js';
 import { Segment, type SegmentRole } from './segment.js';
 
-/** The segments of a log in this member's memory, and which of them a digest names. */
+/** The segments of a log in this member's memory, and the subset that a digest names. */
 export class SegmentTable {
   readonly #segments = new Map<bigint, Segment>();
   /** Survivors that no digest names yet. */
   readonly #unnamed = new Set<Segment>();
-  /** Cleaned: digests from now on do not name them. */
+  /** Cleaned segments: later digests do not name them. */
   readonly #dropped = new Set<Segment>();
   readonly #freeing = new Set<Promise<void>>();
   #lastId = 0n;
@@ -18,7 +18,7 @@ export class SegmentTable {
 
   constructor(private readonly environment: LogEnvironment) {}
 
-  /** Segments that take memory, or are about to. */
+  /** Segments that have memory, or are about to get it. */
   get count(): number {
     return this.#segments.size + this.#allocating + this.#freeing.size;
   }
@@ -31,14 +31,14 @@ export class SegmentTable {
     return this.#segments.values();
   }
 
-  /** What a head that is opened now names: the whole log, itself included. Ascending. */
+  /** The digest of a head that is opened now: the whole log, the head included. Ascending. */
   digest(): bigint[] {
     return [...this.#segments.values()]
       .filter((segment) => !this.#unnamed.has(segment) && !this.#dropped.has(segment))
       .map(({ id }) => id);
   }
 
-  /** Whether a recovery of the log as it will be can meet it: it was not cleaned. */
+  /** Whether the segment stays part of the log: it was not cleaned. */
   keeps(segment: Segment): boolean {
     return !this.#dropped.has(segment);
   }
@@ -49,7 +49,7 @@ export class SegmentTable {
   }
 
   /**
-   * A segment in zeroed memory, with the next number; waits while there is no memory.
+   * Creates a segment in zeroed memory, with the next number. Waits while memory cannot be registered.
    * @throws the reason for which the log ended meanwhile
    */
   async make(role: SegmentRole): Promise<Segment> {
@@ -75,13 +75,13 @@ export class SegmentTable {
     return segment;
   }
 
-  /** From the next digest on, the survivors are part of the log and what was cleaned is not. */
+  /** From the next digest on, the survivors are part of the log and the cleaned segments are not. */
   swap(cleaned: Iterable<Segment>, survivors: Iterable<Segment>): void {
     for (const segment of cleaned) this.#dropped.add(segment);
     for (const segment of survivors) this.#unnamed.delete(segment);
   }
 
-  /** Gives a cleaned segment's memory back, here and at its backups. */
+  /** Frees a cleaned segment's memory, here and at its backups. */
   async free(segment: Segment): Promise<void> {
     this.#segments.delete(segment.id);
     this.#dropped.delete(segment);
@@ -90,7 +90,7 @@ export class SegmentTable {
     await freed.finally(() => this.#freeing.delete(freed));
   }
 
-  /** After the log's end: gives all memory back. */
+  /** Frees all memory, after the end of the log. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#freeing);
     await Promise.all([...this.#segments.values()].map(({ replicas }) => replicas.forget()));

@@ -6,14 +6,14 @@ import type { Certificate } from '../format/scan.js';
 import type { SegmentWriter } from '../format/segment-writer.js';
 import type { LocalMemory } from '../worker/channel.js';
 import type { LogEnvironment } from './log-environment.js';
+import type { PendingAppend } from './pending-append.js';
 import { ReplicaSet } from './replica-set.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
 import { SegmentContents } from './segment-contents.js';
-import type { Ticket } from './ticket.js';
 
 interface Group {
   readonly sequence: number;
-  readonly tickets: readonly Ticket[];
+  readonly appends: readonly PendingAppend[];
 }
 
 export type SegmentRole = 'head' | 'survivor';
@@ -21,8 +21,8 @@ export type SegmentRole = 'head' | 'survivor';
 const NOTHING_POSTED: Certificate = { byteLength: 0, checksum: 0 };
 
 /**
- * A segment at its primary: the entries in memory, the groups on their way to the backups, and the order of opening
- * and closing.
+ * A segment at its primary: the entries in memory, the groups that are being replicated, and the order of opening and
+ * closing.
  *
  * ```
  * open() ─▶ header and digest durable ─▶ writable once the predecessor is closed ─▶ close() ─▶ closed ─▶ flushed
@@ -31,14 +31,14 @@ const NOTHING_POSTED: Certificate = { byteLength: 0, checksum: 0 };
 export class Segment implements ReplicatedSegment {
   readonly replicas: ReplicaSet;
   readonly contents: SegmentContents;
-  /** When its data was written, in milliseconds on the clock of `performance.now`; the cleaner prefers old ones. */
+  /** Time at which its data was written, in milliseconds of `performance.now`; the cleaner prefers old segments. */
   writtenAt = performance.now();
   readonly #writer: SegmentWriter;
   readonly #groups = new Fifo<Group>();
   readonly #closed = new Deferred<void>();
   readonly #flushed = new Deferred<void>();
   readonly #opened = new Deferred<void>();
-  #tickets: Ticket[] = [];
+  #appends: PendingAppend[] = [];
   #sequence = 0;
   #inFlight = 0;
   #posted = NOTHING_POSTED;
@@ -52,7 +52,7 @@ export class Segment implements ReplicatedSegment {
     private readonly environment: LogEnvironment,
     readonly identity: SegmentIdentity,
     readonly region: MemoryRegion,
-    /** A survivor holds what the cleaner moved; only a head has a digest. */
+    /** A survivor holds entries that the cleaner moved. Only a head has a digest. */
     readonly role: SegmentRole,
   ) {
     this.contents = new SegmentContents(region.view(), identity);
@@ -72,7 +72,7 @@ export class Segment implements ReplicatedSegment {
     return this.#posted;
   }
 
-  /** Once closed: what it was closed with. */
+  /** The certificate of a closed segment. */
   get certificate(): Certificate | undefined {
     return this.#isClosed ? this.#posted : undefined;
   }
@@ -92,41 +92,41 @@ export class Segment implements ReplicatedSegment {
     await this.#open(digest);
   }
 
-  /** Opens the replicas of a survivor. Nothing names it yet: recovery does not see it. */
+  /** Opens the replicas of a survivor. No digest names it yet: recovery ignores it. */
   async openSurvivor(): Promise<void> {
     await this.#open(undefined);
     this.#writable = true;
   }
 
-  /** The predecessor is closed: soon appends go out. */
+  /** The predecessor is closed: appends may go out. */
   async becomeHead(): Promise<void> {
     await this.replicas.becomeHead();
     this.#writable = true;
     this.#schedule();
   }
 
-  /** Writes an append's entries; false when they do not fit any more. They go out together. */
-  place(ticket: Ticket): boolean {
-    const offsets = this.#closing ? undefined : this.contents.place(ticket.entries, ticket.payloadBytes);
+  /** Places an append's entries; they go out together. False when they do not fit. */
+  place(append: PendingAppend): boolean {
+    const offsets = this.#closing ? undefined : this.contents.place(append.entries, append.payloadBytes);
     if (!offsets) return false;
-    ticket.placed({ segmentId: this.id, offsets }, this.flushed);
-    this.#tickets.push(ticket);
+    append.placed({ segmentId: this.id, offsets }, this.flushed);
+    this.#appends.push(append);
     this.#schedule();
     return true;
   }
 
-  /** Sends what was copied into it so far. */
+  /** Sends everything that was copied into it so far. */
   send(): void {
     this.#schedule();
   }
 
-  /** Takes no more appends, and closes the replicas once what was placed is acknowledged. */
+  /** Stops taking appends, and closes the replicas once all placed appends are acknowledged. */
   close(): void {
     this.#closing = true;
     this.#schedule();
   }
 
-  /** Whether it takes no more appends. */
+  /** Whether it has stopped taking appends. */
   get isClosing(): boolean {
     return this.#closing;
   }
@@ -136,19 +136,19 @@ export class Segment implements ReplicatedSegment {
     return this.#isFlushed;
   }
 
-  /** Nothing names it any more: its replicas and its memory go. Only of a segment that is closed. */
+  /** Frees replicas and memory of a closed segment that no digest names any more. */
   async free(): Promise<void> {
     await this.replicas.free();
     await this.region.close();
   }
 
-  /** Everything that is not acknowledged fails. */
+  /** Fails everything that is not acknowledged. */
   fail(error: Error): void {
     for (let group = this.#groups.shift(); group; group = this.#groups.shift()) {
-      for (const ticket of group.tickets) ticket.fail(error);
+      for (const append of group.appends) append.fail(error);
     }
-    for (const ticket of this.#tickets) ticket.fail(error);
-    this.#tickets = [];
+    for (const append of this.#appends) append.fail(error);
+    this.#appends = [];
     for (const deferred of [this.#opened, this.#closed, this.#flushed]) deferred.reject(error);
   }
 
@@ -161,7 +161,7 @@ export class Segment implements ReplicatedSegment {
     await this.#opened.promise;
   }
 
-  /** What is appended in one turn of the event loop goes out as one group. */
+  /** Appends of one turn of the event loop go out as one group. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -186,8 +186,8 @@ export class Segment implements ReplicatedSegment {
     const { offset, byteLength } = this.#writer.seal()!;
     this.#sequence += 1;
     this.#inFlight += 1;
-    this.#groups.push({ sequence: this.#sequence, tickets: this.#tickets });
-    this.#tickets = [];
+    this.#groups.push({ sequence: this.#sequence, appends: this.#appends });
+    this.#appends = [];
     this.#posted = { byteLength: offset + byteLength, checksum: this.#writer.checksum };
     try {
       this.environment.link.append(this.replicas.channel, this.#sequence, offset, byteLength);
@@ -202,7 +202,7 @@ export class Segment implements ReplicatedSegment {
     for (let next = this.#groups.peek(); next && next.sequence <= sequence; next = this.#groups.peek()) {
       this.#groups.shift();
       this.#inFlight -= 1;
-      for (const ticket of next.tickets) ticket.acknowledge();
+      for (const append of next.appends) append.acknowledge();
     }
     this.#advance();
   }

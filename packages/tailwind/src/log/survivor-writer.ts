@@ -5,18 +5,18 @@ import { Pace } from './pace.js';
 import type { Segment } from './segment.js';
 import type { SegmentTable } from './segment-table.js';
 
-/** Objects of one segment that were copied to one survivor: offsets there and here, in pairs. */
+/** Objects of one segment that were copied to one survivor: pairs of the old and the new offset. */
 interface Run {
   readonly from: Segment;
   readonly to: Segment;
   readonly offsets: number[];
 }
 
-/** Copies what is kept of cleaned segments into survivors, and tells the application where it is once it is durable. */
+/** Copies the kept entries of cleaned segments into survivors, and announces them to the application once durable. */
 export class SurvivorWriter {
   readonly survivors: Segment[] = [];
   readonly #runs: Run[] = [];
-  /** What was called dead when it was to be announced. */
+  /** Objects that the application reported dead at their announcement. */
   #dead: Run[] = [];
   readonly #pace: Pace;
   movedBytes = 0;
@@ -46,7 +46,7 @@ export class SurvivorWriter {
     await Promise.all(this.survivors.map(({ closed }) => closed));
   }
 
-  /** What died meanwhile is not announced now. Tombstones are the log's own affair. */
+  /** Objects that died meanwhile are not announced now. Tombstones are internal to the log and never announced. */
   async announce(): Promise<void> {
     for (const { from, to, offsets } of this.#runs) {
       for (let at = 0; at < offsets.length; at += 2) {
@@ -61,21 +61,21 @@ export class SurvivorWriter {
   }
 
   /**
-   * To be called before the cleaned segments go: an object that an append superseded which waited for room, and then
-   * failed, is live again.
+   * To be called before the cleaned segments are freed. An object that was superseded by a waiting append is live
+   * again if that append has failed.
    */
   async announceAgain(): Promise<void> {
     for (const { from, to, offsets } of this.#dead) {
       for (let at = 0; at < offsets.length; at += 2) {
         const [before, after] = [offsets[at]!, offsets[at + 1]!];
-        if (this.#announce(from, before, to, after)) to.contents.undead(after);
+        if (this.#announce(from, before, to, after)) to.contents.alive(after);
         if (this.#pace.isDue) await this.#pace.yield();
       }
     }
     this.#dead = [];
   }
 
-  /** False: the application has no use for it. */
+  /** False: the object is dead. */
   #announce(from: Segment, before: number, to: Segment, after: number): boolean {
     const old = { segmentId: from.id, offset: before };
     if (!this.cleaner.isLive(from.contents.at(before)!, old)) return false;
@@ -83,7 +83,7 @@ export class SurvivorWriter {
     return true;
   }
 
-  /** False when there is no room. */
+  /** False when the survivor is full. */
   #copy(from: Segment, before: number): boolean {
     const to = this.survivors.at(-1);
     const entry = from.contents.at(before)!;

@@ -4,12 +4,12 @@ import type { LogCleaner } from './log-cleaner.js';
 import type { Segment } from './segment.js';
 
 /**
- * Which tombstones of the segments that are cleaned must be kept.
+ * Decides which tombstones of the cleaned segments must be kept.
  *
- * A tombstone is there so that a recovery does not take an older object of its key for the newest. It has expired when
- * no such object is left: not in the segment that it names, and in no other one either, since objects that were
- * overwritten leave no tombstones of their own. Filters over the keys of each segment tell; they err on the side of
- * keeping. Appends after a tombstone are newer, so only closed segments matter.
+ * A tombstone prevents a recovery from taking an older object of its key for the newest. It has expired when no such
+ * object is left: neither in the segment that it names nor in any other one, since objects that were overwritten do
+ * not leave tombstones. Filters over the keys of each segment decide this; a false positive keeps the tombstone.
+ * Appends after a tombstone are newer, so only closed segments matter.
  */
 export class TombstoneRule {
   readonly #newest = new Map<string, number>();
@@ -20,7 +20,7 @@ export class TombstoneRule {
     private readonly cleaner: LogCleaner,
   ) {}
 
-  /** Every tombstone is shown before any is judged: of one key only the newest is of use. */
+  /** Must be called for every tombstone before `keeps`: only the newest of a key is needed. */
   show({ payload }: SegmentEntry): void {
     const { key, version } = decodeTombstone(payload);
     const text = keyText(key);

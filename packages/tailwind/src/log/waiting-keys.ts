@@ -10,8 +10,8 @@ interface Newest {
 }
 
 /**
- * Of keys that an append waits for, the newest objects among the segments that are cleaned. An application may call
- * such an object dead because of an append that has no place yet: if that one were lost, so would be the key.
+ * For keys with a waiting append, the newest objects among the cleaned segments. An application may report such an
+ * object dead because of an append that does not have its place yet: if that append failed, the key would be lost.
  */
 export class WaitingKeys {
   readonly #newest = new Map<string, Newest>();
@@ -25,7 +25,7 @@ export class WaitingKeys {
     this.#newest.set(text, { version, segment, offset, isLive });
   }
 
-  /** Those that the application calls dead. */
+  /** Objects that the application reported dead. */
   superseded(): Newest[] {
     return [...this.#newest.values()].filter(({ isLive }) => !isLive);
   }

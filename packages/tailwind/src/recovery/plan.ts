@@ -5,17 +5,17 @@ import type { Certificate } from '../format/scan.js';
 import type { Minimum } from '../log/authority.js';
 import type { InventoryEntry } from '../rpc/messages.js';
 
-/** What one backup has of a log. */
+/** A backup's inventory of a log. */
 export interface BackupInventory {
   readonly member: number;
   readonly replicas: readonly InventoryEntry[];
 }
 
-/** A segment to be replayed, and where it can be had, best first. */
+/** A segment to be replayed, and the members with a replica of it, best first. */
 export interface PlannedSegment {
   readonly segmentId: bigint;
   readonly candidates: readonly number[];
-  /** A replica that holds less than this is no candidate: more than that was acknowledged. */
+  /** A replica with fewer bytes is not a candidate: more than that was acknowledged. */
   readonly floorBytes: number;
 }
 
@@ -32,16 +32,17 @@ interface Located {
 }
 
 /**
- * Decides from what all backups have which segments make up the log, and which replicas to take (Tailwind, section
- * 3.3.1, and RAMCloud's rules for the end of a log). Pure.
+ * Decides, from the inventories of all backups, which segments make up the log, and which replicas to read (Tailwind,
+ * section 3.3.1, and RAMCloud's rules for the end of a log). Pure.
  *
  * - Open replicas below the coordinator's minimum are stale and do not count; closed ones always do.
  * - The head is the lowest-numbered open segment with a digest. Its digest names every segment of the log.
- * - A head has no closed replica, and neither has any after it: the next one is durably open before one is closed. So
- *   an open replica at or below a closed one is stale. (Survivors of cleaning are closed at any time, and say nothing.)
- * - Of every segment before the head a closed replica is needed: it says where the segment ends. An open one that ends
- *   exactly there is as good, should the closed one turn out to be damaged.
- * - Of the head the longest is best: damage in one open replica must not lose what another one has.
+ * - Neither the head nor a later segment has a closed replica: the next segment is durably open before one is closed.
+ *   So an open replica at or below a closed one is stale. (Survivors of cleaning are closed at any time, and do not
+ *   count.)
+ * - Every segment before the head needs a closed replica, which tells where the segment ends. An open replica that
+ *   ends exactly there is as good, in case the closed one turns out to be damaged.
+ * - For the head the longest replica is best: damage in one open replica must not lose the data of another one.
  *
  * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE, with the missing segments
  */
@@ -64,13 +65,13 @@ export function planRecovery(
     throw new TailwindError(
       'ERR_RDMC_LOG_INCOMPLETE',
       `No backup has an open segment of log ${logId} with a digest: its end cannot be found. ` +
-        'Bring back a backup that had one',
+        'Start a backup that had one',
       { missing: [] },
     );
   }
   const headId = head.replica.segmentId;
   const ids = decodeDigest(Buffer.from(head.replica.digest!, 'base64'));
-  // Without the head its entries would be left out silently.
+  // Otherwise the head's entries would be omitted silently.
   if (!ids.includes(headId)) throw incomplete(logId, [headId], ', which its own digest does not name');
   const segments = ids.map((segmentId) =>
     segmentId === headId ? planHead(segmentId, open) : planClosed(segmentId, located),
@@ -84,7 +85,7 @@ export function planRecovery(
 
 /**
  * The plan of a log whose loss was accepted: these segments, each from the backups that may have as much of it. Pure.
- * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE where less is there than was accepted
+ * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE where less is found than was accepted
  */
 export function planSalvage(
   logId: bigint,
@@ -100,7 +101,7 @@ export function planSalvage(
   const missing = segments.filter(({ candidates }) => candidates.length === 0);
   if (missing.length > 0) {
     const ids = missing.map(({ segmentId }) => segmentId);
-    throw incomplete(logId, ids, ', which were there when the loss of others was accepted');
+    throw incomplete(logId, ids, ', which were found when the loss of others was accepted');
   }
   return { headId: accepted.at(-1)?.segmentId ?? 0n, segments };
 }
@@ -109,7 +110,7 @@ export function incomplete(logId: bigint, missing: readonly bigint[], why = ''):
   return new TailwindError(
     'ERR_RDMC_LOG_INCOMPLETE',
     `No usable replica was found of segments ${missing.join(', ')} of log ${logId}${why}. ` +
-      'Bring back a backup that has them; nothing was given up',
+      'Start a backup that has them; nothing was discarded',
     { missing },
   );
 }
@@ -123,7 +124,7 @@ function planHead(segmentId: bigint, open: readonly Located[]): PlannedSegment {
   return { segmentId, candidates: longest.map(({ member }) => member), floorBytes };
 }
 
-/** The epoch of an open replica does not matter: the certificate tells that it is whole. */
+/** The epoch of an open replica does not matter: the certificate shows that the replica is complete. */
 function planClosed(segmentId: bigint, located: readonly Located[]): PlannedSegment {
   const all = located.filter(({ replica }) => replica.segmentId === segmentId);
   const closed = all.filter(({ replica }) => replica.state === 'closed');

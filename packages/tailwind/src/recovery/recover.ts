@@ -23,7 +23,7 @@ export interface RecoveryOptions {
   /** `logs.coordinator(memberId)`. */
   readonly coordinator: CoordinatorClient;
   readonly logId: bigint;
-  /** Members to ask: all that serve a backup (default: all that are there, this one included). */
+  /** Members to ask: all that serve a backup (default: all connected members, this one included). */
   readonly backups?: readonly number[];
   /** Default: the node's. */
   readonly logger?: Logger;
@@ -31,21 +31,21 @@ export interface RecoveryOptions {
 
 const KNOWN = ['coordinator', 'logId', 'backups', 'logger'];
 
-/** A segment of a recovered log, as long as it is being looked at. */
+/** A segment of a recovered log, during the iteration. */
 export interface RecoveredSegment {
   readonly segmentId: bigint;
-  /** What is complete of it. Valid until the next one is asked for. */
+  /** The complete part of the segment. Valid until the next segment is requested. */
   readonly bytes: Uint8Array;
   entries(): Generator<SegmentEntry, void>;
 }
 
 /**
  * Recovers a log whose primary is dead, at the member that takes it over: declares it dead, fences it at every
- * backup before anything is read there, finds out which segments it has, and gives them one by one. Backups scan in
- * parallel; their bytes come by one-sided reads.
+ * backup before anything is read there, determines which segments it has, and yields them one by one. Backups scan in
+ * parallel; their bytes are fetched by one-sided reads.
  *
- * The new owner replays every segment into a log of its own, awaits its acknowledgements, and calls `finish`; only then
- * does it serve.
+ * The new owner replays every segment into a log of its own, awaits its acknowledgements, and calls `finish`. It must
+ * not serve before that.
  */
 export class Recovery {
   readonly #connections = new Map<number, Promise<BackupConnection>>();
@@ -56,7 +56,7 @@ export class Recovery {
     private readonly options: RecoveryOptions,
     private readonly log: LogRecord,
     private readonly plan: RecoveryPlan,
-    /** Members that were asked; `finish` lets them free what they have. */
+    /** Members that were asked; `finish` makes them free their replicas. */
     private readonly backups: readonly number[],
   ) {}
 
@@ -77,8 +77,8 @@ export class Recovery {
     const { mesh } = parts;
     const { logId, logger } = options;
     const backups = options.backups ?? mesh.members.map(({ id }) => id);
-    // The owner is no backup of its own log, and may be stopped rather than dead: it would not answer.
-    const members = backups.filter((id) => id !== log.owner && (id === mesh.id || isThere(mesh, id)));
+    // The owner is not a backup of its own log. It may be stopped rather than dead, and would not answer.
+    const members = backups.filter((id) => id !== log.owner && (id === mesh.id || isConnected(mesh, id)));
     const asked = await Promise.allSettled(
       members.map(async (member) => ({ member, replicas: await askInventory(mesh, member, logId) })),
     );
@@ -104,9 +104,9 @@ export class Recovery {
   }
 
   /**
-   * The segments by ascending id; several are fetched ahead. That is the order of the appends, except for what cleaning
-   * moved: of a key the highest version counts. One consumer; again after an error.
-   * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE when no replica of a segment turns out to be whole
+   * The segments by ascending id; several are fetched ahead. This is the order of the appends, except for entries that
+   * cleaning moved: the highest version of a key counts. One consumer; it can start again after an error.
+   * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE when every replica of a segment turns out to be damaged
    */
   async *segments(): AsyncGenerator<RecoveredSegment, void> {
     const waiting = [...this.plan.segments];
@@ -136,8 +136,8 @@ export class Recovery {
   }
 
   /**
-   * Records who owns now what was in the log, and frees its replicas. Only after this may the new owner serve.
-   * @param successors the logs that hold it, where every entry is acknowledged
+   * Records the new owners of the log's data, and frees the log's replicas. The new owner must not serve before this.
+   * @param successors the logs that hold the data; every entry must be acknowledged there
    */
   async finish(successors: readonly bigint[]): Promise<void> {
     const { mesh } = this.parts;
@@ -155,7 +155,7 @@ export class Recovery {
     await this.close();
   }
 
-  /** Gives connections back. Without `finish` the log stays as it is, for another attempt, of whatever member. */
+  /** Closes the connections. Without `finish` the log stays as it is, for another attempt by any member. */
   async close(): Promise<void> {
     if (!this.#isFinished) await giveUp(this.options, this.log);
     this.#isFinished = true;
@@ -182,7 +182,7 @@ export class Recovery {
     throw incomplete(this.options.logId, [segment.segmentId], ` (${reasons.join('; ')})`);
   }
 
-  /** Closed replicas are alike: their backups take turns. Of the head the longest comes first. */
+  /** Closed replicas are alike, so their backups take turns. For the head, the longest replica comes first. */
   #inOrder({ segmentId, candidates }: PlannedSegment): number[] {
     if (segmentId === this.plan.headId) return [...candidates];
     const first = Number(segmentId % BigInt(candidates.length));
@@ -196,7 +196,7 @@ export class Recovery {
     const { load, address, rkey, scan } = await loadWhenThereIsRoom(connection, { logId, segmentId });
     let region: MemoryRegion | undefined;
     try {
-      // Where a loss was accepted, what is whole of a damaged replica counts.
+      // After an accepted loss, the intact prefix of a damaged replica counts.
       if (scan.status !== 'ok' && this.log.salvage === null)
         throw new Error(`its replica is corrupt at ${scan.offset}: ${scan.reason}`);
       if (scan.offset < floorBytes)
@@ -208,7 +208,7 @@ export class Recovery {
       }
       return { region, byteLength: scan.offset };
     } catch (error) {
-      // What broke stays broken; the next segment gets a new connection.
+      // A broken connection cannot be used again; the next segment gets a new one.
       if (codeOf(error) === 'ERR_RDMC_MEMBER_LOST') await this.#drop(member, connection);
       await region?.close();
       throw error;
@@ -236,7 +236,10 @@ export class Recovery {
   }
 }
 
-/** Another recovery of this member may use all that the backup gives to one. That says nothing about the replica. */
+/**
+ * Another recovery of this member may use the backup's whole quota. That is not a fault of the replica: waits and
+ * retries.
+ */
 async function loadWhenThereIsRoom(connection: BackupConnection, ref: SegmentRef) {
   for (;;) {
     try {
@@ -248,16 +251,13 @@ async function loadWhenThereIsRoom(connection: BackupConnection, ref: SegmentRef
   }
 }
 
-/** A coordinator that does not hear it lets others try once this member is gone. */
+/** If the coordinator does not receive it, other members may try once this member is gone. */
 async function giveUp({ coordinator, logger }: RecoveryOptions, attempt: RecoveryAttempt): Promise<void> {
   await coordinator.giveUpRecovery(attempt).catch((error: unknown) => {
-    logger?.warn?.(
-      { reason: messageOf(error) },
-      'the coordinator does not hear that a recovery was given up',
-    );
+    logger?.warn?.({ reason: messageOf(error) }, 'the coordinator was not told that a recovery was given up');
   });
 }
 
-function isThere(mesh: Mesh, member: number): boolean {
+function isConnected(mesh: Mesh, member: number): boolean {
   return mesh.peers.get(member)?.state === 'connected';
 }

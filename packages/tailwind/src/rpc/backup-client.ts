@@ -19,13 +19,13 @@ export interface ConnectionOptions {
   readonly mesh: Mesh;
   readonly link: WorkerLink;
   readonly logId: bigint;
-  /** Of the log that writes; null where replicas are only read, by a recovery. */
+  /** The session of the log that writes; null for a recovery, which only reads replicas. */
   readonly session: string | null;
   readonly mode: ReplicationMode;
   readonly retryTimeoutMs: number;
 }
 
-/** What a replica is opened with, at every backup alike. */
+/** The request that opens a replica, the same for every backup. */
 export interface OpenRequest extends SegmentRef {
   readonly incarnation: number;
   readonly epoch: number;
@@ -34,15 +34,15 @@ export interface OpenRequest extends SegmentRef {
   readonly survivor: boolean;
 }
 
-/** A member's view of one backup, for one log: a queue pair for data, and requests for everything else. */
+/** A member's connection to one backup, for one log: a queue pair for data, and requests for everything else. */
 export class BackupConnection {
   #dropped: Promise<void> | undefined;
 
   private constructor(
     readonly member: number,
-    /** The queue pair here. */
+    /** Number of the queue pair at this member. */
     readonly pair: number,
-    /** Its number at the backup. */
+    /** Number of the queue pair at the backup. */
     private readonly remotePair: number,
     readonly transport: string,
     private readonly options: ConnectionOptions,
@@ -102,7 +102,7 @@ export class BackupConnection {
     await this.#tell('epoch', { ...refText(ref), epoch });
   }
 
-  /** Loads a replica's bytes into memory there, which `read` reaches until `unload`. */
+  /** Loads a replica into memory of the backup, for `read` until `unload`. */
   load(ref: SegmentRef) {
     return this.#ask('load', refText(ref), loadAnswer);
   }
@@ -111,7 +111,7 @@ export class BackupConnection {
     await this.#tell('unload', { load });
   }
 
-  /** Ends the queue pair; what travels on it is lost. */
+  /** Ends the queue pair; requests under way on it are lost. */
   drop(): Promise<void> {
     if (!this.#dropped) {
       disconnect(this.options.mesh, this.member, this.remotePair);
@@ -129,7 +129,7 @@ export class BackupConnection {
   }
 }
 
-/** Fences a log at a backup and asks what is there of it. */
+/** Fences a log at a backup and asks for its inventory of that log. */
 export async function askInventory(
   mesh: Mesh,
   member: number,
@@ -143,7 +143,7 @@ export async function askFreeLog(mesh: Mesh, member: number, logId: bigint): Pro
   await mesh.request(member, BACKUP_TOPIC, { op: 'free-log', logId: String(logId) });
 }
 
-/** Lets a backup forget a replica. */
+/** Asks a backup to free a replica. */
 export async function askFree(mesh: Mesh, member: number, ref: SegmentRef): Promise<void> {
   await mesh.request(member, BACKUP_TOPIC, { op: 'free', ...refText(ref) });
 }
@@ -154,13 +154,15 @@ export async function askClaim(mesh: Mesh, member: number, logId: bigint, sessio
   await mesh.request(member, BACKUP_TOPIC, body, { timeoutMs: CLAIM_TIMEOUT_MS });
 }
 
-/** Takes a claim back, with all that was opened under it. @throws MeshRemoteError with ERR_RDMC_NOT_OWNER */
+/**
+ * Withdraws a claim, and frees everything that was opened under it. @throws MeshRemoteError with ERR_RDMC_NOT_OWNER
+ */
 export async function askAbandon(mesh: Mesh, member: number, logId: bigint, session: string): Promise<void> {
   const body = { op: 'abandon', logId: String(logId), session };
   await mesh.request(member, BACKUP_TOPIC, body, { timeoutMs: CLAIM_TIMEOUT_MS });
 }
 
-/** Where nobody is there to hear it, its end of the queue pair goes with it. */
+/** If the member does not receive it, its end of the queue pair ended with the member. */
 function disconnect(mesh: Mesh, member: number, pair: number): void {
   mesh.request(member, BACKUP_TOPIC, { op: 'disconnect', pair }).catch(() => {});
 }

@@ -4,11 +4,11 @@ import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
 
 export interface BackupServiceOptions {
   /**
-   * Asked which logs live: before a member is let write one here, and from time to time, so that nothing stays of those
-   * that were recovered.
+   * The coordinator that the service asks which logs live: before a member may write one here, and periodically, so
+   * that the service frees everything of recovered logs.
    */
   readonly coordinator?: CoordinatorClient;
-  /** How often, in milliseconds (default 30,000; 10 to 3,600,000). */
+  /** Period of these questions, in milliseconds (default 30,000; 10 to 3,600,000). */
   readonly sweepIntervalMs?: number;
   /** Default: the node's. */
   readonly logger?: Logger;

@@ -18,12 +18,12 @@ import { Turns } from './turns.js';
 type Request<Op extends BackupRequest['op']> = Extract<BackupRequest, { op: Op }>;
 type SegmentRequest = Request<'open' | 'close' | 'commit' | 'restore' | 'epoch' | 'free'>;
 
-/** Lets the members of a mesh use a backup: answers their requests, and holds the queue pairs they write through. */
+/** Lets the members of a mesh use a backup: answers their requests, and owns the queue pairs for their writes. */
 export class BackupService {
   readonly #pairs: MemberPairs;
   readonly #loads: Loads;
   readonly #claims: LogClaims;
-  /** Requests for one segment have their effect in the order in which its primary sent them. */
+  /** Requests for one segment take effect in the order in which its primary sent them. */
   readonly #turns = new Turns();
   readonly #sweeper: Sweeper;
   readonly #mesh: Mesh;
@@ -63,15 +63,16 @@ export class BackupService {
   }
 
   /**
-   * Frees replicas of logs that were recovered while this backup did not hear of it, and forgets that it had fenced them:
-   * from then on the coordinator refuses who wrote them. Done by itself from time to time where the service has a
-   * coordinator; without one, nothing happens. @throws MeshError, MeshRemoteError
+   * Frees replicas of logs whose recovery this backup missed, and removes their fences: from then on the coordinator
+   * refuses their primaries. The service does this periodically when it has a coordinator; without one, it has no
+   * effect.
+   * @throws MeshError, MeshRemoteError
    */
   freeRecovered(): Promise<void> {
     return this.#sweeper.sweep();
   }
 
-  /** Ends all connections. The backup stays as it is. */
+  /** Ends all connections. The backup stays open. */
   async close(): Promise<void> {
     this.parts.open.delete(this);
     for (const each of this.#subscriptions) each.close();
@@ -81,12 +82,12 @@ export class BackupService {
     this.#lifetime.free();
   }
 
-  /** Aborted when it answers no more. */
+  /** Aborted when the service stops answering. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }
 
-  /** Resolves when its connections are closed. */
+  /** Resolves when the connections of the service are closed. */
   get closed(): Promise<void> {
     return this.#lifetime.closed;
   }
@@ -154,7 +155,7 @@ export class BackupService {
     return null;
   }
 
-  /** Others own what was in it. It stays fenced here. */
+  /** The log's data belongs to its successors. The log stays fenced here. */
   async #forgetLog(logId: bigint): Promise<void> {
     this.backup.fence(logId);
     await this.#pairs.dropLog(logId);
@@ -162,13 +163,15 @@ export class BackupService {
     this.#claims.forget(logId);
   }
 
-  /** What is under way in its primary's name finds itself without a claim, and the coordinator gives no other. */
+  /**
+   * Operations of the primary that are under way fail for want of a claim, and the coordinator refuses another claim.
+   */
   async #forgetRecovered(logId: bigint): Promise<void> {
     await this.#forgetLog(logId);
     if (!this.#claims.isAsked(logId)) this.backup.unfence(logId);
   }
 
-  /** An open that is under way finds itself without a claim. */
+  /** An open that is under way fails for want of a claim. */
   async #abandon(from: number, logId: bigint, session: string): Promise<null> {
     this.backup.admit(logId);
     this.#claims.requireOwner(logId, from, session);
@@ -187,7 +190,10 @@ export class BackupService {
     if (session === null) this.#claims.requireRecoverer(logId, member);
     else await this.#claims.claim(logId, member, session);
     if (member !== this.#mesh.id && this.#mesh.peers.get(member)?.state !== 'connected') {
-      throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', `Member ${member} went before it was connected`);
+      throw new TailwindError(
+        'ERR_RDMC_BACKUP_CLOSED',
+        `Member ${member} left before its queue pair was created`,
+      );
     }
     const made = await this.#pairs.create(member, logId, mode, address as QueuePairAddress);
     try {
@@ -206,7 +212,10 @@ export class BackupService {
 
   async #open(from: number, { op: _, pair, ...request }: Request<'open'>) {
     if (pair !== null && !this.#pairs.isOf(from, pair)) {
-      throw new TailwindError('ERR_RDMC_NOT_OWNER', `Member ${from} has no queue pair ${pair} here`);
+      throw new TailwindError(
+        'ERR_RDMC_NOT_OWNER',
+        `Member ${from} does not have a queue pair ${pair} at this backup`,
+      );
     }
     const grant = await this.#openAgain(request);
     try {
@@ -220,7 +229,7 @@ export class BackupService {
     return { ...grant, key };
   }
 
-  /** A segment that is about to begin and is here already was opened by a request whose answer got lost. */
+  /** Opens again: a replica that exists before its segment begins was opened by a request whose answer was lost. */
   async #openAgain(request: Omit<Request<'open'>, 'op' | 'pair'>) {
     try {
       return await this.backup.openReplica(request);
@@ -231,7 +240,7 @@ export class BackupService {
     }
   }
 
-  /** Both ways of writing end before anything is scanned: the queue pairs, and the regions' keys. */
+  /** Ends both ways of writing, the queue pairs and the regions' keys, before anything is scanned. */
   async #inventory(from: number, logId: bigint) {
     this.#claims.recoveredBy(logId, from);
     this.backup.fence(logId);
@@ -239,7 +248,7 @@ export class BackupService {
     return (await this.backup.inventory(logId)).map(inventoryEntry);
   }
 
-  /** Of a member that is gone, connections and loads go; its replicas stay, for recovery. */
+  /** Frees connections and loads of a member that left or failed; its replicas stay, for recovery. */
   async #forget(member: number): Promise<void> {
     await Promise.all([this.#pairs.dropMember(member), this.#loads.endAll(member)]);
   }

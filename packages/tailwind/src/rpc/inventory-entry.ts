@@ -1,6 +1,6 @@
 import type { ReplicaReport } from '../backup/backup-types.js';
 
-/** What a backup answers about one replica; `inventoryAnswer` in messages.ts reads it. */
+/** A backup's answer about one replica; `inventoryAnswer` in messages.ts reads it. */
 export function inventoryEntry({ record, scan, digest }: ReplicaReport) {
   const { segmentId, incarnation, epoch, state, survivor, byteLength, checksum } = record;
   return {

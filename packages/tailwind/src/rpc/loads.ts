@@ -9,13 +9,13 @@ interface Load {
   readonly region: MemoryRegion;
 }
 
-/** Replicas in memory that members may read, while a log is recovered. */
+/** Replicas that were loaded for recoveries: members may read them from memory. */
 export class Loads {
   readonly #loads = new Map<number, Load>();
-  /** Per member, those under way included. */
+  /** Number of loads per member, those under way included. */
   readonly #counts = new Map<number, number>();
   /** Loads under way. */
-  readonly #under = new Set<{ readonly member: number; isGone: boolean }>();
+  readonly #pending = new Set<{ readonly member: number; isGone: boolean }>();
   #last = 0;
 
   constructor(
@@ -29,7 +29,7 @@ export class Loads {
     if (count >= MAX_LOADS_PER_MEMBER) {
       throw new TailwindError(
         'ERR_RDMC_BACKUP_FULL',
-        `Member ${member} has ${count} replicas loaded here, as many as it may`,
+        `Member ${member} has ${count} replicas loaded here, which is the limit; unload one first`,
       );
     }
     this.#counts.set(member, count + 1);
@@ -41,7 +41,7 @@ export class Loads {
     }
   }
 
-  /** Of a load that is not there, or another member's, nothing happens. */
+  /** Has no effect on a load that does not exist, or belongs to another member. */
   async end(member: number, number: number): Promise<void> {
     const load = this.#loads.get(number);
     if (load?.member !== member) return;
@@ -50,29 +50,32 @@ export class Loads {
     await load.region.close();
   }
 
-  /** Those under way end as soon as they are there. */
+  /** Loads under way end as soon as they are complete. */
   async endAll(member: number): Promise<void> {
-    for (const begun of this.#under) if (begun.member === member) begun.isGone = true;
+    for (const begun of this.#pending) if (begun.member === member) begun.isGone = true;
     const theirs = [...this.#loads].filter(([, load]) => load.member === member);
     await Promise.all(theirs.map(([number]) => this.end(member, number)));
   }
 
   async #begin(member: number, ref: SegmentRef) {
     const begun = { member, isGone: false };
-    this.#under.add(begun);
+    this.#pending.add(begun);
     try {
       const { result, shared } = await this.backup.load(ref);
       const region = await this.protectionDomain.allocate(Math.max(1, result.offset), { remoteRead: true });
       if (begun.isGone) {
         await region.close();
-        throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', `Member ${member} went before its load was there`);
+        throw new TailwindError(
+          'ERR_RDMC_BACKUP_CLOSED',
+          `Member ${member} left before its replica was loaded`,
+        );
       }
       region.view().set(new Uint8Array(shared, 0, result.offset));
       this.#last += 1;
       this.#loads.set(this.#last, { member, region });
       return { load: this.#last, address: region.address, rkey: region.rkey, scan: result };
     } finally {
-      this.#under.delete(begun);
+      this.#pending.delete(begun);
     }
   }
 

@@ -10,37 +10,37 @@ interface Owner {
 }
 
 /**
- * Who may do what with a log at a backup. Its primary is the member and the object that claimed it first; an id that was
- * used before is refused, or the new log would destroy the old one. Once it is fenced, it belongs to the member that
- * asked for its inventory last: the coordinator lets only one recover it at a time.
+ * Decides what a member may do with a log at a backup. The primary is the member, and its log object, that claimed the
+ * log first. An id that was used before is refused: a new log would destroy the old one. A fenced log belongs to the
+ * member that asked for its inventory last; the coordinator lets only one member at a time recover it.
  */
 export class LogClaims {
   readonly #owners = new Map<bigint, Owner>();
   readonly #recoverers = new Map<bigint, number>();
-  /** Of how many claims the coordinator's answer is awaited, by log. */
+  /** Number of claims that wait for an answer of the coordinator, by log. */
   readonly #asked = new Map<bigint, number>();
 
-  /** @param coordinator where there is one, it says who may claim what */
+  /** @param coordinator if given, it decides which members may claim a log */
   constructor(
     private readonly backup: Pick<Backup, 'admit' | 'holdsLog'>,
     private readonly coordinator?: CoordinatorClient,
   ) {}
 
-  /** Logs that anything is known of here. */
+  /** Logs with an owner or a recoverer here. */
   get logIds(): bigint[] {
     return [...this.#owners.keys(), ...this.#recoverers.keys()];
   }
 
-  /** Whether a claim is under way: what the coordinator answered to it may be out of date. */
+  /** Whether a claim is under way: the coordinator's answer to it may be out of date. */
   isAsked(logId: bigint): boolean {
     return this.#asked.has(logId);
   }
 
   /**
-   * A backup forgets logs that were recovered, and with that whom it had fenced; the coordinator does not, so it is asked
-   * before a log's first claim. A log that it does not know has another authority.
-   * @throws TailwindError ERR_RDMC_LOG_EXISTS, ERR_RDMC_LOG_FENCED, ERR_RDMC_NOT_OWNER; MeshError, MeshRemoteError: the
-   *   coordinator does not answer
+   * The coordinator is asked before a log's first claim: a backup forgets recovered logs, and their fences with them,
+   * but the coordinator does not. A log that the coordinator does not know has another authority.
+   * @throws TailwindError ERR_RDMC_LOG_EXISTS, ERR_RDMC_LOG_FENCED, ERR_RDMC_NOT_OWNER; MeshError, MeshRemoteError:
+   *   the coordinator does not answer
    */
   async claim(logId: bigint, member: number, session: string): Promise<void> {
     this.backup.admit(logId);
@@ -56,13 +56,13 @@ export class LogClaims {
     }
   }
 
-  /** @param session where one is given, it must be the owner's @throws TailwindError ERR_RDMC_NOT_OWNER */
+  /** @param session if given, it must be the owner's session @throws TailwindError ERR_RDMC_NOT_OWNER */
   requireOwner(logId: bigint, member: number, session?: string): void {
     const owner = this.#owners.get(logId);
     if (owner?.member === member && owner.session === (session ?? owner.session)) return;
     throw new TailwindError(
       'ERR_RDMC_NOT_OWNER',
-      `Log ${logId} is not one that member ${member} writes here`,
+      `Member ${member} does not own log ${logId} at this backup`,
     );
   }
 
@@ -75,11 +75,11 @@ export class LogClaims {
     if (this.#recoverers.get(logId) === member) return;
     throw new TailwindError(
       'ERR_RDMC_NOT_OWNER',
-      `Member ${member} is not the one that recovers log ${logId}`,
+      `Member ${member} does not recover log ${logId} at this backup`,
     );
   }
 
-  /** Nothing is left of it here. */
+  /** Removes owner and recoverer of a log. */
   forget(logId: bigint): void {
     this.#owners.delete(logId);
     this.#recoverers.delete(logId);
@@ -98,7 +98,7 @@ export class LogClaims {
     }
     throw new TailwindError(
       'ERR_RDMC_LOG_EXISTS',
-      `Log ${logId} exists already: a new log needs an id that was never used, as the coordinator gives them`,
+      `Log ${logId} exists already; a new log needs an id that was never used: get one with createLog`,
     );
   }
 }

@@ -10,10 +10,10 @@ interface MemberPair {
   readonly logId: bigint;
 }
 
-/** The queue pairs that members write through to a backup; in the RPC scheme also the keys of the replicas' buffers. */
+/** The queue pairs for members' writes to a backup; in the RPC scheme also the keys of the replicas' buffers. */
 export class MemberPairs {
   readonly #pairs = new Map<number, MemberPair>();
-  /** By replica. */
+  /** Keys of the buffers, by replica. */
   readonly #keys = new Map<string, number>();
 
   constructor(private readonly link: WorkerLink) {}
@@ -24,14 +24,15 @@ export class MemberPairs {
     if (theirs.length >= MAX_CONNECTIONS_PER_MEMBER) {
       throw new TailwindError(
         'ERR_RDMC_BACKUP_FULL',
-        `Member ${member} has ${theirs.length} queue pairs to this backup, as many as it may`,
+        `Member ${member} has ${theirs.length} queue pairs to this backup, which is the limit; close one first`,
       );
     }
     const pair = this.link.number();
     this.#pairs.set(pair, { pair, member, logId });
     try {
       const own = await this.link.commands.createPair({ pair, side: 'backup', mode });
-      // The other side connects at the same time, so nobody waits for this; if it fails, its first write does too.
+      // The other side connects at the same time, so the answer does not wait. If connecting fails, so does the first
+      // write.
       this.link.commands
         .connect({ pair, address, retryTimeoutMs: DEFAULT_RETRY_TIMEOUT_MS })
         .catch(() => this.drop(pair));
@@ -46,7 +47,7 @@ export class MemberPairs {
     return this.#pairs.get(pair)?.member === member;
   }
 
-  /** A data plane that has ended has taken its queue pairs with it. */
+  /** A data plane that has ended has ended its queue pairs, too. */
   async drop(pair: number): Promise<void> {
     this.#pairs.delete(pair);
     await this.link.commands.drop(pair).catch(() => {});
@@ -60,7 +61,9 @@ export class MemberPairs {
     await Promise.all(this.#all((pair) => pair.member === member).map(({ pair }) => this.drop(pair)));
   }
 
-  /** Lets messages on a pair write a replica's buffer; resolves with the key that they name it by. */
+  /**
+   * Lets messages on a pair write a replica's buffer. Resolves with the key that names the buffer in these messages.
+   */
   async admit(pair: number, replica: string, address: number, byteLength: number): Promise<number> {
     const key = this.link.number();
     await this.evict(replica);
@@ -72,7 +75,7 @@ export class MemberPairs {
   async evict(replica: string): Promise<void> {
     const key = this.#keys.get(replica);
     this.#keys.delete(replica);
-    // A data plane that has ended copies nothing any more.
+    // A data plane that has ended does not copy any more.
     if (key !== undefined) await this.link.commands.evict(key).catch(() => {});
   }
 

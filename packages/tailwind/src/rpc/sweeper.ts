@@ -6,20 +6,20 @@ export interface SweeperOptions {
   readonly coordinator: CoordinatorClient | undefined;
   readonly intervalMs: number;
   readonly logger: Logger | undefined;
-  /** The logs of which anything is kept here: replicas, or only that they are fenced, or whose they are. */
+  /** The logs that the backup stores anything about: replicas, a fence, or an owner. */
   readonly logs: () => Iterable<bigint>;
-  /** Nothing need be kept of this one any more: others own what was in it. */
+  /** Called for a log whose data belongs to its successors: nothing about it need be kept. */
   readonly forget: (logId: bigint) => Promise<void>;
 }
 
-/** Asks the coordinator about the logs that a backup keeps anything of, and has those forgotten that were recovered. */
+/** Asks the coordinator about the logs that a backup stores anything about, and has recovered ones forgotten. */
 export class Sweeper {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(private readonly options: SweeperOptions) {}
 
-  /** Sweeps from time to time, where there is a coordinator. */
+  /** Starts periodic sweeps, if there is a coordinator. */
   start(): void {
     if (this.options.coordinator) this.#schedule();
   }
@@ -29,7 +29,7 @@ export class Sweeper {
     clearTimeout(this.#timer);
   }
 
-  /** Of a log that the coordinator does not know, everything stays. @throws MeshError, MeshRemoteError */
+  /** Keeps everything of a log that the coordinator does not know. @throws MeshError, MeshRemoteError */
   async sweep(): Promise<void> {
     const { coordinator, logs, forget } = this.options;
     if (!coordinator) return;
@@ -47,7 +47,10 @@ export class Sweeper {
     try {
       await this.sweep();
     } catch (error) {
-      this.options.logger?.debug?.({ reason: messageOf(error) }, 'the coordinator says nothing about logs');
+      this.options.logger?.debug?.(
+        { reason: messageOf(error) },
+        'the coordinator did not answer which logs were recovered',
+      );
     }
     this.#schedule();
   }

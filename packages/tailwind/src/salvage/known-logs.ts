@@ -3,13 +3,13 @@ import { LogRegistry } from '../coordinator/log-registry.js';
 import type { StateStore } from '../coordinator/state-store.js';
 import type { LogSurvey } from './survey.js';
 
-/** What a coordinator's state says, without a coordinator. */
+/** Contents of a coordinator's state, read without a coordinator. */
 export interface KnownLogs {
   readonly clusterId: string;
   readonly logs: readonly LogRecord[];
 }
 
-/** Undefined where no coordinator has ever used this state. */
+/** Undefined if no coordinator has ever used this state. */
 export async function knownLogs(store: StateStore): Promise<KnownLogs | undefined> {
   const registry = new LogRegistry(store);
   const clusterId = await registry.knownClusterId();
@@ -17,8 +17,8 @@ export async function knownLogs(store: StateStore): Promise<KnownLogs | undefine
 }
 
 /**
- * Gives up, for good, what a survey did not find of a log: its next recovery takes the segments that were found, and
- * refuses where less is there than the survey says. No coordinator may run meanwhile.
+ * Discards, for good, the data of a log that a survey did not find: the next recovery uses the segments that were
+ * found, and refuses where less is found than the survey reports. No coordinator may run meanwhile.
  * @throws TailwindError ERR_RDMC_LOG_STATE: the log was recovered; errors of the store
  */
 export async function acceptLoss(store: StateStore, { logId, segments }: LogSurvey): Promise<void> {

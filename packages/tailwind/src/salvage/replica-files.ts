@@ -12,17 +12,17 @@ import {
   requireMatchingFile,
 } from '../storage/replica-store.js';
 
-/** A replica in a backup's directory, as it was found. */
+/** A replica found in a backup's directory. */
 export interface ReplicaFile {
   readonly path: string;
   readonly record: ReplicaRecord;
-  /** How much of it is whole. Of a closed one that is not what its certificate says, a prefix may still be. */
+  /** The intact part. A closed replica that does not match its certificate may still have an intact prefix. */
   readonly scan: ScanResult;
   /** The payload of the last log digest in it. */
   readonly digest: Uint8Array | undefined;
 }
 
-/** What is in one backup's directory. */
+/** Contents of one backup's directory. */
 export interface ReplicaDirectory {
   readonly directory: string;
   readonly files: readonly ReplicaFile[];
@@ -31,8 +31,8 @@ export interface ReplicaDirectory {
 }
 
 /**
- * Reads a backup's directory without its backup, and changes nothing there. Holds one file in memory at a time. Lock the
- * directory before.
+ * Reads a backup's directory without its backup, and does not change it. Holds one file in memory at a time. Lock the
+ * directory first.
  * @throws TailwindError ERR_RDMC_REPLICA_FOREIGN_CLUSTER, ERR_RDMC_REPLICA_FOREIGN_VERSION; errors of the file system
  */
 export async function readReplicaDirectory(directory: string, clusterId: string): Promise<ReplicaDirectory> {
@@ -52,14 +52,14 @@ export async function readReplicaDirectory(directory: string, clusterId: string)
   return { directory, files, damaged };
 }
 
-/** The bytes of a replica's segment, up to the end of what is whole. */
+/** The bytes of a replica's segment, up to the end of the intact part. */
 export async function readWhole({ path, scan }: ReplicaFile): Promise<Uint8Array> {
   const content = await readFile(path);
   return content.subarray(REPLICA_HEADER_BYTES, REPLICA_HEADER_BYTES + scan.offset);
 }
 
 /**
- * Keeps backups, and others that salvage, out of a directory until the lock is disposed of. Writes one file there.
+ * Keeps backups and other salvages out of a directory until the lock is disposed of. Writes one file there.
  * @throws TailwindError ERR_RDMC_STATE_LOCKED: another one uses the directory; errors of the file system
  */
 export async function lockReplicaDirectory(directory: string): Promise<AsyncDisposable> {

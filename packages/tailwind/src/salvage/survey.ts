@@ -4,44 +4,44 @@ import { planRecovery } from '../recovery/plan.js';
 import type { InventoryEntry } from '../rpc/messages.js';
 import type { ReplicaDirectory, ReplicaFile } from './replica-files.js';
 
-/** A segment that can be recovered, and the file that has most of it. */
+/** A segment that can be recovered, and the file with the longest intact prefix of it. */
 export interface SurveyedSegment {
   readonly segmentId: bigint;
   readonly file: ReplicaFile;
-  /** What is whole of it in that file. */
+  /** Length of the intact prefix in that file. */
   readonly byteLength: number;
 }
 
 /** A head's list of the log's segments. */
 interface Digest {
-  /** The head's. */
+  /** Id of the head that has this digest. */
   readonly segmentId: bigint;
   readonly ids: readonly bigint[];
 }
 
-/** What the files of a log's backups hold of it. */
+/** What the replica files of a log contain, and what is missing. */
 export interface LogSurvey {
   readonly logId: bigint;
-  /** Nothing that was acknowledged is missing: the next start recovers the log. */
+  /** True if no acknowledged data is missing: the next start recovers the log. */
   readonly isComplete: boolean;
   /** By ascending id. */
   readonly segments: readonly SurveyedSegment[];
-  /** Segments that the newest digest names, of which nothing whole was found. */
+  /** Segments that the newest digest names, without an intact prefix in any file. */
   readonly missing: readonly bigint[];
-  /** The end of the log was not found: segments that the digest could not name may be missing too. */
+  /** True if the end of the log was not found: segments that the digest could not name may be missing, too. */
   readonly isEndMissing: boolean;
   /**
-   * Those of the segments that the newest digest does not name, although it is younger: survivors of cleaning, needed where
-   * they belong to a round that was under way. A backup may also have failed to remove such a file, and then objects in it
-   * that were removed since come back.
+   * Found segments that are older than the newest digest and not named by it: survivors of cleaning. They are needed
+   * if their round was under way. Otherwise a backup may have failed to remove the file, and then objects in it that
+   * were removed since come back.
    */
   readonly doubtful: readonly bigint[];
 }
 
 /**
- * Finds out what files have of a log, by the rules of a recovery first. Where these refuse it, the most that can be had:
- * of each segment the file with the longest whole prefix. Segments that were cleaned are left out: the cleaner had moved
- * what was live in them, and what was removed since would come back. Pure.
+ * Determines what can be recovered from files, by the rules of a recovery first. Where these refuse, it determines the
+ * most that can be recovered: for each segment the file with the longest intact prefix. Segments that were cleaned are
+ * excluded: the cleaner had moved their live entries, and objects that were removed since would come back. Pure.
  */
 export function surveyLog(
   logId: bigint,
@@ -66,7 +66,7 @@ export function surveyLog(
   return { logId, isComplete: false, segments, missing, isEndMissing: true, doubtful: doubtfulIds };
 }
 
-/** The segments that a recovery would take; undefined where it would refuse. */
+/** The segments that a recovery would use; undefined where it would refuse. */
 function completePlan(
   logId: bigint,
   files: readonly (readonly ReplicaFile[])[],
@@ -83,7 +83,7 @@ function completePlan(
   }
 }
 
-/** A recovery reads no closed replica that is not what its certificate says. */
+/** A recovery does not read a closed replica that does not match its certificate. */
 function isUsable({ record, scan }: ReplicaFile): boolean {
   return record.state === 'open' || scan.status === 'ok';
 }
@@ -116,23 +116,24 @@ function bestFiles(files: readonly ReplicaFile[]): Map<bigint, SurveyedSegment> 
   return best;
 }
 
-/** Of the heads that were found, by ascending id. */
+/** Digests of the heads that were found, by ascending id. */
 function digestsIn(best: ReadonlyMap<bigint, SurveyedSegment>): Digest[] {
   const heads = [...best.values()].filter(({ file }) => file.digest && !file.record.survivor);
   return heads.map(({ segmentId, file }) => ({ segmentId, ids: decodeDigest(file.digest!) }));
 }
 
 /**
- * Whether a segment was in the log before the newest digest, which does not name it. Of a head that is certain. A
- * survivor has its id before a digest names it: heads that are opened during its round of cleaning come after it and
- * name what it was copied from. That may have been freed since, with the first digest that names the survivor in memory
- * only. So a survivor was cleaned where a digest names it or one that came later (rounds join the log in order), and is
- * not needed where all that it may be copied from is whole.
+ * Whether a segment that the newest digest does not name was part of the log before it, and was cleaned. For a head
+ * this is certain. A survivor gets its id before a digest names it: heads that are opened during its round of cleaning
+ * have higher ids and name the segments that it was copied from. Those may have been freed since, with the first
+ * digest that names the survivor in memory only. So a survivor was cleaned if a digest names it or a later survivor
+ * (rounds join the log in order), and is not needed if all segments that it may be copied from are intact.
  *
- * What else is kept brings nothing back, because versions decide: an entry that supersedes another one leaves the log only
- * with a later round of cleaning. The survivors of that come later, and are in files before it frees anything. (It may
- * have none. Then it takes a file that a backup could not remove, and another one that is missing, for a key to be back.
- * Files do not tell that from a round that was under way, so the survey calls such survivors doubtful.)
+ * Other survivors are kept. They do not restore old data, because versions decide: an entry that supersedes another
+ * one leaves the log only with a later round of cleaning. The survivors of that round have higher ids, and are in
+ * files before the round frees anything. (The round may have none. Then a key comes back only if a backup could not
+ * remove one file and another file is missing. Files do not distinguish that from a round that was under way, so the
+ * survey calls such survivors doubtful.)
  */
 function wasCleaned(
   { segmentId, file }: SurveyedSegment,
@@ -147,7 +148,7 @@ function wasCleaned(
   return newest.ids.filter((id) => id < segmentId).every((id) => isWholeClosed(best.get(id)));
 }
 
-/** It has a lower number than the newest head, whose digest does not name it. */
+/** Its number is lower than that of the newest head, whose digest does not name it. */
 function isUnnamed({ segmentId }: Pick<SurveyedSegment, 'segmentId'>, newest: Digest | undefined): boolean {
   return newest !== undefined && segmentId <= newest.segmentId && !newest.ids.includes(segmentId);
 }

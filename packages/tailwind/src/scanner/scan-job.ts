@@ -1,7 +1,7 @@
 import type { SegmentIdentity } from '../format/layout.js';
 import type { Certificate, ScanResult } from '../format/scan.js';
 
-/** What a scanning thread is given: bytes in shared memory, or the file of a replica to read them from. */
+/** Input of a scanning thread: bytes in shared memory, or the replica's file to read them from. */
 export interface ScanJob {
   readonly source:
     | { readonly shared: SharedArrayBuffer }

@@ -4,7 +4,7 @@ import { Piscina } from 'piscina';
 import { MAX_SCAN_THREADS, SCAN_THREAD_IDLE_MS } from '../constants.js';
 import type { ScanAnswer, ScanJob } from './scan-job.js';
 
-/** Threads that scan segments, so that recovery runs in parallel and beside the event loop. They start when needed. */
+/** Threads that scan segments, in parallel and beside the event loop. They start when needed. */
 export class Scanner {
   readonly #pool = new Piscina<ScanJob, ScanAnswer>({
     filename: fileURLToPath(new URL('./scan-worker.js', import.meta.url)),

@@ -54,19 +54,19 @@ const At = {
   CRC: 4092,
 } as const;
 
-/** What a backup knows of a replica beside its bytes. */
+/** Properties of a replica beside its bytes. */
 export interface ReplicaRecord extends SegmentIdentity {
-  /** The primary's epoch for this segment when the replica was opened, or told of later. */
+  /** The primary's epoch for this segment when the replica was opened, or set later. */
   readonly epoch: number;
   readonly state: 'open' | 'closed';
-  /** Closed: what the primary closed it with. Open: 0 and the size of the buffer. */
+  /** Closed: values of its certificate. Open: 0 and the size of the buffer. */
   readonly checksum: number;
   readonly byteLength: number;
   readonly floorBytes: number;
   readonly segmentBytes: number;
   /** False for a replacement that recovery must not see yet. */
   readonly committed: boolean;
-  /** True for a segment of the cleaner's: recovery draws no conclusions from its number. */
+  /** True for a segment of the cleaner: its number does not count in the search for the head. */
   readonly survivor: boolean;
 }
 
@@ -91,13 +91,13 @@ export function encodeReplicaHeader(clusterId: string, record: ReplicaRecord): U
   return bytes;
 }
 
-/** Whether a file that begins so claims to be a replica. */
+/** Whether a file that begins with these bytes claims to be a replica. */
 export function isReplicaFile(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC.equals(bytes.subarray(0, MAGIC.length));
 }
 
 /**
- * @param name what errors call the file
+ * @param name name of the file in errors
  * @throws TailwindError ERR_RDMC_REPLICA_FOREIGN_FILE, ERR_RDMC_REPLICA_FOREIGN_VERSION, ERR_RDMC_REPLICA_DAMAGED
  */
 export function decodeReplicaHeader(
@@ -105,7 +105,7 @@ export function decodeReplicaHeader(
   name: string,
 ): { clusterId: string; record: ReplicaRecord } {
   if (!isReplicaFile(bytes)) {
-    throw new TailwindError('ERR_RDMC_REPLICA_FOREIGN_FILE', `${name} is no replica of a log segment`);
+    throw new TailwindError('ERR_RDMC_REPLICA_FOREIGN_FILE', `${name} is not a replica of a log segment`);
   }
   if (bytes.length < REPLICA_HEADER_BYTES) throw damaged(name, `only ${bytes.length} bytes long`);
   const isWhole = crc32(bytes, 0, At.CRC, 0) === readU32(bytes, At.CRC);

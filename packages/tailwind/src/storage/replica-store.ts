@@ -14,10 +14,10 @@ import {
 export const REPLICA_SUFFIX = '.replica';
 const UNFINISHED = '.replica.tmp';
 export const REPLICA_LOCK_NAME = 'backup';
-/** One such file says nothing about the others. */
+/** Codes that concern a single file; the others may be intact. */
 const UNUSABLE = ['ERR_RDMC_REPLICA_DAMAGED', 'ERR_RDMC_REPLICA_FOREIGN_FILE'];
 
-/** A file that looks like a replica and cannot be used. It is left where it is. */
+/** A file that looks like a replica and cannot be used. It stays where it is. */
 export interface DamagedFile {
   readonly path: string;
   readonly code: string;
@@ -36,10 +36,10 @@ export class ReplicaStore {
   ) {}
 
   /**
-   * Opens a directory, makes it where there is none, removes what a crash left unfinished, and reads the headers.
-   * @throws TailwindError ERR_RDMC_REPLICA_FOREIGN_CLUSTER, ERR_RDMC_REPLICA_FOREIGN_VERSION: this is no
-   *   directory for this program, and nothing in it is touched; ERR_RDMC_STATE_LOCKED: another process uses it; errors of
-   *   the file system
+   * Opens a directory, or creates it. Removes files that a crash left unfinished, and reads the headers.
+   * @throws TailwindError ERR_RDMC_REPLICA_FOREIGN_CLUSTER, ERR_RDMC_REPLICA_FOREIGN_VERSION: the directory is not for
+   *   this program, and nothing in it is changed; ERR_RDMC_STATE_LOCKED: another process uses it; errors of the file
+   *   system
    */
   static async open(
     directory: string,
@@ -80,14 +80,14 @@ export class ReplicaStore {
     return { replicas, damaged };
   }
 
-  /** Where a replica's file is, or would be. */
+  /** The path of a replica's file, whether it exists or not. */
   pathOf(ref: SegmentRef): string {
     return join(this.directory, `${segmentKey(ref)}${REPLICA_SUFFIX}`);
   }
 
   /**
    * Writes a replica; resolves when its bytes and its name are on the disk. `bytes` must not change meanwhile.
-   * @throws errors of the file system; then there is no file, or the one that was there before
+   * @throws errors of the file system; the earlier file, if there was one, is unchanged then
    */
   async write(record: ReplicaRecord, bytes: Uint8Array): Promise<void> {
     const path = this.pathOf(record);
@@ -114,7 +114,7 @@ export class ReplicaStore {
     await syncDirectory(this.directory);
   }
 
-  /** Removes a replica's file; nothing happens where there is none. */
+  /** Removes a replica's file, if there is one. */
   async remove(ref: SegmentRef): Promise<void> {
     await rm(this.pathOf(ref), { force: true });
     await syncDirectory(this.directory);
@@ -136,18 +136,20 @@ export class ReplicaStore {
 }
 
 /**
- * A file has the name of its segment, and all bytes that its header promises.
+ * Checks that a file has the name of its segment, and all bytes that its header promises.
  * @throws TailwindError ERR_RDMC_REPLICA_DAMAGED
  */
 export function requireMatchingFile(path: string, byteLength: number, record: ReplicaRecord): void {
   if (`${segmentKey(record)}${REPLICA_SUFFIX}` !== basename(path))
-    throw damagedFile(path, 'its name is that of another one');
+    throw damagedFile(path, 'its name is that of another replica');
   const wanted = REPLICA_HEADER_BYTES + record.byteLength;
   if (byteLength < wanted) throw damagedFile(path, `it has ${byteLength} bytes and needs ${wanted}`);
 }
 
 function shortWrite(path: string, size: number, wanted: number): Error {
-  return Object.assign(new Error(`${path}: the system took ${size} of ${wanted} bytes`), { code: 'ENOSPC' });
+  return Object.assign(new Error(`${path}: only ${size} of ${wanted} bytes were written`), {
+    code: 'ENOSPC',
+  });
 }
 
 function damagedFile(path: string, how: string): TailwindError {

@@ -1,7 +1,7 @@
 import type { LocalKey } from '@rdmc/verbs';
 import type { ChannelSetup, TargetSetup } from '../records.js';
 
-/** Takes the writes of a channel for one target. Completions come back through `Target`, in order. */
+/** Takes the writes of a channel for one target. `Target` reports their completions, in order. */
 export interface TargetWriter {
   /** Writes `byteLength` bytes at `offset` of the segment `from` to the same offset of the target's replica. */
   write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void;
@@ -13,7 +13,7 @@ export interface LocalMemory {
   readonly lkey: LocalKey;
 }
 
-/** What a channel tells the application. */
+/** Events from a channel to the application. */
 export interface ChannelEvents {
   acknowledged(channel: number, sequence: number): void;
   lost(channel: number, target: number, reason: string): void;
@@ -25,7 +25,7 @@ export class Target {
   /** The highest sequence number that is complete there. */
   completed = 0;
   lost = false;
-  /** It is complete once this number is. */
+  /** The target has caught up once this sequence number is complete. */
   readonly joinedAt: number;
 
   constructor(
@@ -51,8 +51,8 @@ export class Target {
 
 /**
  * An open segment at its primary: every append goes to all targets, in order, without waiting for earlier ones
- * (Tailwind waits; section 5.4 names this as the better way). It is acknowledged when all targets have it. From the
- * loss of a target on nothing is, until the application has replaced it and says `resume`.
+ * (Tailwind waits; section 5.4 names this as the better way). It is acknowledged when all targets have it. After the
+ * loss of a target nothing is acknowledged until the application has replaced it and calls `resume`.
  */
 export class Channel {
   readonly targets: Target[];
@@ -78,7 +78,7 @@ export class Channel {
     for (const target of this.targets) this.#write(target, sequence, offset, byteLength);
   }
 
-  /** Puts a new target in the place of a lost one; it gets everything from the beginning. */
+  /** Replaces a lost target by a new one, which gets everything from the beginning. */
   replace(lost: number, setup: TargetSetup): void {
     const index = this.targets.findIndex((target) => target.setup.target === lost);
     if (index < 0) return;

@@ -10,8 +10,8 @@ import { MAX_OUTSTANDING } from '../constants.js';
 import type { TailwindRecords } from '../records.js';
 
 /**
- * A queue pair with one member. What kinds of requests travel on it is for the subclasses; this is what all have
- * in common: connecting, breaking, and waiting until the device has let go of all memory.
+ * A queue pair with one member. Subclasses define the requests on it; this class has the common part: connecting,
+ * breaking, and waiting until the device does not use any of its memory any more.
  */
 export abstract class Pair {
   protected readonly queuePair: QueuePair;
@@ -34,7 +34,7 @@ export abstract class Pair {
     context.attach(this.queuePair, this);
   }
 
-  /** Requests are on their way. */
+  /** Whether requests are outstanding. */
   get isBusy(): boolean {
     return this.#posted > 0;
   }
@@ -43,7 +43,7 @@ export abstract class Pair {
     return this.queuePair.address;
   }
 
-  /** Why nothing can be sent any more; undefined while all is well. */
+  /** Why requests cannot be sent any more; undefined while the pair works. */
   get broken(): string | undefined {
     return this.#broken;
   }
@@ -62,8 +62,8 @@ export abstract class Pair {
   }
 
   /**
-   * Gives up everything on this pair. A barrier on the device: nothing of it is read or written afterwards. What this turn
-   * has written for it is posted to a queue pair in the error state, and comes back as flushed.
+   * Fails everything on this pair. A barrier on the device: nothing of it is read or written afterwards. Requests that
+   * this turn has written for it are posted to a queue pair in the error state, and are flushed.
    */
   break(reason: string): void {
     if (this.#broken !== undefined) return;
@@ -72,7 +72,7 @@ export abstract class Pair {
     this.failed(reason);
   }
 
-  /** Breaks, and resolves when the device has let go of all memory. */
+  /** Breaks the pair, and resolves when the device does not use any of its memory any more. */
   drop(): Promise<void> {
     this.#dropped ??= this.#drop();
     return this.#dropped;
@@ -85,16 +85,16 @@ export abstract class Pair {
 
   protected abstract succeeded(words: Uint32Array, base: number): void;
 
-  /** Everything outstanding has failed. */
+  /** All outstanding requests have failed. */
   protected abstract failed(reason: string): void;
 
-  /** Memory of the pair's own can go. */
+  /** The pair's own memory can be freed. */
   protected async release(): Promise<void> {}
 
   async #drop(): Promise<void> {
     this.break('this member ended the connection');
     if (this.#posted > 0) {
-      // It may not be posted yet.
+      // The request may not be posted yet.
       this.context.wake();
       await new Promise<void>((resolve) => {
         this.#onDrained = resolve;

@@ -20,7 +20,9 @@ export interface AdmittedBuffer {
   readonly byteLength: number;
 }
 
-/** The backup's side of the RPC scheme: its processor takes every message, copies it into the buffer and answers. */
+/**
+ * The backup's side of the RPC scheme: the processor receives every message, copies it into the buffer and answers.
+ */
 export class RpcBackupPair extends Pair {
   readonly #view: Uint8Array;
   readonly #answer = new Uint8Array(RPC_ANSWER_BYTES);

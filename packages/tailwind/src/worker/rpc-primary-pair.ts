@@ -21,7 +21,7 @@ import {
 
 interface Message {
   readonly target: Target;
-  /** Complete with this message; 0 for all but the last part of an append. */
+  /** Sequence number that is complete with this message; 0 for all but the last part of an append. */
   readonly sequence: number;
   readonly address: number;
   readonly lkey: LocalKey;
@@ -30,14 +30,14 @@ interface Message {
 }
 
 /**
- * The scheme that one-sided writes are compared with (RAMCloud's, Tailwind section 4): data travels in messages,
- * the backup's processor copies it and answers. The window is bounded by what the backup has posted receives for.
+ * The scheme for comparison with one-sided writes (RAMCloud's, Tailwind section 4): data is sent in messages; the
+ * backup's processor copies it and answers. The window is bounded by the receives that the backup has posted.
  */
 export class RpcPrimaryPair extends Pair implements TargetWriter {
   readonly #words: Uint32Array;
   readonly #unanswered = new Fifo<Message>();
   readonly #waiting = new Fifo<Message>();
-  /** A header slot is free again only when the device has sent it. */
+  /** Header slots that the device has not sent yet, and that cannot be used again until then. */
   #unsent = 0;
   #next = 0;
 

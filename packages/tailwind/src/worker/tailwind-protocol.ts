@@ -21,14 +21,14 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
   readonly #pairs = new Map<number, Pair>();
   readonly #channels = new Map<number, Channel>();
   readonly #buffers = new Map<number, AdmittedBuffer>();
-  /** Pairs that are going, whose last requests come back yet. */
+  /** Pairs that are being dropped, with requests that have not completed yet. */
   #dropping = 0;
   /** Acknowledgements of this turn: one event each, however many appends they cover. */
   readonly #acknowledged = new Map<number, number>();
 
   constructor(private readonly context: Context) {}
 
-  /** A channel, or a pair, may be gone when what was sent to it arrives. */
+  /** A channel or a pair may have been closed when a command for it arrives. */
   readonly commands: CommandHandlers<TailwindRecords> = {
     createPair: (setup) => this.#createPair(setup),
     connect: (order) => this.#connect(order),
@@ -95,7 +95,7 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
     return pair.read(setup);
   }
 
-  /** Targets that nothing is outstanding for are lost with the pair as well. */
+  /** Also fails those targets of the pair that do not have outstanding requests. */
   async #drop(number: number): Promise<void> {
     const pair = this.#pairs.get(number);
     if (!pair) return;
@@ -116,7 +116,7 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
   }
 }
 
-/** What a data plane's worker loads, and what a log in the application's thread runs. */
+/** The protocol for a data plane's worker, and for a log in the application's thread. */
 export const tailwindWorker = protocolWorker(tailwindRecords, (context) => new TailwindProtocol(context));
 
 async function makePair(

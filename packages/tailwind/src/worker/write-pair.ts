@@ -12,10 +12,12 @@ interface Operation {
   post(pair: WritePair): void;
 }
 
-/** The one-sided scheme at either side: WRITEs of appends, READs of recovery, and nothing at all at the target. */
+/**
+ * The one-sided scheme at either side: WRITEs of appends, READs of recovery. The target's side does not do anything.
+ */
 export class WritePair extends Pair implements TargetWriter {
   readonly #outstanding = new Fifo<Operation>();
-  /** What the queue pair has no room for yet. */
+  /** Operations for which the queue pair does not have room yet. */
   readonly #waiting = new Fifo<Operation>();
 
   write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void {

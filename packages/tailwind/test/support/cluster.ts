@@ -129,11 +129,11 @@ export async function createLog(
 }
 
 /** Numbers of queue pairs at a backup are below this in a test. */
-const MOST_PAIRS = 100;
+const MAX_PAIRS = 100;
 
 /** Ends all queue pairs that a member has with backups; the backups live and keep what they have. */
 export async function breakPairs({ mesh }: ClusterMember, backups: readonly number[]): Promise<void> {
-  const pairs = Array.from({ length: MOST_PAIRS }, (_, pair) => pair);
+  const pairs = Array.from({ length: MAX_PAIRS }, (_, pair) => pair);
   await Promise.all(
     backups.flatMap((id) =>
       pairs.map((pair) => mesh.request(id, 'tailwind.backup', { op: 'disconnect', pair })),

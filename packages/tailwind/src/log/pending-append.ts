@@ -3,35 +3,35 @@ import { ENTRY_HOLD_BYTES } from '../constants.js';
 import { EntryType, type EntryTypeNumber, HEADER_BYTES } from '../format/layout.js';
 import type { EntryLocation } from './entry-location.js';
 
-/** One entry of an append: its payload is the parts one after the other. */
+/** One entry of an append: its payload is the concatenation of the parts. */
 export interface LogEntry {
   readonly type: EntryTypeNumber;
   readonly parts: readonly Uint8Array[];
 }
 
-/** Where an append lies in the log. */
+/** Location of an append in the log. */
 export interface AppendLocation {
   readonly segmentId: bigint;
-  /** Of each entry's header in the segment. */
+  /** Offsets of the entries' headers in the segment. */
   readonly offsets: readonly number[];
 }
 
-/** Whether entries of a type are the application's: objects and tombstones. */
+/** Whether entries of this type belong to the application: objects and tombstones. */
 export function isData(type: number): boolean {
   return type === EntryType.OBJECT || type === EntryType.TOMBSTONE;
 }
 
-/** An append under way. */
+/** An append, from the call until it is acknowledged and flushed. */
 export interface Append {
   /**
-   * Where each entry lies, in the order of the call. Known as soon as the append has its place in a segment, which is
+   * Location of each entry, in the order of the call. Known as soon as the append has its place in a segment, which is
    * at once unless it waits for the next segment; undefined until then.
    */
   readonly locations: readonly EntryLocation[] | undefined;
   /**
-   * Resolves when every backup's device has the append and the log's order is safe: it survives the loss of the
-   * primary and all but one of its backups' processes. Not yet on a disk: the loss of power at all backups at once
-   * is survived only where they dump their buffers. Rejects when that cannot be known any more.
+   * Resolves when every backup's device has the append and the order of the log is safe: the append survives the loss
+   * of the primary and of all but one of its backups' processes. It is not on a disk yet: it survives a loss of power
+   * at all backups at once only if they dump their buffers. Rejects when the outcome cannot be determined any more.
    */
   readonly acknowledged: Promise<AppendLocation>;
   /** Resolves when every backup has the append's whole segment in a file: after the segment has been closed. */
@@ -39,7 +39,7 @@ export interface Append {
 }
 
 /** @internal */
-export class Ticket implements Append {
+export class PendingAppend implements Append {
   readonly payloadBytes: number;
   location: AppendLocation | undefined;
   #locations: readonly EntryLocation[] | undefined;
@@ -53,17 +53,17 @@ export class Ticket implements Append {
     this.payloadBytes = bytes;
   }
 
-  /** What the entries take in a segment, without the checksum that closes their group. */
+  /** Bytes of the entries in a segment, without the checksum that closes their group. */
   get entryBytes(): number {
     return this.payloadBytes + HEADER_BYTES * this.entries.length;
   }
 
-  /** What it holds of this process's memory while it waits, by estimate: small entries cost more than they carry. */
+  /** Estimated memory of this append while it waits: small entries take more memory than their bytes. */
   get heldBytes(): number {
     return this.entryBytes + ENTRY_HOLD_BYTES * this.entries.length;
   }
 
-  /** Whether it only removes: a full log still takes that. */
+  /** Whether it has tombstones only: a full log still takes such an append. */
   get isRemoval(): boolean {
     return this.entries.every(({ type }) => type === EntryType.TOMBSTONE);
   }

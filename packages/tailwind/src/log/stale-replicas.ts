@@ -5,8 +5,8 @@ import { askFree } from '../rpc/backup-client.js';
 import type { SegmentRef } from '../segment-key.js';
 import type { CheckedLogOptions } from './log-options.js';
 
-/** Has backups free replicas that are of no use any more, beside everything else; in vain where a backup is gone. */
-export class ReplicaDebts {
+/** Has backups free stale replicas, in the background. Stops when a backup has left or failed. */
+export class StaleReplicas {
   constructor(
     private readonly options: Pick<CheckedLogOptions, 'mesh' | 'logger'>,
     /** Aborted when the log ends. */
@@ -14,11 +14,11 @@ export class ReplicaDebts {
   ) {}
 
   /** @param isWanted whether the backup has, or is about to have, a replica of the segment that counts */
-  settle(member: number, ref: SegmentRef, isWanted: () => boolean = () => false): void {
-    void this.#settle(member, ref, isWanted);
+  free(member: number, ref: SegmentRef, isWanted: () => boolean = () => false): void {
+    void this.#free(member, ref, isWanted);
   }
 
-  async #settle(member: number, ref: SegmentRef, isWanted: () => boolean): Promise<void> {
+  async #free(member: number, ref: SegmentRef, isWanted: () => boolean): Promise<void> {
     const { ended } = this;
     const { mesh, logger } = this.options;
     for (let attempt = 1; attempt <= FREE_ATTEMPTS; attempt += 1) {
