@@ -1,10 +1,10 @@
-// What the appends' benchmark puts on a log, and what it reads off: values of 100 bytes under keys of 30.
+// Loads and measurements of the appends' benchmark: values of 100 bytes, keys of 30.
 import { createHistogram } from 'node:perf_hooks';
 import { EntryType, encodeObject } from '@rdmc/tailwind';
 
 const KEY = new Uint8Array(30).fill(1);
 const VALUE = new Uint8Array(100).fill(2);
-/** So many appends of an offered load may be under way; beyond that the scheme does not carry it. */
+/** Limit of outstanding appends of an offered load; beyond it, the scheme cannot sustain the load. */
 const MAX_UNDER_WAY = 10_000;
 
 function append(log, version) {
@@ -19,7 +19,7 @@ function result(histogram, appends, seconds) {
   };
 }
 
-/** Keeps `depth` appends under way for some seconds. */
+/** Keeps `depth` appends outstanding for some seconds. */
 export async function closedLoad(log, depth, seconds) {
   const histogram = createHistogram();
   const started = performance.now();
@@ -38,8 +38,8 @@ export async function closedLoad(log, depth, seconds) {
 }
 
 /**
- * Appends at instants that are fixed beforehand, whatever became of those before, for some seconds. An append's latency
- * counts from its instant, so that what it waited for this process counts as well.
+ * Appends at instants that are fixed in advance, independent of earlier appends, for some seconds. The latency of an
+ * append counts from its instant, so that the time it waited for this process is included.
  */
 export async function offeredLoad(log, perSecond, seconds) {
   const histogram = createHistogram();

@@ -1,12 +1,12 @@
 // One-sided appends against the RPC scheme, side by side: `node bench/append.mjs [--seconds 2] [--rounds 3] [--replicas 3]
 // [--window 4] [--depths 1,8,64] [--offered 20000,40000] [--modes rpc,one-sided,one-sided-here] [--window-ms 50]`.
-// A depth keeps so many appends under way; an offered load is so many per second, the same for each scheme.
-// 'one-sided' leaves from the data plane's worker, as the messages do; 'one-sided-here' from the thread that appends
-// (`thread: 'application'`), as the key-value store's do. The schemes take turns within every round, the order being
-// another in every other round; every figure is the median of the rounds, with the least and the most.
-// A primary and its backups, each a process of its own, over shared memory. Values of 100 bytes, keys of 30.
-// Per scheme and number of appends under way: appends per second, latency, and processor time of all backups together.
-// Segments that are full are closed, zeroed and flushed meanwhile, in both schemes alike: that is in the numbers.
+// A depth is a number of outstanding appends; an offered load is a number of appends per second, the same for each scheme.
+// 'one-sided' posts from the data plane's worker, like the messages; 'one-sided-here' from the thread that appends
+// (`thread: 'application'`), like the key-value store. The schemes take turns within every round, in reverse order in
+// every other round; every figure is the median of the rounds, with the minimum and the maximum.
+// A primary and its backups, each its own process, over shared memory. Values of 100 bytes, keys of 30.
+// For each scheme and load: appends per second, latency, and processor time of all backups together.
+// Full segments are closed, zeroed and flushed meanwhile, in both schemes; the numbers include that.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -121,7 +121,7 @@ async function startCluster({ replicas, windowMs }) {
 
 let lastLogId = 0n;
 
-/** One scheme under one load, with a log of its own. */
+/** Measures one scheme under one load, with its own log. */
 async function measure({ node, children }, { seconds, replicas, window }, mode, load) {
   lastLogId += 1n;
   const scheme = mode === 'one-sided-here' ? { mode: 'one-sided', thread: 'application' } : { mode };

@@ -1,6 +1,6 @@
 // Appends per second over time while the log is cleaned: `node bench/cleaning.mjs [--seconds 12] [--segments 64]`.
-// Random overwrites of objects with values of 100 bytes and keys of 30, of which so many are live that they fill a part
-// of the log's room; 3 backups, a process each; 64 appends under way.
+// Random overwrites of objects with values of 100 bytes and keys of 30; the live ones fill a given part of the log's
+// space. 3 backups, a process each; 64 outstanding appends.
 import { parseArgs } from 'node:util';
 import { decodeObject, EntryType, encodeObject } from '@rdmc/tailwind';
 import { runMember, startMembers } from './members.mjs';

@@ -1,4 +1,4 @@
-// Members of a cluster for benchmarks, each in a process of its own; this process is one of them.
+// Members of a cluster for benchmarks, each in its own process; this process is one of them.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -26,7 +26,7 @@ export async function joinCluster({ id, members, directory, buffers, server }) {
   return { mesh, logs, close };
 }
 
-/** Members 0 to n − 1: `own` here, the others run `program` with BENCH_MEMBER set and say when they are ready. */
+/** Members 0 to n − 1: `own` here, the others run `program` with BENCH_MEMBER set and report when they are ready. */
 export async function startMembers(program, n, own, buffers = 16) {
   const reserved = await reserveLoopbackPorts(n);
   const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
@@ -54,7 +54,7 @@ export async function startMembers(program, n, own, buffers = 16) {
   return { ...here, children, end };
 }
 
-/** The other processes' side: a backup until the parent goes. */
+/** For the other processes: a backup until the parent ends. */
 export async function runMember() {
   const member = await joinCluster(JSON.parse(process.env.BENCH_MEMBER));
   process.on('disconnect', () => process.exit());

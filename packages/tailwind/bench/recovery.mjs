@@ -1,6 +1,6 @@
 // Recovery of a log that one-sided writes replicated, and of one that messages did: `node bench/recovery.mjs
 // [--objects 1000000]`. A primary, a coordinator that recovers, and two more backups, a process each; the primary is
-// killed with -9. Values of 100 bytes, keys of 30. The time is from the question to an index of all objects.
+// killed with -9. Values of 100 bytes, keys of 30. The time is from the request to an index of all objects.
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

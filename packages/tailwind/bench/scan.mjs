@@ -1,4 +1,4 @@
-// How fast one core scans segments: `node bench/scan.mjs`. Prints GB/s for objects of several sizes.
+// Measures how fast one core scans segments: `node bench/scan.mjs`. Prints GB/s for objects of several sizes.
 import { performance } from 'node:perf_hooks';
 import { EntryType, encodeObject } from '@rdmc/tailwind';
 import { SegmentWriter, scanSegment } from '@rdmc/tailwind/format';

@@ -57,7 +57,7 @@ it.each(['shm', 'tcp'] as const)(
 it('over shared memory an append is acknowledged without another turn of the event loop', async () => {
   const members = await startCluster(4, { transport: 'shm' });
   const { log } = await createLog(members[0]!, { replicas: 3, thread: 'application' });
-  // Where something else of the log has taken its time in this turn, the next one is waited for.
+  // If other work of the log took long in this turn, the log waits for the next one.
   let isSameTurn = false;
   for (let attempt = 0; attempt < 100 && !isSameTurn; attempt += 1) {
     await turn();
@@ -71,7 +71,7 @@ it('over shared memory an append is acknowledged without another turn of the eve
   expect(isSameTurn).toBe(true);
 });
 
-it('appends that follow each other’s acknowledgements leave the event loop its turns', async () => {
+it('appends that follow each other’s acknowledgements do not block the event loop', async () => {
   const segmentBytes = 4 * MIB;
   const members = await startCluster(4, { transport: 'shm', segmentBytes });
   const { log } = await createLog(members[0]!, { replicas: 3, thread: 'application', segmentBytes });
@@ -79,12 +79,12 @@ it('appends that follow each other’s acknowledgements leave the event loop its
   setImmediate(() => {
     turned = true;
   });
-  // They take milliseconds, and fit into one segment: nothing else makes them wait.
+  // They take milliseconds, and fit into one segment, so they do not wait for another one.
   for (let i = 0; i < 20_000 && !turned; i += 1) await log.append(object(i)).acknowledged;
   expect(turned).toBe(true);
 });
 
-it('is for one-sided writes', async () => {
+it('is refused for a mode other than one-sided writes', async () => {
   const members = await startCluster(2);
   const options = { replicas: 1, mode: 'rpc', thread: 'application' } as const;
   await expect(createLog(members[0]!, options)).rejects.toMatchObject({ code: 'ERR_RDMC_INVALID_OPTION' });

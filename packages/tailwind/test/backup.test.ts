@@ -21,7 +21,7 @@ async function openAndWrite({ backup, write }: BackupRig, changes = {}) {
 }
 
 describe('buffers', () => {
-  it('takes one-sided writes, and finds out what is complete when asked', async () => {
+  it('takes one-sided writes, and reports how much is complete', async () => {
     const rig = await startBackup();
     await openAndWrite(rig);
     const [report] = await rig.backup.inventory(IDENTITY.logId);
@@ -45,7 +45,7 @@ describe('buffers', () => {
     await backup.openReplica(opening({ segmentId: 5n }));
   });
 
-  it('gives zeroed buffers, also after others used them', async () => {
+  it('grants zeroed buffers, also after earlier use', async () => {
     const rig = await startBackup({ buffers: 1 });
     for (let segmentId = 10n; segmentId < 14n; segmentId += 1n) {
       await openAndWrite(rig, { segmentId });
@@ -55,7 +55,7 @@ describe('buffers', () => {
     }
   });
 
-  it('takes access away when a segment is closed: a late write reaches nobody', async () => {
+  it('revokes access when a segment is closed: a late write has no effect', async () => {
     const rig = await startBackup({ buffers: 1 });
     const grant = await openAndWrite(rig);
     rig.backup.closeReplica(IDENTITY, certificate);
@@ -67,7 +67,7 @@ describe('buffers', () => {
     expect((await rig.backup.load(IDENTITY)).result).toMatchObject({ status: 'ok', offset: end });
   });
 
-  it('refuses what does not fit its state', async () => {
+  it('refuses requests that do not fit the state of a replica', async () => {
     const { backup } = await startBackup();
     const unknown = { ...IDENTITY, segmentId: 99n };
     await backup.openReplica(opening());
@@ -107,7 +107,7 @@ describe('files', () => {
     await backup.flushed(IDENTITY);
   });
 
-  it('a dump keeps open and closed replicas, and takes access away first', async () => {
+  it('a dump keeps open and closed replicas, and revokes access first', async () => {
     const rig = await startBackup();
     const grant = await openAndWrite(rig);
     await openAndWrite(rig, { segmentId: 4n, epoch: 7 });
@@ -125,7 +125,7 @@ describe('files', () => {
     expect(() => backup.closeReplica(IDENTITY, certificate)).toThrow(refusal('ERR_RDMC_LOG_FENCED'));
   });
 
-  it('a disk that refuses keeps the buffer in use until it takes the replica', async () => {
+  it('a buffer stays in use while the disk fails, until the replica is written', async () => {
     const warned = new Deferred<void>();
     const rig = await startBackup({ logger: { warn: () => warned.resolve() } });
     await openAndWrite(rig);
@@ -140,7 +140,7 @@ describe('files', () => {
     expect(filesIn(rig.directory)).toHaveLength(1);
   });
 
-  it('a second dump is the first one', async () => {
+  it('a second call of dump returns the first dump', async () => {
     const rig = await startBackup();
     await openAndWrite(rig);
     const dumps = [rig.backup.dump(), rig.backup.dump(), rig.backup.close()];
@@ -149,7 +149,7 @@ describe('files', () => {
     expect(await backup.inventory(IDENTITY.logId)).toMatchObject([{ scan: { status: 'ok', offset: end } }]);
   });
 
-  it('a directory is of one backup at a time', async () => {
+  it('a directory belongs to one backup at a time', async () => {
     const rig = await startBackup();
     await expect(startBackup({ directory: rig.directory })).rejects.toEqual(refusal('ERR_RDMC_STATE_LOCKED'));
     await rig.backup.close();
@@ -176,7 +176,7 @@ describe('files', () => {
 });
 
 describe('fencing and replacement', () => {
-  it('a fenced log’s primary can do nothing any more', async () => {
+  it('refuses every request of a fenced log’s primary', async () => {
     const rig = await startBackup();
     const grant = await openAndWrite(rig);
     rig.backup.fence(IDENTITY.logId);
@@ -208,14 +208,14 @@ describe('fencing and replacement', () => {
     ]);
   });
 
-  it('a replacement stands beside what it replaces until it is committed', async () => {
+  it('a replacement exists beside the replica that it replaces until it is committed', async () => {
     const rig = await startBackup({ buffers: 3 });
     await openAndWrite(rig);
     await openAndWrite(rig, { epoch: 2, committed: false });
     expect(await rig.backup.inventory(IDENTITY.logId)).toMatchObject([
       { record: { epoch: 1 }, scan: { offset: end } },
     ]);
-    // Given up for another attempt: its buffer comes back.
+    // Abandoned for another attempt: its buffer is freed.
     const { backup } = await startBackup({ buffers: 3 });
     await backup.openReplica(opening());
     await backup.openReplica(opening({ epoch: 2, committed: false }));
@@ -243,7 +243,7 @@ describe('fencing and replacement', () => {
     expect((await rig.backup.load(IDENTITY)).result).toMatchObject({ status: 'ok', offset: end });
   });
 
-  it('commits nothing that was freed while it was scanned', async () => {
+  it('does not commit a replacement that was freed during its scan', async () => {
     const rig = await startBackup();
     await openAndWrite(rig, { epoch: 2, committed: false });
     const committed = rig.backup.commitReplica(IDENTITY, 2, certificate);

@@ -57,7 +57,7 @@ describe('a channel', () => {
     expect(acknowledged).toEqual([]);
   });
 
-  it('acknowledges what all targets have, in order, whichever is slow', () => {
+  it('acknowledges appends that all targets have, in order, whichever target is slow', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 4 }),
@@ -78,7 +78,7 @@ describe('a channel', () => {
     );
   });
 
-  it('acknowledges nothing from a loss until it is told to go on, and then only what the replacement has', () => {
+  it('acknowledges nothing after a loss until resume, and then only what the replacement has', () => {
     const { channel, writes, events, acknowledged, complete } = rig(2);
     channel.append(1, 0, 10);
     complete(0);
@@ -100,7 +100,7 @@ describe('a channel', () => {
     expect(acknowledged).toEqual([1, 3]);
   });
 
-  it('stays silent when told to go on while another target is lost', () => {
+  it('does not acknowledge after resume while another target is lost', () => {
     const { channel, writes, events, acknowledged, complete } = rig(2);
     channel.append(1, 0, 10);
     for (const pair of [0, 1]) writes.get(pair)![0]!.target.fail('gone');

@@ -1,8 +1,8 @@
 /**
- * A log that is cleaned, against a model. Keys are written, overwritten and deleted at random, and the cleaner works
- * beside that. Now and then the connection to a backup breaks, and its replicas are replaced. After every effect at one
- * backup, and after every acknowledgement, the primary may have died, with one of its backups or without: what a recovery
- * finds then must be what the keys held after some operation, which is none before the last one that was acknowledged.
+ * A log that is cleaned, against a model. Keys are written, overwritten and deleted at random, while the cleaner runs.
+ * Sometimes the connection to a backup breaks, and its replicas are replaced. After every effect at one backup, and after
+ * every acknowledgement, the primary may have died, with one of its backups or alone. A recovery must then find the
+ * values that the keys had after some operation, and not after one before the last acknowledged operation.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -20,16 +20,16 @@ const SEGMENT_BYTES = 4096;
 const MAX_SEGMENTS = 10;
 const KEYS = 16;
 const BACKUPS = 3;
-/** Segments cleaned in one run, at least. */
+/** Minimum of cleaned segments in one run. */
 const CLEANED = 8;
 
 interface Step {
   readonly what: 'set' | 'delete';
   readonly key: number;
   readonly valueBytes: number;
-  /** Waits for all acknowledgements before the next one; else several go out as one group. */
+  /** Whether to await all acknowledgements before the next operation; otherwise several go out as one group. */
   readonly waits: boolean;
-  /** Whose connection breaks before it. */
+  /** The backup whose connection breaks before this step. */
   readonly breaks: number | undefined;
 }
 
@@ -45,7 +45,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   ),
 });
 
-/** What was done, in order: operation n has version n in the log. */
+/** The operations, in order: operation n has version n in the log. */
 class Model {
   readonly #done: { readonly key: string; readonly value: string | undefined }[] = [];
   acknowledged = 0;
@@ -84,7 +84,7 @@ function isSame(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>):
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
 
-/** A log of member 0 under the steps, again and again, until enough was cleaned; then it is recovered by member 2. */
+/** Repeats the steps on a log of member 0 until enough segments were cleaned; then member 2 recovers it. */
 async function run(cluster: readonly ClusterMember[], steps: readonly Step[]): Promise<number> {
   const [primary, , recoverer] = cluster as [ClusterMember, ClusterMember, ClusterMember];
   const store = new KeyStore();
@@ -92,7 +92,7 @@ async function run(cluster: readonly ClusterMember[], steps: readonly Step[]): P
     replicas: 2,
     segmentBytes: SEGMENT_BYTES,
     maxSegments: MAX_SEGMENTS,
-    // A backup that is only slow must not count as lost: while too many do, appends are refused.
+    // A slow backup must not count as lost: while too many are lost, appends are refused.
     retryTimeoutMs: 600_000,
     ...store.options,
   });
@@ -146,7 +146,7 @@ async function carryOut(
   await Promise.all(open);
 }
 
-it('recovers what the keys held, whenever the primary dies', async () => {
+it('recovers the values of the keys, whenever the primary dies', async () => {
   const cluster = await startCluster(1 + BACKUPS, { buffers: 32, segmentBytes: SEGMENT_BYTES });
   await startCoordinator(cluster[1]!);
   let looks = 0;
@@ -154,7 +154,7 @@ it('recovers what the keys held, whenever the primary dies', async () => {
     fc.asyncProperty(fc.array(step, { minLength: 50, maxLength: 100 }), async (steps) => {
       looks += await run(cluster, steps);
     }),
-    // What fails is not made smaller: each try is a log, and what the cleaner does when differs from try to try.
+    // Failing examples are not shrunk: each try is a whole log, and the cleaner runs at different moments in each try.
     { numRuns: 3, seed: 6, endOnFailure: true },
   );
   expect(looks).toBeGreaterThan(100);

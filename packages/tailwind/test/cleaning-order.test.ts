@@ -1,7 +1,7 @@
 /**
- * The order of cleaning, as a model: a primary that appends, goes over to new heads and cleans, one effect at one backup
- * at a time. It may die after any of them, with up to r − 1 backups. What `planRecovery` then finds must hold the
- * newest acknowledged version of every key. Every order that is wrong is seen to fail.
+ * The order of cleaning, as a model: a primary appends, opens new heads and cleans, one effect at one backup at a
+ * time. It may die after each effect, with up to r − 1 backups. The segments that `planRecovery` then finds must hold
+ * the newest acknowledged version of every key. The tests also show that every wrong order fails.
  */
 
 import { encodeDigest, type InventoryEntry, planRecovery } from '@rdmc/tailwind/format';
@@ -140,7 +140,7 @@ class Model {
     }
   }
 
-  /** What the backup that is left tells: the inventory's words for the model's replicas. */
+  /** The inventory of the remaining backup, for the model's replicas. */
   inventory(member: number): InventoryEntry[] {
     const found: InventoryEntry[] = [];
     for (const { id, survivor, digest, replicas } of this.segments.values()) {
@@ -165,7 +165,7 @@ class Model {
   }
 }
 
-/** Throws when something acknowledged is not found. */
+/** Throws when an acknowledged version is not found. */
 function check(model: Model, lost: number): void {
   const inventories = BACKUPS.filter((member) => member !== lost).map((member) => {
     return { member, replicas: model.inventory(member) };

@@ -16,7 +16,7 @@ function entry(key: string, version: number, deletes?: bigint) {
   return { type: EntryType.TOMBSTONE, parts: encodeTombstone(version, deletes, bytes) };
 }
 
-/** What the cleaner looks at of a closed segment. */
+/** The properties of a closed segment that the cleaner uses. */
 function segment(id: bigint, ...entries: ReturnType<typeof entry>[]): Segment {
   const contents = new SegmentContents(new Uint8Array(8192), { logId: 1n, segmentId: id, incarnation: 1 });
   for (const one of entries) {
@@ -37,7 +37,7 @@ async function kept(
   return found.map(({ offsets }) => offsets.length);
 }
 
-it('drops what is dead, and keeps the newest object of a key that an append waits for', async () => {
+it('drops dead objects, and keeps the newest object of a key with a waiting append', async () => {
   const segments = [segment(1n, entry('a', 1), entry('b', 2)), segment(2n, entry('a', 3))];
   expect(await kept(segments)).toEqual([0, 0]);
   // Another closed segment that stays has a newer one.
@@ -46,15 +46,15 @@ it('drops what is dead, and keeps the newest object of a key that an append wait
   expect(segments.map(({ contents }) => contents.liveBytes > 0)).toEqual([false, true]);
 });
 
-it('keeps a tombstone while any older object of its key may be left, and of one key only the newest', async () => {
+it('keeps the newest tombstone of a key while an older object of the key may be left', async () => {
   const tombstones = segment(5n, entry('a', 7, 2n), entry('b', 8, 2n), entry('a', 9, 4n));
   // The segment that held the object is gone: only an older version in another one counts.
   expect(await kept([tombstones], [segment(3n, entry('c', 1))])).toEqual([0]);
   expect(await kept([tombstones], [segment(3n, entry('a', 1))])).toEqual([1]);
   expect(await kept([tombstones], [segment(3n, entry('a', 1), entry('b', 2))])).toEqual([2]);
-  // It is still in the log: no need to look at keys.
+  // It is still in the log: the filters of the keys are not needed.
   expect(await kept([tombstones], [segment(2n, entry('c', 1))])).toEqual([1]);
-  // Cleaned together with what it deletes.
+  // Cleaned together with the object that it deletes.
   expect(await kept([tombstones, segment(2n, entry('b', 6))])).toEqual([0, 0]);
 });
 
@@ -98,7 +98,7 @@ it('cleans segments together whose tombstones keep each other from being cleaned
     survivors: 2,
   };
   const settled = await chooseRound(segments, rules);
-  // It was tried with fewer and fewer, which leads nowhere.
+  // It was tried with fewer and fewer segments, which frees none.
   expect(measured.map((ids) => ids.split(',').length)).toEqual([4, 3, 2, 1, 4]);
   expect(settled.map(({ segment: { id }, offsets }) => [id, offsets.length])).toEqual([
     [7n, 0],
@@ -106,7 +106,7 @@ it('cleans segments together whose tombstones keep each other from being cleaned
     [9n, 1],
     [10n, 0],
   ]);
-  // Without memory for a survivor there is no round.
+  // A round needs memory for a survivor.
   const full = { ...rules, survivors: 0 };
   expect(await chooseRound(segments, full)).toEqual([]);
 });
@@ -123,7 +123,7 @@ it('a filter holds all of its keys, and few others', () => {
   expect(wrong).toBeLessThan(100);
 });
 
-it('chooses by benefit and cost, and nothing that wins no segment', () => {
+it('chooses by benefit and cost, and nothing when no segment would be freed', () => {
   const old = { liveBytes: 800, ageMs: 100_000, name: 'old' };
   const young = { liveBytes: 500, ageMs: 10, name: 'young' };
   const empty = { liveBytes: 0, ageMs: 1, name: 'empty' };

@@ -9,12 +9,12 @@ it('keeps a tombstone when a segment that was chosen with it turns out to be ful
   store.log = await coordinatedLog(cluster[0]!, 1, { replicas: 2, maxSegments: 12, ...store.options });
   const { log } = store;
   const value = 'v'.repeat(500);
-  // One group, so that next to nothing of the first segment is room for others.
+  // One group, so that almost no space of the first segment is left for others.
   await Promise.all([
     store.set('deleted', ''),
     ...Array.from({ length: 30 }, (_, number) => store.set(`live ${number}`, value)),
   ]);
-  // Then the second segment, which gets the tombstone: all else there is superseded.
+  // Then the second segment, which gets the tombstone: all other entries there are superseded.
   while (!log.segmentIds.includes(3n)) await store.set('junk', value);
   await store.delete('deleted');
   // An application may be wrong about what is dead. So the first segment looks nearly empty, and the two look as if

@@ -24,7 +24,7 @@ function value(round: number): string {
   return `${round} `.padEnd(100, 'v');
 }
 
-/** Few of them fill a segment: every write that is awaited alone costs a way to the worker and back. */
+/** Large, so that few fill a segment: every write that is awaited alone costs a way to the worker and back. */
 function largeValue(round: number): string {
   return `${round} `.padEnd(1500, 'v');
 }
@@ -59,7 +59,7 @@ describe('cleaning', () => {
       expected.set(`cold ${number}`, value(number));
     }
     let most = 0;
-    // How often what is cold is moved depends on when the cleaner has its turn: so it gets its turns.
+    // How often cold objects are moved depends on when the cleaner runs, so the test lets it run.
     for (let times = 0; times < 6 || (store.moves <= COLD && times < 60); times += 1) {
       await overwrite(store, 10, 60, expected);
       most = Math.max(most, store.log.stats().segments);
@@ -129,7 +129,7 @@ describe('cleaning', () => {
     };
     const writeCold = (from: number): Promise<unknown> =>
       Promise.all(Array.from({ length: 20 }, (_, index) => write(`cold ${from + index}`, value(0))));
-    // Two segments with some live objects each, which fit into one; all else comes for nothing.
+    // Two segments with some live objects each, which fit into one; the other segments have no live objects.
     await writeCold(0);
     while ((await write('junk')) < 2n);
     await writeCold(20);
@@ -137,7 +137,7 @@ describe('cleaning', () => {
       Array.from({ length: 40 }, (_, number) => store.index.get(`cold ${number}`)!.segmentId),
     );
     while (waiting.length === 0) await write('junk');
-    // Until the head that names the survivor is written, and with that all before it are closed.
+    // Until the head that names the survivor is written; then all heads before it are closed.
     const [survivor] = survivors;
     while ((await write('junk')) < survivor! + 2n);
     expect(store.log.segmentIds).toEqual(expect.arrayContaining([...cold]));
@@ -186,7 +186,7 @@ describe('cleaning', () => {
     expect(await recover(cluster[2]!, id)).toEqual(expected);
   });
 
-  it('is full only when what it holds is live; then it takes deletions, and goes on', async () => {
+  it('is full only when all its entries are live; then it takes deletions, and continues', async () => {
     const { store } = await rig();
     const keys: string[] = [];
     const fill = async (prefix: string): Promise<unknown> => {
@@ -210,50 +210,53 @@ describe('cleaning', () => {
   });
 
   // The instants lie in the middle of measuring, of announcing moves, and between rounds.
-  it.each([150, 700, 1500, 2600])('may be ended by the primary’s death, at question %i', async (instant) => {
-    const { cluster, store } = await rig();
-    const acknowledged = new Map<string, number>();
-    let questions = 0;
-    let killed: Promise<void> | undefined;
-    const { isLive, moved } = store.cleaner;
-    const tick = (): void => {
-      questions += 1;
-      // What ends the data plane itself hears nothing of it: the log is told.
-      if (questions === instant) killed = cluster[0]!.kill().then(() => store.log.close());
-    };
-    Object.assign(store.cleaner, {
-      isLive: (...asked: Parameters<typeof isLive>) => {
-        tick();
-        return isLive(...asked);
-      },
-      moved: (...told: Parameters<typeof moved>) => {
-        tick();
-        moved(...told);
-      },
-    });
-    await expect(
-      (async () => {
-        for (let number = 0; number < 60; number += 1) await store.set(`cold ${number}`, '0');
-        for (let round = 1; ; round += 1) {
-          const sets = Array.from({ length: 60 }, async (_, number) => {
-            const key = `key ${number}`;
-            await store.set(key, `${round} `.padEnd(100, 'v'));
-            acknowledged.set(key, round);
-          });
-          await Promise.all(sets);
-        }
-      })(),
-    ).rejects.toThrow();
-    await killed;
-    const found = await recover(cluster[2]!, store.log.id);
-    for (let number = 0; number < 60; number += 1) expect(found.get(`cold ${number}`)).toBe('0');
-    expect(acknowledged.size).toBe(60);
-    for (const [key, round] of acknowledged) {
-      expect(Number.parseInt(found.get(key) ?? '', 10)).toBeGreaterThanOrEqual(round);
-    }
-  });
+  it.each([150, 700, 1500, 2600])(
+    'loses nothing when the primary dies at call %i of the cleaner’s functions',
+    async (instant) => {
+      const { cluster, store } = await rig();
+      const acknowledged = new Map<string, number>();
+      let questions = 0;
+      let killed: Promise<void> | undefined;
+      const { isLive, moved } = store.cleaner;
+      const tick = (): void => {
+        questions += 1;
+        // A data plane that this test ends does not report its own end, so the test closes the log.
+        if (questions === instant) killed = cluster[0]!.kill().then(() => store.log.close());
+      };
+      Object.assign(store.cleaner, {
+        isLive: (...asked: Parameters<typeof isLive>) => {
+          tick();
+          return isLive(...asked);
+        },
+        moved: (...told: Parameters<typeof moved>) => {
+          tick();
+          moved(...told);
+        },
+      });
+      await expect(
+        (async () => {
+          for (let number = 0; number < 60; number += 1) await store.set(`cold ${number}`, '0');
+          for (let round = 1; ; round += 1) {
+            const sets = Array.from({ length: 60 }, async (_, number) => {
+              const key = `key ${number}`;
+              await store.set(key, `${round} `.padEnd(100, 'v'));
+              acknowledged.set(key, round);
+            });
+            await Promise.all(sets);
+          }
+        })(),
+      ).rejects.toThrow();
+      await killed;
+      const found = await recover(cluster[2]!, store.log.id);
+      for (let number = 0; number < 60; number += 1) expect(found.get(`cold ${number}`)).toBe('0');
+      expect(acknowledged.size).toBe(60);
+      for (const [key, round] of acknowledged) {
+        expect(Number.parseInt(found.get(key) ?? '', 10)).toBeGreaterThanOrEqual(round);
+      }
+    },
+  );
 
-  it('goes on when a backup dies meanwhile', async () => {
+  it('continues when a backup dies meanwhile', async () => {
     const { cluster, store } = await rig();
     const expected = new Map<string, string>();
     await overwrite(store, 20, 60, expected);

@@ -14,7 +14,7 @@ import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startCluster, startCoordinator } from './support/cluster.js';
 
-/** A clock that stands still, and counts how often it is looked at. */
+/** A clock that stands still, and counts how often it is read. */
 class TestClock {
   #looks = 0;
 
@@ -25,14 +25,14 @@ class TestClock {
     return this.now;
   };
 
-  /** Resolves when it has been looked at some times more, or something else has happened. */
+  /** Resolves when it has been read a number of further times, or the other event has happened. */
   async looked(orElse: () => boolean): Promise<void> {
     const before = this.#looks;
     await until(() => orElse() || this.#looks > before + 2);
   }
 }
 
-/** A store that can keep an answer back. */
+/** A store that can delay an answer. */
 class SlowStore implements StateStore {
   #left = 0;
   readonly #held = new Deferred<void>();
@@ -40,7 +40,7 @@ class SlowStore implements StateStore {
 
   constructor(private readonly store: StateStore) {}
 
-  /** Keeps the n-th answer to `get` back that comes from now on, as it is at that moment. */
+  /** Delays the n-th answer to `get` from now on, with the value of its moment. */
   hold(n: number): { held: Promise<void>; release: () => void } {
     this.#left = n;
     return { held: this.#held.promise, release: () => this.#released.resolve() };
@@ -77,7 +77,7 @@ async function rig() {
 }
 
 describe('the coordinator', () => {
-  it('makes logs with ids that were never used, also after a restart', async () => {
+  it('creates logs with ids that were never used, also after a restart', async () => {
     const [member] = await startCluster(2);
     const path = join(temporaryDirectory(), 'state');
     const ids: bigint[] = [];
@@ -124,14 +124,14 @@ describe('the coordinator', () => {
     lease.close();
   });
 
-  it('lets one member recover a log, another one when that is gone, and nobody twice', async () => {
+  it('lets one member recover a log, another one after its loss, and none after the recovery', async () => {
     const { clients, members } = await rig();
     const log = await clients[0]!.createLog();
     const first = await clients[1]!.beginRecovery(log.logId);
     const last = await clients[1]!.beginRecovery(log.logId);
     await expect(clients[2]!.beginRecovery(log.logId)).rejects.toEqual(refusal('ERR_RDMC_RECOVERY_RUNNING'));
     await expect(clients[2]!.finishRecovery(last, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
-    // Of two attempts of one member as well, only the last one counts.
+    // Also of two attempts of one member, only the last one counts.
     await expect(clients[1]!.finishRecovery(first, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
     await members[1]!.kill();
     const attempt = await clients[2]!.beginRecovery(log.logId);
@@ -143,7 +143,7 @@ describe('the coordinator', () => {
     await expect(clients[0]!.beginRecovery(log.logId)).rejects.toEqual(refusal('ERR_RDMC_LOG_STATE'));
   });
 
-  it('lets another member recover what an earlier run of the coordinator left to a member that is there', async () => {
+  it('lets another member recover a log that a connected member began to recover in an earlier run of the coordinator', async () => {
     const members = await startCluster(3);
     const path = join(temporaryDirectory(), 'state');
     const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
@@ -162,7 +162,7 @@ describe('the coordinator', () => {
     await run.close();
   });
 
-  it('lets another member recover what was given up, by the attempt that has it', async () => {
+  it('lets another member recover a log after the current attempt was given up', async () => {
     const { clients } = await rig();
     const { logId } = await clients[0]!.createLog();
     const first = await clients[1]!.beginRecovery(logId);
@@ -178,7 +178,7 @@ describe('the coordinator', () => {
     expect((await clients[0]!.log(logId)).state).toBe('recovered');
   });
 
-  it('takes back a log that holds nothing, from its owner only', async () => {
+  it('lets only the owner abandon an empty log', async () => {
     const { clients } = await rig();
     const { logId } = await clients[1]!.createLog();
     await expect(clients[2]!.abandonLog(logId)).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
@@ -204,7 +204,7 @@ describe('the coordinator', () => {
     expect(states).toEqual(['recovering', 'live']);
   });
 
-  it('answers what it does not understand with a code', async () => {
+  it('answers invalid requests with a code', async () => {
     const { members } = await rig();
     const ask = (body: unknown) => members[1]!.mesh.request(0, 'tailwind.coordinator', body);
     await expect(ask({ op: 'dance' })).rejects.toEqual(refusal('ERR_RDMC_PROTOCOL'));
@@ -324,7 +324,7 @@ describe('leases', () => {
     lease.close();
   });
 
-  it('given while a recovery begins are waited for, whoever was first', async () => {
+  it('granted while a recovery begins are waited for, in either order', async () => {
     const members = await startCluster(3);
     const time = new TestClock(5000);
     const file = await FileStore.open(join(temporaryDirectory(), 'state'));
@@ -335,7 +335,7 @@ describe('leases', () => {
     const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
     const { logId } = await clients[1]!.createLog();
     time.now = 9000;
-    // The answer to the second look says that the log lives, and is on its way while the recovery begins.
+    // The second read answers that the log lives; the answer is delayed while the recovery begins.
     const answer = slow.hold(2);
     const leased = clients[1]!.lease(logId, () => time.now);
     await answer.held;
@@ -357,7 +357,7 @@ describe('leases', () => {
     lease.close();
   });
 
-  it('are not given on a log that is declared dead while its owner is looked up', async () => {
+  it('are not granted on a log that is declared dead while its owner is read', async () => {
     const members = await startCluster(3);
     const time = new TestClock(5000);
     const slow = new SlowStore(await FileStore.open(join(temporaryDirectory(), 'state')));
@@ -367,7 +367,7 @@ describe('leases', () => {
     const clients = members.map(({ mesh }) => new CoordinatorClient(mesh, 0));
     const { logId } = await clients[1]!.createLog();
     time.now = 9000;
-    // The answer to the first look says that the log lives, and arrives when it does no more.
+    // The first read answers that the log lives; the answer arrives when the log is dead.
     const answer = slow.hold(1);
     const leased = clients[1]!
       .lease(logId, () => time.now)
@@ -382,7 +382,7 @@ describe('leases', () => {
     expect(await leased).toBe('ERR_RDMC_LOG_FENCED');
   });
 
-  it('asked for by others, or of logs that do not exist, delay no recovery', async () => {
+  it('asked for by others, or for logs that do not exist, do not delay a recovery', async () => {
     const members = await startCluster(3);
     let now = 5000;
     await startCoordinator(members[0]!, { leaseMs: 1000, leaseMarginMs: 0, clock: () => now });

@@ -1,4 +1,4 @@
-/** That what looks at crash points sees states that a crash can leave, and no others. */
+/** Tests that crash points are states that a crash can leave, and no others. */
 import { Deferred } from '@rdmc/common';
 import { rejection } from '@rdmc/testing';
 import { expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { IDENTITY } from './support/segments.js';
 
 const { logId } = IDENTITY;
 
-it('does not look at what a recovery has freed when an effect from before it comes to its end', async () => {
+it('does not inspect replicas that a recovery has freed when an earlier effect completes', async () => {
   const { backup } = await startBackup();
   const { store } = backup as unknown as { readonly store: ReplicaStore };
   const disk = new Deferred<void>();
@@ -30,7 +30,7 @@ it('does not look at what a recovery has freed when an effect from before it com
   expect(found).toEqual([2]);
 });
 
-it('says with a judgement that fails what happened, and what every backup had', async () => {
+it('reports the event and the replicas of every backup when a judgement fails', async () => {
   const { backup } = await startBackup();
   const points = new CrashPoints([{ id: 1, backup }], logId, () => () => {
     throw new Error('it is wrong');

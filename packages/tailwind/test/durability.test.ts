@@ -1,4 +1,4 @@
-/** What is on the disk when it is said to be: files that were not synced, and names whose directory was not, are lost. */
+/** Durability: files that were not synced, and names in directories that were not synced, are lost in these tests. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ async function valueIn(path: string): Promise<string | undefined> {
   return found?.value;
 }
 
-/** Images of every moment of an action: with names as they were synced, and as the kernel may have written them. */
+/** Disk images at every moment of an action: with the synced names, and with names that the kernel wrote earlier. */
 async function imagesDuring(directory: string, action: () => Promise<unknown>): Promise<string[]> {
   const images: string[] = [];
   const end = atEveryStep(() => images.push(afterPowerLoss(directory), afterPowerLoss(directory, true)));
@@ -73,7 +73,7 @@ describe('a replica’s file', () => {
     await store.close();
   });
 
-  it('is whole or not there at every moment, also where it takes the place of another one', async () => {
+  it('is complete or missing at every moment, also when it replaces another one', async () => {
     const directory = temporaryDirectory();
     const { store } = await ReplicaStore.open(directory, CLUSTER);
     await store.write(RECORD, new Uint8Array(8192));
@@ -84,7 +84,7 @@ describe('a replica’s file', () => {
     await store.close();
   });
 
-  it('that the system took a part of only is an error, and the file before stays', async () => {
+  it('that was written in part is an error, and the earlier file stays', async () => {
     const directory = temporaryDirectory();
     const { store } = await ReplicaStore.open(directory, CLUSTER);
     await store.write(RECORD, new Uint8Array(8192));
@@ -118,7 +118,7 @@ describe('a coordinator’s state', () => {
     await store.close();
   });
 
-  it('is what it was, or what it becomes, at every moment of a change', async () => {
+  it('is the old one or the new one at every moment of a change', async () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'state');
     const store = await FileStore.open(path);

@@ -14,7 +14,7 @@ import { stateStoreContract } from './support/state-store-contract.js';
 let etcd: Etcd;
 let places = 0;
 
-/** Options for a prefix that nobody used. Time-outs that a test does not mean are long. */
+/** Options for an unused prefix. Time-outs that a test does not check are long. */
 function fresh(options: Partial<EtcdStoreOptions> = {}): EtcdStoreOptions {
   places += 1;
   return { endpoints: [etcd.endpoint], prefix: `/test/${places}/`, timeoutMs: 60_000, ...options };
@@ -26,7 +26,7 @@ async function open(options: EtcdStoreOptions): Promise<EtcdStore> {
   return store;
 }
 
-/** As if the leader had been silent for too long. */
+/** Has the effect of a leader that was silent for too long. */
 async function depose({ prefix }: EtcdStoreOptions): Promise<void> {
   await etcd.ask('/v3/kv/deleterange', { key: Buffer.from(`${prefix}lead`).toString('base64') });
 }
@@ -55,7 +55,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
   });
 
   describe('two coordinators at once', () => {
-    it('a leader that was replaced neither reads nor writes, and is told', async () => {
+    it('a leader that was replaced can neither read nor write, and is notified', async () => {
       const options = fresh();
       const first = await open(options);
       const revision = await first.put('a', 'one', 0);
@@ -70,7 +70,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       await second.put('a', 'three', revision);
     });
 
-    it('a leader that reads first learns it as well', async () => {
+    it('a leader that was replaced also detects it by a read', async () => {
       const options = fresh();
       const first = await open(options);
       await depose(options);
@@ -78,7 +78,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       expect(first.signal.aborted).toBe(true);
     });
 
-    it('a standby waits until the leader goes', async () => {
+    it('a standby waits until the leader closes', async () => {
       const options = fresh();
       const first = await EtcdStore.open(options);
       await first.put('a', 'one', 0);
@@ -122,7 +122,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       await store.put('a', 'one', 0);
     });
 
-    it('keeps its place for as long as it lives: it renews its lease in time', async () => {
+    it('keeps the lead as long as it lives: it renews its lease in time', async () => {
       const options = fresh({ leadMs: 10_000 });
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       onTestFinished(() => void vi.useRealTimers());
@@ -141,7 +141,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       await first.put('a', 'one', 0);
     });
 
-    it('a coordinator that was replaced gives no lease and raises no minimum', async () => {
+    it('a coordinator that was replaced does not grant leases or raise minima', async () => {
       const [member] = await startCluster(2);
       const options = fresh();
       const coordinator = await Coordinator.open({
@@ -165,7 +165,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
   });
 
   describe('endpoints that fail', () => {
-    it('are passed by: one that refuses, one that is silent', async () => {
+    it('are skipped: one that refuses connections, one that is silent', async () => {
       const silent = createServer(() => {});
       silent.listen(0, '127.0.0.1');
       await once(silent, 'listening');
@@ -177,13 +177,13 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       expect((await store.get('a'))?.value).toBe('one');
     });
 
-    it('all of them: a code, and what each did', async () => {
+    it('all of them: the error has a code, and the failure of each', async () => {
       const opening = EtcdStore.open(fresh({ endpoints: ['http://127.0.0.1:1'], timeoutMs: 500 }));
       await expect(opening).rejects.toEqual(refusal('ERR_RDMC_STATE_UNREACHABLE'));
       await expect(opening).rejects.toThrow('ECONNREFUSED');
     });
 
-    it('an answer that got lost: the change was made once, and its revision is known', async () => {
+    it('after a lost answer the change was made once, and its revision is known', async () => {
       const proxy = await LossyProxy.start(etcd.endpoint);
       onTestFinished(() => proxy.stop());
       const store = await open(fresh({ endpoints: [proxy.endpoint], timeoutMs: 120_000 }));
@@ -194,7 +194,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       await expect(store.put('a', 'one', 0)).rejects.toEqual(refusal('ERR_RDMC_STATE_CONFLICT'));
     });
 
-    it('a lost answer that was a refusal: the change was not made, and is not taken for made', async () => {
+    it('after a lost refusal the change was not made, and is not reported as made', async () => {
       const proxy = await LossyProxy.start(etcd.endpoint);
       onTestFinished(() => proxy.stop());
       const store = await open(fresh({ endpoints: [proxy.endpoint], timeoutMs: 120_000 }));
@@ -205,7 +205,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       expect((await store.get('a'))?.value).toBe('one');
     });
 
-    it('something that is no etcd is named', async () => {
+    it('the error names an endpoint that is not an etcd', async () => {
       const proxy = await LossyProxy.start('http://127.0.0.1:1');
       await proxy.stop();
       const { createServer: createHttpServer } = await import('node:http');

@@ -42,7 +42,7 @@ describe('the file store', () => {
     await again.close();
   });
 
-  it('leaves nothing but its file when it is closed', async () => {
+  it('leaves only its file when it is closed', async () => {
     const directory = temporaryDirectory();
     const store = await FileStore.open(join(directory, 'state'));
     await store.put('a', 'one', 0);
@@ -50,7 +50,7 @@ describe('the file store', () => {
     expect(readdirSync(directory)).toEqual(['state']);
   });
 
-  it('says so when a change cannot be written, keeps the state before, and goes on when it can', async () => {
+  it('rejects when a change cannot be written, keeps the old state, and continues when writing works again', async () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'state');
     const store = await FileStore.open(path);
@@ -84,7 +84,7 @@ describe('the file store', () => {
     await store.close();
   });
 
-  describe('and the lock of a process that is not there', () => {
+  describe('and the lock of another process', () => {
     const other = { ...ownIdentity(), pid: 4711, startedAt: '1' };
 
     it.each([
@@ -113,7 +113,7 @@ describe('the file store', () => {
       expect(readdirSync(dirname(path))).toEqual(['state.lock.elsewhere']);
     });
 
-    it('that does not say whose it is, is left alone', async () => {
+    it('is not removed if it does not name its process', async () => {
       const path = join(temporaryDirectory(), 'state');
       const { host: _, ...incomplete } = other;
       writeFileSync(`${path}.lock.old`, JSON.stringify(incomplete));

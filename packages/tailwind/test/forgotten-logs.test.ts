@@ -1,4 +1,4 @@
-/** What a backup forgets of logs that were recovered, and that nobody can use what it forgot. */
+/** Backups forget recovered logs; then no member can write these logs. */
 
 import { subscription } from '@rdmc/common';
 import type { Recovery } from '@rdmc/tailwind';
@@ -35,7 +35,7 @@ function fenced(cluster: readonly ClusterMember[]): bigint[] {
   return cluster.flatMap(({ backup }) => backup.fencedLogs);
 }
 
-/** A log of member 0, which lives on while another member recovers it. */
+/** A log of member 0, which stays alive while another member recovers it. */
 async function recoveredLog(cluster: readonly ClusterMember[]): Promise<bigint> {
   const log = await coordinatedLog(cluster[0]!, COORDINATOR, { replicas: 2 });
   await log.append(object(1)).acknowledged;
@@ -44,7 +44,7 @@ async function recoveredLog(cluster: readonly ClusterMember[]): Promise<bigint> 
   return log.id;
 }
 
-it('keeps nothing of logs that were recovered, however many there were', async () => {
+it('keeps nothing about recovered logs, however many there were', async () => {
   const cluster = await rig();
   for (let round = 0; round < 5; round += 1) await recoveredLog(cluster);
   expect(new Set(fenced(cluster)).size).toBe(5);
@@ -52,7 +52,7 @@ it('keeps nothing of logs that were recovered, however many there were', async (
   expect(fenced(cluster)).toEqual([]);
 });
 
-it('keeps what it has of a log while its recovery goes on, and of logs that live', async () => {
+it('keeps the replicas of live logs, and of a log during its recovery', async () => {
   const cluster = await rig();
   const log = await coordinatedLog(cluster[0]!, COORDINATOR, { replicas: 2 });
   const other = await coordinatedLog(cluster[3]!, COORDINATOR, { replicas: 2 });
@@ -67,7 +67,7 @@ it('keeps what it has of a log while its recovery goes on, and of logs that live
   await other.append(object(1)).acknowledged;
 });
 
-it('lets nobody write a recovered log, though the backup has forgotten that it fenced it', async () => {
+it('does not let any member write a recovered log, although the backup has removed its fence', async () => {
   const cluster = await rig();
   const logId = await recoveredLog(cluster);
   await Promise.all(cluster.map(({ service }) => service.freeRecovered()));
@@ -89,7 +89,7 @@ it('lets nobody write a recovered log, though the backup has forgotten that it f
     replicas: 2,
   });
   await expect(again).rejects.toEqual(refusal('ERR_RDMC_LOG_FENCED'));
-  // Nor may another member have a log that lives.
+  // Another member cannot claim a live log either.
   const log = await coordinatedLog(cluster[0]!, COORDINATOR, { replicas: 2, backups: [1, 2] });
   const stolen = cluster[2]!.mesh.request(3, 'tailwind.backup', {
     op: 'claim',

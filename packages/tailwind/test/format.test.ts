@@ -17,7 +17,7 @@ const IDENTITY = {
   incarnation: 0xdead_beef,
 };
 
-/** Computed apart from this package, by a few lines of Python with struct and zlib. */
+/** Computed independently, by a few lines of Python with struct and zlib. */
 const GOLDEN =
   '0100000018000000f6ceeb2e887766554433221100ffeeddccbbaa99efbeadde00008000' +
   '0400000010000000a5225471050000000000000000ffeeddccbbaa99' +
@@ -123,7 +123,7 @@ it('computes CRC-32 on both sides of the length where zlib takes over', () => {
   }
 });
 
-it('refuses an entry that does not fit together with its checksum, and writes nothing of it', () => {
+it('refuses an entry if it and its checksum do not fit, and writes nothing', () => {
   const bytes = new Uint8Array(60);
   const writer = new SegmentWriter(bytes, IDENTITY);
   expect(writer.fits(32)).toBe(true);
@@ -155,7 +155,7 @@ it.each([
   }
 });
 
-it('refuses payloads that are none although their checksums match', () => {
+it('refuses malformed payloads although their checksums match', () => {
   const damaged = expect.objectContaining({ code: 'ERR_RDMC_ENTRY_DAMAGED' });
   const longKey = Buffer.concat(encodeObject(1, Buffer.from('key'), new Uint8Array(0)));
   longKey[8] = 4;

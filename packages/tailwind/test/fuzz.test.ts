@@ -1,6 +1,5 @@
 /**
- * Hostile bytes and answers: whatever they are, nothing is read outside of them, nothing that was damaged counts, and
- * every error has a code.
+ * Hostile bytes and answers: nothing is read outside of them, damaged data does not count, and every error has a code.
  */
 
 import { createHash } from 'node:crypto';
@@ -33,7 +32,7 @@ const DECODERS = [decodeObject, decodeTombstone, decodeDigest, decodeSegmentHead
 const INTERESTING = [0, 1, 2, 3, 4, 9, 11, 12, 0x7f, 0xff];
 const MAX_U64 = 2n ** 64n - 1n;
 
-/** Runs what may fail; only errors with one of these codes count as answers. */
+/** Runs an action that may fail; only errors with one of these codes are accepted. */
 async function answered<T>(codes: readonly string[], action: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await action();
@@ -44,7 +43,7 @@ async function answered<T>(codes: readonly string[], action: () => T | Promise<T
   }
 }
 
-/** Of quick ones: some hundred milliseconds. */
+/** Runs of quick properties: some hundred milliseconds. */
 const ROUNDS = 300;
 
 /** Some bytes changed, cut off, moved or added; and the first place that differs. */
@@ -64,7 +63,7 @@ function damage(random: Random, original: Uint8Array): { bytes: Uint8Array; firs
   return { bytes, first };
 }
 
-/** Every entry of the complete prefix lies in it, and what is in it can be read, or is damaged by a code. */
+/** Every entry of the complete prefix lies inside it, and its payload is decoded or refused with a code. */
 async function checkEntries(bytes: Uint8Array, offset: number): Promise<void> {
   let end = 0;
   for (const entry of segmentEntries(bytes, offset)) {
@@ -89,7 +88,7 @@ it.each(Object.entries(HOSTILE_SEGMENTS))(
   },
 );
 
-it('a damaged segment holds nothing from the damage on', async () => {
+it('a damaged segment has no entries from the damage on', async () => {
   await rounds(ROUNDS, async (random) => {
     const groups = Array.from({ length: 1 + random.below(4) }, () =>
       Array.from({ length: 1 + random.below(3) }, () => random.below(60)),
@@ -112,7 +111,7 @@ it('a damaged segment holds nothing from the damage on', async () => {
   });
 });
 
-it('a segment whose checksums match may hold anything', async () => {
+it('a segment with matching checksums may have any payloads', async () => {
   await rounds(100, async (random) => {
     const bytes = new Uint8Array(2048);
     const writer = new SegmentWriter(bytes, IDENTITY);
@@ -134,7 +133,7 @@ it('a segment whose checksums match may hold anything', async () => {
   });
 });
 
-it('the header of a replica’s file is read, or refused by a code', async () => {
+it('the header of a replica’s file is read, or refused with a code', async () => {
   const codes = ['DAMAGED', 'FOREIGN_FILE', 'FOREIGN_VERSION'].map((end) => `ERR_RDMC_REPLICA_${end}`);
   await rounds(ROUNDS, async (random) => {
     const state = random.of(['open', 'closed'] as const);
@@ -153,7 +152,7 @@ it('the header of a replica’s file is read, or refused by a code', async () =>
   });
 });
 
-/** What a backup may answer about a replica, or something like it. */
+/** An answer of a backup about a replica, or something similar. */
 function hostileReplica(random: Random): unknown {
   const number = (): unknown => random.of([0, 1, 2, 3, 5, 1000, 2 ** 32 - 1, 2 ** 32, -1, 0.5, null, '7']);
   const id = (): string =>
@@ -185,7 +184,7 @@ function hostileReplica(random: Random): unknown {
   };
 }
 
-it('a recovery plans with whatever backups answer, or says by a code why it cannot', async () => {
+it('a recovery plans with any answers of backups, or refuses with a code', async () => {
   let planned = 0;
   await rounds(1000, async (random) => {
     const inventories = Array.from({ length: 1 + random.below(3) }, (_, member) => {
@@ -221,7 +220,7 @@ const RECORD = JSON.stringify({
   ...{ minimum: { segmentId: '0', epoch: 0 }, successors: [] },
 });
 
-it('a coordinator’s state is used, or refused by a code', async () => {
+it('a coordinator’s state is used, or refused with a code', async () => {
   const directory = temporaryDirectory();
   await rounds(60, async (random) => {
     const path = join(directory, 'state');

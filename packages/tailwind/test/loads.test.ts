@@ -4,14 +4,14 @@ import { Loads } from '../src/rpc/loads.js';
 import { opening, startBackup } from './support/backups.js';
 import { IDENTITY } from './support/segments.js';
 
-it('a load whose member goes before it is there is given back', async () => {
+it('a load is freed if its member leaves before it is complete', async () => {
   const { backup, protectionDomain } = await startBackup();
   await backup.openReplica(opening());
   const loads = new Loads(protectionDomain, backup as unknown as SourceBackup);
   const allocate = protectionDomain.allocate.bind(protectionDomain);
   const regions: { closed: boolean }[] = [];
   protectionDomain.allocate = async (...request) => {
-    // The member goes at this very moment.
+    // The member leaves at this moment.
     await loads.endAll(2);
     const region = await allocate(...request);
     regions.push(region);

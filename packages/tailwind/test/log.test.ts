@@ -18,9 +18,9 @@ function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, number) => number);
 }
 
-/** Per backup and segment, the objects found there. */
+/** The objects found at each backup, in each segment. */
 async function replicasOf(members: readonly ClusterMember[], log: Log): Promise<Map<bigint, number[][]>> {
-  // What is under way when the log ends may leave a next segment behind that is not everywhere.
+  // A log that ends while it opens the next segment may leave replicas of it at some of the backups.
   await log.close();
   const found = new Map<bigint, number[][]>();
   for (const { id, backup } of members) {
@@ -81,11 +81,11 @@ describe.each<ReplicationMode>(['one-sided', 'rpc'])('replication, %s', (mode) =
     let count = await appendUntilRoom(log, 250);
     const [victim] = log.backups;
     const killed = members[victim!]!.kill();
-    // So few that they stay in this segment: a closed one would be replaced without a word of the coordinator.
+    // So few that they stay in this segment: a closed one would be replaced without the coordinator.
     await appendAll(log, count, count + 20);
     count += 20;
     await killed;
-    // Its memory may have taken all of these before its thread ended.
+    // All of these writes may have completed before its thread ended.
     await until(() => !log.backups.includes(victim!));
     await appendAll(log, count, 550);
     expect(authority.raised.length).toBeGreaterThan(0);
@@ -94,7 +94,7 @@ describe.each<ReplicationMode>(['one-sided', 'rpc'])('replication, %s', (mode) =
     expectComplete(await replicasOf(survivors, log), 2, 550);
   });
 
-  it('goes over to further segments while a backup dies, and loses nothing', async () => {
+  it('opens further segments while a backup dies, and loses nothing', async () => {
     const members = await startCluster(5);
     const { log } = await createLog(members[0]!, { mode, replicas: 2 });
     await appendAll(log, 0, 100);
@@ -108,7 +108,7 @@ describe.each<ReplicationMode>(['one-sided', 'rpc'])('replication, %s', (mode) =
   });
 });
 
-/** Appends until the head is less than half full, and says how many objects there are now. */
+/** Appends until the head is less than half full, and returns the number of objects. */
 async function appendUntilRoom(log: Log, from: number): Promise<number> {
   for (let number = from; ; number += 1) {
     const { offsets } = await log.append(object(number)).acknowledged;
@@ -116,7 +116,7 @@ async function appendUntilRoom(log: Log, from: number): Promise<number> {
   }
 }
 
-/** Closed replicas are replaced beside appends: waits until every segment has r committed ones. */
+/** Waits until every segment has r committed replicas: closed ones are replaced while appends continue. */
 async function untilReplicated(members: readonly ClusterMember[], log: Log, r: number): Promise<void> {
   const counts = (): number[] =>
     log.segmentIds.map(
@@ -126,8 +126,8 @@ async function untilReplicated(members: readonly ClusterMember[], log: Log, r: n
 }
 
 /**
- * Appends until an append is refused, and says why. Not in every turn of the event loop: what is accepted before a slow
- * backup has answered must not fill the log.
+ * Appends until an append is refused, and returns the reason. Does not append in every turn of the event loop: appends
+ * that are accepted before a slow backup has answered must not fill the log.
  */
 async function untilRefused(log: Log, accepted: Promise<unknown>[]): Promise<unknown> {
   for (;;) {
@@ -159,7 +159,7 @@ describe('the order of segments', () => {
   it('acknowledges nothing in a segment before its predecessor is closed everywhere', async () => {
     const members = await startCluster(3);
     const { log } = await createLog(members[0]!, { replicas: 2 });
-    // From the moment of its close every replica of the first segment is closed or the second one holds no data.
+    // Either every replica of the first segment is closed, or the second segment has no data.
     const appends = Array.from({ length: 200 }, (_, number) => log.append(object(number)));
     for (const { acknowledged } of appends) {
       const { segmentId } = await acknowledged;
@@ -176,7 +176,7 @@ describe('the order of segments', () => {
 });
 
 describe('group commit', () => {
-  it('sends what comes in one turn of the loop as one group', async () => {
+  it('sends the appends of one turn of the event loop as one group', async () => {
     const members = await startCluster(2);
     const { log } = await createLog(members[0]!, { replicas: 1 });
     await Promise.all(Array.from({ length: 16 }, (_, number) => log.append(object(number)).acknowledged));
@@ -203,7 +203,7 @@ describe('group commit', () => {
 });
 
 describe('loss of backups', () => {
-  it('acknowledges nothing between the loss of a backup and the coordinator’s word', async () => {
+  it('acknowledges nothing between the loss of a backup and the coordinator’s confirmation', async () => {
     const members = await startCluster(4);
     const { log, authority } = await createLog(members[0]!, { replicas: 2 });
     await appendAll(log, 0, 10);
@@ -236,7 +236,7 @@ describe('loss of backups', () => {
     await appendAll(log, 0, 10);
     const stale = members[log.backups[0]!]!;
     const ref = { logId: 7n, segmentId: 1n };
-    // As if its device had failed: the backup lives, its memory is out of reach.
+    // Has the effect of a failed device: the backup lives, its memory cannot be reached.
     await stale.backup.freeReplica(ref);
     await stale.backup.openReplica({
       ...ref,
@@ -257,7 +257,7 @@ describe('loss of backups', () => {
     const { log, authority } = await createLog(members[0]!, { replicas: 3 });
     await appendAll(log, 0, 100);
     const victims = log.backups.slice(0, 1);
-    // The second victim is whoever replaces the first, as soon as it has been asked.
+    // The second victim is the backup that replaces the first, as soon as it has been asked.
     const open = members.map(({ backup }) => backup.openReplica.bind(backup));
     let killed: Promise<void> | undefined;
     for (const { id, backup, kill } of members.filter(({ id }) => id > 0 && !victims.includes(id))) {
@@ -274,7 +274,7 @@ describe('loss of backups', () => {
     await appendAll(log, 100, 300);
     await killed;
     expect(victims).toHaveLength(2);
-    // The memory of the second one may have taken all of these before its thread ended.
+    // All of these writes may have completed at the second one before its thread ended.
     await until(() => !log.backups.some((id) => victims.includes(id)));
     await appendAll(log, 300, 350);
     expect(authority.raised.length).toBeGreaterThan(0);
@@ -320,7 +320,7 @@ describe('loss of backups', () => {
     }
   });
 
-  it('refuses appends that need a segment no backup has room for, and goes on when one has', async () => {
+  it('refuses appends that need a segment while no backup has room, and accepts them when one has', async () => {
     const members = await startCluster(2, { buffers: 2 });
     const { backup } = members[1]!;
     const other = {
@@ -352,7 +352,7 @@ describe('loss of backups', () => {
 });
 
 describe('limits', () => {
-  it('refuses to begin with too few members, or with backups that have no buffers', async () => {
+  it('refuses to begin with too few members, or with backups without free buffers', async () => {
     const members = await startCluster(3, { buffers: 1 });
     await expect(createLog(members[0]!)).rejects.toEqual(refusal('ERR_RDMC_TOO_FEW_BACKUPS'));
     await members[1]!.backup.openReplica({
@@ -369,7 +369,7 @@ describe('limits', () => {
     });
   });
 
-  it('refuses entries that are too large, of no kind, or none', async () => {
+  it('refuses entries that are too large or of unknown type, and an empty append', async () => {
     const members = await startCluster(2);
     const { log } = await createLog(members[0]!, { replicas: 1 });
     expect(() => log.append(object(1, log.maxAppendBytes))).toThrow(refusal('ERR_RDMC_ENTRY_TOO_LARGE'));

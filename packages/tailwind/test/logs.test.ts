@@ -1,5 +1,5 @@
 import { type LocalKey, remoteKey } from '@rdmc/verbs';
-/** What a node's `Logs` are: who may use them when, and what ends with the node. */
+/** The `Logs` of a node: when they can be used, and what ends with the node. */
 
 import { Mesh } from '@rdmc/mesh';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
@@ -20,7 +20,7 @@ import {
   TestAuthority,
 } from './support/cluster.js';
 
-/** For a log that nobody has yet. */
+/** Options of a log that does not exist yet. */
 function fresh(logId: bigint, more: Partial<LogOptions> = {}): LogOptions {
   return {
     authority: new TestAuthority(),
@@ -32,7 +32,7 @@ function fresh(logId: bigint, more: Partial<LogOptions> = {}): LogOptions {
   };
 }
 
-/** Breaks the protocol in a node's worker, which takes a replacement without a target for one of a channel that is open. */
+/** Breaks the protocol in a node's worker: it takes a replacement without a target for one of an open channel. */
 async function breakProtocol(logs: Logs): Promise<void> {
   const { link } = (logs as unknown as { readonly parts: NodeParts }).parts;
   const channel = link.number();
@@ -61,7 +61,7 @@ describe('a node that closes', () => {
     expect(log.signal.reason).toEqual(refusal('ERR_RDMC_LOG_CLOSED'));
     expect(() => log.append(object(2))).toThrow(refusal('ERR_RDMC_LOG_CLOSED'));
     await second!.logs.close();
-    // The mesh is there, and nobody answers any more: another service may.
+    // The mesh is connected, and its topic is free: another service may answer.
     second!.mesh.onRequest('tailwind.backup', () => null).close();
   });
 
@@ -82,7 +82,7 @@ describe('a node that closes', () => {
     await expect(creating).rejects.toEqual(refusal('ERR_RDMC_LOG_CLOSED'));
   });
 
-  it('has no logs, services and recoveries any more', async () => {
+  it('refuses new logs, services and recoveries', async () => {
     const [{ node, logs, backup }] = (await startCluster(1)) as [ClusterMember];
     await node.close();
     const closed = refusal('ERR_RDMC_NODE_CLOSED');
@@ -93,7 +93,7 @@ describe('a node that closes', () => {
 });
 
 describe('a protocol that ends in the worker', () => {
-  it('ends its logs with the reason, while the node goes on, which has no logs any more', async () => {
+  it('ends its logs with the reason; the node continues and refuses new logs', async () => {
     const [first] = await startCluster(2);
     const { log } = await createLog(first!, { replicas: 1 });
     const ended = new Promise((resolve) => log.signal.addEventListener('abort', resolve));
@@ -119,7 +119,7 @@ describe('a protocol that ends in the worker', () => {
 });
 
 describe('a service', () => {
-  it('is one per node, and may follow another', async () => {
+  it('is one per node, and can be opened after another was closed', async () => {
     const [{ logs, backup, service }] = (await startCluster(1)) as [ClusterMember];
     expect(() => logs.serve(backup)).toThrow(refusal('ERR_RDMC_BACKUP_SERVED'));
     await service.close();
@@ -127,7 +127,7 @@ describe('a service', () => {
     logs.serve(backup);
   });
 
-  it('that is refused leaves nothing behind', async () => {
+  it('has no effect when it is refused', async () => {
     const [{ logs, backup, service }] = (await startCluster(1)) as [ClusterMember];
     await service.close();
     const wrong = { sweepIntervalMs: 1 };
@@ -146,7 +146,7 @@ describe('the coordinator of a cluster', () => {
     }
   });
 
-  it('needs no node, and neither do those who ask it', async () => {
+  it('does not need a node, and neither do its clients', async () => {
     const reserved = await reserveLoopbackPorts(3);
     const members = membersAt(reserved);
     const joining = Mesh.join({ id: 0, members, server: reserved[0]!.server, silenceTimeoutMs: 0 });
@@ -174,7 +174,7 @@ describe('the coordinator of a cluster', () => {
 });
 
 describe('a logger', () => {
-  it('is the node’s, where a log has none of its own', async () => {
+  it('is the node’s, if a log does not have its own', async () => {
     const said: string[] = [];
     const logger = { info: (_: object, message: string) => void said.push(message) };
     const reserved = await reserveLoopbackPorts(2);

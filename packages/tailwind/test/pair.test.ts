@@ -5,7 +5,7 @@ import type { TailwindRecords } from '../src/records.js';
 import { Channel, type Target } from '../src/worker/channel.js';
 import { WritePair } from '../src/worker/write-pair.js';
 
-/** As a refused request is reported (`refusedCompletion` of @rdmc/verbs). */
+/** The completion of a refused request (`refusedCompletion` of @rdmc/verbs). */
 const REFUSED = Uint32Array.of(
   0,
   0,
@@ -18,7 +18,7 @@ const REFUSED = Uint32Array.of(
 );
 const FLUSHED = Uint32Array.of(0, 0, Status.WORK_REQUEST_FLUSHED, 0, 0, 0, 0, 0);
 
-/** Queue pairs of nothing, whose completions the test says. */
+/** Queue pairs without a device, whose completions the test produces. */
 function rig() {
   const submission = { begin: () => {}, sge: () => {}, remote: () => {} };
   let last = 0;
@@ -51,7 +51,7 @@ function rig() {
   return { pairs, channel, lost, write };
 }
 
-it('a refused request breaks the pair that it was of, and no other', async () => {
+it('a refused request breaks its own pair, and no other', async () => {
   const { pairs, channel, lost, write } = rig();
   const [first, second] = pairs;
   write(first, channel.targets[0]!);
@@ -63,7 +63,7 @@ it('a refused request breaks the pair that it was of, and no other', async () =>
   expect(lost).toEqual([[2, second.broken]]);
 });
 
-it('a pair is gone when all of its requests have come back, refused ones too', async () => {
+it('a pair is dropped when all of its requests have completed, refused ones too', async () => {
   const { pairs, channel, write } = rig();
   const [, pair] = pairs;
   write(pair, channel.targets[1]!);

@@ -91,7 +91,7 @@ describe('a recovery’s plan', () => {
     });
   });
 
-  it('takes no segment for the head of which, or after which, one was closed', () => {
+  it('does not take a segment for the head if it, or a later one, has a closed replica', () => {
     const next = open(2n, 100, digest(1n, 2n));
     const closing = { 1: [open(1n, 900, digest(1n))], 2: [closed(1n, 950)], 3: [open(1n, 950, digest(1n))] };
     expect(plan({ ...closing, 4: [next] })).toEqual({
@@ -101,9 +101,9 @@ describe('a recovery’s plan', () => {
         { segmentId: 2n, candidates: [4], floorBytes: 100 },
       ],
     });
-    // The next one was durably open before: who does not see it has lost too much to know where the log ends.
+    // The next segment was durably open before: without any replica of it, the end of the log is unknown.
     expect(() => plan(closing)).toThrow(incomplete());
-    // An open copy of the first one, of whatever origin, hides nothing that came later.
+    // An open copy of the first segment, of whatever origin, does not hide later segments.
     const later = {
       1: [open(1n, 950, digest(1n))],
       2: [closed(2n)],
@@ -131,7 +131,7 @@ describe('a recovery’s plan', () => {
     expect(headId).toBe(5n);
   });
 
-  it('draws no conclusions from survivors: they are closed, or open, whatever the head is', () => {
+  it('ignores survivors in the search for the head: they may be closed or open', () => {
     const survivor = { ...closed(6n), survivor: true };
     const unfinished = { ...open(7n, 300, null), survivor: true };
     const before = { 1: [closed(1n), survivor], 2: [open(5n, 400, digest(1n, 5n)), unfinished] };
@@ -146,7 +146,7 @@ describe('a recovery’s plan', () => {
     expect(plan(after).segments.map(({ segmentId }) => segmentId)).toEqual([5n, 6n, 8n]);
   });
 
-  it('refuses when nothing tells where the log ends', () => {
+  it('refuses when the end of the log cannot be found', () => {
     expect(() => plan({})).toThrow(incomplete());
     expect(() => plan({ 1: [closed(1n)] })).toThrow(incomplete());
     expect(() => plan({ 1: [open(1n, 500, digest(1n), 1)] }, { segmentId: 1n, epoch: 2 })).toThrow(

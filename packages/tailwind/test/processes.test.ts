@@ -15,7 +15,7 @@ async function recover({ logs }: ClusterMember, logId: bigint): Promise<number[]
   return versions;
 }
 
-/** All of a prefix, in order, and no less than was acknowledged. Each append is of eight objects: all or none. */
+/** A complete prefix, in order, with at least the acknowledged appends. Each append has eight objects: all or none. */
 function expectKept(versions: readonly number[], acknowledged: number): void {
   expect(versions).toEqual(versions.map((_, index) => index));
   expect(versions.length).toBeGreaterThanOrEqual(acknowledged);
@@ -68,7 +68,7 @@ it('a primary and r − 1 backups killed with -9 at once lose nothing', async ()
   expectKept(await recover(own, logId), primary.acknowledged);
 });
 
-it('a primary that was stopped while its log was recovered acknowledges and serves nothing when it goes on', async () => {
+it('a primary that was stopped during the recovery of its log acknowledges and serves nothing when it continues', async () => {
   const { own, processes } = await startProcesses(4);
   await startCoordinator(own);
   const primary = processes.get(0)!;

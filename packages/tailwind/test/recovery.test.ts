@@ -41,7 +41,7 @@ async function appendAll(log: Log, from: number, to: number): Promise<void> {
   await Promise.all(upTo(to - from).map((number) => log.append(object(from + number)).acknowledged));
 }
 
-/** Member 0 is the primary, member 1 the coordinator as well. */
+/** Member 0 is the primary; member 1 is also the coordinator. */
 async function rig(members: number, objects: number, replicas = 3) {
   const cluster = await startCluster(members);
   await startCoordinator(cluster[1]!);
@@ -51,7 +51,7 @@ async function rig(members: number, objects: number, replicas = 3) {
 }
 
 describe('recovery', () => {
-  it('gives all that was acknowledged, in order, to another member, which may be a backup itself', async () => {
+  it('gives all acknowledged data, in order, to another member, which may be a backup itself', async () => {
     const { cluster, log } = await rig(5, 700);
     await cluster[0]!.kill();
     const recovery = await begin(cluster[2]!, log.id);
@@ -84,10 +84,10 @@ describe('recovery', () => {
     await recovery.close();
   });
 
-  it('refuses, names what is missing and gives nothing up when too much is lost', async () => {
+  it('refuses, names the missing segments and discards nothing when too much is lost', async () => {
     const { cluster, log } = await rig(5, 400, 1);
     const [victim] = log.backups;
-    // The coordinator's member stays: what it holds cannot be what is lost.
+    // The coordinator's member stays, so its replicas cannot be the lost ones.
     for (const segmentId of log.segmentIds) {
       await cluster[1]!.backup.freeReplica({ logId: log.id, segmentId });
     }
@@ -96,11 +96,11 @@ describe('recovery', () => {
     const attempt = begin(survivor, log.id);
     await expect(attempt).rejects.toEqual(refusal('ERR_RDMC_LOG_INCOMPLETE'));
     const [record] = await survivor.logs.coordinator(1).logs();
-    // Nobody has it now: any other member may try.
+    // No attempt is running now: any other member may try.
     expect(record).toMatchObject({ state: 'recovering', recoverer: null });
   });
 
-  it('fences a primary that lives: what it acknowledged is there, and it acknowledges nothing more', async () => {
+  it('fences a live primary: its acknowledged data is found, and it acknowledges nothing more', async () => {
     const { cluster, log } = await rig(5, 50);
     let acknowledged = 50;
     const ended = (async () => {
@@ -118,11 +118,11 @@ describe('recovery', () => {
     await recovery.close();
   });
 
-  it('takes another replica where one is damaged', async () => {
+  it('uses another replica when one is damaged', async () => {
     const { cluster, log } = await rig(4, 300);
     await log.append(object(300, 100)).acknowledged;
     await cluster[0]!.kill();
-    // Closed segments are in files by now or soon; a flipped bit makes a replica unusable, not the log.
+    // Closed segments are in files now or soon; a flipped bit makes one replica unusable, not the log.
     let seen = 0;
     for (const member of [cluster[1]!, cluster[2]!]) {
       const { backup } = member;
@@ -162,7 +162,7 @@ describe('recovery', () => {
     for (const { directory } of after) expect(filesIn(directory)).toEqual([]);
   });
 
-  it('goes on after backups were replaced', async () => {
+  it('works after backups were replaced', async () => {
     const { cluster, log } = await rig(6, 100, 2);
     const victim = log.backups.find((id) => id !== 1)!;
     await cluster[victim]!.kill();
@@ -174,13 +174,13 @@ describe('recovery', () => {
     await recovery.close();
   });
 
-  it('ignores what lost replicas still hold, even if nothing else is left', async () => {
+  it('ignores stale replicas, even if no others are left', async () => {
     const cluster = await startCluster(7);
     await startCoordinator(cluster[1]!);
     const log = await coordinatedLog(cluster[0]!, 1, { replicas: 2, backups: [2, 3, 4, 5] });
     await appendAll(log, 0, 20);
     const stale = cluster[log.backups[0]!]!;
-    // It lives, out of the primary's reach, and keeps what it has.
+    // It lives and keeps its replicas, but the primary cannot reach it.
     stale.backup.freeReplica = async () => {};
     const pairs = upTo(20);
     await Promise.all(
@@ -193,7 +193,7 @@ describe('recovery', () => {
     await expect(begin(cluster[6]!, log.id)).rejects.toEqual(refusal('ERR_RDMC_LOG_INCOMPLETE'));
   });
 
-  it('waits where a backup has no room for another load: nothing is missing', async () => {
+  it('waits while a backup has no room for another load: nothing is missing', async () => {
     const { cluster, log } = await rig(4, 300, 2);
     await cluster[0]!.kill();
     let refusals = 0;
@@ -211,7 +211,7 @@ describe('recovery', () => {
     expect(refusals).toBeGreaterThan(12);
   });
 
-  it('frees what a backup has that did not hear of its end, and nothing of logs that live', async () => {
+  it('frees replicas at a backup that missed the end of the recovery, and none of live logs', async () => {
     const { cluster, log } = await rig(5, 300);
     const other = await coordinatedLog(cluster[4]!, 1, { replicas: 3 });
     await appendAll(other, 0, 10);
@@ -226,7 +226,7 @@ describe('recovery', () => {
     deaf.backup.freeLog = freeLog;
     expect(deaf.backup.holdsLog(log.id)).toBe(true);
     const hadOther = deaf.backup.holdsLog(other.id);
-    // A service of its own, without requests: the member's own one has no coordinator.
+    // A separate service, without requests: the member's own service does not have a coordinator.
     const mesh = { onRequest: none, onFailure: none, onLeave: none, members: [] };
     const plane = planeOf(deaf.node);
     const parts = { mesh, plane, link: await WorkerLink.inline(plane), logger: undefined, open: new Set() };

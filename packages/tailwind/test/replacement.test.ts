@@ -53,7 +53,7 @@ describe('when all connections break at once', () => {
     expect(log.backups).toHaveLength(3);
   });
 
-  it('backups keep what they have until the replacement beside it is committed', async () => {
+  it('backups keep a replica until the replacement beside it is committed', async () => {
     const members = await startCluster(3);
     const { log } = await createLog(members[0]!, { replicas: 2 });
     await append(log, 0, 20);
@@ -108,12 +108,12 @@ describe('when all connections break at once', () => {
   });
 });
 
-describe('whose log it is', () => {
-  it('an id that was used is refused, at once and by another member, and the log it belongs to goes on', async () => {
+describe('ownership of a log', () => {
+  it('an id that was used is refused, to its member and to another one, and its log continues', async () => {
     const members = await startCluster(4);
     const { log } = await createLog(members[0]!, { replicas: 1, backups: [2] });
     await append(log, 0, 10);
-    // Other backups than that log's know of it as well.
+    // Backups without replicas of that log know the claim as well.
     const same = createLog(members[0]!, { replicas: 1, backups: [1, 2] });
     await expect(same).rejects.toEqual(refusal('ERR_RDMC_LOG_EXISTS'));
     await expect(createLog(members[3]!, { replicas: 2 })).rejects.toEqual(refusal('ERR_RDMC_LOG_EXISTS'));
@@ -148,8 +148,8 @@ describe('whose log it is', () => {
   });
 });
 
-describe('what is given up', () => {
-  it('what a log had opened that could not be created is freed, and its id can be had by another one', async () => {
+describe('freeing', () => {
+  it('a log that could not be created frees its replicas, and another log can use its id', async () => {
     const members = await startCluster(4);
     const { backup } = members[3]!;
     const open = backup.openReplica.bind(backup);
@@ -165,7 +165,7 @@ describe('what is given up', () => {
     await append(log, 0, 10);
   });
 
-  it('a buffer that was granted without an answer is freed', async () => {
+  it('a buffer is freed when the answer that granted it was lost', async () => {
     const members = await startCluster(4);
     const { backup } = members[2]!;
     const open = backup.openReplica.bind(backup);
@@ -175,7 +175,7 @@ describe('what is given up', () => {
       refused += 1;
       throw new Error('the answer got lost');
     };
-    // The second of those that are left, always: so this backup is among the first that are asked.
+    // Always the second of the remaining backups, so that this one is among the first that are asked.
     const { log } = await createLog(members[0]!, { replicas: 2, random: () => 0.5 });
     await append(log, 0, 300);
     expect(log.backups).not.toContain(2);
@@ -185,7 +185,7 @@ describe('what is given up', () => {
     );
   });
 
-  it('a connection that was ended is no burden to its backup, and there are not more than a few', async () => {
+  it('a backup frees connections that were ended, and limits their number', async () => {
     const [first] = await startCluster(2);
     const { mesh, node } = first!;
     const link = await WorkerLink.inline(planeOf(node));
@@ -206,7 +206,7 @@ describe('what is given up', () => {
     await link.close();
   });
 
-  it('memory that is not there for the next segment does not end the log', async () => {
+  it('a log does not end when memory for the next segment is missing', async () => {
     const members = await startCluster(2);
     const { protectionDomain } = members[0]!.node;
     const allocate = protectionDomain.allocate.bind(protectionDomain);
@@ -228,7 +228,7 @@ describe('what is given up', () => {
     expect(refusals).toBe(5);
   });
 
-  it('appends that no segment will come for are refused', async () => {
+  it('appends are refused when no further segment is possible', async () => {
     const members = await startCluster(2);
     const { log } = await createLog(members[0]!, { replicas: 1, maxSegments: 2 });
     // The second segment is not open yet: most of these wait for it, and not all fit.

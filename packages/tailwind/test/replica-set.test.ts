@@ -11,7 +11,7 @@ import { type ClusterMember, planeOf, SEGMENT, startCluster, TestAuthority } fro
 const IDENTITY = { logId: 7n, segmentId: 1n, incarnation: 1 };
 const EMPTY = { byteLength: 0, checksum: 0 };
 
-/** The replicas of a segment without its log: what the log would be told is written down. */
+/** The replicas of a segment without its log: calls to the log are recorded. */
 async function rig(members: readonly ClusterMember[], backups: readonly number[], replicas: number) {
   const { mesh, node } = members[0]!;
   const plane = planeOf(node);
@@ -53,7 +53,7 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
 }
 
 describe('a closed replica', () => {
-  it('that is being restored at a backup is no debt of that backup, from the request for its buffer on', async () => {
+  it('that is being restored at a backup is not freed there, from the request for its buffer on', async () => {
     const members = await startCluster(3);
     const { set, freed } = await rig(members, [1, 2], 1);
     await set.open();
@@ -82,7 +82,7 @@ describe('a closed replica', () => {
     ]);
   });
 
-  it('is sought no longer when its segment is freed', async () => {
+  it('is not replaced any more when its segment is freed', async () => {
     const members = await startCluster(2);
     const { set, refusals, freed } = await rig(members, [1], 1);
     await set.open();
@@ -133,7 +133,7 @@ describe('the end of a log', () => {
 });
 
 describe('the coordinator’s minimum', () => {
-  it('that is refused for good ends the log, and nobody becomes its head', async () => {
+  it('ends the log when its refusal is permanent, and the segment does not become the head', async () => {
     const members = await startCluster(3);
     const { set, ended, authority, refusals } = await rig(members, [1, 2], 1);
     authority.onRaise = async () => {
@@ -147,7 +147,7 @@ describe('the coordinator’s minimum', () => {
     expect(refusals.get('raise')).toBeUndefined();
   });
 
-  it('that nobody answers for is a refusal, until somebody does', async () => {
+  it('makes appends fail while the coordinator does not answer, and not afterwards', async () => {
     const members = await startCluster(3);
     const { set, authority, refusals } = await rig(members, [1, 2], 1);
     let isSilent = true;

@@ -31,7 +31,7 @@ async function storeWithReplica() {
 }
 
 describe('a replica’s file', () => {
-  it('has the header that is drawn, and as many bytes as are in use', async () => {
+  it('has the documented header, and as many bytes as are in use', async () => {
     const { path } = await storeWithReplica();
     const bytes = readFileSync(path);
     expect(bytes).toHaveLength(4096 + 100);
@@ -54,7 +54,7 @@ describe('a replica’s file', () => {
     expect(decodeReplicaHeader(bytes, 'it')).toEqual({ clusterId: CLUSTER, record: RECORD });
   });
 
-  it('is found again, and gone when removed', async () => {
+  it('is found after a restart, and not after its removal', async () => {
     const { directory, store } = await storeWithReplica();
     expect(await ReplicaStore.open(directory, CLUSTER)).toMatchObject({ replicas: [RECORD], damaged: [] });
     await store.remove(RECORD);
@@ -96,7 +96,7 @@ describe('a directory', () => {
     });
   });
 
-  it('loses what a crash left unfinished', async () => {
+  it('removes files that a crash left unfinished', async () => {
     const { directory } = await storeWithReplica();
     writeFileSync(join(directory, 'x.replica.tmp'), 'half');
     writeFileSync(join(directory, 'notes.txt'), 'mine');

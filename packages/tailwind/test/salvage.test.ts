@@ -1,4 +1,4 @@
-/** What can be had of a log whose end was lost with the memory of all its backups. */
+/** Salvage of a log whose end was lost with the memory of all its backups. */
 
 import { readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ async function killedCluster() {
   const path = join(temporaryDirectory(), 'state');
   const coordinator = await startCoordinator(cluster[1]!, {}, path);
   const log = await coordinatedLog(cluster[0]!, 1, { replicas: 3 });
-  // In groups: what is whole of a damaged segment ends with one of them.
+  // In groups: the intact prefix of a damaged segment ends with one of them.
   for (let from = 0; from < OBJECTS; from += 20) {
     const group = Array.from({ length: 20 }, (_, index) => log.append(object(from + index)).acknowledged);
     await Promise.all(group);
@@ -48,7 +48,7 @@ async function killedCluster() {
   return { path, directories, logId: log.id, segmentIds };
 }
 
-/** Versions of the objects in what a survey found. */
+/** Versions of the objects that a survey found. */
 async function versionsIn({ segments }: LogSurvey): Promise<number[]> {
   const versions: number[] = [];
   for (const { file, byteLength } of segments) {
@@ -63,7 +63,7 @@ async function readAll(directories: readonly string[]): Promise<ReplicaDirectory
   return Promise.all(directories.map((each) => readReplicaDirectory(each, CLUSTER)));
 }
 
-it('gives up what no file has when told so, and recovers exactly what the survey found', async () => {
+it('discards missing data when the loss is accepted, and recovers exactly the data of the survey', async () => {
   const { path, directories, logId, segmentIds } = await killedCluster();
   const [damaged, lost] = [segmentIds[0]!, segmentIds[1]!];
   for (const directory of directories.slice(1)) {
@@ -115,7 +115,7 @@ it('gives up what no file has when told so, and recovers exactly what the survey
   await last.close();
 });
 
-it('says that nothing is missing where the files are all there is', async () => {
+it('reports that nothing is missing when all data is in files', async () => {
   const cluster = await startCluster(4);
   const path = join(temporaryDirectory(), 'state');
   const coordinator = await startCoordinator(cluster[1]!, {}, path);
@@ -129,7 +129,7 @@ it('says that nothing is missing where the files are all there is', async () => 
   expect(await versionsIn(survey)).toEqual(Array.from({ length: 300 }, (_, number) => number));
 });
 
-/** A closed replica's file, as far as a survey looks at it. */
+/** A closed replica's file, with the properties that a survey uses. */
 function file(segmentId: bigint, digest: readonly bigint[] | undefined, byteLength = 100): ReplicaFile {
   const record = { logId: 1n, segmentId, state: 'closed', committed: true, survivor: digest === undefined };
   return {
@@ -175,7 +175,7 @@ describe('a survivor of cleaning that the newest digest does not name', () => {
     expect(survey.segments.map(({ segmentId }) => segmentId)).toEqual(expected);
   });
 
-  it('is doubtful where it is kept; what the newest digest names, or could not name, is not', () => {
+  it('is doubtful if it is kept, unlike segments that the newest digest names, or could not name', () => {
     const files = [
       file(12n, [10n, 12n]),
       file(20n, undefined),
@@ -231,7 +231,7 @@ it('takes the longest of the files of a segment', () => {
   expect(survey.segments.map(({ byteLength }) => byteLength)).toEqual([90]);
 });
 
-it('of a log that is in no file nothing can be had', () => {
+it('finds nothing for a log without files', () => {
   const survey = surveyLog(1n, [], { segmentId: 0n, epoch: 0 });
   expect(survey).toEqual({
     logId: 1n,
@@ -244,7 +244,7 @@ it('of a log that is in no file nothing can be had', () => {
   expect(planSalvage(1n, [], []).segments).toEqual([]);
 });
 
-it('a recovery of an accepted loss refuses where less is there than was accepted', () => {
+it('a recovery after an accepted loss refuses if it finds less than was accepted', () => {
   const closed = { segmentId: 1n, state: 'closed', byteLength: 90, scan: null };
   const open = { segmentId: 2n, state: 'open', byteLength: 4096, scan: { status: 'ok', offset: 50 } };
   const inventories = [

@@ -48,7 +48,7 @@ it('prints the same as scanSegment for the bare bytes of a segment, with the ent
   });
 });
 
-it('says it in words without --json', () => {
+it('prints text without --json', () => {
   const { status, stdout } = run(file('bare', segment.bytes), ...IDENTITY_ARGUMENTS);
   expect(status).toBe(0);
   expect(stdout).toContain('"key 1" version 2, 20 bytes');
@@ -91,7 +91,7 @@ it.each([
   expect(stderr).toContain('Exit code');
 });
 
-it('tells files that are no segment, of another version, or damaged by a code, with exit code 3', () => {
+it('reports files that are not segments, of another version, or damaged with a code, and exits with 3', () => {
   const header = encodeReplicaHeader(CLUSTER, record({}));
   const version = header.slice();
   version[8] = 2;

@@ -20,12 +20,12 @@ function certificateOf({ bytes, ends }: SampleSegment) {
 }
 
 describe('torn writes', () => {
-  it('every byte at which a write can stop leaves the groups before it', () => {
+  it('a write that stops at any byte leaves the groups before it', () => {
     const { bytes, ends } = sample();
     for (let written = 0; written <= ends.at(-1)!; written += 1) {
       const torn = new Uint8Array(bytes.length);
       torn.set(bytes.subarray(0, written));
-      // Bytes that were zero anyway are not missing: then the write was complete.
+      // Missing bytes that were zero do not matter: then the write was complete.
       const same = (end: number): boolean =>
         Buffer.compare(torn.subarray(0, end), bytes.subarray(0, end)) === 0;
       const expected = Math.max(0, ...ends.filter(same));
@@ -50,7 +50,7 @@ describe('torn writes', () => {
   });
 
   it('a write whose missing bytes were zero counts as complete', () => {
-    // Searched for: a checksum whose last byte is 0, so that tearing it off changes nothing.
+    // Searches for a checksum whose last byte is 0, so that tearing it off changes nothing.
     for (let incarnation = 0; ; incarnation += 1) {
       const identity = { ...IDENTITY, incarnation };
       const { bytes, ends } = sampleSegment(100, [[3]], identity);
@@ -104,7 +104,7 @@ describe('damage', () => {
     );
   });
 
-  it('garbage is nothing, and garbage behind groups does not matter', () => {
+  it('garbage has no entries, and garbage behind groups does not matter', () => {
     const { bytes, ends } = sample();
     const end = ends.at(-1)!;
     fc.assert(
@@ -145,7 +145,7 @@ describe('damage', () => {
   });
 });
 
-describe('why the walk stops', () => {
+describe('the reason why the scan stops', () => {
   const reasonOf = (
     change: (bytes: Uint8Array, lastHeader: number) => void,
     options: Partial<ScanOptions> = {},
@@ -168,7 +168,7 @@ describe('why the walk stops', () => {
     expect(reasonOf(change)).toBe(reason);
   });
 
-  it('a checksum that closes nothing moves nothing, and the walk goes on', () => {
+  it('a checksum that closes no entry does not move the offset, and the scan continues', () => {
     const bytes = new Uint8Array(64);
     bytes.set([9, 0, 0, 0, 4], 0);
     const running = crc32(bytes, 0, 12, seedCrc(IDENTITY));

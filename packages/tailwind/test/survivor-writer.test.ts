@@ -20,7 +20,7 @@ function segment(id: bigint): Segment {
   } as never;
 }
 
-it('tells of an object that comes to live again before its old place goes, and of none twice', async () => {
+it('announces an object that became live again before its original is freed, and none twice', async () => {
   const from = segment(1n);
   const offsets = ['a', 'b', 'c'].map((key) => {
     const parts = encodeObject(1, Buffer.from(key), Buffer.from('value'));
@@ -28,7 +28,7 @@ it('tells of an object that comes to live again before its old place goes, and o
     return from.contents.place([{ type: EntryType.OBJECT, parts }], bytes)![0]!;
   });
   const [, b, c] = offsets;
-  // `b` and `c` are superseded by appends that wait for room; that of `b` will fail.
+  // `b` and `c` are superseded by waiting appends; that of `b` will fail.
   const dead = new Set([b, c]);
   const moved: [EntryLocation, EntryLocation][] = [];
   const cleaner: LogCleaner = {

@@ -5,12 +5,12 @@ import { expect, it } from 'vitest';
 import { type ClusterMember, object, SEGMENT, startCluster, TestAuthority } from './support/cluster.js';
 
 const VALUE_BYTES = 9;
-/** Clusters that tear at the same time: over TCP most of it is waiting. */
+/** Clusters that run at the same time: over TCP most of the time is spent waiting. */
 const LANES = 4;
 const FIRST = [1, 2].map((number) => object(number, VALUE_BYTES));
 const TORN = [3, 4, 5].map((number) => object(number, VALUE_BYTES));
 
-/** The bytes that a log's first segment is to have, and where the groups end. */
+/** The expected bytes of a log's first segment, and the ends of its groups. */
 function expected(logId: bigint) {
   const identity = { logId, segmentId: 1n, incarnation: 1 };
   const bytes = new Uint8Array(SEGMENT);
@@ -69,16 +69,16 @@ it.each(['shm', 'tcp'] as const)(
   },
 );
 
-/** Tears at every so many bytes, beginning with one: the others are other clusters' at the same time. */
+/** Tears at every n-th byte, from a first one on; other clusters tear at the other bytes at the same time. */
 async function tearAll(transport: 'shm' | 'tcp', first: number, after: number): Promise<void> {
-  // One buffer: no next segment can be opened, whose first write would be torn in the place of the append's.
+  // One buffer, so that no next segment can be opened: its first write would be torn instead of the append's.
   const [primary, backup] = await startCluster(2, { transport, buffers: 1 });
   for (let cut = first; cut < after; cut += LANES) {
     const logId = BigInt(cut);
     const { bytes, before } = expected(logId);
     const log = await tear(primary!, logId, cut - before);
     const found = await find(backup!, logId);
-    // Where the bytes that are missing are zeros, nothing is missing. Over TCP the fence may have come before.
+    // If the missing bytes are zeros, the append is complete. Over TCP the fence may have come before.
     const isWhole = bytes.subarray(cut, after).every((byte) => byte === 0);
     const asWhole = isWhole && (transport === 'shm' || found.offset === after);
     expect({ cut, status: found.status, offset: found.offset, versions: found.versions }).toEqual({

@@ -9,7 +9,7 @@ import type { ReplicaRecord } from '../storage/replica-header.js';
  *
  * ```
  * open ── close{length, checksum} ──▶ closed, remote access revoked ── flushed ──▶ closed, in a file, no buffer
- *   └──────── dump ──▶ open, in a file, no buffer                                     (and freed, from any of them)
+ *   └──────── dump ──▶ open, in a file, no buffer                                     (freed from every state)
  * ```
  *
  * A replacement is open and uncommitted first. Then it is committed as it is, or, for a closed segment, committed and

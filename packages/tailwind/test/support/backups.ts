@@ -8,7 +8,7 @@ import { connectedPair, type Pair } from './writer.js';
 export const CLUSTER = '00112233-4455-6677-8899-aabbccddeeff';
 export const SEGMENT_BYTES = 8192;
 
-/** What is in a backup's directory beside its lock. */
+/** The files in a backup's directory, without its lock. */
 export function filesIn(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => !name.startsWith('backup.lock.'))
@@ -20,7 +20,7 @@ export interface BackupRig extends Pair {
   readonly directory: string;
 }
 
-/** A backup with small buffers, and somebody who can write into them; both gone at the end of the test. */
+/** A backup with small buffers, and a device that can write into them; both are closed at the end of the test. */
 export async function startBackup(options: Partial<BackupOptions> = {}): Promise<BackupRig> {
   const pair = await connectedPair();
   const directory = options.directory ?? temporaryDirectory();

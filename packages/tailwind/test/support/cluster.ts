@@ -40,20 +40,20 @@ export interface ClusterMember {
 export interface ClusterOptions {
   readonly buffers?: number;
   readonly segmentBytes?: number;
-  /** Of the backups of an earlier cluster, by member. */
+  /** Directories of the backups of an earlier cluster, by member. */
   readonly directories?: readonly string[];
-  /** How the soft device reaches others (default: its own choice). */
+  /** Transport of the soft device (default: its own choice). */
   readonly transport?: 'shm' | 'tcp';
-  /** The member that the backups ask about logs (default: they ask nobody). */
+  /** The coordinator that the backups ask about logs (default: none). */
   readonly coordinator?: number;
 }
 
-/** The data plane of a node, which is the node's own. */
+/** The data plane of a node, which is not public. */
 export function planeOf(node: Node): DataPlane {
   return (node as unknown as { readonly plane: DataPlane }).plane;
 }
 
-/** Joins as a member that runs logs and nothing else. */
+/** Joins as a member that only runs logs. */
 export function joinLogs(
   options: Pick<NodeOptions, 'id' | 'server' | 'device' | 'timeoutMs' | 'logger' | 'signal'> & {
     readonly members: Member[];
@@ -62,7 +62,7 @@ export function joinLogs(
   return Node.join({ silenceTimeoutMs: 0, windowMs: 0, ...options, protocols: { logs: tailwind() } });
 }
 
-/** Members 0 to n − 1 in this process, each a node with a backup; gone at the end of the test. */
+/** Members 0 to n − 1 in this process, each a node with a backup; closed at the end of the test. */
 export async function startCluster(n: number, options: ClusterOptions = {}): Promise<ClusterMember[]> {
   const reserved = await reserveLoopbackPorts(n);
   return startMembers(reserved, async (place) => {
@@ -99,7 +99,7 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
   });
 }
 
-/** Remembers what it was asked to raise; `hold` makes it wait, `refuse` makes it refuse. */
+/** Records the minima that it was asked to raise; `hold` makes it wait, `refuse` makes it refuse. */
 export class TestAuthority implements LogAuthority {
   readonly raised: Minimum[] = [];
   refuses = false;
@@ -128,10 +128,10 @@ export async function createLog(
   return { log, authority };
 }
 
-/** Numbers of queue pairs at a backup are below this in a test. */
+/** Upper limit of queue pair numbers at a backup in a test. */
 const MAX_PAIRS = 100;
 
-/** Ends all queue pairs that a member has with backups; the backups live and keep what they have. */
+/** Ends all queue pairs of a member with backups; the backups live and keep their replicas. */
 export async function breakPairs({ mesh }: ClusterMember, backups: readonly number[]): Promise<void> {
   const pairs = Array.from({ length: MAX_PAIRS }, (_, pair) => pair);
   await Promise.all(
@@ -172,7 +172,7 @@ export async function coordinatedLog(
   return log;
 }
 
-/** An object of so many bytes whose key is its number. */
+/** An object with this many bytes, whose key is its number. */
 export function object(number: number, valueBytes = 100): LogEntry {
   const parts = encodeObject(
     number,

@@ -1,4 +1,4 @@
-/** Segments that a scan once might have stumbled over, in hex; the fuzz tests begin with them and change them. */
+/** Segments that are difficult for a scan, in hex; the fuzz tests start from them and change them. */
 export const HOSTILE_SEGMENTS: Readonly<Record<string, string>> = {
   'a length of 4 GiB': '02000000ffffffff00000000',
   'a length one beyond the end': '020000000500000000000000aabbccdd',

@@ -16,11 +16,11 @@ import { NewestOfKeys } from './key-store.js';
 interface Found {
   readonly entry: InventoryEntry;
   readonly complete: Uint8Array;
-  /** False: no recovery is told of it. */
+  /** False: not reported to a recovery. */
   readonly committed: boolean;
 }
 
-/** What all backups have of a log at one moment: what is left if its primary dies now. */
+/** The replicas of a log at all backups at one moment: the state that is left if its primary dies now. */
 export type CrashPoint = ReadonlyMap<number, readonly Found[]>;
 
 const EFFECTS = [
@@ -33,16 +33,16 @@ const EFFECTS = [
 ] as const;
 
 /**
- * Looks at all backups of a log after every effect that a request has at one of them, and whenever `look` is called. The
- * log is not fenced and goes on: replicas are copied in the turn of the event loop in which they are looked at, closed ones,
- * which change no more, once.
+ * Inspects all backups of a log after every effect of a request at one of them, and whenever `look` is called. The log
+ * is not fenced and continues: open replicas are copied in the turn of the event loop of the inspection. Closed
+ * replicas do not change any more and are copied once.
  */
 export class CrashPoints {
   readonly #closed = new WeakMap<Replica, Promise<ScanAnswer>>();
   readonly #looks: Promise<void>[] = [];
   #isEnded = false;
 
-  /** @param begin called in the moment of the look; what it returns judges it */
+  /** @param begin called at the inspection; returns the function that judges it */
   constructor(
     private readonly members: readonly Pick<ClusterMember, 'id' | 'backup'>[],
     private readonly logId: bigint,
@@ -51,7 +51,7 @@ export class CrashPoints {
     for (const { id, backup } of members) {
       for (const name of EFFECTS) {
         const effect = backup[name].bind(backup) as (ref: SegmentRef, ...given: unknown[]) => unknown;
-        // What returns no promise has had its effect when it returns, and the answer to it leaves later.
+        // A method that does not return a promise has taken effect when it returns; its answer is sent later.
         const watched = (ref: SegmentRef, ...given: unknown[]): unknown => {
           const after = `${name} of segment ${ref.segmentId} at backup ${id}`;
           const done = effect(ref, ...given);
@@ -64,7 +64,7 @@ export class CrashPoints {
     }
   }
 
-  /** @param after what happened last: where the judgement fails, the error says it */
+  /** @param after the last event, for the error of a failed judgement */
   look(after: string): void {
     if (this.#isEnded) return;
     const judge = this.begin();
@@ -84,15 +84,15 @@ export class CrashPoints {
     this.#looks.push(judged);
   }
 
-  /** Resolves with the number of looks so far, when all of them were judged. @throws what one judgement threw */
+  /** Resolves with the number of inspections so far, when all were judged. @throws the error of a judgement */
   async judged(): Promise<number> {
     await Promise.all(this.#looks);
     return this.#looks.length;
   }
 
   /**
-   * From now on the backups are as before. To be called before the log is recovered: a recovery that has ended frees the
-   * replicas, while an effect that began before (a replica's file is removed, say) may still be on its way.
+   * Stops the inspections. To be called before the log is recovered: a completed recovery frees the replicas, while an
+   * earlier effect (the removal of a replica's file, for example) may not be complete yet.
    */
   end(): void {
     this.#isEnded = true;
@@ -114,7 +114,7 @@ export class CrashPoints {
   }
 }
 
-/** Judges what is left when no backup is lost, and when each of them is. @throws with which one was lost */
+/** Judges the remaining state, without a loss and after the loss of each backup. @throws with the lost backup */
 export function withEachLost(point: CrashPoint, judge: (lost: number | undefined) => void): void {
   for (const lost of [undefined, ...point.keys()]) {
     try {
@@ -126,7 +126,7 @@ export function withEachLost(point: CrashPoint, judge: (lost: number | undefined
   }
 }
 
-/** What a recovery gives that finds this, where one backup, or none, is lost with the primary. @throws as planRecovery */
+/** The result of a recovery from this state, with one backup lost or none. @throws as planRecovery */
 export function recoveredAt(point: CrashPoint, logId: bigint, lost: number | undefined): NewestOfKeys {
   const here = [...point].filter(([member]) => member !== lost);
   const inventories = here.map(([member, found]) => ({
@@ -167,7 +167,7 @@ function describedReplica({ entry, complete, committed }: Found): string {
 
 /** The bytes are copied at once. */
 function scanOf({ record, buffer, certificate }: Replica): Promise<ScanAnswer> {
-  if (!buffer) throw new Error(`replica ${record.segmentId} was closed and written while nobody looked`);
+  if (!buffer) throw new Error(`replica ${record.segmentId} was closed and written between two inspections`);
   const shared = new SharedArrayBuffer(record.segmentBytes);
   new Uint8Array(shared).set(buffer.view(0, record.segmentBytes));
   const { logId, segmentId, incarnation, floorBytes } = record;

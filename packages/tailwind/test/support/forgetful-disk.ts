@@ -1,8 +1,8 @@
 /**
- * What a loss of power would leave of a directory: of each file the bytes of its last `sync`, of each directory the names
- * of its last one. Nothing else is certain, so nothing else is there.
+ * Simulates a loss of power for a directory: each file keeps the bytes of its last `sync`, each directory the names of
+ * its last one. Nothing else is certain, so nothing else is kept.
  *
- * A test file mocks `node:fs/promises` with `watched`; what it does then is real, and noted here.
+ * A test file mocks `node:fs/promises` with `watched`: its operations are real, and recorded here.
  */
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -16,7 +16,7 @@ type Names = ReadonlyMap<string, number>;
 const contents = new Map<number, Buffer>();
 const directories = new Map<number, Names>();
 const listeners = new Set<() => void>();
-/** Files that got another name while bytes of them were not on the disk. */
+/** Files that were renamed before all of their bytes were on the disk. */
 export const renamedEarly: string[] = [];
 
 function namesIn(path: string): Names {
@@ -30,7 +30,7 @@ function note(handle: FileHandle): void {
   else contents.set(stat.ino, readFileSync(path));
 }
 
-/** So many bytes of each `writev` are written and no more, without an error, as on a disk that is about to be full. */
+/** Limit of the bytes that each `writev` writes, without an error, like a disk that is nearly full. */
 export const shortWrites = { most: Number.POSITIVE_INFINITY };
 
 function watchHandle(handle: FileHandle): FileHandle {
@@ -48,7 +48,7 @@ function watchHandle(handle: FileHandle): FileHandle {
   return handle;
 }
 
-/** A file system whose syncs and renames are noted. */
+/** A file system whose syncs and renames are recorded. */
 export function watched(real: FileSystem): FileSystem {
   return {
     ...real,
@@ -63,10 +63,10 @@ export function watched(real: FileSystem): FileSystem {
   };
 }
 
-/** What is left of a lock is of a process that is gone; here it is of this one. */
+/** After a loss of power, a lock belongs to a process that does not exist any more; here it belongs to this process. */
 const LOCK = '.lock.';
 
-/** Calls the listener at every moment at which what a loss of power leaves may change; ends with the returned function. */
+/** Calls the listener whenever the result of a loss of power may change, until the returned function is called. */
 export function atEveryStep(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

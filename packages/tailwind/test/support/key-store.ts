@@ -50,7 +50,7 @@ export class KeyStore {
     return entry && Buffer.from(decodeObject(entry.payload).value).toString();
   }
 
-  /** Resolves when it is acknowledged; throws at once what `append` throws. */
+  /** Resolves when the write is acknowledged; throws synchronously the errors of `append`. */
   set(key: string, value: string): Promise<unknown> {
     const version = this.#next();
     const parts = encodeObject(version, Buffer.from(key), Buffer.from(value));
@@ -89,7 +89,7 @@ export class KeyStore {
   }
 }
 
-/** The newest of every key, by version. */
+/** The newest object of every key, by version. */
 export class NewestOfKeys {
   readonly #newest = new Map<string, { version: number; value: string | undefined }>();
 
@@ -105,7 +105,7 @@ export class NewestOfKeys {
     }
   }
 
-  /** Deleted ones left out. */
+  /** Without deleted keys. */
   get values(): Map<string, string> {
     return new Map(
       [...this.#newest].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
@@ -119,7 +119,7 @@ export class NewestOfKeys {
   }
 }
 
-/** What a recovery finds. */
+/** The values that a recovery finds. */
 export async function recovered(recovery: Recovery): Promise<Map<string, string>> {
   const newest = new NewestOfKeys();
   for await (const segment of recovery.segments()) newest.take(segment.entries());

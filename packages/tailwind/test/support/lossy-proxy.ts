@@ -8,10 +8,10 @@ export const TLS_FILES = {
   key: fileURLToPath(new URL('../fixtures/tls/key.pem', import.meta.url)),
 };
 
-/** Forwards to an etcd; `losesAnswers` carries requests out and says nothing, `before` goes ahead of each. */
+/** Forwards requests to an etcd; `losesAnswers` drops the answers, `before` runs before each request. */
 export class LossyProxy {
   losesAnswers = false;
-  /** So many answers are lost, then no more. */
+  /** Number of answers to drop. */
   answersToLose = 0;
   lost = 0;
   before: (path: string) => Promise<void> = async () => {};

@@ -19,7 +19,7 @@ interface Said {
   readonly ready?: boolean;
 }
 
-/** A member in a process of its own, and what it said last of everything. */
+/** A member in its own process, and its last report of each kind. */
 export class MemberProcess extends WatchedProcess<Said, 'ready'> {
   constructor(
     readonly id: number,
@@ -70,7 +70,7 @@ export interface ProcessCluster {
   readonly processes: ReadonlyMap<number, MemberProcess>;
 }
 
-/** Members 0 to n − 1: number 1 in this process, to be coordinator and to recover, each other one in its own. */
+/** Members 0 to n − 1: number 1 in this process, as coordinator and for recovery, each other one in its own. */
 export async function startProcesses(n: number): Promise<ProcessCluster> {
   const reserved = await reserveLoopbackPorts(n);
   const members = membersAt(reserved);

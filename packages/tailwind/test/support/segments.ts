@@ -9,7 +9,7 @@ export interface SampleSegment {
   readonly ends: readonly number[];
 }
 
-/** One group per list; each number is the length of an object's value, filled with bytes that are never 0. */
+/** One group per list; each number is the length of an object's value, whose bytes are never 0. */
 export function sampleSegment(
   segmentBytes: number,
   groups: readonly (readonly number[])[],

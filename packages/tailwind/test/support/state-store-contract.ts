@@ -2,12 +2,12 @@ import type { StateStore } from '@rdmc/tailwind/coordinator';
 import { refusal } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 
-/** A place for one state. Opened again, it has what was put. */
+/** Storage for one state, which keeps its values when it is opened again. */
 export interface StateStorePlace {
   open(): Promise<StateStore>;
 }
 
-/** What a coordinator relies on. */
+/** The behaviour that a coordinator relies on. */
 export function stateStoreContract(place: () => StateStorePlace | Promise<StateStorePlace>): void {
   it('keeps what was put, with revisions, across runs', async () => {
     const { open } = await place();
@@ -43,7 +43,7 @@ export function stateStoreContract(place: () => StateStorePlace | Promise<StateS
     await again.close();
   });
 
-  it('refuses a change of what was changed, or made, or was never there', async () => {
+  it('refuses to change a value that was changed or created meanwhile, or that does not exist', async () => {
     const store = await (await place()).open();
     const first = await store.put('a', '1', 0);
     const conflict = refusal('ERR_RDMC_STATE_CONFLICT');
@@ -56,7 +56,7 @@ export function stateStoreContract(place: () => StateStorePlace | Promise<StateS
     await store.close();
   });
 
-  it('lets one of several changes of the same revision pass', async () => {
+  it('accepts one of several changes of the same revision', async () => {
     const store = await (await place()).open();
     const changes = await Promise.allSettled(['1', '2', '3'].map((value) => store.put('a', value, 0)));
     expect(changes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -65,7 +65,7 @@ export function stateStoreContract(place: () => StateStorePlace | Promise<StateS
     await store.close();
   });
 
-  it('is open once at a time, and again when it was closed', async () => {
+  it('can be opened once at a time, and again after it was closed', async () => {
     const { open } = await place();
     const store = await open();
     await expect(open()).rejects.toEqual(refusal('ERR_RDMC_STATE_LOCKED'));
@@ -76,7 +76,7 @@ export function stateStoreContract(place: () => StateStorePlace | Promise<StateS
     await again.close();
   });
 
-  it('does nothing once it is closed; what was asked before is done', async () => {
+  it('refuses everything once it is closed; earlier requests are carried out', async () => {
     const { open } = await place();
     const store = await open();
     const before = store.put('a', '1', 0);
