@@ -1,6 +1,6 @@
 // One-sided appends against the RPC scheme, side by side: `node bench/append.mjs [--seconds 2] [--rounds 3] [--replicas 3]
 // [--window 4] [--depths 1,8,64] [--offered 20000,40000] [--modes rpc,one-sided,one-sided-here] [--window-ms 50]`.
-// A depth is a number of outstanding appends; an offered load is a number of appends per second, the same for each scheme.
+// A depth is a number of outstanding appends; an offered load is in appends per second, the same for each scheme.
 // 'one-sided' posts from the data plane's worker, like the messages; 'one-sided-here' from the thread that appends
 // (`thread: 'application'`), like the key-value store. The schemes take turns within every round, in reverse order in
 // every other round; every figure is the median of the rounds, with the minimum and the maximum.

@@ -1,8 +1,8 @@
 /**
  * A log that is cleaned, against a model. Keys are written, overwritten and deleted at random, while the cleaner runs.
- * Sometimes the connection to a backup breaks, and its replicas are replaced. After every effect at one backup, and after
- * every acknowledgement, the primary may have died, with one of its backups or alone. A recovery must then find the
- * values that the keys had after some operation, and not after one before the last acknowledged operation.
+ * Sometimes the connection to a backup breaks, and its replicas are replaced. After every effect at one backup, and
+ * after every acknowledgement, the primary may have died, with one of its backups or alone. A recovery must then find
+ * the values that the keys had after some operation, and not after one before the last acknowledged operation.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

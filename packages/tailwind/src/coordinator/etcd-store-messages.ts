@@ -12,7 +12,7 @@ import {
   withDefault,
 } from '@rdmc/common/shapes';
 
-/** Numbers travel as decimal strings and are left out when they are 0. */
+/** Numbers are decimal strings, and are omitted when they are 0. */
 const int64 = withDefault(
   mapped(pattern(/^\d+$/), (digits) => {
     const value = parseWholeNumber(digits, 0);
@@ -40,17 +40,17 @@ export const transactionAnswer = openRecord({
 export type TransactionAnswer = Shaped<typeof transactionAnswer>;
 
 export const leaseGrantAnswer = openRecord({ ID: text(), TTL: int64 });
-/** The gateway wraps what a stream says. */
+/** The gateway wraps the messages of a stream. */
 export const keepAliveAnswer = openRecord({ result: openRecord({ TTL: int64 }) });
 
 export function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-/** The end of the range of all keys that begin so: the prefix with its last byte raised. */
+/** The end of the range of all keys with this prefix: the prefix with its last byte incremented. */
 export function afterPrefix(prefix: string): string {
   const end = Buffer.from(prefix);
-  // UTF-8 has no byte 0xff, so the last one can be raised.
+  // UTF-8 has no byte 0xff, so the last one can be incremented.
   end[end.length - 1]! += 1;
   return end.toString('base64');
 }

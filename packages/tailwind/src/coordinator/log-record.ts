@@ -12,28 +12,28 @@ import {
 import { messageOf, TailwindError } from '../errors.js';
 import { u32, u64 } from '../rpc/messages.js';
 
-/** A segment of a log whose loss was accepted, and how much of it is there at least. */
+/** A segment of a log whose loss was accepted, and the minimum length of what is left of it. */
 export const salvagedSegment = openRecord({ segmentId: u64, byteLength: u32 });
 export type SalvagedSegment = Shaped<typeof salvagedSegment>;
 
-/** What the coordinator knows of a log. */
+/** The coordinator's record of a log. */
 export const logRecord = openRecord({
   logId: u64,
   incarnation: u32,
-  /** The member whose log it is. */
+  /** The member that owns the log. */
   owner: whole(),
-  /** live ─▶ recovering: declared dead, for good ─▶ recovered: others own what was in it. */
+  /** live ─▶ recovering: declared dead, for good ─▶ recovered: its data belongs to its successors. */
   state: choice(['live', 'recovering', 'recovered']),
   /** The member that recovers it, or did. */
   recoverer: nullable(whole()),
-  /** The coordinator's run in which it began: a recoverer of another run recovers nothing now. */
+  /** The run of the coordinator in which the recovery began: a recovery of another run cannot continue. */
   recovererRun: withDefault(nullable(text()), null),
   /** Counts the attempts to recover it: only the last one may finish. */
   attempt: withDefault(u32, 0),
   minimum: openRecord({ segmentId: u64, epoch: u32 }),
-  /** The logs that hold what was in this one, once it is recovered. */
+  /** The logs that have the data of this one, once it is recovered. */
   successors: list(u64),
-  /** Not null: somebody accepted that the log is incomplete. Its recovery takes these segments, and no others. */
+  /** Not null after the loss of data was accepted. The recovery then uses exactly these segments. */
   salvage: withDefault(nullable(list(salvagedSegment)), null),
 });
 export type LogRecord = Shaped<typeof logRecord>;
@@ -51,7 +51,7 @@ export function decodeLogRecord(text: string): LogRecord {
   }
 }
 
-/** What the state holds is not what a coordinator writes. */
+/** The error of a state that a coordinator cannot have written. */
 export function damagedState(what: string, cause: unknown): TailwindError {
   return new TailwindError(
     'ERR_RDMC_STATE_DAMAGED',

@@ -2,7 +2,7 @@ import { SerialQueue } from '@rdmc/common';
 import { TailwindError } from '../errors.js';
 import type { StateStore, StoredValue } from './state-store.js';
 
-/** A store whose changes are made one after the other: with etcd only so is it known whose change a lost answer was about. */
+/** A store that makes changes one by one: otherwise, with etcd, a lost answer leaves open which change was made. */
 export abstract class SerialStore implements StateStore, AsyncDisposable {
   readonly #changes = new SerialQueue();
   #closed = false;
@@ -15,7 +15,7 @@ export abstract class SerialStore implements StateStore, AsyncDisposable {
     return this.#changes.run(() => this.change(key, value, revision));
   }
 
-  /** Lets the changes under way come to their end. Idempotent. */
+  /** Waits for the changes under way, then closes. Idempotent. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -27,9 +27,9 @@ export abstract class SerialStore implements StateStore, AsyncDisposable {
     return this.close();
   }
 
-  /** What `put` does when it is its turn. */
+  /** Carries out a `put` when it is its turn. */
   protected abstract change(key: string, value: string, revision: number): Promise<number>;
-  /** What closing does last. */
+  /** Last step of closing. */
   protected abstract release(): Promise<void>;
 
   /** @throws TailwindError ERR_RDMC_STATE_CLOSED */
@@ -37,11 +37,11 @@ export abstract class SerialStore implements StateStore, AsyncDisposable {
     if (this.#closed) throw new TailwindError('ERR_RDMC_STATE_CLOSED', 'This store is closed');
   }
 
-  /** The key has another revision than its writer knew. */
+  /** The error of a change whose key has another revision than expected. */
   protected conflict(key: string, found: number, revision: number): TailwindError {
     return new TailwindError(
       'ERR_RDMC_STATE_CONFLICT',
-      `'${key}' has revision ${found}, not ${revision}: somebody else changed it`,
+      `'${key}' has revision ${found}, not ${revision}: another process changed it`,
     );
   }
 }

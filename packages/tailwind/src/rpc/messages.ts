@@ -1,6 +1,6 @@
 /**
- * What members ask a backup, as requests of the mesh under one topic. 64-bit numbers are decimal text, since JSON
- * has none.
+ * Requests of members to a backup, sent over the mesh under one topic. 64-bit numbers are decimal text, since JSON does
+ * not have them.
  */
 import {
   choice,
@@ -33,23 +33,23 @@ export const u32 = whole(0, 0xffff_ffff);
 const bytes = whole(0, MAX_SEGMENT_BYTES);
 const address = opaqueRecord({ kind: text(), version: finite(), queuePair: finite() });
 const segment = { logId: u64, segmentId: u64 };
-/** A random number of the object that writes a log. */
+/** A random number that identifies the object that writes a log. */
 const session = pattern(/^[0-9a-f]{32}$/);
 const certificate = { byteLength: bytes, checksum: u32 };
 
 export const backupRequest = variants('op', {
-  /** Binds a log to the member that asks and to its object: nobody else may write it here. */
+  /** Binds a log to the requesting member and its log object: no other one may write it here. */
   claim: { logId: u64, session },
-  /** The log could not be created: nothing in it counts. Frees what is here of it, and its id's claim. */
+  /** The log could not be created, and is empty. Frees its replicas here, and the claim of its id. */
   abandon: { logId: u64, session },
-  /** A queue pair for a log's appends, which claims it; or, without a session, for reading what is recovered. */
+  /** Creates a queue pair for a log's appends, and claims the log. Without a session, it is for a recovery. */
   connect: {
     logId: u64,
     session: nullable(session),
     mode: choice(['one-sided', 'rpc']),
     address,
   },
-  /** Ends a queue pair, by the number that `connect` answered. */
+  /** Ends the queue pair with this number, from the answer to `connect`. */
   disconnect: { pair: whole() },
   open: {
     ...segment,
@@ -58,7 +58,7 @@ export const backupRequest = variants('op', {
     segmentBytes: bytes,
     committed: flag,
     survivor: flag,
-    /** In the RPC scheme: the connection's number, as `connect` answered. */
+    /** In the RPC scheme: the connection's number, from the answer to `connect`. */
     pair: nullable(whole()),
   },
   close: { ...segment, ...certificate },
@@ -70,13 +70,13 @@ export const backupRequest = variants('op', {
   free: { ...segment },
   'free-log': { logId: u64 },
   inventory: { logId: u64 },
-  /** Asks for a replica's bytes, to be read with one-sided READs until `unload`. */
+  /** Loads a replica's bytes into memory, for one-sided READs until `unload`. */
   load: { ...segment },
   unload: { load: whole() },
 });
 export type BackupRequest = Shaped<typeof backupRequest>;
 
-/** What `Buffer` makes. */
+/** The form that `Buffer` writes. */
 const base64 = pattern(/^[A-Za-z0-9+/]*={0,2}$/, 'Base64');
 
 const scan = openRecord({

@@ -73,8 +73,9 @@ export function atEveryStep(listener: () => void): () => void {
 }
 
 /**
- * Another directory, gone at the end of the test, with what a loss of power would leave of this one, which itself is on the disk.
- * @param early the names are all there, as far as the kernel wrote them of its own accord
+ * Creates another directory with the state of this one after a loss of power. It is removed at the end of the test. The
+ * name of this directory itself is on the disk.
+ * @param early includes all names that the kernel may have written before a sync
  */
 export function afterPowerLoss(directory: string, early = false): string {
   const image = temporaryDirectory('tailwind-power');
