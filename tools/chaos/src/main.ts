@@ -8,14 +8,15 @@ import { kvCluster, storeOverLog } from './subjects.js';
 
 const HELP = `chaos [--kv] [--runs N] [--seed N] [--scenario NAME]...
 
-Kills, stops, tears, cuts and damages a cluster of processes under load, and checks what its clients were told.
-  --runs N         how many (default: RDMC_CHAOS_RUNS, or 300)
-  --seed N         of the first run; the next ones count up (default: RDMC_TEST_SEED, or by the clock)
+Runs a cluster of processes under load with faults (kills, stops, torn writes, cut links, damaged bits), and checks the
+answers that its clients got.
+  --runs N         number of runs (default: RDMC_CHAOS_RUNS, or 300)
+  --seed N         seed of the first run; each next run adds 1 (default: RDMC_TEST_SEED, or from the clock)
   --scenario NAME  ${SCENARIOS.join(', ')}
-  --kv             a cluster of kv servers, in place of a small store over one log; its scenarios:
+  --kv             a cluster of kv servers instead of a small store over one log; its scenarios:
                    ${KV_SCENARIOS.join(', ')}
 Without root, ${NEEDS_ROOT.join(' and ')} are left out. Exit code 1: a run failed; its seed and history file are printed.
-Ctrl-C ends every process and removes every file of the run that is under way.`;
+Ctrl-C ends every process and removes every file of the current run.`;
 
 const { values } = parseArgs({
   options: {
@@ -32,14 +33,14 @@ const interrupted = new AbortController();
 if (values.help) console.log(HELP);
 else process.exitCode = await main();
 
-/** The first one ends the run that is under way, the second this process. */
+/** The first signal ends the current run, the second this process. */
 function heedSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort(signal));
 }
 
-/** What is still under way of an abandoned run must not go on. */
+/** Exits at once, so that nothing of an abandoned run continues. */
 function leave(seed: number): never {
-  console.error(`interrupted in the run of seed ${seed}; its processes and files are gone`);
+  console.error(`interrupted in the run of seed ${seed}; its processes were ended and its files removed`);
   process.exit(128 + constants.signals[interrupted.signal.reason as NodeJS.Signals]);
 }
 
@@ -80,7 +81,7 @@ function wholeNumber(name: string, text: string): number | undefined {
   return undefined;
 }
 
-/** Makes the system that a seed means. */
+/** Creates the system of a seed. */
 function subjects(): ((seed: number) => Subject | Promise<Subject>) | undefined {
   if (values.kv) {
     const among = named(KV_SCENARIOS);
@@ -91,13 +92,13 @@ function subjects(): ((seed: number) => Subject | Promise<Subject>) | undefined 
 }
 
 function withoutRoot(): readonly Scenario[] {
-  console.log(`left out, for they need root: ${NEEDS_ROOT.join(', ')}`);
+  console.log(`left out, because they need root: ${NEEDS_ROOT.join(', ')}`);
   return SCENARIOS.filter((name) => !NEEDS_ROOT.includes(name));
 }
 
 function named(all: readonly string[]): readonly string[] | undefined {
   const unknown = values.scenario?.find((name) => !all.includes(name));
   if (unknown === undefined) return values.scenario ?? all;
-  console.error(`unknown scenario '${unknown}'; there are ${all.join(', ')}`);
+  console.error(`unknown scenario '${unknown}'; known are ${all.join(', ')}`);
   return undefined;
 }

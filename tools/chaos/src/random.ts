@@ -5,7 +5,7 @@ export interface Chances {
   shuffled<T>(what: readonly T[]): T[];
 }
 
-/** Pseudo-random choices that follow from a seed (the generator is mulberry32). */
+/** Pseudo-random choices from a seed (the generator is mulberry32). */
 export function chances(seed: number): Chances {
   let state = seed >>> 0;
   const unit = (): number => {

@@ -5,7 +5,7 @@ import { draw, type Scenario } from './run/plan.js';
 import { Run } from './run/run.js';
 import { DEEDS } from './run/scenarios.js';
 
-/** A small store over one log, made for these tests. */
+/** A small store over one log, written for these tests. */
 export function storeOverLog(seed: number, among: readonly Scenario[]): Promise<Subject> {
   const drawn = draw(seed, among);
   return Run.create(drawn, DEEDS[drawn.plan.scenario]);

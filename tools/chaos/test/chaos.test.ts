@@ -4,11 +4,11 @@ import { judge } from '../src/run/judge.js';
 import { NEEDS_ROOT, SCENARIOS } from '../src/run/plan.js';
 import { kvCluster, storeOverLog } from '../src/subjects.js';
 
-/** The seed of the first run. The same ones guard every change; `npm run test:chaos` looks for new trouble. */
+/** The seed of the first run. Every change is tested with the same seeds; `npm run test:chaos` uses new ones. */
 const firstSeed = Number(process.env.RDMC_TEST_SEED ?? 1);
 const isRoot = process.getuid?.() === 0;
 
-/** What repeats a run that failed. */
+/** The command that repeats a failed run. */
 function again(seed: number, scenario: string, subject = ''): string {
   return `again: npm run test:chaos -- ${subject}--runs 1 --seed ${seed} --scenario ${scenario}`;
 }

@@ -5,7 +5,7 @@ import type { Action, Operation, Result } from '../src/checker/history.js';
 import { checkRegister } from '../src/checker/linearizable.js';
 import { apply, type State } from '../src/checker/register.js';
 
-/** One operation of a history to be made: what, how long before and after its instant, and whether it is answered. */
+/** One operation of a generated history: its action, the times around its instant, and whether it is answered. */
 interface Drawn {
   readonly action: Action;
   readonly before: number;
@@ -59,7 +59,7 @@ function carryOut(plan: readonly Drawn[]): { operations: Operation[]; state: Sta
   return { operations, state, end: (plan.length + 20) * SPACE };
 }
 
-/** Asked and answered when all others have been. */
+/** Operations after the answers of all others. */
 function tail(end: number, ...steps: [Action, Result][]): Operation[] {
   return steps.map(([action, result], index) => {
     const calledAt = end + index * 10;
@@ -108,7 +108,7 @@ describe('the checker finds', () => {
   const always = (holds: (plan: Drawn[]) => boolean, from = plans): void =>
     fc.assert(fc.property(from, holds), { numRuns: 200 });
 
-  it('a write that was acknowledged and is lost', () => {
+  it('an acknowledged write that is lost', () => {
     always((plan) => {
       const { operations, state, end } = carryOut(plan.filter(({ fate }) => fate === 'answered'));
       return isRefused([...operations, ...tail(end, [set('the lost one'), 'OK'], [GET, state])]);
@@ -123,7 +123,7 @@ describe('the checker finds', () => {
     });
   });
 
-  it('a read that goes back, where both writes are still open', () => {
+  it('a read of the older value after the newer one, while both writes are unanswered', () => {
     const open: Operation[] = ['a', 'b'].map((value, client) => {
       return { client, key: 'k', action: set(value), calledAt: client, answer: undefined };
     });
@@ -173,7 +173,7 @@ describe('the checker finds', () => {
     );
   });
 
-  it('what was written together and is half there', () => {
+  it('keys that were written together and are only in part there', () => {
     const written = { keys: ['a', 'b'], values: ['1', '2'], acknowledged: false };
     const last = (a: string | null, b: string | null) =>
       new Map([
@@ -187,12 +187,12 @@ describe('the checker finds', () => {
     expect(check([], [{ ...written, acknowledged: true }], last(null, null))).toHaveLength(1);
   });
 
-  it('and says what it found', () => {
+  it('and describes the violation', () => {
     const [violation] = check(tail(0, [set('x'), 'OK'], [GET, 'y']));
-    expect(violation!.message).toContain('nobody wrote: client 1000: get k at 10 → y at 15');
+    expect(violation!.message).toContain('no request wrote: client 1000: get k at 10 → y at 15');
     const [second] = check(tail(0, [set('x'), 'OK'], [set('y'), 'OK'], [GET, 'x']));
     expect(second!.message).toContain(
-      'after which none of these can come:\n    client 1000: get k at 20 → x at 25',
+      'none of these operations can follow:\n    client 1000: get k at 20 → x at 25',
     );
   });
 });

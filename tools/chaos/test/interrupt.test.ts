@@ -36,17 +36,20 @@ function start(args: readonly string[]): { chaos: ChildProcess; folder: string }
 it.each([
   { args: ['--scenario', 'primary'], signal: 'SIGINT' as const, code: 130, members: 3 },
   { args: ['--kv', '--scenario', 'kv-server'], signal: 'SIGTERM' as const, code: 143, members: 4 },
-])('$signal in a run of $args: no process and no file stays', async ({ args, signal, code, members }) => {
-  const { chaos, folder } = start(args);
-  let said = '';
-  chaos.stderr!.on('data', (text: Buffer) => {
-    said += text;
-  });
-  const exited = once(chaos, 'exit');
-  while (processesIn(folder).length < members && chaos.exitCode === null) await turn();
-  chaos.kill(signal);
-  expect(await exited).toEqual([code, null]);
-  expect(said).toMatch(/interrupted in the run of seed \d+/);
-  expect(processesIn(folder)).toEqual([]);
-  expect(readdirSync(folder)).toEqual([]);
-});
+])(
+  '$signal in a run of $args leaves no process and no file behind',
+  async ({ args, signal, code, members }) => {
+    const { chaos, folder } = start(args);
+    let said = '';
+    chaos.stderr!.on('data', (text: Buffer) => {
+      said += text;
+    });
+    const exited = once(chaos, 'exit');
+    while (processesIn(folder).length < members && chaos.exitCode === null) await turn();
+    chaos.kill(signal);
+    expect(await exited).toEqual([code, null]);
+    expect(said).toMatch(/interrupted in the run of seed \d+/);
+    expect(processesIn(folder)).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
+  },
+);

@@ -1,10 +1,10 @@
 import { describe, type Operation } from './history.js';
 import { checkRegister } from './linearizable.js';
 
-/** Keys that one request wrote together, each of them in no other request. Afterwards all are there, or none. */
+/** Keys that one request wrote together, and no other request wrote. Afterwards all are there, or none. */
 export interface WrittenTogether {
   readonly keys: readonly string[];
-  /** What each was set to. */
+  /** The value of each key. */
   readonly values: readonly string[];
   readonly acknowledged: boolean;
 }
@@ -15,11 +15,11 @@ export interface Violation {
 }
 
 /**
- * What is wrong with a history; nothing, if all is well: every key linearizable by itself, every value read one that
- * somebody wrote, and what was written together there as a whole. A write that was acknowledged and is lost is seen by
- * the reads of every key that must end a history.
+ * The violations in a history; empty if it is correct: every key is linearizable by itself, every value that was read
+ * had been written, and keys that were written together are all there or none. A history must end with reads of every
+ * key; they detect an acknowledged write that was lost.
  *
- * @param last the value of every key at the end, as the history's last reads had it
+ * @param last the value of every key at the end, from the history's last reads
  */
 export function check(
   operations: readonly Operation[],
@@ -36,19 +36,19 @@ function checkKey(key: string, operations: readonly Operation[]): Violation[] {
   if (verdict.ok === undefined) return [{ key, message: `${key}: ${verdict.reason}` }];
   const invented = operations.find((operation) => isInvented(operation, operations));
   const why = invented
-    ? `a value was read that nobody wrote: ${describe(invented)}`
-    : `no order of the operations gives these answers. The longest that was found:\n    ${verdict.after
+    ? `a value was read that no request wrote: ${describe(invented)}`
+    : `no order of the operations gives these answers. The longest valid order:\n    ${verdict.after
         .slice(-TAIL)
         .map(describe)
         .join(
           '\n    ',
-        )}\n  after which none of these can come:\n    ${verdict.stuck.map(describe).join('\n    ')}`;
+        )}\n  none of these operations can follow:\n    ${verdict.stuck.map(describe).join('\n    ')}`;
   return [{ key, message: `${key}: ${why}` }];
 }
 
 const TAIL = 8;
 
-/** Only for keys that are set as a whole: appending and counting make values that are in no request. */
+/** Only for keys that are only set: appends and increments create values that are not in any request. */
 function isInvented({ action, answer }: Operation, all: readonly Operation[]): boolean {
   const value = answer?.result;
   if (action.kind !== 'get' || typeof value !== 'string') return false;
@@ -63,9 +63,10 @@ function checkTogether(
   const found = keys.map((key, index) => last.get(key) === values[index]);
   const key = keys.join(', ');
   if (acknowledged && found.includes(false)) {
-    return [{ key, message: `${key}: acknowledged together, and not all there at the end` }];
+    return [{ key, message: `${key}: acknowledged together, but not all are there at the end` }];
   }
-  if (new Set(found).size > 1) return [{ key, message: `${key}: written together, and half applied` }];
+  if (new Set(found).size > 1)
+    return [{ key, message: `${key}: written together, but only a part was applied` }];
   return [];
 }
 

@@ -1,4 +1,4 @@
-/** What a client asked of one key. Values are text; a number in a value is one that INCR can raise. */
+/** A client's request for one key. Values are text; INCR increments a value that is a number. */
 export type Action =
   | { readonly kind: 'get' }
   | { readonly kind: 'set'; readonly value: string }
@@ -6,20 +6,20 @@ export type Action =
   | { readonly kind: 'incr' }
   | { readonly kind: 'append'; readonly value: string };
 
-/** What it was told: a value (null: there is none), 'OK', or a number. */
+/** The answer: a value (null: the key does not exist), 'OK', or a number. */
 export type Result = string | number | null;
 
 /**
- * One operation of a client, from its call to the answer. Times are of one clock, in any unit. An operation whose
- * answer never came may have been done, at any time after the call, or not at all; one that was refused for certain
- * does not belong into a history.
+ * One operation of a client, from its call to the answer. Times are of one clock, in any unit. An operation without an
+ * answer may have been carried out at any time after the call, or not at all. A history does not contain operations
+ * that were certainly refused.
  */
 export interface Operation {
   readonly client: number;
   readonly key: string;
   readonly action: Action;
   readonly calledAt: number;
-  /** Undefined: the answer never came. */
+  /** Undefined if there was no answer. */
   readonly answer: { readonly at: number; readonly result: Result } | undefined;
 }
 

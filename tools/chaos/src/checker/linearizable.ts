@@ -1,25 +1,25 @@
 /*
- * Linearizability of one register (Wing and Gong, 1993), with Lowe's memory of what was tried (2017): is there an order
- * of all operations, each between its call and its answer, that gives every answer when one runs after the other?
+ * Linearizability of one register (Wing and Gong, 1993), with Lowe's cache of visited states (2017): is there an order
+ * of all operations, each between its call and its answer, that gives every answer when they run one after the other?
  *
- * Calls and answers lie in one list by time. The search takes an operation whose call lies before the first answer
- * that is left, applies it, and removes both from the list; at an answer that is still there it goes back. A pair
- * of (operations taken, state) that was reached before leads nowhere new. Operations without an answer may be taken
- * at any time or never: the search ends when all that were answered are taken.
+ * Calls and answers are in one list by time. The search takes an operation whose call is before the first remaining
+ * answer, applies it, and removes call and answer from the list; at a remaining answer it backtracks. A pair of
+ * (operations taken, state) that was reached before is not visited again. Operations without an answer may be taken
+ * at any time or never: the search ends when all answered operations are taken.
  */
 import type { Operation } from './history.js';
 import { apply, type State } from './register.js';
 
 export type Verdict =
   | { readonly ok: true }
-  /** `after`: the longest order that was found; none of `stuck` can come next. */
+  /** `after`: the longest valid order; none of `stuck` can follow it. */
   | { readonly ok: false; readonly after: readonly Operation[]; readonly stuck: readonly Operation[] }
   | { readonly ok: undefined; readonly reason: string };
 
 interface Entry {
   readonly operation: Operation;
   readonly index: number;
-  /** Of a call: its answer. Undefined for an answer, and for a call that was never answered. */
+  /** The answer of a call. Undefined for an answer, and for a call without an answer. */
   readonly answer: Entry | undefined;
   readonly isCall: boolean;
   previous: Entry | undefined;
@@ -31,10 +31,10 @@ interface Step {
   readonly before: State;
 }
 
-/** Steps after which a history counts as too hard. Far more than one with few open calls at a time needs. */
+/** Limit of steps; a history with few concurrent calls needs far fewer. */
 const MAX_STEPS = 20_000_000;
 
-/** @param operations all of one key, in any order */
+/** @param operations all operations of one key, in any order */
 export function checkRegister(operations: readonly Operation[], initial: State = null): Verdict {
   const head = buildList(operations);
   const taken = new Uint32Array(Math.ceil(operations.length / 32));
@@ -83,7 +83,7 @@ export function checkRegister(operations: readonly Operation[], initial: State =
   return { ok: true };
 }
 
-/** The state after it, unless the answer was another one. */
+/** The state after the operation; undefined if its answer does not match. */
 function tryStep(state: State, { action, answer }: Operation): { value: State } | undefined {
   const { state: value, result } = apply(state, action);
   return answer && answer.result !== result ? undefined : { value };
@@ -129,7 +129,7 @@ function unlink({ previous, next }: Entry): void {
   if (next) next.previous = previous;
 }
 
-/** In the opposite order of `lift`: each goes back between those that were its neighbours. */
+/** Reverses `lift`, in the opposite order, so that each entry gets its former neighbours. */
 function unlift(call: Entry): void {
   if (call.answer) relink(call.answer);
   relink(call);

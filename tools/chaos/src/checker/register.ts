@@ -1,9 +1,9 @@
 import type { Action, Result } from './history.js';
 
-/** The value of a key; null: there is none. */
+/** The value of a key; null if the key does not exist. */
 export type State = string | null;
 
-/** What one key does when nothing fails and one client asks at a time. */
+/** The behaviour of one key without failures and with one client at a time. */
 export function apply(state: State, action: Action): { state: State; result: Result } {
   switch (action.kind) {
     case 'get':

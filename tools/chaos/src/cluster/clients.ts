@@ -5,12 +5,12 @@ import type { Chances } from '../random.js';
 import type { Outcome } from './member-process.js';
 
 const OPERATION_MS = 4_000;
-/** So long a client rests when it was refused. */
+/** Pause of a client after a refusal. */
 const PAUSE_MS = 20;
 const KEYS = 5;
 const LONGEST_VALUE_BYTES = 400;
 
-/** A server as its clients see it. */
+/** The clients' view of a server. */
 export interface Target {
   readonly gone: boolean;
   ask(ask: Ask, timeoutMs: number): Promise<Outcome>;
@@ -19,17 +19,17 @@ export interface Target {
 export interface ClientsOptions {
   readonly clients: number;
   readonly random: Chances;
-  /** The server that leads, as far as is known. */
+  /** The server that is the primary, as far as is known. */
   readonly primary: () => Target;
-  /** One that led before, and must serve no more. */
+  /** A former primary, which must not serve any more. */
   readonly former: () => Target | undefined;
 }
 
-/** Clients that ask without end, each one question at a time, and the history of what they were told. */
+/** Clients that send requests continuously, each one request at a time, and the history of their answers. */
 export class Clients {
   readonly operations: Operation[] = [];
   readonly together: WrittenTogether[] = [];
-  /** Codes of what was refused, and how often. */
+  /** Codes of the refusals, and their number. */
   readonly refusals = new Map<string, number>();
   #acknowledged = 0;
   #unanswered = 0;
@@ -54,18 +54,18 @@ export class Clients {
     this.#running = Array.from({ length: this.options.clients }, () => this.#run());
   }
 
-  /** No further questions. */
+  /** Stops sending requests. */
   halt(): void {
     this.#isStopped = true;
   }
 
-  /** Resolves when no question is open any more. */
+  /** Stops sending requests, and resolves when all are answered. */
   async stop(): Promise<void> {
     this.halt();
     await Promise.all(this.#running);
   }
 
-  /** Resolves when so many more writes were acknowledged. */
+  /** Resolves after this number of further acknowledged writes. */
   more(count: number): Promise<void> {
     const goal = this.#acknowledged + count;
     return new Promise((resolve) => {
@@ -79,7 +79,7 @@ export class Clients {
     });
   }
 
-  /** Reads every key until there is an answer, and notes it in the history. */
+  /** Reads every key until there is an answer, and records the answer in the history. */
   async readAll(): Promise<Map<string, string | null>> {
     const keys = new Set([
       ...this.operations.map(({ key }) => key),
@@ -109,7 +109,7 @@ export class Clients {
         await pause();
         continue;
       }
-      // A former primary could serve what is stale only of keys that no write of its own holds up: mostly it is read.
+      // A former primary can only serve stale values of keys without a pending write of its own: mostly reads.
       const isRead = old !== undefined && random.integer(0, 9) > 0;
       if (!isRead && random.integer(0, 9) === 0) await this.#writeTogether(to, client);
       else {
@@ -117,14 +117,14 @@ export class Clients {
         const isDone = await this.#ask(to, client, key, isRead ? { kind: 'get' } : this.#action(key));
         if (isDone === undefined) await pause();
       }
-      // A client whose question is open asks nothing more: what it would have asked, another one asks.
+      // A client with an unanswered request sends no further ones; another client replaces it.
       client = this.#nextClient++;
     }
   }
 
   #action(key: string): Action {
     const { random } = this.options;
-    // Each key is of one kind, so that counting is never tried on a text.
+    // Each key has one kind of value, so that text is never incremented.
     if (key === 'key-1') return random.pick([{ kind: 'incr' }, { kind: 'incr' }, { kind: 'get' }]);
     const value = this.#value();
     return random.pick<Action>([
@@ -137,13 +137,13 @@ export class Clients {
     ]);
   }
 
-  /** Never the same twice, and no byte of it zero. */
+  /** A unique value, without zero bytes. */
   #value(): string {
     this.#nextValue += 1;
     return `v${this.#nextValue}-`.padEnd(this.options.random.integer(12, LONGEST_VALUE_BYTES), '.');
   }
 
-  /** What was answered; undefined when nothing was. */
+  /** The answer; undefined if there was none. */
   async #ask(to: Target, client: number, key: string, action: Action): Promise<Result | undefined> {
     const calledAt = performance.now();
     const outcome = await to.ask({ do: 'apply', key, action }, OPERATION_MS);
@@ -195,7 +195,7 @@ export class Clients {
   }
 }
 
-/** It was not done, and will not be. */
+/** Whether the request was certainly not carried out, and will not be. */
 function isCertain(outcome: Outcome): boolean {
   return outcome.kind === 'refused' && outcome.refusal.isCertain;
 }

@@ -12,7 +12,7 @@ import { MemberProcess } from './member-process.js';
 const CLUSTER_ID = '00112233-4455-6677-8899-aabbccddeeff';
 const LAB_PORT = 7420;
 
-/** What all members have in common. */
+/** The settings that all members share. */
 export type Shape = Pick<
   Setup,
   | 'transport'
@@ -39,7 +39,7 @@ export class Cluster {
 
   constructor(
     readonly shape: Shape,
-    /** The members are in its hosts, in order; else on loopback. */
+    /** If given, the members run in its hosts, in order; otherwise on loopback. */
     private readonly lab?: Netlab,
   ) {}
 
@@ -62,7 +62,7 @@ export class Cluster {
     return directory;
   }
 
-  /** Starts all members, on the files that are there. The ones before must be gone. */
+  /** Starts all members, on the existing files. Earlier processes must have ended. */
   async start(): Promise<void> {
     const { servers, ...shape } = this.shape;
     const places = await this.#places(servers + 1);
@@ -77,12 +77,12 @@ export class Cluster {
     await Promise.all(this.#members.map((member) => member.ready));
   }
 
-  /** Ends every process that is left, gently: backups dump their buffers. */
+  /** Ends every remaining process with SIGTERM: backups dump their buffers. */
   async powerFailure(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.kill('SIGTERM')));
   }
 
-  /** Is done when the processes are gone, before the files are. */
+  /** Registers an action for `remove`, between the end of the processes and the removal of the files. */
   onRemove(undo: () => Promise<void>): void {
     this.#undo.push(undo);
   }

@@ -6,12 +6,12 @@ import type { Ask, Refusal } from '../member/messages.js';
 export type Outcome =
   | { readonly kind: 'answered'; readonly result: unknown }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** The process ended, or said nothing for too long. */
+  /** The process ended, or was silent for too long. */
   | { readonly kind: 'silent' };
 
 const SILENT: Outcome = { kind: 'silent' };
 
-/** An `Answer`, as it is before its kind is known. */
+/** An `Answer` before its kind is known. */
 interface Told {
   readonly ready?: true;
   readonly id?: number;
@@ -19,9 +19,9 @@ interface Told {
   readonly refusal?: Refusal;
 }
 
-/** One member as the harness sees it. */
+/** The harness's handle of one member. */
 export class MemberProcess extends WatchedProcess<Told, 'ready'> {
-  /** Rejects when it ends before. */
+  /** Resolves when the member is ready; rejects when it ends before. */
   readonly ready: Promise<unknown>;
   readonly #asked = new PendingCalls<Outcome>();
 
@@ -37,7 +37,7 @@ export class MemberProcess extends WatchedProcess<Told, 'ready'> {
     void this.exited.then(() => this.#asked.end(new Error(`member ${id} has ended`)));
   }
 
-  /** Never rejects. A question without an answer may be carried out later. */
+  /** Never rejects. A request without an answer may be carried out later. */
   ask(ask: Ask, timeoutMs: number): Promise<Outcome> {
     if (this.gone || !this.child.connected) return Promise.resolve(SILENT);
     const answered = this.#asked.start(undefined, (id) => this.child.send({ id, ask }, () => {}));

@@ -3,8 +3,8 @@ import { open, readFile } from 'node:fs/promises';
 const MAX_MAPPING_BYTES = 256 * 1024 * 1024;
 
 /**
- * Flips one bit of another process's shared memory, where a text lies: damage to a buffer of a backup, made without
- * the program's help. Resolves with how many places there were; nothing is flipped where there is none.
+ * Flips one bit of another process's shared memory, wherever a text is: damage to a buffer of a backup, without help of
+ * the program. Resolves with the number of places where the text was found.
  */
 export async function flipBitOf(pid: number, text: string, bit: number): Promise<number> {
   const wanted = Buffer.from(text);

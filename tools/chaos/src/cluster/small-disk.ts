@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const DISK = '16m';
 const PIECE = Buffer.alloc(64 * 1024, 1);
 
-/** Mounts a file system of its own, and small, at a directory. Needs root. Returns the function that takes it back. */
+/** Mounts a small file system at a directory. Needs root. Returns the function that unmounts it. */
 export async function smallDisk(directory: string): Promise<() => Promise<void>> {
   await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', directory]);
   return async () => {
@@ -15,7 +15,7 @@ export async function smallDisk(directory: string): Promise<() => Promise<void>>
   };
 }
 
-/** Leaves no byte free. Returns the function that makes room again. */
+/** Fills the disk completely. Returns the function that frees the space again. */
 export async function fillDisk(directory: string): Promise<() => Promise<void>> {
   const path = join(directory, 'filler');
   const file = await open(path, 'w');

@@ -16,7 +16,7 @@ export interface KvShape {
   readonly replicas: number;
 }
 
-/** `kv coordinator` and `kv server` as processes, on the same places and files however often they are started. */
+/** `kv coordinator` and `kv server` as processes, with the same addresses and files after every start. */
 export class KvCluster {
   readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-kv-'));
   coordinator!: KvProcess;
@@ -26,12 +26,12 @@ export class KvCluster {
 
   constructor(private readonly shape: KvShape) {}
 
-  /** Those that were started. */
+  /** The processes that were started. */
   get processes(): KvProcess[] {
     return [...this.servers, this.coordinator].filter((each) => each !== undefined);
   }
 
-  /** @param environment of one server, by its number from 1 */
+  /** @param environment returns the variables of one server, by its number from 1 */
   async start(environment: (server: number) => Record<string, string> = () => ({})): Promise<void> {
     this.#members ??= await reserve(this.shape.servers + 1);
     if (this.#isRemoved) throw new Error('the cluster was removed before it was started');
@@ -53,7 +53,7 @@ export class KvCluster {
     await Promise.all([...this.servers.map(({ ready }) => ready), this.coordinator.serving]);
   }
 
-  /** Ends all, gently: backups dump their buffers. */
+  /** Ends all processes with SIGTERM: backups dump their buffers. */
   async powerFailure(): Promise<void> {
     await Promise.all(this.processes.map((each) => each.kill('SIGTERM')));
   }

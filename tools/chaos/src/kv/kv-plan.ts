@@ -1,6 +1,6 @@
 import { type Chances, chances } from '../random.js';
 
-/** What happens to a cluster of `kv server` under load; each server is primary of a part and backup of the others. */
+/** Faults of a cluster of `kv server` under load; each server is primary of a part and backup of the others. */
 export const KV_SCENARIOS = ['kv-server', 'kv-servers', 'kv-stopped', 'kv-torn', 'kv-power'] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
 
@@ -20,7 +20,7 @@ export interface DrawnKv {
   readonly random: Chances;
 }
 
-/** All that one seed means. */
+/** Everything that a seed determines. */
 export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
   const random = chances(seed);
   const scenario = random.pick(among);

@@ -7,7 +7,7 @@ import { KvCluster } from './kv-cluster.js';
 import type { DrawnKv, KvPlan } from './kv-plan.js';
 import type { KvProcess } from './kv-server.js';
 
-/** A cluster of kv under load: any server takes any command, and takes over from the dead by itself. */
+/** A cluster of kv under load: every server takes any command, and takes over logs of dead servers by itself. */
 export class KvRun implements Subject {
   readonly cluster: KvCluster;
   readonly clients: Clients;
@@ -63,7 +63,7 @@ export class KvRun implements Subject {
       while (!torn.gone) await delay(5);
     } else if (scenario === 'kv-stopped') await this.#stop(first!);
     else {
-      // For each of their logs: its primary, and r − 1 of its backups.
+      // For each log of these servers: its primary, and r − 1 of its backups.
       const dead = scenario === 'kv-server' ? [first!] : victims.slice(0, shape.replicas);
       this.#note(`kill -9 of ${dead.map(({ name }) => name).join(', ')}`);
       await Promise.all(dead.map((each) => each.kill('SIGKILL')));
@@ -79,7 +79,7 @@ export class KvRun implements Subject {
     this.clients.start();
   }
 
-  /** Until the others have taken over, which the keys it had tell by being writable. */
+  /** Stops a server until the others have taken over: then the keys that it had are writable. */
   async #stop(victim: KvProcess): Promise<void> {
     this.#note(`SIGSTOP of ${victim.name}`);
     victim.signal('SIGSTOP');

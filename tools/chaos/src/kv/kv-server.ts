@@ -5,7 +5,7 @@ import type { Outcome } from '../cluster/member-process.js';
 import type { Ask } from '../member/messages.js';
 import { command } from './resp.js';
 
-/** What it tells its parent: the port for clients, the number of the layout that is served. */
+/** Reports to the parent: the port for clients, and the number of the layout that is served. */
 interface Told {
   readonly ready?: number;
   readonly serving?: number;
@@ -13,7 +13,7 @@ interface Told {
 
 /** A process of `kv server` or `kv coordinator`. */
 export class KvProcess extends WatchedProcess<Told, 'ready'> {
-  /** Both reject when it ends before. */
+  /** Both reject when the process ends before. */
   readonly ready: Promise<number>;
   readonly serving: Promise<number>;
   #port = 0;
@@ -31,7 +31,7 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
     for (const promise of [this.ready, this.serving]) promise.catch(() => {});
   }
 
-  /** An error reply tells nothing about whether it was done: some come after an append. */
+  /** After an error reply the outcome is unknown: some errors occur after an append. */
   async ask(ask: Ask, timeoutMs: number): Promise<Outcome> {
     if (this.gone) return { kind: 'silent' };
     const reply = await command(this.#port, words(ask), timeoutMs);

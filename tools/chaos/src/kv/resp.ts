@@ -1,11 +1,10 @@
 import { connect } from 'node:net';
 
-/** What a server answered; `error` for an error reply. */
+/** A server's reply; `error` for an error reply. */
 export type Reply = { readonly value: string | number | null } | { readonly error: string };
 
 /**
- * One command on a connection of its own, in RESP2. Undefined when there is no whole reply: then nobody knows whether it
- * was carried out.
+ * One command on its own connection, in RESP2. Undefined without a complete reply: then the outcome is unknown.
  */
 export function command(
   port: number,
@@ -33,7 +32,7 @@ export function command(
   });
 }
 
-/** The first reply; undefined while it is not whole. */
+/** The first reply; undefined while it is incomplete. */
 export function decode(bytes: Buffer): Reply | undefined {
   const end = bytes.indexOf('\r\n');
   if (end < 0) return undefined;
@@ -41,7 +40,7 @@ export function decode(bytes: Buffer): Reply | undefined {
   if (type === '+') return { value: line };
   if (type === ':') return { value: Number(line) };
   if (type === '-') return { error: line };
-  if (type !== '$') return { error: `an answer that is not understood: ${type}${line}` };
+  if (type !== '$') return { error: `unknown type of reply: ${type}${line}` };
   const length = Number(line);
   if (length < 0) return { value: null };
   const from = end + 2;

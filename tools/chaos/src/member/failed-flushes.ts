@@ -1,4 +1,4 @@
-/** Counts how often a backup could not write a replica to its disk; given to it as its logger. */
+/** A logger for a backup that counts how often it could not write a replica to its disk. */
 export class FailedFlushes {
   count = 0;
 

@@ -12,10 +12,10 @@ import type { Lease } from '@rdmc/tailwind/coordinator';
 import type { Action, Result } from '../checker/history.js';
 import { apply } from '../checker/register.js';
 
-/** Of a tombstone for an object whose place is not known yet: such a one is kept for good. */
+/** The segment of a tombstone for an object without a location yet: the log keeps such a tombstone for good. */
 const NO_SEGMENT = 2n ** 64n - 1n;
 
-/** What a key holds, and the append that has it. */
+/** The value of a key, and the append that wrote it. */
 export interface Held {
   readonly value: string;
   readonly version: number;
@@ -33,14 +33,14 @@ export class CertainRefusal extends Error {
 }
 
 /**
- * A small key-value store over one log, in the plainest way: a write is in the index when it is appended, and answered
- * when it is acknowledged; a read is answered when what it saw is acknowledged, under a valid lease.
+ * A minimal key-value store over one log: a write is in the index when it is appended, and answered when it is
+ * acknowledged. A read is answered when the value it read is acknowledged, under a valid lease.
  */
 export class KeyValues {
   readonly index = new Map<string, Held>();
   #log: Log | undefined;
   #lease: Lease | undefined;
-  /** The last write of a key; a read of it is answered after that, and reads of other keys do not wait. */
+  /** The last write of each key. A read of the key waits for it; reads of other keys do not. */
   readonly #last = new Map<string, Promise<unknown>>();
   version = 0;
 
@@ -66,7 +66,7 @@ export class KeyValues {
     };
   }
 
-  /** @throws CertainRefusal; or what makes the outcome unknown */
+  /** @throws CertainRefusal; after any other error the outcome is unknown */
   async apply(key: string, action: Action): Promise<Result> {
     const { log, lease } = this.#serving();
     const before = this.index.get(key)?.value ?? null;
@@ -90,7 +90,7 @@ export class KeyValues {
     return 'OK';
   }
 
-  /** Appends what the index holds, of a log that was recovered. */
+  /** Appends the whole index, which was built from a recovered log. */
   async replayInto(log: Log): Promise<void> {
     const all = [...this.index].map(([key, { value }]) => ({ key, value }));
     await Promise.all(all.map((change) => this.#append(log, [change]).acknowledged));
@@ -98,7 +98,7 @@ export class KeyValues {
 
   #serving(): { log: Log; lease: Lease } {
     const [log, lease] = [this.#log, this.#lease];
-    if (!log || !lease) throw new CertainRefusal('NOT_PRIMARY', 'this member leads no log');
+    if (!log || !lease) throw new CertainRefusal('NOT_PRIMARY', 'this member is not the primary of a log');
     if (log.signal.aborted) throw new CertainRefusal('NOT_PRIMARY', String(log.signal.reason));
     return { log, lease };
   }

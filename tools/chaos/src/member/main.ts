@@ -1,4 +1,4 @@
-// One member of the cluster that is tested, as a process: the coordinator, or a server.
+// One member of the tested cluster, as a process: the coordinator, or a server.
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
 import { Node } from '@rdmc/node';
@@ -10,7 +10,7 @@ import { CertainRefusal } from './key-values.js';
 import type { Answer, Refusal, Request, Setup } from './messages.js';
 import { Server } from './server.js';
 
-/** So often that runs of some seconds see backups free and forget what was recovered. */
+/** Short, so that backups free and forget recovered logs in runs of some seconds. */
 const SWEEP_INTERVAL_MS = 100;
 
 const setup = JSON.parse(process.argv[2]!) as Setup;

@@ -1,19 +1,19 @@
 /*
- * What the harness and a member of the cluster say to each other, over the pipe between parent and child:
+ * Messages between the harness and a member of the cluster, over the pipe between parent and child:
  *
  *   harness ─▶ member   { id, ask: Ask }
  *   member ─▶ harness   { id, result }  or  { id, refusal: Refusal };   first of all { ready: true }
  */
 import type { Action } from '../checker/history.js';
 
-/** How a member is to be. One line of JSON on its command line. */
+/** Settings of a member. One line of JSON on its command line. */
 export interface Setup {
   readonly id: number;
   readonly members: readonly { readonly id: number; readonly host: string; readonly port: number }[];
-  /** The member that is the coordinator: it has no backup. */
+  /** The coordinator's id; this member does not have a backup. */
   readonly coordinator: number;
   readonly clusterId: string;
-  /** Of this member: its backup's files, or the coordinator's state. */
+  /** For the files of this member's backup, or for the coordinator's state. */
   readonly directory: string;
   readonly transport: 'shm' | 'tcp';
   readonly replicas: number;
@@ -23,7 +23,7 @@ export interface Setup {
   readonly cleans: boolean;
   readonly leaseMs: number;
   readonly silenceTimeoutMs: number;
-  /** Where the links are those of a laboratory: no other program is there. */
+  /** True in the network of a laboratory, where no other program runs. */
   readonly isOpenNetwork: boolean;
 }
 
@@ -36,13 +36,13 @@ export type Ask =
   | { readonly do: 'backups' }
   /** How often this member's backup could not write a replica to its disk. */
   | { readonly do: 'failed-flushes' }
-  /** The device kills the process after so many more bytes of one-sided writes. */
+  /** The device kills the process after this many further bytes of one-sided writes. */
   | { readonly do: 'tear'; readonly afterBytes: number };
 
 export interface Refusal {
   readonly code: string;
   readonly message: string;
-  /** True: it was not done and will not be. False: nobody knows. */
+  /** True: not carried out, now or later. False: unknown. */
   readonly isCertain: boolean;
 }
 
@@ -56,5 +56,5 @@ export type Answer =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly refusal: Refusal };
 
-/** A member that leads no log says so; nothing was done. */
+/** The code of a member that is not the primary; the request was not carried out. */
 export const NOT_PRIMARY = 'NOT_PRIMARY';

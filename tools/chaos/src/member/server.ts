@@ -9,7 +9,7 @@ import type { Ask, Setup } from './messages.js';
 
 type LogsNode = NodeWith<{ readonly logs: ReturnType<typeof tailwind> }>;
 
-/** One member that is a backup of others, and primary when it is told to be. */
+/** A member that is a backup of others, and becomes primary on request. */
 export class Server {
   readonly #values = new KeyValues();
   readonly #authority: CoordinatorClient;
@@ -62,7 +62,7 @@ export class Server {
     return String(log.id);
   }
 
-  /** The new owner serves when what it replayed is durable in its own log and its ownership is recorded. */
+  /** The new owner serves once the replayed data is durable in its own log and its ownership is recorded. */
   async #takeOver(logId: bigint): Promise<string> {
     const { node, setup } = this;
     const backups = [setup.id, ...this.#others()];

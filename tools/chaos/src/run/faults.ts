@@ -12,7 +12,7 @@ import type { Run } from './run.js';
 const REPLICA_HEADER_BYTES = 4096;
 const LONGEST_TORN_BYTES = 4000;
 const ASK_MS = 10_000;
-/** Much less than the silence after which the others give a member up. */
+/** Much shorter than the silence after which the others declare a member failed. */
 const LONGEST_CUT_MS = 1500;
 
 export async function primary(run: Run): Promise<Violation[]> {
@@ -21,7 +21,7 @@ export async function primary(run: Run): Promise<Violation[]> {
   return run.judge();
 }
 
-/** Those that have the newest data, all but one of them, in the same moment. */
+/** All but one of the members with the newest data, at the same moment. */
 export async function primaryAndBackups(run: Run): Promise<Violation[]> {
   const victims = run.random.shuffled(await run.backups()).slice(0, run.plan.shape.replicas - 1);
   await Promise.all([run.primary, ...victims].map((member) => run.kill(member)));
@@ -29,7 +29,7 @@ export async function primaryAndBackups(run: Run): Promise<Violation[]> {
   return run.judge();
 }
 
-/** While the log replaces one backup, the next one dies, and in the end the primary. */
+/** While the log replaces one backup, the next one dies; at the end the primary dies. */
 export async function backupsThenPrimary(run: Run): Promise<Violation[]> {
   for (let lost = 1; lost < run.plan.shape.replicas; lost += 1) {
     await run.kill(run.random.pick(await run.backups()));
@@ -40,7 +40,7 @@ export async function backupsThenPrimary(run: Run): Promise<Violation[]> {
   return run.judge();
 }
 
-/** It is asked while it is stopped, and goes on while another one serves. */
+/** The stopped primary still gets requests, and continues while another server serves. */
 export async function stoppedPrimary(run: Run): Promise<Violation[]> {
   const stopped = run.primary;
   run.note(`SIGSTOP of server ${stopped.id}`);
@@ -62,7 +62,7 @@ export async function tornWrite(run: Run): Promise<Violation[]> {
   return run.judge();
 }
 
-/** A bit of what was acknowledged last, in the memory of r − 1 backups. */
+/** A bit flips in the last acknowledged value, in the memory of r − 1 backups. */
 export async function damagedBuffer(run: Run): Promise<Violation[]> {
   const victims = run.random.shuffled(await run.backups()).slice(0, run.plan.shape.replicas - 1);
   const value = run.clients.operations.findLast(
@@ -78,7 +78,7 @@ export async function damagedBuffer(run: Run): Promise<Violation[]> {
   return run.judge();
 }
 
-/** A bit of every file of r − 1 backups. */
+/** A bit flips in every file of r − 1 backups. */
 export async function damagedFile(run: Run): Promise<Violation[]> {
   const victims = run.random.shuffled(run.others).slice(0, run.plan.shape.replicas - 1);
   await run.kill(run.primary);
@@ -92,8 +92,8 @@ export async function damagedFile(run: Run): Promise<Violation[]> {
 }
 
 /**
- * A backup whose disk is full refuses new buffers in the end, and takes part again when there is room. Writes go on until
- * one of them has met its full disk.
+ * A backup with a full disk refuses new buffers in the end, and works again when there is space. Writes continue until
+ * one of the backups has detected its full disk.
  */
 export async function fullDisk(run: Run): Promise<Violation[]> {
   const victims = run.random.shuffled(run.others).slice(0, run.plan.shape.replicas - 1);
@@ -101,10 +101,10 @@ export async function fullDisk(run: Run): Promise<Violation[]> {
   run.note(`the disks of servers ${victims.map(({ id }) => id).join(', ')} are full`);
   await run.clients.more(run.random.integer(50, 300));
   while ((await failedFlushes(victims)) === 0) await run.clients.more(20);
-  run.note('a flush has met the full disk');
+  run.note('a flush failed on the full disk');
   if (run.random.pick([true, false])) {
     for (const make of free) await make();
-    run.note('there is room again');
+    run.note('the disks have space again');
     await run.clients.more(20);
   }
   await run.kill(run.primary);
@@ -120,13 +120,13 @@ async function failedFlushes(members: readonly MemberProcess[]): Promise<number>
   );
 }
 
-/** The primary is alive and reached by clients, and by nobody else. */
+/** The primary is alive; only clients can reach it. */
 export async function cutLinks(run: Run): Promise<Violation[]> {
   const victim = run.primary;
   const host = `h${victim.id}`;
   await run.lab!.cut(host);
   run.note(`the link of server ${victim.id} is cut`);
-  // Others notice by its silence; recovery does not wait for that.
+  // The others detect it by silence; recovery does not wait for that.
   await run.takeOver();
   await run.clients.more(run.random.integer(1, 30));
   await run.lab!.heal(host);
@@ -135,8 +135,8 @@ export async function cutLinks(run: Run): Promise<Violation[]> {
 }
 
 /**
- * What is written while one backup is cut off must not be acknowledged by the others alone: they die with the primary, and
- * the one that comes back is all there is, unless it was replaced in time.
+ * Writes while one backup is cut off must not be acknowledged with the other backups alone: those die with the primary,
+ * and only the disconnected one is left, unless it was replaced in time.
  */
 export async function cutBackup(run: Run): Promise<Violation[]> {
   const [apart, ...others] = run.random.shuffled(await run.backups());

@@ -6,10 +6,10 @@ import type { Violation } from '../checker/check.js';
 import type { Clients } from '../cluster/clients.js';
 
 const RUN_MS = 180_000;
-/** Violations that are told; a file has what they follow from. */
+/** Limit of the printed violations; the file has the whole history. */
 const SHOWN = 5;
 
-/** A system under load to which something happens. */
+/** A system under load with faults. */
 export interface Subject {
   readonly plan: {
     readonly seed: number;
@@ -17,11 +17,11 @@ export interface Subject {
     readonly shape: { readonly replicas: number };
   };
   readonly clients: Clients;
-  /** What was done, in order, for a person to read. */
+  /** The events of the run, in order, as text. */
   readonly events: readonly string[];
-  /** From the start of the processes to the check of the history. */
+  /** Runs everything from the start of the processes to the check of the history. */
   carryOut(): Promise<Violation[]>;
-  /** What the processes wrote, by name. */
+  /** Output of the processes, by name. */
   said(): readonly (readonly [string, string])[];
   /** Ends every process and removes every file. */
   remove(): Promise<void>;
@@ -31,15 +31,15 @@ export interface Report {
   readonly seconds: number;
   readonly acknowledged: number;
   readonly operations: number;
-  /** What went wrong; undefined when nothing did. */
+  /** The failure; undefined if the run passed. */
   readonly failure: string | undefined;
-  /** Of a failed run: plan, events, history and what the members said. */
+  /** File of a failed run: plan, events, history and the members' output. */
   readonly file: string | undefined;
 }
 
 /**
- * One run, to the verdict. Leaves no process and no file behind, but the history of a failed run.
- * @throws the signal's reason, when everything is gone
+ * Carries out one run. Leaves no process and no file behind, except the history of a failed run.
+ * @throws the signal's reason, after the clean-up
  */
 export async function judge(subject: Subject, signal?: AbortSignal): Promise<Report> {
   const started = performance.now();
@@ -75,8 +75,8 @@ async function withDeadline(subject: Subject, signal?: AbortSignal): Promise<Vio
   signal?.throwIfAborted();
   const late = (): Error => {
     const refusals = [...subject.clients.refusals].map(([code, count]) => `${count} × ${code}`).join(', ');
-    const last = `last: ${subject.events.at(-1)}; refused: ${refusals || 'nothing'}`;
-    return new Error(`not done after ${RUN_MS / 1000} s; ${last}`);
+    const last = `last event: ${subject.events.at(-1)}; refused: ${refusals || 'nothing'}`;
+    return new Error(`not complete after ${RUN_MS / 1000} s; ${last}`);
   };
   return within(subject.carryOut(), { timeoutMs: RUN_MS, late, signal });
 }

@@ -1,7 +1,7 @@
 import type { Shape } from '../cluster/cluster.js';
 import { type Chances, chances } from '../random.js';
 
-/** What a run does to its cluster. How it is done is in faults.ts and restarts.ts. */
+/** The faults of a run. faults.ts and restarts.ts carry them out. */
 export const SCENARIOS = [
   'primary',
   'primary-and-backups',
@@ -20,7 +20,7 @@ export const SCENARIOS = [
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** These mount a file system, or make network namespaces. */
+/** These mount a file system, or create network namespaces. */
 export const NEEDS_ROOT: readonly Scenario[] = ['full-disk', 'cut-links', 'cut-backup'];
 
 export const NEEDS_LAB: readonly Scenario[] = ['cut-links', 'cut-backup'];
@@ -37,9 +37,9 @@ export interface Plan {
 
 const SILENCE_MS = 3000;
 
-/** Only who is stopped or cut off is noticed by silence; on a busy machine, short silences mean nothing. */
+/** Only stopped or disconnected members are detected by silence; on a busy machine, short silences do not count. */
 function silence(scenario: Scenario): number {
-  // It must come back: packets that were lost are sent again only seconds later.
+  // The backup must come back in time: lost packets are retransmitted only seconds later.
   if (scenario === 'cut-backup') return 4 * SILENCE_MS;
   const isNoticed =
     NEEDS_LAB.includes(scenario) || scenario === 'stale-backup' || scenario === 'stopped-primary';
@@ -48,11 +48,11 @@ function silence(scenario: Scenario): number {
 
 export interface Drawn {
   readonly plan: Plan;
-  /** For what is drawn on the way. */
+  /** For choices during the run. */
   readonly random: Chances;
 }
 
-/** All that one seed means. Drawn before anything runs, so that nothing of the run changes it. */
+/** Everything that a seed determines. Drawn before the run, so that the run cannot change it. */
 export function draw(seed: number, among: readonly Scenario[]): Drawn {
   const random = chances(seed);
   const scenario = random.pick(among);

@@ -15,19 +15,19 @@ export async function powerFailure(run: Run): Promise<Violation[]> {
   return run.judge();
 }
 
-/** Without it appends go on, and reads end with their leases; a mesh is fixed, so all start again. */
+/** Without the coordinator appends continue, and reads end with their leases. A mesh is fixed, so all start again. */
 export async function coordinator(run: Run): Promise<Violation[]> {
   await run.kill(run.cluster.coordinator);
   await run.clients.more(run.random.integer(1, 50));
   return powerFailure(run);
 }
 
-/** The primary and all r backups of the newest segment: recovery must refuse, and so it does again. */
+/** Kills the primary and all r backups of the newest segment: recovery must refuse, also at a second attempt. */
 export async function tooMuch(run: Run): Promise<Violation[]> {
   await run.clients.stop();
   const victims = await run.backups();
   await Promise.all([run.primary, ...victims].map((member) => run.kill(member)));
-  // The one that tries keeps the right to try again for as long as it lives.
+  // The recoverer may try again as long as it lives.
   const recoverer = run.random.pick(run.others);
   await mustRefuse(run, recoverer);
   await mustRefuse(run, recoverer);
@@ -35,8 +35,8 @@ export async function tooMuch(run: Run): Promise<Violation[]> {
 }
 
 /**
- * A backup that was replaced while it was stopped comes back with what it had, after all that had more are gone. To use
- * it would lose what was acknowledged since.
+ * A backup that was replaced while it was stopped comes back with its stale replica, when all members with newer data
+ * have died. A recovery from this replica would lose the writes that were acknowledged since.
  */
 export async function staleBackup(run: Run): Promise<Violation[]> {
   const stale = run.random.pick(await run.backups());
@@ -47,7 +47,7 @@ export async function staleBackup(run: Run): Promise<Violation[]> {
   await run.clients.stop();
   const holders = await run.backups();
   await Promise.all([run.primary, ...holders].map((member) => run.kill(member)));
-  run.note(`SIGCONT of server ${stale.id}; SIGTERM to all that are left`);
+  run.note(`SIGCONT of server ${stale.id}; SIGTERM to all remaining processes`);
   stale.signal('SIGCONT');
   await run.cluster.powerFailure();
   await run.restart();
@@ -62,5 +62,5 @@ async function mustRefuse(run: Run, recoverer: MemberProcess): Promise<void> {
     if (error instanceof RecoveryFailed && error.why.code === 'ERR_RDMC_LOG_INCOMPLETE') return;
     throw error;
   }
-  throw new Error('recovery did not refuse, though everything that had the newest data is lost');
+  throw new Error('recovery did not refuse, although all members with the newest data are lost');
 }

@@ -16,7 +16,7 @@ const RETRY_MS = 100;
 export class Run implements Subject {
   readonly cluster: Cluster;
   readonly clients: Clients;
-  /** What was done, in order, for a person to read. */
+  /** The events of the run, in order, as text. */
   readonly events: string[] = [];
   logId = '';
   #primary = 0;
@@ -68,7 +68,7 @@ export class Run implements Subject {
     await this.clients.more(this.plan.before);
   }
 
-  /** The servers that live, the primary left out. */
+  /** The live servers without the primary. */
   get others(): MemberProcess[] {
     return this.cluster.servers.filter(({ id, gone }) => id !== this.#primary && !gone);
   }
@@ -79,7 +79,7 @@ export class Run implements Subject {
     return ids.map((id) => this.cluster.server(id));
   }
 
-  /** Another server recovers the log and is the primary from then on; rejects when it says that data is missing. */
+  /** Another server recovers the log and is the primary from then on; rejects when recovery reports missing data. */
   async takeOver(candidates: readonly MemberProcess[] = this.others): Promise<void> {
     const successor = this.random.pick(candidates);
     const deadline = performance.now() + TAKE_OVER_MS;
@@ -91,7 +91,7 @@ export class Run implements Subject {
         break;
       }
       const why = outcome.kind === 'refused' ? outcome.refusal : { code: 'silent', message: 'no answer' };
-      this.note(`it cannot yet: ${why.code} ${why.message}`);
+      this.note(`it cannot recover yet: ${why.code} ${why.message}`);
       if (why.code === 'ERR_RDMC_LOG_INCOMPLETE' || performance.now() > deadline)
         throw new RecoveryFailed(why);
       await delay(RETRY_MS);
@@ -101,7 +101,7 @@ export class Run implements Subject {
     this.note(`server ${successor.id} serves log ${this.logId}`);
   }
 
-  /** All processes are new; nobody leads. */
+  /** Starts all processes again, without a primary. */
   async restart(): Promise<void> {
     await this.cluster.start();
     this.#former = undefined;
@@ -113,7 +113,7 @@ export class Run implements Subject {
     await member.kill();
   }
 
-  /** The cluster still works; then every key is read, and the whole history is checked. */
+  /** Checks that the cluster still works, then reads every key and checks the whole history. */
   async judge(): Promise<Violation[]> {
     await this.clients.more(this.plan.after);
     await this.clients.stop();
@@ -137,7 +137,7 @@ export class Run implements Subject {
   }
 }
 
-/** Before the cluster is started. */
+/** To be called before the cluster is started. */
 async function mountSmallDisks(cluster: Cluster): Promise<void> {
   for (let id = 0; id < cluster.shape.servers; id += 1)
     cluster.onRemove(await smallDisk(cluster.directoryOf(id)));
