@@ -106,7 +106,7 @@ export class ReplicaSet {
   /** The segment is not part of the log any more: its replicas are not replaced, and the backups may free them. */
   async free(): Promise<void> {
     this.#isFreed = true;
-    await this.#replacing;
+    await this.#replacing.idle();
     for (const member of this.members) this.#stale.add(member);
     this.#replicas = [];
     this.#freeStale();
