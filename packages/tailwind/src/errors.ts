@@ -53,7 +53,7 @@ export const tailwindErrors = errorTable({
     'the worker of this member died',
     'see the cause; close the node and join again',
   ],
-  ERR_RDMC_PROTOCOL: ['refused', 'a member sent an invalid request', 'run the same version everywhere'],
+  ERR_RDMC_PROTOCOL: ['refused', 'a member broke the wire protocol', 'run the same version at all members'],
   ERR_RDMC_LOG_EXISTS: ['refused', 'a backup has another log with this id', 'use each id once, ever'],
   ERR_RDMC_LOG_UNKNOWN: ['refused', 'the coordinator does not know the log', 'check the id'],
   ERR_RDMC_LOG_STATE: ['refused', 'the log was recovered', 'use the logs that replaced it'],

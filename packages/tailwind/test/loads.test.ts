@@ -17,7 +17,7 @@ it('a load is freed if its member leaves before it is complete', async () => {
     regions.push(region);
     return region;
   };
-  await expect(loads.begin(2, IDENTITY)).rejects.toThrow(/before its load/);
+  await expect(loads.begin(2, IDENTITY)).rejects.toThrow(/before its replica/);
   expect(regions.map(({ closed }) => closed)).toEqual([true]);
   protectionDomain.allocate = allocate;
   const { load } = await loads.begin(2, IDENTITY);

@@ -311,7 +311,7 @@ describe('loss of backups', () => {
     const waiting: Promise<unknown>[] = [];
     expect(await untilRefused(log, waiting)).toMatchObject({
       code: 'ERR_RDMC_TOO_FEW_BACKUPS',
-      message: expect.stringContaining('there are fewer'),
+      message: expect.stringContaining('fewer are available'),
     });
     await log.close();
     const outcomes = await Promise.allSettled(waiting);

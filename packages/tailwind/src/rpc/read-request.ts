@@ -7,7 +7,7 @@ export function readRequest<T>(shape: Shape<T>, body: unknown, from: number, rol
     return readShape(shape, body);
   } catch (cause) {
     const reason = messageOf(cause);
-    const message = `Invalid request from member ${from} to the ${role}; run the same version everywhere: ${reason}`;
+    const message = `Invalid request from member ${from} to the ${role}; run the same version at all members: ${reason}`;
     throw new TailwindError('ERR_RDMC_PROTOCOL', message, { cause });
   }
 }
