@@ -22,7 +22,7 @@ export interface GrantWatch {
   taken(): Iterable<number>;
   /** The backup will be asked: from now on it may have a buffer for the segment. */
   asked(member: number): void;
-  /** The request failed. The backup may have granted a buffer all the same, when its answer was lost. */
+  /** The request failed. The backup may have granted a buffer all the same, if its answer was lost. */
   abandoned(member: number): void;
   /** False: the segment was freed, and the buffer is not needed any more. */
   isWanted(): boolean;
