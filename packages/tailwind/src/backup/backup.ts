@@ -246,8 +246,8 @@ export class Backup {
 
   /**
    * For a power failure: revokes every primary's access and writes all buffers to files. Open ones are written whole,
-   * and scanned when they are needed. Uncommitted replacements are not written: they do not count yet. The backup is
-   * closed afterwards. The error lists what could not be written. Later calls return the same dump.
+   * and scanned when they are needed. Uncommitted replacements do not count yet. The backup is closed afterwards. The
+   * error lists what could not be written. Later calls return the same dump.
    * @throws AggregateError of the file system's errors
    */
   dump(): Promise<void> {
