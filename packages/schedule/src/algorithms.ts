@@ -1,4 +1,4 @@
-/** The names that `createSchedule` knows, in order of increasing effectiveness on a flat network. */
+/** The algorithms of `createSchedule`, in order of increasing effectiveness on a flat network. */
 export const algorithms = ['sequential', 'chain', 'binomial-tree', 'binomial-pipeline', 'hybrid'] as const;
 
 /** A way to turn a multicast into transfers between two members (RDMC, DSN 2018, section 4.3). */

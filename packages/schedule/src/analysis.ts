@@ -7,8 +7,8 @@ import type { Schedule } from './schedule.js';
 
 /**
  * The average slack of one step (RDMC, DSN 2018, section 4.5): over the members other than the root that
- * send in `step`, how many steps ago the sender received the block. `undefined` where only the root sends.
- * Found by walking back through the schedule until each block's arrival is met.
+ * send in `step`, how many steps ago the sender received the block. `undefined` if only the root sends.
+ * Computed by walking back through the schedule to the arrival of each block.
  *
  * @throws ScheduleError ERR_RDMC_INVALID_STEP
  */
@@ -28,7 +28,7 @@ export function averageSlack(schedule: Schedule, step: number): number | undefin
   return slack / senders;
 }
 
-/** 2(1 − (l − 1)/(n − 2)): what a steady step of the pipeline has for n = 2^l ≥ 4 (section 4.5). */
+/** 2(1 − (l − 1)/(n − 2)): the slack of a steady step of the pipeline for n = 2^l ≥ 4 (section 4.5). */
 export function expectedSlack(nodes: number): number {
   return 2 * (1 - (ceilLog2(nodes) - 1) / (nodes - 2));
 }
@@ -37,10 +37,10 @@ export function expectedSlack(nodes: number): number {
 export type TransferCost = (from: number, to: number) => number;
 
 /**
- * When the last block arrives if members do not wait for steps: each sends its blocks one after the other in
+ * The time at which the last block arrives if members do not wait for steps: each sends its blocks one after the other in
  * step order, and a block starts as soon as the sender holds it, the sender's previous send has ended and the
- * target's previous receive has ended. Unless told otherwise a block costs 1 on every link. Keeps one number
- * for each block of each member.
+ * target's previous receive has ended. By default a block costs 1 on every link. Uses memory for one number per
+ * block of each member.
  */
 export function completionTime(schedule: Schedule, cost: TransferCost = () => 1): number {
   const { nodes, blocks } = schedule;
@@ -68,7 +68,7 @@ export interface SlowLink {
 }
 
 /**
- * The share of its bandwidth that the schedule keeps when one link is slow, by {@link completionTime}.
+ * The share of its bandwidth that the schedule keeps when one link is slow, computed with {@link completionTime}.
  *
  * @throws ScheduleError ERR_RDMC_INVALID_RANK, ERR_RDMC_INVALID_RATIO
  */
@@ -85,9 +85,9 @@ export function slowLinkFactor(schedule: Schedule, { a, b, ratio }: SlowLink): n
 }
 
 /**
- * lT′/(T + (l − 1)T′): what the pipeline keeps at least for n = 2^l with a slow link of T′ (section 4.5).
+ * lT′/(T + (l − 1)T′): the least share that the pipeline keeps for n = 2^l with a slow link of T′ (section 4.5).
  * For T′ = T/2 and n = 64 this is 6/7, 85.7%.
- * It counts whole turns of l steps: holds when k + l − 1 is a multiple of l, and in the limit for any long message.
+ * It counts whole turns of l steps: it holds if k + l − 1 is a multiple of l, and in the limit for any long message.
  *
  * @throws ScheduleError ERR_RDMC_INVALID_RATIO
  */
@@ -105,8 +105,8 @@ export interface RackTraffic {
 }
 
 /**
- * What each rack's uplink carries, in the order in which racks first appear. Walks the whole schedule, of any
- * algorithm; `racks` is the schedule's own unless given.
+ * The blocks that each rack's uplink carries, in the order in which racks first appear. Walks the whole schedule, of any
+ * algorithm; `racks` defaults to the schedule's own.
  *
  * @throws ScheduleError ERR_RDMC_INVALID_RACKS
  */

@@ -1,16 +1,16 @@
 /*
  * The binomial pipeline for any number of nodes, in k + ceil(log2 n) − 1 steps.
  *
- * With n = 2^l it is the hypercube of section 4.4 and nothing else. Otherwise let l = floor(log2 n): the
+ * With n = 2^l it is exactly the hypercube of section 4.4. Otherwise let l = floor(log2 n): the
  * 2^l vertices are ranks 0 … 2^l − 1, and each of the n − 2^l other ranks joins a vertex as its *twin*:
- * rank 2^l + i joins vertex 1 + i. Vertex 0, the root, never has a twin. Seen from outside, a pair behaves
+ * rank 2^l + i joins vertex 1 + i. Vertex 0, the root, does not have a twin. Seen from outside, a pair behaves
  * as the one vertex of the hypercube. Inside, one of the two (the receiver) takes the block that comes from
  * outside while the other (the sender) sends the block that goes out; the receiver's idle send port and the
- * sender's idle receive port pass a block between them. What makes this work without any search:
+ * sender's idle receive port pass a block between them. These properties make this work without a search:
  *
  * - Look at the steps in which a vertex faces a lower one (its bit of the step's dimension is 1): T0 < T1 < …
- *   In Ti it receives the block T(i+1) − l, and that is the only block which it sends in the steps after Ti up
- *   to T(i+1). So whoever received in Ti is the sender until T(i+1), and the two swap after each Ti.
+ *   In Ti it receives the block T(i+1) − l, and that is the only block that it sends in the steps after Ti up
+ *   to T(i+1). So the twin that received in Ti is the sender until T(i+1), and the two swap after each Ti.
  * - The block received in step j − 1 by one twin, or relayed until then, is block j − 1 − l: in step j the
  *   receiver passes exactly that block to the sender. Neither is ever more than one block ahead of the other.
  * - After the hypercube's l + k − 1 steps each twin lacks one block, the receiver block k − 1 and the sender
@@ -52,7 +52,7 @@ export class BinomialPipeline implements Plan {
   }
 
   senders(step: number): Iterable<number> {
-    // In the first l steps the number of vertices that hold anything doubles, and only lower twins do.
+    // In the first l steps the number of vertices that hold a block doubles, and only lower twins hold one.
     return range(0, step < this.cube.dimensions ? 2 ** step : this.nodes);
   }
 
@@ -65,8 +65,8 @@ export class BinomialPipeline implements Plan {
   }
 
   neighbours(rank: number): Neighbours {
-    // Who meets whom depends on the dimension and on the parity of the turn only: with blocks enough that
-    // none is the last, three turns show everything, and fewer blocks only take away.
+    // The pairs of a step depend only on the dimension and on the parity of the turn. With so many blocks that
+    // the last one is not reached, three turns contain all pairs; fewer blocks only remove pairs.
     const endless = new BinomialPipeline(this.nodes, MAX_BLOCKS);
     const sendsTo = new Set<number>();
     const receivesFrom = new Set<number>();
@@ -81,7 +81,7 @@ export class BinomialPipeline implements Plan {
   }
 
   /**
-   * The step in which `rank`, not the root, receives its `index`-th block, counted from 0. Never later than
+   * The step in which `rank` (not the root) receives its `index`-th block, counted from 0. It is at most
    * ceil(log2 n) − 1 + index.
    */
   arrival(rank: number, index: number): number {
@@ -91,8 +91,8 @@ export class BinomialPipeline implements Plan {
   }
 
   /**
-   * The rank that faces the root in `step` and, as the root lacks nothing, sends nothing: it is free to send
-   * elsewhere, in any step but the last where n is no power of two, and in every step after the end.
+   * The rank that faces the root in `step`. The root does not lack a block, so this rank is idle and free to send
+   * elsewhere: in every step except the last if n is not a power of two, and in every step after the end.
    */
   idle(step: number): number {
     return this.sender(1 << (step % this.cube.dimensions), step);
@@ -102,13 +102,13 @@ export class BinomialPipeline implements Plan {
     return rank < this.cube.vertices ? rank : rank - this.cube.vertices + 1;
   }
 
-  /** The upper rank of a vertex, or −1 where the vertex has one member only. */
+  /** The upper rank of a vertex, or −1 if the vertex has one member only. */
   private upper(vertex: number): number {
     const rank = this.cube.vertices + vertex - 1;
     return vertex > 0 && rank < this.nodes ? rank : -1;
   }
 
-  /** The rank that receives from outside; the lower one in the step in which the vertex's first block comes. */
+  /** The rank that receives from outside; the lower one in the step in which the vertex's first block arrives. */
   private receiver(vertex: number, step: number): number {
     const upper = this.upper(vertex);
     if (upper === -1) return vertex;
@@ -123,7 +123,7 @@ export class BinomialPipeline implements Plan {
     return this.receiver(vertex, step) === vertex ? upper : vertex;
   }
 
-  /** From `vertex` to the vertex it faces. */
+  /** The transfer from `vertex` to the vertex it faces. */
   private cross(vertex: number, step: number): Transfer | undefined {
     const block = this.cube.block(vertex, step);
     if (block === -1) return undefined;
@@ -131,7 +131,7 @@ export class BinomialPipeline implements Plan {
     return { step, from: this.sender(vertex, step), to, block };
   }
 
-  /** Between the twins of `vertex`. */
+  /** The transfer between the twins of `vertex`. */
   private pass(vertex: number, step: number): Transfer | undefined {
     const block = step - 1 - this.cube.dimensions;
     if (block < 0) return undefined;
@@ -154,7 +154,7 @@ export class BinomialPipeline implements Plan {
     return upper === -1 ? undefined : this.lastOutgoing(rank === vertex ? upper : vertex, vertex, step);
   }
 
-  /** The only block of a message, to the upper rank of the neighbour along dimension 0. */
+  /** The transfer of a message's only block to the upper rank of the neighbour along dimension 0. */
   private lastCross(vertex: number, step: number): Transfer | undefined {
     const to = this.upper(vertex ^ 1);
     return to === -1 ? undefined : { step, from: vertex, to, block: 0 };

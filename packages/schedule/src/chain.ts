@@ -2,8 +2,8 @@ import { NO_STEPS, type Plan, range, type StepRange } from './plan.js';
 import type { Neighbours, Transfer } from './transfer.js';
 
 /**
- * Chain send (RDMC, DSN 2018, section 4.3): rank r relays each block to rank r + 1 in the step after it
- * came. Step r + b carries block b from r to r + 1; k + n − 2 steps.
+ * Chain send (RDMC, DSN 2018, section 4.3): rank r relays each block to rank r + 1 in the step after its
+ * arrival. Step r + b carries block b from r to r + 1; k + n − 2 steps.
  */
 export class Chain implements Plan {
   readonly steps: number;

@@ -1,4 +1,4 @@
-// Without the APIs of Node.js, which this package must not need.
+// This entry point does not use APIs of Node.js; this package must run without them.
 import { errorTable, optionErrors, RdmcError } from '@rdmc/common/errors';
 
 /** Every code that a {@link ScheduleError} can carry. They are stable; messages are not. */
@@ -14,12 +14,12 @@ export const scheduleErrors = errorTable({
 });
 export type ScheduleErrorCode = keyof typeof scheduleErrors;
 
-/** What this package throws for bad input. Tell cases apart by `code`, never by the message. */
+/** The error of this package for bad input. Tell cases apart by `code`, never by the message. */
 export class ScheduleError extends RdmcError<ScheduleErrorCode> {
   override readonly name = 'ScheduleError';
 }
 
-/** How a value appears in a message: short, and a string is recognisable as one. */
+/** Formats a value for a message: short, and strings in quotes. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value.length > 40 ? `${value.slice(0, 40)}…` : value}'`;
   if (typeof value === 'number') return String(value);

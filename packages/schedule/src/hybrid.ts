@@ -5,14 +5,14 @@
  * which crosses the uplinks log2(m) times as often.
  *
  * The paper's leaders would send every block twice, into the rack and on to the next rack. Here a rack's *leader*
- * takes in what comes from outside and feeds its rack; what goes out is sent by whoever is idle. There always is
- * somebody: in each step of a rack's pipeline one member faces the leader, which lacks nothing.
+ * receives blocks from outside and sends them into its rack; the idle member of the step sends blocks out. One member
+ * is always idle: in each step of a rack's pipeline one member faces the leader, and the leader does not lack a block.
  *
  *        outside ──▶ leader ══▶ pipeline of the rack ══▶ idle member of the step ──▶ another rack's leader
  *
- * A block must be everywhere in the rack before it goes out. That takes a rack of m members d steps: 0 for m = 1,
+ * All members of a rack must have a block before it goes out. That takes a rack of m members d steps: 0 for m = 1,
  * log2 m for a power of two, floor(log2 m) + 2 otherwise. Let λ be the largest d and D = λ + 1. The racks' level
- * runs D pipelines by turns: block b belongs to number b mod D, whose step J takes place in the whole's step
+ * runs D pipelines in turn: block b belongs to number b mod D, whose step J takes place in the whole schedule's step
  * λ + J D + (b mod D). So a block that came into a rack goes out D steps later at the earliest.
  *
  *   step              0 … λ−1    λ           λ+1         …    λ+D         …
@@ -20,11 +20,11 @@
  *   the root's rack   0 …        λ …
  *   another rack                             0 (if the first block came in step λ) …
  *
- * Rack pipelines know positions, not blocks: position p is what came to the leader p steps after its first block,
- * maybe nothing. The root's rack starts in step 0, its positions are the blocks.
+ * Rack pipelines use positions, not blocks: position p is the block that the leader received p steps after its first
+ * block; a position may be empty. The root's rack starts in step 0; its positions are the blocks.
  *
- * Where m is no power of two, the last step of the rack's pipeline makes all twins swap their last blocks, and
- * nobody is idle: the one whose turn it is to send outside does its swap one step later.
+ * If m is not a power of two, all twins swap their last blocks in the last step of the rack's pipeline, and no
+ * member is idle: the member that has to send out in that step swaps one step later.
  *
  * With G racks of m members, both powers of two, L = log2 G and l = log2 m, and blocks a multiple of D, it takes
  * k + (L + 1)(l + 1) − 2 steps.
@@ -40,7 +40,7 @@ import type { Neighbours, Transfer } from './transfer.js';
 export function hybrid(nodes: number, blocks: number, ids: readonly RackId[]): Plan {
   const racks = new Racks(ids);
   const count = racks.members.length;
-  // One rack, or no rack with a second member: there is one level only.
+  // With one rack, or one member per rack, there is one level only.
   return count === 1 || count === nodes
     ? new BinomialPipeline(nodes, blocks)
     : new Hybrid(nodes, blocks, racks);
@@ -126,7 +126,7 @@ class Hybrid implements Plan {
     return this.racks.members[rack]![this.inside[rack]!.sendsOut(step)]!;
   }
 
-  /** A transfer between positions of a rack; nothing where nothing came to the leader at that time. */
+  /** A transfer between positions of a rack; `undefined` if the position is empty. */
   private named(rack: number, { from, to, block: position }: Transfer, step: number): Transfer | undefined {
     const block = rack === 0 ? position : this.top.arrivedAt(rack, position);
     if (block === undefined) return undefined;
@@ -135,7 +135,7 @@ class Hybrid implements Plan {
   }
 }
 
-/** Steps after which a block that a rack's pipeline begins to spread is everywhere in the rack. */
+/** The steps from the first transfer of a block in a rack's pipeline until all members of the rack have it. */
 function spreadSteps(size: number): number {
   return ceilLog2(size) + (2 ** floorLog2(size) === size ? 0 : 1);
 }

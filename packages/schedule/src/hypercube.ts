@@ -4,8 +4,8 @@ import { floorLog2, popcount, rotateRight, trailingZeros } from './bits.js';
  * The binomial pipeline among the 2^l vertices of a hypercube (RDMC, DSN 2018, section 4.4), vertex 0 the
  * root. In step j every vertex faces its neighbour along dimension m = j mod l.
  *
- * The printed formula has slips which are corrected here: σ rotates the *vertex number* (not n), the rule
- * for the root asks for vertex 0, and the last step is l + k − 2 for every sender.
+ * The printed formula has slips that are corrected here: σ rotates the *vertex number* (not n), the rule
+ * for the root applies to vertex 0, and the last step is l + k − 2 for every sender.
  */
 export class Hypercube {
   /** l: the number of dimensions. */
@@ -34,14 +34,14 @@ export class Hypercube {
     const last = this.blocks - 1;
     if (vertex === 0) return Math.min(step, last);
     const rotated = rotateRight(vertex, step % this.dimensions, this.dimensions);
-    if (rotated === 1) return -1; // it faces the root, which has everything
+    if (rotated === 1) return -1; // it faces the root, which has all blocks
     const block = step - this.dimensions + trailingZeros(rotated);
     return block < 0 ? -1 : Math.min(block, last);
   }
 
   /**
-   * How often, before `step`, `vertex` faced a lower vertex, modulo 2. Exactly in those steps it receives
-   * the block that it relays next: see binomial-pipeline.ts.
+   * The number of steps before `step` in which `vertex` faced a lower vertex, modulo 2. Exactly in those steps it
+   * receives the block that it relays next: see binomial-pipeline.ts.
    */
   relayParity(vertex: number, step: number): number {
     const dimension = step % this.dimensions;

@@ -5,7 +5,7 @@ import { ScheduleError, shown } from './errors.js';
 import { MAX_BLOCKS, MAX_NODES, MIN_NODES } from './limits.js';
 import { checkRacks, type RackId } from './racks.js';
 
-/** What {@link createSchedule} takes. */
+/** The options of {@link createSchedule}. */
 export interface ScheduleOptions {
   readonly algorithm: Algorithm;
   /** Members, the root included: 2 to 1,048,576. */

@@ -7,21 +7,21 @@ export interface StepRange {
 }
 
 /**
- * What each algorithm provides. Every method is a pure function of its arguments and of
+ * The functions of an algorithm. Every method is a pure function of its arguments and of
  * (nodes, blocks, racks), and costs at most O(log nodes) for one step of one rank, so that a member
- * needs nobody else's table.
+ * does not need the tables of other members.
  */
 export interface Plan {
   readonly steps: number;
-  /** What `rank` sends in `step`. Needs 0 ≤ step < steps. */
+  /** The transfer that `rank` sends in `step`. Needs 0 ≤ step < steps. */
   outgoing(rank: number, step: number): Transfer | undefined;
-  /** What `rank` receives in `step`. Needs 0 ≤ step < steps. */
+  /** The transfer that `rank` receives in `step`. Needs 0 ≤ step < steps. */
   incoming(rank: number, step: number): Transfer | undefined;
-  /** The ranks that may send in `step`, ascending: not all of them must. */
+  /** The ranks that may send in `step`, ascending; not all of them need to send. */
   senders(step: number): Iterable<number>;
-  /** Outside this range `rank` sends nothing; it is at most a small multiple of what it does send. */
+  /** The steps in which `rank` may send; their number is at most a small multiple of the sends. */
   sendRange(rank: number): StepRange;
-  /** Outside this range `rank` receives nothing. */
+  /** The steps in which `rank` may receive. */
   receiveRange(rank: number): StepRange;
   neighbours(rank: number): Neighbours;
 }

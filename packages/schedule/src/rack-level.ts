@@ -2,8 +2,8 @@ import { BinomialPipeline } from './binomial-pipeline.js';
 import type { Neighbours, Transfer } from './transfer.js';
 
 /**
- * The upper level of the hybrid schedule: which block goes from which rack to which in which step. Several binomial
- * pipelines among the racks by turns, so that a block which came into a rack leaves it `delay` + 1 steps later at
+ * The upper level of the hybrid schedule: the transfers between racks in each step. Several binomial pipelines
+ * among the racks run in turn, so that a block leaves a rack `delay` + 1 steps after its arrival at
  * the earliest: see hybrid.ts. `from` and `to` of its transfers are numbers of racks.
  */
 export class RackLevel {
@@ -18,7 +18,7 @@ export class RackLevel {
   constructor(
     racks: number,
     private readonly blocks: number,
-    /** Steps that a block takes to be everywhere in its rack. */
+    /** Steps until all members of a rack have a block. */
     private readonly delay: number,
   ) {
     this.turns = delay + 1;
@@ -42,12 +42,12 @@ export class RackLevel {
     return this.longer.neighbours(rack);
   }
 
-  /** The step in which `rack`, not the root's, receives its first block. It does not depend on the blocks. */
+  /** The step in which `rack` (not the root's) receives its first block. It does not depend on the blocks. */
   firstArrival(rack: number): number {
     return this.delay + this.longer.arrival(rack, 0) * this.turns;
   }
 
-  /** Steps from the first block that comes into `rack` to the last one, both counted. */
+  /** Steps from the first block that comes into `rack` to the last one, including both. */
   positions(rack: number): number {
     const last = this.longerCount - 1;
     let latest = this.longer.arrival(rack, Math.ceil(this.blocks / this.turns) - 1) * this.turns + last;
@@ -58,7 +58,7 @@ export class RackLevel {
     return this.delay + latest - this.firstArrival(rack) + 1;
   }
 
-  /** The block that came into `rack` so many steps after its first one, if any. */
+  /** The block that came into `rack` `position` steps after its first one, if any. */
   arrivedAt(rack: number, position: number): number | undefined {
     return this.incoming(rack, this.firstArrival(rack) + position)?.block;
   }

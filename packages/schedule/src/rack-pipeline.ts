@@ -5,21 +5,21 @@ import type { Neighbours, Transfer } from './transfer.js';
 const ALONE: Neighbours = { sendsTo: [], receivesFrom: [], firstFrom: undefined };
 
 /**
- * The lower level of the hybrid schedule: the pipeline of one rack, in the steps of the whole. Members are named by
- * their positions in the rack, 0 the leader; its "blocks" are positions in time: see hybrid.ts.
+ * The lower level of the hybrid schedule: the pipeline of one rack, in the steps of the whole schedule. A member is
+ * its position in the rack, 0 for the leader. A "block" of this pipeline is a position in time: see hybrid.ts.
  */
 export class RackPipeline {
   /** The step after the last one. */
   readonly end: number;
   /** `undefined` for a rack of one. */
   private readonly pipeline: BinomialPipeline | undefined;
-  /** Its last step, in which all twins swap; infinite where there are none. */
+  /** Its last step, in which all twins swap; infinite if there are no twins. */
   private readonly swap: number = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly size: number,
     positions: number,
-    /** The whole's step in which this pipeline begins. */
+    /** The step of the whole schedule in which this pipeline begins. */
     private readonly start: number,
   ) {
     if (size === 1) {
@@ -63,7 +63,7 @@ export class RackPipeline {
   /** Every member that may ever send out of the rack. */
   allThatSendOut(): number[] {
     if (!this.pipeline) return [0];
-    // Who is idle depends on the dimension and on the parity of the turn only.
+    // The idle member depends only on the dimension and on the parity of the turn.
     const turns = 2 * floorLog2(this.size);
     const members = Array.from({ length: turns }, (_, own) => this.pipeline!.idle(own));
     return [...new Set(members)].sort((a, b) => a - b);

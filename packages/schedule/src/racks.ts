@@ -3,7 +3,7 @@ import { ScheduleError, shown } from './errors.js';
 /** The name of a rack: ranks with equal values are in the same rack. */
 export type RackId = string | number;
 
-/** Who is in which rack. Racks are numbered in the order of their leaders, so rack 0 is the root's. */
+/** The members of each rack. Racks are numbered in the order of their leaders, so rack 0 is the root's. */
 export class Racks {
   /** Ranks of each rack, ascending; the first is its leader. */
   readonly members: number[][] = [];
@@ -33,7 +33,7 @@ export class Racks {
   }
 }
 
-/** Checks what a caller gave as `racks`. */
+/** Checks the option `racks`. */
 export function checkRacks(value: unknown, nodes: number): asserts value is readonly RackId[] {
   if (!Array.isArray(value)) {
     throw invalid(`racks must be an array with the rack of each rank, found ${shown(value)}`);
@@ -44,7 +44,7 @@ export function checkRacks(value: unknown, nodes: number): asserts value is read
   for (let rank = 0; rank < nodes; rank += 1) {
     const id: unknown = value[rank];
     if (typeof id !== 'string' && !(typeof id === 'number' && Number.isFinite(id))) {
-      throw invalid(`racks[${rank}] is ${shown(id)}: a rack is named by a string or a number`);
+      throw invalid(`racks[${rank}] is ${shown(id)}: the name of a rack is a string or a finite number`);
     }
   }
 }

@@ -12,39 +12,39 @@ import { Sequential } from './sequential.js';
 import type { Neighbours, RankPart, Transfer } from './transfer.js';
 
 /**
- * Who sends which block to whom in which step. A pure function of (algorithm, nodes, blocks, racks):
- * members that agree on those need not exchange anything else. Rank 0 is the root.
+ * The transfers of a multicast: sender, receiver and block in each step. A pure function of (algorithm, nodes, blocks,
+ * racks): members that agree on these do not need to exchange anything else. Rank 0 is the root.
  *
- * In each step a member sends at most one block and receives at most one, and sends only what it had before
- * that step. Steps order a member's own sends and its own receives; members do not wait for one another's
- * steps, only for blocks.
+ * In each step a member sends at most one block and receives at most one, and sends only a block that it had before
+ * that step. Steps order a member's own sends and its own receives; members do not wait for the steps of others,
+ * only for blocks.
  */
 export interface Schedule {
   readonly algorithm: Algorithm;
   readonly nodes: number;
   readonly blocks: number;
-  /** The racks given, or `undefined`. */
+  /** The option `racks`, or `undefined`. */
   readonly racks: readonly RackId[] | undefined;
   /** Number of steps. */
   readonly steps: number;
-  /** Every transfer, in step order and by sender within a step; made as it is read. */
+  /** Every transfer, in step order and by sender within a step; computed lazily. */
   transfers(): IterableIterator<Transfer>;
   /** The transfers of one step, by sender. @throws ScheduleError ERR_RDMC_INVALID_STEP */
   at(step: number): IterableIterator<Transfer>;
   /**
-   * All that one member does, in time and memory proportional to that alone.
+   * The sends and receives of one member, in time and memory proportional to their number.
    * @throws ScheduleError ERR_RDMC_INVALID_RANK
    */
   rank(rank: number): RankPart;
   /**
-   * The sends of one member from step `fromStep` (0 unless told) on, in step order; made as they are read.
+   * The sends of one member from step `fromStep` (default 0) on, in step order; computed lazily.
    * @throws ScheduleError ERR_RDMC_INVALID_RANK, ERR_RDMC_INVALID_STEP
    */
   sends(rank: number, fromStep?: number): IterableIterator<Transfer>;
-  /** The same for what one member receives. */
+  /** The same for the receives of one member. */
   receives(rank: number, fromStep?: number): IterableIterator<Transfer>;
   /**
-   * Whom one member exchanges blocks with, whatever the number of blocks: what to connect before the first
+   * The members with which one member exchanges blocks, for any number of blocks. Connect them before the first
    * message. O(log nodes), except for the root of 'sequential', which has nodes − 1 neighbours.
    * @throws ScheduleError ERR_RDMC_INVALID_RANK
    */
@@ -52,7 +52,7 @@ export interface Schedule {
 }
 
 /**
- * Makes a schedule. Costs next to nothing: transfers are computed when asked for.
+ * Creates a schedule. This is cheap: transfers are computed on demand.
  *
  * @throws ScheduleError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_UNKNOWN_ALGORITHM, ERR_RDMC_INVALID_NODES,
  * ERR_RDMC_INVALID_BLOCKS, ERR_RDMC_INVALID_RACKS

@@ -1,4 +1,4 @@
-/** One block going from one member to another in one step. */
+/** The transfer of one block from one member to another in one step. */
 export interface Transfer {
   /** Step number, from 0. */
   readonly step: number;
@@ -16,12 +16,12 @@ export interface RankPart {
   readonly receives: Transfer[];
 }
 
-/** The members that a rank ever exchanges blocks with, whatever the number of blocks. */
+/** The members with which a rank exchanges blocks, for any number of blocks. */
 export interface Neighbours {
   /** Ranks it may send to, ascending. */
   readonly sendsTo: number[];
   /** Ranks it may receive from, ascending. */
   readonly receivesFrom: number[];
-  /** The rank its first block comes from, for every number of blocks; `undefined` for the root. */
+  /** The sender of its first block, for every number of blocks; `undefined` for the root. */
   readonly firstFrom: number | undefined;
 }

@@ -47,7 +47,7 @@ describe('slack (paper section 4.5)', () => {
     for (let step = 1; step < chain.steps; step += 1) expect(averageSlack(chain, step)).toBe(1);
   });
 
-  it('is undefined where only the root sends', () => {
+  it('is undefined if only the root sends', () => {
     expect(averageSlack(pipeline(8, 4), 0)).toBeUndefined();
   });
 });
@@ -81,7 +81,7 @@ describe('a slow link (paper section 4.5)', () => {
     },
   );
 
-  it('comes down to the bound on some link of a long message', () => {
+  it('reaches the bound on some link of a long message', () => {
     const schedule = pipeline(8, 600);
     const factors = [1, 2, 4].map((b) => slowLinkFactor(schedule, { a: 0, b, ratio: 0.5 }));
     expect(Math.min(...factors)).toBeCloseTo(slowLinkBound(8, 0.5), 2);
@@ -144,7 +144,7 @@ describe('completion time', () => {
 });
 
 describe('rack traffic', () => {
-  it('counts what crosses, for any algorithm and any racks given', () => {
+  it('counts the blocks that cross an uplink, for any algorithm and any racks', () => {
     const chain = createSchedule({ algorithm: 'chain', nodes: 4, blocks: 3 });
     expect(rackTraffic(chain, ['x', 'x', 'y', 'x'])).toEqual([
       { rack: 'x', entering: 3, leaving: 3 },

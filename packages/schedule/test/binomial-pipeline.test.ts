@@ -13,7 +13,7 @@ function ceilLog2(n: number): number {
   return l;
 }
 
-/** The corrected table of section 4.4, written down a second time: strings of bits, no arithmetic shared. */
+/** A second implementation of the corrected table of section 4.4, with strings of bits instead of arithmetic. */
 function tabulated(l: number, k: number): string[] {
   const rows: string[] = [];
   for (let j = 0; j <= l + k - 2; j += 1) {

@@ -1,6 +1,6 @@
 /*
- * Judges a schedule by the rules alone. It shares no code with the generator: it walks `transfers()` and keeps
- * what each member holds.
+ * Checks a schedule against the rules. It does not share code with the generator: it walks `transfers()` and records
+ * the blocks that each member holds.
  */
 import type { Schedule, Transfer } from '../src/index.js';
 
@@ -10,7 +10,7 @@ export interface Verdict {
   readonly count: number;
   /** Step of the last transfer. */
   readonly lastStep: number;
-  /** Who sent each member its first block; −1 for the root. */
+  /** The sender of each member's first block; −1 for the root. */
   readonly firstFrom: Int32Array;
 }
 
@@ -79,8 +79,10 @@ function judgeNeighbours(
   const { sendsTo, receivesFrom, firstFrom } = schedule.neighbours(rank);
   const faults: string[] = [];
   const [targets, sources] = [new Set(sendsTo), new Set(receivesFrom)];
-  if (sends.some((t) => !targets.has(t.to))) faults.push(`rank ${rank}: sends to a stranger`);
-  if (receives.some((t) => !sources.has(t.from))) faults.push(`rank ${rank}: receives from a stranger`);
+  if (sends.some((t) => !targets.has(t.to)))
+    faults.push(`rank ${rank}: sends to a rank that is not its neighbour`);
+  if (receives.some((t) => !sources.has(t.from)))
+    faults.push(`rank ${rank}: receives from a rank that is not its neighbour`);
   if (receives[0]?.from !== firstFrom) faults.push(`rank ${rank}: first block not from ${firstFrom}`);
   for (const list of [sendsTo, receivesFrom]) {
     if (list.some((r, i) => i > 0 && r <= list[i - 1]!))
@@ -89,7 +91,7 @@ function judgeNeighbours(
   return faults;
 }
 
-/** The ranks that every member really exchanges blocks with, ascending. */
+/** The ranks with which every member exchanges blocks in this schedule, ascending. */
 export function partners(schedule: Schedule): { sendsTo: number[][]; receivesFrom: number[][] } {
   const to: Set<number>[] = Array.from({ length: schedule.nodes }, () => new Set());
   const from: Set<number>[] = Array.from({ length: schedule.nodes }, () => new Set());

@@ -37,7 +37,7 @@ const importsOf = (text: string): string[] => {
 };
 
 describe('the source', () => {
-  it('imports nothing but itself and the base of errors', () => {
+  it('imports only its own files and @rdmc/common/errors', () => {
     const files = readdirSync(new URL('src/', home));
     expect(files.length).toBeGreaterThan(10);
     for (const file of files) {
@@ -46,7 +46,7 @@ describe('the source', () => {
     }
   });
 
-  it('needs no platform by that base, either', () => {
+  it('does not need Node.js through @rdmc/common/errors, either', () => {
     const waiting = [pathToFileURL(createRequire(import.meta.url).resolve('@rdmc/common/errors'))];
     for (const file of waiting) {
       const text = readFileSync(file, 'utf8');

@@ -101,14 +101,14 @@ describe('bad arguments', () => {
   });
 });
 
-describe('the rest of the surface', () => {
+describe('the rest of the API', () => {
   it('knows its algorithms', () => {
     expect(algorithms).toEqual(['sequential', 'chain', 'binomial-tree', 'binomial-pipeline', 'hybrid']);
     expect(algorithms.every(isAlgorithm)).toBe(true);
     expect(['', 'Chain', undefined, 3, 'length'].some(isAlgorithm)).toBe(false);
   });
 
-  it('repeats what it was made from, and is not changed through the racks given', () => {
+  it('has its options as properties, and a copy of the racks', () => {
     const racks = ['a', 'b', 'a'];
     const schedule = createSchedule({ algorithm: 'hybrid', nodes: 3, blocks: 2, racks });
     racks[0] = 'z';

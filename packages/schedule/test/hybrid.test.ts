@@ -16,12 +16,12 @@ function leadersOf(racks: readonly RackId[]): number[] {
   return racks.flatMap((rack, rank) => (racks.indexOf(rack) === rank ? [rank] : []));
 }
 
-/** Steps with two levels, at most; k + ceil(log2 n) − 1 with one. */
+/** The most steps with two levels; k + ceil(log2 n) − 1 with one. */
 function mostSteps(racks: readonly RackId[], k: number): number {
   const sizes = [...new Set(racks)].map((rack) => racks.filter((other) => other === rack).length);
   const [top, inner] = [Math.ceil(Math.log2(sizes.length)), Math.ceil(Math.log2(Math.max(...sizes)))];
   if (top === 0 || inner === 0) return k + top + inner - 1;
-  // Two steps more where a size is no power of two, and a last turn that is not full.
+  // Two further steps for a size that is not a power of two, and a last turn that is not full.
   return k + (top + 2) * (inner + 2) + inner + 2;
 }
 
