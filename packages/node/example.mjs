@@ -1,22 +1,22 @@
-// A protocol of one's own, complete: ping-pong between two members' workers, which the applications only start and hear the end
-// of. The data plane loads this file in its worker as well, so the application's part runs in the main thread only.
+// A complete protocol: ping-pong between the workers of two members. The applications only start it, and get an event
+// at its end. The data plane loads this file in its worker as well, so the application's part runs in the main thread only.
 import { isMainThread } from 'node:worker_threads';
 import { call, json, numbers, post, protocolWorker, recordTable } from '@rdmc/dataplane';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node } from '@rdmc/node';
 import { CompletionOpcode, CompletionWord, completionFailure, Opcode, Status } from '@rdmc/verbs';
 
-/** What the two sides say to each other. */
+/** The commands and events between the two sides. */
 const records = recordTable({
   commands: {
     open: call(numbers(0), json()), // answers with the address of a queue pair
     connect: call(json()),
-    serve: post(numbers(1)), // so many hits to and fro
+    serve: post(numbers(1)), // the number of hits to and fro
   },
   events: { ended: numbers(1) },
 });
 
-/** The worker's side: one queue pair. A hit is a SEND of no bytes, whose immediate says how many are left. */
+/** The worker's side: one queue pair. A hit is a SEND without bytes; its immediate is the number of hits left. */
 class PingPong {
   constructor({ protectionDomain, completionQueue, submission, attach, events, counter }) {
     const queues = { sendQueue: completionQueue, receiveQueue: completionQueue };

@@ -2,13 +2,13 @@ import type { MeshPeer } from '@rdmc/mesh';
 import { type DeviceFacts, factsOf } from './device-facts.js';
 import { NodeError } from './errors.js';
 
-/** The device every member can use; others are used only where all have the same kind. */
+/** The device that every member can use; others are used only if all members have the same kind. */
 export const COMMON_DEVICE = 'soft';
 
 /**
- * The kind of device this member opens: the one all have, else the common one. Every member comes to the same. Members without a
- * device do not count.
- * @throws NodeError ERR_RDMC_DEVICE_MISMATCH naming a member and both values
+ * The kind of device that this member opens: the kind that all members have, else the common device. All members compute the
+ * same result. Members without a device do not count.
+ * @throws NodeError ERR_RDMC_DEVICE_MISMATCH; it names a member and both values
  */
 export function agreeOnDevice(
   ownId: number,

@@ -1,9 +1,9 @@
-// What a member announces about its device, as attributes of the mesh:
+// The attributes of the mesh with which a member announces its device:
 //
 //   rdmc.device      'soft', 'roce' or 'infiniband'; names such as 'mlx5_0' may differ from host to host
-//   rdmc.insists     it takes no other kind
+//   rdmc.insists     the member does not accept another kind
 //   rdmc.transport   of the soft device: 'auto', 'shm' or 'tcp'
-//   rdmc.host        equal exactly for processes of one running machine
+//   rdmc.host        the boot id: equal if and only if two processes are on the same running machine
 import { readFileSync } from 'node:fs';
 import type { MeshAttributes } from '@rdmc/mesh';
 import { type DeviceChoice, networkOf, type OpenDeviceOptions } from '@rdmc/verbs';
@@ -23,7 +23,7 @@ export function attributesOf({ device, insists, transport, host }: DeviceFacts):
   return { 'rdmc.device': device, 'rdmc.insists': insists, 'rdmc.transport': transport, 'rdmc.host': host };
 }
 
-/** Undefined: this member has no device. */
+/** Undefined: this member does not have a device. */
 export function factsOf(attributes: MeshAttributes): DeviceFacts | undefined {
   if (attributes['rdmc.device'] === undefined) return undefined;
   return {

@@ -4,29 +4,29 @@ import { errorTable, optionErrors, RdmcError } from '@rdmc/common';
 export const nodeErrors = errorTable({
   ...optionErrors,
   ERR_RDMC_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],
-  ERR_RDMC_PROTOCOL_TAKEN: ['usage', 'a protocol has a client already', 'connect to it once'],
-  ERR_RDMC_DUPLICATE_PROTOCOL: ['usage', 'two protocols have one name', 'give each its own'],
+  ERR_RDMC_PROTOCOL_TAKEN: ['usage', 'a protocol already has a client', 'connect to it once'],
+  ERR_RDMC_DUPLICATE_PROTOCOL: ['usage', 'two protocols have the same name', 'use different names'],
   ERR_RDMC_DEVICE_MISMATCH: [
     'refused',
     'members have devices that do not reach each other',
-    'give all of them one kind of device; `field` says what differs',
+    'use one kind of device at all members; `field` names the difference',
   ],
   ERR_RDMC_PROTOCOL_MISMATCH: [
     'refused',
     'members run other protocols, or other versions',
-    'give all members the same; `field` names the protocol',
+    'run the same protocols and versions at all members; `field` names the protocol',
   ],
 });
 export type NodeErrorCode = keyof typeof nodeErrors;
 
 export interface NodeErrorDetails {
-  /** The member the error is about. */
+  /** The member that the error is about. */
   readonly memberId?: number;
   /** What the members disagree on: 'device', 'transport', 'host', or the name of a protocol. */
   readonly field?: string;
 }
 
-/** What joining a cluster throws beside the errors of the mesh, the device and the data plane. Tell cases apart by `code`. */
+/** The error of this package, beside those of the mesh, the device and the data plane. Tell cases apart by `code`. */
 export class NodeError extends RdmcError<NodeErrorCode> {
   override readonly name = 'NodeError';
   readonly field: string | undefined;

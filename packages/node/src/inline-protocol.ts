@@ -11,17 +11,17 @@ import { NodeError } from './errors.js';
 
 type Handlers = Record<string, (...args: unknown[]) => void>;
 
-/** A protocol whose worker side runs in the application's thread, until its API connects to it and after. */
+/** A protocol whose worker side runs in the application's thread. Keeps its events until the API connects to it. */
 export class InlineProtocol<Table extends RecordTable> {
   #driver!: InlineDriver<Table>;
   #events: Handlers | undefined;
   #onEnd: EndListener | undefined;
-  /** What came before the API connected. */
+  /** Events and the end, from before the API connected. */
   readonly #early: (() => void)[] = [];
 
   private constructor(private readonly name: string) {}
 
-  /** @throws what the protocol's start throws; VerbsError where the device has no room for a completion queue */
+  /** @throws the errors of the protocol's start; VerbsError if the device cannot create a completion queue */
   static async open<Table extends RecordTable>(
     plane: DataPlane,
     name: string,
@@ -40,10 +40,13 @@ export class InlineProtocol<Table extends RecordTable> {
     return inline;
   }
 
-  /** Once. @throws NodeError ERR_RDMC_PROTOCOL_TAKEN */
+  /** Connects the API; works once. @throws NodeError ERR_RDMC_PROTOCOL_TAKEN */
   connect(events: EventHandlers<Table>, onEnd: EndListener = () => {}): ProtocolClient<Table> {
     if (this.#events) {
-      throw new NodeError('ERR_RDMC_PROTOCOL_TAKEN', `Protocol '${this.name}' has a client already`);
+      throw new NodeError(
+        'ERR_RDMC_PROTOCOL_TAKEN',
+        `Protocol '${this.name}' already has a client; share it`,
+      );
     }
     this.#events = events as Handlers;
     this.#onEnd = onEnd;
@@ -61,7 +64,7 @@ export class InlineProtocol<Table extends RecordTable> {
     return (...args) => this.#later(() => this.#events![event]!(...args));
   }
 
-  /** In the order in which they came. */
+  /** Calls, or keeps until the API connects, in the order of arrival. */
   #later(tell: () => void): void {
     if (this.#events && this.#early.length === 0) tell();
     else this.#early.push(tell);

@@ -4,51 +4,51 @@ import { chooseDevice, type DeviceChoice, type OpenDeviceOptions } from '@rdmc/v
 import { agreeOnDevice, COMMON_DEVICE } from './device-agreement.js';
 import { attributesOf, type DeviceFacts, ownFacts } from './device-facts.js';
 
-/** What the mesh's key is used for here: to admit the devices of its members. */
+/** The label of the secret that is derived from the mesh's key. Devices of members admit each other with it. */
 const DEVICE_SECRET = 'rdmc device';
 
 const COMPROMISE: DeviceChoice = {
   device: COMMON_DEVICE,
   kind: 'soft',
-  reason: 'not all members have RDMA devices of one kind',
+  reason: 'not all members have RDMA devices of the same kind',
   isAskedFor: false,
 };
 
-/** A member's device: what it announces in the mesh, and what it opens when it knows the others'. */
+/** A member's device: its announcement in the mesh, and the device that it opens when it knows those of the others. */
 export class MemberDevice {
   readonly #facts: DeviceFacts;
 
   private constructor(
     private readonly wanted: OpenDeviceOptions,
-    /** What this host has, and why it was taken; the members may agree on another. */
+    /** The device of this host, and the reason of the choice; the members may agree on another. */
     readonly choice: DeviceChoice,
   ) {
     this.#facts = ownFacts(wanted, choice);
   }
 
   /**
-   * Chooses among this host's devices. Once: devices may come and go while the members gather.
-   * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE and its kin, as `chooseDevice`
+   * Chooses among this host's devices. Call it once: devices may appear and disappear while the members join.
+   * @throws VerbsError as `chooseDevice`, such as ERR_RDMC_UNKNOWN_DEVICE
    */
   static choose(device: OpenDeviceOptions | string = {}): MemberDevice {
     const wanted = typeof device === 'string' ? { device } : device;
     return new MemberDevice(wanted, chooseDevice(wanted));
   }
 
-  /** To be among this member's attributes when it joins the mesh. */
+  /** The attributes to announce when this member joins the mesh. */
   get attributes(): MeshAttributes {
     return attributesOf(this.#facts);
   }
 
   /**
-   * What this member opens, by what all have announced. A soft device listens where the member does, and admits whom
-   * the mesh admits.
+   * The device that this member opens, computed from the announcements of all members. A soft device listens at the address
+   * of the member, and admits the members that the mesh admits.
    * @throws NodeError ERR_RDMC_DEVICE_MISMATCH with `memberId` and `field`
    */
   agree(mesh: Mesh): OpenDeviceOptions {
     const { wanted, choice } = this;
     const kind = agreeOnDevice(mesh.id, this.#facts, mesh.peers.values());
-    // The soft device may be what all agreed on instead; an RDMA device is the one that was chosen here.
+    // All members may have agreed on the soft device instead. An RDMA device is always the one chosen here.
     if (kind !== COMMON_DEVICE) return { ...wanted, choice };
     const own = mesh.members.find((member) => member.id === mesh.id)!;
     const key = wanted.insecure ? undefined : (wanted.key ?? mesh.secret(DEVICE_SECRET));
@@ -57,7 +57,7 @@ export class MemberDevice {
       ...wanted,
       device: kind,
       choice: choice.kind === 'soft' ? choice : COMPROMISE,
-      // A mesh has no key only where its options say so.
+      // A mesh is without a key only if its options say `insecure`.
       ...(key ? { key } : { insecure: true }),
       ...(listen && { listen }),
     };

@@ -9,16 +9,16 @@ import type { AnyProtocol, NodeLogger, Protocols } from './node-protocol.js';
 export interface NodeOptions extends Omit<MeshOptions, 'attributes' | 'logger'> {
   /** Announced to the other members; names that begin with `rdmc.` are taken. */
   readonly attributes?: MeshAttributes;
-  /** Which device: 'auto' (default), 'soft', or all options of `openDevice`. All members agree on one kind. */
+  /** The device: 'auto' (default), 'soft', or all options of `openDevice`. All members agree on one kind. */
   readonly device?: OpenDeviceOptions | string;
   /** How long the worker polls after work before it sleeps, in milliseconds (default 50; 0: never polls). */
   readonly windowMs?: number;
   readonly logger?: NodeLogger | undefined;
 }
 
-/** What `Node.join` takes. */
+/** The options of `Node.join`. */
 export interface JoinOptions<Set extends Protocols> extends NodeOptions {
-  /** What the node runs, by the names that their APIs get. At least one. */
+  /** The protocols of the node, at least one. A key is the name of the API at the node. */
   readonly protocols: Set;
 }
 
@@ -31,8 +31,8 @@ const { onlyKnownOptions, signalOption } = optionChecks((code, message) => new N
 export { signalOption };
 
 /**
- * @param where the call that the options were given to, for messages
- * @param taken names that an API cannot have
+ * @param where the name of the called function, for messages
+ * @param taken whether a name cannot be that of an API
  * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL
  */
 export function checkNodeOptions(
@@ -43,7 +43,9 @@ export function checkNodeOptions(
   onlyKnownOptions(where, options, KNOWN);
   const own = Object.keys(options.attributes ?? {}).find((name) => name.startsWith(OWN_ATTRIBUTES));
   if (own !== undefined) {
-    throw invalid(`${where}: attributes: '${own}' begins with '${OWN_ATTRIBUTES}', which is this package's`);
+    throw invalid(
+      `${where}: attributes: '${own}' begins with '${OWN_ATTRIBUTES}', which is reserved; rename it`,
+    );
   }
   checkProtocols(where, options.protocols, taken);
 }
@@ -54,7 +56,8 @@ function checkProtocols(where: string, protocols: Protocols, taken: (name: strin
   }
   const keys = new Map<string, string>();
   for (const [key, protocol] of Object.entries(protocols)) {
-    if (taken(key)) throw invalid(`${where}: protocols: a node has a property '${key}' of its own`);
+    if (taken(key))
+      throw invalid(`${where}: protocols: '${key}' is a property of every node; use another key`);
     checkProtocol(where, key, protocol);
     const other = keys.get(protocol.name);
     if (other !== undefined) {

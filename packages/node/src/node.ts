@@ -22,7 +22,7 @@ interface Running {
 
 /**
  * One member of a cluster: its mesh, its device, and the worker with one completion queue that runs all its protocols (RDMC,
- * DSN 2018, section 4.2). The APIs of the protocols are its properties, by the names that they were given.
+ * DSN 2018, section 4.2). The APIs of the protocols are its properties; their names are the keys of `protocols`.
  */
 export class Node {
   readonly #apis: NodeApi[] = [];
@@ -32,7 +32,7 @@ export class Node {
   #closing: Promise<void> | undefined;
 
   private constructor(
-    /** Connections to the other members; open to other uses, under topics of one's own. */
+    /** Connections to the other members. The application may use them, with its own topics. */
     readonly mesh: Mesh,
     private readonly plane: DataPlane,
     private readonly logger: NodeLogger | undefined,
@@ -42,11 +42,11 @@ export class Node {
 
   /**
    * Joins the mesh, agrees with the other members on a device and on the protocols, opens the device, and starts the worker,
-   * which loads its protocols while the members gather. Members may start in any order.
+   * which loads its protocols while the members join. Members may start in any order.
    *
    * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL; with `memberId`
    *   ERR_RDMC_DEVICE_MISMATCH, ERR_RDMC_PROTOCOL_MISMATCH; MeshError as `Mesh.join`; VerbsError ERR_RDMC_UNKNOWN_DEVICE;
-   *   DataPlaneError as `DataPlane.open`; what a protocol's `application` throws. Nothing is left open then
+   *   DataPlaneError as `DataPlane.open`; the errors of a protocol's `application`. Nothing is left open then
    */
   static async join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
     checkNodeOptions('Node.join', options, (name) => name in Node.prototype || name === 'mesh');
@@ -92,14 +92,14 @@ export class Node {
   }
 
   /**
-   * Aborted when the node can do nothing more: when its worker dies, with its error (`code` ERR_RDMC_DATAPLANE_DIED), or when
+   * Aborted at the end of the node: when its worker dies, with its error (`code` ERR_RDMC_DATAPLANE_DIED), or when
    * it closes (ERR_RDMC_NODE_CLOSED).
    */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }
 
-  /** Resolves when the node is closed: its worker, its device and its mesh are gone. */
+  /** Resolves when the worker, the device and the mesh of the node are closed. */
   get closed(): Promise<void> {
     return this.#lifetime.closed;
   }
@@ -115,8 +115,8 @@ export class Node {
   }
 
   /**
-   * Leaves. What is open in the protocols ends first, then the worker, the device and the mesh. To end it well, close groups,
-   * channels and logs before. Idempotent.
+   * Leaves the cluster. Closes the protocols first, then the worker, the device and the mesh. For an orderly end, close
+   * groups, channels and logs before. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -146,7 +146,7 @@ export class Node {
     Object.defineProperty(this, key, { value: api, enumerable: true });
   }
 
-  /** The protocol's side between completion queue and application, where it runs in this thread. */
+  /** The protocol's worker side, if it runs in this thread. */
   async #sideOf(
     { name, worker }: AnyProtocol,
     data: unknown,
@@ -187,7 +187,7 @@ function gather(
       agreeOnProtocols(joined.id, protocols, joined.peers.values());
       return own.agree(joined);
     });
-    agreed.catch(() => {}); // nobody waits for it where the plane's options are refused
+    agreed.catch(() => {}); // not awaited if the plane refuses its options
     const plane = DataPlane.open({
       device: agreed,
       protocols: running.flatMap(({ protocol: { name, worker: module }, data }) =>

@@ -1,4 +1,4 @@
-// What a member announces about its protocols, as an attribute of the mesh:
+// The attribute of the mesh with which a member announces its protocols:
 //
 //   rdmc.protocols   their names and versions, sorted: 'group/1 hipower/1'
 import type { MeshAttributes, MeshPeer } from '@rdmc/mesh';
@@ -17,7 +17,7 @@ export function protocolAttributes(protocols: readonly AnyProtocol[]): MeshAttri
 }
 
 /**
- * Checks that all members run the same protocols. Members that announce none, such as a coordinator, do not count.
+ * Checks that all members run the same protocols. Members without protocols, such as a coordinator, do not count.
  * @throws NodeError ERR_RDMC_PROTOCOL_MISMATCH with `memberId`, and in `field` the protocol
  */
 export function agreeOnProtocols(

@@ -2,15 +2,15 @@ import { anySignal } from '@rdmc/common';
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Mesh } from '@rdmc/mesh';
 
-/** Both under way. */
+/** The two operations, when both have started. */
 export interface Beginnings {
   readonly mesh: Promise<Mesh>;
   readonly plane: Promise<DataPlane>;
 }
 
 /**
- * Two beginnings, each worth nothing without the other: the first failure, or the caller's signal, ends both. Rejects with
- * that failure when nothing is left open.
+ * Runs two operations of which neither is useful without the other: the first failure, or the caller's signal, aborts both.
+ * Rejects with that failure when both are closed.
  */
 export async function together(
   signal: AbortSignal | undefined,
@@ -31,6 +31,6 @@ export async function together(
   }
   if (joined.status === 'fulfilled') await joined.value.close();
   if (started.status === 'fulfilled') await started.value.close();
-  // The caller's abort reaches both at once: the mesh's error says what it interrupted.
+  // The caller's signal aborts both at once. The mesh's error names the interrupted operation.
   throw signal?.aborted && joined.status === 'rejected' ? joined.reason : cause;
 }

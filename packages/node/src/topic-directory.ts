@@ -1,27 +1,27 @@
 import type { Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 
-/** What messages of a topic are about: a group, one end of a channel. It is known by its subject. */
+/** A receiver of a topic's messages, such as a group or one end of a channel. Its subject identifies it. */
 export interface Participant<Message> {
-  /** Takes a message of another member. False where it is meant for a later participant of the same subject. */
+  /** Takes a message of another member. False if the message is for a later participant of the same subject. */
   take(from: number, message: Message): boolean;
 }
 
-/** A topic, and which of its messages wait for a participant that does not exist yet. */
+/** A topic, and the rules for messages that wait for a participant that does not exist yet. */
 export interface Topic<Message, Subject extends string | number> {
   readonly topic: string;
-  /** Undefined for what is malformed, which is dropped. */
+  /** Undefined for a malformed message; it is dropped. */
   parse(body: unknown): Message | undefined;
   subjectOf(message: Message): Subject;
-  /** Whether it waits. Of each member and subject the latest is kept. */
+  /** Whether the message waits. The latest one of each member and subject is kept. */
   waits(message: Message): boolean;
-  /** Whether it takes back the one that waits, of the same member and subject. */
+  /** Whether the message withdraws the waiting one of the same member and subject. */
   withdraws(message: Message, waiting: Message): boolean;
-  /** How many of one member wait at most; what is over is dropped. */
+  /** The most messages of one member that wait; further ones are dropped. */
   readonly maxWaiting: number;
 }
 
-/** Members are gone between a look and a call. */
+/** Errors of `mesh.send` when the member was lost after the check of its state. */
 const GONE = new Set<unknown>([
   'ERR_RDMC_MESH_CLOSED',
   'ERR_RDMC_MESH_MEMBER_LOST',
@@ -29,13 +29,13 @@ const GONE = new Set<unknown>([
 ]);
 
 /**
- * Leads the messages of one mesh topic to what they are about. Members begin in any order, so the first message about something
- * that this member has not begun yet waits here.
+ * Dispatches the messages of one mesh topic to their participants. Members start in any order, so the first message to a
+ * participant that this member has not created yet waits here.
  */
 export class TopicDirectory<Message, Subject extends string | number> {
   readonly #participants = new Map<Subject, Participant<Message>>();
   readonly #waiting = new Map<Subject, Map<number, Message>>();
-  /** By member: how many wait. */
+  /** The number of waiting messages by member. */
   readonly #counts = new Map<number, number>();
   readonly #subscriptions: readonly Subscription[];
 
@@ -54,7 +54,7 @@ export class TopicDirectory<Message, Subject extends string | number> {
     return this.#participants.get(subject);
   }
 
-  /** Whether the subject was free, and is the participant's from now on. */
+  /** Registers the participant. False if the subject is taken. */
   register(subject: Subject, participant: Participant<Message>): boolean {
     if (this.#participants.has(subject)) return false;
     this.#participants.set(subject, participant);
@@ -65,7 +65,7 @@ export class TopicDirectory<Message, Subject extends string | number> {
     if (this.#participants.get(subject) === participant) this.#participants.delete(subject);
   }
 
-  /** What waits for a subject, by member. It waits no more. */
+  /** Removes and returns the messages that wait for a subject, by member. */
   takeWaiting(subject: Subject): ReadonlyMap<number, Message> {
     const waiting = this.#waiting.get(subject) ?? new Map<number, Message>();
     for (const from of [...waiting.keys()]) this.#count(from, -1);
@@ -73,7 +73,7 @@ export class TopicDirectory<Message, Subject extends string | number> {
     return waiting;
   }
 
-  /** Sends to a member that is there. Of the end of others everybody hears otherwise. */
+  /** Sends to a member that is connected. The mesh reports the loss of other members. */
   send(to: number, message: Message): void {
     if (this.mesh.peers.get(to)?.state !== 'connected') return;
     try {

@@ -5,7 +5,7 @@ import { attributesOf, type DeviceFacts, ownFacts } from '../src/device-facts.js
 const of = (facts: Partial<DeviceFacts>): DeviceFacts => {
   return { device: 'soft', insists: false, transport: 'auto', host: 'one', ...facts };
 };
-/** What member 0 takes beside others, which are members 1, 2 and so on. */
+/** The device that member 0 opens; the others are members 1, 2 and so on. */
 const agree = (own: Partial<DeviceFacts>, ...others: Partial<DeviceFacts>[]): string => {
   const peers = others.map((facts, index) => ({ id: index + 1, attributes: attributesOf(of(facts)) }));
   return agreeOnDevice(0, of(own), peers);
@@ -14,14 +14,14 @@ const [roce, infiniband, soft] = [{ device: 'roce' }, { device: 'infiniband' }, 
 const insisting = { device: 'roce', insists: true };
 
 describe('the device of a cluster', () => {
-  it('is the kind that all have, whatever each host calls its own', () => {
+  it('is the kind that all have, also if the names of the devices differ', () => {
     expect(agree(soft, soft)).toBe('soft');
     expect(agree(soft, { host: 'another' })).toBe('soft');
     expect(agree(roce, insisting, roce)).toBe('roce');
     expect(agree(insisting, roce)).toBe('roce');
   });
 
-  it('is soft where kinds are mixed', () => {
+  it('is soft if the kinds differ', () => {
     expect(agree(roce, roce, soft)).toBe('soft');
     expect(agree(roce, infiniband)).toBe('soft');
     expect(agree(soft, roce)).toBe('soft');
@@ -31,7 +31,7 @@ describe('the device of a cluster', () => {
     expect(agreeOnDevice(0, of(insisting), [{ id: 7, attributes: { role: 'coordinator' } }])).toBe('roce');
   });
 
-  it.each([true, false])('one that was asked for, by RDMC_DEVICE too, is insisted on: %s', (isAskedFor) => {
+  it.each([true, false])('is required if an option or RDMC_DEVICE asked for it: %s', (isAskedFor) => {
     const reason = 'RDMC_DEVICE asks for it';
     const choice = { device: 'mlx5_0', kind: 'ibverbs', reason, isAskedFor } as const;
     expect(ownFacts({}, choice)).toMatchObject({ device: 'roce', insists: isAskedFor });
@@ -48,7 +48,7 @@ describe('the device of a cluster', () => {
       { transport: 'shm', host: 'two' },
       'members 0 and 1 are on different hosts',
     ],
-  ])('is refused where members cannot meet: %s', (field, own, other, message) => {
+  ])('is refused if the devices do not reach each other: %s', (field, own, other, message) => {
     expect(() => agree(own, other)).toThrow(
       expect.objectContaining({
         code: 'ERR_RDMC_DEVICE_MISMATCH',

@@ -42,7 +42,7 @@ const join = <Set extends Protocols>(options: NodeOptions, protocols: Set) =>
   Node.join({ ...options, protocols });
 
 describe('a protocol in the application’s thread', () => {
-  it('has its API connected as one in the worker has, and ends with the node', async () => {
+  it('connects to its API like a protocol in the worker, and ends with the node', async () => {
     const table = recordTable({
       commands: { double: call(json<number>(), json<number>()) },
       events: { began: numbers<[number]>(1) },
@@ -59,7 +59,7 @@ describe('a protocol in the application’s thread', () => {
       data: () => 7,
       application: (context) => {
         const client = context.connect({ began: (value) => void seen.push(`began with ${value}`) });
-        expect(() => context.connect({ began: () => {} })).toThrow(/has a client already/);
+        expect(() => context.connect({ began: () => {} })).toThrow(/already has a client/);
         return { client };
       },
     });
@@ -74,7 +74,7 @@ describe('a protocol in the application’s thread', () => {
 });
 
 describe('a node that ends', () => {
-  it('says so by its signal at once, and by `closed` when all is gone', async () => {
+  it('aborts its signal at once, and resolves `closed` when everything is closed', async () => {
     const [options] = await members(1);
     const node = await join(options!, IDLE);
     expect(node.signal.aborted).toBe(false);
@@ -84,7 +84,7 @@ describe('a node that ends', () => {
     expect(node.mesh.signal.reason).toMatchObject({ code: 'ERR_RDMC_MESH_CLOSED' });
   });
 
-  it('has the error of its worker where that died', async () => {
+  it('has the error of its worker if the worker died', async () => {
     const [options] = await members(1);
     const dying = module('setTimeout(()=>process.exit(7),10);');
     const node = await join(options!, { one: idle({ worker: dying }) });
@@ -95,7 +95,7 @@ describe('a node that ends', () => {
 });
 
 describe('joining', () => {
-  it('gives every member the mesh, a running data plane and the APIs, and says which device and why', async () => {
+  it('gives every member the mesh, a running data plane and the APIs, and logs the device and the reason', async () => {
     const said: object[] = [];
     const begun: string[] = [];
     const logger = {
@@ -116,12 +116,12 @@ describe('joining', () => {
     for (const id of [0, 1]) {
       expect(said).toContainEqual({ id, device: 'soft', reason: expect.stringMatching(/./) });
     }
-    // The worker tells the same logger.
+    // The worker uses the same logger.
     expect(begun.filter((message) => message === 'data plane started')).toHaveLength(2);
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  it('starts the worker while the members gather', async () => {
+  it('starts the worker while the members join', async () => {
     const [early, late] = await members(2);
     const name = 'loaded by the early one';
     const loaded = new BroadcastChannel(name);
@@ -134,7 +134,7 @@ describe('joining', () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  it('does not ask members that run no protocols, and announces attributes', async () => {
+  it('does not compare with members without protocols, and announces attributes', async () => {
     const [options, bare] = await members(2, { attributes: { role: 'server' } });
     const { device: _, ...meshOptions } = bare!;
     const [node, mesh] = await Promise.all([join(options!, IDLE), Mesh.join(meshOptions)]);
@@ -181,7 +181,7 @@ describe('members that do not run the same protocols', () => {
       "protocol 'logs': member 0 does not run it, member 1 runs version 3",
       "protocol 'logs': member 1 runs version 3, member 0 does not run it",
     ],
-  ])('are told by name who runs what: %s', async (_, theirs, field, first, second) => {
+  ])('get an error with the protocols of both: %s', async (_, theirs, field, first, second) => {
     const both = await members(2);
     const errors = await Promise.all([rejection(join(both[0]!, IDLE)), rejection(join(both[1]!, theirs))]);
     const code = 'ERR_RDMC_PROTOCOL_MISMATCH';
@@ -192,8 +192,8 @@ describe('members that do not run the same protocols', () => {
   });
 });
 
-describe('what ends it', () => {
-  it('devices that cannot meet, at both', async () => {
+describe('a join that fails', () => {
+  it('because the devices do not reach each other, at both members', async () => {
     const both = await members(2);
     const errors = await Promise.all(
       (['shm', 'tcp'] as const).map((transport, id) => {
@@ -208,8 +208,8 @@ describe('what ends it', () => {
 
   it.each([
     ['an unknown option', { colour: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
-    ['a signal that is none', { signal: 1 }, 'ERR_RDMC_INVALID_OPTION'],
-    ['an attribute of the node’s own', { attributes: { 'rdmc.device': 'x' } }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a signal that is not an AbortSignal', { signal: 1 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['an attribute of the node itself', { attributes: { 'rdmc.device': 'x' } }, 'ERR_RDMC_INVALID_OPTION'],
     ['an unknown device', { device: 'abacus' }, 'ERR_RDMC_UNKNOWN_DEVICE'],
     ['no members', { members: [] }, 'ERR_RDMC_MESH_INVALID_OPTION'],
   ])('%s', async (_, options, code) => {
@@ -219,15 +219,15 @@ describe('what ends it', () => {
 
   it.each([
     ['no protocols', {}, 'ERR_RDMC_INVALID_OPTION'],
-    ['a protocol that is none', { one: {} }, 'ERR_RDMC_INVALID_OPTION'],
-    ['a protocol under a name of the node’s own', { close: idle() }, 'ERR_RDMC_INVALID_OPTION'],
+    ['an object that is not a protocol', { one: {} }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a protocol with the name of a property of the node', { close: idle() }, 'ERR_RDMC_INVALID_OPTION'],
     ['one protocol twice', { one: idle(), two: idle() }, 'ERR_RDMC_DUPLICATE_PROTOCOL'],
   ])('%s', async (_, protocols, code) => {
     const [lonely] = await members(2);
     expect(await rejection(join(lonely!, protocols as never))).toMatchObject({ code });
   });
 
-  it('one protocol twice, named with both of its keys', async () => {
+  it('because of one protocol twice; the error has both keys', async () => {
     const [lonely] = await members(2);
     const error = await rejection(join(lonely!, { one: idle(), two: idle() }));
     expect(error).toMatchObject({ message: expect.stringContaining("'one' and 'two' are both 'idle'") });
@@ -246,7 +246,7 @@ describe('what ends it', () => {
     expect(await rejection(join(lonely!, protocols))).toMatchObject(error);
   });
 
-  it('an API that cannot be made, and the other members hear that this one left', async () => {
+  it('because an API throws; the other members see that this member left', async () => {
     const both = await members(2);
     const application = (): never => {
       throw Object.assign(new Error('no'), { code: 'ERR_TEST' });
@@ -260,7 +260,7 @@ describe('what ends it', () => {
     await first.close();
   });
 
-  it('members that do not come: the mesh says who', async () => {
+  it('because members do not join: the error of the mesh names them', async () => {
     const [lonely] = await members(2, { timeoutMs: 50 });
     expect(await rejection(join(lonely!, IDLE))).toMatchObject({
       code: 'ERR_RDMC_MESH_TIMEOUT',

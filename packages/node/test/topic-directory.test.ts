@@ -11,7 +11,7 @@ interface Message {
 
 const MAX_WAITING = 3;
 
-/** A directory, and what the mesh would call. */
+/** A directory, and the listeners that the mesh would call. */
 function rig() {
   let take: (from: number, body: unknown) => void = () => {};
   let lost: (failure: { member: number }) => void = () => {};
@@ -56,7 +56,7 @@ function rig() {
 }
 
 describe('a topic directory', () => {
-  it('leads messages to the participant of their subject', () => {
+  it('dispatches messages to the participant of their subject', () => {
     const { directory, take, begin } = rig();
     const taken: [number, Message][] = [];
     const participant = { take: (from: number, message: Message) => taken.push([from, message]) > 0 };
@@ -72,7 +72,7 @@ describe('a topic directory', () => {
     expect(directory.get(7)).toBeUndefined();
   });
 
-  it('keeps the latest first message of each member until a participant asks for it', () => {
+  it('keeps the latest waiting message of each member until a participant takes it', () => {
     const { directory, take, begin } = rig();
     take(1, begin(7, 'old'));
     take(1, begin(7, 'new'));
@@ -85,14 +85,14 @@ describe('a topic directory', () => {
     expect(directory.takeWaiting(7).size).toBe(0);
   });
 
-  it('keeps what its participant does not take', () => {
+  it('keeps messages that its participant does not take', () => {
     const { directory, take, begin } = rig();
     directory.register(7, { take: () => false });
     take(1, begin(7));
     expect(directory.takeWaiting(7).size).toBe(1);
   });
 
-  it('drops what is withdrawn, and not what another use of the subject withdraws', () => {
+  it('drops a withdrawn message, but not for another use of the subject', () => {
     const { directory, take, begin } = rig();
     take(1, begin(7));
     take(2, begin(7));
@@ -102,7 +102,7 @@ describe('a topic directory', () => {
     expect([...directory.takeWaiting(7).keys()]).toEqual([2]);
   });
 
-  it('drops what members that are lost have said, and bounds what one member may leave', () => {
+  it('drops the messages of lost members, and bounds the messages of one member', () => {
     const { directory, take, lose, begin } = rig();
     const all = Array.from({ length: MAX_WAITING + 2 }, (_, subject) => subject);
     for (const subject of all) take(1, begin(subject));
@@ -113,7 +113,7 @@ describe('a topic directory', () => {
     expect(directory.takeWaiting(9).size).toBe(1);
   });
 
-  it('sends to members that are there, and to no others', () => {
+  it('sends to connected members only', () => {
     const { directory, sent, begin } = rig();
     for (const to of [1, 2, 3, 4]) directory.send(to, begin(7));
     expect(sent).toEqual([1]);
