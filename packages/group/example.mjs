@@ -14,7 +14,7 @@ async function member(id) {
     const region = await node.allocate(1024 * 1024);
     region.view().fill(42);
     await group.send(region); // resolves when the region may be used again
-    await group.close(); // resolves only if everything reached everyone
+    await group.close(); // resolves only if every message reached every member
     console.log('the root: sent, and received by all');
   } else {
     for await (const message of group) {

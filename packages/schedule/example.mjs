@@ -8,7 +8,7 @@ for (let step = 0; step < schedule.steps; step += 1) {
 }
 console.log(`average slack in step 3: ${averageSlack(schedule, 3).toFixed(3)} steps`);
 
-// One member's part of a large group: nobody else's table is made.
+// One member's part of a large group, computed without the tables of the others.
 const large = createSchedule({ algorithm: 'binomial-pipeline', nodes: 100_000, blocks: 64 });
 const { sends, receives } = large.rank(99_999);
 const { firstFrom } = large.neighbours(99_999);

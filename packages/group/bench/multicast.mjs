@@ -1,7 +1,7 @@
 // Multicast among processes of this host, buffers warm and reused:
 //   node bench/multicast.mjs --nodes 8 --bytes 268435456 --rounds 10 [--algorithm chain] [--block 1048576]
 //     [--window-ms 0] [--receive-window 8] [--send-window 2] [--transport tcp]
-// Milliseconds from the root's send until the root has heard from every receiver; the first round is apart.
+// Prints milliseconds from the root's send until the root has an answer of every receiver; the first round separately.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -2,7 +2,7 @@ import { GROUP_PROTOCOL_VERSION } from './constants.js';
 import { GroupError } from './errors.js';
 import type { CheckedGroupOptions } from './group-options.js';
 
-/** What all members of a group must give alike. */
+/** The options that must be equal at all members of a group. */
 export interface Agreement {
   readonly version: number;
   readonly members: readonly number[];
@@ -12,7 +12,7 @@ export interface Agreement {
   readonly receiveWindow: number;
 }
 
-/** In the order in which a difference is reported: the version first, since all else depends on it. */
+/** In the order in which differences are reported: the version first, because the others depend on it. */
 const FIELDS = ['version', 'members', 'algorithm', 'blockBytes', 'racks', 'receiveWindow'] as const;
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
@@ -27,7 +27,7 @@ export function agreementOf(options: CheckedGroupOptions): Agreement {
   };
 }
 
-/** The error that names the first difference and both values, or `undefined`. */
+/** An error with the first difference and both values, or `undefined`. */
 export function disagreement(
   group: number,
   own: Agreement,
@@ -41,7 +41,7 @@ export function disagreement(
     return new GroupError(
       'ERR_RDMC_GROUP_MISMATCH',
       `Group ${group}: ${field} is ${mine} at member ${ownId} and ${other} at member ${theirId}; ` +
-        'give all members the same',
+        'give all members the same value',
       { field, memberId: theirId },
     );
   }

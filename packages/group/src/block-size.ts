@@ -3,14 +3,14 @@ import { KIB, MIB } from './constants.js';
 /**
  * The automatic block size, chosen by the root for each message: a power of two within limits.
  *
- * Small blocks fill the pipeline soon: it takes l = ceil(log2 n) steps before everybody works, and the root sends
- * l - 1 blocks for nothing. Large blocks cost less per byte: each has a completion, a wake-up and a part of an
- * announcement on two sides. A message of at most the least block is one block, since cutting it gains less than
+ * Small blocks fill the pipeline soon: it takes l = ceil(log2 n) steps before all members work, and the root sends
+ * l - 1 blocks without a gain. Large blocks cost less per byte: each block has a completion, a wake-up and a part of an
+ * announcement on two sides. A message of at most the least block is one block, because cutting it gains less than
  * the completions cost. The numbers are measured (docs/results.md, "Block size"):
  *
- * - In shared memory a block costs a member its processor: about 12 blocks for each step of the start-up.
- * - Over a network a block costs a member mostly its link's time. What a block costs beside its bytes is worth c
- *   bytes of the link, so a message of S bytes in blocks of B takes S + c S/B + (l - 1) B, which is least at
+ * - In shared memory a block costs processor time of the member: about 12 blocks for each step of the start-up.
+ * - Over a network a block costs mostly time of the link. The cost of a block beside its bytes equals c bytes of
+ *   the link, so a message of S bytes in blocks of B takes S + c S/B + (l - 1) B, which is least at
  *   B = sqrt(c S / (l - 1)).
  *
  *   n = 8             size     64 KiB   1 MiB    4 MiB    16 MiB   64 MiB   256 MiB  1 GiB
@@ -20,7 +20,7 @@ import { KIB, MIB } from './constants.js';
 interface Policy {
   readonly leastBytes: number;
   readonly mostBytes: number;
-  /** The best size, before limits and rounding, for a start-up of so many steps. */
+  /** The best size, before limits and rounding, for a start-up of `startUpSteps` steps. */
   readonly bestBytes: (byteLength: number, startUpSteps: number) => number;
 }
 
@@ -45,7 +45,7 @@ export const MOST_AUTO_BLOCK_BYTES = Math.max(SHARED_MEMORY.mostBytes, NETWORK.m
 
 /**
  * Block size for a message of `byteLength` to a group of `nodes` members (root included, 2 or more) whose blocks
- * travel by `transports` (`group.transports`; default: shared memory).
+ * use `transports` (`group.transports`; default: shared memory).
  */
 export function automaticBlockSize(
   byteLength: number,

@@ -1,4 +1,4 @@
-/** How a message is cut: blocks of one size, the last one shorter, and one empty block for an empty message. */
+/** The blocks of a message: all of one size, the last one may be shorter; an empty message has one empty block. */
 
 /** k = max(1, ceil(byteLength / blockBytes)). */
 export function blockCount(byteLength: number, blockBytes: number): number {

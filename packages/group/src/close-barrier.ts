@@ -1,7 +1,7 @@
 /**
- * The two phases of closing. First the root says how many messages it sent; then each member says when these are
- * stored with it and its part in passing them on is done. Who has heard that of all knows that everything
- * reached everyone, and that no queue pair of the group is needed any more.
+ * The two phases of closing. First the root sends the number of its messages; then each member confirms that it has
+ * stored these and has sent on its part of them. A member with the confirmations of all knows that every message
+ * reached every member, and that the queue pairs of the group are not needed any more.
  */
 export class CloseBarrier {
   readonly #stored = new Set<number>();
@@ -12,18 +12,18 @@ export class CloseBarrier {
     private readonly ownId: number,
   ) {}
 
-  /** How many messages there are in all, once the root has closed. */
+  /** The number of messages, once the root has closed. */
   get total(): number | undefined {
     return this.#total;
   }
 
-  /** The root has closed. It has everything, and nothing is owed by it. */
+  /** The root has closed. It has all messages, and its part is done. */
   sent(total: number): void {
     this.#total = total;
     this.#stored.add(this.members[0]!);
   }
 
-  /** Whether it is for this member to say that it has stored all, for the first time. */
+  /** Whether this member must confirm now that it has stored all; true once. */
   storesNow(finished: number): boolean {
     if (this.#total !== finished || this.#stored.has(this.ownId)) return false;
     this.#stored.add(this.ownId);
@@ -34,7 +34,7 @@ export class CloseBarrier {
     this.#stored.add(member);
   }
 
-  /** This member has everything, and its part is done: nothing that breaks now concerns it. */
+  /** This member has all messages, and its part is done: later failures do not concern it. */
   get ownPartDone(): boolean {
     return this.#total !== undefined && this.#stored.has(this.ownId);
   }
@@ -47,7 +47,7 @@ export class CloseBarrier {
     return this.members.every((member) => this.#stored.has(member));
   }
 
-  /** Who has not said that it has everything. */
+  /** The members that have not confirmed. */
   get pending(): readonly number[] {
     return this.members.filter((member) => !this.#stored.has(member));
   }

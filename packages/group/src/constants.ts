@@ -1,4 +1,4 @@
-/** Every number of the group protocol in one place. Bytes, milliseconds and counts, as the names say. */
+/** The numbers of the group protocol. Names have the unit: bytes or milliseconds; the others are counts. */
 
 /** Version of the wire: header, announcements, and the messages of `wire-messages.ts`. Members must agree. */
 export const GROUP_PROTOCOL_VERSION = 1;
@@ -11,7 +11,7 @@ export const HEADER_BYTES = 16;
 export const HEADER_WORDS = 4;
 
 export const MIN_BLOCK_BYTES = 1;
-/** A work request carries less than 2^31 bytes, header included. */
+/** A work request carries less than 2^31 bytes, including the header. */
 export const MAX_BLOCK_BYTES = 1024 * MIB;
 
 /** Receives posted ahead in a group, over all neighbours together. */
@@ -22,21 +22,21 @@ export const MAX_WINDOW = 64;
 
 /** Messages a receiver works on at once; also its number of first-block buffers. */
 export const OPEN_MESSAGES = 4;
-/** Messages of a root that lie in the worker; the others wait in the application's thread, where an abort removes them. */
+/** Messages of a root that are in the worker; the others wait in the application's thread, where an abort removes them. */
 export const SENDS_IN_WORKER = 8;
 /** Messages a receiver keeps for its application before it holds up the group. */
 export const UNREAD_MESSAGES = 64;
 
-/** Announcements in flight per neighbour before further ones wait; they are cumulative, so none is lost. */
+/** Announcements in flight per neighbour before further ones wait; they are cumulative, so a later one covers them. */
 export const CONTROL_SEND_DEPTH = 64;
-/** Every how manieth announcement asks for a completion, which frees the send queue. */
+/** Each announcement whose number is a multiple of this is signalled; its completion frees the send queue. */
 export const CONTROL_SIGNAL_EVERY = 16;
 
 /** Between two looks at the neighbours of a group in which a message is under way. */
 export const WATCH_INTERVAL_MS = 200;
 /** Looks at a group after its last message before it counts as idle, and is looked at no more. */
 export const WATCH_LINGER_LOOKS = 10;
-/** How much later than after the retry time-out an RDMA device may report that a neighbour does not answer. */
+/** How long after the retry time-out an RDMA device may still report that a neighbour does not answer. */
 export const WATCH_GRACE_MS = 400;
 
 /** Blocks per message. The immediate could count more, but one bit per block is kept. */
@@ -49,10 +49,10 @@ export const MAX_GROUP_ID = 0x7fff_ffff;
 export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
 export const MAX_RETRY_TIMEOUT_MS = 600_000;
 export const DEFAULT_GROUP_TIMEOUT_MS = 30_000;
-/** How long a member with which a queue pair broke is asked for what it knows before it is blamed itself. */
-export const BLAME_TIMEOUT_MS = 1_000;
-/** How long the news of a removed device may come after what it flushed. */
-export const DEVICE_NEWS_MS = 250;
-/** Creations of others that may wait for this member to join in, per peer. */
+/** Time-out of the request to a member whose queue pair broke. Without an answer that member has failed. */
+export const INQUIRY_TIMEOUT_MS = 1_000;
+/** How long after its flushed completions the event of a removed device may come. */
+export const DEVICE_EVENT_DELAY_MS = 250;
+/** Creations of one peer that may wait until this member creates the group as well. */
 export const MAX_WAITING_CREATIONS = 4096;
 export const DEFAULT_PROGRESS_INTERVAL_MS = 100;

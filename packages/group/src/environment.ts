@@ -4,7 +4,7 @@ import type { GroupDirectory } from './group-directory.js';
 import type { Verdicts } from './verdicts.js';
 import type { WorkerLink } from './worker-link.js';
 
-/** What a group needs of its node. */
+/** The parts of the node that a group uses. */
 export interface GroupEnvironment {
   readonly memberId: number;
   readonly mesh: Mesh;
@@ -12,7 +12,7 @@ export interface GroupEnvironment {
   readonly verdicts: Verdicts;
   readonly link: WorkerLink;
   readonly device: Device;
-  /** Whether the port of the device is down at the moment. */
+  /** Whether the port of the device is down now. */
   portIsDown(): boolean;
   /** Memory of the node's pool. */
   allocate(byteLength: number, options?: { signal?: AbortSignal }): Promise<MemoryRegion>;

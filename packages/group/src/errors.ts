@@ -32,29 +32,29 @@ export const groupErrors = errorTable({
   ERR_RDMC_GROUP_TIMEOUT: [
     'timeout',
     'members did not create the group in time',
-    'see what keeps the members in `missing`',
+    'check the members in `missing`; each calls createGroup with the same id',
   ],
   ERR_RDMC_NOT_ROOT: [
     'usage',
-    'another member than the root sends',
+    'a member other than the root sends',
     'send at the root, or make another group',
   ],
   ERR_RDMC_ROOT_RECEIVES_NOTHING: ['usage', 'the root iterates over messages', 'iterate at the receivers'],
   ERR_RDMC_ITERATOR_TAKEN: [
     'usage',
-    'a group has one consumer, and there is one',
-    'share what the one consumer gets',
+    'the group has a consumer already',
+    'share the messages of that consumer',
   ],
   ERR_RDMC_MEMBER_LOST: [
     'peer-lost',
-    'the group failed with a member',
-    'close it, and make a new one of the others',
+    'the group failed because a member was lost',
+    'close it, and create a new group of the others',
   ],
-  ERR_RDMC_PROTOCOL: ['refused', 'a member broke the rules of the wire', 'run the same version everywhere'],
+  ERR_RDMC_PROTOCOL: ['refused', 'a member broke the wire protocol', 'run the same version at all members'],
   ERR_RDMC_POST_FAILED: [
     'resource',
     'the device of this member refused a request',
-    'keep regions open until their messages are through',
+    'keep regions open until their messages are sent',
   ],
   ERR_RDMC_INCOMING_FAILED: ['usage', '`incoming` threw, or gave memory that does not fit', 'see the cause'],
   ERR_RDMC_INVALID_REGION: [
@@ -69,10 +69,10 @@ export const groupErrors = errorTable({
   ],
   ERR_RDMC_CLOSE_UNKNOWN: [
     'peer-lost',
-    'it is not known whether everything reached everyone',
+    'it is not known whether every message reached every member',
     'ask the members in `missing`',
   ],
-  ERR_RDMC_GROUP_CLOSED: ['closed', 'the group is closing, or closed', 'make another group'],
+  ERR_RDMC_GROUP_CLOSED: ['closed', 'the group is closing, or closed', 'create another group'],
   ERR_RDMC_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],
   ERR_RDMC_DATAPLANE_DIED: [
     'internal',
@@ -89,17 +89,17 @@ export type GroupErrorCode = keyof typeof groupErrors;
 
 export interface GroupErrorDetails {
   readonly cause?: unknown;
-  /** The member the error is about. */
+  /** The member that the error is about. */
   readonly memberId?: number;
-  /** What was seen of its failure. */
+  /** The observed failure. */
   readonly reason?: string;
-  /** Members that did not come. */
+  /** Members that did not join, or have not confirmed. */
   readonly missing?: readonly number[];
-  /** What members disagree on. */
+  /** The option in which members differ. */
   readonly field?: string;
 }
 
-/** What this package throws and rejects with, beside `AbortError`. Tell cases apart by `code`. */
+/** The error of this package, beside `AbortError`. Tell cases apart by `code`. */
 export class GroupError extends RdmcError<GroupErrorCode> {
   override readonly name = 'GroupError';
   readonly reason: string | undefined;

@@ -11,12 +11,12 @@ import type { PairAddress } from './records.js';
 import type { AbandonMessage, CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
-/** Errors of another member's creation that say the same here; any other means that this member is not to be had. */
+/** Error codes of another member's creation that apply here too; any other code means that that member is unavailable. */
 const SHARED_CODES: readonly string[] = ['ERR_RDMC_GROUP_TIMEOUT', 'ERR_RDMC_GROUP_MISMATCH'];
 
 /**
- * The creation of a group: every member tells every other one what it was given and where its queue pairs are;
- * connects to its neighbours; and tells every other one that it has. When all have, the group exists.
+ * The creation of a group. Every member sends its options and the addresses of its queue pairs to every other member,
+ * connects to its neighbours, and then reports that to every other member. When all have reported, the group exists.
  */
 export class Formation {
   readonly #agreement: Agreement;
@@ -30,7 +30,7 @@ export class Formation {
   readonly #connections = new Map<number, Promise<string>>();
   readonly #transports = new Set<string>();
   #ownTransports: readonly string[] = [];
-  /** Messages of members that are further already. */
+  /** Messages of members whose group already exists. */
   readonly early: [number, MemberMessage][] = [];
   #region: MemoryRegion | undefined;
 
@@ -45,7 +45,7 @@ export class Formation {
     this.#others = options.members.filter((id) => id !== environment.memberId);
   }
 
-  /** What the blocks of the whole group travel by, once `run` has resolved. */
+  /** The transports of the blocks in the whole group, once `run` has resolved. */
   get transports(): readonly string[] {
     return [...this.#transports].sort();
   }
@@ -62,7 +62,7 @@ export class Formation {
 
   /**
    * Resolves with the group's memory when every member is connected.
-   * @throws GroupError; then nothing is left, and the others have been told
+   * @throws GroupError; then everything is freed, and the others have been told
    */
   async run(events: WorkerEvents): Promise<MemoryRegion> {
     const { id, signal, timeoutMs } = this.options;
@@ -78,7 +78,7 @@ export class Formation {
       for (const to of this.#others) this.#sendConnected(to);
       this.#checkConnected();
       await this.#orFail(this.#connectedAll.promise);
-      // Until the end, so that no news of a loss that comes meanwhile is lost itself.
+      // Watches for failures up to the end, so that a loss during the start fails the creation.
       await this.#orFail(this.environment.link.commands.start(this.slot.number));
       return this.#region!;
     } catch (error) {
@@ -104,7 +104,7 @@ export class Formation {
     );
   }
 
-  /** False for a creation that is not for this use of the id. */
+  /** False for a message about another use of the id. */
   take(from: number, message: WireMessage): boolean {
     if (!this.#others.includes(from)) return false;
     const known = this.#creates.get(from);
@@ -112,7 +112,7 @@ export class Formation {
       if (known) return false;
       this.#takeCreate(from, message);
     } else if (message.type === 'abandon') {
-      // It concerns this creation if either has heard of the other's.
+      // It concerns this creation if one of the two members has the other's `create`.
       if (known?.nonce !== message.nonce && message.to !== this.nonce) return false;
       this.fail(this.#abandoned(from, message));
     } else if (known?.nonce === message.nonce && message.to === this.nonce) {
@@ -150,13 +150,13 @@ export class Formation {
     }
   }
 
-  /** Members that were ready before this one have a failure already; it may be this member that they lost. */
+  /** A failure at members that were ready before this one. The lost member may be this one. */
   #failedElsewhere({ culprit, reason }: Verdict): void {
     if (culprit !== this.environment.memberId) {
       this.memberLost(culprit, reason);
       return;
     }
-    const message = `Group ${this.options.id}: the other members lost this one, member ${culprit}: ${reason}`;
+    const message = `Group ${this.options.id}: the other members lost this member (${culprit}): ${reason}`;
     this.fail(new GroupError('ERR_RDMC_MEMBER_LOST', message, { memberId: culprit, reason }));
   }
 
@@ -186,7 +186,7 @@ export class Formation {
     );
   }
 
-  /** Also where the creation has failed by now: others compare what they were given, and see a difference themselves. */
+  /** Sends `create` also if the creation has failed: the others compare their options, and find a difference themselves. */
   #introduce(): void {
     const { id: group } = this.options;
     const introduction = { type: 'create', group, nonce: this.nonce, agreement: this.#agreement } as const;
@@ -205,7 +205,7 @@ export class Formation {
     const pair = this.neighbourhood.neighbours.indexOf(this.options.members.indexOf(member));
     const connection = create.address
       ? this.environment.link.commands.connect({ group: this.slot.number, pair, address: create.address })
-      : Promise.reject(new Error('it sent no address'));
+      : Promise.reject(new Error('it did not send an address'));
     const explained = connection.catch((cause: unknown) => {
       const reason = `its queue pairs cannot be connected: ${messageOf(cause)}`;
       throw new GroupError('ERR_RDMC_MEMBER_LOST', `Group ${this.options.id}: member ${member}: ${reason}`, {
@@ -256,7 +256,7 @@ export class Formation {
     return new GroupError(
       'ERR_RDMC_GROUP_TIMEOUT',
       `Group ${id} was not complete after ${timeoutMs} ms: members ${missing.join(', ')} ${what}; ` +
-        'every member calls createGroup with the same id',
+        'every member must call createGroup with the same id',
       { missing },
     );
   }
@@ -265,7 +265,7 @@ export class Formation {
     const { id } = this.options;
     return new GroupError(
       SHARED_CODES.includes(code) && isCodeOf(groupErrors, code) ? code : 'ERR_RDMC_MEMBER_LOST',
-      `Group ${id}: member ${from} gave up creating it: ${reason}`,
+      `Group ${id}: member ${from} stopped the creation: ${reason}`,
       { memberId: from, reason, ...(missing && { missing }) },
     );
   }

@@ -5,7 +5,7 @@ import { parseMessage, TOPIC, type WireMessage } from './wire-messages.js';
 /** The groups of one node, by id. */
 export type GroupDirectory = TopicDirectory<WireMessage, number>;
 
-/** What members say to each other about groups. Creations wait until this member joins the group. */
+/** The messages between members about groups. Creations wait until this member creates the group as well. */
 export const groupTopic: Topic<WireMessage, number> = {
   topic: TOPIC,
   parse: parseMessage,

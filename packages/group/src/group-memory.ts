@@ -7,7 +7,7 @@
  *   | receiveWindow·16 | sendWindow·16   | each, OPEN_MESSAGES of them           |
  *   +------------------+-----------------+---------+---------+---------+---------+
  *
- * The root receives nothing and has no first-block buffers.
+ * The root does not receive, and does not have first-block buffers.
  */
 import { HEADER_BYTES, OPEN_MESSAGES } from './constants.js';
 

@@ -9,13 +9,13 @@ export interface RegionRange {
   readonly region: MemoryRegion;
   /** First byte, default 0. */
   readonly offset?: number;
-  /** Default: up to the region's end. */
+  /** Default: to the region's end. */
   readonly byteLength?: number;
 }
 
 /**
- * Gives memory for a message of `byteLength` bytes: a region of this node, or a part of one, that nothing else
- * uses until the message is released. The signal ends with the group.
+ * Returns memory for a message of `byteLength` bytes: a region of this node, or a part of one, without another
+ * use until the message is released. The signal is aborted when the group ends.
  */
 export type IncomingHandler = (
   byteLength: number,
@@ -23,7 +23,7 @@ export type IncomingHandler = (
 ) => MemoryRegion | RegionRange | Promise<MemoryRegion | RegionRange>;
 
 export interface GroupOptions {
-  /** The same at all members, 0 to 2^31 − 1, in use once at a time. */
+  /** The same at all members, 0 to 2^31 − 1. Open groups have different ids. */
   readonly id: number;
   /** Ids of the members, the root first; the same list in the same order at all of them. */
   readonly members: readonly number[];
@@ -33,15 +33,15 @@ export interface GroupOptions {
   readonly blockBytes?: 'auto' | number;
   /** The rack of each member, root first: needed by 'hybrid'. The same at all members. */
   readonly racks?: readonly RackId[];
-  /** Gives memory for a message that begins to arrive (default: `node.allocate`). */
+  /** Returns memory for a message that begins to arrive (default: `node.allocate`). */
   readonly incoming?: IncomingHandler;
   /** Receives posted ahead, over all neighbours together: 1 to 64, default 32. The same at all members. */
   readonly receiveWindow?: number;
   /** Blocks this member sends at once: 1 to 64, default 4. */
   readonly sendWindow?: number;
   /**
-   * How long a neighbour's device may be silent in the middle of a transfer before the group fails with it: 1 to
-   * 600,000 ms, default 2000. A process that is killed is noticed at once all the same.
+   * How long a neighbour's device may be silent in the middle of a transfer before it counts as lost and the group fails:
+   * 1 to 600,000 ms, default 2000. The end of a killed process is still detected at once.
    */
   readonly retryTimeoutMs?: number;
   /** How long the creation waits for the other members, in milliseconds (default 30,000). */
@@ -80,7 +80,7 @@ const KNOWN = [
   'signal',
 ];
 
-/** @throws GroupError with the code of what is wrong */
+/** @throws GroupError with the code of the wrong option */
 export function checkGroupOptions(
   options: GroupOptions,
   ownId: number,
@@ -146,14 +146,14 @@ function checkMembers(members: unknown, ownId: number, isKnown: (id: number) => 
       const who = rank === 0 ? 'the root' : `members[${rank}]`;
       throw new GroupError(
         'ERR_RDMC_UNKNOWN_MEMBER',
-        `${WHERE}: ${who} is ${String(id)}, which is no member of this node's mesh`,
+        `${WHERE}: ${who} is ${String(id)}, which is not a member of this node's mesh`,
       );
     }
   });
   if (!seen.has(ownId)) {
     throw new GroupError(
       'ERR_RDMC_NOT_A_MEMBER',
-      `${WHERE}: this node is member ${ownId}, which is not in the list; only members create a group`,
+      `${WHERE}: this node is member ${ownId}, which is not in the list; only members of the list create the group`,
     );
   }
   return Object.freeze([...(members as number[])]);
@@ -163,7 +163,7 @@ function checkAlgorithm(algorithm: unknown): Algorithm {
   if (isAlgorithm(algorithm)) return algorithm;
   throw new GroupError(
     'ERR_RDMC_UNKNOWN_ALGORITHM',
-    `${WHERE}: no algorithm '${String(algorithm)}'; choose one of ${algorithms.join(', ')}`,
+    `${WHERE}: unknown algorithm '${String(algorithm)}'; choose one of ${algorithms.join(', ')}`,
   );
 }
 
@@ -188,5 +188,5 @@ function checkRacks({ racks, algorithm }: GroupOptions, members: number): readon
 function checkIncoming(incoming: unknown): IncomingHandler | undefined {
   if (incoming === undefined || typeof incoming === 'function')
     return incoming as IncomingHandler | undefined;
-  throw invalidOption(`${WHERE}: incoming must be a function that gives memory`);
+  throw invalidOption(`${WHERE}: incoming must be a function that returns memory`);
 }

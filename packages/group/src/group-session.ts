@@ -3,15 +3,15 @@ import { Deadline, Deferred, Lifetime, SingleConsumer, type Subscription } from 
 import type { MeshFailure } from '@rdmc/mesh';
 import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { Blame } from './blame.js';
 import { CloseBarrier } from './close-barrier.js';
-import { DEVICE_NEWS_MS } from './constants.js';
+import { DEVICE_EVENT_DELAY_MS } from './constants.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
+import { FailureInquiry } from './failure-inquiry.js';
 import { Formation } from './formation.js';
+import { GroupMessenger } from './group-messenger.js';
 import type { CheckedGroupOptions, RegionRange } from './group-options.js';
-import { IncomingDesk } from './incoming-desk.js';
-import { MemberVoice } from './member-voice.js';
+import { IncomingMemory } from './incoming-memory.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import type { ReceivedMessage } from './received-message.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
@@ -20,27 +20,27 @@ import { errorOfVerdict } from './verdict-error.js';
 import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
-const SEE_PORT = 'see that the port of its RDMA device is active';
+const PORT_ADVICE = 'check that the port of its RDMA device is active';
 
-/** A group at this member, from its creation to its end: what joins worker, mesh and application. */
+/** A group at this member, from its creation to its end. Connects worker, mesh and application. */
 export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   readonly nonce = randomUUID();
   readonly isRoot: boolean;
-  /** Messages that wait for the application. What was delivered before an end stays readable. */
+  /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
   readonly inbox: SingleConsumer<ReceivedMessage>;
   counters: Float64Array;
   readonly #sender: RootSender;
-  readonly #desk: IncomingDesk;
+  readonly #incomingMemory: IncomingMemory;
   readonly #barrier: CloseBarrier;
-  readonly #blame: Blame;
+  readonly #inquiry: FailureInquiry;
   readonly #formation: Formation;
   readonly #neighbourhood: Neighbourhood;
   readonly lifetime = new Lifetime();
   readonly #end = new Deferred<void>();
   readonly #subscriptions: Subscription[] = [];
-  /** What the worker told while the group formed: blocks may be here before this thread hears that all are connected. */
+  /** Events of the worker during the creation: blocks may arrive before this thread knows that all are connected. */
   readonly #early: (() => void)[] = [];
-  #voice: MemberVoice;
+  #messenger: GroupMessenger;
   #memory: MemoryRegion | undefined;
   #state: 'forming' | 'open' | 'ending' | 'ended' = 'forming';
   #closing = false;
@@ -57,24 +57,24 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.isRoot = members[0] === memberId;
     this.#neighbourhood = neighbourhoodOf(options, memberId);
     this.#barrier = new CloseBarrier(members, memberId);
-    this.#blame = new Blame(mesh, id);
+    this.#inquiry = new FailureInquiry(mesh, id);
     this.#formation = new Formation(environment, options, this.nonce, slot, this.#neighbourhood);
     this.#sender = new RootSender(options, environment.device, link, slot.number, () => this.transports);
-    this.#voice = this.#voiceTo(new Map());
-    this.#desk = new IncomingDesk(environment, options.incoming, {
+    this.#messenger = this.#messengerTo(new Map());
+    this.#incomingMemory = new IncomingMemory(environment, options.incoming, {
       place: (message, address, lkey) => link.commands.place(slot.number, message, address, lkey),
       unread: () => this.inbox.unread,
       failed: (error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', `incoming: ${messageOf(error)}`, error),
     });
-    this.inbox = new SingleConsumer({ taken, onTaken: () => this.#desk.admit() });
+    this.inbox = new SingleConsumer({ taken, onTaken: () => this.#incomingMemory.admit() });
   }
 
-  /** What the blocks of the group travel by. */
+  /** The transports of the group's blocks. */
   get transports(): readonly string[] {
     return this.#formation.transports;
   }
 
-  /** Creates the group together with the other members. @throws GroupError; nothing is left then */
+  /** Creates the group together with the other members. @throws GroupError; everything is freed then */
   async form(): Promise<void> {
     const { mesh } = this.environment;
     const { directory, verdicts } = this.environment;
@@ -89,10 +89,10 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       this.#memory = await this.#formation.run(this);
     } catch (error) {
       this.#state = 'ended';
-      this.#letGo();
+      this.#release();
       throw error;
     }
-    this.#voice = this.#voiceTo(this.#formation.nonces);
+    this.#messenger = this.#messengerTo(this.#formation.nonces);
     this.#state = 'open';
     for (const tell of this.#early.splice(0)) tell();
     for (const [from, message] of this.#formation.early) this.#takeMember(from, message);
@@ -104,32 +104,35 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     if (!this.isRoot) {
       throw new GroupError(
         'ERR_RDMC_NOT_ROOT',
-        `Only the root of group ${id}, member ${members[0]}, sends; for another sender make another group`,
+        `Only the root of group ${id}, member ${members[0]}, sends; for another sender create another group`,
         { memberId: members[0]! },
       );
     }
     if (this.#state !== 'open') await this.#end.promise;
     if (this.#closing) {
-      throw new GroupError('ERR_RDMC_GROUP_CLOSED', `Group ${id} is closing; it takes no more messages`);
+      throw new GroupError(
+        'ERR_RDMC_GROUP_CLOSED',
+        `Group ${id} is closing, and does not take further messages`,
+      );
     }
     return this.#sender.send(given, signal);
   }
 
-  /** Waits for the common end. */
+  /** Waits until all members have closed, or the group has failed. */
   close(signal: AbortSignal | undefined, timeoutMs: number | undefined): Promise<void> {
     if (!this.#closing) {
       this.#closing = true;
-      this.#desk.liftLimit();
-      if (this.isRoot && this.#state === 'open') this.#sender.queue.whenIdle(() => this.#sayHowMany());
+      this.#incomingMemory.liftLimit();
+      if (this.isRoot && this.#state === 'open') this.#sender.queue.whenIdle(() => this.#announceTotal());
     }
     if (this.#state === 'ended') return this.#end.promise;
     const deadline = new Deadline({ timeoutMs, signal }, () => {
-      this.#giveUp(signal?.aborted ? 'its signal ended the waiting' : `it took more than ${timeoutMs} ms`);
+      this.#giveUp(signal?.aborted ? 'the signal was aborted' : `it took more than ${timeoutMs} ms`);
     });
     return this.#end.promise.finally(() => deadline.clear());
   }
 
-  /** The node goes away under the group. */
+  /** The node closes while the group is open. */
   async leave(): Promise<void> {
     if (this.#state === 'forming') {
       this.#formation.fail(new GroupError('ERR_RDMC_NODE_CLOSED', 'The node was closed'));
@@ -140,7 +143,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     await this.#end.promise.catch(() => {});
   }
 
-  /** The worker is dead, and with it the queue pairs. */
+  /** The worker died, and with it the queue pairs. */
   workerDied(error: unknown): void {
     if (this.#state === 'forming') {
       const message = `The data plane died: ${messageOf(error)}`;
@@ -151,19 +154,19 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   take(from: number, message: WireMessage): boolean {
     if (this.#state === 'forming') return this.#formation.take(from, message);
     if (message.type === 'create') return false;
-    if (!this.#voice.knows(from, message.nonce)) return false;
+    if (!this.#messenger.knows(from, message.nonce)) return false;
     if (message.type === 'abandon') this.memberLost(from, message.reason);
     else if (message.to === this.nonce) this.#takeMember(from, message);
     return true;
   }
 
   verdictFor(asker: number): Promise<Verdict | null> {
-    return this.#blame.answer(asker);
+    return this.#inquiry.answer(asker);
   }
 
   incoming(message: number, byteLength: number): void {
     if (this.#state === 'forming') this.#early.push(() => this.incoming(message, byteLength));
-    else if (this.#state === 'open') this.#desk.begin(message, byteLength);
+    else if (this.#state === 'open') this.#incomingMemory.begin(message, byteLength);
   }
 
   finished(message: number): void {
@@ -173,7 +176,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       this.#sender.queue.finished();
       return;
     }
-    this.inbox.push(this.#desk.collect(message));
+    this.inbox.push(this.#incomingMemory.collect(message));
     this.#checkStored();
   }
 
@@ -186,18 +189,15 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       return;
     }
     if (kind === 'copy') {
-      this.#failedHere(code, `incoming: the processor cannot write to its region: ${reason}`);
+      this.#failedHere(code, `incoming: the processor cannot write to the region: ${reason}`);
       return;
     }
     if (kind === 'own') {
-      this.#failedHere(code, `${reason}; ${SEE_PORT}`);
+      this.#failedHere(code, `${reason}; ${PORT_ADVICE}`);
       return;
     }
     if (pair === -1) {
-      this.#failedHere(
-        'ERR_RDMC_POST_FAILED',
-        `${reason}; was a region closed before its message was through?`,
-      );
+      this.#failedHere('ERR_RDMC_POST_FAILED', `${reason}; keep regions open until their messages are sent`);
       return;
     }
     const member = this.options.members[this.#neighbourhood.neighbours[pair]!]!;
@@ -227,12 +227,12 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.memberLost(member, reason);
   }
 
-  /** Everything is here and passed on, and that member has everything as well. */
+  /** This member's part is done, and that member has all messages as well. */
   #isHarmless(member: number): boolean {
     return this.#barrier.ownPartDone && this.#barrier.hasStored(member);
   }
 
-  /** The device of this member is gone: that is nobody else's doing. */
+  /** The device of this member was removed: this member has failed, and no other one. */
   deviceRemoved(): void {
     const { code, reason } = DEVICE_REMOVED;
     if (this.#state === 'forming') this.#early.push(() => this.deviceRemoved());
@@ -240,13 +240,13 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   }
 
   async #investigate(suspect: number, code: string, reason: string, isFlushed: boolean): Promise<void> {
-    // A device that goes flushes before it says so.
-    const wait = isFlushed ? DEVICE_NEWS_MS : 0;
-    const verdict = await this.#blame.investigate(suspect, this.#voice.nonceOf(suspect), code, reason, wait);
-    // Meanwhile the news may have come by itself, or the group have ended well.
+    // A removed device flushes its requests before its event arrives.
+    const wait = isFlushed ? DEVICE_EVENT_DELAY_MS : 0;
+    const verdict = await this.#inquiry.ask(suspect, this.#messenger.nonceOf(suspect), code, reason, wait);
+    // Meanwhile another verdict may have arrived, or the group may have closed.
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
     if (verdict.culprit === suspect && this.environment.portIsDown()) {
-      this.#failedHere(code, `its port is down; ${SEE_PORT}`);
+      this.#failedHere(code, `its port is down; ${PORT_ADVICE}`);
     } else this.#fail(verdict, true);
   }
 
@@ -263,17 +263,17 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     }
   }
 
-  #sayHowMany(): void {
+  #announceTotal(): void {
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
     this.#barrier.sent(this.#finished);
-    this.#voice.sent(this.#finished);
+    this.#messenger.sent(this.#finished);
     this.#checkComplete();
   }
 
   #checkStored(): void {
     if (this.isRoot || !this.#barrier.storesNow(this.#finished)) return;
     this.inbox.end();
-    this.#voice.stored();
+    this.#messenger.stored();
     this.#checkComplete();
   }
 
@@ -286,13 +286,14 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     const { pending } = this.#barrier;
     const error = new GroupError(
       'ERR_RDMC_CLOSE_UNKNOWN',
-      `Closing group ${this.options.id}: ${why} before members ${pending.join(', ')} said that they have everything`,
+      `Closing group ${this.options.id}: ${why} before members ${pending.join(', ')} confirmed that they have all messages; ` +
+        'ask them whether they have',
       { missing: pending },
     );
     if (!this.#barrier.ownPartDone) {
       const { memberId: culprit } = this.environment;
-      const reason = 'it gave up waiting for the group to close';
-      this.#voice.failed({ culprit, code: error.code, reason });
+      const reason = 'it stopped waiting for the group to close';
+      this.#messenger.failed({ culprit, code: error.code, reason });
     }
     void this.#finish(error);
   }
@@ -301,16 +302,16 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.#fail({ culprit: this.environment.memberId, code, reason }, true, cause);
   }
 
-  /** The news goes out before the queue pairs break, so that nobody blames this member for that. */
+  /** The verdict is sent before the queue pairs break, so that the others do not take this member for the failed one. */
   #fail(verdict: Verdict, relay: boolean, cause?: unknown): void {
     if (this.#state !== 'open') return;
-    this.#blame.settle(verdict);
+    this.#inquiry.settle(verdict);
     this.environment.verdicts.remember(this.nonce, verdict);
-    if (relay) this.#voice.failed(verdict);
+    if (relay) this.#messenger.failed(verdict);
     void this.#finish(errorOfVerdict(this.options.id, this.environment.memberId, verdict, cause));
   }
 
-  /** Stops everything, waits until no device touches its memory, and only then says so. */
+  /** Stops the group, waits until no device uses its memory, and only then rejects or resolves. */
   async #finish(error: GroupError | undefined): Promise<void> {
     this.#state = 'ending';
     let failure: unknown = error;
@@ -321,8 +322,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       failure ??= cause;
     }
     this.#state = 'ended';
-    this.#letGo();
-    this.#desk.dispose(failure);
+    this.#release();
+    this.#incomingMemory.dispose(failure);
     this.#sender.queue.fail(failure);
     this.inbox.end(failure);
     if (failure === undefined) this.#end.resolve();
@@ -333,21 +334,21 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.lifetime.free();
   }
 
-  #letGo(): void {
+  #release(): void {
     for (const each of this.#subscriptions) each.close();
     this.environment.directory.unregister(this.options.id, this);
     this.environment.verdicts.remove(this);
-    // The slot's counters are the next group's.
+    // The next group uses the counters of the slot.
     this.counters = this.slot.counters.slice();
     this.slot.release();
   }
 
-  #voiceTo(nonces: ReadonlyMap<number, string>): MemberVoice {
-    return new MemberVoice(this.environment.directory, this.options.id, this.nonce, nonces);
+  #messengerTo(nonces: ReadonlyMap<number, string>): GroupMessenger {
+    return new GroupMessenger(this.environment.directory, this.options.id, this.nonce, nonces);
   }
 }
 
 function taken(): GroupError {
-  const message = 'The messages of a group have one consumer, and there is one; share what it receives';
+  const message = 'This group is being iterated already, and has one consumer at a time; share its messages';
   return new GroupError('ERR_RDMC_ITERATOR_TAKEN', message);
 }

@@ -16,20 +16,20 @@ const MAX_INTERVAL_MS = 0x7fff_ffff;
 export interface SendOptions {
   /** First byte to send, default 0. */
   readonly offset?: number;
-  /** Bytes to send, default up to the region's end; 0 is a message as well. */
+  /** Bytes to send, default to the region's end; 0 is valid. */
   readonly byteLength?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface CloseOptions {
   readonly signal?: AbortSignal;
-  /** How long to wait for the others, in milliseconds (default: without limit). */
+  /** How long to wait for the other members, in milliseconds (default: without limit). */
   readonly timeoutMs?: number;
 }
 
 /**
  * A group: one root that sends, and receivers that get every message once, in order (RDMC, DSN 2018, section 4.1).
- * Membership never changes. Made by `node.createGroup`.
+ * Membership does not change. Created by `node.createGroup`.
  */
 export class Group implements AsyncIterable<ReceivedMessage> {
   readonly #session: GroupSession;
@@ -52,7 +52,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return this.members[0]!;
   }
 
-  /** What blocks travel by between members of this group: 'shm' (processes of one host), 'tcp', or both. */
+  /** The transports of blocks between members of this group: 'shm' (processes of one host), 'tcp', or both. */
   get transports(): readonly string[] {
     return this.#session.transports;
   }
@@ -62,21 +62,21 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return this.#session.isRoot;
   }
 
-  /** Aborted when the group ends: with the error where it failed, so that others can stop as well. */
+  /** Aborted when the group ends. If it failed, the reason is the error. */
   get signal(): AbortSignal {
     return this.#session.lifetime.signal;
   }
 
-  /** Resolves when the group has ended, however it did, and has nothing here any more. */
+  /** Resolves when the group has ended, with or without an error, and its resources here are freed. */
   get closed(): Promise<void> {
     return this.#session.lifetime.closed;
   }
 
   /**
-   * Queues a message, at the root. Resolves when the device has let go of the memory and it may be used again;
-   * receivers then have the message or get it from one another. Messages go in the order of the calls.
+   * Queues a message, at the root. Resolves when the device does not use the memory any more and it may be used again;
+   * receivers then have the message or get it from one another. Messages are sent in the order of the calls.
    *
-   * An abort of `signal` withdraws a message that has not begun. One that has begun goes on: the promise rejects
+   * An abort of `signal` withdraws a message that has not started. A started message is still sent: the promise rejects
    * with an AbortError, whose `settled` resolves when the memory is free.
    *
    * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, ERR_RDMC_GROUP_CLOSED,
@@ -100,25 +100,25 @@ export class Group implements AsyncIterable<ReceivedMessage> {
 
   /**
    * The messages, at a receiver, in order. Ends when the root has closed and all were delivered; throws the
-   * group's error after the last message that was delivered before. One consumer at a time.
+   * group's error after the last message that was delivered before it. One consumer at a time.
    * @throws GroupError ERR_RDMC_ITERATOR_TAKEN, ERR_RDMC_ROOT_RECEIVES_NOTHING
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<ReceivedMessage> {
     if (this.isRoot) {
       throw new GroupError(
         'ERR_RDMC_ROOT_RECEIVES_NOTHING',
-        `This node is the root of group ${this.id}: it sends, and the others receive`,
+        `This node is the root of group ${this.id}, and does not receive; iterate at the other members`,
       );
     }
     return this.#session.inbox[Symbol.asyncIterator]();
   }
 
-  /** What has been done so far: a read of shared memory, which disturbs nobody. */
+  /** The progress so far: a read of shared memory, which does not interrupt the worker. */
   progress(): GroupProgress {
     return progressOf(this.#session.counters);
   }
 
-  /** Calls `listener` with the progress, every `intervalMs` (default 100) in which it changed, until the group ends. */
+  /** Calls `listener` with the progress after every `intervalMs` (default 100) in which it changed, until the group ends. */
   onProgress(
     listener: (progress: GroupProgress) => void,
     options: { readonly intervalMs?: number } = {},
@@ -139,12 +139,12 @@ export class Group implements AsyncIterable<ReceivedMessage> {
   }
 
   /**
-   * Ends the group, with all members (RDMC, DSN 2018, section 4.6). At the root: sends what is queued first.
-   * Resolves only if every message reached every member. Frees everything the group has here, however it ends.
+   * Ends the group, together with all members (RDMC, DSN 2018, section 4.6). The root sends its queued messages first.
+   * Resolves only if every message reached every member. Frees the group's resources here in any case.
    * Idempotent: later calls wait for the same end.
    *
-   * @throws GroupError ERR_RDMC_MEMBER_LOST where a failure is known, ERR_RDMC_CLOSE_UNKNOWN where `signal` or
-   *   `timeoutMs` ended the waiting: everything may have arrived, or not
+   * @throws GroupError ERR_RDMC_MEMBER_LOST if a failure is known, ERR_RDMC_CLOSE_UNKNOWN if `signal` or
+   *   `timeoutMs` ended the wait: the messages may have reached all members, or not
    */
   async close(options: CloseOptions = {}): Promise<void> {
     onlyKnownOptions('close', options, ['signal', 'timeoutMs']);

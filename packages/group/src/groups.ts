@@ -15,7 +15,7 @@ import { Verdicts } from './verdicts.js';
 import { groupWorker } from './worker/group-protocol.js';
 import { WorkerLink } from './worker-link.js';
 
-/** Of what members say to each other about groups. */
+/** The version of the messages between members. */
 const VERSION = 1;
 
 const createChannel = tracingChannel('@rdmc/group:create');
@@ -38,7 +38,7 @@ export class Groups {
   #isClosed = false;
   #death: Error | undefined;
 
-  /** @internal `groups()` makes it for a node. */
+  /** @internal `groups()` creates it for a node. */
   constructor(context: NodeContext<GroupRecords>) {
     this.#context = context;
     this.#slots = new GroupSlots(context.data as SharedArrayBuffer);
@@ -57,8 +57,8 @@ export class Groups {
   }
 
   /**
-   * Memory for messages: from the device's pool, faulted in, and usable by `send` and `incoming`. `region.close()`
-   * and `message.release()` give it back. A length of 0 gives a region of one byte.
+   * Allocates memory for messages: from the device's pool, faulted in, and usable by `send` and `incoming`. `region.close()`
+   * and `message.release()` return it to the pool. A length of 0 gives a region of one byte.
    * @throws GroupError ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED; AbortError; VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
   async allocate(byteLength: number, options: { readonly signal?: AbortSignal } = {}): Promise<MemoryRegion> {
@@ -102,7 +102,7 @@ export class Groups {
     return new Group(session);
   }
 
-  /** Groups that are open fail, here and at the other members; so close them first. The node calls it when it closes. */
+  /** The node calls this when it closes. Open groups fail, here and at the other members; so close them first. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#sessions].map((session) => session.leave()));
@@ -140,8 +140,8 @@ export class Groups {
 
 /**
  * Groups, for `Node.join({ protocols: { groups: groups() } })`.
- * @param options `thread`: where its worker side runs. 'worker' (default): beside the node's other protocols. 'application': in the
- *   thread that joins, with a completion queue of its own; what the application does there delays it.
+ * @param options `thread`: where its worker side runs. 'worker' (default): beside the node's other protocols. 'application': in
+ *   the thread that joins, with its own completion queue; the application's other work delays it.
  * @throws GroupError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION
  */
 export function groups(options: ProtocolOptions = {}): NodeProtocol<Groups> {

@@ -1,12 +1,12 @@
 import { createSchedule } from '@rdmc/schedule';
 import type { CheckedGroupOptions } from './group-options.js';
 
-/** With whom a member exchanges blocks: what must be connected before the first message. */
+/** The neighbours of a member. Their queue pairs must be connected before the first message. */
 export interface Neighbourhood {
   readonly rank: number;
   /** Ranks, ascending; a `pair` is an index of this list. */
   readonly neighbours: readonly number[];
-  /** The neighbour the first block of every message comes from; −1 at the root. */
+  /** The neighbour that sends the first block of every message; −1 at the root. */
   readonly firstPair: number;
 }
 

@@ -8,7 +8,7 @@ export type { NodeLogger, NodeOptions };
 
 type GroupsNode = NodeWith<{ readonly groups: ReturnType<typeof groups> }>;
 
-/** A node that runs groups and nothing else: the short form of `Node.join({ …, protocols: { groups: groups() } })`. */
+/** A node that runs only groups: the short form of `Node.join({ …, protocols: { groups: groups() } })`. */
 export class RdmcNode extends ShortForm<GroupsNode> {
   /**
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.

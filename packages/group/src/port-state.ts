@@ -1,10 +1,10 @@
 import type { DeviceEvent } from '@rdmc/verbs';
 
-/** Whether the port that an RDMA device uses is down, as the device's events tell; its other ports do not matter. */
+/** Whether the port that an RDMA device uses is down, from the device's events. Events of its other ports are ignored. */
 export class PortState {
   #isDown = false;
 
-  /** `port`: the number of the one in use; `undefined` where the device has none. */
+  /** `port`: the number of the port in use; `undefined` if the device does not have ports. */
   constructor(private readonly port: number | undefined) {}
 
   get isDown(): boolean {

@@ -1,6 +1,6 @@
 import { Counter } from './worker/counters.js';
 
-/** What a group has done at this member since its creation. Bytes are those of messages, without headers. */
+/** The progress of a group at this member since its creation. Bytes are those of messages, without headers. */
 export interface GroupProgress {
   readonly blocksReceived: number;
   readonly bytesReceived: number;
@@ -9,9 +9,9 @@ export interface GroupProgress {
   readonly messagesReceived: number;
   readonly blocksSent: number;
   readonly bytesSent: number;
-  /** Messages of this root that every neighbour has taken over. */
+  /** Messages of this root that every neighbour has received. */
   readonly messagesSent: number;
-  /** Copies of first blocks into their places: one per message, and the only copies there are. */
+  /** Copies of first blocks into their places: one per message. There are no other copies. */
   readonly firstBlockCopies: number;
   readonly bytesCopied: number;
   /** Announcements of readiness sent. */
@@ -34,7 +34,7 @@ export function progressOf(counters: Float64Array): GroupProgress {
   };
 }
 
-/** Calls `listener` every `intervalMs` in which something changed. Keeps no process alive. */
+/** Calls `listener` after every `intervalMs` with a change. Does not keep the process alive. */
 export class ProgressWatch {
   readonly #timer: NodeJS.Timeout;
   #last = -1;
@@ -48,7 +48,7 @@ export class ProgressWatch {
     this.#timer.unref();
   }
 
-  /** Reports what has changed since the last time. */
+  /** Reports the progress if it has changed since the last report. */
   look(): void {
     const progress = this.read();
     const sum = progress.blocksReceived + progress.blocksSent;

@@ -1,6 +1,6 @@
 import type { MemoryRegion } from '@rdmc/verbs';
 
-/** A message that has arrived whole. Its memory is the application's until `release()`. */
+/** A complete message. Its memory belongs to the application until `release()`. */
 export class ReceivedMessage {
   #released = false;
 
@@ -9,15 +9,15 @@ export class ReceivedMessage {
     /** Position in the group's sequence of messages, from 0. */
     readonly number: number,
     readonly region: MemoryRegion,
-    /** Where in `region` it begins. */
+    /** Offset of its first byte in `region`. */
     readonly offset: number,
     readonly byteLength: number,
-    /** Whether `release` gives the region back to the node. */
+    /** Whether `release` returns the region to the node. */
     private readonly givesBack: boolean,
   ) {}
 
   /**
-   * The bytes, where they lie: no copy. Messages beyond what one typed array holds are read piecewise, with
+   * The bytes in place, without a copy. Read a message that is too long for one typed array in parts, with
    * `region.view(offset + position, length)`.
    * @throws VerbsError ERR_RDMC_REGION_CLOSED after `release`
    */
@@ -26,8 +26,8 @@ export class ReceivedMessage {
   }
 
   /**
-   * The application needs the message no more. Memory that came whole from `node.allocate`, or from the group
-   * itself, goes back to the pool; other memory stays the application's. Idempotent.
+   * The application does not need the message any more. A whole region from `node.allocate`, or from the group
+   * itself, returns to the pool; other memory stays with the application. Idempotent.
    */
   release(): void {
     if (this.#released) return;

@@ -1,6 +1,6 @@
 /*
- * What the application's thread and the worker say to each other about groups. `group` is the number this
- * node gave the group when it was opened, not its id. `pair` is an index of the group's neighbours.
+ * The commands and events between the application's thread and the worker about groups. `group` is the number of the
+ * group at this node, not its id. `pair` is an index of the group's neighbours.
  */
 import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
 import type { Algorithm, RackId } from '@rdmc/schedule';
@@ -30,9 +30,9 @@ export const groupRecords = recordTable({
         ]
       >(6),
     ),
-    /** Memory for a message that `incoming` told of. */
+    /** Memory for a message that the event `incoming` announced. */
     place: post(numbers<[group: number, message: number, address: number, lkey: LocalKey]>(4)),
-    /** Answers when the queue pairs are flushed and gone, and with them every claim on memory. */
+    /** Answers when the queue pairs are flushed and closed; the device does not use memory of the group any more. */
     abort: call(numbers<[group: number]>(1)),
   },
   events: {
@@ -44,7 +44,7 @@ export const groupRecords = recordTable({
 });
 export type GroupRecords = typeof groupRecords;
 
-/** What the worker needs to take part in a group. */
+/** The worker's description of a group. */
 export interface GroupSetup {
   readonly group: number;
   readonly algorithm: Algorithm;
@@ -62,22 +62,22 @@ export interface GroupSetup {
   readonly region: number;
 }
 
-/** Where a neighbour finds this member. */
+/** The addresses of the queue pairs for one neighbour. */
 export interface PairAddress {
   readonly data: QueuePairAddress;
   readonly control: QueuePairAddress;
 }
 
-/** What a member says when its own RDMA device is gone. */
+/** The failure of a member whose own RDMA device was removed. */
 export const DEVICE_REMOVED = { code: 'ERR_RDMC_DEVICE_REMOVED', reason: 'its RDMA device is gone' } as const;
 
-/** Why a group's worker side stopped. */
+/** The reason why a group's worker side stopped. */
 export interface Trouble {
   readonly group: number;
-  /** The neighbour it happened with; −1: this member itself. */
+  /** The neighbour that is concerned; −1: this member itself. */
   readonly pair: number;
   /**
-   * `flushed`: a queue pair is in the error state, and does not say whose doing that is. `own`: this member's own
+   * `flushed`: a queue pair is in the error state, and the completion does not show the cause. `own`: this member's own
    * device could not send. `copy`: the processor cannot write to the region that `incoming` gave.
    */
   readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device' | 'copy';

@@ -4,7 +4,7 @@ import type { RegionRange } from './group-options.js';
 import type { SendRange } from './send-queue.js';
 
 /**
- * A region or a part of one, checked to be of this node, open, and of at least `neededBytes` where that is given.
+ * Checks a region or a part of one: it must be of this node, open, and have at least `neededBytes`, if given.
  * @throws GroupError ERR_RDMC_INVALID_REGION
  */
 export function checkRange(
@@ -16,16 +16,16 @@ export function checkRange(
   const range: RegionRange = isRange(given) ? given : { region: given };
   const { region, offset = 0 } = range;
   if (typeof region?.address !== 'number' || region.device?.handle !== device.handle) {
-    throw invalid(where, 'needs a region of this node: of node.allocate(), or of node.protectionDomain');
+    throw invalid(where, 'needs a region of this node: from node.allocate(), or from node.protectionDomain');
   }
-  if (region.closed) throw invalid(where, 'the region is closed');
+  if (region.closed) throw invalid(where, 'the region is closed; allocate another one');
   const byteLength = neededBytes ?? range.byteLength ?? region.byteLength - offset;
   const fits = isSize(offset) && isSize(byteLength) && offset + byteLength <= region.byteLength;
   const room = range.byteLength ?? Number.POSITIVE_INFINITY;
   if (!fits || room < byteLength) {
     throw invalid(
       where,
-      `${byteLength} bytes from ${offset} do not fit into what was given of a region of ${region.byteLength} bytes`,
+      `${byteLength} bytes from offset ${offset} do not fit into the given part of a region of ${region.byteLength} bytes`,
     );
   }
   return { region, offset, byteLength };

@@ -8,7 +8,7 @@ import { checkRange } from './region-range.js';
 import { SendQueue } from './send-queue.js';
 import type { WorkerLink } from './worker-link.js';
 
-/** The root's way from a region to the worker: checks, block size, and the queue. */
+/** Sends the root's messages: checks the region, chooses the block size, and queues the message for the worker. */
 export class RootSender {
   readonly queue: SendQueue;
 
@@ -25,7 +25,7 @@ export class RootSender {
     });
   }
 
-  /** @throws GroupError ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, and as the group ends */
+  /** @throws GroupError ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, or the error of the group */
   send(given: MemoryRegion | RegionRange, signal: AbortSignal | undefined): Promise<void> {
     const range = checkRange('send', given, undefined, this.device);
     this.#checkBlocks(range.byteLength);
@@ -43,7 +43,7 @@ export class RootSender {
     if (blocks <= MAX_BLOCKS_PER_MESSAGE) return;
     throw new GroupError(
       'ERR_RDMC_TOO_MANY_BLOCKS',
-      `send: ${byteLength} bytes would be ${blocks} blocks, and a message has at most ${MAX_BLOCKS_PER_MESSAGE}; ` +
+      `send: ${byteLength} bytes need ${blocks} blocks, and a message has at most ${MAX_BLOCKS_PER_MESSAGE}; ` +
         'create the group with larger blocks',
     );
   }

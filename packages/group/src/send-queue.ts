@@ -37,7 +37,7 @@ export class SendQueue {
 
   enqueue(range: SendRange, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) return Promise.reject(new AbortError('The send', signal));
-    // Until it has left, the region cannot be closed: `close()` waits.
+    // The region cannot be closed before the message is sent: `close()` waits.
     const hold = range.region.hold();
     const entry: Entry = { range, done: new Deferred<void>(), started: false, hold };
     this.#waiting.push(entry);
@@ -45,7 +45,7 @@ export class SendQueue {
     return signal ? this.#abortable(entry, signal) : entry.done.promise;
   }
 
-  /** The oldest message in the worker is done. */
+  /** The oldest message in the worker was sent. */
   finished(): void {
     const entry = this.#started.shift()!;
     entry.hold[Symbol.dispose]();
@@ -54,7 +54,7 @@ export class SendQueue {
     this.#checkIdle();
   }
 
-  /** To be called when the device has let go of the memory. */
+  /** Rejects all messages. Call it when the device does not use their memory any more. */
   fail(error: unknown): void {
     for (const entry of [...this.#started.splice(0), ...this.#waiting.splice(0)]) {
       entry.hold[Symbol.dispose]();
@@ -62,7 +62,7 @@ export class SendQueue {
     }
   }
 
-  /** Calls back once nothing waits. */
+  /** Calls back once the queue is empty. */
   whenIdle(listener: () => void): void {
     this.#onIdle = listener;
     this.#checkIdle();

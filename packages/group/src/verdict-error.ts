@@ -1,7 +1,7 @@
 import { GroupError, groupErrors, isCodeOf } from './errors.js';
 import type { Verdict } from './wire-messages.js';
 
-/** What this member could have done itself; its own error says so. */
+/** Codes of failures of this member itself; they stay the code of its error. */
 const OWN_CODES: readonly string[] = [
   'ERR_RDMC_POST_FAILED',
   'ERR_RDMC_INCOMING_FAILED',
@@ -11,7 +11,7 @@ const OWN_CODES: readonly string[] = [
   'ERR_RDMC_CLOSE_UNKNOWN',
 ];
 
-/** The error with which everything pending of a failed group rejects. */
+/** The error with which the pending calls of a failed group reject. */
 export function errorOfVerdict(group: number, ownId: number, verdict: Verdict, cause?: unknown): GroupError {
   const { culprit, code, reason } = verdict;
   const details = { memberId: culprit, reason, ...(cause !== undefined && { cause }) };
@@ -22,12 +22,12 @@ export function errorOfVerdict(group: number, ownId: number, verdict: Verdict, c
     return new GroupError(code, `Group ${group}: member ${culprit} broke the protocol: ${reason}`, details);
   }
   if (culprit === ownId) {
-    const message = `Group ${group}: the other members lost this one, member ${ownId}: ${reason}`;
+    const message = `Group ${group}: the other members lost this member (${ownId}): ${reason}`;
     return new GroupError('ERR_RDMC_MEMBER_LOST', message, details);
   }
   return new GroupError(
     'ERR_RDMC_MEMBER_LOST',
-    `Group ${group} lost member ${culprit}: ${reason}. Close it, and make a new one of the others`,
+    `Group ${group} lost member ${culprit}: ${reason}. Close it, and create a new group of the others`,
     details,
   );
 }

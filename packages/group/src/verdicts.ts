@@ -1,36 +1,36 @@
 import type { Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
-import { BLAME_TOPIC, type Verdict } from './wire-messages.js';
+import { INQUIRY_TOPIC, type Verdict } from './wire-messages.js';
 
-/** A group at this node that neighbours may ask about its failure. */
-export interface Witness {
+/** A group at this node that answers questions about its failure. */
+export interface VerdictSource {
   readonly nonce: string;
-  /** What it knows about its failure; `null` while it knows nothing that concerns `asker`. */
+  /** The verdict; `null` while the group does not know of a failure other than that of `asker`. */
   verdictFor(asker: number): Promise<Verdict | null>;
 }
 
 const KEPT_VERDICTS = 256;
 
-/** Answers neighbours that ask why a group failed, also when the group is gone here. */
+/** Answers neighbours that ask why a group failed, also after the group has ended here. */
 export class Verdicts {
-  /** Of groups that are gone, by nonce. */
+  /** Verdicts of groups that have ended, by nonce. */
   readonly #verdicts = new Map<string, Verdict>();
-  readonly #witnesses = new Map<string, Witness>();
+  readonly #sources = new Map<string, VerdictSource>();
   readonly #subscription: Subscription;
 
   constructor(mesh: Mesh) {
-    this.#subscription = mesh.onRequest(BLAME_TOPIC, (from, body) => this.#answer(from, body));
+    this.#subscription = mesh.onRequest(INQUIRY_TOPIC, (from, body) => this.#answer(from, body));
   }
 
-  add(witness: Witness): void {
-    this.#witnesses.set(witness.nonce, witness);
+  add(source: VerdictSource): void {
+    this.#sources.set(source.nonce, source);
   }
 
-  remove({ nonce }: Witness): void {
-    this.#witnesses.delete(nonce);
+  remove({ nonce }: VerdictSource): void {
+    this.#sources.delete(nonce);
   }
 
-  /** For neighbours that ask when the group is gone. */
+  /** Keeps a verdict for neighbours that ask after the group has ended. */
   remember(nonce: string, verdict: Verdict): void {
     this.#verdicts.set(nonce, verdict);
     if (this.#verdicts.size > KEPT_VERDICTS) this.#verdicts.delete(this.#verdicts.keys().next().value!);
@@ -42,7 +42,7 @@ export class Verdicts {
 
   async #answer(from: number, body: unknown): Promise<Verdict | null> {
     const { nonce } = (body ?? {}) as { nonce?: string };
-    const witness = this.#witnesses.get(nonce as string);
-    return witness ? witness.verdictFor(from) : (this.#verdicts.get(nonce as string) ?? null);
+    const source = this.#sources.get(nonce as string);
+    return source ? source.verdictFor(from) : (this.#verdicts.get(nonce as string) ?? null);
   }
 }

@@ -1,17 +1,17 @@
 /*
- * What members tell each other about groups over the mesh: JSON, topic 'rdmc.group', in order per pair of members.
+ * The messages between members about groups, over the mesh: JSON, topic 'rdmc.group', in order per pair of members.
  *
  *   type       from → to        fields besides type and group
  *   create     each → each      nonce, agreement, address (to neighbours: their queue pairs here, else null)
- *   connected  each → each      nonce, to, transports    what the sender's queue pairs travel by: 'shm', 'tcp'
+ *   connected  each → each      nonce, to, transports    the transports of the sender's queue pairs: 'shm', 'tcp'
  *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
- *                               where the sender had not heard of the receiver's
- *   sent       root → each      nonce, to, messages    the root has closed after that many
- *   stored     each → each      nonce, to              all of these are here, and passed on
- *   failed     each → each      nonce, to, culprit, code, reason
+ *                               if the sender had not received the receiver's `create`
+ *   sent       root → each      nonce, to, messages    the root has closed after that number of messages
+ *   stored     each → each      nonce, to              the sender has stored them all, and sent on its part
+ *   failed     each → each      nonce, to, culprit, code, reason    `culprit` is the failed member
  *
- * `nonce` names this use of the id by the sender, `to` the receiver's, as told by its `create`. So news of a
- * group that is gone never meet its successor of the same id.
+ * `nonce` identifies this use of the id by the sender, `to` that by the receiver, from its `create`. So messages of a
+ * group that has ended do not reach its successor with the same id.
  */
 import {
   list,
@@ -29,21 +29,21 @@ import type { Agreement } from './agreement.js';
 import type { PairAddress } from './records.js';
 
 export const TOPIC = 'rdmc.group';
-/** Request {group, nonce}: what the member knows about the failure of that group. Answer: Verdict or null. */
-export const BLAME_TOPIC = 'rdmc.group.blame';
+/** Request {group, nonce}: asks for the member's verdict on the failure of that group. Answer: Verdict or null. */
+export const INQUIRY_TOPIC = 'rdmc.group.blame';
 
-/** Kinds of ways that blocks travel; there are three today. */
+/** The most transports in a message; there are three today. */
 const MAX_TRANSPORTS = 8;
-/** Text of no more bytes than a frame of the mesh has; what is shown is clipped there. */
+/** Text; a frame of the mesh bounds its length, and errors clip it. */
 const words = text();
 const name = { group: whole(), nonce: words };
 const addressed = { ...name, to: words };
 const verdict = { culprit: whole(), code: words, reason: words };
 
-/** Others than these fields are those of the agreement's own version, which is compared first. */
+/** Not checked here: its fields depend on the version of the agreement, which is compared first. */
 const agreement = opaqueRecord({}) as Shape<Agreement>;
 const address = opaqueRecord({}) as Shape<PairAddress>;
-/** Open: fields of later versions must not hide the news that the versions differ. */
+/** Open: unknown fields of later versions are ignored, so that the difference of versions is reported. */
 const message = variants(
   'type',
   {
@@ -69,10 +69,10 @@ export type AbandonMessage = Extract<WireMessage, { type: 'abandon' }>;
 /** Messages within an existing group. */
 export type MemberMessage = Exclude<WireMessage, CreateMessage | AbandonMessage>;
 const verdictShape = openRecord(verdict);
-/** Who is to blame, and for what. */
+/** The failed member (`culprit`), and its failure. */
 export type Verdict = Shaped<typeof verdictShape>;
 
-/** What arrived, if it has the form of a message; the mesh carries bodies of other versions as well. */
+/** The body as a message, if it has the form of one; the mesh carries bodies of other versions as well. */
 export function parseMessage(body: unknown): WireMessage | undefined {
   return tryShape(message, body);
 }

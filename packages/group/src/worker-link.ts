@@ -2,14 +2,14 @@ import { DataPlaneError, type EndListener, type ProtocolClient, ProtocolError } 
 import type { NodeContext } from '@rdmc/node';
 import type { GroupRecords, GroupSetup, Trouble } from './records.js';
 
-/** What a group hears from the worker. */
+/** The events of the worker for one group. */
 export interface WorkerEvents {
   incoming(message: number, byteLength: number): void;
   finished(message: number): void;
   trouble(trouble: Trouble): void;
 }
 
-/** The application's side of `worker/`: the commands to it, and its events to the groups concerned. */
+/** The application's side of `worker/`: sends the commands, and dispatches the events to the groups. */
 export class WorkerLink {
   readonly commands: ProtocolClient<GroupRecords>;
   readonly #listeners = new Map<number, WorkerEvents>();
@@ -30,7 +30,7 @@ export class WorkerLink {
     await this.commands.open(setup);
   }
 
-  /** Resolves when the group's queue pairs are gone; where the protocol has ended, so are they. */
+  /** Resolves when the group's queue pairs are closed; also if the protocol has ended, because then they are closed. */
   async abort(group: number): Promise<void> {
     try {
       await this.commands.abort(group);

@@ -7,7 +7,7 @@ const BLOCK = 1000;
 
 afterEach(() => vi.restoreAllMocks());
 
-it('a region that the processor cannot copy into ends its group with a code, and no other group of the node', async () => {
+it('a region into which the processor cannot copy ends only its group, with a code', async () => {
   // The first block of a message is copied into the region that `incoming` gives. Memory of a GPU (registerDmabuf) refuses that.
   const nodes = await startCluster(2, { thread: 'application' });
   const foreign = await nodes[1]!.allocate(BYTES);

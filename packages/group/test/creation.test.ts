@@ -14,21 +14,17 @@ describe('creating groups', () => {
   it.each([
     ['one member', { id: 1, members: [0] }, 'ERR_RDMC_GROUP_TOO_SMALL'],
     ['a member twice', { id: 1, members: [0, 1, 1] }, 'ERR_RDMC_DUPLICATE_MEMBER'],
-    ['a root that is no member', { id: 1, members: [9, 0] }, 'ERR_RDMC_UNKNOWN_MEMBER'],
+    ['a root that is not a member', { id: 1, members: [9, 0] }, 'ERR_RDMC_UNKNOWN_MEMBER'],
     ['a list without this node', { id: 1, members: [1, 2] }, 'ERR_RDMC_NOT_A_MEMBER'],
     ['no list', { id: 1, members: 3 }, 'ERR_RDMC_INVALID_OPTION'],
-    [
-      'an algorithm nobody knows',
-      { id: 1, members: [0, 1], algorithm: 'gossip' },
-      'ERR_RDMC_UNKNOWN_ALGORITHM',
-    ],
+    ['an unknown algorithm', { id: 1, members: [0, 1], algorithm: 'gossip' }, 'ERR_RDMC_UNKNOWN_ALGORITHM'],
     ['hybrid without racks', { id: 1, members: [0, 1], algorithm: 'hybrid' }, 'ERR_RDMC_INVALID_OPTION'],
-    ['racks for others', { id: 1, members: [0, 1], racks: [1] }, 'ERR_RDMC_INVALID_OPTION'],
-    ['a block of no bytes', { id: 1, members: [0, 1], blockBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
-    ['a silence of no time', { id: 1, members: [0, 1], retryTimeoutMs: 0 }, 'ERR_RDMC_INVALID_OPTION'],
-    ['a window of none', { id: 1, members: [0, 1], receiveWindow: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['too few racks', { id: 1, members: [0, 1], racks: [1] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a block size of 0', { id: 1, members: [0, 1], blockBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a retry time-out of 0', { id: 1, members: [0, 1], retryTimeoutMs: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a receive window of 0', { id: 1, members: [0, 1], receiveWindow: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a negative id', { id: -1, members: [0, 1] }, 'ERR_RDMC_INVALID_OPTION'],
-    ['an option nobody reads', { id: 1, members: [0, 1], block: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
+    ['an unknown option', { id: 1, members: [0, 1], block: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
   ])('refuses %s', async (_name, options, code) => {
     const error = await rejection(nodes[0]!.createGroup(options as never));
     expect(error).toBeInstanceOf(GroupError);
@@ -41,7 +37,7 @@ describe('creating groups', () => {
     ['members', { members: [0, 1, 2] }, { members: [0, 2, 1] }],
     ['racks', { racks: [0, 0, 1] }, {}],
     ['receiveWindow', { receiveWindow: 3 }, {}],
-  ])('names %s and both values where members disagree', async (field, one, other) => {
+  ])('names %s and both values if members differ', async (field, one, other) => {
     const base = { id: 2, members: [0, 1, 2], timeoutMs: 120_000 };
     const errors = await Promise.all(
       nodes.map((node, id) => rejection(node.createGroup({ ...base, ...(id === 1 ? one : other) }))),
@@ -56,7 +52,7 @@ describe('creating groups', () => {
     await Promise.all(groups.map((group) => group.close()));
   });
 
-  it('names who is missing, to everybody, and leaves nothing behind', async () => {
+  it('names the missing members at all members, and frees everything', async () => {
     const options = { id: 3, members: [0, 1, 2] };
     const [first, second] = await Promise.all([
       rejection(nodes[0]!.createGroup({ ...options, timeoutMs: 3_000 })),
@@ -89,7 +85,7 @@ describe('creating groups', () => {
     expect(await waiting).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 0 });
   });
 
-  it('uses an id once at a time', async () => {
+  it('refuses an id that is in use', async () => {
     const groups = await createEverywhere(nodes, { id: 5, members: [0, 1] });
     expect(await rejection(nodes[0]!.createGroup({ id: 5, members: [0, 1] }))).toMatchObject({
       code: 'ERR_RDMC_GROUP_EXISTS',
@@ -101,7 +97,7 @@ describe('creating groups', () => {
     }
   });
 
-  it('waits for members that come later, in any order', async () => {
+  it('waits for members that create it later, in any order', async () => {
     const options = { id: 6, members: [2, 0, 1] };
     const first = nodes[1]!.createGroup(options);
     const second = nodes[0]!.createGroup(options);
@@ -113,7 +109,7 @@ describe('creating groups', () => {
 });
 
 describe('joining', () => {
-  it('refuses members with different transports, and leaves nothing open', async () => {
+  it('refuses members with different transports, and closes everything', async () => {
     const reserved = await reserveLoopbackPorts(2);
     const transports = ['shm', 'tcp'] as const;
     const errors = await startMembers(reserved, (place) =>

@@ -13,14 +13,14 @@ import {
 import { collect, filledRegion, stopCluster } from './support/cluster.js';
 import { MeshValve } from './support/mesh-valve.js';
 
-/** Of enum ibv_event_type. */
+/** A value of enum ibv_event_type. */
 const PORT_ERR = 10;
 const DEVICES = ['fake0', 'fake1', 'fake2'];
-/** A relay with the lowest id: the others dial it, so that one valve holds all its connections. */
+/** The relay has the lowest id: the others dial it, so that one valve has all its connections. */
 const [RELAY, ROOT, LEAF] = [0, 1, 2];
 const CHAIN = [ROOT, RELAY, LEAF];
 const RETRY_MS = 200;
-/** Members that hang, hang; a test that ends takes about the retry time-out, and a second where nobody answers. */
+/** For a hang. A test that ends takes about the retry time-out, and a second if a member does not answer. */
 const TEST_MS = 60_000;
 
 let machine: FakeMachine;
@@ -41,7 +41,7 @@ async function start(settings: FakeSettings = {}, options: Partial<NodeOptions> 
   nodes = await Promise.all(
     reserved.map(({ server }, id) => {
       const own = { id, members, server, windowMs: 0, device: DEVICES[id]! };
-      // Silence in the mesh is not what tells, unless a test says so.
+      // The mesh does not detect silence, unless a test enables that.
       return RdmcNode.join({ ...own, silenceTimeoutMs: 0, ...options });
     }),
   );
@@ -54,8 +54,8 @@ afterEach(async () => {
 });
 
 /**
- * A message stands still in the middle of the chain: its receivers have no memory for it, and the first block has gone as
- * far as it can. Nobody has anything under way. Returns what each member will end with, by id.
+ * A message is stalled in the middle of the chain: its receivers do not have memory for it, and the first block has gone as
+ * far as it can. No member has a request under way. Returns the error of each member, by id.
  */
 async function standStill(): Promise<{ readonly errors: Promise<unknown[]> }> {
   const asked = nodes.map(() => new Deferred<void>());
@@ -77,7 +77,7 @@ async function standStill(): Promise<{ readonly errors: Promise<unknown[]> }> {
   return { errors };
 }
 
-/** The error with which something ends, or what it resolved with. */
+/** The error with which a promise rejects, or its value. */
 async function ended(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch((error: unknown) => error);
 }
@@ -94,7 +94,7 @@ describe.skipIf(fakeLibrary.missing)(`paths that are cut while all wait ${fakeLi
     ['mute', 'out'],
   ];
   it.each(cases)(
-    'the relay’s device is %s, its mesh connections %s: all know, without waiting for the mesh to fall silent',
+    'the relay’s device is %s, its mesh connections %s: all detect it before the silence time-out of the mesh',
     async (link, mesh) => {
       await start();
       const { errors } = await standStill();
@@ -106,7 +106,7 @@ describe.skipIf(fakeLibrary.missing)(`paths that are cut while all wait ${fakeLi
   );
 
   it.each(['in', 'out', 'both'] as const)(
-    'only the relay’s mesh connections are cut (%s): the silence of the mesh tells all',
+    'only the relay’s mesh connections are cut (%s): all detect it by the silence time-out of the mesh',
     async (mesh) => {
       await start({}, { heartbeatMs: 100, silenceTimeoutMs: 500 });
       const { errors } = await standStill();
@@ -117,7 +117,7 @@ describe.skipIf(fakeLibrary.missing)(`paths that are cut while all wait ${fakeLi
   );
 
   it(
-    'the relay’s port goes down, and its device says so: all name the relay',
+    'the relay’s port goes down, and its device reports that: all name the relay',
     async () => {
       await start();
       const { errors } = await standStill();
@@ -140,7 +140,7 @@ describe.skipIf(fakeLibrary.missing)(`paths that are cut while all wait ${fakeLi
   );
 
   it(
-    'devices that neither complete nor fail what is posted: all know',
+    'devices that neither complete nor fail their requests: all detect it',
     async () => {
       await start();
       const { errors } = await standStill();

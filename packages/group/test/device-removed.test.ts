@@ -23,8 +23,8 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device that goes ${fakeLibrary.mis
     restore();
   });
 
-  it('is the loss of its own member, who says so; the others go on', async () => {
-    // The relay of a chain, at whom a message stands still: its neighbours notice nothing by themselves.
+  it('is the loss of its own member, which reports it; the others continue', async () => {
+    // A message is stalled at the relay of a chain: its neighbours cannot detect the loss themselves.
     const stalled = new Promise<never>(() => {});
     const groups = await Promise.all(
       [0, LOST, 2].map((id) =>

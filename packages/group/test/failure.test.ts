@@ -35,7 +35,7 @@ describe('a member that is lost', () => {
     );
   }
 
-  it('fails everything pending with its name, and the survivors make a new group', async () => {
+  it('rejects all pending calls with its id, and the survivors create a new group', async () => {
     const groups = await stall({ id: 1, members: ALL });
     const region = await filledRegion(nodes[0]!, 100_000, 1);
     const sends = [groups[0]!.send(region), groups[0]!.send(region)];
@@ -46,7 +46,7 @@ describe('a member that is lost', () => {
     for (const group of groups.slice(0, 3)) {
       expect(await rejection(group.close())).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 3 });
     }
-    // The send was flushed before it was rejected: nothing uses the memory any more.
+    // The send was flushed before it was rejected: the memory is not in use any more.
     expect(region.outstanding).toBe(0);
     const survivors = await createEverywhere(nodes, { id: 1, members: [0, 1, 2] });
     const collecting = survivors.slice(1).map(collect);
@@ -58,8 +58,8 @@ describe('a member that is lost', () => {
     await region.close();
   });
 
-  it('is one end of a queue pair that broke, though all members live; nobody else is blamed', async () => {
-    // Members introduce themselves with the addresses of their queue pairs.
+  it('is one end of a broken queue pair, also if all members live', async () => {
+    // The `create` messages of members have the addresses of their queue pairs.
     const number = new Promise<number>((resolve) => {
       nodes[1]!.mesh.onMessage('rdmc.group', (from, body) => {
         const { type, address } = body as { type: string; address: { data: { queuePair: number } } };
@@ -90,7 +90,7 @@ describe('a member that is lost', () => {
     await thread.terminate();
     const error = await reading;
     const errors = await Promise.all(groups.map((group) => rejection(group.close())));
-    // It hears of it from its own thread's end or from the others, whose queue pairs broke.
+    // It gets the error from the end of its own worker, or from the others, whose queue pairs broke.
     expect(error.code).toMatch(/^ERR_RDMC_(DATAPLANE_DIED|MEMBER_LOST)$/);
     expect(error.memberId).toBe(2);
     expect(error).toBe(errors[2]);
@@ -101,7 +101,7 @@ describe('a member that is lost', () => {
     expect(late.code).toBe('ERR_RDMC_DATAPLANE_DIED');
   });
 
-  it('leaves groups without it alone', async () => {
+  it('does not affect groups without it', async () => {
     const others = await createEverywhere(nodes, { id: 2, members: [0, 1, 2] });
     const concerned = await createEverywhere(nodes, { id: 3, members: [3, 0] });
     await nodes[3]!.close();
@@ -127,7 +127,7 @@ describe('a member that is lost', () => {
     await Promise.all([1, 2, 3].map((id) => rejection(groups[id]!.close())));
   });
 
-  it('may go once it has closed, whatever the others still do', async () => {
+  it('may leave once it has closed the group, also if the others have not', async () => {
     const groups = await createEverywhere(nodes, { id: 5, members: ALL });
     const region = await filledRegion(nodes[0]!, 100_000, 3);
     const collecting = groups.slice(1).map(collect);
@@ -187,7 +187,7 @@ describe('a member that is lost', () => {
     await Promise.all([region.close(), short.close()]);
   });
 
-  it('gives memory of unfinished messages back', async () => {
+  it('returns the memory of incomplete messages', async () => {
     const given: { closed: boolean }[] = [];
     const options = { id: 10, members: [0, 1, 3], blockBytes: 1000, algorithm: 'chain' as const };
     const groups = await Promise.all(
@@ -204,7 +204,7 @@ describe('a member that is lost', () => {
       ),
     );
     const region = await filledRegion(nodes[0]!, 50_000, 1);
-    // The root's own part may be through before the relay's ends.
+    // The root's own part may be complete before the relay fails.
     const sending = groups[0]!.send(region).catch(() => {});
     const closing = [groups[0]!.close(), groups[1]!.close()].map(rejection);
     while (given.length === 0) await new Promise((resolve) => setImmediate(resolve));

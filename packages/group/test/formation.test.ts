@@ -17,7 +17,7 @@ const MEMBERS = [ROOT, OWN, LEAF];
 const GROUP = 7;
 const ADDRESS = { data: {}, control: {} };
 
-/** The creation of a chain at its relay, up to the last command to the worker; what the others say is said by the test. */
+/** The creation of a chain at its relay, up to the last command to the worker; the test sends the messages of the others. */
 async function lastStep() {
   const started = new Deferred<void>();
   const starting = new Deferred<void>();
@@ -62,20 +62,20 @@ async function lastStep() {
 }
 
 describe('Formation, in its last step', () => {
-  it('ends well when the worker has started', async () => {
+  it('resolves when the worker has started', async () => {
     const { running, started } = await lastStep();
     started.resolve();
     await running;
   });
 
-  it('hears of a member that is lost', async () => {
+  it('rejects when a member is lost', async () => {
     const { formation, running, started } = await lastStep();
     formation.memberLost(LEAF, 'it is gone');
     started.resolve();
     expect(await rejection(running)).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: LEAF });
   });
 
-  it('hears that the others, who are ready, have lost this member', async () => {
+  it('rejects when the others, which are ready, have lost this member', async () => {
     const { running, say, started, sent } = await lastStep();
     say(ROOT, { type: 'failed', culprit: OWN, code: 'ERR_RDMC_MEMBER_LOST', reason: 'it is silent' });
     started.resolve();

@@ -60,7 +60,7 @@ describe('a group', () => {
     await Promise.all([root!.close(), receiver!.close(), foreign.close()]);
   });
 
-  it('withdraws a queued message when its signal aborts, and sends the others', async () => {
+  it('withdraws a queued message when its signal is aborted, and sends the others', async () => {
     let admit: (() => void) | undefined;
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
@@ -94,7 +94,7 @@ describe('a group', () => {
     await Promise.all(regions.map((region) => region.close()));
   });
 
-  it('says when the memory of an aborted message that had begun is free', async () => {
+  it('resolves `settled` when the memory of a started, aborted message is free', async () => {
     let admit: (() => void) | undefined;
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
@@ -125,7 +125,7 @@ describe('a group', () => {
     await region.close();
   });
 
-  it('holds the root up while the receiver does not read, and gives all in the end', async () => {
+  it('delays the root while the receiver does not read, and delivers all messages in the end', async () => {
     const count = 150;
     const unread = 64;
     const [root, receiver] = await createEverywhere(nodes, { id: 1, members: [0, 1] });
@@ -134,7 +134,7 @@ describe('a group', () => {
     const sends = Array.from({ length: count }, () => root!.send(region));
     while (receiver!.progress().messagesReceived < unread)
       await new Promise((resolve) => setImmediate(resolve));
-    // The same workers carry as many messages of another group meanwhile, one by one.
+    // Meanwhile the same workers send the same number of messages of another group, one after the other.
     const others = otherReceiver![Symbol.asyncIterator]();
     for (let i = 0; i < count; i += 1) {
       await otherRoot!.send(region);
@@ -154,7 +154,7 @@ describe('a group', () => {
     await region.close();
   });
 
-  it('closes without the receiver having read, and keeps what it did not read', async () => {
+  it('closes before the receiver has read, and keeps the unread messages', async () => {
     const [root, receiver] = await createEverywhere(nodes, { id: 1, members: [0, 1] });
     const region = await filledRegion(nodes[0]!, 10, 1);
     const sends = Array.from({ length: 100 }, () => root!.send(region));
@@ -164,7 +164,7 @@ describe('a group', () => {
     await region.close();
   });
 
-  it('does not close before a member has everything', async () => {
+  it('does not close before every member has all messages', async () => {
     let admit: (() => void) | undefined;
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
@@ -198,7 +198,7 @@ describe('a group', () => {
     await region.close();
   });
 
-  it('rejects close with ERR_RDMC_CLOSE_UNKNOWN where the waiting ends first', async () => {
+  it('rejects close with ERR_RDMC_CLOSE_UNKNOWN if the wait ends first', async () => {
     const groups = await createEverywhere(nodes, { id: 3, members: [0, 1, 2] });
     const error = await rejection(groups[1]!.close({ timeoutMs: 50 }));
     expect(error).toMatchObject({ code: 'ERR_RDMC_CLOSE_UNKNOWN', missing: [0, 1, 2] });

@@ -7,13 +7,13 @@ import { membersAt } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 
 const GROUPS = 6;
-/** Longer than a root needs to hear that all are connected and to send. */
+/** Longer than a root needs to detect that all are connected, and to send. */
 const BUSY_MS = 60;
 
-it('takes blocks that come before the application hears that its group is formed', async () => {
+it('takes blocks that arrive before the application knows that its group exists', async () => {
   const [own, other] = await reserveLoopbackPorts(2);
   const members = membersAt([own!, other!]);
-  // A listening socket cannot be handed to a thread.
+  // A listening socket cannot be passed to a thread.
   await new Promise((resolve) => other!.server.close(resolve));
   const slow = new Worker(join(import.meta.dirname, 'support/slow-member.mjs'), {
     execArgv: [],

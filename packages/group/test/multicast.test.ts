@@ -22,7 +22,7 @@ describe.each(['worker', 'application'] as const)('multicast among nodes, driven
 
   const cases = algorithms.flatMap((algorithm) => [2, 3, 5, 8].map((n) => ({ algorithm, n })));
   it.each(cases)(
-    '$algorithm to $n members: every size arrives once, whole and in order',
+    '$algorithm to $n members: every size arrives once, complete and in order',
     async ({ algorithm, n }) => {
       const members = Array.from({ length: n }, (_, index) => index);
       const racks = members.map((id) => id % 2);
@@ -30,7 +30,7 @@ describe.each(['worker', 'application'] as const)('multicast among nodes, driven
       const [root, ...receivers] = await createEverywhere(nodes, options);
       const collecting = receivers.map(collect);
       const regions = await Promise.all(SIZES.map((size, seed) => filledRegion(nodes[0]!, size, seed)));
-      // All are queued before the first is through.
+      // All are queued before the first one is sent.
       await Promise.all(
         SIZES.map((byteLength, number) => root!.send({ region: regions[number]!, byteLength })),
       );
@@ -44,7 +44,7 @@ describe.each(['worker', 'application'] as const)('multicast among nodes, driven
       for (const receiver of receivers) {
         const { firstBlockCopies, messagesReceived, bytesReceived, bytesExpected } = receiver.progress();
         expect(messagesReceived).toBe(SIZES.length);
-        // One copy of one block per message that has bytes, and nothing else.
+        // One copy of one block per message with bytes, and no other copies.
         expect(firstBlockCopies).toBe(SIZES.length - 1);
         expect(bytesReceived).toBe(bytesExpected);
       }
@@ -52,7 +52,7 @@ describe.each(['worker', 'application'] as const)('multicast among nodes, driven
     },
   );
 
-  it('a region that is closed while its messages are queued stays open until they have left', async () => {
+  it('a region that is closed while its messages are queued stays open until they are sent', async () => {
     const size = 3 * BLOCK;
     const options = { id: 3, members: [0, 1, 2], blockBytes: BLOCK };
     const [root, ...receivers] = await createEverywhere(nodes, options);
@@ -134,7 +134,7 @@ describe.each(['worker', 'application'] as const)('multicast among nodes, driven
     await Promise.all([memory.close(), region.close()]);
   });
 
-  it('gives memory back to the pool when a message is released, and only then', async () => {
+  it('returns memory to the pool when a message is released, and not before', async () => {
     const [root, receiver] = await createEverywhere(nodes, { id: 21, members: [0, 1] });
     const region = await filledRegion(nodes[0]!, 100_000, 4);
     const messages = receiver![Symbol.asyncIterator]();

@@ -4,33 +4,33 @@ import { NeighbourWatch } from '../src/worker/neighbour-watch.js';
 
 const LIMIT = 5;
 
-/** A watch of two neighbours, and what it did. */
+/** A watch of two neighbours, and its calls. */
 function watching(limitLooks = LIMIT) {
-  const heard = [0, 0];
+  const counts = [0, 0];
   const probes: number[] = [];
   const silent: number[] = [];
   const port = {
-    heardFrom: (pair: number) => heard[pair]!,
+    cameFrom: (pair: number) => counts[pair]!,
     probe: (pair: number) => void probes.push(pair),
     silent: (pair: number) => void silent.push(pair),
   };
-  return { watch: new NeighbourWatch(port, heard.length, limitLooks), heard, probes, silent };
+  return { watch: new NeighbourWatch(port, counts.length, limitLooks), counts, probes, silent };
 }
 
 describe('NeighbourWatch', () => {
-  it('probes a neighbour from which nothing came since the last look, and no other', () => {
-    const { watch, heard, probes } = watching();
-    heard[1] = 1;
+  it('probes only a neighbour from which nothing arrived since the last look', () => {
+    const { watch, counts, probes } = watching();
+    counts[1] = 1;
     expect(watch.look(true)).toBe(true);
     expect(probes).toEqual([0]);
-    heard[1] = 2;
+    counts[1] = 2;
     watch.look(true);
     expect(probes).toEqual([0]);
     watch.look(true);
     expect(probes).toEqual([0, 1]);
   });
 
-  it('has one probe under way at a time, and another one after it was answered', () => {
+  it('posts one probe at a time, and the next one after the answer', () => {
     const { watch, probes } = watching();
     watch.look(true);
     watch.look(true);
@@ -51,20 +51,20 @@ describe('NeighbourWatch', () => {
     expect(silent).toEqual([1]);
   });
 
-  it('waits for the device where there is no limit', () => {
+  it('waits for the device if there is no limit', () => {
     const { watch, silent } = watching(Number.POSITIVE_INFINITY);
     for (let look = 0; look < 1000; look += 1) watch.look(true);
     expect(silent).toEqual([]);
   });
 
-  it('leaves a group alone that has had no message', () => {
+  it('does not watch a group before its first message', () => {
     const { watch, probes } = watching();
     expect(watch.look(false)).toBe(false);
     expect(probes).toEqual([]);
   });
 
-  it('goes on for some looks after the last message, and for more after the next', () => {
-    const { watch, heard, probes } = watching();
+  it('continues for some looks after the last message, and again after the next one', () => {
+    const { watch, counts, probes } = watching();
     watch.look(true);
     for (let look = 0; look < WATCH_LINGER_LOOKS; look += 1) expect(watch.look(false)).toBe(true);
     expect(watch.look(false)).toBe(false);
@@ -73,7 +73,7 @@ describe('NeighbourWatch', () => {
     expect(watch.look(false)).toBe(false);
     expect(probes).toEqual([]);
     // A message that came and went between two looks.
-    heard[0] = 1;
+    counts[0] = 1;
     expect(watch.look(false)).toBe(true);
     expect(probes).toEqual([1]);
   });

@@ -13,7 +13,7 @@ import { Plans } from '../src/worker/plans.js';
 import type { GroupPort } from '../src/worker/port.js';
 
 describe('header', () => {
-  it('lies byte by byte where its drawing says', () => {
+  it('has the drawn layout, byte by byte', () => {
     const words = new Uint32Array(2 * HEADER_WORDS);
     writeHeader(words, 1, 0x1_2345_6789_abcd, 0x11223344, 0x55667788);
     const bytes = Buffer.from(words.buffer, 16, 16);
@@ -75,7 +75,7 @@ describe('automatic block size', () => {
     );
   });
 
-  it('is smaller over a network, also where some members share a host', () => {
+  it('is smaller over a network, also if some members share a host', () => {
     const inMemory = automaticBlockSize(64 * 2 ** 20, 8, ['shm']);
     for (const by of [['tcp'], ['shm', 'tcp']]) {
       expect(automaticBlockSize(64 * 2 ** 20, 8, by)).toBeLessThan(inMemory);
@@ -107,7 +107,7 @@ describe('plans', () => {
     }
   });
 
-  it('are made once for messages of the same number of blocks', () => {
+  it('are created once for messages with the same number of blocks', () => {
     const plans = new Plans({ algorithm: 'chain', nodes: 3, rank: 1 }, [0, 2]);
     const first = plans.for(10);
     expect(plans.for(10)).toBe(first);
@@ -118,13 +118,13 @@ describe('plans', () => {
 });
 
 describe('announcements', () => {
-  it('come in batches while the neighbour may still send, and at once where it may not', () => {
+  it('are posted in batches while the neighbour may still send, and at once if it may not', () => {
     const told: number[] = [];
     const port = { announce: (_: number, count: number) => told.push(count) };
     const announcements = new Announcements(port as unknown as GroupPort, createCounters(), 1, 8);
     const post = (count: number): void => {
       for (let i = 0; i < count; i += 1) announcements.posted(0);
-      announcements.tell();
+      announcements.announce();
     };
     post(4);
     expect(told).toEqual([4]);
@@ -137,20 +137,20 @@ describe('announcements', () => {
     expect(told).toEqual([4, 7, 11]);
   });
 
-  it('wait while their queue is full, and then say all at once', () => {
+  it('wait while their send queue is full; then one announces all receives', () => {
     const told: [number, number][] = [];
     const port = { announce: (_: number, count: number, confirm: number) => told.push([count, confirm]) };
     const announcements = new Announcements(port as unknown as GroupPort, createCounters(), 1, 2);
     for (let i = 0; i < CONTROL_SEND_DEPTH + 10; i += 1) {
       announcements.posted(0);
-      announcements.tell();
+      announcements.announce();
     }
     expect(told).toHaveLength(CONTROL_SEND_DEPTH);
     expect(told.filter(([, confirm]) => confirm !== 0).map(([, confirm]) => confirm)).toEqual([
       16, 32, 48, 64,
     ]);
     announcements.confirmed(0, CONTROL_SIGNAL_EVERY);
-    announcements.tell();
+    announcements.announce();
     expect(told.at(-1)).toEqual([CONTROL_SEND_DEPTH + 10, 0]);
   });
 });
@@ -173,7 +173,7 @@ describe('close barrier', () => {
 });
 
 describe('messages over the mesh', () => {
-  it('are taken only in their form', () => {
+  it('are parsed only if they are well-formed', () => {
     const stored = { type: 'stored', group: 1, nonce: 'a', to: 'b' };
     expect(parseMessage(stored)).toEqual(stored);
     for (const wrong of [null, 1, 'x', [], {}, { type: 'toString', group: 1 }, { ...stored, group: 'a' }]) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { PortState } from '../src/port-state.js';
 
-it('the port in use is down between two of its events; those of another port do not count', () => {
+it('the port in use is down between its two events; events of another port are ignored', () => {
   const state = new PortState(2);
   expect(state.isDown).toBe(false);
   state.take({ type: 'portDown', port: 1 });

@@ -9,7 +9,7 @@ const MEMBERS = [0, 1, 2];
 const RELAY = 1;
 const BYTES = 100_000;
 const PROBES = 3;
-/** For what hangs. */
+/** For a hang. */
 const LIMIT_MS = 60_000;
 
 const undo: (() => unknown)[] = [];
@@ -33,7 +33,7 @@ async function onFakeDevices(): Promise<RdmcNode[]> {
   return nodes;
 }
 
-/** A chain stands still while its relay has no memory: the only completions are those of probes. */
+/** A chain is stalled while its relay does not have memory: the only completions are those of probes. */
 async function expectToOutliveProbes(nodes: readonly RdmcNode[]): Promise<void> {
   const asked = new Deferred<void>();
   const memory = new Deferred<void>();
@@ -69,15 +69,15 @@ async function expectToOutliveProbes(nodes: readonly RdmcNode[]): Promise<void> 
   await region.close();
 }
 
-describe('probes of neighbours that have nothing to say', () => {
+describe('probes of silent neighbours', () => {
   it.each(['shm', 'tcp'] as const)(
-    'are answered by the soft device over %s, and the group goes on',
+    'are answered by the soft device over %s, and the group continues',
     async (transport) => expectToOutliveProbes(await onSoftDevices(transport)),
     LIMIT_MS,
   );
 
   it.skipIf(fakeLibrary.missing)(
-    `are answered by an RDMA device, and the group goes on ${fakeLibrary.missing}`,
+    `are answered by an RDMA device, and the group continues ${fakeLibrary.missing}`,
     async () => expectToOutliveProbes(await onFakeDevices()),
     LIMIT_MS,
   );

@@ -9,7 +9,7 @@ import { type GroupPort, ProtocolViolation } from '../src/worker/port.js';
 const WINDOW = 4;
 const MAX_BLOCK = 16;
 
-/** Rank 1 of a chain of three: blocks come from pair 0, and go to pair 1. */
+/** Rank 1 of a chain of three: it receives blocks from pair 0, and sends them to pair 1. */
 function relay() {
   const headers = new Uint32Array(2 * WINDOW * HEADER_WORDS);
   const posted: { pair: number; slot: number }[] = [];
@@ -41,8 +41,8 @@ function relay() {
   return { machine, headers, posted };
 }
 
-describe('what breaks the rules of the wire', () => {
-  it('accepts a message as the schedule says', () => {
+describe('violations of the wire protocol', () => {
+  it('accepts a message that follows the schedule', () => {
     const { machine, headers, posted } = relay();
     expect(posted).toEqual([{ pair: 0, slot: 0 }]);
     writeHeader(headers, 0, 40, MAX_BLOCK, 0);
@@ -62,10 +62,10 @@ describe('what breaks the rules of the wire', () => {
     ['another message', { message: 1 }],
     ['blocks larger than agreed', { blockSize: MAX_BLOCK + 1 }],
     ['one block, in blocks larger than agreed', { blockSize: MAX_BLOCK + 1, size: MAX_BLOCK }],
-    ['blocks of no bytes', { blockSize: 0 }],
-    ['a size beyond all bounds', { size: 2 ** 60 }],
-    ['more blocks than a message has', { size: 2 ** 40, blockSize: 1, bytes: HEADER_BYTES + 1 }],
-  ])('refuses %s as the first', (_name, wrong) => {
+    ['a block size of 0', { blockSize: 0 }],
+    ['a size beyond the safe integers', { size: 2 ** 60 }],
+    ['more blocks than a message may have', { size: 2 ** 40, blockSize: 1, bytes: HEADER_BYTES + 1 }],
+  ])('refuses %s in the first block', (_name, wrong) => {
     const { machine, headers } = relay();
     const good = {
       immediate: 0,

@@ -7,16 +7,16 @@ import { type GroupPort, ProtocolViolation } from './port.js';
  *
  * Outgoing: after receives were posted for a neighbour, their cumulative count modulo 2^32 goes to it in one
  * announcement. While a neighbour may still send some blocks, further receives wait until they are a batch: an
- * announcement costs a wake-up on the other side. One that has nothing left to send into hears at once.
+ * announcement costs a wake-up on the other side. A neighbour without receives left gets an announcement at once.
  *
- * Incoming: a block may go to a neighbour while its count is ahead of what was sent to it.
+ * Incoming: a block may be sent to a neighbour while its count is larger than the number of blocks sent to it.
  *
  * A receive for every announcement that can be outstanding is posted: each unread announcement stands for a
- * receive that its author has posted and nobody has filled, of which there are at most `receiveWindow`.
+ * posted receive of its sender that has not been filled. There are at most `receiveWindow` of these.
  */
 export class Announcements {
   readonly #posted: Uint32Array;
-  readonly #told: Uint32Array;
+  readonly #announced: Uint32Array;
   /** Blocks that came from each neighbour. */
   readonly #arrived: Uint32Array;
   /** Receives that share an announcement: half of a neighbour's part of the window. */
@@ -24,7 +24,7 @@ export class Announcements {
   /** Announcements posted, and those known to have completed, per neighbour. */
   readonly #sent: Uint32Array;
   readonly #confirmed: Uint32Array;
-  readonly #heard: Uint32Array;
+  readonly #received: Uint32Array;
   readonly #used: Uint32Array;
   readonly #owedReceives: Uint32Array;
 
@@ -35,12 +35,12 @@ export class Announcements {
     private readonly receiveWindow: number,
   ) {
     this.#posted = new Uint32Array(pairs);
-    this.#told = new Uint32Array(pairs);
+    this.#announced = new Uint32Array(pairs);
     this.#arrived = new Uint32Array(pairs);
     this.#batch = Math.max(1, Math.floor(receiveWindow / (2 * pairs)));
     this.#sent = new Uint32Array(pairs);
     this.#confirmed = new Uint32Array(pairs);
-    this.#heard = new Uint32Array(pairs);
+    this.#received = new Uint32Array(pairs);
     this.#used = new Uint32Array(pairs);
     this.#owedReceives = new Uint32Array(pairs);
   }
@@ -62,25 +62,25 @@ export class Announcements {
 
   /** Changes with every block and every announcement that comes from `pair`. */
   cameFrom(pair: number): number {
-    return this.#arrived[pair]! + this.#heard[pair]!;
+    return this.#arrived[pair]! + this.#received[pair]!;
   }
 
   /** Whether `pair` has a receive for the next block. */
   mayUse(pair: number): boolean {
-    return this.#used[pair] !== this.#heard[pair];
+    return this.#used[pair] !== this.#received[pair];
   }
 
   /** An announcement of `pair` arrived. */
-  heard(pair: number, count: number): void {
+  received(pair: number, count: number): void {
     const ahead = (count - this.#used[pair]!) >>> 0;
-    const news = (count - this.#heard[pair]!) >>> 0;
-    if (ahead > this.receiveWindow || news > ahead) {
+    const increase = (count - this.#received[pair]!) >>> 0;
+    if (ahead > this.receiveWindow || increase > ahead) {
       throw new ProtocolViolation(
         pair,
-        `announced ${count} receives after ${this.#heard[pair]}, with ${this.#used[pair]} blocks sent to it`,
+        `announced ${count} receives after ${this.#received[pair]}, with ${this.#used[pair]} blocks sent to it`,
       );
     }
-    this.#heard[pair] = count;
+    this.#received[pair] = count;
     this.#owedReceives[pair]! += 1;
   }
 
@@ -89,7 +89,7 @@ export class Announcements {
     this.#confirmed[pair] = upTo;
   }
 
-  /** Posts again the receives of announcements that were read. To be done before blocks are sent. */
+  /** Posts again the receives of announcements that were read. Call it before blocks are sent. */
   replenish(): void {
     for (let pair = 0; pair < this.pairs; pair += 1) {
       while (this.#owedReceives[pair]! > 0) {
@@ -99,10 +99,10 @@ export class Announcements {
     }
   }
 
-  /** Whether something could be told once an announcement of this member's own has completed. */
+  /** Whether an announcement waits for the completion of an earlier one. */
   get waitsForOwn(): boolean {
     for (let pair = 0; pair < this.pairs; pair += 1) {
-      if (this.#told[pair] !== this.#posted[pair] && this.#isFull(pair)) return true;
+      if (this.#announced[pair] !== this.#posted[pair] && this.#isFull(pair)) return true;
     }
     return false;
   }
@@ -111,19 +111,19 @@ export class Announcements {
     return (this.#sent[pair]! - this.#confirmed[pair]!) >>> 0 >= CONTROL_SEND_DEPTH;
   }
 
-  /** Tells every neighbour what it needs to know. */
-  tell(): void {
+  /** Posts the announcements that are due. */
+  announce(): void {
     for (let pair = 0; pair < this.pairs; pair += 1) {
-      const news = (this.#posted[pair]! - this.#told[pair]!) >>> 0;
-      const known = (this.#told[pair]! - this.#arrived[pair]!) >>> 0;
-      if (news === 0 || (news < this.#batch && known >= this.#batch)) continue;
-      // The queue of announcements is full: its oldest completion comes, and with it another turn.
+      const pending = (this.#posted[pair]! - this.#announced[pair]!) >>> 0;
+      const known = (this.#announced[pair]! - this.#arrived[pair]!) >>> 0;
+      if (pending === 0 || (pending < this.#batch && known >= this.#batch)) continue;
+      // The send queue of announcements is full. Its next completion causes another turn.
       if (this.#isFull(pair)) continue;
-      this.#told[pair] = this.#posted[pair]!;
+      this.#announced[pair] = this.#posted[pair]!;
       this.#sent[pair]! += 1;
       const number = this.#sent[pair]!;
       const signaled = number % CONTROL_SIGNAL_EVERY === 0;
-      this.port.announce(pair, this.#told[pair]!, signaled ? number : 0);
+      this.port.announce(pair, this.#announced[pair]!, signaled ? number : 0);
       this.counters[Counter.ANNOUNCEMENTS]! += 1;
     }
   }

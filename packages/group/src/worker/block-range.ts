@@ -1,9 +1,9 @@
 import type { LocalKey } from '@rdmc/verbs';
 
-/** No region's key: of memory that is not known yet. */
+/** The lkey of memory that is not known yet; not the key of a region. */
 export const NO_KEY = 0 as LocalKey;
 
-/** The bytes of one block, as a work request names them. One object is filled anew for each request, so nothing is allocated. */
+/** The bytes of one block, for a work request. One object is used again for each request, to avoid allocations. */
 export class BlockRange {
   address = 0;
   byteLength = 0;

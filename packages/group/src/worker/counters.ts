@@ -1,5 +1,5 @@
 /*
- * Counters of groups, in shared memory: written by the worker only, readable from every thread at no cost.
+ * Counters of groups, in shared memory: written by the worker only, readable from every thread without a call.
  * A group has 16 slots of one Float64 (8 aligned bytes), exact up to 2^53:
  *
  *   slot 0 blocksReceived   1 bytesReceived   2 bytesExpected   3 messagesReceived
@@ -9,7 +9,7 @@
 export const Counter = {
   BLOCKS_RECEIVED: 0,
   BYTES_RECEIVED: 1,
-  /** Sizes of all messages begun, so that received / expected is the progress. */
+  /** Sizes of all messages that have begun, so that received / expected is the progress. */
   BYTES_EXPECTED: 2,
   MESSAGES_RECEIVED: 3,
   BLOCKS_SENT: 4,
@@ -22,7 +22,7 @@ export const Counter = {
 
 const SLOTS = 16;
 
-/** Counters of one group by itself. */
+/** The counters of a group that is not in a table. */
 export function createCounters(): Float64Array {
   return new Float64Array(SLOTS);
 }

@@ -4,19 +4,19 @@ import { type GroupRecords, type GroupSetup, groupRecords } from '../records.js'
 import { countersAt } from './counters.js';
 import { WorkerGroup } from './worker-group.js';
 
-/** All groups of a node, in the data plane's worker. They share its completion queue in turns. */
+/** All groups of a node, in the data plane's worker. They share its completion queue. */
 export class GroupProtocol implements Protocol<GroupRecords> {
   readonly #groups = new Map<number, WorkerGroup>();
-  /** Groups that something happened to in this turn. */
+  /** Groups with an event in this turn. */
   readonly #active: WorkerGroup[] = [];
 
-  /** Runs while a message is under way in any group, so that an idle node is never woken. */
+  /** Runs only while a message is under way in a group, so that it does not wake an idle node. */
   #watchTimer: NodeJS.Timeout | undefined;
   #lookDue = false;
 
   constructor(private readonly context: ProtocolContext<GroupRecords>) {}
 
-  /** The group may be gone when what was sent to it arrives. */
+  /** A group may have ended before a command for it arrives. */
   readonly commands: CommandHandlers<GroupRecords> = {
     open: (setup) => this.#open(setup),
     createPair: ({ group, pair }) => this.#groups.get(group)!.createPair(pair),
@@ -56,7 +56,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   #watchBusy(): void {
     if (!this.#active.some((group) => group.isBusy)) return;
     this.#watchTimer = setInterval(() => {
-      // The look itself comes in the turn that this asks for, behind the completions that are there.
+      // The look happens in the requested turn, after its completions.
       this.#lookDue = true;
       this.context.wake();
     }, WATCH_INTERVAL_MS);
@@ -86,5 +86,5 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   }
 }
 
-/** What the module for a worker exports. */
+/** The default export of the worker's module. */
 export const groupWorker = protocolWorker(groupRecords, (context) => new GroupProtocol(context));

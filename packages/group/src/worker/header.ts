@@ -1,5 +1,5 @@
 /*
- * What stands in front of every block, in a scatter/gather entry of its own (16 bytes, little endian):
+ * The header of every block, in its own scatter/gather entry (16 bytes, little endian):
  *
  *   byte  0                        8                 12                16
  *         +------------------------+-----------------+-----------------+
@@ -7,8 +7,8 @@
  *         |  u64 bytes             |  u32 bytes      |  u32, from 0    |
  *         +------------------------+-----------------+-----------------+
  *
- * RDMC (DSN 2018, section 4.2) puts the size into the immediate. That has 32 bits, and the exact size is needed
- * at a member's first block, whichever block that is; so here the immediate is the block's number.
+ * RDMC (DSN 2018, section 4.2) puts the size into the immediate. The immediate has 32 bits, and a member needs the exact
+ * size at its first block, which can be any block; so here the immediate is the block's number.
  */
 import { HEADER_WORDS } from '../constants.js';
 
@@ -28,7 +28,7 @@ export function writeHeader(
   words[base + 3] = message;
 }
 
-/** Larger than any safe integer where the sender wrote nonsense. */
+/** The size of the message. An invalid header may give a number beyond the safe integers. */
 export function headerSize(words: Uint32Array, slot: number): number {
   const base = slot * HEADER_WORDS;
   return words[base]! + words[base + 1]! * TWO_32;

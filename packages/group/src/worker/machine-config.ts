@@ -1,12 +1,12 @@
 import type { LocalKey } from '@rdmc/verbs';
 import type { Topology } from './plans.js';
 
-/** What a member's state machine is made of; addresses are those of registered memory. */
+/** The configuration of a member's state machine; addresses are those of registered memory. */
 export interface MachineConfig {
   readonly topology: Topology;
   /** Ranks of the neighbours; a `pair` is an index of this list. */
   readonly neighbours: readonly number[];
-  /** The neighbour every first block comes from; −1 at the root. */
+  /** The neighbour that sends every first block; −1 at the root. */
   readonly firstPair: number;
   readonly receiveWindow: number;
   readonly sendWindow: number;

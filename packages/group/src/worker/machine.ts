@@ -10,13 +10,13 @@ import { ReceiveSide } from './receive-side.js';
 import { SendSide } from './send-side.js';
 
 /**
- * One member of one group, as a pure state machine. Whatever happens is told to it by one of the methods, which
- * change state only; `advance()` then posts all that this state allows. So progress is a function of the
- * state and not of the order in which things were told.
+ * One member of one group, as a pure state machine. Each event calls one of the methods, which only change
+ * the state; `advance()` then posts all requests that this state allows. So progress is a function of the
+ * state and does not depend on the order of the events.
  *
- * Why it cannot stand still: order all transfers of the group by (message, step). Take the first that has not
- * happened. Its block came in an earlier step; its sender has posted and completed all its earlier
- * sends; its receiver has had all its earlier blocks, so this one's receive is among the next `receiveWindow`,
+ * Why it cannot deadlock: order all transfers of the group by (message, step). Take the first that has not
+ * happened. Its sender received the block in an earlier step, and has posted and completed all its earlier
+ * sends. Its receiver has all its earlier blocks, so the receive of this block is among the next `receiveWindow`,
  * or is the first of its message, for which a buffer is free as soon as earlier messages are finished.
  */
 export class GroupMachine {
@@ -37,21 +37,21 @@ export class GroupMachine {
     this.#sendSide = new SendSide(config, port, this.#announcements, this.#receiveSide, this.#open);
   }
 
-  /** Posts a receive for every announcement of `pair` that can be outstanding; before it is connected. */
+  /** Posts a receive for every announcement of `pair` that can be outstanding. Call it before `pair` is connected. */
   prepare(pair: number): void {
     for (let i = 0; i < this.config.receiveWindow; i += 1) this.port.receiveAnnouncement(pair);
   }
 
-  /** Posts whatever is possible now. */
+  /** Posts all requests that are possible now. */
   advance(): void {
     this.#announcements.replenish();
     this.#sendSide.advance();
     this.#finish();
     this.#receiveSide.advance();
-    this.#announcements.tell();
+    this.#announcements.announce();
   }
 
-  /** At the root: a message to send after those before. */
+  /** At the root: queues a message behind the earlier ones. */
   send(number: number, address: number, byteLength: number, lkey: LocalKey, blockBytes: number): void {
     const plan = this.#plans.for(blockCount(byteLength, blockBytes));
     const message = new OpenMessage(number, byteLength, blockBytes, plan, true);
@@ -63,13 +63,13 @@ export class GroupMachine {
   /** The application's answer to `incoming`. */
   place(number: number, address: number, lkey: LocalKey): void {
     const message = this.#open.find((candidate) => candidate.number === number && !candidate.placed);
-    if (!message) throw new Error(`No message ${number} waits for memory`);
+    if (!message) throw new Error(`Message ${number} does not wait for memory`);
     this.#receiveSide.place(message, address, lkey);
   }
 
   /** @throws ProtocolViolation */
   announced(pair: number, count: number): void {
-    this.#announcements.heard(pair, count);
+    this.#announcements.received(pair, count);
   }
 
   announcementConfirmed(pair: number, number: number): void {
@@ -85,14 +85,14 @@ export class GroupMachine {
     this.#sendSide.completed(slot);
   }
 
-  /** Messages begun and not finished. */
+  /** The number of messages that have begun and not finished. */
   get openMessages(): number {
     return this.#open.length;
   }
 
   /**
-   * Whether completions of this member's own requests can wait: nothing goes on before a block or an announcement
-   * of a neighbour, or a command, comes.
+   * Whether completions of this member's own requests can wait: only a block or an announcement of a neighbour, or a
+   * command, allows further progress.
    */
   get waitsForNeighbours(): boolean {
     return !this.#sendSide.waitsForOwn && !this.#announcements.waitsForOwn;

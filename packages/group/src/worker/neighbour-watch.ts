@@ -1,9 +1,9 @@
 import { WATCH_LINGER_LOOKS } from '../constants.js';
 
-/** What the watch needs of its group. */
+/** The functions of the group that the watch calls. */
 export interface WatchPort {
   /** A number that changes with everything that comes from that neighbour. */
-  heardFrom(pair: number): number;
+  cameFrom(pair: number): number;
   /** Posts a request that the neighbour's device answers by itself; `answered` is called with its completion. */
   probe(pair: number): void;
   /** The device neither completed a probe in time nor reported that it failed. */
@@ -11,19 +11,19 @@ export interface WatchPort {
 }
 
 /**
- * Looks now and then at the neighbours of one member, while a message is under way. A member that only waits posts
- * nothing, so its device has nothing that could fail: a dead path would never be noticed. So a neighbour from which
- * nothing came since the last look gets a probe, and the device reports the probe that fails.
+ * Checks the neighbours of one member periodically while a message is under way. A member that only waits does not
+ * post requests, so its device cannot detect a dead path. So a neighbour from which nothing has arrived since the last
+ * look gets a probe, and the device reports a probe that fails.
  *
  *   look          0        1        2        3   ...           n
- *   heard          yes      no       no       no
+ *   arrived        yes      no       no       no
  *   probe                   posted   waits    waits            older than `limitLooks`: silent
  *
- * Time is counted in looks: a look that comes late, because the process was stopped, counts for one.
+ * Time is counted in looks: a late look, because the process was stopped, counts for one.
  */
 export class NeighbourWatch {
-  readonly #heard: Float64Array;
-  /** Looks since the probe was posted, counted from 1; 0: there is none. */
+  readonly #counts: Float64Array;
+  /** Looks since the probe was posted, counted from 1; 0: no probe is outstanding. */
   readonly #asked: Float64Array;
   /** A group is idle until its first message. */
   #quietLooks = WATCH_LINGER_LOOKS;
@@ -31,21 +31,21 @@ export class NeighbourWatch {
   constructor(
     private readonly port: WatchPort,
     private readonly pairs: number,
-    /** How old a probe may become; Infinity for a device that completes every request. */
+    /** The most looks of a probe without a completion; Infinity for a device that completes every request. */
     private readonly limitLooks: number,
   ) {
-    this.#heard = new Float64Array(pairs);
+    this.#counts = new Float64Array(pairs);
     this.#asked = new Float64Array(pairs);
   }
 
   /** One look; `isBusy`: a message is under way here. Returns whether the group needs another look. */
   look(isBusy: boolean): boolean {
-    const news = this.#news();
-    this.#quietLooks = isBusy || news.includes(true) ? 0 : this.#quietLooks + 1;
+    const hasNew = this.#hasNew();
+    this.#quietLooks = isBusy || hasNew.includes(true) ? 0 : this.#quietLooks + 1;
     if (this.#quietLooks > WATCH_LINGER_LOOKS) return false;
     for (let pair = 0; pair < this.pairs; pair += 1) {
       if (this.#asked[pair]! > 0) this.#age(pair);
-      else if (!news[pair]) this.#ask(pair);
+      else if (!hasNew[pair]) this.#ask(pair);
     }
     return true;
   }
@@ -55,11 +55,11 @@ export class NeighbourWatch {
     this.#asked[pair] = 0;
   }
 
-  #news(): boolean[] {
+  #hasNew(): boolean[] {
     return Array.from({ length: this.pairs }, (_, pair) => {
-      const heard = this.port.heardFrom(pair);
-      const isNew = heard !== this.#heard[pair];
-      this.#heard[pair] = heard;
+      const count = this.port.cameFrom(pair);
+      const isNew = count !== this.#counts[pair];
+      this.#counts[pair] = count;
       return isNew;
     });
   }

@@ -2,26 +2,26 @@ import { blockCount, blockLength } from '../blocks.js';
 import { NO_KEY } from './block-range.js';
 import type { MemberPlan } from './plans.js';
 
-/** A message that this member is sending, or receiving and passing on. */
+/** A message that this member sends, or receives and relays. */
 export class OpenMessage {
   readonly blocks: number;
-  /** Blocks that are here. */
+  /** The number of received blocks. */
   received = 0;
-  /** How far receives have been posted in `plan.receives`, and sends in `plan.sends`. */
+  /** The number of posted entries of `plan.receives`, and of `plan.sends`. */
   receivesPosted = 0;
   sendsPosted = 0;
   sendsCompleted = 0;
   /** `sendsPosted` has reached the end of the plan. */
   sendsEnded = false;
-  /** Where the message lies; −1 while the application has not given memory. */
+  /** The address of the message; −1 while the application has not given memory. */
   address = -1;
   lkey = NO_KEY;
-  /** The first-block buffer it uses, or −1; and what lies in it. */
+  /** The first-block buffer of the message, or −1; and the block in that buffer. */
   buffer = -1;
   firstBlock = -1;
-  /** Sends from that buffer which have not completed. */
+  /** Sends from that buffer that have not completed. */
   sendsFromBuffer = 0;
-  /** One bit per block that is here; a source has them all. */
+  /** One bit per received block; undefined at the source, which has all blocks. */
   readonly #here: Uint32Array | undefined;
 
   constructor(

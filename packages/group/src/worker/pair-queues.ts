@@ -12,28 +12,28 @@ import {
 import { CONTROL_SEND_DEPTH } from '../constants.js';
 import type { GroupRecords, PairAddress } from '../records.js';
 
-/** What a work request was for: the high word of its id. The low word is a slot or a number. */
-export const Purpose = { RECEIVE: 1, SEND: 2, ANNOUNCEMENT: 3, HEAR: 4, PROBE: 5 } as const;
+/** The purpose of a work request: the high word of its id. The low word is a slot or a number. */
+export const Purpose = { RECEIVE: 1, SEND: 2, ANNOUNCEMENT: 3, ANNOUNCEMENT_RECEIVE: 4, PROBE: 5 } as const;
 
-/** One probe at most is outstanding, behind the announcements. */
+/** The most probes that are outstanding, beside the announcements. */
 const PROBES = 1;
 
-/** A completion here, and an event there also where only solicited ones are waited for. */
+/** A completion at this member, and a solicited event at the neighbour. */
 const FOR_BOTH_SIDES = WorkRequestFlag.SIGNALED | WorkRequestFlag.SOLICITED;
 
 const TWO_32 = 4_294_967_296;
 
-/** Takes what the completions of a neighbour's queue pairs say. */
+/** Handles the completions of a neighbour's queue pairs. */
 export interface PairListener {
   received(pair: number, slot: number, immediate: number, bytes: number): void;
   sent(pair: number, slot: number): void;
-  heard(pair: number, count: number): void;
+  announced(pair: number, count: number): void;
   announcementConfirmed(pair: number, number: number): void;
   probed(pair: number): void;
   failed(pair: number, purpose: number, failure: CompletionFailure): void;
 }
 
-/** What a request of no bytes needs no key for. */
+/** A request without bytes does not need a key. */
 const NO_KEY = remoteKey(0);
 
 /** The two queue pairs shared with one neighbour: blocks on one, announcements on the other. */
@@ -68,7 +68,7 @@ export class PairQueues {
     return { data: this.#data.address, control: this.#control.address };
   }
 
-  /** Receivers are always ready: an RNR is a broken rule, and ends the group. Resolves with the transport. */
+  /** Receivers are always ready: an RNR is a protocol violation, and ends the group. Resolves with the transport. */
   async connect(peer: PairAddress, retryTimeoutMs: number): Promise<string> {
     const options = { rnrRetries: 0, retryTimeoutMs };
     await Promise.all([this.#data.connect(peer.data, options), this.#control.connect(peer.control, options)]);
@@ -88,7 +88,7 @@ export class PairQueues {
   }
 
   receiveAnnouncement(): void {
-    const id = Purpose.HEAR * TWO_32;
+    const id = Purpose.ANNOUNCEMENT_RECEIVE * TWO_32;
     this.context.submission.begin(Opcode.RECEIVE, this.#control.number, id, WorkRequestFlag.SIGNALED);
   }
 
@@ -102,8 +102,8 @@ export class PairQueues {
   }
 
   /**
-   * A WRITE of no bytes: the neighbour's device answers it, it takes no receive there, and it needs no key. Behind the
-   * announcements, so its completion is theirs as well.
+   * A WRITE without bytes: the neighbour's device answers it, it does not use a receive there, and it does not need a key. It
+   * is posted behind the announcements, so its completion shows theirs as well.
    */
   probe(): void {
     const { submission } = this.context;
@@ -121,13 +121,14 @@ export class PairQueues {
       const immediate = words[base + CompletionWord.IMMEDIATE]!;
       listener.received(pair, low, immediate, words[base + CompletionWord.BYTES]!);
     } else if (purpose === Purpose.SEND) listener.sent(pair, low);
-    else if (purpose === Purpose.HEAR) listener.heard(pair, words[base + CompletionWord.IMMEDIATE]!);
+    else if (purpose === Purpose.ANNOUNCEMENT_RECEIVE)
+      listener.announced(pair, words[base + CompletionWord.IMMEDIATE]!);
     else if (purpose === Purpose.PROBE) listener.probed(pair);
     else listener.announcementConfirmed(pair, low);
   }
 
-  /** A barrier: once it returns, the neighbour changes no byte; what was posted completes as flushed. */
-  breakOff(): void {
+  /** A barrier: once it returns, the neighbour does not write any more; posted requests complete as flushed. */
+  modifyToError(): void {
     this.#data.modifyToError();
     this.#control.modifyToError();
   }

@@ -1,13 +1,13 @@
 import { type Algorithm, createSchedule, type RackId } from '@rdmc/schedule';
 import { KEPT_LENGTH, TransferList } from './transfer-list.js';
 
-/** What one member does for a message of some number of blocks. */
+/** The sends and receives of one member for a message of some number of blocks. */
 export interface MemberPlan {
   readonly sends: TransferList;
   readonly receives: TransferList;
 }
 
-/** Everything a schedule depends on, except the number of blocks. */
+/** The arguments of a schedule, except the number of blocks. */
 export interface Topology {
   readonly algorithm: Algorithm;
   readonly nodes: number;
@@ -17,7 +17,7 @@ export interface Topology {
 
 const CACHED_PLANS = 8;
 
-/** The plans of one member, by number of blocks. Those used last are kept, unless they are very long. */
+/** The plans of one member, by number of blocks. The last used ones are kept, unless they are very long. */
 export class Plans {
   readonly #cache = new Map<number, MemberPlan>();
   readonly #pairs = new Map<number, number>();
@@ -51,7 +51,7 @@ export class Plans {
     };
   }
 
-  /** A member sends at most its neighbours' number of blocks times, and receives each block once. */
+  /** A member sends each block to each neighbour at most once, and receives each block once. */
   #keeps(blocks: number): boolean {
     return blocks * Math.max(1, this.#pairs.size) <= KEPT_LENGTH;
   }

@@ -1,31 +1,37 @@
 import type { BlockRange } from './block-range.js';
 
 /**
- * What the state machine needs from the world: a queue pair for data and one for announcements per neighbour,
- * and the application. The machine is pure; tests drive it over a simulated wire.
+ * The outputs of the state machine: a queue pair for data and one for announcements per neighbour,
+ * and the application. The machine is pure; tests run it over a simulated wire.
  *
- * `pair` is the index of a neighbour, `slot` that of a receive or of a send.
+ * `pair` is the index of a neighbour, `slot` the index of a receive or of a send.
  */
 export interface GroupPort {
-  /** Posts a receive: the header into the receive slot's header, then at most what fits into `range`, which it does not keep. */
+  /**
+   * Posts a receive: the header into the header of the receive slot, then as many bytes as fit into `range`. It does not
+   * keep `range`.
+   */
   postReceive(pair: number, slot: number, range: BlockRange): void;
-  /** Posts a block: the send slot's header, then the bytes of `range`, which it does not keep; the immediate is `block`. */
+  /**
+   * Posts a send of a block: the header of the send slot, then the bytes of `range`; the immediate is `block`. It does not
+   * keep `range`.
+   */
   postSend(pair: number, slot: number, block: number, range: BlockRange): void;
   /** Posts a receive for one announcement of a neighbour. */
   receiveAnnouncement(pair: number): void;
   /**
-   * Tells a neighbour how many receives have been posted for it in all, modulo 2^32. Where `confirmAs` is not 0,
-   * the machine wants to hear of the completion under that number.
+   * Announces to a neighbour the total number of receives posted for it, modulo 2^32. If `confirmAs` is not 0,
+   * the completion is reported to the machine with that number.
    */
   announce(pair: number, count: number, confirmAs: number): void;
   copy(toAddress: number, fromAddress: number, byteLength: number): void;
-  /** A message began: the application is to give memory for it. */
+  /** A message began: the application must give memory for it. */
   incoming(message: number, byteLength: number): void;
-  /** A message is whole here, and this member's part in passing it on is done. In order of number. */
+  /** A message is complete here, and this member has relayed its part. Called in order of number. */
   finished(message: number): void;
 }
 
-/** The neighbour `pair` broke the rules of the wire. */
+/** The neighbour `pair` broke the wire protocol. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
   constructor(

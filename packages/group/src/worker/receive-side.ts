@@ -11,20 +11,20 @@ import type { Plans } from './plans.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
 
 /**
- * Posts receives in the order of the schedule, `receiveWindow` at most, and takes the blocks.
+ * Posts receives in the order of the schedule, at most `receiveWindow`, and handles the arrived blocks.
  *
  *   message m:  first block          | others, each into its place …      message m + 1:  first block …
  *               into a first-block   |                                                    into another
  *               buffer, before m is  | posted once the first is here                      first-block buffer
  *               known at all         | and the application gave memory
  *
- * One order over all neighbours, so the first receive of a message follows the last of the one before it.
+ * The order is one over all neighbours, so the first receive of a message follows the last one of the previous message.
  */
 export class ReceiveSide {
   /** The receive slots that are free, as a stack. */
   readonly #freeSlots: Uint8Array;
   #freeCount: number;
-  /** Of each slot in use: the block it waits for and the message; `undefined` for a message not known yet. */
+  /** For each slot in use: the expected block and the message; `undefined` for a message that is not known yet. */
   readonly #blocks: Uint32Array;
   readonly #messages: (OpenMessage | undefined)[];
   readonly #pairs: Uint16Array;
@@ -42,7 +42,7 @@ export class ReceiveSide {
     private readonly port: GroupPort,
     private readonly plans: Plans,
     private readonly announcements: Announcements,
-    /** Messages begun and not finished, in order of number. */
+    /** Messages that have begun and not finished, in order of number. */
     private readonly open: OpenMessage[],
   ) {
     const slots = config.receiveWindow;
@@ -53,7 +53,7 @@ export class ReceiveSide {
     this.#pairs = new Uint16Array(slots);
   }
 
-  /** Posts what can be posted. */
+  /** Posts all receives that are possible now. */
   advance(): void {
     if (this.config.firstPair === -1) return;
     while (this.#freeCount > 0) {
@@ -72,7 +72,7 @@ export class ReceiveSide {
 
   /**
    * The receive `slot` was filled.
-   * @throws ProtocolViolation where block, header or length are not what the schedule says
+   * @throws ProtocolViolation if block, header or length differ from the schedule
    */
   arrived(slot: number, immediate: number, bytes: number): void {
     let message = this.#messages[slot];
@@ -88,7 +88,7 @@ export class ReceiveSide {
     if (isFirst) this.port.incoming(message.number, message.byteLength);
   }
 
-  /** The application gave memory: the first block moves into its place. */
+  /** The application gave memory: copies the first block into its place. */
   place(message: OpenMessage, address: number, lkey: LocalKey): void {
     message.address = address;
     message.lkey = lkey;
@@ -101,7 +101,7 @@ export class ReceiveSide {
     this.freeBuffer(message);
   }
 
-  /** Gives the first-block buffer back once nothing needs it. */
+  /** Frees the first-block buffer once it is not needed any more. */
   freeBuffer(message: OpenMessage): void {
     if (message.buffer === -1 || !message.placed || message.sendsFromBuffer > 0) return;
     this.#buffersInUse &= ~(1 << message.buffer);
@@ -136,7 +136,7 @@ export class ReceiveSide {
     this.port.postReceive(pair, slot, range);
   }
 
-  /** The first block of a message not known before: its header says what comes. */
+  /** The first block of a new message: its header has the sizes. */
   #begin(slot: number, immediate: number): OpenMessage {
     const { headers, maxBlockBytes, firstPair } = this.config;
     const byteLength = headerSize(headers, slot);

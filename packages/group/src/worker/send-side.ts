@@ -8,8 +8,8 @@ import type { GroupPort } from './port.js';
 import type { ReceiveSide } from './receive-side.js';
 
 /**
- * Sends blocks strictly in the order of the schedule, message after message, `sendWindow` at once. The next one
- * goes when its block is here and its target has announced a receive for it.
+ * Sends blocks strictly in the order of the schedule, message after message, at most `sendWindow` at once. The next block
+ * is sent when it is here and its target has announced a receive for it.
  */
 export class SendSide {
   readonly #freeSlots: Uint8Array;
@@ -36,19 +36,19 @@ export class SendSide {
     this.#lengths = new Float64Array(slots);
   }
 
-  /** Blocks on their way. */
+  /** The number of sends that have not completed. */
   get outstanding(): number {
     return this.config.sendWindow - this.#freeCount;
   }
 
-  /** Whether the completion of a send could let anything go on: a further send, or the end of a message. */
+  /** Whether the completion of a send could allow progress: a further send, or the end of a message. */
   get waitsForOwn(): boolean {
     if (this.outstanding === 0) return false;
     if (this.#cursor > 0 && this.open[0]!.received === this.open[0]!.blocks) return true;
     return this.#freeCount === 0 && this.#mayPost();
   }
 
-  /** Posts what can be posted. */
+  /** Posts all sends that are possible now. */
   advance(): void {
     while (this.#cursor < this.open.length) {
       const message = this.open[this.#cursor]!;
@@ -81,12 +81,12 @@ export class SendSide {
     this.receiveSide.freeBuffer(message);
   }
 
-  /** The first of the open messages was taken from the list. */
+  /** The first open message was removed from the list. */
   shifted(): void {
     this.#cursor -= 1;
   }
 
-  /** Whether the next send of the schedule lacks nothing but a slot. */
+  /** Whether the next send of the schedule waits only for a slot. */
   #mayPost(): boolean {
     const message = this.open[this.#cursor];
     if (!message) return false;
@@ -108,7 +108,7 @@ export class SendSide {
     this.announcements.used(pair);
     const headerSlot = this.config.receiveWindow + slot;
     writeHeader(this.config.headers, headerSlot, message.byteLength, message.blockBytes, message.number);
-    // Before the application gave memory only the first block is here: it goes on from where it landed.
+    // Before the application gives memory only the first block is here: it is sent from its buffer.
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
       const address = this.receiveSide.bufferAddress(message.buffer);

@@ -1,13 +1,13 @@
 import type { Transfer } from '@rdmc/schedule';
 
 const CHUNK = 1024;
-/** Lists up to this length are kept whole, to be used again by messages with as many blocks. */
+/** Lists up to this length are kept whole, for further messages with the same number of blocks. */
 export const KEPT_LENGTH = 65_536;
 
 /**
  * One member's sends or receives of a schedule, in step order, as two typed arrays (neighbour and block) that are
  * filled as they are read. A list is either kept whole and may be read by many messages, or it slides: then
- * it holds one chunk, and belongs to one reader who never goes back.
+ * it holds one chunk, and belongs to one reader that does not go back.
  */
 export class TransferList {
   #pairs = new Uint16Array(CHUNK);

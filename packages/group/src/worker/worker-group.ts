@@ -15,16 +15,16 @@ import { NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
 
-/** A group in the worker: its machine's port to the queue pairs, and the completions' way to the machine. */
+/** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
 export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   readonly machine: GroupMachine;
-  /** On the list of those to advance in this turn. */
+  /** Whether the group is in the list of groups to advance in this turn. */
   wantsAdvance = false;
   readonly #region: MemoryRegion;
   readonly #pairs: (PairQueues | undefined)[];
   readonly #watch: NeighbourWatch;
   #state: 'forming' | 'running' | 'stopped' | 'aborting' = 'forming';
-  /** Data requests posted and not completed: what the neighbours and the device may still touch. */
+  /** Data requests that have not completed: the neighbours and the device may still access their memory. */
   #outstanding = 0;
   #onDrained: (() => void) | undefined;
   #aborted: Promise<void> | undefined;
@@ -60,7 +60,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     );
   }
 
-  /** Creates the queue pairs for one neighbour, ready to hear its announcements. */
+  /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */
   createPair(pair: number): PairAddress {
     const { receiveWindow, sendWindow } = this.setup;
     const queues = new PairQueues(this.context, pair, this, receiveWindow, sendWindow);
@@ -78,12 +78,12 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.wantAdvance(this);
   }
 
-  /** Whether no completion of this member's own requests can let anything go on. */
+  /** Whether no completion of this member's own requests can allow progress. */
   get waitsForNeighbours(): boolean {
     return this.#state === 'running' ? this.machine.waitsForNeighbours : this.#outstanding === 0;
   }
 
-  /** At the root: a message to send after those before. */
+  /** At the root: queues a message behind the earlier ones. */
   send(message: number, address: number, byteLength: number, lkey: LocalKey, blockBytes: number): void {
     this.#guard(() => this.machine.send(message, address, byteLength, lkey, blockBytes));
     this.wantAdvance(this);
@@ -95,13 +95,13 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.wantAdvance(this);
   }
 
-  /** Posts what the machine's state allows. */
+  /** Posts the requests that the machine's state allows. */
   advance(): void {
     this.wantsAdvance = false;
     if (this.#state === 'running') this.#guard(this.#advance);
   }
 
-  /** Whether a message is under way here, and something is awaited from the neighbours therefore. */
+  /** Whether a message is under way here, so that this member waits for its neighbours. */
   get isBusy(): boolean {
     return this.#state === 'running' && this.machine.openMessages > 0;
   }
@@ -111,7 +111,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     return this.#state === 'running' && this.#watch.look(this.isBusy);
   }
 
-  /** Breaks all queue pairs, waits until what was posted has completed or is flushed, and removes them. */
+  /** Moves all queue pairs to the error state, waits until all posted requests have completed or are flushed, closes them. */
   abort(): Promise<void> {
     this.#aborted ??= this.#abort();
     return this.#aborted;
@@ -119,9 +119,9 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
 
   async #abort(): Promise<void> {
     this.#state = 'aborting';
-    for (const queues of this.#pairs) queues?.breakOff();
+    for (const queues of this.#pairs) queues?.modifyToError();
     if (this.#outstanding > 0) {
-      // What was written in this turn goes to queue pairs in the error state, and comes back.
+      // Requests that were written in this turn are posted to queue pairs in the error state, and are flushed.
       this.context.wake();
       await new Promise<void>((resolve) => {
         this.#onDrained = resolve;
@@ -185,7 +185,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     if (this.#runs()) this.machine.sendCompleted(slot);
   }
 
-  heard(pair: number, count: number): void {
+  announced(pair: number, count: number): void {
     if (!this.#runs()) return;
     try {
       this.machine.announced(pair, count);
@@ -194,7 +194,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     }
   }
 
-  heardFrom(pair: number): number {
+  cameFrom(pair: number): number {
     return this.machine.cameFrom(pair);
   }
 
@@ -208,7 +208,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
 
   silent(pair: number): void {
     const { retryTimeoutMs } = this.setup;
-    const reason = `its device did not answer for ${retryTimeoutMs} ms, and the device here did not report that`;
+    const reason = `its device did not answer for ${retryTimeoutMs} ms, and the neighbour's device did not report that`;
     this.#stop(pair, 'queue-pair', 'ERR_RDMC_MEMBER_LOST', reason);
   }
 
@@ -218,7 +218,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
 
   failed(pair: number, purpose: number, { status, refusal, reason }: CompletionFailure): void {
     if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
-    // Neither is the neighbour's doing: the device of this member is gone, or refused a request.
+    // In the first two cases this member failed: its device was removed, or refused a request.
     if (status === 'FATAL') this.#stop(-1, 'device', DEVICE_REMOVED.code, DEVICE_REMOVED.reason);
     else if (refusal) this.#stop(-1, 'post', refusal.code, reason);
     else this.#stop(pair, kindOf(purpose, status), 'ERR_RDMC_MEMBER_LOST', reason);
@@ -238,7 +238,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.context.submission.sge(this.#region.address + slot * HEADER_BYTES, HEADER_BYTES, this.#region.lkey);
   }
 
-  /** Whether completions still mean something; and if so, something may be possible now. */
+  /** Whether completions still count. If so, schedules an advance. */
   #runs(): boolean {
     if (this.#state === 'running') this.wantAdvance(this);
     // Announcements of members that started before this one count as well.
@@ -250,14 +250,14 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     if (this.#outstanding === 0) this.#onDrained?.();
   }
 
-  /** The neighbour broke the rules; or something here failed. */
+  /** Stops the group: the neighbour broke the protocol, or this member failed. */
   #threw(pair: number, error: unknown): void {
     if (error instanceof ProtocolViolation) this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', error.message);
     else if (error instanceof CopyFailed) this.#stop(-1, 'copy', 'ERR_RDMC_INCOMING_FAILED', error.message);
     else this.#stop(-1, 'post', 'ERR_RDMC_POST_FAILED', (error as Error).message);
   }
 
-  /** Posts nothing more. What to do about it is for the application's thread to find out. */
+  /** Stops posting. The application's thread decides how the group ends. */
   #stop(pair: number, kind: Trouble['kind'], code: string, reason: string): void {
     if (this.#state === 'stopped' || this.#state === 'aborting') return;
     this.#state = 'stopped';
@@ -266,18 +266,18 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 }
 
-/** The first block of a message could not be copied to its place, such as into memory that only a device reaches. */
+/** The first block of a message could not be copied to its place, for example into memory that only a device can access. */
 class CopyFailed extends Error {}
 
-/** A soft device completes every request. Some drivers of RDMA devices lose one, so they get a limit. */
+/** A soft device completes every request. Some drivers of RDMA devices lose a request, so they get a limit. */
 function limitLooks({ device }: Pick<ProtocolContext, 'device'>, { retryTimeoutMs }: GroupSetup): number {
   if (device.kind === 'soft') return Number.POSITIVE_INFINITY;
   return Math.ceil((retryTimeoutMs + WATCH_GRACE_MS) / WATCH_INTERVAL_MS);
 }
 
-/** A request that its own device could not even send is not the neighbour's doing. */
+/** If the local device could not send a request, this member failed and not the neighbour. */
 function kindOf(purpose: number, status: string): Trouble['kind'] {
   if (status === 'WORK_REQUEST_FLUSHED') return 'flushed';
-  const isOwn = purpose !== Purpose.RECEIVE && purpose !== Purpose.HEAR;
+  const isOwn = purpose !== Purpose.RECEIVE && purpose !== Purpose.ANNOUNCEMENT_RECEIVE;
   return isOwn && status === 'LOCAL_QP_OPERATION_ERROR' ? 'own' : 'queue-pair';
 }

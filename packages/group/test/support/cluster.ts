@@ -10,10 +10,10 @@ import {
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { fillFrom, startMembers } from '@rdmc/testing';
 
-/** Which driver has the worker's side: RDMC_TEST_THREAD=application runs all tests with that of the application's thread. */
+/** The thread of the worker's side. RDMC_TEST_THREAD=application runs all tests with the application's thread. */
 const thread = process.env.RDMC_TEST_THREAD === 'application' ? 'application' : 'worker';
 
-/** Nodes 0 to `count` − 1 in this process, each with a worker and a device of its own. */
+/** Nodes 0 to `count` − 1 in this process, each with its own worker and device. */
 export async function startCluster(
   count: number,
   options: Partial<NodeOptions & ProtocolOptions> = {},
@@ -42,7 +42,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What one receiver gets until the root closes: numbers, sizes and hashes. */
+/** The messages of one receiver until the root closes: numbers, sizes and hashes. */
 export async function collect(group: Group): Promise<{ number: number; byteLength: number; hash: string }[]> {
   const received = [];
   for await (const message of group) {
@@ -53,7 +53,7 @@ export async function collect(group: Group): Promise<{ number: number; byteLengt
   return received;
 }
 
-/** Waits until everything the nodes have told each other so far has arrived: messages are in order per pair. */
+/** Waits until all messages between the nodes so far have arrived: messages are in order per pair. */
 export async function settleMessages(nodes: readonly RdmcNode[]): Promise<void> {
   const topic = 'test.settle';
   const subscriptions = nodes.map((node) => node.mesh.onRequest(topic, () => null));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 
-/** Stands in front of a member's listener; bytes in either direction can be made to vanish. */
+/** A proxy in front of a member's listener; it can drop the bytes of either direction. */
 export class MeshValve {
   readonly #sockets = new Set<Socket>();
   #dropsIn = false;
@@ -22,12 +22,12 @@ export class MeshValve {
     return valve;
   }
 
-  /** Where others are to dial. */
+  /** The address for the others to dial. */
   get address(): { readonly host: string; readonly port: number } {
     return { host: '127.0.0.1', port: (this.server.address() as { port: number }).port };
   }
 
-  /** From now on: what is on its way to the member, or from it, is lost without a sign. */
+  /** From now on bytes to the member, or from it, are dropped without an error. */
   cut(direction: 'in' | 'out' | 'both'): void {
     if (direction !== 'out') this.#dropsIn = true;
     if (direction !== 'in') this.#dropsOut = true;

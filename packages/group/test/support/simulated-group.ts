@@ -46,7 +46,7 @@ export function randomSequence(seed: number): (bound: number) => number {
   return (bound) => random.word() % bound;
 }
 
-/** A block or an announcement that came is solicited; what this member sent itself is not. */
+/** The completion of an arrived block or announcement is solicited; those of this member's own requests are not. */
 interface Completion {
   readonly solicited: boolean;
   readonly take: () => void;
@@ -54,7 +54,7 @@ interface Completion {
 
 const POISON = 0xee;
 
-/** One member with memory of its own; the machine's port to a wire on which every step is one event. */
+/** One member with its own memory; the machine's port to a wire on which every step is one event. */
 class Member implements GroupPort {
   readonly machine: GroupMachine;
   readonly counters = createCounters();
@@ -65,13 +65,13 @@ class Member implements GroupPort {
   readonly controlReceives: number[];
   readonly sends: PostedSend[][];
   readonly announcements: Announcement[][];
-  /** What its completion queue holds. */
+  /** The content of its completion queue. */
   readonly completions: Completion[] = [];
-  /** It sleeps, and only a solicited completion wakes it. */
-  deaf = false;
+  /** Whether it sleeps, so that only a solicited completion wakes it. */
+  asleep = false;
   readonly wanted: number[] = [];
   readonly finishedMessages: number[] = [];
-  /** Region of each message here. */
+  /** The region of each message here. */
   readonly regions: number[] = [];
   outstandingReceives = 0;
   mostReceives = 0;
@@ -113,15 +113,17 @@ class Member implements GroupPort {
     );
   }
 
-  /** One turn of its worker: some completions, whatever they allow, and to sleep if there are no more. */
+  /** One turn of its worker: takes some completions, advances, and sleeps if there are no further ones. */
   turn(most: number): void {
     for (const { take } of this.completions.splice(0, most)) take();
     this.machine.advance();
-    this.deaf = this.completions.length === 0 && this.machine.waitsForNeighbours;
+    this.asleep = this.completions.length === 0 && this.machine.waitsForNeighbours;
   }
 
   get wakeful(): boolean {
-    return this.completions.length > 0 && (!this.deaf || this.completions.some(({ solicited }) => solicited));
+    return (
+      this.completions.length > 0 && (!this.asleep || this.completions.some(({ solicited }) => solicited))
+    );
   }
 
   allocate(bytes: number): number {
@@ -176,14 +178,14 @@ export interface Outcome {
   /** Messages a receiver worked on at once. */
   readonly mostOpen: number;
   readonly copies: number[];
-  /** What every member's counters say in the end. */
+  /** The final counters of every member. */
   readonly counters: Float64Array[];
 }
 
 /**
- * Runs a group over a simulated wire until nothing is left to happen. In each step one of all possible
- * events is drawn: a block or an announcement crosses, a member takes some completions, an application gives memory.
- * A block for which no receive is posted, and an announcement that finds none, are errors (RNR retries are 0).
+ * Runs a group over a simulated wire until no event is left. Each step draws one of all possible
+ * events: a block or an announcement crosses, a member takes some completions, an application gives memory.
+ * A block or an announcement without a posted receive is an error (RNR retries are 0).
  */
 export function simulate(simulation: Simulation): Outcome {
   const draw = randomSequence(simulation.seed);
@@ -201,7 +203,7 @@ export function simulate(simulation: Simulation): Outcome {
     );
     if (Buffer.compare(region, content[message]!) !== 0)
       corrupt.push(`member ${member.rank}, message ${message}`);
-    // The region belongs to the application again: whoever still reads from it spreads this.
+    // The region belongs to the application again: a member that still reads from it sends the poison on.
     region.fill(POISON);
   }
 

@@ -1,5 +1,5 @@
-// Member 1 of many groups after one another, in a thread that hears of things late and all at once: it is busy most of
-// the time. Tells how many messages it has had.
+// Member 1 of many groups, one after the other, in a thread that is busy most of the time, so that it handles events late
+// and many at once. Posts the number of its messages.
 import { parentPort, workerData } from 'node:worker_threads';
 import { RdmcNode } from '@rdmc/group';
 

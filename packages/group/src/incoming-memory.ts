@@ -13,26 +13,26 @@ interface Begun {
 interface Placed extends Begun {
   readonly region: MemoryRegion;
   readonly offset: number;
-  /** The node's own memory, which goes back to it. */
+  /** The region belongs to the node's pool, and returns to it. */
   readonly givesBack: boolean;
-  /** While the message arrives the region cannot be closed. */
+  /** Keeps the region open while the message arrives. */
   readonly hold: Disposable;
 }
 
-/** What the desk needs of its group. */
+/** The functions of the group that `IncomingMemory` calls. */
 export interface IncomingPorts {
   place(message: number, address: number, lkey: LocalKey): void;
   unread(): number;
   failed(error: unknown): void;
 }
 
-/** Asks the application for memory for messages that begin, unless it has too many unread ones. */
-export class IncomingDesk {
+/** Gets memory for messages that begin to arrive, unless the application has too many unread ones. */
+export class IncomingMemory {
   readonly #waiting: Begun[] = [];
   readonly #placed = new Map<number, Placed>();
   readonly #controller = new AbortController();
   #limit = UNREAD_MESSAGES;
-  /** Admitted, and not whole yet. */
+  /** Messages that were admitted and are not complete yet. */
   #arriving = 0;
 
   constructor(
@@ -46,7 +46,7 @@ export class IncomingDesk {
     this.admit();
   }
 
-  /** Goes on where the application has read, or will read no more. */
+  /** Admits waiting messages up to the limit. Called when the application has read one, and when the limit is lifted. */
   admit(): void {
     while (this.#waiting.length > 0 && this.ports.unread() + this.#arriving < this.#limit) {
       this.#arriving += 1;
@@ -54,13 +54,13 @@ export class IncomingDesk {
     }
   }
 
-  /** The application closes: what is still to come is no longer held up. */
+  /** The application closes the group: unread messages do not delay further ones any more. */
   liftLimit(): void {
     this.#limit = Number.POSITIVE_INFINITY;
     this.admit();
   }
 
-  /** The message has arrived whole. */
+  /** The message is complete. */
   collect(number: number): ReceivedMessage {
     const { region, offset, byteLength, givesBack, hold } = this.#placed.get(number)!;
     hold[Symbol.dispose]();
@@ -69,7 +69,7 @@ export class IncomingDesk {
     return new ReceivedMessage(number, region, offset, byteLength, givesBack);
   }
 
-  /** The group has ended; memory for messages that will never be whole goes back to the node. */
+  /** The group has ended; memory of incomplete messages returns to the node. */
   dispose(reason: unknown): void {
     this.#controller.abort(reason);
     for (const { region, givesBack, hold } of this.#placed.values()) {
@@ -87,7 +87,7 @@ export class IncomingDesk {
         ? this.handler(byteLength, { signal })
         : this.environment.allocate(byteLength, { signal }));
       const { region, offset } = checkRange('incoming', given, byteLength, this.environment.device);
-      // A part of a region may share it with other messages.
+      // If `incoming` gave a part, other messages may use the same region.
       const givesBack = region === given && this.environment.allocated(region);
       if (signal.aborted) {
         if (givesBack) void region.close();

@@ -1,8 +1,8 @@
 import type { GroupDirectory } from './group-directory.js';
 import type { Verdict, WireMessage } from './wire-messages.js';
 
-/** What this member says to the others of its group, once it exists. */
-export class MemberVoice {
+/** Sends the messages of this member to the other members of its group, once the group exists. */
+export class GroupMessenger {
   constructor(
     private readonly directory: GroupDirectory,
     private readonly group: number,
@@ -11,7 +11,7 @@ export class MemberVoice {
     private readonly nonces: ReadonlyMap<number, string>,
   ) {}
 
-  /** Whether a message with this nonce is of that member's part in this group. */
+  /** Whether a message with this nonce is from that member's use of this group's id. */
   knows(member: number, nonce: string): boolean {
     return this.nonces.get(member) === nonce;
   }
@@ -20,21 +20,21 @@ export class MemberVoice {
     return this.nonces.get(member)!;
   }
 
-  /** The root has closed after so many messages. */
+  /** The root has closed after `messages` messages. */
   sent(messages: number): void {
-    this.#tell((addressed) => ({ ...addressed, type: 'sent', messages }));
+    this.#sendToAll((addressed) => ({ ...addressed, type: 'sent', messages }));
   }
 
-  /** This member has everything, and has passed on what it had to. */
+  /** This member has all messages, and has sent on its part of them. */
   stored(): void {
-    this.#tell((addressed) => ({ ...addressed, type: 'stored' }));
+    this.#sendToAll((addressed) => ({ ...addressed, type: 'stored' }));
   }
 
   failed({ culprit, code, reason }: Verdict): void {
-    this.#tell((addressed) => ({ ...addressed, type: 'failed', culprit, code, reason }));
+    this.#sendToAll((addressed) => ({ ...addressed, type: 'failed', culprit, code, reason }));
   }
 
-  #tell(message: (addressed: { group: number; nonce: string; to: string }) => WireMessage): void {
+  #sendToAll(message: (addressed: { group: number; nonce: string; to: string }) => WireMessage): void {
     for (const [member, to] of this.nonces) {
       this.directory.send(member, message({ group: this.group, nonce: this.ownNonce, to }));
     }

@@ -1,0 +1,59 @@
+import { Deferred, settledWithin } from '@rdmc/common';
+import type { Mesh } from '@rdmc/mesh';
+import { INQUIRY_TIMEOUT_MS } from './constants.js';
+import { INQUIRY_TOPIC, parseVerdict, type Verdict } from './wire-messages.js';
+
+/**
+ * Finds the failed member when a queue pair breaks. The member at its other end may be dead; or it may have broken the
+ * queue pair because of the failure of a third member, and its message about that has not arrived yet. So it is asked.
+ */
+export class FailureInquiry {
+  readonly #verdict = new Deferred<Verdict>();
+  #settled = false;
+  #suspect: number | undefined;
+  /** Resolves when the wait for a device event ends; until then it is not known whether another member failed at all. */
+  #wait: Promise<unknown> | undefined;
+
+  constructor(
+    private readonly mesh: Mesh,
+    private readonly group: number,
+  ) {}
+
+  /**
+   * Asks the suspect. If it does not answer, or does not know of a failure, the suspect itself has failed. A verdict
+   * that arrives within `waitMs` makes the request unnecessary.
+   */
+  async ask(suspect: number, nonce: string, code: string, reason: string, waitMs = 0): Promise<Verdict> {
+    this.#suspect = suspect;
+    const own: Verdict = { culprit: suspect, code, reason };
+    if (waitMs > 0) {
+      this.#wait = settledWithin(this.#verdict.promise, waitMs, { ref: false });
+      await this.#wait;
+      if (this.#settled) return this.#verdict.promise;
+    }
+    try {
+      const answer = await this.mesh.request(
+        suspect,
+        INQUIRY_TOPIC,
+        { group: this.group, nonce },
+        { timeoutMs: INQUIRY_TIMEOUT_MS },
+      );
+      return parseVerdict(answer) ?? own;
+    } catch {
+      return own;
+    }
+  }
+
+  settle(verdict: Verdict): void {
+    this.#settled = true;
+    this.#verdict.resolve(verdict);
+  }
+
+  /** The answer to a member that asks. While another member is the suspect, the answer waits for the verdict. */
+  async answer(asker: number): Promise<Verdict | null> {
+    await this.#wait;
+    const isOpen = this.#suspect === undefined || this.#suspect === asker;
+    if (isOpen && !this.#settled) return null;
+    return this.#verdict.promise;
+  }
+}

@@ -1,0 +1,77 @@
+import type { Mesh } from '@rdmc/mesh';
+import { describe, expect, it } from 'vitest';
+import { FailureInquiry } from '../src/failure-inquiry.js';
+import type { Verdict } from '../src/wire-messages.js';
+
+const DEAD: Verdict = { culprit: 9, code: 'ERR_RDMC_MEMBER_LOST', reason: 'it is gone' };
+
+function meshThat(answers: () => Promise<unknown>): Mesh {
+  return { request: answers } as unknown as Mesh;
+}
+
+describe('FailureInquiry', () => {
+  it('resolves with the answer of the member at the other end', async () => {
+    const inquiry = new FailureInquiry(
+      meshThat(async () => DEAD),
+      1,
+    );
+    expect(await inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken')).toEqual(DEAD);
+  });
+
+  it.each([
+    ['does not know of a failure', async () => null],
+    ['sends a malformed answer', async () => ({ culprit: 'me' })],
+    ['does not answer', async () => Promise.reject(new Error('time-out'))],
+  ])('names that member as failed if it %s', async (_name, answer) => {
+    const inquiry = new FailureInquiry(meshThat(answer), 1);
+    const verdict = await inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken');
+    expect(verdict).toEqual({ culprit: 4, code: 'ERR_RDMC_MEMBER_LOST', reason: 'broken' });
+  });
+
+  it('answers at once if it does not know of a failure, or suspects the member that asks', async () => {
+    const inquiry = new FailureInquiry(
+      meshThat(() => new Promise(() => {})),
+      1,
+    );
+    expect(await inquiry.answer(4)).toBeNull();
+    void inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken');
+    expect(await inquiry.answer(4)).toBeNull();
+  });
+
+  it('answers other members when it has the verdict', async () => {
+    const inquiry = new FailureInquiry(
+      meshThat(() => new Promise(() => {})),
+      1,
+    );
+    void inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken');
+    const answer = inquiry.answer(5);
+    inquiry.settle(DEAD);
+    expect(await answer).toEqual(DEAD);
+  });
+
+  it('answers every member with the verdict once it has one', async () => {
+    const inquiry = new FailureInquiry(
+      meshThat(() => new Promise(() => {})),
+      1,
+    );
+    inquiry.settle(DEAD);
+    expect(await inquiry.answer(4)).toEqual(DEAD);
+  });
+
+  it('does not ask if the verdict arrives during its wait, and answers with that verdict', async () => {
+    let asked = 0;
+    const inquiry = new FailureInquiry(
+      meshThat(async () => {
+        asked += 1;
+        return null;
+      }),
+      1,
+    );
+    const verdict = inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'flushed', 60_000);
+    const answer = inquiry.answer(4);
+    inquiry.settle(DEAD);
+    expect(await verdict).toEqual(DEAD);
+    expect(await answer).toEqual(DEAD);
+    expect(asked).toBe(0);
+  });
+});
