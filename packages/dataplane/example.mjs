@@ -3,7 +3,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { bytes, call, DataPlane, numbers, post, protocolWorker, recordTable } from '@rdmc/dataplane';
 
-/** What the application and the protocol say to each other. */
+/** The commands and events between the application and the protocol. */
 const records = recordTable({
   commands: {
     echo: call(bytes, bytes),

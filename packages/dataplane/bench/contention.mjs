@@ -1,7 +1,7 @@
 /**
- * Hybrid polling beside pure interrupts, also with more processes than processors: tokens go round a ring of
- * processes, the two windows in turn. Prints one line of JSON: thousands of hops per second (medians), the median of
- * hybrid to interrupts round by round, and how often the first worker found its processor contested.
+ * Compares hybrid polling with pure interrupts, also with more processes than processors: tokens go round a ring of
+ * processes, with the two windows in turn. Prints one line of JSON: thousands of hops per second (medians), the median
+ * ratio of hybrid to interrupts over the rounds, and how often the first worker found its processor contested.
  *
  * Usage: node bench/contention.mjs [--processes 2,4,8] [--bytes 64,65536] [--tokens 4] [--rounds 15] [--milliseconds 200]
  */
@@ -14,7 +14,7 @@ import { DataPlane } from '@rdmc/dataplane';
 import { tokenRecords } from './token-ring.mjs';
 
 const windows = [50, 0];
-/** Until all workers sleep again. */
+/** A pause in which all workers go to sleep. */
 const SETTLE_MS = 80;
 
 async function member() {
@@ -88,7 +88,7 @@ class Ring {
 const thousands = (rate) => Math.round(rate / 100) / 10;
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/** Runs the rings in turn, so that whatever else the machine does meets all of them alike. */
+/** Runs the rings in turn, so that other work of the machine affects all of them equally. */
 async function compare(processes, tokenBytes, { tokens, rounds, milliseconds }) {
   const rings = [];
   for (const windowMs of windows) rings.push(await Ring.start(processes, windowMs, tokenBytes, tokens));

@@ -1,6 +1,6 @@
 /**
- * What the loop costs, as one line of JSON: commands per second one after the other and in a stream, the time
- * from sending a command to a sleeping worker until its answer is here, and the processor time of an idle data plane.
+ * Measures the cost of the loop, as one line of JSON: commands per second one after the other and in a stream, the time
+ * from sending a command to a sleeping worker until its answer arrives, and the processor time of an idle data plane.
  *
  * Usage: node bench/loop.mjs [--seconds 1] [--idle-seconds 10]
  */

@@ -1,16 +1,16 @@
 /**
- * A protocol for contention.mjs: processes in a ring pass tokens of some bytes on, each with a SEND from the memory
- * the token was received into. A process of its own forwards and nothing else, so all time is the data plane's.
+ * A protocol for contention.mjs: processes in a ring forward tokens of some bytes, each with a SEND from the memory
+ * into which the token was received. Each process only forwards, so all time is that of the data plane.
  */
 import { call, json, nothing, numbers, protocolWorker, recordTable } from '@rdmc/dataplane';
 import { CompletionOpcode, CompletionWord, Opcode, Status, WorkRequestFlag } from '@rdmc/verbs';
 
 export const tokenRecords = recordTable({
   commands: {
-    /** Where the neighbours find this process: [previous, next]. */
+    /** The addresses of this process for its neighbours: [previous, next]. */
     addresses: call(nothing, json()),
     connect: call(json()),
-    /** Answers when the tokens have made so many hops from here, and are home. */
+    /** Answers when the tokens have made that number of hops from here, and are back. */
     start: call(numbers(1)),
   },
   events: {},
@@ -41,7 +41,7 @@ export default protocolWorker(tokenRecords, async (context) => {
     submission.begin(Opcode.SEND, next.number, slot, WorkRequestFlag.SIGNALED);
     submission.sge(region.address + slot * tokenBytes, tokenBytes, region.lkey);
   };
-  /** Once the tokens are home the neighbours leave, and what is still posted comes back flushed. */
+  /** Once the tokens are back the neighbours leave, and requests that are still posted are flushed. */
   const ended = (words, base) => {
     const status = words[base + CompletionWord.STATUS];
     if (status !== Status.SUCCESS && inFlight > 0) throw new Error(`a token was lost: status ${status}`);
@@ -52,7 +52,7 @@ export default protocolWorker(tokenRecords, async (context) => {
     onCompletion(words, base) {
       if (ended(words, base)) return;
       const slot = words[base + CompletionWord.ID_LOW];
-      // The tokens of the start were sent from nowhere: no receive is owed for them.
+      // The first tokens were not received, so no receive is posted again for them.
       if (slot < slots) receive(slot);
     },
   });
@@ -85,7 +85,7 @@ export default protocolWorker(tokenRecords, async (context) => {
           hopsLeft = hops;
           inFlight = tokens;
           for (let token = 0; token < tokens; token += 1) {
-            // Any bytes will do.
+            // The content does not matter.
             submission.begin(Opcode.SEND, next.number, slots, WorkRequestFlag.SIGNALED);
             submission.sge(region.address, tokenBytes, region.lkey);
           }

@@ -18,7 +18,7 @@ interface Addressee {
 const NOTHING = new Uint8Array(0);
 
 /**
- * The application's way to the worker: the command ring, and before it, in order of arrival, what found the
+ * The application's end of the command ring, and a queue, in order of arrival, of the records that found the
  * ring full. Knows which commands have not been answered.
  */
 export class CommandQueue {
@@ -34,17 +34,19 @@ export class CommandQueue {
     private readonly onChange: () => void,
   ) {}
 
-  /** Something is waited for. */
+  /** Whether an answer or room in the ring is awaited. */
   get busy(): boolean {
     return this.#outstanding.size > 0 || this.#waiting.length > 0;
   }
 
-  /** Writes a record or lets it wait; false when it waits. The payload is copied. Throws when it never fits. */
+  /**
+   * Writes or queues a record; false if it was queued. The payload is copied. Throws if it is too long for the ring.
+   */
   post(tag: number, payload: Uint8Array | undefined): boolean {
     return this.#send(tag, 0, payload);
   }
 
-  /** Like `post`, for a record that will be answered. Rejects with what `encode` throws. */
+  /** Like `post`, for a record with an answer. Rejects with the error that `encode` throws. */
   command<Answer>(
     tag: number,
     encode: () => Uint8Array | undefined,
@@ -57,7 +59,7 @@ export class CommandQueue {
     return answered as Promise<Answer>;
   }
 
-  /** Resolves when nothing waits for room in the ring. */
+  /** Resolves when the queue is empty. */
   drained(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve();
     const drained = new Deferred<void>();
@@ -65,11 +67,11 @@ export class CommandQueue {
     return drained.promise;
   }
 
-  /** Moves what waits into the ring as far as it fits. Called when the worker has drained. */
+  /** Moves queued records into the ring as far as they fit. Called when the worker has drained the ring. */
   flush(): void {
     if (this.#waiting.length === 0) return;
     if (!this.#moveWaiting()) {
-      // Ask for room first and try again, or room made in between is never announced.
+      // Ask for room first, then try again: room that was made before the request is not announced.
       Atomics.store(this.words, ControlWord.COMMAND_ROOM_WANTED, 1);
       this.#moveWaiting();
     }
@@ -98,13 +100,13 @@ export class CommandQueue {
     this.onChange();
   }
 
-  /** This protocol will answer nothing any more. */
+  /** Rejects the calls to this protocol, which has ended. */
   rejectProtocol(protocol: number, error: Error): void {
     this.#outstanding.rejectAll(error, (command) => command.protocol === protocol);
     this.onChange();
   }
 
-  /** Nobody will answer any more. */
+  /** Rejects all calls, because the worker has ended. */
   rejectAll(error: () => Error): void {
     this.#waiting.clear();
     this.#outstanding.rejectAll(error());

@@ -1,4 +1,4 @@
-/** Numbers of this package, in one place. The layout they describe is drawn in control.ts and ring.ts. */
+/** The numbers of this package. Their layout is drawn in control.ts and ring.ts. */
 
 export const DEFAULT_WINDOW_MS = 50;
 export const DEFAULT_RING_BYTES = 1 << 20;
@@ -8,28 +8,28 @@ export const DEFAULT_COMPLETION_QUEUE_DEPTH = 16_384;
 export const DEFAULT_STOP_TIMEOUT_MS = 5000;
 export const MAX_PROTOCOLS = 255;
 export const MAX_KIND = 0xffff;
-/** Numbers in one record. */
+/** The most numbers in one record. */
 export const MAX_NUMBERS = 8;
 
 /** How long the worker spins before its event loop gets a turn. */
 export const SLICE_MS = 0.5;
-/** Commands taken in one turn, so that completions are never kept waiting by a stream of commands. */
+/** Commands taken in one turn, so that a stream of commands does not delay completions. */
 export const COMMANDS_PER_TURN = 64;
-/** Events the application's thread takes in one go before its own event loop gets a turn. */
+/** Events that the application's thread takes at once before its event loop gets a turn. */
 export const EVENTS_PER_DRAIN = 256;
 
-/** A yield of the processor that took longer than this means that somebody else ran meanwhile. */
+/** A yield of the processor that took longer than this means that another thread ran meanwhile. */
 export const CONTESTED_YIELD_NS = 20_000;
-/** How long the worker stays with interrupts after it found its processor contested; doubles up to the maximum. */
+/** How long the worker uses interrupts only after it found its processor contested; doubles up to the maximum. */
 export const MIN_REST_MS = 50;
 export const MAX_REST_MS = 3200;
 
-/** For so long after a contested yield between two looks (`ProtocolContext.look`) the thread naps where it would yield. */
+/** How long after a contested yield between two looks (`ProtocolContext.look`) the thread naps instead of yielding. */
 export const NAPS_MS = 50;
-/** Length of a nap: long beside a look, short beside the 1 ms of the event loop's timers, to which longer pauses belong. */
+/** Length of a nap: long compared with a look, short compared with the 1 ms of timers, which are for longer pauses. */
 export const NAP_MICROSECONDS = 100;
 
-/** Counters that protocols add. */
+/** The most counters of protocols. */
 export const MAX_NAMED_COUNTERS = 64;
 export const MAX_COUNTER_NAME_BYTES = 52;
 
@@ -41,10 +41,10 @@ export const SystemKind = { STOP: 1 } as const;
 export const SystemEvent = { PROTOCOL_ENDED: 1 } as const;
 /** Kind of a record of the event ring that answers a command (its request id is not 0). */
 export const ReplyKind = { DONE: 0, FAILED: 1 } as const;
-/** So many uncontested yields in a row (some milliseconds of polling) prove that the processor is calm again. */
+/** Uncontested yields in a row (some milliseconds of polling) after which the processor counts as uncontested again. */
 export const CALM_YIELDS = 10_000;
 
 /** Entries of the completion queue of a protocol in the application's thread. */
 export const DEFAULT_INLINE_QUEUE_DEPTH = 4096;
-/** A protocol in the application's thread leaves the event loop its turn after so long. */
+/** A protocol in the application's thread returns to the event loop after this time. */
 export const INLINE_TURN_MS = 1;

@@ -1,7 +1,7 @@
 /**
- * The control block: one SharedArrayBuffer that both threads map, and that anybody may read for its counters.
+ * The control block: one SharedArrayBuffer that both threads map. Every thread may read its counters.
  *
- * Every word that is written while the other side reads it has a 64-byte line of its own. 32-bit words,
+ * Every word that is written while the other side reads it has its own 64-byte line. 32-bit words,
  * used with Atomics only; byte offsets:
  * ```
  *     0  magic 'RDPL'                    4  layout version           8  named counters in use
@@ -17,11 +17,11 @@
  *  2048  named counters     64 slots of 64 bytes: f64 value, u32 name length, 52 bytes of UTF-8 name
  *  6144  end
  * ```
- * Who goes to sleep stores its word and then looks at the ring once more; who writes stores the head and then
- * looks at the word. Atomics are sequentially consistent, so one of the two sees the other.
+ * A thread that goes to sleep stores its word and then reads the ring once more; a writer stores the head and then
+ * reads the word. Atomics are sequentially consistent, so at least one of the two sees the other's store.
  *
- * Counters are float64: exact to 2^53, no BigInt on the hot path, and aligned 8-byte stores do not tear on the
- * 64-bit processors this runs on.
+ * Counters are float64: exact to 2^53, without BigInt on the hot path. Aligned 8-byte stores do not tear on the
+ * supported 64-bit processors.
  */
 import { MAX_NAMED_COUNTERS } from './constants.js';
 
@@ -47,7 +47,7 @@ export const NAMED_OFFSET = 2048;
 export const NAMED_SLOT_BYTES = 64;
 export const CONTROL_BYTES = NAMED_OFFSET + MAX_NAMED_COUNTERS * NAMED_SLOT_BYTES;
 
-/** A fresh control block; the application's thread sleeps from the start. */
+/** A new control block; the application's thread counts as asleep from the start. */
 export function createControl(): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(CONTROL_BYTES);
   const words = new Int32Array(buffer);

@@ -38,28 +38,28 @@ export const Counter = Object.fromEntries(COUNTER_NAMES.map((name, index) => [na
 export interface Counters {
   /** Completions taken from the queue. */
   readonly completions: number;
-  /** Of these, the ones of queue pairs that nobody had attached (any more). */
+  /** Of these, the completions of queue pairs that were not attached, or not any more. */
   readonly unclaimedCompletions: number;
-  /** Polls of the completion queue, and those that found nothing. */
+  /** Polls of the completion queue, and the empty ones. */
   readonly polls: number;
   readonly emptyPolls: number;
-  /** How often the worker went to sleep, and how often something woke it. */
+  /** How often the worker went to sleep, and how often it was woken. */
   readonly sleeps: number;
   readonly wakeups: number;
   /** Turns of the loop that found work. */
   readonly turns: number;
   /** Commands and posts taken from the command ring. */
   readonly commands: number;
-  /** Answers to commands, and events, given to the event ring. */
+  /** Answers to commands, and events, written to the event ring. */
   readonly replies: number;
   readonly events: number;
   /** How often the event ring was full and the worker waited for the application. */
   readonly eventRingFull: number;
-  /** How often the worker found its processor contested and went over to interrupts. */
+  /** How often the worker found its processor contested and changed to interrupts. */
   readonly contested: number;
   /** Time the loop was awake: polling and working. Does not grow while it sleeps. */
   readonly pollingMicroseconds: number;
-  /** What the rings hold now, in bytes. */
+  /** Current content of the rings, in bytes. */
   readonly commandRingBytes: number;
   readonly eventRingBytes: number;
   /** Counters of the protocols, named `protocol.counter`. */
@@ -68,7 +68,7 @@ export interface Counters {
 
 /**
  * Reads the counters of a data plane from its `countersBuffer`, in any thread that has it.
- * @throws DataPlaneError ERR_RDMC_INVALID_COUNTERS when the buffer is none of ours
+ * @throws DataPlaneError ERR_RDMC_INVALID_COUNTERS if the buffer is not a `countersBuffer`
  */
 export function readCounters(buffer: SharedArrayBuffer): Counters {
   if (!(buffer instanceof SharedArrayBuffer) || buffer.byteLength !== CONTROL_BYTES) {
@@ -116,7 +116,7 @@ export interface NamedCounter {
 
 /** The worker's side of the counters. */
 export class CounterBlock {
-  /** Written with `values[Counter.x] += n`. */
+  /** Increment with `values[Counter.x] += n`. */
   readonly values: Float64Array;
   readonly #named = new Map<string, NamedCounter>();
 
@@ -125,7 +125,7 @@ export class CounterBlock {
   }
 
   /**
-   * The counter of that name, made at the first call.
+   * The counter of that name, created at the first call.
    * @throws DataPlaneError ERR_RDMC_TOO_MANY_COUNTERS, ERR_RDMC_INVALID_OPTION
    */
   named(name: string): NamedCounter {

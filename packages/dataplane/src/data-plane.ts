@@ -17,13 +17,13 @@ import { RingReader, RingWriter } from './ring.js';
 import type { ReadyMessage } from './worker-input.js';
 import { describeExit, type WorkerExit, WorkerThread } from './worker-thread.js';
 
-/** Hears, once, that a protocol does nothing any more: it threw, or its data plane died. Not of a close. */
+/** Called once when a protocol has ended because it threw or its data plane died, but not after a close. */
 export type EndListener = (error: DataPlaneError) => void;
 
 /**
  * The application's side of a worker thread that owns a device and its completion queue (RDMC, DSN 2018,
  * section 4.2: one completion queue and one thread for all sessions). Protocols run in the worker; the
- * application sends them commands and hears their events.
+ * application sends them commands and gets their events.
  *
  * Keeps the process alive only while commands are unanswered, while it closes, or after `ref()`.
  */
@@ -37,15 +37,15 @@ export class DataPlane {
   readonly #watcher: FdWatcher;
   readonly #numbers: ReadonlyMap<string, number>;
   readonly #lifetime = new Lifetime();
-  /** By the protocol's number: what to tell of its end, once there is a client. */
+  /** The `onEnd` functions of clients, by the protocol's number. */
   readonly #endListeners = new Map<number, EndListener>();
-  /** Protocols that have ended, while the data plane goes on. */
+  /** Protocols that have ended, while the data plane continues. */
   readonly #ended = new Map<number, DataPlaneError>();
   #state: 'running' | 'closing' | 'closed' | 'dead' = 'running';
   #exit: WorkerExit | undefined;
   #closing: Promise<void> | undefined;
   #userRef = false;
-  /** The watcher keeps the event loop alive. */
+  /** Whether the watcher keeps the event loop alive. */
   #keepsAlive = false;
 
   private constructor(
@@ -54,7 +54,7 @@ export class DataPlane {
     protocols: readonly { readonly name: string }[],
     private readonly logger: Logger | undefined,
   ) {
-    // As many listen as there are logs and channels.
+    // Every log and channel has a listener.
     setMaxListeners(0, this.#lifetime.signal);
     const words = new Int32Array(thread.control);
     const signalWorker = eventfdSignaller(thread.workerEventFd.fd);
@@ -81,8 +81,8 @@ export class DataPlane {
   /**
    * Starts the worker, opens the device in it and starts the protocols, in the order given.
    * @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION;
-   *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is what the device or a protocol threw; AbortError;
-   *   what the promise of a device rejected with
+   *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is the error of the device or of a protocol; AbortError;
+   *   the rejection of the promise of a device
    */
   static async open(options: DataPlaneOptions): Promise<DataPlane> {
     const checked = checkOptions(options);
@@ -95,14 +95,14 @@ export class DataPlane {
   }
 
   /**
-   * Aborted when the worker is gone, after everything that waited has been rejected. `reason.code` is ERR_RDMC_DATAPLANE_DIED
-   * where nobody had asked it to end, else ERR_RDMC_DATAPLANE_CLOSED.
+   * Aborted when the worker has exited, after all pending calls were rejected. `reason.code` is
+   * ERR_RDMC_DATAPLANE_CLOSED after a close or `terminate`, else ERR_RDMC_DATAPLANE_DIED.
    */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }
 
-  /** Resolves when the worker is gone, and with it the device. */
+  /** Resolves when the worker has exited, and its device is closed. */
   get closed(): Promise<void> {
     return this.#lifetime.closed;
   }
@@ -117,15 +117,15 @@ export class DataPlane {
   }
 
   /**
-   * Connects the application to one of the protocols: returns the functions that send its commands, and from then on calls
-   * `events` in this thread. What came before reaches them first. A protocol has one client.
+   * Connects the application to one of the protocols: returns the functions that send its commands, and from then on
+   * calls `events` in this thread, first for the earlier events. A protocol has one client.
    *
-   * Commands reach the protocol in the order of the calls; a full ring makes them wait, in that order. Arguments are copied
-   * at once. A call rejects with a ProtocolError of the protocol's code; with ERR_RDMC_PROTOCOL_ENDED,
-   * ERR_RDMC_DATAPLANE_DIED or ERR_RDMC_DATAPLANE_CLOSED where nobody answers. A post after the end is dropped.
-   * @param onEnd is told when the protocol has ended, but not of a close
-   * @throws DataPlaneError ERR_RDMC_UNKNOWN_PROTOCOL, ERR_RDMC_PROTOCOL_TAKEN, ERR_RDMC_INVALID_OPTION where the function
-   *   of an event is missing, and as a call rejects
+   * Commands reach the protocol in the order of the calls; if the ring is full, they wait in that order. Arguments are
+   * copied at once. A call rejects with a ProtocolError of the protocol's code; with ERR_RDMC_PROTOCOL_ENDED,
+   * ERR_RDMC_DATAPLANE_DIED or ERR_RDMC_DATAPLANE_CLOSED if there is no answer. A post after the end is dropped.
+   * @param onEnd called when the protocol has ended, but not after a close
+   * @throws DataPlaneError ERR_RDMC_UNKNOWN_PROTOCOL, ERR_RDMC_PROTOCOL_TAKEN, ERR_RDMC_INVALID_OPTION if the function
+   *   of an event is missing, and the errors of calls after the end
    */
   connect<Table extends RecordTable>(
     protocol: string,
@@ -136,13 +136,16 @@ export class DataPlane {
     this.#checkRunning();
     const number = this.#numberOf(protocol);
     if (this.#endListeners.has(number)) {
-      throw new DataPlaneError('ERR_RDMC_PROTOCOL_TAKEN', `Protocol '${protocol}' has a client already`);
+      throw new DataPlaneError(
+        'ERR_RDMC_PROTOCOL_TAKEN',
+        `Protocol '${protocol}' already has a client; share it`,
+      );
     }
     const sink = eventSink(records, events);
     this.#endListeners.set(number, onEnd);
     this.#inbox.listen(number, sink);
     const ended = this.#ended.get(number);
-    // Behind the events that were kept.
+    // After the events that were kept.
     if (ended) queueMicrotask(() => onEnd(ended));
     return createClient(records, {
       commands: this.#commands,
@@ -151,18 +154,18 @@ export class DataPlane {
     });
   }
 
-  /** Resolves when everything posted lies in the ring. @throws DataPlaneError when the worker is gone before */
+  /** Resolves when all posted records are in the ring. @throws DataPlaneError if the worker exits before */
   async drained(): Promise<void> {
     this.#checkRunning();
     return this.#commands.drained();
   }
 
-  /** Nothing was asked to end yet. @internal */
+  /** Whether the data plane runs and is not closing. @internal */
   get running(): boolean {
     return this.#state === 'running';
   }
 
-  /** The worker ended without having been asked to. @internal */
+  /** Whether the worker exited without a close or `terminate`. @internal */
   get died(): boolean {
     return this.#state === 'dead';
   }
@@ -179,17 +182,17 @@ export class DataPlane {
   }
 
   /**
-   * Lets the worker carry out what was sent so far, stops the protocols and closes the device; idempotent.
-   * Commands that are unanswered then reject with ERR_RDMC_DATAPLANE_CLOSED. A worker that has not stopped in
+   * Lets the worker execute the commands that were sent so far, stops the protocols and closes the device; idempotent.
+   * Commands without an answer then reject with ERR_RDMC_DATAPLANE_CLOSED. A worker that has not stopped in
    * `timeoutMs` (default 5000) is terminated.
-   * @throws DataPlaneError ERR_RDMC_DATAPLANE_DIED when stopping failed; the worker is gone then, too
+   * @throws DataPlaneError ERR_RDMC_DATAPLANE_DIED if stopping failed; the worker has exited in this case as well
    */
   close(options: { timeoutMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#close(options.timeoutMs ?? DEFAULT_STOP_TIMEOUT_MS);
     return this.#closing;
   }
 
-  /** Ends the worker at once, whatever it is doing; protocols are not asked. */
+  /** Ends the worker at once, without stopping the protocols first. */
   terminate(): Promise<void> {
     if (!this.#isGone) this.#state = 'closing';
     this.#closing ??= this.thread.exited.then(() => undefined);
@@ -206,7 +209,7 @@ export class DataPlane {
     this.thread.ref();
     this.#commands.post(tagOf(SYSTEM_PROTOCOL, SystemKind.STOP), undefined);
     if (!(await settledWithin(this.thread.exited, timeoutMs))) {
-      this.logger?.warn?.({ timeoutMs }, 'data plane did not stop in time and is terminated');
+      this.logger?.warn?.({ timeoutMs }, 'data plane did not stop in time; terminating its worker');
       void this.thread.terminate();
     }
     const exit = await this.thread.exited;
@@ -220,11 +223,11 @@ export class DataPlane {
     const cause = protocolError(failure);
     const error = new DataPlaneError(
       'ERR_RDMC_PROTOCOL_ENDED',
-      `Protocol '${name}' of the data plane failed, and has ended: ${failure.message}. The other protocols go on`,
+      `Protocol '${name}' of the data plane failed, and has ended: ${failure.message}. The other protocols continue`,
       { cause },
     );
     this.#ended.set(number, error);
-    this.logger?.warn?.({ protocol: name, reason: failure.message }, 'a protocol failed');
+    this.logger?.warn?.({ protocol: name, reason: failure.message }, 'protocol failed');
     this.#commands.rejectProtocol(number, error);
     this.#endListeners.get(number)?.(error);
   }
@@ -256,7 +259,7 @@ export class DataPlane {
     const exit = this.#exit!;
     return new DataPlaneError(
       'ERR_RDMC_DATAPLANE_DIED',
-      `The data plane's worker died: ${describeExit(exit)}. Its queue pairs are gone; start another one`,
+      `The data plane's worker died: ${describeExit(exit)}. Its queue pairs are closed; start another one`,
       { cause: exit.error },
     );
   }
@@ -270,7 +273,7 @@ export class DataPlane {
     if (number !== undefined) return number;
     throw new DataPlaneError(
       'ERR_RDMC_UNKNOWN_PROTOCOL',
-      `The data plane runs no protocol '${protocol}'; it runs ${[...this.#numbers.keys()].join(', ')}`,
+      `The data plane does not run a protocol '${protocol}'; it runs ${[...this.#numbers.keys()].join(', ')}`,
     );
   }
 
@@ -284,7 +287,7 @@ export class DataPlane {
   }
 }
 
-/** The worker's news once it has its device. The worker is gone when this rejects. */
+/** Opens the device in the worker and resolves with its message. The worker has exited when this rejects. */
 async function readyWith(
   thread: WorkerThread,
   { device = {}, signal }: DataPlaneOptions,

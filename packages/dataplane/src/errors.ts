@@ -6,10 +6,10 @@ export { AbortError, throwIfAborted } from '@rdmc/common';
 export const dataPlaneErrors = errorTable({
   ...optionErrors,
   ERR_RDMC_DATAPLANE_START_FAILED: ['resource', 'the device or a protocol did not start', 'see the cause'],
-  ERR_RDMC_DATAPLANE_DIED: ['internal', 'the worker died', 'see the cause; start another one'],
-  ERR_RDMC_DATAPLANE_CLOSED: ['closed', 'it was closed before it answered', 'start another one'],
-  ERR_RDMC_PROTOCOL_ENDED: ['internal', 'the protocol threw', 'see the cause; the others go on'],
-  ERR_RDMC_PROTOCOL_TAKEN: ['usage', 'the protocol has a client', 'share that one'],
+  ERR_RDMC_DATAPLANE_DIED: ['internal', 'the worker died', 'see the cause; start another data plane'],
+  ERR_RDMC_DATAPLANE_CLOSED: ['closed', 'the data plane is closed', 'start another one'],
+  ERR_RDMC_PROTOCOL_ENDED: ['internal', 'the protocol threw', 'see the cause; the other protocols continue'],
+  ERR_RDMC_PROTOCOL_TAKEN: ['usage', 'the protocol already has a client', 'share that client'],
   ERR_RDMC_UNKNOWN_PROTOCOL: ['usage', 'no protocol of this name was started', 'name it in `protocols`'],
   ERR_RDMC_INVALID_PROTOCOL: ['usage', 'a record table or a module is not valid', 'the message says why'],
   ERR_RDMC_RECORD_TOO_LARGE: [
@@ -17,18 +17,18 @@ export const dataPlaneErrors = errorTable({
     'a record is longer than a quarter of the ring',
     'send less, or start with larger rings',
   ],
-  ERR_RDMC_INVALID_COUNTERS: ['usage', 'this buffer has no counters', 'give `countersBuffer`'],
-  ERR_RDMC_TOO_MANY_COUNTERS: ['usage', 'protocols made more than 64 counters', 'make fewer'],
+  ERR_RDMC_INVALID_COUNTERS: ['usage', 'the buffer does not have counters', 'give `countersBuffer`'],
+  ERR_RDMC_TOO_MANY_COUNTERS: ['usage', 'protocols created more than 64 counters', 'create fewer'],
   ERR_RDMC_WORKER: ['internal', 'a protocol threw an error without a code', 'see the message'],
 });
 export type DataPlaneErrorCode = keyof typeof dataPlaneErrors;
 
-/** What this package throws and rejects with, beside `AbortError`. Tell cases apart by `code`. */
+/** The error of this package, beside `AbortError`. Tell cases apart by `code`. */
 export class DataPlaneError<Code extends string = DataPlaneErrorCode> extends RdmcError<Code> {
   override readonly name: string = 'DataPlaneError';
 }
 
-/** A call was answered with what the protocol threw; `code` is the protocol's, and `category` that of the code. */
+/** The error that a protocol threw in a call; `code` is that of the protocol, and `category` that of the code. */
 export class ProtocolError extends DataPlaneError<string> {
   override readonly name = 'ProtocolError';
 }

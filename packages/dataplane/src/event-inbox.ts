@@ -6,16 +6,16 @@ import { decodeFailure, protocolError } from './records.js';
 import type { RingReader } from './ring.js';
 import { type EventFdSignal, signalRoom, signalSleeper } from './wake.js';
 
-/** Takes the events of one protocol. The record is valid during the call only. */
+/** Handles the events of one protocol. The record is valid during the call only. */
 export type EventSink = (kind: number, record: RecordView) => void;
 
 interface Events {
   sink: EventSink | undefined;
-  /** What came before the sink. */
+  /** Events that arrived before the sink was set. */
   held: { readonly kind: number; readonly record: KeptRecord }[] | undefined;
 }
 
-/** The application's end of the event ring: settles commands, and hands events to the sinks of their protocols. */
+/** The application's end of the event ring: settles commands, and passes events to the sinks of their protocols. */
 export class EventInbox {
   readonly #protocols = new Map<number, Events>();
   #draining = false;
@@ -28,12 +28,12 @@ export class EventInbox {
     private readonly signalWorker: EventFdSignal,
   ) {}
 
-  /** Sets the sink of a protocol. It gets, soon after, what came before it. */
+  /** Sets the sink of a protocol. Soon after, it gets the earlier events. */
   listen(protocol: number, sink: EventSink): void {
     const events = this.#of(protocol);
     events.sink = sink;
     queueMicrotask(() => {
-      // In order: until here everything new has gone behind what is held.
+      // This keeps the order: until now new events were queued behind the held ones.
       const { held = [] } = events;
       events.held = undefined;
       for (const { kind, record } of held) deliver(sink, kind, record);
@@ -47,7 +47,7 @@ export class EventInbox {
     if (!this.#draining) this.#drain();
   };
 
-  /** The worker is gone: takes what it had published, and nothing afterwards. */
+  /** The worker has exited: handles the records that it had published, and no later ones. */
   finish(): void {
     if (this.#stopped) return;
     while (this.events.next()) this.#take();
@@ -71,7 +71,7 @@ export class EventInbox {
       }
       this.#take();
     }
-    // More is there: let the application's own event loop have a turn first.
+    // Further records are there: let the application's event loop have a turn first.
     this.events.release();
     this.#draining = true;
     this.#announceRoom();
@@ -111,7 +111,7 @@ function deliver(sink: EventSink, kind: number, record: RecordView): void {
   try {
     sink(kind, record);
   } catch (error) {
-    // The application's own fault: an uncaught exception there, as for any event listener, and the other events
+    // An error of the application is an uncaught exception there, as for any event listener, and the other events
     // still arrive.
     queueMicrotask(() => {
       throw error;

@@ -10,9 +10,9 @@ interface Unsent {
 }
 
 /**
- * The worker's way to the application: the event ring, and behind it a backlog for what did not fit.
+ * The worker's end of the event ring, and a backlog of the records that did not fit.
  * While there is a backlog the loop takes neither commands nor completions, so the backlog holds at most
- * what the handlers of one turn emitted, and nothing is dropped.
+ * the records that the handlers of one turn emitted, and no record is dropped.
  */
 export class EventOutbox {
   #backlog: Unsent[] = [];
@@ -24,7 +24,7 @@ export class EventOutbox {
     private readonly signalApplication: EventFdSignal,
   ) {}
 
-  /** Records wait for room: the loop has to stop taking work. */
+  /** Whether records wait for room: the loop must stop taking work. */
   get blocked(): boolean {
     return this.#backlog.length > 0;
   }
@@ -44,7 +44,7 @@ export class EventOutbox {
     return false;
   }
 
-  /** Moves the backlog into the ring as far as it fits; true when nothing is left. */
+  /** Moves the backlog into the ring as far as it fits; true if it is empty then. */
   flush(): boolean {
     if (this.#backlog.length === 0) return true;
     let sent = 0;
@@ -59,19 +59,19 @@ export class EventOutbox {
     return this.#backlog.length === 0;
   }
 
-  /** Wakes the application if it sleeps and there is something new for it. */
+  /** Wakes the application if it sleeps and there are new records. */
   announce(): void {
     if (!this.#unannounced) return;
     this.#unannounced = false;
     signalSleeper(this.words, ControlWord.APPLICATION_SLEEPING, this.signalApplication);
   }
 
-  /** Asks to be woken once the application has drained the ring. Flush once more afterwards. */
+  /** Asks for a signal once the application has drained the ring. Flush once more afterwards. */
   wantRoom(): void {
     Atomics.store(this.words, ControlWord.EVENT_ROOM_WANTED, 1);
   }
 
-  /** The application has drained since `wantRoom`. */
+  /** Whether the application has drained the ring since `wantRoom`. */
   get roomMade(): boolean {
     return Atomics.load(this.words, ControlWord.EVENT_ROOM_WANTED) === 0;
   }

@@ -4,22 +4,22 @@ import type { CompletionHandler, Protocol } from './protocol.js';
 /** One protocol in a host. */
 export class HostedProtocol {
   protocol: Protocol | undefined;
-  /** Queue pairs whose completions it takes. */
+  /** The number of its attached queue pairs. */
   attached = 0;
   #failure: { readonly error: unknown } | undefined;
   #hasFailed!: () => void;
-  /** Resolves when it throws; pending for ever where it does not. */
+  /** Resolves when it throws; else it stays pending. */
   readonly failed = new Promise<void>((resolve) => {
     this.#hasFailed = resolve;
   });
 
   constructor(
-    /** From 1, in the order in which the application named them. */
+    /** From 1, in the order of the application's list. */
     readonly number: number,
     readonly name: string,
   ) {}
 
-  /** What it threw; undefined while it runs. */
+  /** The error that it threw; undefined while it runs. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }
@@ -29,14 +29,14 @@ export class HostedProtocol {
     this.#hasFailed();
   }
 
-  /** Whether no completion but a solicited one lets it go on. */
+  /** Whether only a solicited completion allows it to progress. */
   get waitsForSolicited(): boolean {
     if (this.failure) return true;
     return this.protocol?.waitsForSolicited?.() ?? this.attached === 0;
   }
 }
 
-/** Who takes the completions of a queue pair. */
+/** The protocol and the handler of a queue pair's completions. */
 export interface Attachment {
   readonly queuePair: QueuePair;
   readonly handler: CompletionHandler;

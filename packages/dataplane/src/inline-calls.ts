@@ -1,9 +1,9 @@
 import { errorFacts, ProtocolError } from './errors.js';
 import type { InlinePace } from './inline-pace.js';
 
-/** Calls to a protocol in the same thread. What the protocol throws becomes a ProtocolError, as behind a ring. */
+/** Calls to a protocol in the same thread. An error of the protocol becomes a ProtocolError, as with a ring. */
 export class InlineCalls {
-  /** How to reject the calls whose answer comes later. */
+  /** The reject functions of calls whose answer comes later. */
   readonly #waiting = new Set<(error: Error) => void>();
 
   /** @param onSettled called when the answer to `pending` may have changed */
@@ -16,7 +16,7 @@ export class InlineCalls {
     return this.#waiting.size > 0;
   }
 
-  /** An answer that is there at once counts as given, whatever becomes of the protocol afterwards. */
+  /** An immediate answer is delivered, also if the protocol ends afterwards. */
   run(handler: () => unknown, own: (answer: unknown) => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void => {
@@ -38,7 +38,9 @@ export class InlineCalls {
     this.#waiting.clear();
   }
 
-  /** Who calls again at each answer would otherwise never come to an end of the microtasks. */
+  /**
+   * Without this, an application that calls again at each answer would keep the microtask queue busy without an end.
+   */
   #answer(resolve: (answer: unknown) => void, answer: unknown): void {
     if (this.pace.mayGoOn()) resolve(answer);
     else setImmediate(resolve, answer);

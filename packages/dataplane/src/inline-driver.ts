@@ -14,32 +14,32 @@ import type { Handler } from './record-codec.js';
 import { commandsOf } from './record-functions.js';
 import type { Call, EventHandlers, Payload, ProtocolClient, RecordTable } from './record-table.js';
 
-/** What the completion channel is armed for. */
+/** The completions for which the completion channel is armed. */
 const Armed = { NOTHING: 0, SOLICITED: 1, ANY: 2 } as const;
 
 export interface InlineOptions<Table extends RecordTable> {
   readonly name: string;
-  /** What the module of the protocol exports for a worker. */
+  /** The default export of the protocol's module. */
   readonly worker: ProtocolWorker<Table>;
-  /** Reaches the protocol as `context.data`, as it is. */
+  /** The protocol gets it as `context.data`, not cloned. */
   readonly data?: unknown;
   /** Called during a turn, one function for each event of the table. */
   readonly events: EventHandlers<Table>;
-  /** Hears, once, that the protocol does nothing any more: it threw, or the data plane died. Not of a close. */
+  /** Called once when the protocol has ended because it threw or the data plane died, but not after a close. */
   readonly onEnd?: EndListener;
 }
 
 /**
- * Runs one protocol in the application's thread, on a data plane's device, with a completion queue of its own. A command
- * goes out without waking another thread and without being encoded; where the device completes writes at once (over shared
- * memory the doorbell copies), its completion is there in the same turn of the event loop. What is not complete then is heard
- * of through the completion channel. Belongs to the thread that started it. Ends with its data plane; close it before.
+ * Runs one protocol in the application's thread, on a data plane's device, with its own completion queue. A command
+ * does not wake another thread and is not encoded. If the device completes writes at once (over shared memory the
+ * doorbell copies), the completion is there in the same turn of the event loop. The completion channel reports later
+ * completions. Belongs to the thread that started it. Ends with its data plane; close it before.
  *
- * What the event loop does meanwhile delays the protocol, and the other way round: for protocols that react to other members
- * in time, the worker is the place. Keeps the process alive only while calls are unanswered.
+ * Other work of the event loop delays the protocol, and the protocol delays that work: run protocols that must react to
+ * other members in time in the worker. Keeps the process alive only while calls are unanswered.
  */
 export class InlineDriver<Table extends RecordTable> {
-  /** Sends the protocol's commands. What is sent until the microtasks run goes out with one doorbell. */
+  /** Sends the protocol's commands. Commands that are sent until the microtasks run share one doorbell. */
   readonly client: ProtocolClient<Table>;
   readonly #control = createControl();
   readonly #counters = new CounterBlock(this.#control);
@@ -54,9 +54,9 @@ export class InlineDriver<Table extends RecordTable> {
   #lookScheduled = false;
   #turnAsked = false;
   #armed: number = Armed.NOTHING;
-  /** The channel keeps the event loop alive. */
+  /** Whether the channel keeps the event loop alive. */
   #keepsAlive = false;
-  /** Why nothing is done any more. */
+  /** The reason of the end; undefined before. */
   #end: DataPlaneError | undefined;
   #released: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -88,7 +88,7 @@ export class InlineDriver<Table extends RecordTable> {
     plane.signal.addEventListener('abort', this.#planeEnded, { once: true });
   }
 
-  /** @throws what the protocol's start throws; VerbsError where the device has no room for a completion queue */
+  /** @throws the errors of the protocol's start; VerbsError if the device cannot create a completion queue */
   static async open<Table extends RecordTable>(
     plane: DataPlane,
     options: InlineOptions<Table>,
@@ -107,15 +107,15 @@ export class InlineDriver<Table extends RecordTable> {
     return driver;
   }
 
-  /** As of a data plane: completions, polls, turns, wake-ups, and the protocol's own. */
+  /** The same counters as those of a data plane: completions, polls, turns, wake-ups, and the protocol's own. */
   counters(): Counters {
     return readCounters(this.#control);
   }
 
   /**
-   * Stops the protocol, and resolves when the device has let go of all memory; idempotent. Calls that are unanswered then
-   * reject with ERR_RDMC_DATAPLANE_CLOSED.
-   * @throws what the protocol's stop throws; it is gone then, too
+   * Stops the protocol, and resolves when the device does not use its memory any more; idempotent. Calls without an
+   * answer then reject with ERR_RDMC_DATAPLANE_CLOSED.
+   * @throws the errors of the protocol's stop; the protocol has ended in this case as well
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -145,13 +145,13 @@ export class InlineDriver<Table extends RecordTable> {
     }
   }
 
-  /** Settles everything that waits, and lets go of the device. The first reason counts. */
+  /** Rejects all pending calls, and frees the device's resources. The first reason counts. */
   #finish(reason: DataPlaneError): void {
     if (this.#end) return;
     this.#end = reason;
     this.#calls.rejectAll(reason);
     this.#released = this.#release();
-    // Who closes hears of it.
+    // `close` reports this error.
     this.#released.catch(() => {});
   }
 
@@ -169,7 +169,7 @@ export class InlineDriver<Table extends RecordTable> {
   #failed(error: DataPlaneError): void {
     if (this.#end) return;
     this.#finish(error);
-    // Before the start has ended, it rejects.
+    // Before the protocol has started, `open` rejects instead.
     if (this.#hosted) queueMicrotask(() => this.options.onEnd?.(error));
   }
 
@@ -212,13 +212,13 @@ export class InlineDriver<Table extends RecordTable> {
     };
   }
 
-  /** Why nothing can be sent any more. */
+  /** The reason why commands cannot be sent any more. */
   get #gone(): DataPlaneError | undefined {
     if (this.#end) return this.#end;
     return this.#closing || !this.plane.running ? closedError(this.options.name) : undefined;
   }
 
-  /** Commands, too, may leave something for the end of a turn. */
+  /** Asks for a turn. Commands need one, too: they may write requests for its end. */
   #askTurn(): void {
     this.#turnAsked = true;
     this.#schedule();
@@ -231,7 +231,7 @@ export class InlineDriver<Table extends RecordTable> {
     else setImmediate(this.#run);
   }
 
-  /** The event loop has its turn first, and the step that asked comes to an end. */
+  /** Asks for a look. The current step and a turn of the event loop come first. */
   #askLook(): void {
     if (this.#lookScheduled) return;
     this.#lookScheduled = true;
@@ -255,14 +255,14 @@ export class InlineDriver<Table extends RecordTable> {
       if (wanted <= this.#armed || this.#end) return;
       this.#armed = wanted;
       this.#completions.arm({ solicitedOnly: wanted === Armed.SOLICITED });
-      // What came before the arming makes no event.
+      // A completion before the arming does not raise an event.
       this.#steps();
     } catch (error) {
       this.#deviceFailed(error);
     }
   }
 
-  /** Goes on until there is nothing to do: true; false where the protocol has ended, or the event loop has its turn. */
+  /** Steps until there is no work: true; false if the protocol has ended, or it is the event loop's turn. */
   #steps(): boolean {
     while (this.#step()) {
       if (this.#end) return false;
@@ -274,7 +274,7 @@ export class InlineDriver<Table extends RecordTable> {
     return true;
   }
 
-  /** One doorbell and one poll. Whether there was anything to do. */
+  /** One doorbell and one poll. Returns whether there was work. */
   #step(): boolean {
     const host = this.#host;
     const { values } = this.#counters;
@@ -293,7 +293,7 @@ export class InlineDriver<Table extends RecordTable> {
     return true;
   }
 
-  /** The host catches what protocols throw, so this came from the device. A data plane that closes takes it away. */
+  /** An error of the device: the host catches errors of protocols. A data plane that closes also closes the device. */
   #deviceFailed(error: unknown): void {
     if (this.plane.running) this.#failed(protocolEnded(this.options.name, error));
     else this.#finish(closedError(this.options.name));

@@ -2,12 +2,12 @@ import { performance } from 'node:perf_hooks';
 import { INLINE_TURN_MS } from './constants.js';
 
 /**
- * Whether work in the application's thread may go on in the present turn of the event loop. Whoever sends again when a
- * completion is there has the next completion at once, and so on: timers, and with them leases, and what comes from other
- * members would have to wait. So such a chain is cut after INLINE_TURN_MS.
+ * Whether work in the application's thread may continue in the current turn of the event loop. A protocol that sends
+ * again at each completion may get the next completion at once, and so on: timers (and with them leases) and messages
+ * of other members would wait. So such a chain is interrupted after INLINE_TURN_MS.
  */
 export class InlinePace {
-  /** When the event loop came to the first work in its present turn; undefined before that work. */
+  /** Time of the first work in the current turn of the event loop; undefined before that work. */
   #began: number | undefined;
 
   mayGoOn(): boolean {

@@ -1,10 +1,10 @@
-// Commands and events of a protocol in the application's thread: calls of functions, without a ring between.
+// Commands and events of a protocol in the application's thread: calls of functions, without a ring.
 import type { HostedProtocol } from './hosted-protocol.js';
 import { checkBytes, type Handler } from './record-codec.js';
 import { eventFunctions } from './record-functions.js';
 import type { EventHandlers, Payload, RecordTable } from './record-table.js';
 
-/** What the receiver of a record gets for its first argument: bytes are its own, as behind a ring. */
+/** The first argument for the receiver of a record: bytes are copied, as by a ring. */
 export function owned({ shape }: Payload<readonly unknown[]>, argument: unknown): unknown {
   if (shape !== 'bytes' || argument === undefined) return argument;
   checkBytes(argument);
@@ -12,9 +12,9 @@ export function owned({ shape }: Payload<readonly unknown[]>, argument: unknown)
 }
 
 /**
- * The functions by which a protocol emits events. Those of a protocol that has ended reach nobody. What the application's
- * function throws is its own fault: an uncaught exception there, as for any event listener, and the protocol goes on.
- * @throws DataPlaneError ERR_RDMC_INVALID_OPTION where one is missing
+ * The functions with which a protocol emits events. Events of a protocol that has ended are dropped. An error of the
+ * application's function is an uncaught exception there, as for any event listener, and the protocol continues.
+ * @throws DataPlaneError ERR_RDMC_INVALID_OPTION if a function is missing
  */
 export function inlineEvents<Table extends RecordTable>(
   records: Table,

@@ -13,26 +13,26 @@ import { DataPlaneError } from './errors.js';
 
 /** A protocol to run in the worker. */
 export interface ProtocolModule {
-  /** By this name the application addresses it. */
+  /** The name of the protocol in `connect`. */
   readonly name: string;
-  /** URL, or absolute path, of an ES module whose default export `protocolWorker` made. */
+  /** URL, or absolute path, of an ES module whose default export is the result of `protocolWorker`. */
   readonly module: URL | string;
-  /** Reaches the protocol as `context.data`; anything that can be cloned to a worker. */
+  /** The protocol gets it as `context.data`; any value that can be cloned to a worker. */
   readonly data?: unknown;
 }
 
 export interface DataPlaneOptions {
   /**
-   * Which device, as for `openDevice` of @rdmc/verbs; or a promise of it: the worker starts and loads its protocols meanwhile.
-   * A rejection is what `start` rejects with.
+   * The options of the device, as for `openDevice` of @rdmc/verbs; or a promise of them: the worker starts and loads
+   * its protocols meanwhile. `open` rejects with the rejection of the promise.
    */
   readonly device?: OpenDeviceOptions | Promise<OpenDeviceOptions>;
   /**
    * How long the worker polls after the last work before it sleeps, in milliseconds (default 50, as in the
-   * paper). 0: interrupts only. Infinity: polls for ever, and takes a processor for itself.
+   * paper). 0: interrupts only. Infinity: polls without an end, and uses a whole processor.
    */
   readonly windowMs?: number;
-  /** Entries of the completion queue (default 16384, or what the device allows if that is less). */
+  /** Entries of the completion queue (default 16384, or the limit of the device if that is lower). */
   readonly completionQueueDepth?: number;
   /** At least one, at most 255. */
   readonly protocols: readonly ProtocolModule[];
@@ -40,7 +40,7 @@ export interface DataPlaneOptions {
   readonly commandRingBytes?: number;
   /** A power of two from 4096 to 2^30 (default 1 MiB). One event or answer takes at most a quarter. */
   readonly eventRingBytes?: number;
-  /** Ends the start; the worker is gone when `start` rejects. Of no effect later. */
+  /** Ends the start; the worker has exited when `open` rejects. It has no effect later. */
   readonly signal?: AbortSignal;
   readonly logger?: Logger;
 }
@@ -117,7 +117,7 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
     onlyKnownOptions(`${WHERE}: protocols`, protocol, ['name', 'module', 'data']);
     const { name, module, data } = protocol;
     textOption(`${WHERE}: protocols`, 'name', name);
-    if (names.has(name)) throw invalid(`there are two protocols of the name '${name}'`);
+    if (names.has(name)) throw invalid(`two protocols have the name '${name}'; use different names`);
     names.add(name);
     return { name, module: moduleOf(name, module), data };
   });

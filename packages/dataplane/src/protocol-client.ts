@@ -12,12 +12,12 @@ import { eventFunctions } from './record-functions.js';
 import type { Call, EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
 import { tagOf } from './records.js';
 
-/** What a client needs to know of its data plane. */
+/** The parts of a data plane that a client uses. */
 export interface ClientParts {
   readonly commands: CommandQueue;
   /** The number of the protocol. */
   readonly protocol: number;
-  /** Why nothing can be sent any more; undefined while it can. */
+  /** The reason why commands cannot be sent any more; undefined while they can. */
   readonly ended: () => DataPlaneError | undefined;
 }
 
@@ -57,8 +57,8 @@ function caller(
 }
 
 /**
- * Hands the events of a protocol to the application's functions.
- * @throws DataPlaneError ERR_RDMC_INVALID_OPTION where one is missing
+ * Passes the events of a protocol to the application's functions.
+ * @throws DataPlaneError ERR_RDMC_INVALID_OPTION if a function is missing
  */
 export function eventSink<Table extends RecordTable>(
   records: Table,

@@ -14,7 +14,7 @@ import type { CompletionHandler, ProtocolContext, ProtocolWorker } from './proto
 import { commandsOf } from './record-functions.js';
 import type { EventHandlers, RecordTable } from './record-table.js';
 
-/** What a host works with, and what its driver does for it. */
+/** The parts that a host uses, and the functions of its driver. */
 export interface HostParts {
   readonly device: Device;
   readonly protectionDomain: ProtectionDomain;
@@ -24,25 +24,26 @@ export interface HostParts {
   readonly wake: () => void;
   /** Asks for a turn, for a look: `ProtocolContext.look`. */
   readonly look: (mayNap: boolean) => void;
-  /** A protocol threw, and is no more. */
+  /** Called when a protocol threw and has ended. */
   readonly onFailure: (protocol: HostedProtocol, error: unknown) => void;
 }
 
-/** A request that was refused at posting, and whose it was then. */
+/** A request that was refused at posting, and the attachment of its queue pair at that time. */
 interface Refused {
   readonly completion: Uint32Array;
   readonly attachment: Attachment | undefined;
 }
 
 /**
- * Runs protocols: gives them their contexts, hands completions to the right one, and ends one that throws without harm to
- * the others. A driver (`WorkerDriver`, `InlineDriver`) turns it, and brings commands and events across.
+ * Runs protocols: creates their contexts, dispatches completions to their handlers, and ends a protocol that throws
+ * without affecting the others. A driver (`WorkerDriver`, `InlineDriver`) runs its turns, and transports commands and
+ * events.
  */
 export class ProtocolHost {
   readonly submission: SubmissionQueue;
   readonly #attachments = new Map<number, Attachment>();
   readonly #protocols: HostedProtocol[] = [];
-  /** The protocols that want a call after each batch of work. */
+  /** The protocols with an `onTurn`. */
   #turning: HostedProtocol[] = [];
   /** Queue pairs of protocols that have failed. */
   readonly #closing: Promise<void>[] = [];
@@ -77,13 +78,13 @@ export class ProtocolHost {
     for (let next = 0; next < count; ) next = this.#dispatch(words, next, count);
   };
 
-  /** Hands out what was refused since the last call; returns how many requests that were. */
+  /** Dispatches the requests that were refused since the last call; returns their number. */
   readonly dispatchRefused = (): number => {
     const refused = this.#refused;
     if (refused.length === 0) return 0;
     this.#refused = [];
     for (const { completion, attachment } of refused) {
-      // The number may be another queue pair's by now.
+      // Another queue pair may have the same number now.
       if (attachment && this.#attachments.get(attachment.queuePair.number) !== attachment) this.#unclaimed();
       else this.#dispatch(completion, 0, 1);
     }
@@ -100,7 +101,7 @@ export class ProtocolHost {
     }
   };
 
-  /** Whether a solicited completion is the next thing that any protocol can do something with. */
+  /** Whether all protocols wait for solicited completions only. */
   readonly waitsForSolicited = (): boolean => {
     for (const hosted of this.#protocols) {
       try {
@@ -116,7 +117,7 @@ export class ProtocolHost {
     if (this.submission.pending > 0) this.submission.flush();
   };
 
-  /** Stops all protocols; rejects, when all have stopped or failed, with what one of their `stop` threw. */
+  /** Stops all protocols. When all have stopped or failed, rejects with the first error of a `stop`, if any. */
   async stop(): Promise<void> {
     const running = this.#protocols.filter(({ failure }) => !failure);
     const stopping = running.map(async ({ protocol, failed }) => {
@@ -136,7 +137,7 @@ export class ProtocolHost {
     this.parts.onFailure(hosted, error);
   }
 
-  /** Closes what is still attached; resolves when this is done, also for protocols that have failed. */
+  /** Closes the queue pairs that are still attached; resolves when these and those of failed protocols are closed. */
   async release(): Promise<void> {
     this.#discard([...this.#attachments.values()]);
     await Promise.all(this.#closing);
@@ -151,7 +152,10 @@ export class ProtocolHost {
     }
   }
 
-  /** What was written in this turn must not go to a later queue pair of the same number. A device that is closed has none. */
+  /**
+   * Posts the requests of this turn, so that they do not go to a later queue pair with the same number. A closed device
+   * does not have requests.
+   */
   #flushWritten(): void {
     try {
       this.submission.flush();
@@ -164,7 +168,7 @@ export class ProtocolHost {
     this.#closing.push(queuePair.close().catch(() => {}));
   }
 
-  /** From `first` on, until all are handed out or a handler throws. Returns where to go on. */
+  /** Dispatches from `first` on, until the end or until a handler throws. Returns the index to continue at. */
   #dispatch(words: Uint32Array, first: number, count: number): number {
     let next = first;
     let attachment: Attachment | undefined;
@@ -185,7 +189,7 @@ export class ProtocolHost {
     this.parts.counters.values[Counter.unclaimedCompletions]! += 1;
   }
 
-  /** Called during a flush. What is posted behind a refused request must not be carried out as if there was no gap. */
+  /** Called during a flush. Requests behind a refused one must not be executed as if the refused one had been. */
   #refuse(completion: Uint32Array): void {
     const attachment = this.#attachments.get(completion[CompletionWord.QUEUE_PAIR]!);
     if (attachment) breakQueuePair(attachment.queuePair);
@@ -195,7 +199,7 @@ export class ProtocolHost {
 
   #attach(hosted: HostedProtocol, queuePair: QueuePair, handler: CompletionHandler): void {
     if (hosted.failure) {
-      // Asynchronous code of a protocol that has ended meanwhile.
+      // Asynchronous code of a protocol that has already ended.
       breakQueuePair(queuePair);
       this.#close(queuePair);
       return;
@@ -241,11 +245,11 @@ export class ProtocolHost {
   }
 }
 
-/** A barrier: nothing of it is carried out afterwards. One that is closed already needs none. */
+/** A barrier: its requests are not executed afterwards. A closed queue pair does not need it. */
 function breakQueuePair(queuePair: QueuePair): void {
   try {
     queuePair.modifyToError();
   } catch {
-    // Closed, or gone with its device.
+    // The queue pair is closed, or its device is.
   }
 }

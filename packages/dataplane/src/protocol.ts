@@ -2,73 +2,74 @@ import type { CompletionQueue, Device, ProtectionDomain, QueuePair, SubmissionQu
 import type { NamedCounter } from './counters.js';
 import type { CommandHandlers, EventHandlers, RecordTable } from './record-table.js';
 
-/** Takes the completions of one queue pair. */
+/** Handles the completions of one queue pair. */
 export interface CompletionHandler {
   /**
    * One completion: `words[base + CompletionWord.X]` of @rdmc/verbs. The words are valid during the call only.
    *
    * A work request that the device refused at posting comes as an error completion, too, in the next turn;
-   * `completionFailure` tells why. Its queue pair is in the error state then, so that nothing posted behind it is carried out.
+   * `completionFailure` gives the reason. Its queue pair is in the error state then, so that requests behind it are not
+   * executed.
    */
   onCompletion(words: Uint32Array, base: number): void;
 }
 
 /**
- * What a protocol has to work with. Everything here belongs to the thread that the protocol runs in: the data plane's
- * worker, or the application's.
+ * The context of a protocol. Everything in it belongs to the thread of the protocol: the data plane's worker, or
+ * the application's thread.
  */
 export interface ProtocolContext<Table extends RecordTable = RecordTable> {
-  /** The name the application gave the protocol. */
+  /** The name that the application gave to the protocol. */
   readonly name: string;
-  /** What the application passed as `data`; a clone, in the worker. */
+  /** The application's option `data`; a clone, in the worker. */
   readonly data: unknown;
   readonly device: Device;
   readonly protectionDomain: ProtectionDomain;
-  /** The one completion queue; create queue pairs with it. Never poll it: the loop does. */
+  /** The one completion queue; create queue pairs with it. Do not poll it: the loop does. */
   readonly completionQueue: CompletionQueue;
-  /** Work requests of all protocols. The loop rings the doorbell once per turn; nobody else needs to. */
+  /** Work requests of all protocols. The loop rings the doorbell once per turn; protocols do not need to. */
   readonly submission: SubmissionQueue;
   /** Sends events to the application, one function for each. Numbers and bytes are copied at once. */
   readonly events: EventHandlers<Table>;
   /** Completions of this queue pair go to the handler from now on. */
   attach(queuePair: QueuePair, handler: CompletionHandler): void;
   /**
-   * Completions of this queue pair are dropped (and counted) from now on. Comes before its `close()`: what this turn has
-   * written for it is posted first, because its number may soon be another queue pair's.
+   * Completions of this queue pair are dropped (and counted) from now on. Call it before the queue pair's `close()`: it
+   * first posts the requests that this turn has written for it, because another queue pair may soon get its number.
    */
   detach(queuePair: QueuePair): void;
-  /** A counter in shared memory, named `<protocol>.<name>`. Keep the result; adding costs nothing. */
+  /** A counter in shared memory, named `<protocol>.<name>`. Keep the result; adding is cheap. */
   counter(name: string): NamedCounter;
   /** Asks for another turn of the loop, also from asynchronous code while the loop sleeps. */
   wake(): void;
   /**
-   * Asks for another turn although nothing has happened, to look at shared memory whose changes nobody reports; also from
-   * asynchronous code. Looks are not work: they do not keep the loop polling once they end. Where they are all
-   * there is to do, the thread yields its processor between two of them; where others want the processor, it sleeps for 0.1 ms
-   * instead if all protocols that asked gave `mayNap`. A completion, a command or a timer ends that sleep. In the application's
-   * thread the event loop has a turn in between.
+   * Asks for another turn without an event, to read shared memory whose changes are not reported; also from
+   * asynchronous code. Looks are not work: they do not keep the loop polling once they end. If they are the only
+   * work, the thread yields its processor between two of them. If other threads want the processor, it sleeps for 0.1
+   * ms instead, if all protocols that asked gave `mayNap`. A completion, a command or a timer ends that sleep. In the
+   * application's thread the event loop has a turn in between.
    */
   look(mayNap: boolean): void;
 }
 
 /**
- * A protocol: code between the completion queue and the application. What a call throws, or rejects with, is its answer.
- * An exception anywhere else ends this protocol: its queue pairs are broken, and the application is told. The other protocols
- * of the data plane go on.
+ * A protocol: code between the completion queue and the application. An exception or a rejection of a call is its
+ * answer. An exception anywhere else ends this protocol: its queue pairs are broken, and its client is told. The other
+ * protocols of the data plane continue.
  */
 export interface Protocol<Table extends RecordTable = RecordTable> {
-  /** What is done at each command of the application. */
+  /** The handlers of the application's commands. */
   readonly commands: CommandHandlers<Table>;
-  /** After the commands and completions of a turn and before its doorbell. */
+  /** Called after the commands and completions of a turn and before its doorbell. */
   onTurn?(): void;
   /**
-   * Asked before the thread goes to sleep: whether nothing can go on here before a *solicited* completion (one
-   * whose sender asked for an event, or an error). If all protocols say so, the completions of this side's own
-   * requests wait, without waking the thread, until something else does. A protocol without this function waits for all
+   * Called before the thread goes to sleep. Returns whether only a *solicited* completion (one whose sender asked for
+   * an event, or an error) allows this protocol to progress. If all protocols return true, completions of this side's
+   * own requests do not wake the thread; they wait for the next wake-up. A protocol without this function waits for all
    * completions while it has queue pairs attached.
    */
   waitsForSolicited?(): boolean;
-  /** The data plane closes. The loop goes on turning until the promise resolves. */
+  /** Called when the data plane closes. The loop continues until the promise resolves. */
   stop?(): void | Promise<void>;
 }
 
@@ -78,7 +79,7 @@ export interface ProtocolWorker<Table extends RecordTable = RecordTable> {
   start(context: ProtocolContext<Table>): Protocol<Table> | Promise<Protocol<Table>>;
 }
 
-/** A protocol with its record table, for the default export of its module. */
+/** A protocol with its record table: the default export of its module. */
 export function protocolWorker<Table extends RecordTable>(
   records: Table,
   start: ProtocolWorker<Table>['start'],

@@ -1,17 +1,17 @@
-// How the arguments of a record travel through a ring. See record-table.ts.
+// Encodes and decodes the arguments of records in a ring. See record-table.ts.
 import { MAX_NUMBERS } from './constants.js';
 import { DataPlaneError, describe } from './errors.js';
 import type { Payload } from './record-table.js';
 
 /** A record that was received. Valid until the next one is taken. */
 export interface RecordView {
-  /** A copy of its bytes, which the receiver may keep. */
+  /** A copy of its bytes. The receiver may keep it. */
   readonly payload: Uint8Array;
   /** One of its numbers, read in place. */
   number(index: number): number;
 }
 
-/** A record whose bytes were kept. */
+/** A copy of a record. */
 export class KeptRecord implements RecordView {
   constructor(readonly payload: Uint8Array) {}
 
@@ -20,7 +20,7 @@ export class KeptRecord implements RecordView {
   }
 }
 
-/** Up to MAX_NUMBERS arguments; a record that has fewer ignores the others. */
+/** Up to MAX_NUMBERS arguments; a record with fewer arguments ignores the others. */
 // biome-ignore lint/suspicious/noExplicitAny: the types of a record's arguments are those of its table
 export type Argument = any;
 type Eight<Result> = (
@@ -38,7 +38,7 @@ export type Handler = Eight<unknown>;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-/** Numbers on their way into a ring, which copies them at once. */
+/** A buffer for the numbers of a record; the ring copies them at once. */
 const row = new Float64Array(MAX_NUMBERS);
 const rowBytes = Array.from(
   { length: MAX_NUMBERS + 1 },
@@ -60,7 +60,7 @@ function numbersEncoder(count: number): Encode {
   };
 }
 
-/** Makes the bytes of a record of its arguments. They are valid until the next record is encoded. */
+/** Encodes the arguments of a record. The bytes are valid until the next record is encoded. */
 export function encoderOf({ shape, count }: Payload<readonly unknown[]>): Encode {
   if (shape === 'numbers') return numbersEncoder(count);
   if (shape === 'json') return (value) => encoder.encode(toJson(value));
@@ -72,7 +72,7 @@ function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';
   } catch (error) {
-    const message = `A json record carries what JSON can carry: ${describe(error)}`;
+    const message = `The value of a json record cannot be encoded as JSON: ${describe(error)}`;
     throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', message, { cause: error });
   }
 }
@@ -80,12 +80,12 @@ function toJson(value: unknown): string {
 /** @throws DataPlaneError ERR_RDMC_INVALID_OPTION */
 export function checkBytes(payload: unknown): asserts payload is Uint8Array {
   if (payload instanceof Uint8Array) return;
-  throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', 'The bytes of a record are a Uint8Array');
+  throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', 'The bytes of a record must be a Uint8Array');
 }
 
 type Decode = (record: RecordView) => unknown;
 
-/** One function for each count, so that reading a record allocates nothing. */
+/** One function for each count, so that reading a record does not allocate. */
 const NUMBERS_DECODERS: readonly ((handler: Handler) => Decode)[] = [
   (handler) => () => handler(),
   (handler) => (r) => handler(r.number(0)),
@@ -109,7 +109,7 @@ const NUMBERS_DECODERS: readonly ((handler: Handler) => Decode)[] = [
     ),
 ];
 
-/** Calls the handler with the arguments of a record, and returns what it returns. */
+/** A function that calls the handler with the arguments of a record, and returns its result. */
 export function decoderOf({ shape, count }: Payload<readonly unknown[]>, handler: Handler): Decode {
   if (shape === 'numbers') return NUMBERS_DECODERS[count]!(handler);
   if (shape === 'json') return (record) => handler(JSON.parse(decoder.decode(record.payload)));
@@ -117,7 +117,7 @@ export function decoderOf({ shape, count }: Payload<readonly unknown[]>, handler
   return () => handler();
 }
 
-/** Makes the value of an answer of its bytes. */
+/** A function that decodes the value of an answer. */
 export function answerDecoderOf({
   shape,
   count,

@@ -1,4 +1,4 @@
-// The functions that each side of a record table gives, checked when they are handed over.
+// Checks the functions that each side provides for its record table.
 import { DataPlaneError } from './errors.js';
 import type { Protocol } from './protocol.js';
 import type { Handler } from './record-codec.js';
@@ -7,8 +7,8 @@ import type { EventHandlers, RecordTable } from './record-table.js';
 type Functions = ReadonlyMap<string, Handler>;
 
 /**
- * The functions of those names, with the object that they belong to as their `this`. The first name without a function
- * goes to `missing`, which throws.
+ * The functions with those names, bound to their object. `missing` is called with the first name without a function,
+ * and throws.
  */
 function functionsOf(names: readonly string[], owner: unknown, missing: (name: string) => never): Functions {
   const properties = (owner ?? {}) as Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ function functionsOf(names: readonly string[], owner: unknown, missing: (name: s
 }
 
 /**
- * What a protocol does at each command of its table.
+ * The protocol's function for each command of its table.
  * @throws DataPlaneError ERR_RDMC_INVALID_PROTOCOL
  */
 export function commandsOf<Table extends RecordTable>(
@@ -33,19 +33,19 @@ export function commandsOf<Table extends RecordTable>(
   if (typeof commands !== 'object' || commands === null) {
     throw new DataPlaneError(
       'ERR_RDMC_INVALID_PROTOCOL',
-      `Protocol '${protocol}': its start() must return an object with commands`,
+      `Protocol '${protocol}': its start() must return an object with 'commands'`,
     );
   }
   return functionsOf(Object.keys(records.commands), commands, (name) => {
     throw new DataPlaneError(
       'ERR_RDMC_INVALID_PROTOCOL',
-      `Protocol '${protocol}': its commands have no function '${name}', which its record table names`,
+      `Protocol '${protocol}': its commands must have the function '${name}' of its record table`,
     );
   });
 }
 
 /**
- * What an application does at each event of a protocol's table.
+ * The application's function for each event of a protocol's table.
  * @throws DataPlaneError ERR_RDMC_INVALID_OPTION
  */
 export function eventFunctions<Table extends RecordTable>(
@@ -53,6 +53,6 @@ export function eventFunctions<Table extends RecordTable>(
   handlers: EventHandlers<Table>,
 ): Functions {
   return functionsOf(Object.keys(records.events), handlers, (name) => {
-    throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', `There is no function for the event '${name}'`);
+    throw new DataPlaneError('ERR_RDMC_INVALID_OPTION', `The function for the event '${name}' is missing`);
   });
 }

@@ -1,6 +1,7 @@
 /**
- * What the application and a protocol say to each other, as one table that both sides import. From it come the functions
- * by which the application sends commands, those by which the protocol emits events, and the types of both sides' handlers.
+ * The commands and events between the application and a protocol, as one table that both sides import. It gives the
+ * application the functions that send commands, the protocol the functions that emit events, and both sides the types
+ * of their handlers.
  *
  * ```ts
  * export const pingRecords = recordTable({
@@ -12,9 +13,9 @@
  * });
  * ```
  *
- * Where the protocol runs in the worker, numbers travel as a row of Float64 (little endian, 8 bytes each), without
- * allocation; `json` as JSON in UTF-8; `bytes` as they are. Where it runs in the application's thread, values are passed
- * as they are.
+ * If the protocol runs in the worker, numbers are encoded as a row of Float64 (little endian, 8 bytes each), without
+ * allocation; `json` as JSON in UTF-8; `bytes` are copied. If it runs in the application's thread, numbers and `json`
+ * values are passed without encoding, and `bytes` are copied.
  */
 import { MAX_KIND, MAX_NUMBERS } from './constants.js';
 import { DataPlaneError } from './errors.js';
@@ -22,19 +23,19 @@ import { DataPlaneError } from './errors.js';
 /** The arguments of one record. */
 export interface Payload<Args extends readonly unknown[]> {
   readonly shape: 'nothing' | 'json' | 'bytes' | 'numbers';
-  /** Of `numbers`: how many. */
+  /** The number of `numbers`. */
   readonly count: number;
   /** For the compiler only; never set. */
   readonly args?: Args;
 }
 
-/** A record that is only a signal. */
+/** A record without a payload. */
 export const nothing: Payload<[]> = { shape: 'nothing', count: 0 };
 
 /** Bytes. The receiver may keep them. */
 export const bytes: Payload<[bytes: Uint8Array]> = { shape: 'bytes', count: 0 };
 
-/** One value that JSON can carry. It must not be changed afterwards. */
+/** One value that JSON can represent. Do not change it afterwards. */
 export function json<Value>(): Payload<[value: Value]> {
   return { shape: 'json', count: 0 };
 }
@@ -72,7 +73,7 @@ export function call<Args extends readonly unknown[]>(
   return { payload, answer };
 }
 
-/** What a record of any shape is assignable to. */
+/** The arguments of a record of any shape. */
 // biome-ignore lint/suspicious/noExplicitAny: a row of arguments of any types, which `unknown` does not accept
 type AnyArguments = any;
 
@@ -84,7 +85,7 @@ export interface RecordTable {
 // biome-ignore lint/suspicious/noConfusingVoidType: the return type of functions that return nothing
 type Value<Answer> = Answer extends readonly [infer Only] ? Only : void;
 
-/** The protocol's side of a table: what it does at each command. A call may answer later, by a promise. */
+/** The protocol's side of a table: a function for each command. A call may answer later, with a promise. */
 export type CommandHandlers<Table extends RecordTable> = {
   readonly [Name in keyof Table['commands']]: Table['commands'][Name] extends Call<infer Args, infer Answer>
     ? (...args: Args) => Value<Answer> | Promise<Value<Answer>>
@@ -94,8 +95,8 @@ export type CommandHandlers<Table extends RecordTable> = {
 };
 
 /**
- * The application's side: sends each command. A post returns false where the record waits for room in the command ring.
- * After the end of the protocol posts are dropped, and calls reject.
+ * The application's side: a function that sends each command. A post returns false if the record waits for room in the
+ * command ring. After the end of the protocol posts are dropped, and calls reject.
  */
 export type ProtocolClient<Table extends RecordTable> = {
   readonly [Name in keyof Table['commands']]: Table['commands'][Name] extends Call<infer Args, infer Answer>
@@ -105,7 +106,7 @@ export type ProtocolClient<Table extends RecordTable> = {
       : never;
 };
 
-/** A function for each event: the protocol calls them, and the application gives them. */
+/** A function for each event: the protocol calls it, and the application provides it. */
 export type EventHandlers<Table extends RecordTable> = {
   readonly [Name in keyof Table['events']]: Table['events'][Name] extends Payload<infer Args>
     ? (...args: Args extends readonly unknown[] ? Args : never) => void
@@ -119,14 +120,14 @@ export type EventHandlers<Table extends RecordTable> = {
 export function recordTable<const Table extends RecordTable>(table: Table): Table {
   const { commands, events } = (table ?? {}) as Partial<RecordTable>;
   const isComplete = isObject(commands) && isObject(events);
-  if (!isComplete) throw invalid('has `commands` and `events`; {} where there are none');
+  if (!isComplete) throw invalid('must have `commands` and `events`; use {} if there are none');
   for (const [name, command] of Object.entries(commands)) {
     checkPayload(name, (command as { payload?: unknown } | undefined)?.payload, MAX_NUMBERS);
     if (command.answer) checkPayload(`the answer to ${name}`, command.answer, 1);
   }
   for (const [name, payload] of Object.entries(events)) checkPayload(name, payload, MAX_NUMBERS);
   if (Math.max(Object.keys(commands).length, Object.keys(events).length) > MAX_KIND) {
-    throw invalid(`has at most ${MAX_KIND} commands and as many events`);
+    throw invalid(`may have at most ${MAX_KIND} commands and ${MAX_KIND} events`);
   }
   return table;
 }
@@ -137,12 +138,12 @@ function checkPayload(name: string, payload: unknown, maxNumbers: number): void 
   const { shape, count } = (payload ?? {}) as { shape?: unknown; count?: unknown };
   if (!SHAPES.includes(shape)) {
     throw invalid(
-      `has call(…) and post(…) as commands, and nothing, json(), bytes or numbers(…) as events; see '${name}'`,
+      `may have call(…) and post(…) as commands, and nothing, json(), bytes or numbers(…) as events; see '${name}'`,
     );
   }
   const isCount = Number.isInteger(count) && (count as number) >= 0 && (count as number) <= maxNumbers;
   if (!isCount)
-    throw invalid(`has records of 0 to ${maxNumbers} numbers, not ${String(count)}; see '${name}'`);
+    throw invalid(`may have records of 0 to ${maxNumbers} numbers, not ${String(count)}; see '${name}'`);
 }
 
 function isObject(value: unknown): value is object {

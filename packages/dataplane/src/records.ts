@@ -9,13 +9,13 @@ export function tagOf(protocol: number, kind: number): number {
   if (!Number.isInteger(kind) || kind < 0 || kind > MAX_KIND) {
     throw new DataPlaneError(
       'ERR_RDMC_INVALID_OPTION',
-      `A kind is a whole number from 0 to ${MAX_KIND}, not ${String(kind)}`,
+      `The kind of a record must be an integer from 0 to ${MAX_KIND}, not ${String(kind)}`,
     );
   }
   return ((protocol << 16) | kind) >>> 0;
 }
 
-/** What a failed command is answered with, and what the application hears of a protocol that has ended. */
+/** The answer to a failed command, and the payload of the event that a protocol has ended. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
@@ -23,7 +23,7 @@ export interface Failure {
   readonly protocol?: number;
 }
 
-/** As JSON; a message that is too long is cut. */
+/** Encodes a failure as JSON; a message that is too long is truncated. */
 export function encodeFailure(failure: Failure, maxBytes: number): Uint8Array {
   const encoder = new TextEncoder();
   const encoded = encoder.encode(JSON.stringify(failure));

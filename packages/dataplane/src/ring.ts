@@ -9,7 +9,7 @@
  *  8 u32 request  0: no answer expected                  12 u32 0
  * 16 payload, then padding to a multiple of 8
  * ```
- * Where the rest of the area is too short for a record, a length of 0xffffffff there sends the reader back to
+ * If the rest of the area is too short for a record, a length of 0xffffffff there makes the reader continue at
  * offset 0. A record takes at most a quarter of the ring, so an empty ring always has room for one.
  * Only head and tail are accessed atomically; they publish the bytes.
  */
@@ -20,12 +20,12 @@ export const RECORD_HEADER_BYTES = 16;
 const WRAP_MARKER = 0xffff_ffff;
 const EMPTY = new Uint8Array(0);
 
-/** The longest payload a ring of this size carries. */
+/** The longest payload in a ring of this size. */
 export function maxPayloadBytes(ringBytes: number): number {
   return ringBytes / 4 - RECORD_HEADER_BYTES;
 }
 
-/** Where a ring lies: its data, and the indices of its head and tail in the control words. */
+/** The memory of a ring: its data, and the indices of its head and tail in the control words. */
 export interface RingMemory {
   readonly data: SharedArrayBuffer;
   readonly words: Int32Array;
@@ -33,7 +33,7 @@ export interface RingMemory {
   readonly tail: number;
 }
 
-/** What the ring holds now, in bytes; from any thread. */
+/** The current content of the ring, in bytes; any thread may call it. */
 export function ringDepth(words: Int32Array, head: number, tail: number): number {
   const read = Atomics.load(words, tail);
   return (Atomics.load(words, head) - read) >>> 0;
@@ -57,8 +57,8 @@ export class RingWriter {
   }
 
   /**
-   * Writes one record, or returns false when there is no room for it now.
-   * @throws DataPlaneError ERR_RDMC_RECORD_TOO_LARGE when there never will be
+   * Writes one record, or returns false if there is no room for it now.
+   * @throws DataPlaneError ERR_RDMC_RECORD_TOO_LARGE if it is too long for this ring
    */
   tryWrite(tag: number, request: number, payload: Uint8Array = EMPTY): boolean {
     this.check(payload);
@@ -89,20 +89,22 @@ export class RingWriter {
     if (payload.byteLength > this.maxPayload) {
       throw new DataPlaneError(
         'ERR_RDMC_RECORD_TOO_LARGE',
-        `A record of ${payload.byteLength} bytes is more than a ring of ${this.#size} bytes carries ` +
-          `(${this.maxPayload}); send less at once, or start the data plane with larger rings`,
+        `A record of ${payload.byteLength} bytes is too long for a ring of ${this.#size} bytes ` +
+          `(at most ${this.maxPayload}); send less at once, or start the data plane with larger rings`,
       );
     }
   }
 }
 
-/** The reading end. Belongs to one thread. What `next` took is valid until the following `next` or `release`. */
+/**
+ * The reading end. Belongs to one thread. A record that `next` took is valid until the following `next` or `release`.
+ */
 export class RingReader implements RecordView {
   readonly #bytes: Uint8Array;
   readonly #u32: Uint32Array;
   readonly #f64: Float64Array;
   readonly #size: number;
-  /** Behind the record that is being read, and as far as the writer knows. */
+  /** The position behind the current record, and the position that was published to the writer. */
   #tail: number;
   #released: number;
   #payloadAt = 0;
@@ -134,7 +136,7 @@ export class RingReader implements RecordView {
     return Atomics.load(this.memory.words, this.memory.head) >>> 0 === this.#tail;
   }
 
-  /** Takes the next record; false when there is none. */
+  /** Takes the next record; false if the ring is empty. */
   next(): boolean {
     this.release();
     if (this.empty) return false;
@@ -153,7 +155,7 @@ export class RingReader implements RecordView {
     return true;
   }
 
-  /** Gives the memory of the record that was taken last back to the writer. */
+  /** Returns the memory of the last taken record to the writer. */
   release(): void {
     if (this.#released === this.#tail) return;
     this.#released = this.#tail;

@@ -14,18 +14,18 @@ import type { RingReader } from './ring.js';
 export interface WorkerDriverParts {
   readonly counters: CounterBlock;
   readonly outbox: EventOutbox;
-  /** A record was given to the outbox; whether it lies in the ring already. */
+  /** Called after a record was given to the outbox, with whether it is in the ring already. */
   readonly sent: (delivered: boolean) => void;
   readonly onStop: () => void;
 }
 
 interface Protocol {
   readonly hosted: HostedProtocol;
-  /** What is done at a command of each kind. */
+  /** The handlers of commands, by kind. */
   readonly commands: readonly ((record: RingReader) => void)[];
 }
 
-/** Brings commands from the application's ring to the protocols of a host, and their answers and events back. */
+/** Dispatches commands from the application's ring to the protocols of a host, and sends their answers and events. */
 export class WorkerDriver {
   readonly #protocols: Protocol[] = [];
 
@@ -56,15 +56,15 @@ export class WorkerDriver {
     else if (kind === SystemKind.STOP) this.parts.onStop();
   };
 
-  /** Tells the application that a protocol has ended. */
-  readonly tellFailure = (hosted: HostedProtocol, error: unknown): void => {
+  /** Reports to the application that a protocol has ended. */
+  readonly reportFailure = (hosted: HostedProtocol, error: unknown): void => {
     const tag = tagOf(SYSTEM_PROTOCOL, SystemEvent.PROTOCOL_ENDED);
     const failure = { ...errorFacts(error), protocol: hosted.number };
     this.#send(Counter.events, tag, 0, encodeFailure(failure, this.parts.outbox.maxPayload));
   };
 
   #dispatch({ hosted, commands }: Protocol, kind: number, record: RingReader): void {
-    // The application hears of the end by an event, which settles all its calls.
+    // The event of the protocol's end settles all its calls in the application.
     if (hosted.failure) return;
     try {
       commands[kind]!(record);
@@ -112,7 +112,10 @@ export class WorkerDriver {
   }
 }
 
-/** Answers a call with what the handler returns, now or later, or throws. An answer may be too long for the ring. */
+/**
+ * Answers a call with the result of its handler, at once or later, or with its error; also with the error if an answer
+ * is too long for the ring.
+ */
 function answerWith(
   request: number,
   run: () => unknown,

@@ -1,11 +1,11 @@
 import type { DeviceChoice } from '@rdmc/verbs';
 
-/** What the application's thread hands the worker at its start; the options of the device follow as a message of their own. */
+/** The worker's input at its start. The options of the device follow in a separate message. */
 export interface WorkerInput {
   readonly control: SharedArrayBuffer;
   readonly commandRing: SharedArrayBuffer;
   readonly eventRing: SharedArrayBuffer;
-  /** Wakes the worker; it watches this one. */
+  /** Wakes the worker, which watches it. */
   readonly workerEventFd: number;
   /** Wakes the application. */
   readonly applicationEventFd: number;
@@ -14,7 +14,7 @@ export interface WorkerInput {
   readonly protocols: readonly { readonly name: string; readonly module: string; readonly data: unknown }[];
 }
 
-/** The worker's one message: all protocols have started. */
+/** The only message of the worker: all protocols have started. */
 export interface ReadyMessage {
   readonly device: number;
   readonly protectionDomain: number;

@@ -7,7 +7,7 @@ import type { PollPolicy } from './poll-policy.js';
 import type { RingReader } from './ring.js';
 import { type EventFdSignal, signalRoom } from './wake.js';
 
-/** What the loop turns around. The worker fills it with the device's queues; tests with their own. */
+/** The inputs and outputs of the loop: in the worker those of the device; tests have their own. */
 export interface LoopParts {
   readonly words: Int32Array;
   readonly counters: Float64Array;
@@ -18,11 +18,11 @@ export interface LoopParts {
   readonly pollBatch: () => number;
   readonly armChannel: () => void;
   readonly yieldProcessor: () => number;
-  /** Has `endNap` called soon. */
+  /** Starts a timer that calls `endNap` soon. */
   readonly startNap: () => void;
   readonly signalApplication: EventFdSignal;
   readonly dispatchCompletions: (count: number) => void;
-  /** Hands out work requests that were refused at posting; returns how many. */
+  /** Dispatches work requests that were refused at posting; returns their number. */
   readonly dispatchRefused: () => number;
   readonly dispatchCommand: (commands: RingReader) => void;
   /** Handlers that run after each batch of work, before the doorbell. */
@@ -33,16 +33,16 @@ export interface LoopParts {
 
 /**
  * The worker's loop: commands, completions, handlers, one doorbell, and again. It runs in slices, so that the
- * worker's event loop (promises, timers, connecting) lives beside it, and it sleeps in that event loop: whoever
- * has something for it calls `wakeUp` from a watcher. No native call ever blocks.
+ * worker's event loop (promises, timers, connecting) gets turns in between. It sleeps in that event loop: the watchers
+ * of commands and completions call `wakeUp`. Native calls do not block.
  */
 export class WorkerLoop {
   #asleep = false;
   #turnAsked = false;
   #lookAsked = false;
-  /** Of all that asked for a look. */
+  /** Whether all protocols that asked for a look allow a nap. */
   #mayNap = true;
-  /** Asleep, but only until the next look. */
+  /** Whether it sleeps only until the next look. */
   #napping = false;
   #inTurn = false;
   #stopped = false;
@@ -69,7 +69,7 @@ export class WorkerLoop {
     setImmediate(this.#slice);
   }
 
-  /** Asks for a turn in which protocols look at shared memory, though nothing happened: `ProtocolContext.look`. */
+  /** Asks for a turn, without an event, in which protocols look at shared memory: `ProtocolContext.look`. */
   askLook(mayNap: boolean): void {
     this.#lookAsked = true;
     this.#mayNap &&= mayNap;
@@ -78,19 +78,19 @@ export class WorkerLoop {
     setImmediate(this.#slice);
   }
 
-  /** The timer of a nap. It may come late, when something else has ended the nap. */
+  /** Called by the timer of a nap; possibly late, after another event has ended the nap. */
   endNap(): void {
     if (this.#napping) this.wakeUp();
   }
 
-  /** A record was sent: outside of a turn nobody else announces it. */
+  /** A record was sent: outside of a turn the loop must announce it here. */
   sent(delivered: boolean): void {
     if (this.#inTurn) return;
     this.parts.outbox.announce();
     if (!delivered) this.askTurn();
   }
 
-  /** Ends the loop once everything emitted so far lies in the event ring. */
+  /** Ends the loop once all records that were emitted so far are in the event ring. */
   stop(): Promise<void> {
     return new Promise((resolve) => {
       this.#stopWhenFlushed = resolve;
@@ -111,11 +111,11 @@ export class WorkerLoop {
     const { counters } = this.parts;
     counters[Counter.pollingMicroseconds]! += (performance.now() - started) * 1000;
     if (goesOn) setImmediate(this.#slice);
-    // Counted last: whoever reads it in another thread, and sees the worker asleep, sees all that was counted before.
+    // Counted last: a thread that reads this sleep also sees everything that was counted before it.
     else if (this.#asleep && !this.#napping) counters[Counter.sleeps]! += 1;
   };
 
-  /** Turns until the slice is over (true) or until there is nothing to spin for (false). */
+  /** Runs turns until the slice is over (true) or the loop sleeps or stops (false). */
   #spin(started: number): boolean {
     const { policy, outbox } = this.parts;
     for (;;) {
@@ -127,7 +127,7 @@ export class WorkerLoop {
       } else if (worked) {
         policy.worked(now);
       } else if (this.#lookAsked) {
-        if (this.#giveWay(now)) return false;
+        if (this.#yieldOrNap(now)) return false;
       } else if (policy.maySleep(now)) {
         if (this.#sleep()) return false;
       } else if (policy.yielded(this.parts.yieldProcessor(), now)) {
@@ -137,14 +137,14 @@ export class WorkerLoop {
     }
   }
 
-  /** Looks are all there is to do: whether the thread naps before the next one. */
-  #giveWay(now: number): boolean {
+  /** Looks are the only work: yields or naps before the next one. Returns whether the thread naps. */
+  #yieldOrNap(now: number): boolean {
     const { policy } = this.parts;
     if (!this.#mayNap || !policy.mayNap(now)) {
       policy.yieldedBetweenLooks(this.parts.yieldProcessor(), now);
       return false;
     }
-    // The turn after the arming is for what came meanwhile, and the look for the turn after the nap.
+    // The turn after the arming handles completions that came meanwhile; the look belongs to the turn after the nap.
     this.#lookAsked = false;
     const ends = this.#sleep();
     this.#lookAsked = true;
@@ -154,7 +154,7 @@ export class WorkerLoop {
     return true;
   }
 
-  /** One turn; whether it found work. */
+  /** One turn. Returns whether it found work. */
   #turn(): boolean {
     const { outbox, counters } = this.parts;
     if (!outbox.flush()) {
@@ -207,9 +207,9 @@ export class WorkerLoop {
   }
 
   /**
-   * Arms the channel and goes to sleep, unless something arrived meanwhile: a completion that came before the
-   * arming makes no event (the ibv_req_notify_cq rule), and a command written before the sleeping word was
-   * stored makes no signal.
+   * Arms the channel and goes to sleep, unless work arrived meanwhile: a completion from before the
+   * arming does not raise an event (the ibv_req_notify_cq rule), and a command that was written before the sleeping
+   * word was stored does not signal.
    */
   #sleep(): boolean {
     this.parts.armChannel();
@@ -224,7 +224,7 @@ export class WorkerLoop {
     return true;
   }
 
-  /** The event ring is full: only the application can help, so spinning would only be in its way. */
+  /** Sleeps while the event ring is full: only the application can make room, and polling would delay it. */
   #sleepUntilRoom(): boolean {
     const { outbox, words, counters } = this.parts;
     outbox.wantRoom();

@@ -11,31 +11,33 @@ import type { ReadyMessage, WorkerInput } from './worker-input.js';
 /** How a worker ended. */
 export interface WorkerExit {
   readonly code: number;
-  /** What it did not catch, if that was the reason. */
+  /** The uncaught error, if that was the reason. */
   readonly error: unknown;
 }
 
-/** In words, for messages. */
+/** Describes an exit in messages. */
 export function describeExit(exit: WorkerExit): string {
   return exit.error === undefined ? `it exited with code ${exit.code}` : describe(exit.error);
 }
 
-function notToBeHanded(error: unknown): DataPlaneError {
-  const message = `DataPlane.open: the options cannot be handed to a worker thread: ${describe(error)}`;
+function notCloneable(error: unknown): DataPlaneError {
+  const message = `DataPlane.open: the options cannot be cloned to a worker thread: ${describe(error)}`;
   return new DataPlaneError('ERR_RDMC_INVALID_OPTION', message, { cause: error });
 }
 
-/** `--input-type` and `--eval` concern the program the application was given, not the worker's file. */
+/**
+ * Node's arguments without `--input-type` and `--eval`, which are for the application's program, not for the worker.
+ */
 function execArguments(): string[] {
   return process.execArgv.filter((argument) => !/^--(input-type|eval|print|check|test)\b/.test(argument));
 }
 
-/** The worker thread with the memory and the eventfds shared with it, which go when it has exited. */
+/** The worker thread, its shared memory and its eventfds. These are freed when it has exited. */
 export class WorkerThread {
   readonly control = createControl();
   readonly commandRing: SharedArrayBuffer;
   readonly eventRing: SharedArrayBuffer;
-  /** Watched by the application. */
+  /** The application watches it. */
   readonly applicationEventFd = EventFd.open();
   readonly workerEventFd = EventFd.open();
   readonly exited: Promise<WorkerExit>;
@@ -48,7 +50,7 @@ export class WorkerThread {
       this.#worker = this.#launch(options);
     } catch (error) {
       this.#closeEventFds();
-      throw notToBeHanded(error);
+      throw notCloneable(error);
     }
     this.exited = this.#watchExit();
   }
@@ -58,7 +60,7 @@ export class WorkerThread {
     try {
       this.#worker.postMessage(device);
     } catch (error) {
-      throw notToBeHanded(error);
+      throw notCloneable(error);
     }
   }
 
@@ -89,7 +91,7 @@ export class WorkerThread {
     this.#worker.ref();
   }
 
-  /** Ends the thread wherever it is. */
+  /** Ends the thread at any point of its code. */
   terminate(): Promise<WorkerExit> {
     void this.#worker.terminate();
     return this.exited;
@@ -121,7 +123,7 @@ export class WorkerThread {
     return new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
         resolve({ code, error });
-        // After those who wait for the exit have stopped watching.
+        // After the listeners of the exit have stopped watching the eventfds.
         setImmediate(() => this.#closeEventFds());
       });
     });

@@ -1,4 +1,4 @@
-/** The worker thread. Started by DataPlane; says `ready` once all protocols have started. */
+/** The worker thread. DataPlane starts it; it sends `ready` once all protocols have started. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type CompletionChannel, type Device, type OpenDeviceOptions, openDevice } from '@rdmc/verbs';
 import { eventfdSignaller, FdWatcher, FineTimer, yieldProcessor } from '@rdmc/verbs/loop';
@@ -21,7 +21,7 @@ async function workerOf(name: string, module: string): Promise<ProtocolWorker> {
   if (typeof loaded.default?.start !== 'function' || typeof loaded.default.records !== 'object') {
     throw new DataPlaneError(
       'ERR_RDMC_INVALID_PROTOCOL',
-      `Protocol '${name}': the default export of ${module} is not what protocolWorker() makes`,
+      `Protocol '${name}': the default export of ${module} must be the result of protocolWorker()`,
     );
   }
   return loaded.default as ProtocolWorker;
@@ -35,7 +35,7 @@ function createQueue(device: Device, channel: CompletionChannel, depth: number |
   });
 }
 
-/** The options of the device: the application's one message, which may come much later than the worker's start. */
+/** The options of the device: the only message of the application. It may come much later than the worker's start. */
 function deviceOptions(): Promise<OpenDeviceOptions> {
   return new Promise((resolve) => parentPort!.once('message', resolve));
 }
@@ -78,7 +78,7 @@ async function main(input: WorkerInput): Promise<void> {
     counters,
     wake: () => loop.askTurn(),
     look: (mayNap) => loop.askLook(mayNap),
-    onFailure: (hosted, error) => driver.tellFailure(hosted, error),
+    onFailure: (hosted, error) => driver.reportFailure(hosted, error),
   });
   const driver: WorkerDriver = new WorkerDriver(host, {
     counters,

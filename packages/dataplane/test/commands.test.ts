@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { echoRecords } from './fixtures/echo.mjs';
 import { ECHO, NO_ECHO_EVENTS, startEcho, startPlane } from './planes.js';
 
-/** For a worker that hangs: nothing else runs in this thread meanwhile, not even vitest's limit of time. */
+/** For a worker that hangs: this thread is blocked meanwhile, so vitest's time limit does not apply. */
 const LIMIT_MS = 120_000;
 const EMPTY = new Uint8Array(0);
 
@@ -22,7 +22,7 @@ function gate(): { word: Int32Array; open: () => void } {
 }
 
 describe.each([50, 0, Number.POSITIVE_INFINITY])('calls, window %d ms', (windowMs) => {
-  it('are answered with what the protocol returns', async () => {
+  it('are answered with the result of the protocol', async () => {
     const { echo } = await startEcho({ windowMs });
     expect(await echo.echo(Uint8Array.of(1, 2, 3))).toEqual(Uint8Array.of(1, 2, 3));
     expect(await echo.echo(EMPTY)).toEqual(EMPTY);
@@ -30,7 +30,7 @@ describe.each([50, 0, Number.POSITIVE_INFINITY])('calls, window %d ms', (windowM
     expect(await echo.later(Uint8Array.of(9))).toEqual(Uint8Array.of(9));
   });
 
-  it('of random sizes all come back as they were through rings of 4 KiB', async () => {
+  it('of random sizes all come back unchanged through rings of 4 KiB', async () => {
     const { plane, echo } = await startEcho({ windowMs, commandRingBytes: 4096, eventRingBytes: 4096 });
     const size = fc.integer({ min: 0, max: 1008 });
     await fc.assert(
@@ -47,7 +47,7 @@ describe.each([50, 0, Number.POSITIVE_INFINITY])('calls, window %d ms', (windowM
 });
 
 describe('a full command ring', () => {
-  it('keeps posts and calls in order, and says when it has drained', async () => {
+  it('keeps posts and calls in order, and resolves `drained` when it has room', async () => {
     const { word, open } = gate();
     const { plane, echo } = await startEcho({ commandRingBytes: 4096, data: { gate: word } });
     const stalled = echo.stall();
@@ -67,7 +67,7 @@ describe('events', () => {
   it('from before the connection are kept, and reach it first and in order', async () => {
     const plane = await startPlane([{ name: 'echo', module: ECHO, data: { emitAtStart: true, chatty: 3 } }]);
     await until(() => plane.counters().events === 4);
-    // Until here nobody listened; this thread has taken them from the ring.
+    // Until here there was no listener; this thread has taken them from the ring.
     await until(() => plane.counters().eventRingBytes === 0);
     const heard: string[] = [];
     const echo = plane.connect('echo', echoRecords, {
@@ -108,7 +108,7 @@ describe('events', () => {
 });
 
 describe('a connection', () => {
-  it('is refused for an unknown protocol, a second client and a missing event', async () => {
+  it('is refused for an unknown protocol, a second client and a missing event function', async () => {
     const plane = await startPlane([{ name: 'echo', module: ECHO }]);
     const connect = (name: string, events: object) =>
       plane.connect(name, echoRecords, events as typeof NO_ECHO_EVENTS);
@@ -126,7 +126,7 @@ describe('a connection', () => {
 });
 
 describe('refused records', () => {
-  it('are those that never fit, and bytes that are none', async () => {
+  it('are records that are too long for the ring, and bytes that are not a Uint8Array', async () => {
     const { echo } = await startEcho({ commandRingBytes: 4096, eventRingBytes: 8192 });
     const wrong = Uint32Array.of(1) as never;
     await expect(echo.echo(wrong)).rejects.toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
@@ -137,7 +137,7 @@ describe('refused records', () => {
     expect(await echo.echo(tooLong.subarray(1))).toHaveLength(1008);
   });
 
-  it('may be answers: the call rejects, and the protocol goes on', async () => {
+  it('may be answers: the call rejects, and the protocol continues', async () => {
     const { echo, ends } = await startEcho({ eventRingBytes: 4096 });
     for (const sized of [echo.sized, echo.sizedLater]) {
       await expect(sized(1009)).rejects.toMatchObject({
@@ -156,11 +156,11 @@ async function later(plane: DataPlane, afterMs: number): Promise<Counters> {
 }
 
 describe('sleep', () => {
-  it('lasts until something happens: no wake-ups, no polls, no turns', async () => {
+  it('lasts until an event: no wake-ups, no polls, no turns', async () => {
     const { plane, echo } = await startEcho({ windowMs: 1 });
     await echo.quiet();
     await until(() => plane.counters().sleeps === plane.counters().wakeups + 1);
-    // A signal that was sent when the worker was about to sleep wakes it once, for nothing.
+    // A signal that was sent when the worker was about to sleep wakes it once, without work.
     let before = await later(plane, 100);
     while (!isDeepStrictEqual(plane.counters(), before)) before = await later(plane, 100);
     expect(await later(plane, 300)).toEqual(before);

@@ -6,14 +6,14 @@ const EMPTY = new Uint8Array(0);
 const CLOSED = refusal('ERR_RDMC_DATAPLANE_CLOSED');
 
 describe.each(DRIVERS)('a protocol in the thread of the %s driver', (driver) => {
-  it('answers calls with what it returns, now or later', async () => {
+  it('answers calls with its result, at once or later', async () => {
     const { client } = await driveEcho(driver);
     expect(await client.echo(Uint8Array.of(1, 2, 3))).toEqual(Uint8Array.of(1, 2, 3));
     expect(await client.later(Uint8Array.of(4))).toEqual(Uint8Array.of(4));
     expect(await client.quiet()).toBeUndefined();
   });
 
-  it('answers a call that throws or rejects with the code of the error, and goes on', async () => {
+  it('answers a call that throws or rejects with the code of the error, and continues', async () => {
     const { client, ends } = await driveEcho(driver);
     await expect(client.fail()).rejects.toMatchObject({
       name: 'ProtocolError',
@@ -52,14 +52,14 @@ describe.each(DRIVERS)('a protocol in the thread of the %s driver', (driver) => 
     expect(heard).toEqual([0, 1, 2, 0.5]);
   });
 
-  it('gives each event bytes of its own', async () => {
+  it('gives each event its own copy of bytes', async () => {
     const heard: Uint8Array[] = [];
     const { client } = await driveEcho(driver, { events: { emitted: (payload) => heard.push(payload) } });
     await client.emit(3, 4);
     expect(heard.map((payload) => payload[0])).toEqual([0, 1, 2]);
   });
 
-  it('gets bytes of its own, and refuses what is none without harm', async () => {
+  it('gets its own copy of bytes, and refuses other values', async () => {
     const { client, ends } = await driveEcho(driver);
     const sent = Uint8Array.of(1);
     const answer = client.later(sent);
@@ -72,7 +72,7 @@ describe.each(DRIVERS)('a protocol in the thread of the %s driver', (driver) => 
     expect(ends).toEqual([]);
   });
 
-  it('counts commands and turns, and what it counts itself', async () => {
+  it('counts commands and turns, and has its own counters', async () => {
     const { client, counters } = await driveEcho(driver);
     client.count(EMPTY);
     await client.quiet();

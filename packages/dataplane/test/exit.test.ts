@@ -11,7 +11,7 @@ interface Ending {
 
 const LIMIT_MS = 120_000;
 
-/** Runs the fixture; a process that has not ended by itself within the limit is a hang. */
+/** Runs the fixture; a process that has not ended by itself within the limit hangs. */
 function run(ending: string, moment: string, windowMs: number): Promise<Ending> {
   const fixture = fileURLToPath(new URL('./fixtures/exit.mjs', import.meta.url));
   const child = spawn(process.execPath, [fixture, ending, moment, String(windowMs)]);
@@ -59,13 +59,13 @@ describe('the application ends', () => {
     expect(await run('exit', moment, windowMs)).toMatchObject({ code: 3, signal: null });
   });
 
-  it.each(runnable)('by an exception nobody caught, %s, window %d', async (moment, windowMs) => {
+  it.each(runnable)('by an uncaught exception, %s, window %d', async (moment, windowMs) => {
     const ending = await run('throw', moment, windowMs);
     expect(ending).toMatchObject({ code: 1, signal: null });
     expect(ending.errors).toContain('the application fails');
   });
 
-  it.each(windows)('by itself when nothing is waited for, window %d', async (windowMs) => {
+  it.each(windows)('by itself when no answer is pending, window %d', async (windowMs) => {
     expect(await run('nothing', 'ready', windowMs)).toEqual({
       code: 0,
       signal: null,
@@ -74,7 +74,7 @@ describe('the application ends', () => {
     });
   });
 
-  it('not while a protocol in its own thread owes an answer', async () => {
+  it('not while a call to a protocol in its own thread is unanswered', async () => {
     expect(await run('nothing', 'inline', 50)).toEqual({
       code: 0,
       signal: null,

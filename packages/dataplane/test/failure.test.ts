@@ -37,7 +37,7 @@ describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
     ['onTurn', () => {}],
     ['waitsForSolicited', () => {}],
     ['onCompletion', ({ client }) => client.transfer().catch(() => {})],
-  ])('in %s ends alone: its calls reject, and others go on', async (place, provoke) => {
+  ])('in %s ends alone: its calls reject, and others continue', async (place, provoke) => {
     const [failing, witness] = await two(driver);
     const hanging = expect(failing.client.hang()).rejects.toEqual(ENDED);
     failing.client.failIn(place);
@@ -60,7 +60,7 @@ describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
     await witness.close();
   });
 
-  it('breaks its queue pairs: their peers hear of it', async () => {
+  it('breaks its queue pairs: their peers get errors', async () => {
     const [{ client, plane, ends }] = await two(driver, { meets: true });
     const completions = plane.device.createCompletionQueue({ depth: 16 });
     const queues = { sendQueue: completions, receiveQueue: completions, sendDepth: 8, receiveDepth: 8 };
@@ -69,7 +69,7 @@ describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
     await mine.connect(its);
     client.failIn('post');
     await until(() => ends.length === 1);
-    // The other side has posted no receive: only its end lets this send complete.
+    // The other side has not posted a receive: only its end completes this send.
     mine.postSend({ opcode: 'SEND', id: 1 });
     let heard = completions.poll();
     await until(() => {
@@ -79,13 +79,13 @@ describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
     expect(heard[0]!.status).not.toBe('SUCCESS');
   });
 
-  it('while it stops does not keep the close waiting', async () => {
+  it('while it stops does not delay the close', async () => {
     const [failing] = await two(driver, { stopTurns: true });
     await failing.close();
     expect(failing.ends.length).toBeLessThanOrEqual(1);
   });
 
-  it('in stop makes the close reject, after which it is gone', async () => {
+  it('in stop makes the close reject, and has ended then', async () => {
     const [failing] = await two(driver, { failIn: ['stop'] });
     const error: DataPlaneError = await failing.close().then(
       () => undefined as never,
@@ -98,7 +98,7 @@ describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
     await expect(failing.client.transfer()).rejects.toThrow();
   });
 
-  it('does not take back the answers it gave before', async () => {
+  it('does not withdraw its earlier answers', async () => {
     const { client, ends } = await driveEcho(driver);
     const answers = Array.from({ length: 10 }, (_, i) => client.echo(Uint8Array.of(i)));
     client.throws();
@@ -110,7 +110,7 @@ describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
 });
 
 describe('a protocol that has ended before the application connected', () => {
-  it('gives its events first, then its end, and refuses calls', async () => {
+  it('delivers its events first, then its end, and refuses calls', async () => {
     const log: string[] = [];
     const plane = await startPlane([
       { name: 'echo', module: ECHO, data: { emitAtStart: true, failFirstTurn: true } },

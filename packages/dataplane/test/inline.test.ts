@@ -10,7 +10,7 @@ const CLOSED = refusal('ERR_RDMC_DATAPLANE_CLOSED');
 const events = { completed() {} };
 const PLANE = [{ name: 'idle', module: ECHO }];
 
-/** Turns of the event loop until it is stopped; each timer is one. */
+/** Counts turns of the event loop until it is stopped, with one timer for each. */
 function ticks(): { count: () => number } {
   let count = 0;
   const timer = setInterval(() => {
@@ -28,7 +28,7 @@ async function pairs(data: object = {}) {
 }
 
 describe('a protocol in the application’s thread', () => {
-  it('leaves the event loop its turn while each completion leads to the next request', async () => {
+  it('lets the event loop run while each completion leads to the next request', async () => {
     const { client } = await pairs();
     await client.connect();
     await client.transfer();
@@ -38,7 +38,7 @@ describe('a protocol in the application’s thread', () => {
     expect(await client.circled()).toBeGreaterThan(5);
   });
 
-  it('leaves the event loop its turn while it asks for turns', async () => {
+  it('lets the event loop run while it asks for turns', async () => {
     const { client } = await driveEcho('inline');
     const timers = ticks();
     client.turns(Number.POSITIVE_INFINITY);
@@ -46,13 +46,13 @@ describe('a protocol in the application’s thread', () => {
     client.turns(0);
   });
 
-  it('leaves the event loop its turn while the application calls again at each answer', async () => {
+  it('lets the event loop run while the application calls again at each answer', async () => {
     const { client } = await driveEcho('inline');
     const timers = ticks();
     while (timers.count() < 5) await client.quiet();
   });
 
-  it('counts completions, and hears of those that come late through its channel', async () => {
+  it('counts completions, and gets late ones through its channel', async () => {
     const { client, driver } = await pairs();
     await client.connect();
     for (let i = 0; i < 5; i += 1) await client.transfer();
@@ -63,7 +63,7 @@ describe('a protocol in the application’s thread', () => {
     expect(polls).toBeGreaterThan(turns);
   });
 
-  it('goes on where the function of an event throws: that is an uncaught exception of the application', async () => {
+  it('continues if the function of an event throws: that is an uncaught exception of the application', async () => {
     const uncaught = vi.fn();
     const others = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException');
@@ -88,7 +88,7 @@ describe('a protocol in the application’s thread', () => {
 });
 
 describe('starting a protocol in the application’s thread', () => {
-  it('fails as the protocol’s start fails, and leaves nothing behind', async () => {
+  it('fails with the error of the protocol’s start, and frees everything', async () => {
     const plane = await startPlane(PLANE);
     const onEnd = vi.fn();
     const start = (data: object) => InlineDriver.open(plane, { name: 'pairs', worker, data, events, onEnd });
@@ -107,7 +107,7 @@ describe('starting a protocol in the application’s thread', () => {
 });
 
 describe('the end of the data plane', () => {
-  it('by a close ends the protocol: calls reject, posts are dropped, a close goes well', async () => {
+  it('by a close ends the protocol: calls reject, posts are dropped, a close resolves', async () => {
     const plane = await startPlane(PLANE);
     const onEnd = vi.fn();
     const options = { name: 'echo', worker: echo, events: NO_ECHO_EVENTS, onEnd };
@@ -121,7 +121,7 @@ describe('the end of the data plane', () => {
     expect(onEnd).not.toHaveBeenCalled();
   });
 
-  it('by a close in the middle of traffic harms nobody', async () => {
+  it('by a close in the middle of traffic does not raise other errors', async () => {
     const { plane, driver, client } = await pairs();
     await client.connect();
     await client.transfer();
@@ -132,7 +132,7 @@ describe('the end of the data plane', () => {
     await driver.close();
   });
 
-  it('by its death ends the protocol, which is told once', async () => {
+  it('by its death ends the protocol, and calls `onEnd` once', async () => {
     const plane = await startPlane(PLANE);
     const onEnd = vi.fn();
     const options = { name: 'echo', worker: echo, events: NO_ECHO_EVENTS, onEnd };

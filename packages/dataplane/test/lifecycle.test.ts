@@ -13,16 +13,20 @@ describe('start', () => {
   it.each([
     ['an unknown option', { protocols, window: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
     ['an unknown option of a protocol', { protocols: [{ name: 'a', modul: '' }] }, 'ERR_RDMC_UNKNOWN_OPTION'],
-    ['protocols that are no list', { protocols: 'echo' }, 'ERR_RDMC_INVALID_OPTION'],
-    ['two of a name', { protocols: [...protocols, ...protocols] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['protocols that are not a list', { protocols: 'echo' }, 'ERR_RDMC_INVALID_OPTION'],
+    [
+      'two protocols with the same name',
+      { protocols: [...protocols, ...protocols] },
+      'ERR_RDMC_INVALID_OPTION',
+    ],
     ['a relative module', { protocols: [{ name: 'a', module: './a.js' }] }, 'ERR_RDMC_INVALID_OPTION'],
     ['a negative window', { protocols, windowMs: -1 }, 'ERR_RDMC_INVALID_OPTION'],
-    ['a window that is no number', { protocols, windowMs: Number.NaN }, 'ERR_RDMC_INVALID_OPTION'],
-    ['a ring that is no power of two', { protocols, eventRingBytes: 5000 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a window that is not a number', { protocols, windowMs: Number.NaN }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a ring that is not a power of two', { protocols, eventRingBytes: 5000 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a ring that is too small', { protocols, commandRingBytes: 2048 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a depth of 0', { protocols, completionQueueDepth: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     [
-      'data no worker can take',
+      'data that cannot be cloned',
       { protocols: [{ name: 'a', module: ECHO, data: () => 1 }] },
       'ERR_RDMC_INVALID_OPTION',
     ],
@@ -31,11 +35,7 @@ describe('start', () => {
   });
 
   it.each([
-    [
-      'a module that is not there',
-      { module: new URL('./fixtures/none.mjs', import.meta.url) },
-      'ERR_MODULE_NOT_FOUND',
-    ],
+    ['a missing module', { module: new URL('./fixtures/none.mjs', import.meta.url) }, 'ERR_MODULE_NOT_FOUND'],
     [
       'a module without a default export',
       { module: 'data:text/javascript,export%20const%20a=1' },
@@ -46,11 +46,7 @@ describe('start', () => {
       { module: 'data:text/javascript,export%20default{start(){}}' },
       'ERR_RDMC_INVALID_PROTOCOL',
     ],
-    [
-      'a start that returns nothing',
-      { module: ECHO, data: { noProtocol: true } },
-      'ERR_RDMC_INVALID_PROTOCOL',
-    ],
+    ['a start without a result', { module: ECHO, data: { noProtocol: true } }, 'ERR_RDMC_INVALID_PROTOCOL'],
     [
       'a command without a function',
       { module: ECHO, data: { noCommands: true } },
@@ -73,7 +69,7 @@ describe('start', () => {
     });
   });
 
-  it('loads the protocols while the device is not known yet', async () => {
+  it('loads the protocols before the device is known', async () => {
     const name = 'a protocol was loaded';
     const loaded = new BroadcastChannel(name);
     onTestFinished(() => loaded.close());
@@ -85,7 +81,7 @@ describe('start', () => {
     await plane.close();
   });
 
-  it('ends with what the promise of a device rejects with, or with what cannot be handed over', async () => {
+  it('ends with the rejection of the promise of a device, or with options that cannot be cloned', async () => {
     const device = Promise.reject(new Error('no agreement'));
     await expect(DataPlane.open({ device, protocols })).rejects.toThrow('no agreement');
     const strange = { device: () => 'soft' } as never;
@@ -113,7 +109,7 @@ describe('start', () => {
 });
 
 describe('close', () => {
-  it('carries out what was sent, delivers the last events, and is idempotent', async () => {
+  it('executes the commands that were sent, delivers the last events, and is idempotent', async () => {
     let stopped = 0;
     const { plane, echo, ends } = await startEcho({
       data: { emitAtStop: true },
@@ -137,7 +133,7 @@ describe('close', () => {
     expect(ends).toEqual([]);
   });
 
-  it('rejects what nobody answered', async () => {
+  it('rejects unanswered calls', async () => {
     const { plane, echo } = await startEcho();
     const refused = expect(echo.never(EMPTY)).rejects.toEqual(CLOSED);
     await plane.close();
@@ -157,7 +153,7 @@ describe('close', () => {
     expect(warnings).toHaveLength(2);
   });
 
-  it('fails when a protocol fails to stop, and the worker is gone all the same', async () => {
+  it('fails when a protocol fails to stop, and the worker still exits', async () => {
     const { plane } = await startEcho({ data: { stopError: true } });
     await expect(plane.close()).rejects.toMatchObject({
       code: 'ERR_RDMC_DATAPLANE_DIED',
@@ -167,7 +163,7 @@ describe('close', () => {
     await plane.closed;
   });
 
-  it('by terminate needs no cooperation', async () => {
+  it('by terminate does not wait for the worker', async () => {
     const { plane, echo } = await startEcho();
     echo.spin();
     const waiting = expect(echo.never(EMPTY)).rejects.toEqual(CLOSED);
@@ -180,9 +176,9 @@ describe('close', () => {
 
 describe('death', () => {
   it.each([
-    ['a rejection nobody caught', 'reject', { message: 'rejected by the protocol' }],
+    ['an uncaught rejection', 'reject', { message: 'rejected by the protocol' }],
     ['process.exit in a handler', 'exit', undefined],
-  ] as const)('by %s rejects everything that waits, with the cause', async (_, how, cause) => {
+  ] as const)('by %s rejects all pending calls, with the cause', async (_, how, cause) => {
     const { plane, echo, ends } = await startEcho({ commandRingBytes: 4096 });
     const deaths: DataPlaneError[] = [];
     plane.signal.addEventListener('abort', () => deaths.push(plane.signal.reason));
@@ -208,7 +204,7 @@ describe('death', () => {
     expect(plane.counters().commands).toBeGreaterThan(0);
   });
 
-  it('is told to a listener that comes late, and not after a close', async () => {
+  it('is reported to a late listener, and not after a close', async () => {
     const { plane, echo } = await startEcho();
     echo.exit();
     await expect(echo.never(EMPTY)).rejects.toEqual(DIED);
@@ -220,7 +216,7 @@ describe('death', () => {
     expect(other.ends).toEqual([]);
   });
 
-  it('still delivers the answers that were given before it', async () => {
+  it('still delivers the earlier answers', async () => {
     const { echo } = await startEcho();
     const answered = Array.from({ length: 20 }, (_, i) => echo.echo(Uint8Array.of(i)));
     echo.exit();

@@ -11,7 +11,7 @@ import { type LoopParts, WorkerLoop } from '../src/worker-loop.js';
 const LONG = CONTESTED_YIELD_NS + 1;
 
 describe('the policy of looks', () => {
-  it('naps for a while after a contested yield between two looks', () => {
+  it('naps for some time after a contested yield between two looks', () => {
     const policy = new PollPolicy(50, 0);
     expect(policy.mayNap(1)).toBe(false);
     policy.yieldedBetweenLooks(CONTESTED_YIELD_NS, 1);
@@ -22,7 +22,7 @@ describe('the policy of looks', () => {
     expect(policy.mayNap(NAPS_MS + 1)).toBe(false);
   });
 
-  it('changes nothing for the sleep of the others, and the other way round', () => {
+  it('does not affect the sleep of a loop without looks, and is not affected by contested polls', () => {
     const policy = new PollPolicy(50, 0);
     policy.yieldedBetweenLooks(LONG, 1);
     expect(policy.maySleep(49)).toBe(false);
@@ -40,7 +40,7 @@ describe('the policy of looks', () => {
   });
 });
 
-/** Its account of looks is kept with a clock that stands still, so that no machine is too slow for it. */
+/** A policy whose looks use a clock that stands still, so that a slow machine does not matter. */
 class TimelessPolicy extends PollPolicy {
   override yieldedBetweenLooks(nanoseconds: number): void {
     super.yieldedBetweenLooks(nanoseconds, 0);
@@ -51,7 +51,7 @@ class TimelessPolicy extends PollPolicy {
   }
 }
 
-/** A loop with one protocol that looks as often as `looks` says, on a processor that is contested or not. */
+/** A loop with one protocol that asks for `looks` looks, on a processor that is contested or not. */
 function setUp({ windowMs = 0, looks = 0, mayNap = true, contested = false, ...overrides }: Script = {}) {
   const control = createControl();
   const words = new Int32Array(control);
@@ -103,7 +103,7 @@ type Script = Partial<LoopParts> & {
 };
 
 describe('looks', () => {
-  it('follow one another with a yield in between, and are neither turns nor polls for the window', async () => {
+  it('follow one another with a yield in between, and count neither as turns nor as work for the window', async () => {
     const { loop, log, counters, asleep } = setUp({ looks: 3 });
     loop.start();
     await until(asleep);
@@ -113,7 +113,7 @@ describe('looks', () => {
     expect(counters[Counter.sleeps]).toBe(1);
   });
 
-  it('do not wait for a yield where the turn had work', async () => {
+  it('do not yield after a turn with work', async () => {
     const { loop, log, script, asleep } = setUp({ looks: 2 });
     script.polls.push(1);
     loop.start();
@@ -146,7 +146,7 @@ describe('looks', () => {
   it.each([
     ['a command', 'command 7'],
     ['a completion', 'completions'],
-  ])('%s ends a nap, and the timer that comes late does nothing', async (_name, entry) => {
+  ])('%s ends a nap, and the late timer has no effect', async (_name, entry) => {
     const { loop, log, script, commands, asleep } = setUp({ looks: 4, contested: true });
     loop.start();
     await until(asleep);
@@ -161,7 +161,7 @@ describe('looks', () => {
     expect(log).toHaveLength(entries);
   });
 
-  it('one protocol that may not nap keeps the thread from it', async () => {
+  it('one protocol that does not allow naps prevents them', async () => {
     let patient = 3;
     let hasty = 3;
     const setup = setUp({

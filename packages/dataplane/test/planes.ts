@@ -16,7 +16,7 @@ export const ECHO = new URL('./fixtures/echo.mjs', import.meta.url);
 
 type Settings = Omit<Partial<DataPlaneOptions>, 'protocols'>;
 
-/** A data plane of the built package with those protocols, gone at the end of the test. */
+/** A data plane of the built package with those protocols; it is closed at the end of the test. */
 export async function startPlane(
   protocols: DataPlaneOptions['protocols'],
   settings: Settings = {},
@@ -41,7 +41,7 @@ interface EchoSettings extends Settings {
 export interface EchoPlane {
   readonly plane: DataPlane;
   readonly echo: ProtocolClient<EchoRecords>;
-  /** What `onEnd` heard. */
+  /** The errors of `onEnd`. */
   readonly ends: DataPlaneError[];
 }
 

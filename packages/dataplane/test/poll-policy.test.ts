@@ -5,7 +5,7 @@ import { PollPolicy } from '../src/poll-policy.js';
 const LONG = CONTESTED_YIELD_NS + 1;
 
 describe('polling', () => {
-  it('goes on for the window after the last work', () => {
+  it('continues for the window after the last work', () => {
     const policy = new PollPolicy(50, 0);
     expect(policy.maySleep(49.9)).toBe(false);
     expect(policy.maySleep(50)).toBe(true);
@@ -18,12 +18,12 @@ describe('polling', () => {
     expect(new PollPolicy(0, 5).maySleep(5)).toBe(true);
     const poller = new PollPolicy(Number.POSITIVE_INFINITY, 0);
     poller.yielded(LONG, 10);
-    // Neither while polling rests nor long afterwards.
+    // Neither while polling pauses nor long afterwards.
     expect(poller.maySleep(11)).toBe(false);
     expect(poller.maySleep(1e12)).toBe(false);
   });
 
-  it('rests on a contested processor, and tries again afterwards', () => {
+  it('pauses on a contested processor, and tries again afterwards', () => {
     const policy = new PollPolicy(50, 0);
     expect(policy.yielded(CONTESTED_YIELD_NS, 1)).toBe(false);
     expect(policy.maySleep(1)).toBe(false);
@@ -33,7 +33,7 @@ describe('polling', () => {
     expect(policy.maySleep(1 + MIN_REST_MS)).toBe(false);
   });
 
-  it('rests longer while it is contested again and again, up to a limit, and starts over after calm', () => {
+  it('pauses longer after each contested try, up to a limit, and shortly again when contention has ended', () => {
     const policy = new PollPolicy(1e9, 0);
     let now = 0;
     const rests: number[] = [];
@@ -52,7 +52,7 @@ describe('polling', () => {
     expect(policy.maySleep(now + MIN_REST_MS)).toBe(false);
   });
 
-  it('does not count calm yields from before a contested one', () => {
+  it('does not count uncontested yields from before a contested one', () => {
     const policy = new PollPolicy(1e9, 0);
     policy.yielded(LONG, 0);
     for (let i = 0; i < CALM_YIELDS - 1; i += 1) policy.yielded(300, 0);

@@ -9,7 +9,7 @@ import { recordTable } from '../src/record-table.js';
 const records = recordTable({ commands: {}, events: {} });
 const handler = { onCompletion() {} };
 
-/** A host on a soft device, with protocols that do nothing by themselves. */
+/** A host on a soft device, with passive protocols. */
 async function host() {
   const device = await openDevice({ device: 'soft' });
   onTestFinished(() => device.close());
@@ -38,21 +38,21 @@ async function host() {
   return { made, add, createQueuePair: () => protectionDomain.createQueuePair(queues) };
 }
 
-it('saves wake-ups beside a protocol that has no queue pairs and is not asked', async () => {
+it('saves wake-ups beside a protocol without queue pairs and without waitsForSolicited', async () => {
   const { made, add } = await host();
   await add('saving', () => true);
   await add('other');
   expect(made.waitsForSolicited()).toBe(true);
 });
 
-it('waits for all completions while a protocol that is not asked has queue pairs', async () => {
+it('waits for all completions while a protocol without waitsForSolicited has queue pairs', async () => {
   const { made, add, createQueuePair } = await host();
   await add('saving', () => true);
   const { context } = await add('other');
   const [first, second] = [createQueuePair(), createQueuePair()];
   context.attach(first, handler);
   context.attach(second, handler);
-  // Again, with another handler: it is one queue pair all the same.
+  // Attached again, with another handler: it still counts as one queue pair.
   context.attach(second, { onCompletion() {} });
   expect(made.waitsForSolicited()).toBe(false);
   context.detach(first);
@@ -62,7 +62,7 @@ it('waits for all completions while a protocol that is not asked has queue pairs
   expect(made.waitsForSolicited()).toBe(true);
 });
 
-it('counts no queue pair of another protocol that is detached', async () => {
+it('does not count a detached queue pair of another protocol', async () => {
   const { made, add, createQueuePair } = await host();
   const one = await add('one');
   const other = await add('other');
@@ -86,11 +86,11 @@ it('closes a queue pair that a protocol attaches after its end', async () => {
     context.submission.begin(0, number, 1, 0);
     context.submission.flush();
   }
-  // Refused: there is no such queue pair any more.
+  // Refused: the queue pair does not exist any more.
   expect(made.dispatchRefused()).toBe(2);
 });
 
-it('hands nothing of a queue pair to the one that has its number next', async () => {
+it('does not dispatch completions of a queue pair to the next one with its number', async () => {
   const { made, add, createQueuePair } = await host();
   const { context } = await add('one');
   const queuePair = createQueuePair();

@@ -8,7 +8,7 @@ import { DRIVERS, drive, startPlane } from './planes.js';
 const INVALID = expect.objectContaining({ code: 'ERR_RDMC_INVALID_PROTOCOL' });
 const module = new URL('./fixtures/shapes.mjs', import.meta.url);
 
-/** A record: its name, and the arguments that it travels with. */
+/** A record: its name, and its arguments. */
 type Sent = readonly [name: string, ...values: unknown[]];
 
 const row = (count: number) =>
@@ -24,7 +24,7 @@ const record: fc.Arbitrary<Sent> = fc.oneof(
 
 type Client = Readonly<Record<string, (...values: unknown[]) => unknown>>;
 
-/** Sends everything, and returns the first record that came back otherwise. */
+/** Sends all records, and returns the first one that came back changed. */
 async function firstWrong(client: Client, heard: Sent[], records: readonly Sent[]): Promise<unknown> {
   heard.length = 0;
   for (const [name, ...values] of records) client[name]!(...values);
@@ -45,7 +45,7 @@ function listeners(heard: Sent[]): Record<string, (...values: unknown[]) => void
 }
 
 describe('records of all shapes', () => {
-  it('travel through rings of 4 KiB as they are', async () => {
+  it('pass rings of 4 KiB unchanged', async () => {
     const heard: Sent[] = [];
     const rings = { commandRingBytes: 4096, eventRingBytes: 4096 };
     const plane = await startPlane([{ name: 'shapes', module }], rings);
@@ -58,7 +58,7 @@ describe('records of all shapes', () => {
     );
   });
 
-  it('reach a protocol in the same thread as they are', async () => {
+  it('reach a protocol in the same thread unchanged', async () => {
     const heard: Sent[] = [];
     const subject = { name: 'shapes', module, worker, events: listeners(heard) as never };
     const [driven] = await drive('inline', [subject]);
@@ -83,7 +83,7 @@ describe('records of all shapes', () => {
     expect(await client.askRaw!(Uint8Array.of(7))).toEqual(Uint8Array.of(7));
   });
 
-  it('name what JSON cannot carry', async () => {
+  it('refuse values that JSON cannot represent', async () => {
     const plane = await startPlane([{ name: 'shapes', module }]);
     const client = plane.connect('shapes', worker.records, listeners([])) as unknown as Client;
     await expect(client.askValue!(1n)).rejects.toMatchObject({
@@ -97,7 +97,7 @@ describe('records of all shapes', () => {
 describe('a record table', () => {
   const valid = { commands: { open: call(json<number>()) }, events: { heard: bytes } };
 
-  it('is returned as it is', () => {
+  it('is returned unchanged', () => {
     expect(recordTable(valid)).toBe(valid);
     expect(recordTable({ commands: {}, events: {} })).toEqual({ commands: {}, events: {} });
   });
@@ -111,7 +111,7 @@ describe('a record table', () => {
     ['9 numbers in a command', { commands: { open: post(numbers(9 as never)) }, events: {} }],
     ['9 numbers in an event', { commands: {}, events: { heard: numbers(9 as never) } }],
     ['half a number', { commands: {}, events: { heard: numbers(0.5 as never) } }],
-    ['no number of numbers', { commands: {}, events: { heard: numbers(undefined as never) } }],
+    ['numbers without a count', { commands: {}, events: { heard: numbers(undefined as never) } }],
     ['two numbers in an answer', { commands: { open: call(nothing, numbers(2) as never) }, events: {} }],
     [
       'too many events',

@@ -5,7 +5,7 @@ import worker, { type Completed, type PairRecords, type Side } from './fixtures/
 import { DRIVERS, type Driven, type Driver, drive } from './planes.js';
 
 const FLUSHED = 'WORK_REQUEST_FLUSHED';
-const NOBODYS_LKEY = 0x7fff_fff0;
+const UNKNOWN_LKEY = 0x7fff_fff0;
 const module = new URL('./fixtures/pairs.mjs', import.meta.url);
 
 interface Pairs extends Driven<PairRecords> {
@@ -19,7 +19,7 @@ async function pairs(driver: Driver, data: object = {}): Promise<Pairs> {
   return { ...driven!, heard };
 }
 
-/** What one queue pair completed, in order. */
+/** The completions of one queue pair, in order. */
 function of(heard: readonly Completed[], side: Side, connection = 0): Completed[] {
   return heard.filter((completed) => completed.side === side && completed.connection === connection);
 }
@@ -30,14 +30,14 @@ const sends = (...ids: number[]) => ids.map((id) => ({ side: 'sender' as const, 
 const ids = (completions: readonly Completed[]) => completions.map(({ id }) => id);
 
 describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) => {
-  it('is an error completion, before what was posted behind it, which is not carried out', async () => {
+  it('is an error completion, before those of later requests, which are not executed', async () => {
     const { client, heard, ends } = await pairs(driver);
     await client.connect();
     client.request(receives(4));
-    client.request([...sends(10), { side: 'sender', id: 11, lkey: NOBODYS_LKEY }, ...sends(12)]);
+    client.request([...sends(10), { side: 'sender', id: 11, lkey: UNKNOWN_LKEY }, ...sends(12)]);
     client.request(sends(13));
     await until(() => of(heard, 'sender').length === 4);
-    // What was posted before may have been sent, or be flushed.
+    // Earlier requests may have been sent, or are flushed.
     const failed = of(heard, 'sender').filter(({ id }) => id !== 10);
     expect(ids(failed)).toEqual([11, 12, 13]);
     expect(failed.map(({ status }) => status)).not.toContain('SUCCESS');
@@ -54,7 +54,7 @@ describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) 
   it('flushes the requests of later turns', async () => {
     const { client, heard } = await pairs(driver);
     await client.connect();
-    client.request([{ side: 'sender', id: 11, lkey: NOBODYS_LKEY }]);
+    client.request([{ side: 'sender', id: 11, lkey: UNKNOWN_LKEY }]);
     await until(() => heard.length === 1);
     client.request(sends(12, 13));
     await until(() => heard.length === 3);
@@ -66,16 +66,16 @@ describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) 
     expect(heard[1]!.reason).toBe(`its queue pair failed with ${FLUSHED}`);
   });
 
-  it('is not overtaken by requests that others of the batch lie between', async () => {
+  it('is not overtaken by later requests of its queue pair, with requests of others in between', async () => {
     const { client, heard } = await pairs(driver);
     await client.connect();
-    // The connection is up then, so that the doorbell would carry the message over.
+    // The connection is up now, so that the doorbell would send the message.
     await client.transfer();
     await until(() => heard.length === 2);
     heard.length = 0;
     client.request([...receives(2), ...receives(2, 1)]);
     client.request([
-      { side: 'sender', id: 11, lkey: NOBODYS_LKEY },
+      { side: 'sender', id: 11, lkey: UNKNOWN_LKEY },
       { connection: 1, side: 'sender', id: 20 },
       ...sends(12),
     ]);
@@ -86,7 +86,7 @@ describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) 
     expect(of(heard, 'receiver', 1)).toMatchObject([{ id: 0, status: 'SUCCESS' }]);
   });
 
-  it('may be a receive too many; those before it come back flushed', async () => {
+  it('may be one receive too many; the earlier receives are flushed', async () => {
     const { client, heard } = await pairs(driver, { depth: 8 });
     await client.connect();
     client.request(receives(9));
@@ -106,7 +106,7 @@ describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) 
     expect(heard).toMatchObject([{ id: 10, code: 'ERR_RDMC_QUEUE_PAIR_STATE' }]);
   });
 
-  it('is heard of where the batch filled up in the middle of a turn', async () => {
+  it('is reported if the batch filled up in the middle of a turn', async () => {
     const count = Layout.BATCH_SLOTS + 40;
     const { client, heard, ends } = await pairs(driver, { depth: 2 * Layout.BATCH_SLOTS });
     await client.connect();
@@ -114,7 +114,7 @@ describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) 
     client.request([
       ...requests.slice(0, 5).map(({ id }) => ({ side: 'receiver' as const, id })),
       ...requests.slice(0, 5),
-      { side: 'sender', id: 5, lkey: NOBODYS_LKEY },
+      { side: 'sender', id: 5, lkey: UNKNOWN_LKEY },
       ...requests.slice(6),
     ]);
     await until(() => of(heard, 'sender').length === count);
@@ -122,25 +122,25 @@ describe.each(DRIVERS)('a request that the device refuses, %s driver', (driver) 
     expect(ids(failed)).toEqual(Array.from({ length: count - 5 }, (_, i) => i + 5));
     expect(failed.map(({ status }) => status)).not.toContain('SUCCESS');
     expect(failed[0]).toMatchObject({ code: 'ERR_RDMC_INVALID_LKEY' });
-    // Posted when the queue pair was broken already: the device takes it, and gives it back.
+    // Posted when the queue pair was broken already: the device takes it, and flushes it.
     expect(failed.at(-1)).toMatchObject({ status: FLUSHED, code: null });
     expect(ends).toEqual([]);
   });
 
-  it('of a queue pair that was detached in the same turn reaches nobody', async () => {
+  it('of a queue pair that was detached in the same turn is dropped', async () => {
     const { client, heard, counters } = await pairs(driver);
     await client.connect();
-    await client.detachAll([{ side: 'sender', id: 11, lkey: NOBODYS_LKEY }]);
+    await client.detachAll([{ side: 'sender', id: 11, lkey: UNKNOWN_LKEY }]);
     await until(() => counters().unclaimedCompletions === 1);
     expect(heard).toEqual([]);
   });
 });
 
 describe.each(DRIVERS)('detaching, %s driver', (driver) => {
-  it('posts first what the turn has written', async () => {
+  it('first posts the requests of the turn', async () => {
     const { client, heard, counters } = await pairs(driver);
     await client.connect();
-    // The connection is up then, so that the doorbell carries the message over.
+    // The connection is up now, so that the doorbell sends the message.
     await client.transfer();
     heard.length = 0;
     await client.leave();

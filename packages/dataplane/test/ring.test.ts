@@ -71,7 +71,7 @@ describe('one thread', () => {
     }
   });
 
-  it('refuses a record that no ring of this size carries, and stays as it was', () => {
+  it('refuses a record that is too long for its size, and does not change', () => {
     const { memory, writer } = ring();
     expect(() => writer.tryWrite(1, 1, new Uint8Array(writer.maxPayload + 1))).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_RECORD_TOO_LARGE' }),
@@ -79,7 +79,7 @@ describe('one thread', () => {
     expect(ringDepth(memory.words, 0, 1)).toBe(0);
   });
 
-  it('gives copies: a record outlives the ring it came through', () => {
+  it('gives copies: a record outlives its ring', () => {
     const { memory, writer, reader } = ring();
     writer.tryWrite(1, 1, bytes(100, 3));
     reader.next();

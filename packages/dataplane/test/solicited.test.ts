@@ -13,12 +13,8 @@ describe('a protocol waits for solicited completions only', () => {
   it.each([
     ['without the function, without queue pairs', hosted({ commands: {} }, 0), true],
     ['without the function, with queue pairs', hosted({ commands: {} }, 2), false],
-    ['where its function says so', hosted({ commands: {}, waitsForSolicited: () => true }, 2), true],
-    [
-      'unless its function says otherwise',
-      hosted({ commands: {}, waitsForSolicited: () => false }, 0),
-      false,
-    ],
+    ['if its function returns true', hosted({ commands: {}, waitsForSolicited: () => true }, 2), true],
+    ['unless its function returns false', hosted({ commands: {}, waitsForSolicited: () => false }, 0), false],
   ])('%s', (_, protocol, expected) => {
     expect(protocol.waitsForSolicited).toBe(expected);
   });

@@ -14,7 +14,7 @@ function dataPlaneThreads(): number {
 }
 
 describe('the worker', () => {
-  it('is a thread that the kernel knows by name, one of each data plane', async () => {
+  it('is a thread with a name in the kernel, one of each data plane', async () => {
     expect(dataPlaneThreads()).toBe(0);
     await startEcho();
     expect(dataPlaneThreads()).toBe(1);

@@ -8,7 +8,7 @@ import ts from 'typescript';
 export function transpile(...names: string[]): string {
   const directory = sharedDirectory();
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
-  // What the sources import from other packages is found from there, too.
+  // Imports from other packages are found from there, too.
   symlinkSync(
     fileURLToPath(new URL('../../../node_modules', import.meta.url)),
     join(directory, 'node_modules'),

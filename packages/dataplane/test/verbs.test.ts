@@ -12,7 +12,7 @@ async function connected(windowMs: number) {
   const received: number[] = [];
   const loopback = plane.connect('loopback', loopbackRecords, { received: (bytes) => received.push(bytes) });
   await loopback.connect();
-  // Allocated by the application's thread, used by the worker's.
+  // Allocated by the application's thread, used by the worker.
   const region = await plane.protectionDomain.allocate(2 * LENGTH);
   return { plane, loopback, region, received };
 }
@@ -39,7 +39,7 @@ describe.each([50, 0, Number.POSITIVE_INFINITY])('with a device, window %d ms', 
     await plane.close();
   });
 
-  it('carries thousands of transfers with fewer doorbells than work requests', async () => {
+  it('posts thousands of transfers with fewer doorbells than work requests', async () => {
     const { plane, loopback, region } = await connected(windowMs);
     const transfers = 5000;
     await loopback.flood(...transfer(region), transfers);
@@ -48,7 +48,7 @@ describe.each([50, 0, Number.POSITIVE_INFINITY])('with a device, window %d ms', 
     expect(named['loopback.turns with work requests']).toBeLessThan(transfers);
   });
 
-  it('counts the completions of a detached queue pair and goes on', async () => {
+  it('counts the completions of a detached queue pair and continues', async () => {
     const { plane, loopback, region } = await connected(windowMs);
     await loopback.detach();
     await loopback.send(...transfer(region));

@@ -8,7 +8,7 @@ import { PollPolicy } from '../src/poll-policy.js';
 import { RingReader, RingWriter } from '../src/ring.js';
 import { type LoopParts, WorkerLoop } from '../src/worker-loop.js';
 
-/** A loop whose device is a script: what each poll returns, and what happens when the channel is armed. */
+/** A loop with a scripted device: the result of each poll, and the effect of arming the channel. */
 function setUp(windowMs: number, overrides: Partial<LoopParts> = {}) {
   const control = createControl();
   const words = new Int32Array(control);
@@ -112,7 +112,7 @@ describe('refused requests', () => {
 });
 
 describe('going to sleep', () => {
-  it('takes what completed between the last poll and the arming (the ibv_req_notify_cq rule)', async () => {
+  it('takes completions from between the last poll and the arming (the ibv_req_notify_cq rule)', async () => {
     const polls: number[] = [];
     let armed = 0;
     const { loop, log, untilAsleep, counters } = setUp(0, {
@@ -156,7 +156,7 @@ describe('going to sleep', () => {
     expect(counters[Counter.sleeps]).toBe(2);
   });
 
-  it('is counted after everything else, so that who sees it in another thread sees the rest', async () => {
+  it('is counted last, so that another thread that sees it sees the other counters', async () => {
     const written: (string | symbol)[] = [];
     const counters = new Proxy(new Float64Array(Object.keys(Counter).length), {
       get: (values, name) => Reflect.get(values, name),
@@ -172,7 +172,7 @@ describe('going to sleep', () => {
     expect(written.filter((name) => name === String(Counter.sleeps))).toHaveLength(1);
   });
 
-  it('keeps polling with a window of Infinity and lets the event loop live', async () => {
+  it('keeps polling with a window of Infinity and lets the event loop run', async () => {
     const { loop, log, counters, asleep } = setUp(Number.POSITIVE_INFINITY);
     loop.start();
     while (counters[Counter.emptyPolls]! < 1000) await nextImmediate();
@@ -181,7 +181,7 @@ describe('going to sleep', () => {
     await loop.stop();
   });
 
-  it('gives way at once where the processor is contested', async () => {
+  it('goes to sleep at once if the processor is contested', async () => {
     const { loop, untilAsleep, counters } = setUp(1e9, { yieldProcessor: () => 5e6 });
     loop.start();
     await untilAsleep();
@@ -191,7 +191,7 @@ describe('going to sleep', () => {
 });
 
 describe('a full event ring', () => {
-  it('stops commands and polling until the application has drained; nothing is lost', async () => {
+  it('stops commands and polling until the application has drained it, and does not lose events', async () => {
     const payload = new Uint8Array(900);
     const setup = setUp(0, {
       dispatchCommand: (record) => void setup.outbox.send(record.tag, 0, payload),
@@ -241,7 +241,7 @@ describe('a full event ring', () => {
     expect(numbers).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it('ends only when the backlog lies in the ring', async () => {
+  it('ends only when the backlog is in the ring', async () => {
     const { loop, outbox, events, words, untilAsleep } = setUp(0);
     for (let i = 0; i < 6; i += 1) outbox.send(i, 0, new Uint8Array(900));
     let stopped = false;
