@@ -1,5 +1,6 @@
 // A complete protocol: ping-pong between the workers of two members. The applications only start it, and get an event
-// at its end. The data plane loads this file in its worker as well, so the application's part runs in the main thread only.
+// at its end. The data plane loads this file in its worker as well, so the application's part runs in the main
+// thread only.
 import { isMainThread } from 'node:worker_threads';
 import { call, json, numbers, post, protocolWorker, recordTable } from '@rdmc/dataplane';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';

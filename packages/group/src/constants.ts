@@ -22,7 +22,9 @@ export const MAX_WINDOW = 64;
 
 /** Messages a receiver works on at once; also its number of first-block buffers. */
 export const OPEN_MESSAGES = 4;
-/** Messages of a root that are in the worker; the others wait in the application's thread, where an abort removes them. */
+/**
+ * Messages of a root that are in the worker; the others wait in the application's thread, where an abort removes them.
+ */
 export const SENDS_IN_WORKER = 8;
 /** Messages a receiver keeps for its application before it holds up the group. */
 export const UNREAD_MESSAGES = 64;
@@ -34,7 +36,7 @@ export const CONTROL_SIGNAL_EVERY = 16;
 
 /** Between two looks at the neighbours of a group in which a message is under way. */
 export const WATCH_INTERVAL_MS = 200;
-/** Looks at a group after its last message before it counts as idle, and is looked at no more. */
+/** Looks at a group after its last message before it counts as idle, and the looks end. */
 export const WATCH_LINGER_LOOKS = 10;
 /** How long after the retry time-out an RDMA device may still report that a neighbour does not answer. */
 export const WATCH_GRACE_MS = 400;

@@ -11,7 +11,9 @@ export class FailureInquiry {
   readonly #verdict = new Deferred<Verdict>();
   #settled = false;
   #suspect: number | undefined;
-  /** Resolves when the wait for a device event ends; until then it is not known whether another member failed at all. */
+  /**
+   * Resolves when the wait for a device event ends; until then it is not known whether another member failed at all.
+   */
   #wait: Promise<unknown> | undefined;
 
   constructor(

@@ -11,7 +11,9 @@ import type { PairAddress } from './records.js';
 import type { AbandonMessage, CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
-/** Error codes of another member's creation that apply here too; any other code means that that member is unavailable. */
+/**
+ * Error codes of another member's creation that apply here too; any other code means that that member is unavailable.
+ */
 const SHARED_CODES: readonly string[] = ['ERR_RDMC_GROUP_TIMEOUT', 'ERR_RDMC_GROUP_MISMATCH'];
 
 /**
@@ -186,7 +188,9 @@ export class Formation {
     );
   }
 
-  /** Sends `create` also if the creation has failed: the others compare their options, and find a difference themselves. */
+  /**
+   * Sends `create` also if the creation has failed: the others compare their options, and find a difference themselves.
+   */
   #introduce(): void {
     const { id: group } = this.options;
     const introduction = { type: 'create', group, nonce: this.nonce, agreement: this.#agreement } as const;

@@ -40,8 +40,8 @@ export interface GroupOptions {
   /** Blocks this member sends at once: 1 to 64, default 4. */
   readonly sendWindow?: number;
   /**
-   * How long a neighbour's device may be silent in the middle of a transfer before it counts as lost and the group fails:
-   * 1 to 600,000 ms, default 2000. The end of a killed process is still detected at once.
+   * How long a neighbour's device may be silent in the middle of a transfer before it counts as lost and the group
+   * fails: 1 to 600,000 ms, default 2000. The end of a killed process is still detected at once.
    */
   readonly retryTimeoutMs?: number;
   /** How long the creation waits for the other members, in milliseconds (default 30,000). */

@@ -302,7 +302,9 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.#fail({ culprit: this.environment.memberId, code, reason }, true, cause);
   }
 
-  /** The verdict is sent before the queue pairs break, so that the others do not take this member for the failed one. */
+  /**
+   * The verdict is sent before the queue pairs break, so that the others do not take this member for the failed one.
+   */
   #fail(verdict: Verdict, relay: boolean, cause?: unknown): void {
     if (this.#state !== 'open') return;
     this.#inquiry.settle(verdict);

@@ -118,7 +118,10 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return progressOf(this.#session.counters);
   }
 
-  /** Calls `listener` with the progress after every `intervalMs` (default 100) in which it changed, until the group ends. */
+  /**
+   * Calls `listener` with the progress after every `intervalMs` (default 100) in which it changed, until the group
+   * ends.
+   */
   onProgress(
     listener: (progress: GroupProgress) => void,
     options: { readonly intervalMs?: number } = {},

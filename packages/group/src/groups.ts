@@ -57,8 +57,8 @@ export class Groups {
   }
 
   /**
-   * Allocates memory for messages: from the device's pool, faulted in, and usable by `send` and `incoming`. `region.close()`
-   * and `message.release()` return it to the pool. A length of 0 gives a region of one byte.
+   * Allocates memory for messages: from the device's pool, faulted in, and usable by `send` and `incoming`.
+   * `region.close()` and `message.release()` return it to the pool. A length of 0 gives a region of one byte.
    * @throws GroupError ERR_RDMC_INVALID_OPTION, ERR_RDMC_NODE_CLOSED; AbortError; VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
   async allocate(byteLength: number, options: { readonly signal?: AbortSignal } = {}): Promise<MemoryRegion> {
@@ -140,8 +140,8 @@ export class Groups {
 
 /**
  * Groups, for `Node.join({ protocols: { groups: groups() } })`.
- * @param options `thread`: where its worker side runs. 'worker' (default): beside the node's other protocols. 'application': in
- *   the thread that joins, with its own completion queue; the application's other work delays it.
+ * @param options `thread`: where its worker side runs. 'worker' (default): beside the node's other protocols.
+ *   'application': in the thread that joins, with its own completion queue; the application's other work delays it.
  * @throws GroupError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION
  */
 export function groups(options: ProtocolOptions = {}): NodeProtocol<Groups> {

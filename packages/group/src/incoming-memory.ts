@@ -46,7 +46,9 @@ export class IncomingMemory {
     this.admit();
   }
 
-  /** Admits waiting messages up to the limit. Called when the application has read one, and when the limit is lifted. */
+  /**
+   * Admits waiting messages up to the limit. Called when the application has read one, and when the limit is lifted.
+   */
   admit(): void {
     while (this.#waiting.length > 0 && this.ports.unread() + this.#arriving < this.#limit) {
       this.#arriving += 1;

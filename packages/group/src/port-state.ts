@@ -1,6 +1,8 @@
 import type { DeviceEvent } from '@rdmc/verbs';
 
-/** Whether the port that an RDMA device uses is down, from the device's events. Events of its other ports are ignored. */
+/**
+ * Whether the port that an RDMA device uses is down, from the device's events. Events of its other ports are ignored.
+ */
 export class PortState {
   #isDown = false;
 

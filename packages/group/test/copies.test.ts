@@ -8,7 +8,8 @@ const BLOCK = 1000;
 afterEach(() => vi.restoreAllMocks());
 
 it('a region into which the processor cannot copy ends only its group, with a code', async () => {
-  // The first block of a message is copied into the region that `incoming` gives. Memory of a GPU (registerDmabuf) refuses that.
+  // The first block of a message is copied into the region that `incoming` gives. Memory of a GPU (registerDmabuf)
+  // refuses that.
   const nodes = await startCluster(2, { thread: 'application' });
   const foreign = await nodes[1]!.allocate(BYTES);
   const { device } = nodes[1]!;

@@ -54,8 +54,8 @@ afterEach(async () => {
 });
 
 /**
- * A message is stalled in the middle of the chain: its receivers do not have memory for it, and the first block has gone as
- * far as it can. No member has a request under way. Returns the error of each member, by id.
+ * A message is stalled in the middle of the chain: its receivers do not have memory for it, and the first block has
+ * gone as far as it can. No member has a request under way. Returns the error of each member, by id.
  */
 async function standStill(): Promise<{ readonly errors: Promise<unknown[]> }> {
   const asked = nodes.map(() => new Deferred<void>());

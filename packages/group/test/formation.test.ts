@@ -17,7 +17,10 @@ const MEMBERS = [ROOT, OWN, LEAF];
 const GROUP = 7;
 const ADDRESS = { data: {}, control: {} };
 
-/** The creation of a chain at its relay, up to the last command to the worker; the test sends the messages of the others. */
+/**
+ * The creation of a chain at its relay, up to the last command to the worker; the test sends the messages of the
+ * others.
+ */
 async function lastStep() {
   const started = new Deferred<void>();
   const starting = new Deferred<void>();

@@ -6,8 +6,8 @@ import { NodeError } from './errors.js';
 export const COMMON_DEVICE = 'soft';
 
 /**
- * The kind of device that this member opens: the kind that all members have, else the common device. All members compute the
- * same result. Members without a device do not count.
+ * The kind of device that this member opens: the kind that all members have, else the common device. All members
+ * compute the same result. Members without a device do not count.
  * @throws NodeError ERR_RDMC_DEVICE_MISMATCH; it names a member and both values
  */
 export function agreeOnDevice(

@@ -41,8 +41,8 @@ export class MemberDevice {
   }
 
   /**
-   * The device that this member opens, computed from the announcements of all members. A soft device listens at the address
-   * of the member, and admits the members that the mesh admits.
+   * The device that this member opens, computed from the announcements of all members. A soft device listens at the
+   * address of the member, and admits the members that the mesh admits.
    * @throws NodeError ERR_RDMC_DEVICE_MISMATCH with `memberId` and `field`
    */
   agree(mesh: Mesh): OpenDeviceOptions {

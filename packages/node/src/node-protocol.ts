@@ -18,8 +18,8 @@ export interface NodeContext<Table extends RecordTable> {
   /** This member's id. */
   readonly id: number;
   /**
-   * Connections to the other members, to exchange addresses and settings before data flows. All protocols share it: use topics
-   * that begin with the protocol's name.
+   * Connections to the other members, to exchange addresses and settings before data flows. All protocols share it: use
+   * topics that begin with the protocol's name.
    */
   readonly mesh: Mesh;
   /** Device, protection domain and counters; shared by all protocols of the node. */
@@ -41,8 +41,8 @@ export interface NodeApi {
 }
 
 /**
- * A protocol that nodes run. It has a side in the worker, between the completion queue and the application, and a side in
- * the application's thread, whose API is a property of the node.
+ * A protocol that nodes run. It has a side in the worker, between the completion queue and the application, and a side
+ * in the application's thread, whose API is a property of the node.
  */
 export interface NodeProtocol<Api extends object = object, Table extends RecordTable = RecordTable> {
   /** Unique among the protocols of a node; letters, digits, `.`, `-`. */
@@ -51,14 +51,17 @@ export interface NodeProtocol<Api extends object = object, Table extends RecordT
   readonly version: number;
   readonly records: Table;
   /**
-   * The worker side. Either the URL of a module whose default export is `protocolWorker(records, …)`: it runs in the node's
-   * worker, beside the other protocols. Or that export itself: it runs in the application's thread, with its own
+   * The worker side. Either the URL of a module whose default export is `protocolWorker(records, …)`: it runs in the
+   * node's worker, beside the other protocols. Or that export itself: it runs in the application's thread, with its own
    * completion queue, so that a command does not wake another thread; the application's other work delays it.
    */
   readonly worker: URL | ProtocolWorker<Table>;
   /** Called once for each node: creates data that both sides share, such as a SharedArrayBuffer. */
   data?(): unknown;
-  /** Creates the API, when all members have joined and the worker runs. The node's `close` calls that of the API: `NodeApi`. */
+  /**
+   * Creates the API, when all members have joined and the worker runs. The node's `close` calls that of the API:
+   * `NodeApi`.
+   */
   application(context: NodeContext<Table>): Api | Promise<Api>;
 }
 

@@ -21,8 +21,8 @@ interface Running {
 }
 
 /**
- * One member of a cluster: its mesh, its device, and the worker with one completion queue that runs all its protocols (RDMC,
- * DSN 2018, section 4.2). The APIs of the protocols are its properties; their names are the keys of `protocols`.
+ * One member of a cluster: its mesh, its device, and the worker with one completion queue that runs all its protocols
+ * (RDMC, DSN 2018, section 4.2). The APIs of the protocols are its properties; their names are the keys of `protocols`.
  */
 export class Node {
   readonly #apis: NodeApi[] = [];
@@ -41,12 +41,13 @@ export class Node {
   }
 
   /**
-   * Joins the mesh, agrees with the other members on a device and on the protocols, opens the device, and starts the worker,
-   * which loads its protocols while the members join. Members may start in any order.
+   * Joins the mesh, agrees with the other members on a device and on the protocols, opens the device, and starts the
+   * worker, which loads its protocols while the members join. Members may start in any order.
    *
    * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL; with `memberId`
-   *   ERR_RDMC_DEVICE_MISMATCH, ERR_RDMC_PROTOCOL_MISMATCH; MeshError as `Mesh.join`; VerbsError ERR_RDMC_UNKNOWN_DEVICE;
-   *   DataPlaneError as `DataPlane.open`; the errors of a protocol's `application`. Nothing is left open then
+   *   ERR_RDMC_DEVICE_MISMATCH, ERR_RDMC_PROTOCOL_MISMATCH; MeshError as `Mesh.join`; VerbsError
+   *   ERR_RDMC_UNKNOWN_DEVICE; DataPlaneError as `DataPlane.open`; the errors of a protocol's `application`. Nothing is
+   *   left open then
    */
   static async join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
     checkNodeOptions('Node.join', options, (name) => name in Node.prototype || name === 'mesh');

@@ -9,8 +9,8 @@ export interface Beginnings {
 }
 
 /**
- * Runs two operations of which neither is useful without the other: the first failure, or the caller's signal, aborts both.
- * Rejects with that failure when both are closed.
+ * Runs two operations of which neither is useful without the other: the first failure, or the caller's signal, aborts
+ * both. Rejects with that failure when both are closed.
  */
 export async function together(
   signal: AbortSignal | undefined,

@@ -29,8 +29,8 @@ const GONE = new Set<unknown>([
 ]);
 
 /**
- * Dispatches the messages of one mesh topic to their participants. Members start in any order, so the first message to a
- * participant that this member has not created yet waits here.
+ * Dispatches the messages of one mesh topic to their participants. Members start in any order, so the first message to
+ * a participant that this member has not created yet waits here.
  */
 export class TopicDirectory<Message, Subject extends string | number> {
   readonly #participants = new Map<Subject, Participant<Message>>();

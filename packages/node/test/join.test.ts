@@ -142,7 +142,7 @@ describe('joining', () => {
     await Promise.all([node.close(), mesh.close()]);
   });
 
-  it('gives each node data of its own, and closes the APIs before the mesh', async () => {
+  it('gives each node its own data, and closes the APIs before the mesh', async () => {
     const made: object[] = [];
     const seen: unknown[] = [];
     const closed: string[] = [];

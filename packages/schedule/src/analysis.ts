@@ -37,8 +37,8 @@ export function expectedSlack(nodes: number): number {
 export type TransferCost = (from: number, to: number) => number;
 
 /**
- * The time at which the last block arrives if members do not wait for steps: each sends its blocks one after the other in
- * step order, and a block starts as soon as the sender holds it, the sender's previous send has ended and the
+ * The time at which the last block arrives if members do not wait for steps: each sends its blocks one after the other
+ * in step order, and a block starts as soon as the sender holds it, the sender's previous send has ended and the
  * target's previous receive has ended. By default a block costs 1 on every link. Uses memory for one number per
  * block of each member.
  */
@@ -105,8 +105,8 @@ export interface RackTraffic {
 }
 
 /**
- * The blocks that each rack's uplink carries, in the order in which racks first appear. Walks the whole schedule, of any
- * algorithm; `racks` defaults to the schedule's own.
+ * The blocks that each rack's uplink carries, in the order in which racks first appear. Walks the whole schedule, of
+ * any algorithm; `racks` defaults to the schedule's own.
  *
  * @throws ScheduleError ERR_RDMC_INVALID_RACKS
  */

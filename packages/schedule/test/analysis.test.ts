@@ -102,7 +102,7 @@ describe('a slow link (paper section 4.5)', () => {
     expect(slowLinkFactor(pipeline(8, 2000), { a: 3, b: 1, ratio: 0.5 })).toBeGreaterThan(0.74);
   });
 
-  it('delays the whole by no more than one delayed block', () => {
+  it('delays the whole message by at most one delayed block', () => {
     const schedule = pipeline(16, 20);
     for (const late of [...schedule.transfers()].filter((_, i) => i % 13 === 0)) {
       let seen = 0;

@@ -7,8 +7,8 @@
  *         |  u64 bytes             |  u32 bytes      |  u32, from 0    |
  *         +------------------------+-----------------+-----------------+
  *
- * RDMC (DSN 2018, section 4.2) puts the size into the immediate. The immediate has 32 bits, and a member needs the exact
- * size at its first block, which can be any block; so here the immediate is the block's number.
+ * RDMC (DSN 2018, section 4.2) puts the size into the immediate. The immediate has 32 bits, and a member needs the
+ * exact size at its first block, which can be any block; so here the immediate is the block's number.
  */
 import { HEADER_WORDS } from '../constants.js';
 

@@ -102,8 +102,8 @@ export class PairQueues {
   }
 
   /**
-   * A WRITE without bytes: the neighbour's device answers it, it does not use a receive there, and it does not need a key. It
-   * is posted behind the announcements, so its completion shows theirs as well.
+   * A WRITE without bytes: the neighbour's device answers it, it does not use a receive there, and it does not need a
+   * key. It is posted behind the announcements, so its completion shows theirs as well.
    */
   probe(): void {
     const { submission } = this.context;

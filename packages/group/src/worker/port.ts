@@ -8,13 +8,13 @@ import type { BlockRange } from './block-range.js';
  */
 export interface GroupPort {
   /**
-   * Posts a receive: the header into the header of the receive slot, then as many bytes as fit into `range`. It does not
-   * keep `range`.
+   * Posts a receive: the header into the header of the receive slot, then as many bytes as fit into `range`. It does
+   * not keep `range`.
    */
   postReceive(pair: number, slot: number, range: BlockRange): void;
   /**
-   * Posts a send of a block: the header of the send slot, then the bytes of `range`; the immediate is `block`. It does not
-   * keep `range`.
+   * Posts a send of a block: the header of the send slot, then the bytes of `range`; the immediate is `block`. It does
+   * not keep `range`.
    */
   postSend(pair: number, slot: number, block: number, range: BlockRange): void;
   /** Posts a receive for one announcement of a neighbour. */

@@ -181,7 +181,7 @@ export class ReceiveSide {
     if (found) return;
     throw new ProtocolViolation(
       this.#pairs[slot]!,
-      `sent block ${immediate} of message ${headerMessage(headers, slot)} in ${bytes} bytes; the schedule says ` +
+      `sent block ${immediate} of message ${headerMessage(headers, slot)} in ${bytes} bytes; the schedule has ` +
         `block ${expected} of message ${message.number} in ${HEADER_BYTES + message.length(expected)} bytes`,
     );
   }

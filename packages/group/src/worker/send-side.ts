@@ -8,8 +8,8 @@ import type { GroupPort } from './port.js';
 import type { ReceiveSide } from './receive-side.js';
 
 /**
- * Sends blocks strictly in the order of the schedule, message after message, at most `sendWindow` at once. The next block
- * is sent when it is here and its target has announced a receive for it.
+ * Sends blocks strictly in the order of the schedule, message after message, at most `sendWindow` at once. The next
+ * block is sent when it is here and its target has announced a receive for it.
  */
 export class SendSide {
   readonly #freeSlots: Uint8Array;

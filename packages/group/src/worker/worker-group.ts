@@ -111,7 +111,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     return this.#state === 'running' && this.#watch.look(this.isBusy);
   }
 
-  /** Moves all queue pairs to the error state, waits until all posted requests have completed or are flushed, closes them. */
+  /**
+   * Moves all queue pairs to the error state, waits until all posted requests have completed or are flushed, closes
+   * them.
+   */
   abort(): Promise<void> {
     this.#aborted ??= this.#abort();
     return this.#aborted;
@@ -266,7 +269,9 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 }
 
-/** The first block of a message could not be copied to its place, for example into memory that only a device can access. */
+/**
+ * The first block of a message could not be copied to its place, for example into memory that only a device can access.
+ */
 class CopyFailed extends Error {}
 
 /** A soft device completes every request. Some drivers of RDMA devices lose a request, so they get a limit. */
