@@ -9,7 +9,10 @@ interface Waiting {
   readonly payload: Uint8Array | undefined;
 }
 
-/** Whom a command is for, and what its answer means. The payload is read at once: its memory is the ring's. */
+/**
+ * The protocol of a call, and the decoder of its answer. It reads the payload at once, because the ring reuses that
+ * memory.
+ */
 interface Addressee {
   readonly protocol: number;
   readonly decode: (payload: Uint8Array) => unknown;

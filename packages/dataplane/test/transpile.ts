@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { sharedDirectory } from '@rdmc/testing';
 import ts from 'typescript';
 
-/** Turns sources of this package into JavaScript that a plain worker thread can import; returns where it is, until the tests are over. */
+/**
+ * Turns sources of this package into JavaScript that a plain worker thread can import; returns where it is, until the
+ * tests are over.
+ */
 export function transpile(...names: string[]): string {
   const directory = sharedDirectory();
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}');

@@ -105,12 +105,15 @@ export class Node {
     return this.#lifetime.closed;
   }
 
-  /** The node keeps the process alive until it is closed, as it does at first. */
+  /** The node keeps the process alive until it is closed. This is the default. */
   ref(): void {
     this.mesh.ref();
   }
 
-  /** The process may end while the node is open: the other members then see it fail. Unanswered calls keep the process alive. */
+  /**
+   * The process may end while the node is open: the other members then see it fail. Unanswered calls keep the process
+   * alive.
+   */
   unref(): void {
     this.mesh.unref();
   }

@@ -3,7 +3,7 @@ import type { Member, Mesh } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
 import type { Node } from './node.js';
 
-/** What classes have that stand for a node with one protocol, such as `RdmcNode`: all of the node but the protocol's API. */
+/** Base class of nodes with one protocol, such as `RdmcNode`: all members of `Node` except the protocol's API. */
 export abstract class ShortForm<Whole extends Node> implements AsyncDisposable {
   protected constructor(
     /** The node itself. */
@@ -15,7 +15,7 @@ export abstract class ShortForm<Whole extends Node> implements AsyncDisposable {
     return this.node.id;
   }
 
-  /** Connections to the other members; an application may use them with topics of its own. */
+  /** Connections to the other members. The application may use them, with its own topics. */
   get mesh(): Mesh {
     return this.node.mesh;
   }

@@ -1,4 +1,4 @@
-// Without the APIs of Node.js, which this package must not need.
+// This entry point does not use APIs of Node.js; this package must run without them.
 import { isWholeNumber, optionChecks } from '@rdmc/common/checks';
 import { type Algorithm, algorithms, isAlgorithm } from './algorithms.js';
 import { ScheduleError, shown } from './errors.js';

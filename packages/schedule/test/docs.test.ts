@@ -37,17 +37,18 @@ const importsOf = (text: string): string[] => {
 };
 
 describe('the source', () => {
-  it('imports only its own files and @rdmc/common/errors', () => {
+  it('imports only its own files and two entry points of @rdmc/common', () => {
     const files = readdirSync(new URL('src/', home));
     expect(files.length).toBeGreaterThan(10);
     for (const file of files) {
       const sources = importsOf(readFileSync(new URL(`src/${file}`, home), 'utf8'));
-      for (const source of sources) expect(source, file).toMatch(/^(\.\/[a-z-]+\.js|@rdmc\/common\/errors)$/);
+      for (const source of sources)
+        expect(source, file).toMatch(/^(\.\/[a-z-]+\.js|@rdmc\/common\/(errors|checks))$/);
     }
   });
 
-  it('does not need Node.js through @rdmc/common/errors, either', () => {
-    const waiting = [pathToFileURL(createRequire(import.meta.url).resolve('@rdmc/common/errors'))];
+  it.each(['errors', 'checks'])('does not need Node.js through @rdmc/common/%s, either', (entry) => {
+    const waiting = [pathToFileURL(createRequire(import.meta.url).resolve(`@rdmc/common/${entry}`))];
     for (const file of waiting) {
       const text = readFileSync(file, 'utf8');
       expect(text).not.toMatch(/\b(process|Buffer|require)\b[.(]/);
