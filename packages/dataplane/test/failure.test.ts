@@ -21,14 +21,14 @@ const events = { completed() {} };
 type Pairs = Driven<PairRecords>;
 
 /** Two protocols side by side, both connected. */
-async function two(driver: Driver, data: object = {}): Promise<[failing: Pairs, witness: Pairs]> {
+async function two(driver: Driver, data: object = {}): Promise<[failing: Pairs, healthy: Pairs]> {
   const subject = { module, worker, events };
-  const [failing, witness] = await drive(driver, [
+  const [failing, healthy] = await drive(driver, [
     { ...subject, name: 'failing', data: { isAsked: true, ...data } },
-    { ...subject, name: 'witness', data: { isAsked: true } },
+    { ...subject, name: 'healthy', data: { isAsked: true } },
   ]);
-  await Promise.all([failing!.client.connect(), witness!.client.connect()]);
-  return [failing!, witness!];
+  await Promise.all([failing!.client.connect(), healthy!.client.connect()]);
+  return [failing!, healthy!];
 }
 
 describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
@@ -38,7 +38,7 @@ describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
     ['waitsForSolicited', () => {}],
     ['onCompletion', ({ client }) => client.transfer().catch(() => {})],
   ])('in %s ends alone: its calls reject, and others continue', async (place, provoke) => {
-    const [failing, witness] = await two(driver);
+    const [failing, healthy] = await two(driver);
     const hanging = expect(failing.client.hang()).rejects.toEqual(ENDED);
     failing.client.failIn(place);
     provoke(failing);
@@ -53,11 +53,11 @@ describe.each(DRIVERS)('a protocol that throws, %s driver', (driver) => {
     ]);
     await expect(failing.client.transfer()).rejects.toEqual(ENDED);
     expect(failing.client.request([])).toBe(false);
-    for (let i = 0; i < 20; i += 1) await witness.client.transfer();
+    for (let i = 0; i < 20; i += 1) await healthy.client.transfer();
     expect(failing.ends).toHaveLength(1);
-    expect(witness.ends).toEqual([]);
+    expect(healthy.ends).toEqual([]);
     await failing.close();
-    await witness.close();
+    await healthy.close();
   });
 
   it('breaks its queue pairs: their peers get errors', async () => {
