@@ -1,4 +1,4 @@
-// Two receivers and a sender in one process. Between machines each runs on its own, and all have the same `key`.
+// Two receivers and a sender in one process. Between machines each is a separate process, and all have the same `key`.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -9,22 +9,22 @@ export interface CastTarget {
   readonly host: string;
   /** Control port of `receiveFiles`, default 7411. */
   readonly port?: number | undefined;
-  /** For the algorithm 'hybrid': receivers with equal racks are near one another. All have one, or none. */
+  /** For the algorithm 'hybrid': receivers with equal racks are near one another. All have a rack, or none has. */
   readonly rack?: RackId | undefined;
 }
 
 export interface CastOptions {
   /** The receivers; each once. */
   readonly to: readonly CastTarget[];
-  /** Key of at least 16 bytes that all receivers have as well. Without one: the key of the user, on loopback only. */
+  /** Key of at least 16 bytes, the same at all receivers. Without one: the key of the user, on loopback only. */
   readonly key?: Key | undefined;
   /** Default 'binomial-pipeline', or 'hybrid' where every target names its rack. */
   readonly algorithm?: Algorithm | undefined;
-  /** The rack of this machine, for 'hybrid' (default: one of its own). */
+  /** The rack of this machine, for 'hybrid' (default: a separate rack). */
   readonly rack?: RackId | undefined;
-  /** Bytes, or 'auto' (default): chosen for all of the cast. */
+  /** Bytes, or 'auto' (default): one size, chosen for the whole cast. */
   readonly blockBytes?: 'auto' | number | undefined;
-  /** How contents are checked: 'gmac' (default, cheap) or 'sha256'. */
+  /** Checksum of file contents: 'gmac' (default, cheap) or 'sha256'. */
   readonly checksum?: ChecksumKind | undefined;
   /** Ports of this machine, both included, that receivers connect to: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
@@ -34,7 +34,7 @@ export interface CastOptions {
   readonly bandwidthLimit?: number | undefined;
   /** How long a receiver may take to answer and join, in milliseconds (default 10,000). */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a receiver may stand still before it is dropped, in milliseconds (default 30,000). */
+  /** How long a receiver may make no progress before it is dropped, in milliseconds (default 30,000). */
   readonly stallTimeoutMs?: number | undefined;
   /** How often to cast again to those that failed, alone, after the end (default 0). */
   readonly retries?: number | undefined;
@@ -44,7 +44,7 @@ export interface CastOptions {
   readonly transport?: Transport | undefined;
   /** Address at which the receivers reach this machine (default: the local address of the first connection). */
   readonly advertise?: string | undefined;
-  /** Ends the cast at every receiver; nothing half-done stays. */
+  /** Ends the cast at every receiver; incomplete files are removed. */
   readonly signal?: AbortSignal | undefined;
   readonly logger?: Logger | undefined;
 }

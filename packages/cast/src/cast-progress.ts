@@ -12,7 +12,7 @@ export interface CastFailure {
 export interface ReceiverProgress {
   /** `host:port` as it was asked for. */
   readonly name: string;
-  /** What the machine calls itself, once known. */
+  /** The machine's own host name, once known. */
   readonly hostName?: string | undefined;
   readonly state: ReceiverState;
   readonly receivedBytes: number;
@@ -20,21 +20,21 @@ export interface ReceiverProgress {
   readonly error?: CastFailure | undefined;
 }
 
-/** What the bytes travel by, once the group is there, and why. */
+/** The device and transports that carry the bytes, once the group is formed, and why. */
 export interface DeviceRoute {
-  /** This machine's device: its kind, and its name where that is another. */
+  /** This machine's device: its kind, and its name where the two differ. */
   readonly device: string;
   /** Why that device. */
   readonly reason: string;
-  /** Which GID of the device's port the others address; null where it has none, as the soft device. */
+  /** The GID of the device's port that peers address; null for a device without GIDs, as the soft device. */
   readonly gid: string | null;
-  /** What blocks really travel by between the members: 'shm' (processes of one host), 'tcp', or both; 'roce', 'infiniband'. */
+  /** The transports in use between members: 'shm' (processes of one host), 'tcp', or both; 'roce', 'infiniband'. */
   readonly transports: readonly string[];
-  /** Why these. */
+  /** Why these transports. */
   readonly transportReason: string;
 }
 
-/** How the bytes travel, seen from the sender. */
+/** The route of the bytes, seen from the sender. */
 export interface CastRoute extends DeviceRoute {
   readonly algorithm: string;
   readonly messageBytes: number;

@@ -4,17 +4,17 @@ import type { CheckedCastOptions, Target } from './checked-cast-options.js';
 import { CastError } from './errors.js';
 import type { Latest } from './latest.js';
 import { ProblemList } from './problems.js';
-import { Board } from './sender/board.js';
+import { ProgressPublisher } from './sender/progress-publisher.js';
 import type { ReceiverLink } from './sender/receiver-link.js';
 import { Session, type SessionOutcome } from './sender/session.js';
 
 /** A cast with its retries. */
 export class CastRun {
-  readonly #board: Board;
+  readonly #publisher: ProgressPublisher;
   readonly #began = performance.now();
   readonly #receivers = new Map<string, ReceiverSummary>();
   readonly #receiverProblems = new Map<string, ProblemList>();
-  /** Of the attempt that got furthest, as seen by the sender. */
+  /** Outcome of the attempt that got furthest, as seen by the sender. */
   #best: SessionOutcome | undefined;
 
   constructor(
@@ -22,7 +22,7 @@ export class CastRun {
     private readonly options: CheckedCastOptions,
     latest: Latest<CastProgress>,
   ) {
-    this.#board = new Board(
+    this.#publisher = new ProgressPublisher(
       options.to.map(({ name }) => name),
       latest,
     );
@@ -36,15 +36,15 @@ export class CastRun {
       }
       return this.#conclude();
     } finally {
-      this.#board.end();
+      this.#publisher.end();
     }
   }
 
-  /** Returns those it failed with. */
+  /** Returns the targets that it failed with. */
   async #attempt(targets: readonly Target[], attempt: number): Promise<readonly Target[]> {
-    if (attempt > 1) this.#board.settle();
-    this.#board.attempt = attempt;
-    const outcome = await new Session(this.paths, targets, this.options, this.#board).run();
+    if (attempt > 1) this.#publisher.settle();
+    this.#publisher.attempt = attempt;
+    const outcome = await new Session(this.paths, targets, this.options, this.#publisher).run();
     for (const link of outcome.links) this.#note(link, attempt);
     if (outcome.report || !this.#best) this.#best = outcome;
     return targets.filter(({ name }) => this.#receivers.get(name)?.state !== 'complete');
@@ -79,7 +79,7 @@ export class CastRun {
     if (!nothing) return summary;
     const codes = new Set(failed.map(({ code }) => code));
     const [first] = failed;
-    // A receiver that was closed says ERR_RDMC_ABORTED; of a cast that code means the signal of its caller.
+    // A receiver that was closed reports ERR_RDMC_ABORTED; for a cast that code means the signal of its caller.
     const isCommon = codes.size === 1 && first!.code !== 'ERR_RDMC_ABORTED';
     const code = isCommon ? first!.code! : 'ERR_RDMC_NO_RECEIVERS';
     const others = failed.length > 1 ? ` (and ${failed.length - 1} more receivers failed)` : '';

@@ -1,10 +1,10 @@
 /** An entry that did not arrive, and why. */
 export interface CastProblem {
-  /** The entry's name in the cast; bytes that are no UTF-8 are replaced. */
+  /** The entry's name in the cast; bytes that are not UTF-8 are replaced. */
   readonly path: string;
   readonly code: string;
   readonly message: string;
-  /** The receiver that lacks it; none: the sender could not send it, so all do. */
+  /** The receiver that lacks it; undefined where the sender could not send it, so that all lack it. */
   readonly receiver?: string | undefined;
 }
 
@@ -22,14 +22,14 @@ export interface ReceiverSummary {
   readonly message?: string | undefined;
 }
 
-/** What a cast has come to. */
+/** The outcome of a cast. */
 export interface CastSummary {
-  /** Regular files sent, hard links left out. */
+  /** Regular files sent, without hard links. */
   readonly files: number;
   readonly directories: number;
   /** Symbolic and hard links. */
   readonly links: number;
-  /** Bytes of files' contents, their sizes added up. */
+  /** Sum of the sizes of the files. */
   readonly bytes: number;
   readonly seconds: number;
   readonly receivers: readonly ReceiverSummary[];

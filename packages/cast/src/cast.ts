@@ -8,8 +8,8 @@ import { Latest } from './latest.js';
 import { checkPaths } from './paths-option.js';
 
 /**
- * A cast under way. Iterating gives snapshots of its progress, about five a second; the latest wins, and it may be
- * left out. One consumer.
+ * A cast in progress. Iterating gives snapshots of its progress, about five a second; a newer snapshot replaces one
+ * that was not read. Iterating is optional, and allows one consumer.
  */
 export class Cast implements AsyncIterable<CastProgress>, AsyncDisposable {
   readonly #progress: Latest<CastProgress>;
@@ -20,8 +20,8 @@ export class Cast implements AsyncIterable<CastProgress>, AsyncDisposable {
     progress: Latest<CastProgress>,
     controller: AbortController,
     /**
-     * What it has come to, also where some receivers failed. Rejects with a CastError where nothing could be cast
-     * at all, then with `summary` if receivers were tried; and with an AbortError.
+     * The outcome, also where some receivers failed. Rejects with a CastError where no receiver got anything, with
+     * `summary` if receivers were tried; and with an AbortError.
      */
     readonly finished: Promise<CastSummary>,
   ) {
@@ -32,14 +32,14 @@ export class Cast implements AsyncIterable<CastProgress>, AsyncDisposable {
   }
 
   /**
-   * Ends the cast: receivers remove what is half-done. `finished` then rejects with an AbortError; a cast that has finished
-   * stays as it is.
+   * Ends the cast: receivers remove incomplete files. `finished` then rejects with an AbortError. Has no effect on a
+   * cast that has finished.
    */
   abort(reason?: unknown): void {
     this.#controller.abort(reason);
   }
 
-  /** Aborts the cast where it is under way, and resolves when nothing of it is left. */
+  /** Aborts a cast that is in progress, and resolves when everything is closed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.abort();
     await this.finished.catch(() => {});
@@ -57,10 +57,10 @@ export class Cast implements AsyncIterable<CastProgress>, AsyncDisposable {
 
 /**
  * Sends files and directories to many machines at once; on each, `receiveFiles` puts them in its directory under
- * the last component of their names. Begins at once.
+ * the last component of their names. The cast starts immediately.
  *
  * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_DUPLICATE_HOST;
- *   MeshError ERR_RDMC_MESH_WEAK_KEY. Everything later rejects `finished`
+ *   MeshError ERR_RDMC_MESH_WEAK_KEY. Later errors reject `finished`
  */
 export function castFiles(paths: readonly (string | Uint8Array)[], options: CastOptions): Cast {
   const checked = checkCastOptions(options);

@@ -72,7 +72,7 @@ export interface CheckedCastOptions {
   readonly logger: Logger | undefined;
 }
 
-/** @throws CastError with the code of what is wrong; MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */
+/** @throws CastError with the code of the wrong option; MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */
 export function checkCastOptions(options: CastOptions): CheckedCastOptions {
   onlyKnownOptions(WHERE, options, KNOWN);
   const { key, bandwidthLimit, advertise } = options;
@@ -114,9 +114,9 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
 }
 
 function checkTargets(to: unknown, hasKey: boolean): Target[] {
-  if (!Array.isArray(to) || to.length === 0) throw invalidOption('to: needed at least one { host, port }');
+  if (!Array.isArray(to) || to.length === 0) throw invalidOption('to: at least one { host, port } is needed');
   if (to.length > limits.MAX_TARGETS) {
-    throw invalidOption(`to: ${to.length} receivers given, at most ${limits.MAX_TARGETS} are possible`);
+    throw invalidOption(`to: found ${to.length} receivers, at most ${limits.MAX_TARGETS} are possible`);
   }
   const seen = new Set<string>();
   return to.map((given: CastTarget, index) => {
@@ -140,8 +140,8 @@ function checkTargets(to: unknown, hasKey: boolean): Target[] {
 export function duplicateHost(name: string, other: string): CastError {
   const message =
     name === other
-      ? `the receiver ${name} is given twice`
-      : `${name} and ${other} are the same receiver; name it once`;
+      ? `the receiver ${name} is given twice; give it once`
+      : `${name} and ${other} are the same receiver; give it once`;
   return new CastError('ERR_RDMC_DUPLICATE_HOST', message, { receiver: name });
 }
 

@@ -4,11 +4,11 @@ import { DIGEST_BYTES } from './stream/layout.js';
 /**
  * How the contents of files are checked.
  *
- * 'gmac' is AES-256-GMAC under a key of this cast alone: 128 bits which nobody can make fit by accident, and nobody
- * without the key on purpose. Processors compute it about as fast as they read memory, where SHA-256 without
- * instructions of its own takes many times the processor time of all the rest of a cast. The key goes to the
- * receivers over their control connections, so a receiver that lies to those behind it could make it fit, as it
- * could with any hash that comes the same way as the bytes.
+ * 'gmac' is AES-256-GMAC under a key of this cast alone: a tag of 128 bits that does not match damaged bytes by
+ * accident, and that cannot be forged without the key. Processors compute it about as fast as they read memory, whereas
+ * SHA-256 without dedicated instructions takes many times the processor time of all the rest of a cast. The key goes to
+ * the receivers over their control connections, so a malicious receiver could forge the tag for receivers that it
+ * forwards to, as it could with any hash that comes the same way as the bytes.
  */
 export const checksums = ['gmac', 'sha256'] as const;
 export type ChecksumKind = (typeof checksums)[number];
@@ -30,11 +30,11 @@ export function newChecksum(kind: ChecksumKind): Checksum {
 /** The digest of one file's contents, taken piece by piece. */
 export interface FileDigest {
   update(bytes: Uint8Array): void;
-  /** `DIGEST_BYTES` long; a shorter one is followed by zeros. Once. */
+  /** `DIGEST_BYTES` long; a shorter one is padded with zeros. May be called once. */
   digest(): Buffer;
 }
 
-/** What of a file a digest is taken of; see `content-digest.ts`. */
+/** The part of a file that a digest covers; see `content-digest.ts`. */
 const PARTS = { data: 0, holes: 1 } as const;
 
 /** `entry` is the file's index in the cast: with the part it is the nonce, which is used once under the cast's key. */
@@ -46,7 +46,7 @@ export function fileDigest(
   return kind === 'sha256' ? createHash('sha256') : new Gmac(keyObjectOf(key), entry, PARTS[part]);
 }
 
-/** Importing a key takes as long as the digest of a small file. */
+/** Imported keys: importing one takes as long as the digest of a small file. */
 const keyObjects = new WeakMap<Uint8Array, KeyObject>();
 
 function keyObjectOf(key: Uint8Array): KeyObject {
@@ -58,7 +58,7 @@ function keyObjectOf(key: Uint8Array): KeyObject {
   return known;
 }
 
-/** GCM that encrypts nothing and authenticates everything (NIST SP 800-38D). */
+/** GCM without plaintext: all bytes are additional authenticated data (NIST SP 800-38D). */
 class Gmac implements FileDigest {
   readonly #cipher;
 

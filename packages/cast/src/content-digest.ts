@@ -4,18 +4,18 @@ import { DIGEST_BYTES } from './stream/layout.js';
 import { writeUnsigned64 } from './stream/words.js';
 
 /*
- * The digest of a file with holes does not take their zeros: a hole may be 2^53 bytes long. It takes where they are.
+ * The digest of a file with holes covers the positions of the holes, not their zeros: a hole may be 2^53 bytes long.
  *
  *   without holes   D                                     D is the digest of all bytes
  *   with holes      'gmac'     tag of D | tag of H        D is the digest of the bytes between the holes
  *                   'sha256'   SHA-256 of D | H           H is the digest of {u64 offset, u64 length} of every hole
  *
- * Holes that touch are one hole, however many records they came in.
+ * Adjacent holes are one hole, however many records they came in.
  */
 const HOLE_BYTES = 16;
 const TAG_BYTES = DIGEST_BYTES / 2;
 
-/** What a file is checked by, taken piece by piece from its start to its end. */
+/** The digest of a file's contents, computed piece by piece from its start to its end. */
 export class ContentDigest {
   readonly #data: FileDigest;
   #holes: FileDigest | undefined;
@@ -42,7 +42,7 @@ export class ContentDigest {
     this.#offset += length;
   }
 
-  /** `DIGEST_BYTES` long. Once. */
+  /** `DIGEST_BYTES` long. May be called once. */
   digest(): Buffer {
     this.#closeHole();
     const data = this.#data.digest();

@@ -18,16 +18,24 @@ export const castErrors = errorTable({
   ERR_RDMC_NOT_FOUND: [
     'resource',
     'a path, or the directory of a receiver, does not exist',
-    'give one that does',
+    'give a path that exists',
   ],
   ERR_RDMC_DUPLICATE_NAME: [
     'usage',
     'two paths would arrive under one name',
     'cast them one after the other',
   ],
-  ERR_RDMC_UNREADABLE: ['resource', 'an entry cannot be read at the sender', 'see its rights, and the disk'],
+  ERR_RDMC_UNREADABLE: [
+    'resource',
+    'an entry cannot be read at the sender',
+    'check its permissions and the disk',
+  ],
   ERR_RDMC_UNSUPPORTED_TYPE: ['resource', 'an entry is neither file, directory nor link', 'leave it out'],
-  ERR_RDMC_FILE_CHANGED: ['resource', 'a file changed while it was read', 'cast it again when it is at rest'],
+  ERR_RDMC_FILE_CHANGED: [
+    'resource',
+    'a file changed while it was read',
+    'cast it again when nothing writes to it',
+  ],
   ERR_RDMC_DUPLICATE_HOST: [
     'usage',
     'a receiver is named twice, perhaps under two names',
@@ -37,36 +45,48 @@ export const castErrors = errorTable({
   ERR_RDMC_CAST_UNREACHABLE: [
     'peer-lost',
     'nothing answers there in time',
-    'see whether a receiver runs there, and the firewall',
+    'check that a receiver runs there, and the firewall',
   ],
-  ERR_RDMC_KEY_REQUIRED: ['usage', 'an end is beyond loopback, and there is no key', 'give all the same key'],
+  ERR_RDMC_KEY_REQUIRED: ['usage', 'an address beyond loopback needs a key', 'give all the same key'],
   ERR_RDMC_KEY_MISMATCH: ['refused', 'the keys differ, or only one end has one', 'give both the same key'],
   ERR_RDMC_VERSION_MISMATCH: [
     'refused',
     'the two ends have different versions',
     'run the same version at both',
   ],
-  ERR_RDMC_ADDRESS_IN_USE: ['resource', 'the port is taken', 'take another, or end what has it'],
-  ERR_RDMC_LISTEN_FAILED: ['resource', 'the address cannot be had', 'take an address of this host'],
-  ERR_RDMC_BUSY: ['resource', 'the receiver has as many casts as it takes', 'try again later'],
+  ERR_RDMC_ADDRESS_IN_USE: [
+    'resource',
+    'the port is taken',
+    'choose another port, or end the process that uses it',
+  ],
+  ERR_RDMC_LISTEN_FAILED: [
+    'resource',
+    'the receiver cannot listen on the address',
+    'give an address of this host',
+  ],
+  ERR_RDMC_BUSY: ['resource', 'the receiver has its maximum of casts', 'try again later'],
   ERR_RDMC_NO_SPACE: ['resource', 'the directory of a receiver has too little room', 'make room there'],
   ERR_RDMC_READ_ONLY: ['refused', 'the directory of a receiver is read-only', 'mount it for writing'],
   ERR_RDMC_PERMISSION: [
     'refused',
-    'the system does not let this user do it',
+    'the system refuses it to this user',
     'the message says which right is missing',
   ],
-  ERR_RDMC_NOT_A_DIRECTORY: ['resource', 'the directory of a receiver is not one', 'give a directory'],
-  ERR_RDMC_WRITE_FAILED: ['resource', 'an entry cannot be stored', 'see the disk of the receiver'],
-  ERR_RDMC_UNSAFE_PATH: ['refused', 'a path leads out of the directory', 'see who sends'],
-  ERR_RDMC_PATH_CONFLICT: ['refused', 'something of another kind has that name', 'move it away'],
+  ERR_RDMC_NOT_A_DIRECTORY: ['resource', 'the path of a receiver is not a directory', 'give a directory'],
+  ERR_RDMC_WRITE_FAILED: ['resource', 'an entry cannot be stored', 'check the disk of the receiver'],
+  ERR_RDMC_UNSAFE_PATH: ['refused', 'a path leads out of the directory', 'check the sender'],
+  ERR_RDMC_PATH_CONFLICT: ['refused', 'an entry of another kind has that name', 'move it away'],
   ERR_RDMC_SHARED_DIRECTORY: ['refused', 'two receivers have one directory', 'give each its own'],
   ERR_RDMC_OTHER_FILE_SYSTEM: [
     'refused',
     'a directory below is another file system',
     'receive into that one',
   ],
-  ERR_RDMC_HASH_MISMATCH: ['internal', 'a file arrived with another checksum', 'see the memory of the hosts'],
+  ERR_RDMC_HASH_MISMATCH: [
+    'internal',
+    'a file arrived with another checksum',
+    'check the memory of the hosts',
+  ],
   ERR_RDMC_LINK_TARGET_MISSING: [
     'resource',
     'the file of a hard link is missing',
@@ -75,26 +95,22 @@ export const castErrors = errorTable({
   ERR_RDMC_PARTIAL: ['resource', 'a receiver lacks entries', 'see `problems`'],
   ERR_RDMC_RECEIVER_STALLED: [
     'peer-lost',
-    'a receiver stood still for too long',
-    'see its disk, or raise `stallTimeoutMs`',
+    'a receiver made no progress for too long',
+    'check its disk, or raise `stallTimeoutMs`',
   ],
   ERR_RDMC_RECEIVER_LOST: [
     'peer-lost',
     'the connection of a receiver ended',
-    'see what ended it, and cast again',
+    'find what ended it, and cast again',
   ],
-  ERR_RDMC_RECEIVER_CLOSED: ['closed', 'the receiver is closed', 'receive anew'],
-  ERR_RDMC_SENDER_LOST: ['peer-lost', 'the sender is gone', 'see what ended it'],
+  ERR_RDMC_RECEIVER_CLOSED: ['closed', 'the receiver is closed', 'start another receiver'],
+  ERR_RDMC_SENDER_LOST: ['peer-lost', 'the connection of the sender ended', 'find what ended it'],
   ERR_RDMC_NO_RECEIVERS: ['peer-lost', 'all receivers failed', 'see `summary` for each'],
-  ERR_RDMC_CAST_PROTOCOL: [
-    'refused',
-    'the other end broke the rules of the wire',
-    'run the same version at both',
-  ],
+  ERR_RDMC_CAST_PROTOCOL: ['refused', 'the other end violated the protocol', 'run the same version at both'],
   ERR_RDMC_ITERATOR_TAKEN: [
     'usage',
-    'progress and events have one consumer',
-    'share what the one consumer gets',
+    'progress or events are being iterated already',
+    'share what the first iterator yields',
   ],
 });
 export type CastErrorCode = keyof typeof castErrors;
@@ -103,12 +119,12 @@ export interface CastErrorDetails {
   readonly cause?: unknown;
   /** The receiver the error is about, as `host:port`. */
   readonly receiver?: string | undefined;
-  /** What became of every receiver, where a cast failed with all of them. */
+  /** The outcome of every receiver, where a cast failed with all of them. */
   readonly summary?: CastSummary | undefined;
 }
 
 /**
- * What this package throws and rejects with, beside `AbortError`. Tell cases apart by `code`: a {@link CastErrorCode}, or
+ * The error class of this package, beside `AbortError`. Distinguish cases by `code`: a {@link CastErrorCode}, or
  * that of a layer below.
  */
 export class CastError extends RdmcError {
@@ -131,9 +147,9 @@ export function protocolError(message: string, cause?: unknown): CastError {
   return new CastError('ERR_RDMC_CAST_PROTOCOL', message, { cause });
 }
 
-/** Of what a receiver still does for a cast that it has given up. */
+/** The error of work that a receiver still has for a cast that it has given up. */
 export function givenUp(): CastError {
-  return new CastError('ERR_RDMC_ABORTED', 'the receiver has given the cast up');
+  return new CastError('ERR_RDMC_ABORTED', 'the receiver has given up this cast');
 }
 
 /** Errors of layers below keep their codes; those without one of ours get `fallback`. */

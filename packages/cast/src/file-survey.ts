@@ -2,16 +2,16 @@ import type { CastProblem } from './cast-summary.js';
 
 /** What a cast of some paths would send. */
 export interface FileSurvey {
-  /** Regular files, hard links to one of them left out. */
+  /** Regular files, without hard links to one of them. */
   readonly files: number;
   readonly directories: number;
   /** Symbolic and hard links. */
   readonly links: number;
   /** Sizes of the files added up. */
   readonly bytes: number;
-  /** Bytes to send: as `bytes`, holes of sparse files left out as far as can be told. */
+  /** Bytes to send: as `bytes`, without the holes of sparse files as far as block counts show them. */
   readonly contentBytes: number;
-  /** What cannot be sent: at most 500 are kept, `problemCount` counts all. */
+  /** Entries that cannot be sent: at most 500 are kept, `problemCount` counts all. */
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
 }

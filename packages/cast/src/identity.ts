@@ -1,4 +1,4 @@
-/** What this end says it is. A test compares the version with that of the package. */
+/** Name and version that this end sends. A test compares the version with that of the package. */
 export const SOFTWARE = '@rdmc/cast 0.1.0';
 
 /** Purpose of the keys of control connections. */

@@ -20,7 +20,7 @@ export interface JoinFacts {
   readonly logger: Logger | undefined;
 }
 
-/** Joins the mesh of a cast. Whether a member has stalled is judged by the sender alone, so the mesh does not. */
+/** Joins the mesh of a cast. The sender alone decides which member has stalled, so the mesh has no silence time-out. */
 export async function joinMesh(facts: JoinFacts): Promise<RdmcNode> {
   const { id, members, server, localHost, ports, key, device, transport, timeoutMs, signal, logger } = facts;
   const port = await freePortWithin(localHost, ports);

@@ -1,12 +1,12 @@
 import { SingleConsumer } from '@rdmc/common';
 import { CastError } from './errors.js';
 
-/** An async iterable of snapshots with one consumer, who always gets the latest: older ones are dropped. */
+/** An async iterable of snapshots with one consumer, which always gets the latest: older ones are dropped. */
 export class Latest<T> implements AsyncIterable<T> {
   readonly #unread = new SingleConsumer<T>({
     replaces: () => true,
     taken: () => {
-      const message = 'The progress of a cast has one consumer, and there is one';
+      const message = 'the progress of a cast is being iterated already; share what the first iterator yields';
       return new CastError('ERR_RDMC_ITERATOR_TAKEN', message);
     },
   });
@@ -24,7 +24,7 @@ export class Latest<T> implements AsyncIterable<T> {
     this.#unread.push(value);
   }
 
-  /** The consumer gets what it has not seen yet, and then the end. */
+  /** The consumer gets the latest snapshot, if it has not seen it, and then the end. */
   end(): void {
     this.#ended = true;
     this.#unread.end();

@@ -9,10 +9,10 @@ import {
 } from './constants.js';
 
 /**
- * Bytes of a message: `limit` for large casts; less for small ones, so that a few messages of one size follow each
- * other and reading, sending and storing overlap, and so that a small cast does not take the memory of a large one.
- * Not more of them, for each costs the start-up of a pipeline. A cast limited to some bytes a second sends a small part
- * of a second at once.
+ * Bytes of a message: `limit` for large casts; less for small ones, which are cut into a few messages of one size so
+ * that reading, sending and storing overlap, and so that a small cast does not take the memory of a large one. Messages
+ * are few because each one costs the start-up of a pipeline. With a bandwidth limit, a message takes at most a quarter
+ * of a second.
  */
 export function messageSize(
   totalBytes: number,

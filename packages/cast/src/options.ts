@@ -3,7 +3,7 @@ import { MAX_PORT } from './constants.js';
 import { CastError, invalidOption } from './errors.js';
 import type { PortRange } from './ports.js';
 
-/** They throw CastError. */
+/** These checks throw CastError. */
 export const { booleanOption, choiceOption, integerOption, onlyKnownOptions, signalOption, textOption } =
   optionChecks((code, message) => new CastError(code, message));
 

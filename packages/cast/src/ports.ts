@@ -15,7 +15,7 @@ export async function listenAt(host: string, port: number): Promise<Server> {
   } catch (cause) {
     const where = describeAddress({ host, port });
     if (codeOf(cause) === 'EADDRINUSE') {
-      const message = `${where} is in use; end what listens there, or choose another port`;
+      const message = `${where} is in use; end the process that listens there, or choose another port`;
       throw new CastError('ERR_RDMC_ADDRESS_IN_USE', message, { cause });
     }
     const message = `cannot listen on ${where}: ${messageOf(cause)}; give an address of this machine`;
@@ -38,7 +38,7 @@ export async function listenWithin(host: string, range: PortRange | undefined): 
   throw new CastError('ERR_RDMC_ADDRESS_IN_USE', message);
 }
 
-/** A port of the range that is free at this moment, for a server that takes a number only. */
+/** A port of the range that is free at this moment, for a server that only takes a number. */
 export async function freePortWithin(host: string, range: PortRange | undefined): Promise<number> {
   if (range === undefined) return 0;
   const server = await listenWithin(host, range);

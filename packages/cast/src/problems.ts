@@ -1,7 +1,7 @@
 import type { CastProblem } from './cast-summary.js';
 import { MAX_PROBLEM_CHARACTERS, MAX_PROBLEMS_KEPT } from './constants.js';
 
-/** Problems, all counted, the first ones kept. */
+/** Counts all problems, and keeps the first ones. */
 export class ProblemList {
   readonly kept: CastProblem[] = [];
   #count = 0;
@@ -16,13 +16,13 @@ export class ProblemList {
     this.kept.push({ ...problem, message: problem.message.slice(0, MAX_PROBLEM_CHARACTERS) });
   }
 
-  /** Takes over another list, which counted `count`. */
+  /** Adds another list, which counted `count` problems. */
   addAll(problems: readonly CastProblem[], count = problems.length): void {
     for (const problem of problems) this.add(problem);
     this.#count += count - problems.length;
   }
 
-  /** The first one, and how many there are besides. */
+  /** The first problem, and the number of further ones. */
   describe(): string {
     const first = this.kept[0];
     if (first === undefined) return 'no problems';

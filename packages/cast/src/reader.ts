@@ -8,7 +8,7 @@ import { Survey } from './reader/survey.js';
 import { answerCalls } from './worker-calls.js';
 import { WorkerRegions } from './worker-regions.js';
 
-/** The thread that walks, reads and hashes what is cast. */
+/** The sender's thread that walks directories, and reads and hashes files. */
 
 let entries: readonly Entry[] = [];
 let stream: StreamReader | undefined;

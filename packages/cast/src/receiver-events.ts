@@ -3,9 +3,9 @@ import type { CastProblem } from './cast-summary.js';
 
 interface CastFacts {
   readonly castId: string;
-  /** The sender: what its machine calls itself, and its address. */
+  /** The sender: its own host name, and its address. */
   readonly from: string;
-  /** Regular files and bytes of the cast, as announced; of those stored in 'complete' and 'failed'. */
+  /** Regular files and bytes of the cast, as announced; in 'complete' and 'failed' those that are stored. */
   readonly files: number;
   readonly bytes: number;
 }
@@ -14,7 +14,7 @@ export interface CastBegan extends CastFacts {
   readonly type: 'began';
 }
 
-/** The first group is there: what the bytes travel by. Once for each cast. */
+/** The first group is formed: the route of the bytes. Reported once for each cast. */
 export interface CastRouted extends CastFacts, DeviceRoute {
   readonly type: 'route';
 }
@@ -37,7 +37,7 @@ export interface CastComplete extends CastFacts {
   readonly problemCount: number;
 }
 
-/** The cast ended before its end. What was stored whole stays; nothing half-done does. */
+/** The cast ended early. Complete files stay; incomplete ones are removed. */
 export interface CastFailed extends CastFacts {
   readonly type: 'failed';
   readonly code: string;

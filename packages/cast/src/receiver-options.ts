@@ -2,21 +2,21 @@ import type { Key, Logger } from '@rdmc/common';
 import type { Transport } from '@rdmc/verbs';
 
 export interface ReceiveOptions {
-  /** Directory in which everything is put; it must exist. */
+  /** Directory in which files are stored; it must exist. */
   readonly directory: string;
   /** Address to listen on (default 0.0.0.0 with a key, 127.0.0.1 without). */
   readonly host?: string | undefined;
   /** Control port, default 7411; 0 takes a free one. */
   readonly port?: number | undefined;
-  /** Key of at least 16 bytes that the senders have as well. Without one: the key of the user, on loopback only. */
+  /** Key of at least 16 bytes, the same at the senders. Without one: the key of the user, on loopback only. */
   readonly key?: Key | undefined;
-  /** Ports, both included, for what a cast opens beside the control port: two for each cast at a time. Default: any. */
+  /** Ports, both included, that a cast uses beside the control port: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** End after the first cast, whether it succeeds or not. */
   readonly once?: boolean | undefined;
   /**
-   * Bring files and directories to disk before a cast is called complete (default true). Without, a power cut may take
-   * what was received in the last half a minute or so.
+   * Sync files and directories to disk before a cast is reported as complete (default true). Without it, a power cut
+   * may lose what was received in about the last half minute.
    */
   readonly fsync?: boolean | undefined;
   /** 'auto' (default) or a kind of device of `openDevice`. */

@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
 import { Lifetime, throwIfAborted } from '@rdmc/common';
-import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_GREETINGS } from './constants.js';
+import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_HANDSHAKES } from './constants.js';
 import { AbortError, CastError, messageOf } from './errors.js';
 import { listenAt, portOf } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
 import { eventQueue } from './receiver/event-queue.js';
-import { greet, refuseKey } from './receiver/greeting.js';
+import { handshake, refuseKey } from './receiver/handshake.js';
 import { Reception } from './receiver/reception.js';
 import { WriterThreads } from './receiver/writer-threads.js';
 import type { ReceiverEvent } from './receiver-events.js';
 import type { ReceiveOptions } from './receiver-options.js';
 
-/** Takes casts until it is closed. Iterating gives what happens; it may be left out. One consumer. */
+/** Takes casts until it is closed. Iterating gives its events; iterating is optional, and allows one consumer. */
 export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposable {
-  /** Where it listens. */
+  /** The address on which it listens. */
   readonly address: { readonly host: string; readonly port: number };
-  /** Aborted when it takes no more casts. */
+  /** Aborted when it stops taking casts. */
   readonly signal: AbortSignal;
-  /** Resolves when everything is closed and half-done files are removed. */
+  /** Resolves when everything is closed and incomplete files are removed. */
   readonly closed: Promise<void>;
-  /** Ends casts under way, removes what is half-done, and listens no more. Idempotent. */
+  /** Ends the casts in progress, removes incomplete files, and stops listening. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Listens for casts and puts what they bring in a directory. Before it listens it removes what receivers that were
- * killed have left there.
+ * Listens for casts and stores their files in a directory. Before it listens it removes temporary files of receivers
+ * that were killed.
  *
  * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_ADDRESS_IN_USE,
  *   ERR_RDMC_LISTEN_FAILED, ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION; AbortError; MeshError
@@ -37,7 +37,7 @@ export async function receiveFiles(options: ReceiveOptions): Promise<FileReceive
   throwIfAborted('the receiver', checked.signal);
   const writers = new WriterThreads();
   const removed = await writers.prepare(checked.directory);
-  if (removed.length > 0) checked.logger?.info?.({ removed }, 'removed what ended receivers had left');
+  if (removed.length > 0) checked.logger?.info?.({ removed }, 'removed leftovers of terminated receivers');
   try {
     const server = await listenAt(checked.host, checked.port);
     if (!checked.signal?.aborted) return new ListeningReceiver(checked, server, writers);
@@ -54,10 +54,10 @@ class ListeningReceiver implements FileReceiver {
   readonly #events = eventQueue();
   readonly #lifetime = new Lifetime();
   readonly #instance = randomUUID();
-  /** Connections without an invitation. `KeyedSockets` bounds those that have not proved the key. */
+  /** Connections without an invitation. `KeyedSockets` limits those that have not proved the key. */
   readonly #callers = new Set<Socket>();
-  /** Those that have proved the key. */
-  #greeting = 0;
+  /** Number of connections that have proved the key. */
+  #handshaking = 0;
   readonly #receptions = new Map<Reception, Promise<void>>();
   readonly #onAbort = (): void => void this.close();
   #closing: Promise<void> | undefined;
@@ -97,7 +97,7 @@ class ListeningReceiver implements FileReceiver {
   }
 
   async #close(): Promise<void> {
-    this.#lifetime.end(new CastError('ERR_RDMC_RECEIVER_CLOSED', 'The receiver is closed'));
+    this.#lifetime.end(new CastError('ERR_RDMC_RECEIVER_CLOSED', 'the receiver is closed'));
     this.options.signal?.removeEventListener('abort', this.#onAbort);
     this.server.close();
     for (const socket of this.#callers) socket.destroy();
@@ -115,11 +115,11 @@ class ListeningReceiver implements FileReceiver {
     this.#callers.add(raw);
     const timer = setTimeout(() => raw.destroy(), HANDSHAKE_TIMEOUT_MS);
     try {
-      const greeted = await this.#greet(await this.options.sockets.accept(raw));
+      const introduced = await this.#handshake(await this.options.sockets.accept(raw));
       clearTimeout(timer);
-      if (greeted) this.#receive(greeted);
+      if (introduced) this.#receive(introduced);
     } catch (error) {
-      this.options.logger?.warn?.({ reason: messageOf(error) }, 'a caller was turned away');
+      this.options.logger?.warn?.({ reason: messageOf(error) }, 'a connection was refused');
       refuseKey(raw, error);
     } finally {
       clearTimeout(timer);
@@ -127,18 +127,18 @@ class ListeningReceiver implements FileReceiver {
     }
   }
 
-  async #greet(socket: Socket): ReturnType<typeof greet> {
-    const isFull = this.#greeting >= MAX_GREETINGS;
+  async #handshake(socket: Socket): ReturnType<typeof handshake> {
+    const isFull = this.#handshaking >= MAX_HANDSHAKES;
     const busy = (): boolean => isFull || this.#receptions.size >= MAX_CASTS || this.#closing !== undefined;
-    this.#greeting += 1;
+    this.#handshaking += 1;
     try {
-      return await greet(socket, this.#instance, busy);
+      return await handshake(socket, this.#instance, busy);
     } finally {
-      this.#greeting -= 1;
+      this.#handshaking -= 1;
     }
   }
 
-  #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof greet>>>): void {
+  #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof handshake>>>): void {
     const report = (event: ReceiverEvent): void => this.#events.push(event);
     const reception = new Reception(channel, invitation, this.options, this.writers.take(), report);
     const over = reception.run(frames).then(() => {

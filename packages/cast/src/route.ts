@@ -3,7 +3,7 @@ import type { DeviceRoute } from './cast-progress.js';
 
 type Device = RdmcNode['device'];
 
-/** What the bytes of a group travel by, and why. */
+/** The device and transports of a group, and why they were chosen. */
 export function routeOf(
   { kind, name, choice, transport }: Device,
   transports: readonly string[],

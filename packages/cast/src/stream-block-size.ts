@@ -2,11 +2,11 @@ import { automaticBlockSize } from '@rdmc/group';
 import { LEAST_BLOCKS_PER_MESSAGE, MIN_BLOCK_BYTES } from './constants.js';
 
 /**
- * The block size of a whole cast whose block size is automatic. Messages follow each other in the pipeline, so what
- * is right for all of their bytes is, and not what is right for one of them alone: blocks are fewer, and each costs
- * every member processor time. But a message must not be a few blocks, for each begins with ceil(log2 n) - 1 blocks
- * that the root sends for nothing.
- * @param transports what blocks will travel by, as far as the sender can tell: 'shm', 'tcp'
+ * The automatic block size of a whole cast. Messages follow each other in the pipeline, so the size is chosen for the
+ * bytes of all messages rather than for those of one: there are fewer blocks, and each block costs every member
+ * processor time. But a message must not have only a few blocks, because each message begins with ceil(log2 n) - 1
+ * redundant blocks of the root.
+ * @param transports the transports of blocks, as far as the sender can tell: 'shm', 'tcp'
  */
 export function streamBlockSize(
   contentBytes: number,

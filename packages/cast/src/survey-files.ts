@@ -5,7 +5,7 @@ import { checkPaths } from './paths-option.js';
 import { ReaderThread } from './sender/reader-thread.js';
 
 /**
- * What `castFiles` would send, without sending it.
+ * Counts what `castFiles` would send, without sending it.
  * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNREADABLE, ERR_RDMC_DUPLICATE_NAME, ERR_RDMC_INVALID_OPTION,
  *   ERR_RDMC_UNKNOWN_OPTION; AbortError
  */

@@ -3,7 +3,7 @@ import { PendingCalls, SerialQueue, settledWithin } from '@rdmc/common';
 import { CastError, codeOf, messageOf } from './errors.js';
 
 /**
- * Calls from the application's thread to a worker that does blocking work. They are done one after the other, in
+ * A call from the application's thread to a worker that does blocking work. Calls are executed one after the other, in
  * the order in which they were made.
  */
 interface Call {
@@ -18,11 +18,11 @@ interface Answer {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** What a worker offers: functions of one argument each. */
+/** The functions of a worker; each has one argument. */
 // biome-ignore lint/suspicious/noExplicitAny: an argument's type is known only to the function
 export type Calls = { [name: string]: (argument: any) => unknown };
 
-/** How long a worker in a system call may take to end. One that hangs on a dead disk is left behind. */
+/** How long `end` waits for a worker in a system call. A worker that hangs on a dead disk is abandoned. */
 const TERMINATE_TIMEOUT_MS = 2_000;
 
 /** The application's end. */
@@ -35,11 +35,11 @@ export class CallingThread<C extends Calls> {
     this.#worker.on('message', (answer: Answer) => this.#settle(answer));
     this.#worker.on('error', (error) => this.#pending.end(error));
     this.#worker.on('exit', () => {
-      this.#pending.end(new CastError('ERR_RDMC_ABORTED', 'its thread has ended'));
+      this.#pending.end(new CastError('ERR_RDMC_ABORTED', 'the thread that does this work has ended'));
     });
   }
 
-  /** @throws CastError with the code of what the function threw */
+  /** @throws CastError with the code of the error that the function threw */
   call<N extends keyof C & string>(
     name: N,
     argument: Parameters<C[N]>[0],
@@ -50,13 +50,13 @@ export class CallingThread<C extends Calls> {
     return answered as Promise<Awaited<ReturnType<C[N]>>>;
   }
 
-  /** Whether it keeps the process alive. */
+  /** Sets whether the thread keeps the process alive. */
   ref(wanted: boolean): void {
     if (wanted) this.#worker.ref();
     else this.#worker.unref();
   }
 
-  /** Ends the thread; calls that are not done reject. */
+  /** Ends the thread; pending calls reject. */
   async end(): Promise<void> {
     this.#worker.unref();
     await settledWithin(this.#worker.terminate(), TERMINATE_TIMEOUT_MS);
@@ -69,9 +69,9 @@ export class CallingThread<C extends Calls> {
 }
 
 /**
- * The worker's end: does one call after the other; one that returns a promise is done when that is settled.
+ * The worker's end: executes one call after the other; a call that returns a promise ends when the promise is settled.
  *
- * @param ahead what is done as soon as a call of that name arrives, while others may be under way
+ * @param ahead functions that run as soon as a call of that name arrives, while other calls may be in progress
  */
 export function answerCalls(
   calls: Calls,

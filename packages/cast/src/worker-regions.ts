@@ -1,6 +1,6 @@
 import { attachDevice, attachRegion, type Device } from '@rdmc/verbs';
 
-/** In a worker: the memory of messages, which the application's thread owns, by the handles of its regions. */
+/** The memory of messages in a worker, by the handles of its regions. The application's thread owns the regions. */
 export class WorkerRegions {
   readonly #buffers = new Map<number, Buffer>();
   readonly #device: Device;

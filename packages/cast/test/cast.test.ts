@@ -53,7 +53,7 @@ describe('castFiles', () => {
     }
   });
 
-  it('to racks: the pipeline of racks is taken', async () => {
+  it('to racks: uses the hybrid algorithm', async () => {
     const from = sourceTree();
     const receivers = await startReceivers(4);
     const to = receivers.map(({ to }, index) => ({ ...to, rack: index % 2 }));
@@ -63,7 +63,7 @@ describe('castFiles', () => {
     for (const { directory } of receivers) expectSameTree(directory, from);
   });
 
-  it('tells its progress, and ends with everything done', async () => {
+  it('reports its progress up to the end', async () => {
     const from = sourceTree();
     const receivers = await startReceivers(2);
     const cast = castFiles([join(from, 'root')], {
@@ -95,7 +95,7 @@ describe('castFiles', () => {
     const [receiver] = await startReceivers(1);
     const options = { to: [receiver!.to], messageBytes: 1 << 16, bandwidthLimit: 4_000_000 };
     const summary = await castFile(join(from, 'large'), options).finished;
-    // One message may go ahead of its time; the machine may be slower, but never faster.
+    // One message may be sent early; the machine may be slower, but not faster.
     expect(summary.seconds).toBeGreaterThan(0.9);
     expectSameTree(receiver!.directory, from);
   });
@@ -160,7 +160,7 @@ describe('castFiles', () => {
     expect(() => castFile('x', { ...options, meshPorts: [2, 1] })).toThrow(/meshPorts\[1\]/);
   });
 
-  it('may be started without anybody reading its progress, and the receiver without reading its events', async () => {
+  it('works without a reader of its progress, and without a reader of the receiver’s events', async () => {
     const from = sourceTree(1000);
     const [receiver] = await startReceivers(1);
     await castFile(join(from, 'root'), { to: [receiver!.to] }).finished;

@@ -26,7 +26,7 @@ describe.each(checksums)('%s', (kind) => {
     );
   });
 
-  it('is another one where one bit, the length or the order differs', () => {
+  it('differs where one bit, the length or the order differs', () => {
     const bytes = createHash('sha512').update(kind).digest();
     const known = digestOf(checksum, 0, bytes);
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -79,7 +79,7 @@ describe('a digest of a file with holes', () => {
     expect(whole).toHaveLength(64);
   });
 
-  it.each(checksums)('%s: tells where holes are, from each other and from zeros', (kind) => {
+  it.each(checksums)('%s: depends on the positions of holes, and differs from that of zeros', (kind) => {
     const checksum = newChecksum(kind);
     const variants: Piece[][] = [
       ['data'],

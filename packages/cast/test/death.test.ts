@@ -30,7 +30,7 @@ describe('a receiver that dies in the middle of a cast', () => {
         if (index === victim) expect(namesIn(receiver.directory)).not.toContain('root/large');
         else expectSameTree(receiver.directory, from);
       }
-      // What it left is removed by the next receiver there.
+      // The next receiver in that directory removes its leftovers.
       const { directory } = receivers[victim]!;
       expect(temporaries(directory)).toHaveLength(1);
       await (await receiveFiles({ directory, port: 0 })).close();
@@ -54,7 +54,7 @@ describe('a receiver that dies in the middle of a cast', () => {
     expectSameTree(receivers[2]!.directory, from);
   });
 
-  it('all: the cast rejects and says so of each', async () => {
+  it('all: the cast rejects, and its summary has the reason of each', async () => {
     const from = sourceTree();
     const receivers = await Promise.all([0, 1].map(() => ReceiverProcess.start()));
     const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
@@ -67,14 +67,14 @@ describe('a receiver that dies in the middle of a cast', () => {
 
   it('with a retry: gets everything from another cast, when it is there again', async () => {
     const from = sourceTree();
-    // At ports that the system gives to nobody else: the second one is used again.
+    // At reserved ports: the second one is used again.
     const reserved = await reserveLoopbackPorts(2);
     for (const { server } of reserved) server.close();
     const receivers = await Promise.all(reserved.map(({ port }) => ReceiverProcess.start({ port })));
     const to = receivers.map(({ address }) => address);
     const cast = castFile(join(from, 'root'), { to, retries: 1, stallTimeoutMs: 600_000, ...slow });
     await until(cast, someReceived(1));
-    // The other one holds the first cast up until it is there again.
+    // The other receiver delays the first cast until this one is back.
     receivers[0]!.child.kill('SIGSTOP');
     await receivers[1]!.kill();
     const { directory } = receivers[1]!;

@@ -19,7 +19,7 @@ function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: injected`), { code });
 }
 
-/** Writes down what is synced: the path below the directory, temporary names as `temporary/INDEX`, and what is there. */
+/** Records syncs: the path below the directory, temporary names as `temporary/INDEX`, and the entries at that time. */
 class TracingPort implements SyncPort {
   readonly trace: string[] = [];
   readonly seen: { readonly synced: string; readonly names: string[] }[] = [];
@@ -102,7 +102,7 @@ describe('what is complete is on disk', () => {
     expect(lstatSync(join(inside, 'd/e')).mode & 0o777).toBe(0o555);
   });
 
-  it('a directory that only got an entry, and none of its own, is synced', async () => {
+  it('a directory that only got an entry, and is not in the cast itself, is synced', async () => {
     const inside = temporaryDirectory();
     await storeAll(inside, systemSync, directory(0, 'd'));
     const port = new TracingPort(inside);
@@ -110,7 +110,7 @@ describe('what is complete is on disk', () => {
     expect(port.trace).toEqual(['file temporary/0', 'directory d']);
   });
 
-  it('a large file is given to the disk on the way', async () => {
+  it('a large file is synced early, before its end', async () => {
     const inside = temporaryDirectory();
     const port = new TracingPort(inside);
     await storeAll(inside, port, ...file(0, 'large', Buffer.alloc(EARLY_SYNC_BYTES, 'x')));
@@ -141,7 +141,7 @@ describe('a sync that fails', () => {
     },
   );
 
-  it('on the way of a large file: the file is missing, though its last sync would succeed', async () => {
+  it('early, in a large file: the file is missing, although its last sync would succeed', async () => {
     const inside = temporaryDirectory();
     const port = new TracingPort(inside, (kind) => {
       if (kind === 'data') throw systemError('EIO');
@@ -165,7 +165,7 @@ describe('a sync that fails', () => {
   });
 });
 
-/** Holds every sync of a file back until it is let go. */
+/** Delays every sync of a file until the test resolves it. */
 function heldBack() {
   const held: (() => void)[] = [];
   const file = (): Promise<void> => new Promise((resolve) => held.push(resolve));
@@ -205,7 +205,7 @@ describe('files that wait for the disk', () => {
     expect(lstatSync(join(inside, 'same')).size).toBe('newer'.length);
   });
 
-  it('get no name when the cast is given up, and nothing is left', async () => {
+  it('get no name when the cast is given up, and are removed', async () => {
     const inside = temporaryDirectory();
     const { port, held } = heldBack();
     const writer = writerFor(inside, port);
@@ -224,7 +224,7 @@ describe('files that wait for the disk', () => {
   });
 });
 
-/** A receiver whose calls of the system are written down, and what it has done by the time it is complete. */
+/** Runs a receiver whose system calls are logged. Returns the calls up to its report of a complete cast. */
 async function traced(options: { readonly fsync?: boolean }, failing = '') {
   const from = temporaryDirectory();
   write(from, 'root/a');

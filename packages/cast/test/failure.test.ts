@@ -14,7 +14,7 @@ import { outcome, ReceiverProcess, startReceivers, temporaries } from './support
 import { expectSameTree, namesIn, write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
-/** What a receiver of another user needs. */
+/** The environment of a receiver of another user. */
 const shared = { key: KEY, host: '127.0.0.1' };
 const cleanUp: (() => void)[] = [];
 afterEach(() => {
@@ -235,7 +235,7 @@ describe('a file that changes while it is sent', () => {
   });
 });
 
-describe('what does not fit is named', () => {
+describe('wrong set-ups fail with a code', () => {
   const one = (): string => write(temporaryDirectory(), 'file');
 
   it.each([
@@ -247,7 +247,7 @@ describe('what does not fit is named', () => {
     const error = await rejection(castFile(one(), { to: [receiver!.to], key: ours }).finished);
     expect(error.code).toBe('ERR_RDMC_KEY_MISMATCH');
     expect(error.message).toContain(`127.0.0.1:${receiver!.to.port}`);
-    // It goes on listening.
+    // It still listens.
     await castFile(one(), { to: [receiver!.to], key: theirs }).finished;
   });
 
@@ -286,7 +286,7 @@ describe('what does not fit is named', () => {
     expect(error.message).toContain(`localhost:${port}`);
   });
 
-  it('a receiver that is not there, beside one that is', async () => {
+  it('a receiver that does not exist, beside one that does', async () => {
     const from = sourceTree(1000);
     const [gone, receiver] = await startReceivers(2);
     await gone!.receiver.close();
@@ -330,7 +330,7 @@ describe('what does not fit is named', () => {
     expect((await rejection(castFiles(paths, { to }).finished)).code).toBe('ERR_RDMC_DUPLICATE_NAME');
   });
 
-  it('a port in use, a directory that is not there or is none, ports that are all in use', async () => {
+  it('a port in use, a missing directory, a file instead of a directory, a port range without a free port', async () => {
     const directory = temporaryDirectory();
     const [receiver] = await startReceivers(1);
     const { port } = receiver!.to;

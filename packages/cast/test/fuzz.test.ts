@@ -19,11 +19,11 @@ import { CHECKSUM } from './support/local-cast.js';
 import { encode } from './support/records.js';
 import { describeTree, write } from './support/tree.js';
 
-/** No input may make a process larger by more. */
+/** Limit of the memory that one input may add to the process. */
 const MOST_GROWTH_BYTES = 256 * 1024 * 1024;
 const LIMIT_MS = 180_000 + 1000 * Number(process.env.RDMC_TEST_FUZZ_SECONDS ?? 0);
 
-/** The code it fails with, if it fails; anything without a code of ours is thrown. */
+/** Returns the code of its error, if it fails; an error without a code of these packages is thrown. */
 async function codeOf(work: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await work();
@@ -34,7 +34,7 @@ async function codeOf(work: () => Promise<unknown>): Promise<string | undefined>
   }
 }
 
-/** Runs a test, and sees that memory stays bounded. */
+/** Runs a test, and checks that memory stays bounded. */
 async function bounded(work: () => Promise<void>): Promise<void> {
   const before = process.memoryUsage().rss;
   await work();
@@ -43,7 +43,7 @@ async function bounded(work: () => Promise<void>): Promise<void> {
 
 const noSync: SyncPort = { file: async () => {}, data: async () => {}, directory: async () => {} };
 
-/** Where messages are stored, with something outside that must not change. */
+/** A receiving directory, and a file outside it that must not change. */
 class Place {
   readonly #root = temporaryDirectory();
   readonly #outside = join(this.#root, 'outside');

@@ -29,7 +29,7 @@ vi.mock('../src/worker-regions.js', () => ({
 
 const modeOf = (path: string): string => (lstatSync(path).mode & 0o777).toString(8);
 
-/** Syncs nothing until it works. */
+/** A disk whose syncs wait for the event 'works'. */
 class HangingDisk extends EventEmitter implements SyncPort {
   readonly #working = once(this, 'works');
   file = (): Promise<void> => this.#sync();
@@ -42,7 +42,7 @@ class HangingDisk extends EventEmitter implements SyncPort {
   }
 }
 
-/** A writer's thread in this one. */
+/** The calls of a writer thread, run in this thread. */
 function writerWith(disk: SyncPort, messages: readonly Buffer[]) {
   memory.messages = [...messages];
   const signs = new Int32Array(WriterSigns.COUNT);
@@ -94,7 +94,7 @@ describe('a cast that is given up', () => {
     expect(namesIn(inside)).toEqual(['new', 'new/sub']);
   });
 
-  it('stores nothing more: neither the messages that wait, nor the rest of the one under way', async () => {
+  it('stores nothing more: neither waiting messages, nor the rest of the current one', async () => {
     const inside = temporaryDirectory();
     let isGivenUp = false;
     const active = (): void => {

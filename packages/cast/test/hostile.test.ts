@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { castFile } from '@rdmc/cast';
 import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { MAX_GREETINGS } from '../src/constants.js';
+import { MAX_HANDSHAKES } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
 import { type Invitation, type ReceiverFrame, type SenderFrame, shapes } from '../src/control/frames.js';
 import type { Dialling } from '../src/sender/dial.js';
@@ -54,14 +54,14 @@ describe('a receiver that does not keep to the protocol', () => {
     ['JSON of another kind', rawFrame('[]')],
     ['an unknown frame', rawFrame('{"type":"surprise"}')],
     ['a frame with more in it', rawFrame(JSON.stringify({ ...hello, more: 1 }))],
-    ['a frame out of turn', rawFrame('{"type":"ready","meshPort":1,"freeBytes":1}')],
+    ['an unexpected frame', rawFrame('{"type":"ready","meshPort":1,"freeBytes":1}')],
     ['a refusal with a strange code', rawFrame('{"type":"refused","code":"no code","message":""}')],
   ])('%s: is named', async (_name, bytes) => {
     const to = await fake(async (_channel, socket) => void socket.write(bytes));
     expect(await codeOf(castFile(source(), { to: [to] }))).toBe('ERR_RDMC_CAST_PROTOCOL');
   });
 
-  it('hangs up in the middle of joining: the cast begins again without it', async () => {
+  it('disconnects while joining: the cast starts again without it', async () => {
     const to = await fake(async (channel) => {
       await goAlong(channel);
       channel.destroy();
@@ -129,7 +129,7 @@ describe('a receiver that does not keep to the protocol', () => {
       await frames.next();
       channel.send({ type: 'ready', meshPort: 1, freeBytes: 1e12 });
       for (const frame of said) channel.send(frame);
-      // It leaves: who takes its word for true notices that, and not what it said.
+      // It disconnects: a sender that accepts the report fails with that instead.
       await channel.end();
     });
     const link = new ReceiverLink({ ...to, name: 'the liar' } as ConstructorParameters<
@@ -143,7 +143,7 @@ describe('a receiver that does not keep to the protocol', () => {
     expect(link.failure).toMatchObject({ code: 'ERR_RDMC_CAST_PROTOCOL', receiver: 'the liar' });
   });
 
-  it('says that it is done before it was asked: is no success', async () => {
+  it('reports that it is done before it was asked: the cast fails', async () => {
     const to = await fake(async (channel) => {
       await goAlong(channel);
       const done = { files: 1, directories: 0, links: 0, bytes: 100_000, problems: [], problemCount: 0 };
@@ -161,7 +161,7 @@ async function call(to: { host: string; port: number }) {
   return { socket, channel, frames: channel[Symbol.asyncIterator]() };
 }
 
-/** What the receiver says last. */
+/** The last frame of the receiver. */
 async function lastWord(frames: AsyncIterable<ReceiverFrame>): Promise<ReceiverFrame | undefined> {
   let last: ReceiverFrame | undefined;
   for await (const frame of frames) last = frame;
@@ -265,10 +265,10 @@ describe('a sender that does not keep to the protocol', () => {
     },
   );
 
-  it('callers that have the key and do not greet are told that it is busy, and go after their time', async () => {
+  it('callers that prove the key and send no invitation: further ones are refused as busy, and all are closed in time', async () => {
     const [receiver] = await startReceivers(1);
     const callers = [];
-    for (let number = 0; number <= MAX_GREETINGS; number += 1) callers.push(await call(receiver!.to));
+    for (let number = 0; number <= MAX_HANDSHAKES; number += 1) callers.push(await call(receiver!.to));
     const last = callers.at(-1)!;
     last.channel.send({ type: 'call', version: 1, software: 'test' });
     last.channel.send(invitation);

@@ -44,7 +44,7 @@ async function sendInChild(
 }
 
 describe('a receiver that shows a certificate in place of the key', () => {
-  it.each(TRUSTING)('hears nothing, with %j', async (env) => {
+  it.each(TRUSTING)('receives nothing, with %j', async (env) => {
     const { port, heard } = await startImpostor();
     const to = [{ host: '127.0.0.1', port }];
     const path = write(temporaryDirectory(), 'file');
@@ -79,7 +79,7 @@ describe('a receiver with a key', () => {
 });
 
 describe('without a key', () => {
-  it('a receiver takes nothing from a caller that has no key at all', async () => {
+  it('a receiver refuses a caller that does not use a key', async () => {
     const [receiver] = await startReceivers(1);
     const socket = await new KeyedSockets({ purpose: CONTROL_PURPOSE, insecure: true }).connect(receiver!.to);
     cleanUp.push(() => socket.destroy());

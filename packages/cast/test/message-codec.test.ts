@@ -19,7 +19,7 @@ function attempt(message: Buffer, number: number): CastError | StreamRecord[] {
   }
 }
 
-/** Where data lies: its damage is found by the hash of the file, not by the decoder. */
+/** The ranges of data: damage there is found by the checksum of the file, not by the decoder. */
 function dataRanges(message: Buffer, decoded: readonly StreamRecord[]): [number, number][] {
   return decoded.flatMap((each): [number, number][] => {
     if (each.type !== 'data') return [];
@@ -29,7 +29,7 @@ function dataRanges(message: Buffer, decoded: readonly StreamRecord[]): [number,
 }
 
 describe('messages', () => {
-  it('come out as they went in', () => {
+  it('decode to the encoded records', () => {
     fc.assert(
       fc.property(records, sequence, (given, number) => {
         expect([...decodeMessage(encode(given, number), number)]).toEqual(given);
@@ -38,7 +38,7 @@ describe('messages', () => {
     );
   });
 
-  it('are errors when cut off anywhere, or longer than they say', () => {
+  it('are errors when truncated anywhere, or longer than their header says', () => {
     fc.assert(
       fc.property(records, (given) => {
         const message = encode(given, 7);
@@ -51,7 +51,7 @@ describe('messages', () => {
     );
   });
 
-  it('are errors when any byte but those of files differs', () => {
+  it('are errors when any byte except file data differs', () => {
     fc.assert(
       fc.property(records, fc.integer({ min: 1, max: 255 }), (given, difference) => {
         const message = encode(given, 7);
@@ -67,7 +67,7 @@ describe('messages', () => {
     );
   });
 
-  it('that are noise are errors, also behind a valid header', () => {
+  it('of random bytes are errors, also behind a valid header', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 500 }), fc.integer({ min: 1, max: 9 }), (noise, count) => {
         expect(attempt(Buffer.from(noise), 0)).toBeInstanceOf(CastError);
@@ -85,7 +85,7 @@ describe('messages', () => {
     );
   });
 
-  it('of another number or version are refused, and the versions named', () => {
+  it('of another sequence number or version are refused; the error has both versions', () => {
     const message = encode([], 5);
     expect(attempt(message, 6)).toMatchObject({ code: 'ERR_RDMC_CAST_PROTOCOL' });
     message.writeUInt16LE(300, 4);

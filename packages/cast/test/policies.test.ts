@@ -27,7 +27,7 @@ describe('the size of messages', () => {
     expect(messageSize(total, DEFAULT_MESSAGE_BYTES)).toBe(size);
   });
 
-  it('never is above the limit, and no cast needs more messages than the limit makes necessary, or five', () => {
+  it('is never above the limit; casts have at most five messages, or as many as the limit requires', () => {
     const total = fc.integer({ min: 0, max: 2 ** 45 });
     const limit = fc.integer({ min: 65_536, max: 2 ** 30 });
     fc.assert(
@@ -42,7 +42,7 @@ describe('the size of messages', () => {
 });
 
 describe('the size of blocks', () => {
-  it('suits the whole cast, and is a small part of a message', () => {
+  it('is chosen for the whole cast, and is a small part of a message', () => {
     const whole = automaticBlockSize(64 * MIB, 8, ['tcp']);
     expect(streamBlockSize(64 * MIB, 64 * MIB, 8, ['tcp'])).toBe(whole);
     expect(streamBlockSize(64 * MIB, 13 * MIB, 8, ['tcp'])).toBe(Math.min(whole, 128 * KIB));
@@ -51,7 +51,7 @@ describe('the size of blocks', () => {
   });
 });
 
-describe('with time made by hand', () => {
+describe('with fake timers', () => {
   beforeEach(() => {
     vi.useFakeTimers({
       toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
@@ -62,7 +62,7 @@ describe('with time made by hand', () => {
     vi.useRealTimers();
   });
 
-  it('a bucket lets no more pass than its rate, in order', async () => {
+  it('a token bucket limits the rate, and keeps the order of calls', async () => {
     const bucket = new TokenBucket(1_000_000);
     const passed: [number, number][] = [];
     const start = performance.now();
@@ -81,7 +81,7 @@ describe('with time made by hand', () => {
     ]);
   });
 
-  it('an abort empties the queue before a bucket', async () => {
+  it('an abort releases all waiting calls of a token bucket', async () => {
     const bucket = new TokenBucket(1_000);
     const abort = new AbortController();
     const takes = [1, 2, 3].map(() => bucket.take(1_000_000, abort.signal));
@@ -108,7 +108,7 @@ describe('with time made by hand', () => {
       send: vi.fn(),
     });
 
-    /** Runs it for a while; `tick` is what happens ten times a second. Returns who was dropped. */
+    /** Runs the watch for some seconds and calls `tick` ten times a second. Returns the dropped receivers. */
     async function watch(
       links: Fake[],
       seconds: number,
@@ -138,7 +138,7 @@ describe('with time made by hand', () => {
     };
     const STALLED = 'ERR_RDMC_RECEIVER_STALLED';
 
-    it('who is silent, and nobody else', async () => {
+    it('only the receiver that is silent', async () => {
       const links = [link('a'), link('b')];
       const tick = (): void => {
         heard([links[0]!]);
@@ -148,7 +148,7 @@ describe('with time made by hand', () => {
       expect(links[0]!.send.mock.calls.length).toBeGreaterThan(5);
     });
 
-    it('whose writer does not get on', async () => {
+    it('the receiver whose writer makes no progress', async () => {
       const links = [link('a', { partialBytes: 1 }), link('b', { writerBusyMs: 6_000, receivedMessages: 3 })];
       let bytes = 0;
       const tick = (): void => {
@@ -158,7 +158,7 @@ describe('with time made by hand', () => {
       expect(await watch(links, 1, tick)).toEqual([`b ${STALLED}`]);
     });
 
-    it('who has least, when nothing moves', async () => {
+    it('the receiver that has received least, when none makes progress', async () => {
       const links = [
         link('a', { receivedMessages: 2 }),
         link('b', { receivedMessages: 1, partialBytes: 9 }),
@@ -170,7 +170,7 @@ describe('with time made by hand', () => {
       expect(await watch(links, 6, () => heard(links))).toEqual([`c ${STALLED}`]);
     });
 
-    it('nobody while nothing is to be sent, or while a writer is at work', async () => {
+    it('no receiver while nothing is being sent, or while a writer is active', async () => {
       const idle = [link('a'), link('b')];
       expect(await watch(idle, 20, () => heard(idle), false)).toEqual([]);
       const storing = [link('a', { receivedMessages: 3, storedMessages: 1, writerBusyMs: 100 }), link('b')];
@@ -233,7 +233,7 @@ describe('events of a receiver', () => {
     ]);
   });
 
-  it('are bounded where nobody reads', async () => {
+  it('are bounded in number where they are not read', async () => {
     const queue = eventQueue();
     for (let number = 0; number < 5_000; number += 1) {
       queue.push({ type: 'began', castId: `${number}`, from: 'x', files: 0, bytes: 0 });
@@ -246,7 +246,7 @@ describe('events of a receiver', () => {
   });
 });
 
-it('problems are all counted, and the first ones kept, in little room', () => {
+it('all problems are counted, the first ones are kept, and their texts are clipped', () => {
   const list = new ProblemList();
   for (let number = 0; number < 2_000; number += 1) {
     list.add({ path: `${number}`, code: 'ERR_RDMC_UNREADABLE', message: 'x'.repeat(5_000) });
@@ -260,7 +260,7 @@ it('problems are all counted, and the first ones kept, in little room', () => {
   expect(sum.describe()).toContain('and 1999 more');
 });
 
-it('what this end says it is, is what it is', () => {
+it('the software name on the wire has the version of the package', () => {
   const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     name: string;
     version: string;

@@ -38,7 +38,7 @@ function sourceTree(): { from: string; root: string } {
   return { from, root };
 }
 
-describe('a message that is made again', () => {
+describe('a message that is filled again', () => {
   it('is the same, byte by byte, in whatever order', () => {
     const { root } = sourceTree();
     const first = allMessages(readerOf([root]));
@@ -47,7 +47,7 @@ describe('a message that is made again', () => {
         const reader = readerOf([root]);
         let next = 0;
         for (const back of [...backTo, first.length]) {
-          // On to some message, then back to another.
+          // Forward to some message, then back to another.
           for (; next < Math.max(back, first.length - 1 - back); next += 1) {
             expect(fill(reader, next).equals(first[next]!)).toBe(true);
           }
@@ -69,7 +69,7 @@ describe('a message that is made again', () => {
     reader.close();
   });
 
-  it('beyond the end is nothing', () => {
+  it('is empty beyond the end', () => {
     const { root } = sourceTree();
     const count = allMessages(readerOf([root])).length;
     const reader = readerOf([root]);
@@ -140,40 +140,44 @@ describe('a file that changes while it is read', () => {
     expectNames(to, from);
   });
 
-  it.each([0, 1, 2, 3, 4])('between two readings, when message %i is made again: survivors agree', (back) => {
-    for (const name of ['a', 'b', 'c', 'd-sparse', 'e/77']) {
-      const { root } = sourceTree();
-      const reader = readerOf([root]);
-      const last = 5;
-      const early = Array.from({ length: last }, (_, sequence) => fill(reader, sequence));
-      const before = describeTree(root).get(name);
-      appendFileSync(join(root, name), 'changed');
-      // One survivor has all messages up to the last; the other lacks those from `back` on.
-      const here = temporaryDirectory();
-      const there = temporaryDirectory();
-      const writers = [
-        new StreamWriter(here, randomUUID(), CHECKSUM),
-        new StreamWriter(there, randomUUID(), CHECKSUM),
-      ];
-      for (const [sequence, message] of early.entries()) writers[0]!.store(sequence, message);
-      for (const [sequence, message] of early.slice(0, back).entries()) writers[1]!.store(sequence, message);
-      let sequence = back;
-      for (; reader.messages === undefined || sequence < reader.messages; sequence += 1) {
-        const message = fill(reader, sequence);
-        if (sequence >= last) writers[0]!.store(sequence, Buffer.from(message));
-        writers[1]!.store(sequence, message);
+  it.each([0, 1, 2, 3, 4])(
+    'between two readings, when message %i is filled again: survivors agree',
+    (back) => {
+      for (const name of ['a', 'b', 'c', 'd-sparse', 'e/77']) {
+        const { root } = sourceTree();
+        const reader = readerOf([root]);
+        const last = 5;
+        const early = Array.from({ length: last }, (_, sequence) => fill(reader, sequence));
+        const before = describeTree(root).get(name);
+        appendFileSync(join(root, name), 'changed');
+        // One survivor has all messages up to the last; the other lacks those from `back` on.
+        const here = temporaryDirectory();
+        const there = temporaryDirectory();
+        const writers = [
+          new StreamWriter(here, randomUUID(), CHECKSUM),
+          new StreamWriter(there, randomUUID(), CHECKSUM),
+        ];
+        for (const [sequence, message] of early.entries()) writers[0]!.store(sequence, message);
+        for (const [sequence, message] of early.slice(0, back).entries())
+          writers[1]!.store(sequence, message);
+        let sequence = back;
+        for (; reader.messages === undefined || sequence < reader.messages; sequence += 1) {
+          const message = fill(reader, sequence);
+          if (sequence >= last) writers[0]!.store(sequence, Buffer.from(message));
+          writers[1]!.store(sequence, message);
+        }
+        const reports = writers.map((writer) => writer.finish(sequence));
+        reader.close();
+        for (const [index, to] of [here, there].entries()) {
+          expect(reports[index]!.problems).toEqual([]);
+          const found = describeTree(join(to, 'root')).get(name);
+          const wanted = new Set([undefined, before, describeTree(root).get(name)]);
+          expect(wanted, `${name} at survivor ${index}`).toContain(found);
+          expect(namesIn(to).length).toBeGreaterThanOrEqual(namesIn(join(root, '..')).length - 1);
+        }
       }
-      const reports = writers.map((writer) => writer.finish(sequence));
-      reader.close();
-      for (const [index, to] of [here, there].entries()) {
-        expect(reports[index]!.problems).toEqual([]);
-        const found = describeTree(join(to, 'root')).get(name);
-        const wanted = new Set([undefined, before, describeTree(root).get(name)]);
-        expect(wanted, `${name} at survivor ${index}`).toContain(found);
-        expect(namesIn(to).length).toBeGreaterThanOrEqual(namesIn(join(root, '..')).length - 1);
-      }
-    }
-  });
+    },
+  );
 });
 
 it('a file given up in a message that was full to the last byte still fits into it', () => {

@@ -5,8 +5,8 @@ import { slow, someReceived, sourceTree, until } from './support/disturbed.js';
 import { ReceiverProcess, temporaries } from './support/receivers.js';
 import { expectSameTree } from './support/tree.js';
 
-describe('a receiver that stands still', () => {
-  it('is named after the stall time-out and dropped; when it goes on it cleans up', async () => {
+describe('a receiver that makes no progress', () => {
+  it('is dropped after the stall time-out; when it resumes it cleans up', async () => {
     const from = sourceTree();
     const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
     const to = receivers.map(({ address }) => address);
@@ -31,7 +31,7 @@ describe('a receiver that stands still', () => {
     const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
     await until(cast, someReceived(1));
     receivers[1]!.child.kill('SIGSTOP');
-    // The cast would be over by then; but it is held up in the end, as a member of the group is missing.
+    // The cast would be over by then, but its end waits for all members of the group.
     let snapshots = 0;
     await until(cast, () => ++snapshots > 30);
     const { receivers: seen, totalBytes } = cast.progress!;

@@ -111,7 +111,7 @@ describe('a tree', () => {
     expectSameTree(to, from);
   });
 
-  it('with a file larger than a message arrives, the message never being overrun', () => {
+  it('with a file larger than a message arrives, and no message exceeds its size', () => {
     const from = sourceTree();
     write(join(from, 'root'), 'large', seededBytes(1_000_003, 1));
     const { to, count } = cast(from);
@@ -177,7 +177,7 @@ describe('a tree', () => {
 });
 
 describe('damage on the way', () => {
-  it('to any byte of any message is an error or a problem, and no damaged file gets its name', () => {
+  it('to any byte of any message is an error or a problem, and a damaged file does not get its name', () => {
     const from = sourceTree();
     write(join(from, 'root'), 'a', seededBytes(700, 1));
     write(join(from, 'root'), 'b', seededBytes(100, 2));

@@ -3,7 +3,7 @@ import { EARLY_SYNC_BYTES, MAX_UNSYNCED_BYTES } from '../src/constants.js';
 import type { FileSink } from '../src/writer/file-sink.js';
 import { SyncQueue } from '../src/writer/sync-queue.js';
 
-/** A large file under way, whose syncs end when the test says so. */
+/** A large incomplete file whose syncs end when the test resolves them. */
 class LargeFile {
   unsyncedBytes = 0;
   isSyncing = false;
@@ -18,7 +18,7 @@ class LargeFile {
         this.isSyncing = false;
         resolve();
       };
-      // What failed stays marked, as in FileSink.
+      // A failed sync stays set, as in FileSink.
       this.fail = resolve;
     });
   }

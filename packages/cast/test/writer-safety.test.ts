@@ -68,7 +68,7 @@ describe('nothing is written outside', () => {
     expect(namesIn(inside)).toEqual(['deep', 'deep/trap', 'fine', 'trap']);
   });
 
-  it('through a symbolic link that the cast brings itself', () => {
+  it('through a symbolic link of the cast itself', () => {
     const { inside, outside, unchanged } = places();
     const report = store(
       [whole(link(0, 'trap', outside), ...file(1, 'trap/precious', 'overwritten'))],
@@ -99,7 +99,7 @@ describe('nothing is written outside', () => {
     const { inside, outside, unchanged } = places();
     const writer = new StreamWriter(inside, randomUUID(), CHECKSUM);
     writer.store(0, encode([directory(0, 'a'), ...file(1, 'a/one')], 0));
-    // Someone else in that directory: `a` moves away, a link takes its place.
+    // Another process in that directory adds a file, and a symbolic link to the outside.
     writer.store(1, encode([...file(2, 'b/one')], 1));
     writeFileSync(join(inside, 'b/two'), '');
     symlinkSync(outside, join(inside, 'c'));

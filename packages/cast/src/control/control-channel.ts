@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { readShape, type Shape } from '@rdmc/common/shapes';
 import { describeAddress, encodeFrame, FrameReader } from '@rdmc/mesh/sockets';
-import { CAST_PROTOCOL_VERSION, FAREWELL_TIMEOUT_MS, MAX_CONTROL_FRAME_BYTES } from '../constants.js';
+import { CAST_PROTOCOL_VERSION, LAST_FRAME_TIMEOUT_MS, MAX_CONTROL_FRAME_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf, protocolError } from '../errors.js';
 
 /**
  * One end of a control connection. Iterating gives the other end's frames, and ends with the connection; one consumer.
- * What arrives is bounded and validated.
+ * Frames are limited in size and validated.
  */
 export class ControlChannel<Sent extends object, Received> implements AsyncIterable<Received> {
   readonly #reader = new FrameReader(MAX_CONTROL_FRAME_BYTES);
@@ -14,13 +14,13 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
   constructor(
     readonly socket: Socket,
     private readonly shape: Shape<Received>,
-    /** Who is at the other end, for messages. */
+    /** Describes the other end in messages. */
     readonly peer: string,
   ) {
     socket.on('error', () => {});
   }
 
-  /** Address of this end, as the other one sees it where there is no address translation. */
+  /** Address of this end. The other end sees the same one unless addresses are translated (NAT). */
   get localHost(): string {
     return plainAddress(this.socket.localAddress);
   }
@@ -33,11 +33,11 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
     if (this.socket.writable) this.socket.write(encodeControlFrame(frame));
   }
 
-  /** Says a last word, and waits until the other end has read it, but not for long. */
+  /** Sends a last frame, and waits until the other end has read it, for at most `LAST_FRAME_TIMEOUT_MS`. */
   end(lastFrame?: Sent): Promise<void> {
     if (this.socket.closed) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.socket.destroy(), FAREWELL_TIMEOUT_MS);
+      const timer = setTimeout(() => this.socket.destroy(), LAST_FRAME_TIMEOUT_MS);
       this.socket.once('close', () => {
         clearTimeout(timer);
         resolve();
@@ -45,19 +45,19 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
       if (this.socket.destroyed) return;
       if (lastFrame !== undefined) this.send(lastFrame);
       this.socket.end();
-      // Whoever iterates no more would leave the other end's last bytes unread, and then no 'close' comes.
+      // The iteration may have ended; unread bytes of the other end would prevent the 'close' event.
       this.socket.resume();
     });
   }
 
-  /** Ends it at once; the consumer gets the error. */
+  /** Closes it immediately; the consumer gets the error. */
   destroy(error?: Error): void {
     this.socket.destroy(error);
   }
 
   /** @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_VERSION_MISMATCH; or the error of the connection */
   async *[Symbol.asyncIterator](): AsyncGenerator<Received, void, undefined> {
-    // A malformed frame must not end the socket before the other end could be told.
+    // A malformed frame must not close the socket before the other end is told.
     for await (const chunk of this.socket.iterator({ destroyOnReturn: false })) {
       this.#reader.push(chunk as Buffer);
       for (let frame = this.#next(); frame !== undefined; frame = this.#next()) yield frame;
@@ -80,7 +80,7 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
     try {
       return this.#reader.next();
     } catch (error) {
-      throw protocolError(`${this.peer} sent no frame: ${messageOf(error)}`, error);
+      throw protocolError(`${this.peer} did not send a frame: ${messageOf(error)}`, error);
     }
   }
 
@@ -88,7 +88,7 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
     try {
       return JSON.parse(payload.toString('utf8'));
     } catch (cause) {
-      throw protocolError(`${this.peer} sent a frame that is no JSON: ${messageOf(cause)}`, cause);
+      throw protocolError(`${this.peer} sent a frame that is not JSON: ${messageOf(cause)}`, cause);
     }
   }
 }
@@ -100,12 +100,12 @@ export function encodeControlFrame(frame: object): Buffer {
 export function versionMismatch(peer: string, theirs: number): CastError {
   return new CastError(
     'ERR_RDMC_VERSION_MISMATCH',
-    `${peer} speaks version ${theirs} of the cast protocol, and this end version ${CAST_PROTOCOL_VERSION}; ` +
-      'install the same release of @rdmc/cast at both',
+    `${peer} uses version ${theirs} of the cast protocol, and this end version ${CAST_PROTOCOL_VERSION}; ` +
+      'install the same release of @rdmc/cast at both ends',
   );
 }
 
-/** IPv4 in IPv6 clothes is IPv4. */
+/** Strips the `::ffff:` prefix of IPv4-mapped IPv6 addresses. */
 function plainAddress(address = ''): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
 }
@@ -114,7 +114,7 @@ export function peerOf(socket: Socket): string {
   return describeAddress({ host: plainAddress(socket.remoteAddress), port: socket.remotePort ?? 0 });
 }
 
-/** What the end of a connection says, for people. */
+/** Why a connection ended, for messages. */
 export function reasonOf(error: unknown): string {
   if (error === undefined) return 'its control connection ended';
   const code = codeOf(error);

@@ -14,8 +14,8 @@
  *   invite{castId, files, bytes, …}    →
  *                                      ←     ready{meshPort, freeBytes} or refused{code, message}
  *   members{id, members, group}        →     (all join the mesh and make the group)
- *   pulse{}                            →     once a second, as a sign of life
- *                                      ←     progress{…}, five times a second, as a sign of life
+ *   pulse{}                            →     once a second, as a heartbeat
+ *                                      ←     progress{…}, five times a second, also as a heartbeat
  *   part{groupId}                      →     when a group has failed
  *                                      ←     parted{groupId, receivedMessages}
  *   regroup{group, nextMessage}        →     (the survivors make another one)
@@ -78,7 +78,7 @@ const senderFrame = variants('type', {
     checksumKey: pattern(/^[0-9a-f]{64}$/),
   },
   members: {
-    /** The receiver's own. */
+    /** The receiver's own id. */
     id: memberId,
     members: list(record({ id: memberId, host: words, port }), 2),
     group,
@@ -96,17 +96,17 @@ const receiverFrame = variants('type', {
     software: words,
     hostName: words,
     pid: count,
-    /** Tells one receiver reached by two addresses from two receivers. */
+    /** Distinguishes one receiver with two addresses from two receivers. */
     instance: uuid,
   },
   ready: { meshPort: port, freeBytes: bytes },
   refused: failure,
   progress: {
-    /** Messages that have come whole, and bytes of those that have come in part. */
+    /** Complete messages, and bytes of incomplete ones. */
     receivedMessages: count,
     partialBytes: bytes,
     storedMessages: count,
-    /** How long the writer has not got on with what it has; 0 when it has nothing. */
+    /** How long the writer has made no progress with its messages; 0 when it has none. */
     writerBusyMs: whole(0),
   },
   parted: { groupId: count, receivedMessages: count },

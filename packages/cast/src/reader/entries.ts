@@ -2,9 +2,9 @@ import type { Timestamp } from '../stream/records.js';
 
 /** One of the paths that are cast. */
 export interface Root {
-  /** Where it really lies. */
+  /** Its path on this machine, with links resolved. */
   readonly source: Buffer;
-  /** What it is called in the cast: the last component. */
+  /** Its name in the cast: the last component. */
   readonly name: Buffer;
 }
 
@@ -20,7 +20,7 @@ export interface DirectoryEntry extends Located {
   readonly time: Timestamp;
 }
 
-/** Everything else about a file is asked for when it is opened. */
+/** Size, mode and times of a file are read when it is opened. */
 export interface FileEntry extends Located {
   readonly kind: 'file';
 }
@@ -40,7 +40,7 @@ export interface HardLinkEntry extends Located {
 
 export type Entry = DirectoryEntry | FileEntry | SymbolicLinkEntry | HardLinkEntry;
 
-/** Where an entry lies on this machine. */
+/** The path of an entry on this machine. */
 export function sourceOf({ root, path }: Located): Buffer {
   return Buffer.concat([root.source, path.subarray(root.name.length)]);
 }

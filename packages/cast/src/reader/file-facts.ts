@@ -2,7 +2,7 @@ import { FileStatus, type FileStatusValue } from '../stream/layout.js';
 import type { Timestamp } from '../stream/records.js';
 import type { FileIdentity } from './file-source.js';
 
-/** What was found out about a file when it was read first, and what came of it. A second reading must find the same. */
+/** The metadata of a file at its first reading, and its status. A second reading must find the same metadata. */
 export interface FileFacts {
   readonly identity: FileIdentity;
   readonly mode: number;
@@ -15,7 +15,7 @@ export interface FileFacts {
 
 export const NO_DIGEST = Buffer.alloc(32);
 
-/** Whether it was given up: it changed, or could not be read on. */
+/** Whether it was given up: it changed, or could not be read to its end. */
 export function isAbandoned(facts: FileFacts): boolean {
   return facts.status === FileStatus.CHANGED || facts.status === FileStatus.UNREADABLE;
 }

@@ -3,14 +3,14 @@ import { DATA_OVERHEAD_BYTES, HOLE_RECORD_BYTES, type MessageEncoder } from '../
 import type { FileHash } from './file-hash.js';
 import type { FileSource } from './file-source.js';
 
-/** Less room than this, with more to come, is left empty rather than filled with a splinter of a file. */
+/** Space smaller than this at the end of a message stays empty, unless the rest of the file fits into it. */
 const LEAST_DATA_BYTES = 4096;
 const ZEROS = Buffer.alloc(HOLE_BYTES);
 
-/** How far filling came. */
+/** The result of filling. */
 export interface Filled {
   readonly offset: number;
-  /** Bytes of contents written; holes count for nothing. */
+  /** Bytes of contents written; holes are not counted. */
   readonly contentBytes: number;
   /** The file ended before its size. */
   readonly short: boolean;
@@ -23,13 +23,13 @@ export interface FillRequest {
   readonly target: Buffer;
   readonly source: FileSource;
   readonly hash: FileHash;
-  /** Of the file in the cast. */
+  /** Index of the file in the cast. */
   readonly index: number;
   readonly offset: number;
   readonly end: number;
 }
 
-/** Reads a file's bytes from `offset` to `end` into a message, straight into their places, as far as there is room. */
+/** Reads a file's bytes from `offset` to `end` directly into a message, as far as there is room. */
 export function fillData({ encoder, target, source, hash, index, offset, end }: FillRequest): Filled {
   const room = encoder.spaceLeft - DATA_OVERHEAD_BYTES;
   const length = Math.min(room, end - offset);
@@ -63,7 +63,7 @@ export function fillSparse({ encoder, target, source, hash, index, offset, end }
   return { offset: at, contentBytes: runs.contentBytes, short: false };
 }
 
-/** Alternating holes and data, of which at most one of each is not written yet. */
+/** Writes alternating records of holes and data; at most one of each is pending. */
 class Runs {
   contentBytes = 0;
   #holeBytes = 0;
@@ -75,12 +75,12 @@ class Runs {
     private offset: number,
   ) {}
 
-  /** Where the next piece is read to: if it is data, it lies in place already. */
+  /** Where the next piece is read to: if it is data, it is in place already. */
   get place(): number {
     return this.encoder.dataPlace(this.#pendingHole) + this.#dataBytes;
   }
 
-  /** Bytes of data that fit besides what is pending, and a hole behind them. */
+  /** Bytes of data that fit beside the pending records and a hole after them. */
   get spaceLeft(): number {
     const pending = this.#pendingHole + DATA_OVERHEAD_BYTES + this.#dataBytes;
     return this.encoder.spaceLeft - pending - HOLE_RECORD_BYTES;

@@ -2,8 +2,8 @@ import type { Checksum } from '../checksum.js';
 import { ContentDigest } from '../content-digest.js';
 
 /**
- * The digest of the file that is read for the first time. It never goes back: bytes that are read again, for
- * survivors, are not taken again.
+ * The digest of the file that is read for the first time. Bytes that are read again, for survivors, are not hashed
+ * again.
  */
 export class FileHash {
   #digest: ContentDigest | undefined;
@@ -18,7 +18,7 @@ export class FileHash {
     this.#offset = 0;
   }
 
-  /** Takes those of the bytes that are new. */
+  /** Hashes those of the bytes that are new. */
   update(entry: number, offset: number, bytes: Buffer): void {
     const known = this.#known(entry, offset, bytes.length);
     if (known === undefined) return;
@@ -26,7 +26,7 @@ export class FileHash {
     this.#offset = offset + bytes.length;
   }
 
-  /** Takes that of a hole which is new. */
+  /** Hashes the part of a hole that is new. */
   hole(entry: number, offset: number, length: number): void {
     const known = this.#known(entry, offset, length);
     if (known === undefined) return;
@@ -38,7 +38,7 @@ export class FileHash {
     return this.#digest!.digest();
   }
 
-  /** How many of the bytes have been taken; undefined where all have. */
+  /** How many of the bytes are hashed already; undefined where all are. */
   #known(entry: number, offset: number, length: number): number | undefined {
     const known = this.#offset - offset;
     return entry !== this.#entry || known >= length ? undefined : known;

@@ -1,7 +1,7 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { CastError } from '../errors.js';
 
-/** What tells that a file is still the same. */
+/** Metadata that shows whether a file is unchanged. */
 export interface FileIdentity {
   readonly size: number;
   readonly mtimeNs: bigint;
@@ -13,7 +13,7 @@ export interface FileIdentity {
 export type ReadHook = (path: Buffer, offset: number) => void;
 
 const SECTOR_BYTES = 512;
-// Without O_NONBLOCK, opening a pipe that has taken the file's place would wait for a writer.
+// Without O_NONBLOCK, opening a pipe that has replaced the file would wait for a writer.
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** An open file that is being read. */
@@ -21,7 +21,7 @@ export class FileSource {
   readonly stats: BigIntStats;
   readonly #fd: number;
 
-  /** @throws the error of the system; CastError ERR_RDMC_FILE_CHANGED where it is no regular file any more */
+  /** @throws the error of the system; CastError ERR_RDMC_FILE_CHANGED where it is not a regular file any more */
   constructor(
     private readonly path: Buffer,
     private readonly hook: ReadHook | undefined,
@@ -30,7 +30,7 @@ export class FileSource {
     try {
       this.stats = fstatSync(this.#fd, { bigint: true });
       if (!this.stats.isFile())
-        throw new CastError('ERR_RDMC_FILE_CHANGED', 'it is no regular file any more');
+        throw new CastError('ERR_RDMC_FILE_CHANGED', 'it is not a regular file any more');
     } catch (error) {
       closeSync(this.#fd);
       throw error;
@@ -42,12 +42,12 @@ export class FileSource {
     return { size: Number(size), mtimeNs, ctimeNs, inode: ino };
   }
 
-  /** Whether it takes less room than its size: then it has holes. */
+  /** Whether it has holes: its blocks take less room than its size. */
   get sparse(): boolean {
     return Number(this.stats.blocks) * SECTOR_BYTES < Number(this.stats.size);
   }
 
-  /** Fills `target` from `offset` on. Returns false where the file ends before. */
+  /** Fills `target` from `offset` on. Returns false where the file is too short. */
   read(target: Buffer, offset: number): boolean {
     let done = 0;
     while (done < target.length) {
@@ -59,7 +59,7 @@ export class FileSource {
     return true;
   }
 
-  /** Whether it is as it was. */
+  /** Whether it is unchanged. */
   is(identity: FileIdentity): boolean {
     const { size, mtimeNs, ctimeNs, ino } = fstatSync(this.#fd, { bigint: true });
     return (

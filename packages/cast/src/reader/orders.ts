@@ -2,15 +2,15 @@ import type { CastProblem } from '../cast-summary.js';
 import type { StreamTotals } from '../stream/records.js';
 
 export interface FillOrder {
-  /** Handle of the region to write to, and how much of it is a message. */
+  /** Handle of the region to write to, and the length of a message in it. */
   readonly region: number;
   readonly byteLength: number;
   readonly sequence: number;
-  /** No message before this one will be asked for again. */
+  /** Messages before this one will not be requested again. */
   readonly forgetBelow: number;
 }
 
-/** What was sent. */
+/** What the stream contains. */
 export interface CastReport {
   readonly totals: StreamTotals;
   /** Messages of the whole stream; undefined where it has not been read to its end. */

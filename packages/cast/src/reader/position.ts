@@ -1,9 +1,9 @@
-/** Before the beginning of an entry. */
+/** The offset before the first record of an entry. */
 export const BEGIN = -1;
 
 /** A place in the stream: between two records, or between two bytes of a file. */
 export interface Position {
-  /** Index of the entry; that behind the last one stands for the end of the stream. */
+  /** Index of the entry; the index after the last entry is the end of the stream. */
   readonly entry: number;
   /** `BEGIN`, or the next byte of the file; its size where only the end of the file is missing. */
   readonly offset: number;

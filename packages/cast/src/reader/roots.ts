@@ -5,8 +5,8 @@ import { checkPath, shown } from '../stream/paths.js';
 import type { Root } from './entries.js';
 
 /**
- * What the given paths are called in the cast: their last component, as with scp. A path that is a symbolic link is
- * followed, as it was named on purpose; it keeps its own name.
+ * Gives each path its name in the cast: its last component, as with scp. A path that is a symbolic link is followed,
+ * because the user named it explicitly; the entry keeps the name of the link.
  * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNREADABLE, ERR_RDMC_DUPLICATE_NAME, ERR_RDMC_INVALID_OPTION
  */
 export function resolveRoots(paths: readonly Uint8Array[]): Root[] {
@@ -18,7 +18,7 @@ export function resolveRoots(paths: readonly Uint8Array[]): Root[] {
     if (other !== undefined) {
       throw new CastError(
         'ERR_RDMC_DUPLICATE_NAME',
-        `${shown(other)} and ${shown(given)} would both arrive as ${shown(root.name)}; rename one, or cast them one by one`,
+        `${shown(other)} and ${shown(given)} would both arrive as ${shown(root.name)}; rename one, or cast one after the other`,
       );
     }
     names.set(key, given);
@@ -27,12 +27,14 @@ export function resolveRoots(paths: readonly Uint8Array[]): Root[] {
 }
 
 function resolveRoot(given: Buffer): Root {
-  // latin1 keeps every byte, so that paths which are no UTF-8 survive the functions of node:path.
+  // latin1 keeps every byte, so that the functions of node:path do not change paths that are not UTF-8.
   const text = given.toString('latin1');
   const absolute = text.startsWith('/') ? text : `${Buffer.from(process.cwd()).toString('latin1')}/${text}`;
   const name = Buffer.from(basename(resolve(absolute)), 'latin1');
   if (name.length === 0) {
-    throw invalidOption(`${shown(given)} has no name under which it could arrive; name what lies in it`);
+    throw invalidOption(
+      `${shown(given)} does not have a name to arrive under; give the entries in it instead`,
+    );
   }
   checkPath(name);
   try {

@@ -13,31 +13,31 @@ import { FileSource, type ReadHook } from './file-source.js';
 import { BEGIN, isBefore, type Position } from './position.js';
 import { Totals } from './totals.js';
 
-/** A message that was made. */
+/** A filled message. */
 export interface FilledMessage {
   /** 0: the stream ended before this message. */
   readonly bytes: number;
   /** The stream ends with this message. */
   readonly last: boolean;
-  /** Bytes of contents in the stream up to the end of this message. */
+  /** Bytes of file contents in the stream up to the end of this message. */
   readonly contentBytes: number;
 }
 
 /**
- * Makes the messages of a cast from its entries, in any order of sequence numbers that begins with 0 and skips none.
- * A message made a second time carries the same entries, so that members who have it already can drop it; except
- * for files that changed meanwhile, which are given up.
+ * Fills the messages of a cast from its entries. A message can be filled again; a new one must be the next in sequence.
+ * A message that is filled again has the same entries, so that members that have it already can drop it; except that
+ * files which changed meanwhile are given up.
  */
 export class StreamReader {
   readonly problems = new ProblemList();
   readonly totals = new Totals();
-  /** Where each message begins; the last one is where the stream has been read to. */
+  /** Where each message begins; the last position is where the next new message begins. */
   readonly #starts: Position[] = [{ entry: 0, offset: BEGIN }];
   readonly #contentBytes: number[] = [0];
   readonly #facts = new Map<number, FileFacts>();
-  /** Entries of which nothing is in the stream. */
+  /** Entries without a record in the stream. */
   readonly #skipped = new Set<number>();
-  /** Files that could not be sent whole. */
+  /** Files that could not be sent completely. */
   readonly #missing = new Set<number>();
   readonly #hash: FileHash;
   #forgottenBelow = 0;
@@ -57,7 +57,7 @@ export class StreamReader {
     return this.#ended ? this.#starts.length - 1 : undefined;
   }
 
-  /** Message `sequence`, written to the beginning of `target`, whose length is that of all messages. */
+  /** Writes message `sequence` to the beginning of `target`. All messages have the capacity of `target`. */
   fill(sequence: number, target: Buffer): FilledMessage {
     const { messages } = this;
     if (messages !== undefined && sequence >= messages) {
@@ -65,7 +65,7 @@ export class StreamReader {
     }
     const start = this.#starts[sequence];
     if (start === undefined)
-      throw new RangeError(`message ${sequence} cannot be made before the one ahead of it`);
+      throw new RangeError(`message ${sequence} cannot be filled before message ${sequence - 1}`);
     const known = this.#starts[sequence + 1];
     const encoder = new MessageEncoder(target, target.length - (known ? 0 : REPLAY_SLACK_BYTES));
     const { position, contentBytes } = this.#run(encoder, target, start, known);
@@ -80,7 +80,7 @@ export class StreamReader {
     };
   }
 
-  /** Messages before this one will not be asked for again. */
+  /** Messages before this one will not be requested again. */
   forget(sequence: number): void {
     const entry = this.#starts[Math.min(sequence, this.#starts.length - 1)]!.entry;
     for (; this.#forgottenBelow < entry; this.#forgottenBelow += 1) this.#facts.delete(this.#forgottenBelow);
@@ -112,7 +112,7 @@ export class StreamReader {
       if (step.full) break;
     }
     if (limit !== undefined && isBefore(position, limit)) {
-      throw changed('files that changed do not fit any more into the messages they were sent in; cast again');
+      throw changed('files changed and no longer fit into the messages that they were sent in; cast again');
     }
     return { position, contentBytes };
   }
@@ -144,7 +144,7 @@ export class StreamReader {
     return next(index);
   }
 
-  /** One step of a file: its beginning, data, or its end. Undefined where the message has no room for it. */
+  /** Writes one record of a file: its beginning, data, or its end. Undefined where the message has no room for it. */
   #file(
     encoder: MessageEncoder,
     target: Buffer,
@@ -153,7 +153,7 @@ export class StreamReader {
     limit: Position | undefined,
   ) {
     const { entry: index, offset } = position;
-    const facts = this.#facts.get(index) ?? this.#meet(entry, index);
+    const facts = this.#facts.get(index) ?? this.#openFirst(entry, index);
     if (facts === undefined) return next(index);
     if (isAbandoned(facts)) {
       return this.#end(encoder, index, facts) ? next(index) : undefined;
@@ -195,13 +195,13 @@ export class StreamReader {
     const filled = fill({ encoder, target, source, hash: this.#hash, index, offset, end });
     if (filled.short) throw changed('it became shorter');
     const full = filled.offset < end;
-    // What fitted the first time fits again, unless holes have been filled meanwhile.
+    // The same bytes fit again, unless holes have been filled meanwhile.
     if (full && limit !== undefined) throw changed('it has fewer holes');
     const position = { entry: index, offset: filled.offset };
     return { position, contentBytes: filled.contentBytes, full };
   }
 
-  /** All bytes are there: is it still the same file? */
+  /** Ends a file whose bytes are all in the stream. @throws CastError ERR_RDMC_FILE_CHANGED */
   #close(encoder: MessageEncoder, entry: FileEntry, index: number, facts: FileFacts) {
     const source = this.#open?.index === index ? this.#open.source : undefined;
     if (source === undefined && facts.status === 'reading') this.#source(entry, index, facts);
@@ -211,7 +211,7 @@ export class StreamReader {
       facts.status = FileStatus.WHOLE;
       this.totals.bytes += facts.identity.size;
     }
-    this.#letGo(index);
+    this.#closeIfOpen(index);
     return this.#end(encoder, index, facts) ? next(index) : undefined;
   }
 
@@ -219,8 +219,8 @@ export class StreamReader {
     return encoder.fileEnd({ index, status: status === 'reading' ? FileStatus.UNREADABLE : status, digest });
   }
 
-  /** A file is opened for the first time. Undefined, and a problem, where it cannot be. */
-  #meet(entry: FileEntry, index: number): FileFacts | undefined {
+  /** Opens a file for the first time. Adds a problem and returns undefined where that fails. */
+  #openFirst(entry: FileEntry, index: number): FileFacts | undefined {
     if (this.#skipped.has(index)) return undefined;
     try {
       this.close();
@@ -256,7 +256,7 @@ export class StreamReader {
     return source;
   }
 
-  #letGo(index: number): void {
+  #closeIfOpen(index: number): void {
     if (this.#open?.index === index) this.close();
   }
 
@@ -267,7 +267,7 @@ export class StreamReader {
     facts.digest = NO_DIGEST;
     this.close();
     const code = status === FileStatus.CHANGED ? 'ERR_RDMC_FILE_CHANGED' : 'ERR_RDMC_UNREADABLE';
-    this.#problem(entry, code, `${message} while it was read; cast it again when it is at rest`);
+    this.#problem(entry, code, `${message} while it was read; cast it again when nothing writes to it`);
   }
 
   #problem(entry: Entry, code: string, message: string): void {

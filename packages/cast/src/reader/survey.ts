@@ -9,7 +9,7 @@ import { type Entry, type Root, sourceOf, timestamp } from './entries.js';
 const SECTOR_BYTES = 512;
 const SLASH = Buffer.from('/');
 
-/** Every entry below the roots, parents first, in the order of their names' bytes; and what they amount to. */
+/** Every entry below the roots, parents first, sorted by the bytes of their names; and the totals. */
 export class Survey {
   readonly entries: Entry[] = [];
   readonly problems = new ProblemList();
@@ -36,7 +36,7 @@ export class Survey {
     };
   }
 
-  /** Depth first with a stack of its own: a deep tree must not overflow that of the calls. */
+  /** Visits depth first with an explicit stack, so that a deep tree does not overflow the call stack. */
   #visit(root: Root, first: Buffer): void {
     const stack = [first];
     for (let path = stack.pop(); path !== undefined; path = stack.pop()) {
@@ -44,7 +44,7 @@ export class Survey {
     }
   }
 
-  /** Notes one entry. Returns the paths of what lies in it. */
+  /** Adds one entry. Returns the paths of its children. */
   #take(root: Root, path: Buffer): Buffer[] {
     const source = sourceOf({ root, path });
     try {
@@ -63,7 +63,7 @@ export class Survey {
   }
 
   #takeDirectory(root: Root, path: Buffer, source: Buffer, stats: BigIntStats): Buffer[] {
-    // Read first: a directory that cannot be read is a problem, and no empty directory.
+    // Read first: a directory that cannot be read is a problem rather than an empty directory.
     const children = namesIn(source);
     const mode = Number(stats.mode) & MODE_MASK;
     this.entries.push({ kind: 'directory', root, path, mode, time: timestamp(stats.mtimeNs) });

@@ -1,7 +1,7 @@
 import type { StreamTotals } from '../stream/records.js';
 import type { Entry } from './entries.js';
 
-/** Counts what went into the stream. */
+/** Counts the entries in the stream. */
 export class Totals implements StreamTotals {
   files = 0;
   directories = 0;

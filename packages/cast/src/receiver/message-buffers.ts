@@ -6,12 +6,12 @@ import { protocolError } from '../errors.js';
 type Region = ReceivedMessage['region'];
 
 /**
- * The memory messages arrive in: a few buffers, used again and again. Whoever wants one while none is free waits, and
- * that is what holds up the senders while the disk is behind.
+ * The memory that messages are received into: a few buffers, used repeatedly. A message that needs one while none is
+ * free waits; this is the backpressure on the sender while the disk is slower.
  */
 export class MessageBuffers {
   readonly #free: Region[] = [];
-  /** Given to the group for messages that have not come whole. */
+  /** Regions of messages that the group is still receiving. */
   readonly #promised = new Set<Region>();
   readonly #waiting: ((region: Region) => void)[] = [];
   #made = 0;
@@ -21,17 +21,17 @@ export class MessageBuffers {
     private readonly messageBytes: number,
   ) {}
 
-  /** The first one, made ahead, so that the first message need not wait for it. */
+  /** Allocates the first buffer ahead, so that the first message need not wait for it. */
   async prepare(): Promise<void> {
     this.#made += 1;
     this.#free.push(await this.node.allocate(this.messageBytes));
   }
 
-  /** For `createGroup`. The region is not given as such, but as a range: so it stays ours. */
+  /** For `createGroup`. Returns a range rather than the region itself, so that the region stays ours. */
   readonly incoming = async (byteLength: number, { signal }: { readonly signal: AbortSignal }) => {
     if (byteLength > this.messageBytes) {
       throw protocolError(
-        `a message of ${byteLength} bytes began; at most ${this.messageBytes} were announced`,
+        `a message of ${byteLength} bytes began; the sender announced at most ${this.messageBytes}`,
       );
     }
     const region = await this.#take(signal);
@@ -39,19 +39,19 @@ export class MessageBuffers {
     return { region };
   };
 
-  /** A message has come whole. */
+  /** A message is complete. */
   arrived(region: Region): void {
     this.#promised.delete(region);
   }
 
-  /** What was in it is not needed any more. */
+  /** Frees a region whose message is stored. */
   give(region: Region): void {
     const waiting = this.#waiting.shift();
     if (waiting) waiting(region);
     else this.#free.push(region);
   }
 
-  /** The group has ended: what was promised to it is free. */
+  /** The group has ended: frees the regions of its incomplete messages. */
   reclaim(): void {
     this.#waiting.length = 0;
     for (const region of this.#promised) this.#free.push(region);

@@ -22,7 +22,7 @@ import type { WriterThread } from './writer-thread.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
 
-/** Failures of a group that are this receiver's own doing; of others the sender makes a group of survivors. */
+/** Failures of a group that this receiver caused; after other failures the sender makes a group of survivors. */
 const OWN_FAILURES = new Set(['ERR_RDMC_INCOMING_FAILED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_DATAPLANE_DIED']);
 
 /** One cast at a receiver, from its invitation to its end. */
@@ -39,7 +39,7 @@ export class Reception {
   #routed = false;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
-  /** Told when nothing is left behind. */
+  /** Reported when incomplete files are removed. */
   #failed: WithoutOrigin<ReceiverEvent> | undefined;
 
   constructor(
@@ -51,12 +51,15 @@ export class Reception {
   ) {
     this.#silence = new SilenceTimer(HEARTBEAT_MS, invitation.stallTimeoutMs, () =>
       this.#fail(
-        new CastError('ERR_RDMC_SENDER_LOST', `the sender ${channel.peer} has said nothing for too long`),
+        new CastError(
+          'ERR_RDMC_SENDER_LOST',
+          `the sender ${channel.peer} has sent nothing for ${invitation.stallTimeoutMs} ms`,
+        ),
       ),
     );
   }
 
-  /** Runs the cast; what went wrong is an event. `frames` is what the sender says from here on. */
+  /** Runs the cast; an error becomes an event. `frames` are the sender's frames after its invitation. */
   async run(frames: AsyncIterator<SenderFrame, void, undefined>): Promise<void> {
     try {
       if (await this.#accept()) await this.#follow(frames);
@@ -84,7 +87,7 @@ export class Reception {
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
       this.#event({ type: 'began', files: this.invitation.files, bytes: this.invitation.bytes });
       this.channel.send({ type: 'ready', meshPort: portOf(this.#server), freeBytes });
-      this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
+      this.#heartbeat = setInterval(() => this.#sendProgress(), HEARTBEAT_MS);
       return true;
     } catch (error) {
       this.#failure = asCastError(error, this.channel.peer);
@@ -125,18 +128,18 @@ export class Reception {
         this.#fail(new CastError(frame.code, frame.message));
         return;
       default:
-        throw protocolError(`the sender said '${frame.type}' out of turn`);
+        throw protocolError(`the sender sent an unexpected '${frame.type}'`);
     }
   }
 
-  /** One group after the other; what goes wrong with one is the sender's to mend, unless it is this end's fault. */
+  /** Handles groups in order. The sender handles the failure of a group, except one that this end caused. */
   #start(prepare: () => Promise<void>, facts: GroupFacts, nextMessage: number): void {
     const controller = new AbortController();
     this.#groupOver = controller;
     void this.#grouping.run(async () => {
       try {
         await prepare();
-        if (!this.#stream) throw protocolError('a group comes before its members');
+        if (!this.#stream) throw protocolError('a group came before its members');
         await this.#stream.run(facts, nextMessage, controller.signal);
       } catch (error) {
         this.options.logger?.debug?.({ group: facts.id, reason: messageOf(error) }, 'group ended');
@@ -147,7 +150,7 @@ export class Reception {
   }
 
   async #join({ id, members }: MembersFrame): Promise<void> {
-    if (this.#node) throw protocolError('the sender named the members twice');
+    if (this.#node) throw protocolError('the sender sent the members twice');
     const { key, device, transport, meshPorts, logger } = this.options;
     const localHost = this.channel.localHost;
     const server = this.#server!;
@@ -161,7 +164,7 @@ export class Reception {
       key,
       device,
       transport,
-      // The sender judges who did not come, and says so by ending the connection; nobody else gives up before it.
+      // The sender decides which member is missing, and then ends the connection; receivers must not give up before it.
       timeoutMs: Math.min(this.invitation.connectTimeoutMs + JOIN_GRACE_MS, MAX_TIMER_MS),
       signal: this.#over.signal,
       logger,
@@ -177,7 +180,7 @@ export class Reception {
     await Promise.all([this.writer.attach(node.device.handle), this.#stream.prepare()]);
   }
 
-  /** Told once: survivors go on by the same device. */
+  /** Reported once: survivors continue on the same device. */
   #route({ device }: RdmcNode, transports: readonly string[]): void {
     if (this.#routed) return;
     this.#routed = true;
@@ -204,7 +207,7 @@ export class Reception {
     }
   }
 
-  #beat(): void {
+  #sendProgress(): void {
     this.channel.send({
       type: 'progress',
       receivedMessages: this.#stream?.messages ?? 0,
@@ -218,7 +221,7 @@ export class Reception {
     this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.writer.storedBytes });
   }
 
-  /** The first failure counts. */
+  /** Only the first failure counts. */
   #fail(error: CastError): void {
     if (this.#failure || this.#outcome) return;
     this.#failure = error;
@@ -231,14 +234,14 @@ export class Reception {
     void this.channel.end();
   }
 
-  /** Leaves nothing behind, but what is whole. */
+  /** Ends everything; only complete files stay. */
   async #leave(): Promise<void> {
     this.#over.abort();
     this.#silence.stop();
     clearInterval(this.#heartbeat);
     this.#server?.close();
     this.#groupOver.abort();
-    // Where all is stored and said, the sender need not wait for threads to end.
+    // When everything is stored and reported, the sender need not wait for threads to end.
     if (this.#outcome) void this.channel.end();
     try {
       await this.#grouping.idle();
@@ -256,14 +259,14 @@ export class Reception {
   }
 }
 
-/** Distributed over the kinds of events. */
+/** A conditional type, so that it distributes over the kinds of events. */
 type WithoutOrigin<E> = E extends ReceiverEvent ? Omit<E, 'castId' | 'from'> : never;
 
 function senderLost(peer: string, cause: unknown): CastError {
-  return new CastError('ERR_RDMC_SENDER_LOST', `the sender ${peer} is gone: ${reasonOf(cause)}`, { cause });
+  return new CastError('ERR_RDMC_SENDER_LOST', `the sender ${peer} was lost: ${reasonOf(cause)}`, { cause });
 }
 
-/** Errors of the connection mean that the sender is gone; those of layers below keep their codes. */
+/** Errors of the connection become ERR_RDMC_SENDER_LOST; those of layers below keep their codes. */
 function asCastError(error: unknown, peer: string): CastError {
-  return toCastError(error, 'ERR_RDMC_SENDER_LOST', `the sender ${peer} is gone: ${reasonOf(error)}`);
+  return toCastError(error, 'ERR_RDMC_SENDER_LOST', `the sender ${peer} was lost: ${reasonOf(error)}`);
 }

@@ -6,12 +6,12 @@ import { protocolError } from '../errors.js';
 import { MessageBuffers } from './message-buffers.js';
 import type { WriterThread } from './writer-thread.js';
 
-/** Takes the messages of a cast from one group after the other, and hands them to the writer, each once. */
+/** Receives the messages of a cast in one group after the other, and passes each message to the writer once. */
 export class StreamReceiver {
   readonly #buffers: MessageBuffers;
   #group: Group | undefined;
   #groupBytes = 0;
-  /** Messages received whole, in order, and their bytes. */
+  /** Complete messages, in order, and their bytes. */
   #messages = 0;
   #bytes = 0;
 
@@ -25,7 +25,7 @@ export class StreamReceiver {
     this.#buffers = new MessageBuffers(node, invitation.messageBytes);
   }
 
-  /** To be called once, before the first group. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  /** Call once, before the first group. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
   prepare(): Promise<void> {
     return this.#buffers.prepare();
   }
@@ -34,7 +34,7 @@ export class StreamReceiver {
     return this.#messages;
   }
 
-  /** Bytes of messages that have come in part. */
+  /** Bytes of incomplete messages. */
   get partialBytes(): number {
     return Math.max(0, (this.#group?.progress().bytesReceived ?? 0) - this.#groupBytes);
   }
@@ -44,12 +44,12 @@ export class StreamReceiver {
   }
 
   /**
-   * Takes part in a group until it ends. Its first message is the cast's `nextMessage`; those that are here already
-   * are dropped. `part` ends it from this side.
-   * @throws GroupError as the group fails, when no buffer is in use any more; CastError ERR_RDMC_CAST_PROTOCOL
+   * Takes part in a group until it ends. Its first message is the cast's `nextMessage`; messages that this receiver has
+   * already are dropped. `part` ends it from this side.
+   * @throws GroupError of the group, when no buffer is in use; CastError ERR_RDMC_CAST_PROTOCOL
    */
   async run(facts: GroupFacts, nextMessage: number, part: AbortSignal): Promise<void> {
-    if (nextMessage > this.#messages) throw protocolError('the sender left out messages');
+    if (nextMessage > this.#messages) throw protocolError('the sender skipped messages');
     const group = await this.#join(facts, part);
     const forget = onAbort(part, () => void group.close({ signal: AbortSignal.abort() }).catch(() => {}));
     this.#group = group;
@@ -79,7 +79,7 @@ export class StreamReceiver {
   #take(sequence: number, { region, byteLength }: ReceivedMessage): void {
     this.#buffers.arrived(region);
     this.#groupBytes += byteLength;
-    // Made again for survivors that lack it.
+    // Sent again for survivors that lack it.
     if (sequence < this.#messages) {
       this.#buffers.give(region);
       return;

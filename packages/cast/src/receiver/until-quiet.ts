@@ -2,8 +2,8 @@ import { Deferred, SilenceTimer } from '@rdmc/common';
 import { HEARTBEAT_MS } from '../constants.js';
 
 /**
- * Resolves when `done` is settled, or when `activity` has been the same for `limitMs`: whoever counts there hangs, and
- * whoever only takes long does not.
+ * Resolves when `done` is settled, or when `activity` has not changed for `limitMs`: then the work hangs. Slow work
+ * that still changes it does not hang.
  */
 export async function untilQuiet(
   done: Promise<unknown>,

@@ -12,18 +12,21 @@ const MODULE = new URL('./writer.js', import.meta.url);
 export class WriterThread {
   readonly #signs = new Int32Array(new SharedArrayBuffer(WriterSigns.COUNT * Int32Array.BYTES_PER_ELEMENT));
   readonly #thread = new CallingThread<WriterCalls>(MODULE, { signs: this.#signs });
-  /** Calls that are not done. */
+  /** Pending calls. */
   #queued = 0;
   #seenActivity = 0;
   #busySince = 0;
   #stored = { messages: 0, files: 0, bytes: 0 };
 
-  /** Removes what receivers that are gone have left in the directory. @throws CastError where it cannot be used */
+  /**
+   * Removes leftovers of terminated receivers in the directory.
+   * @throws CastError where the directory cannot be used
+   */
   prepare(directory: string): Promise<string[]> {
     return this.#thread.call('prepare', { directory });
   }
 
-  /** Whether it keeps the process alive. One that only waits does not. */
+  /** Sets whether the thread keeps the process alive. An idle thread does not. */
   ref(wanted: boolean): void {
     this.#thread.ref(wanted);
   }
@@ -50,7 +53,7 @@ export class WriterThread {
     return this.#stored.messages;
   }
 
-  /** Bytes and number of the files that are whole. */
+  /** Bytes of the files that are complete. */
   get storedBytes(): number {
     return this.#stored.bytes;
   }
@@ -59,7 +62,9 @@ export class WriterThread {
     return this.#stored.files;
   }
 
-  /** How long nothing has been done although there is something to do, as seen from one call to the next. */
+  /**
+   * How long the writer has made no progress although it has work, measured from one call of this getter to the next.
+   */
   get busyMs(): number {
     const now = performance.now();
     const activity = this.#activity();
@@ -69,8 +74,8 @@ export class WriterThread {
   }
 
   /**
-   * Has directories get their modes and what is temporary removed, and ends the thread. Waits while the thread does
-   * something. One that hangs on its disk is left behind; it does that, and ends, when the disk answers.
+   * Sets the modes of directories, removes temporary files, and ends the thread. Waits as long as the thread makes
+   * progress. A thread that hangs on its disk is abandoned; it does all of this when the disk answers.
    */
   async end(): Promise<void> {
     Atomics.store(this.#signs, WriterSigns.GIVEN_UP, 1);

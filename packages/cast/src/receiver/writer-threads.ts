@@ -1,11 +1,11 @@
 import { WriterThread } from './writer-thread.js';
 
-/** Writers' threads for the casts of a receiver. One is started ahead: a cast need not wait for it. */
+/** Writer threads for the casts of a receiver. One is started ahead, so that a cast need not wait for it. */
 export class WriterThreads {
   #spare: WriterThread | undefined;
   #ended = false;
 
-  /** @throws CastError where the directory cannot be used; no thread is left then */
+  /** @throws CastError where the directory cannot be used; then no thread is running */
   async prepare(directory: string): Promise<string[]> {
     const first = new WriterThread();
     try {
@@ -18,7 +18,7 @@ export class WriterThreads {
     }
   }
 
-  /** One for a cast, which ends it. */
+  /** Returns a thread for a cast; the cast ends it. */
   take(): WriterThread {
     const thread = this.#spare ?? new WriterThread();
     this.#spare = undefined;
@@ -26,7 +26,7 @@ export class WriterThreads {
     return thread;
   }
 
-  /** To be called when a cast is over and another one may come. */
+  /** Call this when a cast is over and another one may come. */
   refill(): void {
     if (!this.#ended && this.#spare === undefined) this.#keep(new WriterThread());
   }

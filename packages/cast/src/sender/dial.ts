@@ -7,7 +7,7 @@ import { CastError, codeOf, messageOf } from '../errors.js';
 
 export interface Dialling {
   readonly sockets: KeyedSockets;
-  /** The host's, as resolved. */
+  /** The host's address, as resolved. */
   readonly address: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -22,7 +22,7 @@ export async function resolveHosts(
     try {
       return [host, (await lookup(host)).address];
     } catch (cause) {
-      const message = `the name ${host} does not resolve (${codeOf(cause) ?? messageOf(cause)}); check it, or give the address`;
+      const message = `the name ${host} does not resolve (${codeOf(cause) ?? messageOf(cause)}); check the name, or give the address`;
       return [host, new CastError('ERR_RDMC_UNKNOWN_HOST', message, { cause, receiver: host })];
     }
   });
@@ -41,7 +41,7 @@ export async function dial(
   } catch (cause) {
     const details = { cause, receiver: target.name };
     if (codeOf(cause) === 'ERR_RDMC_MESH_WRONG_KEY') {
-      const message = `${target.name} has another key, or none; give sender and receivers the same one (this end uses ${sockets.keyName})`;
+      const message = `${target.name} uses another key, or does not use one; give sender and receivers the same key (this end uses ${sockets.keyName})`;
       throw new CastError('ERR_RDMC_KEY_MISMATCH', message, details);
     }
     if (codeOf(cause) === 'ERR_RDMC_ABORTED') {

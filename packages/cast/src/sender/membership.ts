@@ -7,28 +7,28 @@ import type { GroupFacts } from '../control/frames.js';
 import { invalidOption } from '../errors.js';
 import type { ReceiverLink } from './receiver-link.js';
 
-/** Where the sender is, as its receivers see it. */
+/** The addresses of the sender. */
 export interface OwnAddress {
-  /** To listen on. */
+  /** The address to listen on. */
   readonly localHost: string;
-  /** To be told to the others. */
+  /** The address that receivers connect to. */
   readonly host: string;
 }
 
-/** @throws CastError ERR_RDMC_INVALID_OPTION where receivers could not reach each other */
+/** @throws CastError ERR_RDMC_INVALID_OPTION where receivers cannot reach each other */
 export function ownAddress(links: readonly ReceiverLink[], advertise: string | undefined): OwnAddress {
   const inside = links.find(({ channel }) => isLoopbackHost(channel.remoteHost));
   const outside = links.find(({ channel }) => !isLoopbackHost(channel.remoteHost));
   if (inside && outside) {
     throw invalidOption(
-      `to: ${outside.name} cannot reach ${inside.name}, which is on loopback; name that by this machine's address`,
+      `to: ${outside.name} cannot reach ${inside.name}, which is on loopback; give that receiver by this machine's address`,
     );
   }
   const { localHost } = links[0]!.channel;
   return { localHost, host: advertise ?? localHost };
 }
 
-/** The sender first, then the receivers in the order in which they were named; gives them their ids. */
+/** Assigns ids to the links. Returns the sender, then the receivers in the order in which they were given. */
 export function membersOf(own: OwnAddress, port: number, links: readonly ReceiverLink[]): Member[] {
   const receivers = links.map((link, index) => {
     link.id = SENDER_ID + 1 + index;
@@ -52,8 +52,8 @@ export function groupFacts(
   };
 }
 
-/** One receiver under two names. @throws CastError ERR_RDMC_DUPLICATE_HOST */
-export function refuseTwins(links: readonly ReceiverLink[]): void {
+/** @throws CastError ERR_RDMC_DUPLICATE_HOST where one receiver was given under two names */
+export function refuseDuplicates(links: readonly ReceiverLink[]): void {
   const byInstance = new Map<string, ReceiverLink>();
   for (const link of links) {
     const instance = link.hello?.instance;

@@ -6,17 +6,17 @@ import type { TokenBucket } from './token-bucket.js';
 type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
 
 /**
- * Moves messages from the reader's thread to a group. A few buffers go round: filled by the reader, sent by the group,
- * filled again. Nothing here is done per block or byte.
+ * Moves messages from the reader's thread to a group. It cycles a few buffers: the reader fills a buffer, the group
+ * sends it, and the reader fills it again. Nothing here is done per block or byte.
  */
 export class Pump {
-  /** Messages sent and let go of, whatever group sent them. */
+  /** Messages whose send has completed, in any group. */
   sentMessages = 0;
   /** Messages of the whole stream, once its end has been read. */
   messages: number | undefined;
-  /** Bytes of contents up to the end of each message made so far; entry 0 is 0. */
+  /** Bytes of file contents up to the end of each message filled so far; entry 0 is 0. */
   readonly contentBytes: number[] = [0];
-  /** Sends that the group has not let go of. */
+  /** Sends that have not completed. */
   outstanding = 0;
   readonly #regions: Region[] = [];
   #next = 0;
@@ -41,8 +41,8 @@ export class Pump {
   }
 
   /**
-   * Sends the messages from `first` to the last one; the first ones are read while the group forms. Rejects as the group
-   * fails, when no buffer is in use any more.
+   * Sends the messages from `first` to the last one; the first ones are read while the group forms. Rejects with the
+   * group's error, when no buffer is in use.
    */
   async run(forming: Promise<Group>, first: number): Promise<void> {
     this.#next = first;
@@ -52,8 +52,8 @@ export class Pump {
   }
 
   /**
-   * One buffer, again and again. The reader answers in order and the bucket lets pass in order, so that messages are
-   * sent in order though several lanes wait.
+   * Fills and sends one buffer repeatedly. The reader answers in order and the bucket admits in order, so messages are
+   * sent in order although several lanes wait.
    */
   async #lane(forming: Promise<Group>, region: Region): Promise<void> {
     try {

@@ -32,9 +32,9 @@ const NOTHING: Omit<ProgressFrame, 'type'> = {
   writerBusyMs: 0,
 };
 
-/** One receiver as the sender sees it: its control connection, and what it has said. */
+/** One receiver at the sender: its control connection, and the state that it has reported. */
 export class ReceiverLink {
-  /** In the mesh; given when the members are known. */
+  /** Its member id; assigned when the members are known. */
   id = 0;
   state: ReceiverState = 'connecting';
   hello: HelloFrame | undefined;
@@ -42,11 +42,11 @@ export class ReceiverLink {
   progress = NOTHING;
   done: DoneFrame | undefined;
   failure: CastError | undefined;
-  /** Messages that have been made; whoever sends them sets it. */
+  /** Number of messages filled so far; the session sets it. */
   madeMessages: () => number = () => 0;
-  /** Kept by the stall watch. */
+  /** How long it has sent nothing; updated by the stall watch. */
   silentMs = 0;
-  /** Groups that failed because of it while this connection lived. */
+  /** Groups that failed because of it while this connection was open. */
   blames = 0;
   /** Resolves when it has failed. */
   readonly down: Promise<void>;
@@ -77,11 +77,11 @@ export class ReceiverLink {
     return this.#channel!;
   }
 
-  /** Dials, invites, and listens from then on. What fails is kept in `failure`. */
+  /** Dials, invites, and then reads the receiver's frames. An error is kept in `failure`. */
   async open(dialling: Dialling, invitation: Invitation): Promise<void> {
     try {
       this.#channel = await dial(this.target, dialling);
-      // Whatever the other end does not say in time is not waited for.
+      // Limits the whole introduction.
       const deadline = new Deadline(dialling, () => this.#channel!.destroy(this.#silent(dialling.timeoutMs)));
       try {
         await this.#introduce(invitation);
@@ -97,7 +97,10 @@ export class ReceiverLink {
     this.#channel?.send(frame);
   }
 
-  /** How many messages it has whole, when it has left the group; undefined where it fails before it says so. */
+  /**
+   * Resolves with the number of complete messages that it has, when it has left the group; undefined where it fails
+   * first.
+   */
   async part(groupId: number): Promise<number | undefined> {
     const parted = new Promise<number>((resolve) => {
       this.#parted = { groupId, resolve };
@@ -106,14 +109,14 @@ export class ReceiverLink {
     return Promise.race([parted, this.down.then(() => undefined)]);
   }
 
-  /** Asks it to store everything; resolves when it has, or has failed. */
+  /** Asks it to store everything; resolves when it has done so, or has failed. */
   finish(messages: number, files: number, bytes: number): Promise<void> {
     this.state = 'storing';
     this.send({ type: 'finish', messages, files, bytes });
     return this.#settled;
   }
 
-  /** It is out. The first failure counts. */
+  /** Drops the receiver. Only the first failure counts. */
   fail(error: CastError): void {
     if (this.failure || this.done) return;
     this.failure = error;
@@ -128,7 +131,10 @@ export class ReceiverLink {
     await this.#channel?.end(abort && { type: 'abort', code: abort.code, message: abort.message });
   }
 
-  /** `contentBytes` tells the bytes of contents in so many messages and so many bytes of the next. */
+  /**
+   * @param contentBytes gives the bytes of file contents in `messages` messages and `partialBytes` bytes of the next
+   *   one
+   */
   snapshot(contentBytes: (messages: number, partialBytes: number) => number): ReceiverProgress {
     const { receivedMessages, partialBytes, storedMessages } = this.progress;
     const { failure } = this;
@@ -151,7 +157,7 @@ export class ReceiverLink {
     const { meshPort, freeBytes } = await this.#expect(frames, 'ready');
     const { contentBytes } = invitation;
     if (freeBytes < contentBytes) {
-      const message = `${this.name} has ${freeBytes} bytes free, and ${contentBytes} are needed; make room there`;
+      const message = `${this.name} has ${freeBytes} bytes free, but ${contentBytes} are needed; make room there`;
       throw new CastError('ERR_RDMC_NO_SPACE', message, { receiver: this.name });
     }
     this.meshPort = meshPort;
@@ -165,10 +171,10 @@ export class ReceiverLink {
   ): Promise<Extract<ReceiverFrame, { type: T }>> {
     const { value, done } = await frames.next();
     if (done)
-      throw new CastError('ERR_RDMC_CAST_UNREACHABLE', `${this.name} hung up`, { receiver: this.name });
+      throw new CastError('ERR_RDMC_CAST_UNREACHABLE', `${this.name} closed the connection`, { receiver: this.name });
     if (value.type === type) return value as Extract<ReceiverFrame, { type: T }>;
-    if (value.type === 'refused' || value.type === 'failed') throw this.#theirs(value);
-    throw protocolError(`${this.name} said '${value.type}' in place of '${type}'`);
+    if (value.type === 'refused' || value.type === 'failed') throw this.#reported(value);
+    throw protocolError(`${this.name} sent '${value.type}' instead of '${type}'`);
   }
 
   async #follow(frames: Frames): Promise<void> {
@@ -198,34 +204,34 @@ export class ReceiverLink {
       this.done = frame;
       if (this.alive) this.state = 'complete';
       this.#settle();
-    } else if (frame.type === 'failed') this.fail(this.#theirs(frame));
-    else throw protocolError(`${this.name} said '${frame.type}' out of turn`);
+    } else if (frame.type === 'failed') this.fail(this.#reported(frame));
+    else throw protocolError(`${this.name} sent an unexpected '${frame.type}'`);
   }
 
   #checkProgress({ receivedMessages, storedMessages }: ProgressFrame): void {
     this.#checkReceived(receivedMessages);
     if (storedMessages < this.progress.storedMessages || storedMessages > receivedMessages) {
-      throw this.#lie(`it has stored ${storedMessages} of ${receivedMessages} messages`);
+      throw this.#inconsistent(`it has stored ${storedMessages} of ${receivedMessages} messages`);
     }
   }
 
-  /** What a receiver says that it has is not read again for others, so it must not have less later. */
+  /** The sender does not read messages again that all receivers have reported, so a report must not shrink. */
   #checkReceived(receivedMessages: number): void {
     if (receivedMessages < this.progress.receivedMessages)
-      throw this.#lie(`it has ${receivedMessages} messages`);
+      throw this.#inconsistent(`it has ${receivedMessages} messages`);
     if (receivedMessages > this.madeMessages()) {
-      throw this.#lie(`it has ${receivedMessages} messages, more than were sent`);
+      throw this.#inconsistent(`it has ${receivedMessages} messages, more than were sent`);
     }
   }
 
-  #lie(claim: string): CastError {
+  #inconsistent(claim: string): CastError {
     const { receivedMessages, storedMessages } = this.progress;
-    const before = `before, it had ${receivedMessages} and had stored ${storedMessages}`;
-    const message = `${this.name} says that ${claim}; ${before}; it was dropped, and the others go on`;
+    const before = `its report before: ${receivedMessages} received, ${storedMessages} stored`;
+    const message = `${this.name} reports that ${claim}; ${before}; it was dropped, and the others continue`;
     return new CastError('ERR_RDMC_CAST_PROTOCOL', message, { receiver: this.name });
   }
 
-  #theirs({ code, message }: { readonly code: string; readonly message: string }): CastError {
+  #reported({ code, message }: { readonly code: string; readonly message: string }): CastError {
     return new CastError(code, `${this.name}: ${message}`, { receiver: this.name });
   }
 
@@ -239,6 +245,6 @@ function asLinkError(error: unknown, name: string, fallback: CastErrorCode): Cas
   if (error instanceof CastError) return error;
   const code = codeOf(error);
   const known = code?.startsWith('ERR_RDMC_') ? code : fallback;
-  const message = code?.startsWith('ERR_RDMC_') ? messageOf(error) : `${name} is gone: ${reasonOf(error)}`;
+  const message = code?.startsWith('ERR_RDMC_') ? messageOf(error) : `${name} was lost: ${reasonOf(error)}`;
   return new CastError(known, message, { cause: error, receiver: name });
 }

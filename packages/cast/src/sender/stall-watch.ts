@@ -2,25 +2,25 @@ import { HEARTBEAT_MS } from '../constants.js';
 import { CastError } from '../errors.js';
 import type { ReceiverLink } from './receiver-link.js';
 
-/** A writer that has done something within this time is at work. */
+/** A writer that has done something within this time is active. */
 const AT_WORK_MS = 1_000;
-const PULSE_MS = 1_000;
+const SENDER_HEARTBEAT_MS = 1_000;
 
 /**
- * Looks for receivers that stand still: silent ones, those whose writer does not get on, and, when none gets on
- * although there is something to send, the one that has least. Time is counted in ticks, as `SilenceTimer` does, so that a
- * process which was itself stopped blames nobody. Also says that the sender lives.
+ * Drops stalled receivers: silent ones, those whose writer makes no progress, and, when none makes progress although
+ * there is something to send, the one that has received least. Time is counted in ticks, as `SilenceTimer` does, so
+ * that a process which was itself stopped does not drop receivers. Also sends the sender's heartbeats.
  */
 export class StallWatch {
   readonly #timer: NodeJS.Timeout;
-  #sincePulse = 0;
+  #sinceHeartbeat = 0;
   #standstillMs = 0;
   #lastProgress = -1;
 
   constructor(
     private readonly limitMs: number,
     private readonly links: readonly ReceiverLink[],
-    /** Whether something is on its way to the receivers. */
+    /** Whether a message is being sent to the receivers. */
     private readonly isSending: () => boolean,
     private readonly drop: (link: ReceiverLink, error: CastError) => void,
   ) {
@@ -32,12 +32,12 @@ export class StallWatch {
   }
 
   #tick(): void {
-    this.#sincePulse += HEARTBEAT_MS;
-    const pulse = this.#sincePulse >= PULSE_MS;
-    if (pulse) this.#sincePulse = 0;
+    this.#sinceHeartbeat += HEARTBEAT_MS;
+    const isHeartbeatDue = this.#sinceHeartbeat >= SENDER_HEARTBEAT_MS;
+    if (isHeartbeatDue) this.#sinceHeartbeat = 0;
     const running = this.links.filter(({ alive, done }) => alive && done === undefined);
     for (const link of running) {
-      if (pulse) link.send({ type: 'pulse' });
+      if (isHeartbeatDue) link.send({ type: 'pulse' });
       link.silentMs += HEARTBEAT_MS;
       this.#judge(link);
     }
@@ -45,9 +45,9 @@ export class StallWatch {
   }
 
   #judge(link: ReceiverLink): void {
-    if (link.silentMs >= this.limitMs) this.#stalled(link, `has said nothing for ${this.limitMs} ms`);
+    if (link.silentMs >= this.limitMs) this.#stalled(link, `has sent nothing for ${this.limitMs} ms`);
     else if (link.progress.writerBusyMs >= this.limitMs) {
-      this.#stalled(link, `has stored nothing for ${this.limitMs} ms although it has something to store`);
+      this.#stalled(link, `has stored nothing for ${this.limitMs} ms although it has data to store`);
     }
   }
 
@@ -64,11 +64,11 @@ export class StallWatch {
     if (this.#standstillMs < this.limitMs || running.length === 0) return;
     this.#standstillMs = 0;
     const last = running.reduce((least, link) => (hasLess(link, least) ? link : least));
-    this.#stalled(last, `has received least, and nothing has moved for ${this.limitMs} ms`);
+    this.#stalled(last, `has received least, and no receiver has made progress for ${this.limitMs} ms`);
   }
 
   #stalled(link: ReceiverLink, what: string): void {
-    const message = `${link.name} ${what}; it was dropped, and the others go on`;
+    const message = `${link.name} ${what}; it was dropped, and the others continue`;
     this.drop(link, new CastError('ERR_RDMC_RECEIVER_STALLED', message, { receiver: link.name }));
   }
 }

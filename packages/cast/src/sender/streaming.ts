@@ -4,37 +4,40 @@ import type { CheckedCastOptions } from '../checked-cast-options.js';
 import { FIRST_GROUP_ID, LOSS_GRACE_MS, MAX_BLAMES, SENDER_ID } from '../constants.js';
 import type { GroupFacts } from '../control/frames.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
-import type { Gathered } from './gathering.js';
 import { groupFacts } from './membership.js';
+import type { FormedMesh } from './mesh-formation.js';
 import type { Pump } from './pump.js';
 import type { ReceiverLink } from './receiver-link.js';
 
 const OWN_FAILURES = new Set(['ERR_RDMC_DATAPLANE_DIED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_INVALID_REGION']);
 
-/** Sends the stream: in one group, and where that fails, in another one of its survivors, from where they are on. */
+/**
+ * Sends the stream in a group. Where that group fails, its survivors form another, which starts at the first missing
+ * message.
+ */
 export class Streaming {
-  /** Groups that failed with no receiver to blame. */
+  /** Groups that failed without a receiver as the cause. */
   #unattributed = 0;
 
   constructor(
-    private readonly gathered: Gathered,
+    private readonly formed: FormedMesh,
     private readonly pump: Pump,
     private readonly options: CheckedCastOptions,
     private readonly signal: AbortSignal,
-    /** Hears of every group as soon as it is formed. */
+    /** Called with every group as soon as it is formed. */
     private readonly onGroup: (group: Group) => void,
   ) {
-    // The mesh learns of every receiver that is out, so that the group it is in fails at once.
-    for (const link of gathered.links) void link.down.then(() => this.#report(link));
+    // Report each lost receiver to the mesh so that its group fails immediately.
+    for (const link of formed.links) void link.down.then(() => this.#report(link));
   }
 
-  /** Returns the number of messages, all of which all who live have; undefined where nobody is left. */
+  /** Returns the number of messages when every receiver that is left has them all; undefined where none is left. */
   async run(): Promise<number | undefined> {
     let nextMessage = 0;
     for (let id = FIRST_GROUP_ID; ; id += 1) {
       const links = this.#living;
       if (links.length === 0) return undefined;
-      const { blockBytes } = this.gathered;
+      const { blockBytes } = this.formed;
       const facts = groupFacts(id, links, { ...this.options, blockBytes });
       if (id > FIRST_GROUP_ID) {
         for (const link of links) link.send({ type: 'regroup', group: facts, nextMessage });
@@ -43,10 +46,10 @@ export class Streaming {
         await this.#sendIn(facts, nextMessage);
         return this.pump.messages!;
       } catch (error) {
-        if (this.signal.aborted || this.#isHopeless(error)) throw error;
+        if (this.signal.aborted || this.#isPermanent(error)) throw error;
         this.options.logger?.warn?.(
           { group: id, reason: messageOf(error) },
-          'a group failed; its survivors go on',
+          'a group failed; its survivors continue',
         );
         const received = await this.#survivors(id, links, error);
         if (received === undefined) return undefined;
@@ -56,14 +59,14 @@ export class Streaming {
     }
   }
 
-  /** This receiver is out. */
+  /** Drops a receiver. */
   drop(link: ReceiverLink, error: CastError): void {
     link.fail(error);
     this.options.logger?.warn?.({ receiver: link.name, code: error.code }, error.message);
   }
 
-  /** No group of survivors would help: it is this end that fails, or nobody knows whom to leave out. */
-  #isHopeless(error: unknown): boolean {
+  /** Whether a group of survivors would fail too: this end fails, or the cause is not known after several groups. */
+  #isPermanent(error: unknown): boolean {
     if (error instanceof CastError || OWN_FAILURES.has(codeOf(error) ?? '')) return true;
     const { memberId = SENDER_ID, missing = [] } = error as {
       memberId?: number;
@@ -74,16 +77,16 @@ export class Streaming {
   }
 
   get #living(): ReceiverLink[] {
-    return this.gathered.links.filter(({ alive }) => alive);
+    return this.formed.links.filter(({ alive }) => alive);
   }
 
   async #sendIn({ id, members, racks }: GroupFacts, nextMessage: number): Promise<void> {
-    const { blockBytes } = this.gathered;
+    const { blockBytes } = this.formed;
     const { algorithm, connectTimeoutMs, stallTimeoutMs } = this.options;
-    const forming = this.gathered.node.createGroup({
+    const forming = this.formed.node.createGroup({
       ...{ id, members, algorithm, blockBytes },
       ...(racks && { racks }),
-      // A member is judged by the stall watch, which knows more than the devices.
+      // The stall watch decides which member has stalled: it has more information than the devices.
       retryTimeoutMs: stallTimeoutMs,
       timeoutMs: connectTimeoutMs,
       signal: this.signal,
@@ -96,14 +99,14 @@ export class Streaming {
       await this.pump.run(forming, nextMessage);
     } catch (error) {
       const group = await forming;
-      // Where the group lives, the reader has failed, and nothing more can be sent.
+      // If the group has not failed, the reader has, and nothing more can be sent.
       if (!group.signal.aborted) await group.close({ signal: AbortSignal.abort() }).catch(() => {});
       throw error;
     }
     await (await forming).close();
   }
 
-  /** After a failure: the first message that one of those left lacks. Undefined where nobody is left. */
+  /** After a failure: the first message that one of the survivors lacks. Undefined where no receiver is left. */
   async #survivors(
     groupId: number,
     links: readonly ReceiverLink[],
@@ -120,24 +123,26 @@ export class Streaming {
     return received.length === 0 ? undefined : Math.min(...received);
   }
 
-  /** Whoever a group failed with is given a moment to be seen failing; who lives on is dropped the second time. */
+  /**
+   * Waits a moment for the connections of the failed members to end; drops a member that has failed twice without that.
+   */
   async #blame(links: readonly ReceiverLink[], error: unknown): Promise<void> {
     const { memberId, missing = [] } = error as { memberId?: number; missing?: readonly number[] };
-    const culprits = links.filter(({ id, alive }) => alive && (id === memberId || missing.includes(id)));
-    await Promise.all(culprits.map((link) => this.#blameOne(link, error)));
+    const failed = links.filter(({ id, alive }) => alive && (id === memberId || missing.includes(id)));
+    await Promise.all(failed.map((link) => this.#blameOne(link, error)));
   }
 
   async #blameOne(link: ReceiverLink, error: unknown): Promise<void> {
     await settledWithin(link.down, LOSS_GRACE_MS);
     link.blames += 1;
     if (!link.alive || link.blames < MAX_BLAMES) return;
-    const message = `${link.name} was lost by the others: ${messageOf(error)}`;
+    const message = `${link.name} failed in the group of the other members: ${messageOf(error)}`;
     this.drop(link, new CastError('ERR_RDMC_RECEIVER_LOST', message, { cause: error, receiver: link.name }));
   }
 
   #report(link: ReceiverLink): void {
     if (this.signal.aborted) return;
-    this.gathered.node.mesh.reportFailure(
+    this.formed.node.mesh.reportFailure(
       link.id,
       link.failure?.message.slice(0, 200) ?? 'the sender dropped it',
     );

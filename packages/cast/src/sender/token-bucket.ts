@@ -1,14 +1,14 @@
 import { pause, SerialQueue } from '@rdmc/common';
 
-/** Lets so many bytes a second pass. What is taken beyond what is there is waited for afterwards by the next one. */
+/** Limits bytes per second. A call that takes more than is available passes, and the next call waits for it. */
 export class TokenBucket {
-  /** When the last bytes are paid for, in the milliseconds of `performance.now`. */
+  /** When the bytes taken so far are within the rate, in milliseconds of `performance.now`. */
   #paidAt = 0;
   readonly #turns = new SerialQueue();
 
   constructor(private readonly bytesPerSecond: number | undefined) {}
 
-  /** In the order of the calls. Returns at once where the signal is aborted. */
+  /** Resolves in the order of the calls; without waiting where the signal is aborted. */
   take(bytes: number, signal: AbortSignal): Promise<void> {
     if (this.bytesPerSecond === undefined) return Promise.resolve();
     const costMs = (bytes / this.bytesPerSecond) * 1000;

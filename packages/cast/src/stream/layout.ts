@@ -1,5 +1,5 @@
 /**
- * The stream: what the messages of a cast carry. Every message is whole by itself: a header, and records behind it
+ * The stream: the content of the messages of a cast. Every message is self-contained: a header, and records behind it
  * without gaps. All integers are little endian.
  *
  * Message header
@@ -9,7 +9,7 @@
  *         | magic | version | zero | sequence | payloadBytes | records  | crc32  | records…
  *         | RDMC  |   u16   | u16  |   u64    |     u64      |   u32    |  u32   |
  *         +-------+---------+------+----------+--------------+----------+--------+----------
- *   sequence counts the messages of the cast from 0; payloadBytes is what follows the header; crc32 (zlib) is that of
+ *   sequence counts the messages of the cast from 0; payloadBytes counts the bytes after the header; crc32 (zlib) is that of
  *   the 28 bytes before it.
  *
  * Record
@@ -19,7 +19,7 @@
  *         | crc32  | type | zero | fieldBytes | dataBytes | fields…     | data…
  *         |  u32   |  u8  | 3 B  |    u32     |    u32    |             |
  *         +--------+------+------+------------+-----------+-------------+------------
- *   crc32 is that of bytes 4 to 16 + fieldBytes. Data is not covered by it: the digest of the file covers that.
+ *   crc32 is that of bytes 4 to 16 + fieldBytes. It does not cover data: the digest of the file does.
  *   Only DATA has data.
  *
  *   type              fields
@@ -35,13 +35,13 @@
  *   time   is i64 seconds | u32 nanoseconds | u32 zero: the modification time
  *   mode   is the permission bits
  *   path   is raw bytes, components joined by '/', without one at either end
- *   status is 0 where the file is whole, 1 where it changed while it was read, 2 where it could not be read on; then
- *          what came of it is worth nothing
+ *   status is 0 where the file is complete, 1 where it changed while it was read, 2 where reading failed; with 1 and 2
+ *          the receiver discards its data
  *
- * Indices grow from entry to entry; an entry that could not be opened has none in the stream. DATA and HOLE of a file
- * follow each other without gaps or overlaps, between its FILE_BEGIN and its FILE_END, with nothing else in between.
- * A FILE_END with status 1 or 2 may also come again, or without a beginning: after survivors have regrouped, a file
- * that has changed meanwhile is given up in every message it was part of.
+ * Indices grow from entry to entry; an entry that could not be opened is not in the stream. DATA and HOLE of a file
+ * follow each other without gaps or overlaps, between its FILE_BEGIN and its FILE_END, with nothing else in between. A
+ * FILE_END with status 1 or 2 may also be repeated, or come without a FILE_BEGIN: after survivors have regrouped, a
+ * file that has changed meanwhile is given up in every message it was part of.
  */
 export const MAGIC = 0x434d_4452;
 
@@ -88,7 +88,8 @@ export const FileStatus = { WHOLE: 0, CHANGED: 1, UNREADABLE: 2 } as const;
 export type FileStatusValue = (typeof FileStatus)[keyof typeof FileStatus];
 
 /**
- * Kept free in a message that is made for the first time. Made again, it may carry the end of a file that was given
- * up since, in place of less than that end takes: at most of the first and of the last file in it.
+ * Kept free in a message that is filled for the first time. When it is filled again, the FILE_END of a file that was
+ * given up since may need more room than the records it replaces: at most for the first and for the last file in the
+ * message.
  */
 export const REPLAY_SLACK_BYTES = 128;

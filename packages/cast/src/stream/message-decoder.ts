@@ -10,8 +10,8 @@ const { RecordType, FixedBytes } = layout;
 const NANOSECONDS = 1_000_000_000;
 
 /**
- * The records of one message, checked: what comes out has valid paths and lies within the message. Nothing is
- * copied. The layout is drawn in `layout.ts`.
+ * Decodes and checks the records of one message: they have valid paths and are within the message. Nothing is copied.
+ * The layout is drawn in `layout.ts`.
  *
  * @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_VERSION_MISMATCH, ERR_RDMC_UNSAFE_PATH, at the record concerned
  */
@@ -23,27 +23,28 @@ export function* decodeMessage(message: Buffer, sequence: number): Generator<Str
     yield decodeRecord(type, fields, data);
     at += layout.RECORD_HEADER_BYTES + fields.length + data.length;
   }
-  if (at !== message.length) throw protocolError(`message ${sequence} goes on after its last record`);
+  if (at !== message.length) throw protocolError(`message ${sequence} has bytes after its last record`);
 }
 
 function checkHeader(message: Buffer, sequence: number): number {
   const wrong = (what: string): CastError => protocolError(`message ${sequence} of the stream ${what}`);
   if (message.length < layout.MESSAGE_HEADER_BYTES) throw wrong(`has only ${message.length} bytes`);
-  if (message.readUInt32LE(0) !== layout.MAGIC) throw wrong('does not begin as one');
+  if (message.readUInt32LE(0) !== layout.MAGIC) throw wrong('does not begin with the magic number');
   const version = message.readUInt16LE(layout.VERSION_AT);
   if (version !== CAST_PROTOCOL_VERSION) {
     throw new CastError(
       'ERR_RDMC_VERSION_MISMATCH',
-      `message ${sequence} of the stream has version ${version}, and this end speaks ${CAST_PROTOCOL_VERSION}`,
+      `message ${sequence} of the stream has version ${version}, and this end uses ${CAST_PROTOCOL_VERSION}; install the same release at both ends`,
     );
   }
   const crc = crc32(message.subarray(0, layout.HEADER_CRC_AT));
   if (message.readUInt32LE(layout.HEADER_CRC_AT) !== crc) throw wrong('has a damaged header');
   if (message.readUInt16LE(layout.HEADER_ZERO_AT) !== 0) throw wrong('has a non-zero reserved field');
   const found = readUnsigned64(message, layout.SEQUENCE_AT);
-  if (found !== sequence) throw wrong(`calls itself message ${found}`);
+  if (found !== sequence) throw wrong(`has the sequence number ${found}`);
   const payload = message.length - layout.MESSAGE_HEADER_BYTES;
-  if (readUnsigned64(message, layout.PAYLOAD_AT) !== payload) throw wrong('has another length than it says');
+  if (readUnsigned64(message, layout.PAYLOAD_AT) !== payload)
+    throw wrong('has another length than its header says');
   return message.readUInt32LE(layout.RECORDS_AT);
 }
 
@@ -52,7 +53,7 @@ function nextRecord(message: Buffer, at: number): { type: number; fields: Buffer
   if (left < 0) throw protocolError('a record begins beyond the end of its message');
   const fieldBytes = message.readUInt32LE(at + layout.FIELD_BYTES_AT);
   const dataBytes = message.readUInt32LE(at + layout.DATA_BYTES_AT);
-  // By subtraction: a sum of hostile lengths is never formed.
+  // Compared by subtraction: the sum of two malicious lengths could overflow.
   if (fieldBytes > left || dataBytes > left - fieldBytes) throw protocolError('a record is cut off');
   const fieldsAt = at + layout.RECORD_HEADER_BYTES;
   const fields = message.subarray(fieldsAt, fieldsAt + fieldBytes);
@@ -60,7 +61,8 @@ function nextRecord(message: Buffer, at: number): { type: number; fields: Buffer
   if (message.readUInt32LE(at) !== crc) throw protocolError('a record is damaged');
   const typeWord = message.readUInt32LE(at + layout.TYPE_AT);
   const data = message.subarray(fieldsAt + fieldBytes, fieldsAt + fieldBytes + dataBytes);
-  if (dataBytes > 0 && typeWord !== RecordType.DATA) throw protocolError('a record has data and is no DATA');
+  if (dataBytes > 0 && typeWord !== RecordType.DATA)
+    throw protocolError('a record has data and is not of type DATA');
   return { type: typeWord, fields, data };
 }
 

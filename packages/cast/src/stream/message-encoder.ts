@@ -16,13 +16,13 @@ import { writeSigned64, writeUnsigned64 } from './words.js';
 type Fields<T> = Omit<T, 'type'>;
 const { RecordType, FixedBytes } = layout;
 
-/** What a record of DATA takes beside the data. */
+/** Bytes of a DATA record beside the data. */
 export const DATA_OVERHEAD_BYTES = layout.RECORD_HEADER_BYTES + FixedBytes.DATA;
 export const HOLE_RECORD_BYTES = layout.RECORD_HEADER_BYTES + FixedBytes.HOLE;
 
 /**
- * Writes records into the memory of one message. Methods that write a record return false where there is no room
- * for it, and then nothing has changed. The layout is drawn in `layout.ts`.
+ * Writes records into the memory of one message. Methods that write a record return false, and change nothing, where
+ * there is no room for it. The layout is drawn in `layout.ts`.
  */
 export class MessageEncoder {
   #at = layout.MESSAGE_HEADER_BYTES;
@@ -102,12 +102,12 @@ export class MessageEncoder {
     });
   }
 
-  /** Where data of the next record would lie, so that it can be read into its place before `data` is called. */
+  /** Offset of the data of the next record, so that it can be read into its place before `data` is called. */
   dataPlace(recordsBeforeBytes = 0): number {
     return this.#at + recordsBeforeBytes + DATA_OVERHEAD_BYTES;
   }
 
-  /** Closes a record over data that lies at `dataPlace()` already. */
+  /** Writes the record of data that is at `dataPlace()` already. */
   data(index: number, offset: number, length: number): void {
     const fieldsAt = this.#at + layout.RECORD_HEADER_BYTES;
     this.#words(fieldsAt, index, 0);

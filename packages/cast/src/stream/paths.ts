@@ -5,8 +5,8 @@ const SLASH = 0x2f;
 const DOT = 0x2e;
 
 /**
- * Checks a path that came from outside: what passes cannot leave the directory it is put under, as long as no
- * symbolic link is followed. @throws CastError ERR_RDMC_UNSAFE_PATH
+ * Checks a path from outside: a path that passes cannot leave the directory it is stored in, as long as no symbolic
+ * link is followed. @throws CastError ERR_RDMC_UNSAFE_PATH
  */
 export function checkPath(path: Buffer): void {
   if (path.length === 0 || path.length > MAX_PATH_BYTES) {
@@ -14,9 +14,9 @@ export function checkPath(path: Buffer): void {
   }
   if (path.includes(0)) throw unsafe(path, 'it contains a zero byte');
   for (const name of componentsOf(path)) checkName(path, name);
-  // Temporary files of casts under way lie under such a name.
+  // Temporary files of active casts are below such a name.
   if (path.toString('latin1').startsWith(TEMPORARY_PREFIX)) {
-    throw unsafe(path, `names that begin with ${TEMPORARY_PREFIX} are kept for temporary files`);
+    throw unsafe(path, `names that begin with ${TEMPORARY_PREFIX} are reserved for temporary files`);
   }
 }
 
@@ -46,7 +46,7 @@ export function componentsOf(path: Buffer): Buffer[] {
   }
 }
 
-/** For people: control characters and what is no UTF-8 are replaced, and it is clipped. */
+/** For messages: control characters and bytes that are not UTF-8 are replaced, and a long path is clipped. */
 export function shown(path: Uint8Array, limit = 200): string {
   const text = Buffer.from(path)
     .toString('utf8')

@@ -1,6 +1,6 @@
 import type { FileStatusValue } from './layout.js';
 
-/** A modification time, kept apart so that no nanosecond is rounded away. */
+/** A modification time as two numbers, so that nanoseconds are exact. */
 export interface Timestamp {
   /** Since 1970; negative before. */
   readonly seconds: number;
@@ -63,14 +63,14 @@ export interface HardLinkRecord {
   readonly targetPath: Buffer;
 }
 
-/** What the sender has put into the stream; what it could not read is not counted. */
+/** Totals of the stream, without entries that the sender could not read. */
 export interface StreamTotals {
-  /** Files begun, those given up later included. */
+  /** Files begun, including those given up later. */
   readonly files: number;
   readonly directories: number;
   readonly symbolicLinks: number;
   readonly hardLinks: number;
-  /** Sizes of the files that are whole, added up. */
+  /** Sum of the sizes of complete files. */
   readonly bytes: number;
 }
 

@@ -1,4 +1,4 @@
-/** 64-bit integers as safe integers: no BigInt where every record needs some. */
+/** 64-bit integers as safe integers, without BigInt because every record has some. */
 
 const TWO_32 = 2 ** 32;
 

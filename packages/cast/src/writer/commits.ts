@@ -1,24 +1,24 @@
 import type { FileSink } from './file-sink.js';
 
-/** A file that has everything but its name. */
+/** A file that is complete except for its name. */
 export interface SealedFile {
   readonly sink: FileSink;
-  /** Gives it its name. @throws CastError where nothing more can be stored */
+  /** Renames it to its name. @throws CastError where nothing more can be stored */
   readonly commit: () => void;
-  /** It could not be brought to disk. @throws CastError where nothing more can be stored */
+  /** Reports that it could not be synced. @throws CastError where nothing more can be stored */
   readonly fail: (error: unknown) => void;
 }
 
-/** Decides when what has come whole gets its name. Everything is done in the order in which it was added. */
+/** Decides when complete files get their names. Everything is done in the order in which it was added. */
 export interface Commits {
   /** Some bytes of a file have been written; more will come. */
   written(sink: FileSink): void;
   file(file: SealedFile): void;
-  /** For what depends on names of files before it. */
+  /** An action that depends on the names of earlier files. */
   other(action: () => void): void;
 }
 
-/** Without waiting for the disk. */
+/** Gives names without waiting for the disk. */
 export const commitAtOnce: Commits = {
   written: () => {},
   file: ({ commit }) => commit(),

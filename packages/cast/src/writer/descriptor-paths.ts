@@ -1,9 +1,9 @@
-/** By number: descriptors are used again, and then mean another directory under the same path. */
+/** By number: a reused descriptor is another directory with the same path. */
 const heads: Buffer[] = [];
 
 /**
- * Node has no openat: what lies in an open directory is reached through the kernel's name for the descriptor. No
- * part of the way to that directory is looked up again, so nobody can put a symbolic link there meanwhile.
+ * Node has no openat: entries of an open directory are reached through the kernel's path of the descriptor. The path of
+ * that directory is not resolved again, so a symbolic link that is put there meanwhile has no effect.
  */
 export function within(directory: number, name: Buffer | string): Buffer {
   heads[directory] ??= Buffer.from(`/proc/self/fd/${directory}/`);

@@ -5,30 +5,30 @@ import { componentsOf, shown } from '../stream/paths.js';
 import { within } from './descriptor-paths.js';
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Of directories that are made: only the owner, until their own mode is set at the end. */
+/** Mode of new directories: only the owner has access until their own mode is set at the end. */
 const FIRST_MODE = 0o700;
 
-/** A name in an open directory. The descriptor is the tree's, and good until its next call. */
+/** A name in an open directory. The tree owns the descriptor; it is valid until the tree's next call. */
 export interface Place {
   readonly directory: number;
   readonly name: Buffer;
 }
 
 /**
- * Directories below one that is open, each reached from its parent without following a symbolic link. The last used
+ * Directories below an open one, each opened from its parent without following a symbolic link. The most recently used
  * ones stay open.
  */
 export class DirectoryTree {
   /** By path, the least recently used first. */
   readonly #open = new Map<string, number>();
-  /** Paths of directories in which something got its name; '' is the root. */
+  /** Paths of directories whose entries changed; '' is the root. */
   readonly #changed = new Set<string>();
-  /** Paths of directories that were made here, parents first. */
+  /** Paths of directories that this cast made, parents first. */
   readonly #made = new Set<string>();
 
   constructor(private readonly root: number) {}
 
-  /** Where an entry goes: its directory is opened, and made where it is missing. @throws CastError, or of the system */
+  /** Opens the directory of an entry, and makes it where it is missing. @throws CastError; errors of the system */
   place(path: Buffer): Place {
     const slash = path.lastIndexOf(0x2f);
     const parent = path.subarray(0, Math.max(slash, 0));
@@ -37,26 +37,27 @@ export class DirectoryTree {
     return { directory, name: path.subarray(slash + 1) };
   }
 
-  /** Directories in which something got its name, or may have; the one of length 0 is the root. */
+  /** Directories whose entries changed, or may have; the path of length 0 is the root. */
   get changed(): Buffer[] {
     return [...this.#changed].map((path) => Buffer.from(path, 'latin1'));
   }
 
-  /** Directories that were made here, children first. */
+  /** Directories that this cast made, children first. */
   get made(): Buffer[] {
     return [...this.#made].toReversed().map((path) => Buffer.from(path, 'latin1'));
   }
 
-  /** A descriptor of a directory that is the caller's to close. @throws as `open` */
+  /** Returns a new descriptor of a directory; the caller closes it. @throws as `open` */
   openApart(path: Buffer): number {
     const descriptor = path.length === 0 ? this.root : this.open(path);
-    // The kernel's link to what is open: nobody can put another one there.
+    // The kernel's link to the open directory, which cannot be replaced.
     return openSync(`/proc/self/fd/${descriptor}`, constants.O_RDONLY | constants.O_DIRECTORY);
   }
 
   /**
    * The descriptor of a directory.
-   * @throws CastError ERR_RDMC_UNSAFE_PATH where a symbolic link is on the way, ERR_RDMC_PATH_CONFLICT where something else is
+   * @throws CastError ERR_RDMC_UNSAFE_PATH where a component is a symbolic link, ERR_RDMC_PATH_CONFLICT where it is not
+   *   a directory
    */
   open(path: Buffer): number {
     const known = this.#use(path.toString('latin1'));
@@ -79,13 +80,13 @@ export class DirectoryTree {
     const key = path.toString('latin1');
     const known = this.#use(key);
     if (known !== undefined) return known;
-    const descriptor = openDirectory(path, within(parent, name), () => this.#note(path, name));
+    const descriptor = openDirectory(path, within(parent, name), () => this.#recordMade(path, name));
     this.#open.set(key, descriptor);
     if (this.#open.size > MAX_OPEN_DIRECTORIES) this.#closeOldest(parent);
     return descriptor;
   }
 
-  #note(path: Buffer, name: Buffer): void {
+  #recordMade(path: Buffer, name: Buffer): void {
     const parent = path.subarray(0, Math.max(path.length - name.length - 1, 0));
     this.#made.add(path.toString('latin1'));
     this.#changed.add(parent.toString('latin1'));
@@ -145,7 +146,7 @@ function classified(path: Buffer, place: Buffer, error: unknown): unknown {
       )
     : new CastError(
         'ERR_RDMC_PATH_CONFLICT',
-        `${shown(path)} is no directory in the receiving directory; move it away and cast again`,
+        `${shown(path)} in the receiving directory is not a directory; move it away and cast again`,
         { cause: error },
       );
 }

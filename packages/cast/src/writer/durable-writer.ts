@@ -7,8 +7,8 @@ import type { SyncPort } from './sync-port.js';
 import { SyncQueue } from './sync-queue.js';
 
 /**
- * A `StreamWriter` after whose `finish` everything is on disk. A file gets its name when its bytes, mode and times are
- * on disk; directories are synced once, at the end.
+ * A `StreamWriter` that syncs: after `finish`, everything is on disk. A file gets its name when its bytes, mode and
+ * times are on disk; directories are synced once, at the end.
  */
 export class DurableWriter {
   readonly #queue: SyncQueue;
@@ -36,14 +36,14 @@ export class DurableWriter {
     return this.#writer.stored;
   }
 
-  /** Stores the next message, whose memory is free then; some of its files may not have their names yet. */
+  /** Stores the next message; then its memory is free. Some of its files may not have their names yet. */
   async store(sequence: number, message: Buffer): Promise<void> {
     for (const _ of this.#writer.steps(sequence, message)) {
       if (this.#queue.isFull) await this.#queue.room();
     }
   }
 
-  /** @throws CastError where not everything that has its name is on disk */
+  /** @throws CastError where a directory could not be synced, or where nothing more can be stored */
   async finish(messages: number): Promise<StoredReport> {
     await this.#queue.drained();
     const syncing: Promise<void>[] = [];
@@ -59,7 +59,7 @@ export class DurableWriter {
     return this.#writer.report();
   }
 
-  /** As a `StreamWriter`'s. Does not wait for the disk, and ends what waits for it in `store` and `finish`. */
+  /** As a `StreamWriter`'s. Does not wait for the disk; ends the waits of `store` and `finish`. */
   giveUp(): void {
     this.#queue.giveUp();
     this.#writer.giveUp();

@@ -2,14 +2,14 @@ import { fchmodSync, fstatSync } from 'node:fs';
 import { MODE_MASK } from '../constants.js';
 
 /**
- * Modes of files in one temporary directory. The kernel takes away what the umask, or the directory's default access
- * control list, says; what it leaves of a mode is the same for every file, so it is looked at once.
+ * Modes of files in one temporary directory. The kernel clears mode bits according to the umask, or to the directory's
+ * default access control list. The result for a mode is the same for every file, so it is read once.
  */
 export class FileModes {
-  /** By the mode asked for: whether a new file has it. */
+  /** By the requested mode: whether a new file has it. */
   readonly #kept = new Map<number, boolean>();
 
-  /** Sees to it that a file that was made with this mode has it. @throws of the system */
+  /** Sets the mode of a file that was created with it, if the kernel cleared bits. @throws errors of the system */
   complete(descriptor: number, mode: number): void {
     let kept = this.#kept.get(mode);
     if (kept === undefined) {

@@ -19,9 +19,9 @@ import type { FileModes } from './file-modes.js';
 
 const OPEN_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** A file on its way: it lies under a temporary name until it is whole. */
+/** A file that is being received: it has a temporary name until it is complete. */
 export class FileSink {
-  /** Bytes written since the disk was last given them. */
+  /** Bytes written since the last sync began. */
   unsyncedBytes = 0;
   readonly #fd: number;
   readonly #content: ContentDigest;
@@ -29,7 +29,7 @@ export class FileSink {
   #endsInHole = false;
   #syncing: Promise<void> | undefined;
 
-  /** @throws of the system */
+  /** @throws errors of the system */
   constructor(
     readonly begin: FileBeginRecord,
     private readonly temporary: Buffer,
@@ -38,7 +38,7 @@ export class FileSink {
     private readonly active: () => void,
   ) {
     this.#content = new ContentDigest(checksum, begin.index);
-    // Nobody else reaches it before it has its name: the temporary directory has mode 700.
+    // Other users cannot open it before it has its name: the temporary directory has mode 700.
     this.#fd = openSync(temporary, OPEN_FLAGS, begin.mode & MODE_MASK);
   }
 
@@ -47,7 +47,7 @@ export class FileSink {
     return this.#syncing !== undefined;
   }
 
-  /** @throws of the system; nothing is kept of a file that failed: call `discard` */
+  /** @throws errors of the system; call `discard` then */
   write(data: Buffer): void {
     for (let at = 0; at < data.length; at += CHUNK_BYTES) {
       const chunk = data.subarray(at, at + CHUNK_BYTES);
@@ -67,14 +67,14 @@ export class FileSink {
   }
 
   /**
-   * Makes it what was sent in everything but its name.
-   * @throws CastError ERR_RDMC_HASH_MISMATCH, or of the system
+   * Checks the contents, and sets length, mode and times. Only the name is missing then.
+   * @throws CastError ERR_RDMC_HASH_MISMATCH; errors of the system
    */
   seal(digest: Buffer): void {
     if (!this.#content.digest().equals(digest)) {
       throw new CastError(
         'ERR_RDMC_HASH_MISMATCH',
-        'its checksum is not that of the file sent; cast it again',
+        'its checksum differs from that of the sender; cast it again',
       );
     }
     if (this.#endsInHole) ftruncateSync(this.#fd, this.#offset);
@@ -83,7 +83,7 @@ export class FileSink {
     futimesSync(this.#fd, time, time);
   }
 
-  /** Gives what has been written to the disk, while more comes. What goes wrong is told by `sync`. */
+  /** Syncs what has been written, while more is received. `sync` reports its errors. */
   startSync(sync: (descriptor: number) => Promise<void>): Promise<void> {
     this.unsyncedBytes = 0;
     const syncing = sync(this.#fd);
@@ -92,12 +92,12 @@ export class FileSink {
       () => {
         this.#syncing = undefined;
       },
-      // A failed one stays: the kernel tells of an error once, and this file will not be whole.
+      // A failed sync stays here, so that `sync` fails: the kernel reports an error only once.
       () => {},
     );
   }
 
-  /** Brings it to disk; begins before it returns. @throws CastError ERR_RDMC_NO_SPACE, ERR_RDMC_WRITE_FAILED */
+  /** Syncs the whole file; starts before it returns. @throws CastError ERR_RDMC_NO_SPACE, ERR_RDMC_WRITE_FAILED */
   sync(sync: (descriptor: number) => Promise<void>): Promise<void> {
     const synced = this.#syncing ? this.#syncing.then(() => sync(this.#fd)) : sync(this.#fd);
     return synced.catch((error: unknown) => {
@@ -105,7 +105,7 @@ export class FileSink {
     });
   }
 
-  /** Gives it its name. @throws of the system */
+  /** Renames it to its name. @throws errors of the system */
   commit({ directory, name }: Place): void {
     renameSync(this.temporary, within(directory, name));
     closeSync(this.#fd);
@@ -116,7 +116,7 @@ export class FileSink {
     this.release();
   }
 
-  /** Lets go of the descriptor, when nothing uses it any more. */
+  /** Closes the descriptor, after a sync that still uses it. */
   release(): void {
     const close = (): void => closeSync(this.#fd);
     if (this.#syncing) void this.#syncing.then(close, close);
@@ -132,9 +132,13 @@ export class FileSink {
 function notSynced(cause: unknown): CastError {
   const errno = codeOf(cause) ?? messageOf(cause);
   return errno === 'ENOSPC' || errno === 'EDQUOT'
-    ? new CastError('ERR_RDMC_NO_SPACE', `no space was left as it was synced to disk (${errno}); make room`, {
-        cause,
-      })
+    ? new CastError(
+        'ERR_RDMC_NO_SPACE',
+        `no space was left when it was synced to disk (${errno}); make room`,
+        {
+          cause,
+        },
+      )
     : new CastError(
         'ERR_RDMC_WRITE_FAILED',
         `it could not be synced to disk (${errno}); check the disk, and cast it again`,
@@ -143,8 +147,8 @@ function notSynced(cause: unknown): CastError {
 }
 
 /**
- * For functions of `fs`: seconds as a double. They cut off below microseconds; what a double loses must not make
- * that one less, so a little is added, but never to whole seconds.
+ * For functions of `fs`: seconds as a double. They truncate to microseconds. A double that is rounded down must not
+ * truncate to one microsecond less, so a little is added, but never to whole seconds.
  */
 export function secondsOf({ seconds, nanoseconds }: Timestamp): number {
   const microseconds = Math.floor(nanoseconds / 1000);

@@ -6,7 +6,7 @@ import { emptyAndRemove } from './temporary-directory.js';
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Removes what receivers that are gone have left behind in the directory. Returns the names. */
+/** Removes temporary directories of terminated receivers. Returns their names. */
 export function removeLeftovers(root: number): string[] {
   const names = readdirSync(`/proc/self/fd/${root}/`).filter((name) => name.startsWith(TEMPORARY_PREFIX));
   return names.filter((name) => removeLeftover(root, name));
@@ -20,7 +20,7 @@ function removeLeftover(root: number, name: string): boolean {
     emptyAndRemove(root, name, descriptor);
     return true;
   } catch {
-    // It is another's, or what lies there is no temporary directory: then it stays.
+    // It belongs to another user, or is not a temporary directory: then it stays.
     return false;
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);

@@ -4,7 +4,7 @@ export interface OpenOrder {
   readonly directory: string;
   readonly castId: string;
   readonly checksum: Checksum;
-  /** Whether everything is on disk before it is called complete. */
+  /** Whether everything is synced before the cast is reported as complete. */
   readonly fsync: boolean;
 }
 

@@ -2,14 +2,14 @@ import { ProblemList } from '../problems.js';
 import { shown } from '../stream/paths.js';
 import { asCastError, isFatal } from './system-errors.js';
 
-/** What became of the entries of a cast at this receiver. */
+/** Failed entries of a cast at this receiver. */
 export class Outcomes {
   readonly problems = new ProblemList();
-  /** Entries of this cast that are not there under their names; what is linked to them cannot be, either. */
+  /** Entries that do not exist under their names; hard links to them cannot be made. */
   readonly missing = new Set<number>();
 
   /**
-   * Does something for one entry; false where it failed, which then is that entry's problem.
+   * Runs an action for one entry. Adds a problem and returns false where it failed.
    * @throws CastError where nothing more can be stored at all
    */
   attempt(index: number, path: Buffer, action: () => void): boolean {

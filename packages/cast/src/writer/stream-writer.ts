@@ -15,23 +15,23 @@ import type {
   SymbolicLinkRecord,
 } from '../stream/records.js';
 import { type Commits, commitAtOnce } from './commits.js';
+import { DeferredEntries } from './deferred-entries.js';
 import { within } from './descriptor-paths.js';
 import { DirectoryTree } from './directory-tree.js';
-import { FileDesk } from './file-desk.js';
-import { LastThings } from './last-things.js';
+import { FileAssembler } from './file-assembler.js';
 import { Outcomes } from './outcomes.js';
 import { asCastError } from './system-errors.js';
 import { TemporaryDirectory } from './temporary-directory.js';
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
 
-/** Files that have their names, and their bytes. */
+/** Number and bytes of files that have their names. */
 export interface StoredSoFar {
   readonly files: number;
   readonly bytes: number;
 }
 
-/** What was stored. */
+/** The totals of a finished cast at this receiver. */
 export interface StoredReport {
   readonly files: number;
   readonly directories: number;
@@ -41,28 +41,28 @@ export interface StoredReport {
   readonly problemCount: number;
 }
 
-/** What a writer needs of those who use it. */
+/** Callbacks of a writer. */
 export interface WriterPorts {
-  /** Called whenever something has been done: a sign of life in long work. */
+  /** Called whenever something has been done, so that long work is seen to make progress. */
   readonly active?: () => void;
-  /** Asked after every record: whether the cast was given up elsewhere. */
+  /** Called after every record: whether another thread has given up the cast. */
   readonly isGivenUp?: () => boolean;
-  /** When files get their names (default: as soon as they are whole). */
+  /** Decides when files get their names (default: as soon as they are complete). */
   readonly commits?: Commits;
 }
 
 /**
- * Stores the messages of one cast in a directory. Nothing it is given can make it write elsewhere: paths are
- * checked, every directory on the way is opened from its parent without following links, and files get their names
- * by renaming when their hash fits.
+ * Stores the messages of one cast in a directory. No input can make it write elsewhere: paths are checked, every
+ * directory on a path is opened from its parent without following links, and files get their names by renaming when
+ * their checksum matches.
  */
 export class StreamWriter {
   readonly #outcomes = new Outcomes();
   readonly #root: number;
   readonly #temporary: TemporaryDirectory;
   readonly #tree: DirectoryTree;
-  readonly #files: FileDesk;
-  readonly #last: LastThings;
+  readonly #files: FileAssembler;
+  readonly #deferred: DeferredEntries;
   readonly #seen = { files: 0, directories: 0, symbolicLinks: 0, hardLinks: 0 };
   #links = 0;
   #messages = 0;
@@ -94,8 +94,11 @@ export class StreamWriter {
       throw asCastError(error);
     }
     this.#tree = new DirectoryTree(this.#root);
-    this.#files = new FileDesk(this.#tree, this.#temporary, this.#outcomes, checksum, { commits, active });
-    this.#last = new LastThings(this.#tree, this.#temporary, this.#outcomes, active);
+    this.#files = new FileAssembler(this.#tree, this.#temporary, this.#outcomes, checksum, {
+      commits,
+      active,
+    });
+    this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
   }
 
   /** Bytes that can still be stored in the directory. */
@@ -118,67 +121,71 @@ export class StreamWriter {
     for (const _ of this.steps(sequence, message));
   }
 
-  /** As `store`, one record after the other. To be taken to its end. */
+  /** As `store`, one record per step. Iterate to the end. */
   *steps(sequence: number, message: Buffer): Generator<void, void, undefined> {
     if (sequence !== this.#messages) {
-      throw protocolError(`message ${sequence} came in place of ${this.#messages}`);
+      throw protocolError(`received message ${sequence} instead of ${this.#messages}`);
     }
     for (const record of decodeMessage(message, sequence)) {
-      if (this.#ended) throw protocolError('the stream goes on behind its end');
+      if (this.#ended) throw protocolError('the stream has records after its end');
       this.#take(record);
       this.active();
       yield;
-      this.#requireWanted();
+      this.#throwIfGivenUp();
     }
     this.#messages += 1;
   }
 
-  /** Everything has come: makes symbolic links, gives directories their modes and times, removes what is temporary. */
+  /**
+   * Call after the last message: makes symbolic links, sets modes and times of directories, removes temporary files.
+   */
   finish(messages: number): StoredReport {
     for (const descriptor of this.lastSteps(messages)) closeSync(descriptor);
     return this.report();
   }
 
   /**
-   * As `finish`, without the report. All files must have their names. Yields descriptors of the directories in which
-   * something has changed, when nothing more will: they are the taker's to close. To be taken to its end.
+   * As `finish`, without the report. All files must have their names. Yields descriptors of changed directories, when
+   * they will not change again; the caller closes them. Iterate to the end.
    */
   *lastSteps(messages: number): Generator<number, void, undefined> {
     if (messages !== this.#messages || !this.#isComplete) {
-      throw protocolError('the stream ended without everything it should have brought');
+      throw protocolError(
+        `the stream is incomplete: ${this.#messages} of ${messages} messages, or totals other than announced`,
+      );
     }
-    for (const isMade of this.#last.links()) {
+    for (const isMade of this.#deferred.links()) {
       if (isMade) this.#links += 1;
-      this.#requireWanted();
+      this.#throwIfGivenUp();
     }
-    for (const descriptor of this.#last.finishDirectories()) {
+    for (const descriptor of this.#deferred.finishDirectories()) {
       yield descriptor;
-      this.#requireWanted();
+      this.#throwIfGivenUp();
     }
     this.#finished = true;
   }
 
-  /** What is temporary is removed. @throws of the system */
+  /** Removes temporary files. @throws errors of the system */
   report(): StoredReport {
     this.close();
     const { kept, count } = this.#outcomes.problems;
     return {
       ...this.stored,
-      directories: this.#last.directories,
+      directories: this.#deferred.directories,
       links: this.#links,
       problems: kept,
       problemCount: count,
     };
   }
 
-  /** The cast ends early: directories that it made get their modes now, and only `close` may follow. Idempotent. */
+  /** The cast ends early: sets the modes of directories that it made. Only `close` may follow. Idempotent. */
   giveUp(): void {
     if (this.#givenUp || this.#finished || this.#closed) return;
     this.#givenUp = true;
-    this.#last.giveUp();
+    this.#deferred.giveUp();
   }
 
-  /** Removes what is temporary, and lets go of everything. Idempotent. */
+  /** Removes temporary files, and closes all descriptors. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.giveUp();
@@ -193,7 +200,7 @@ export class StreamWriter {
   }
 
   /** @throws CastError ERR_RDMC_ABORTED */
-  #requireWanted(): void {
+  #throwIfGivenUp(): void {
     if (this.#givenUp || this.isGivenUp()) throw givenUp();
   }
 
@@ -220,8 +227,10 @@ export class StreamWriter {
 
   #newEntry(index: number): void {
     const { openIndex } = this.#files;
-    if (openIndex !== undefined) throw protocolError(`entry ${index} begins within entry ${openIndex}`);
-    if (index <= this.#lastIndex) throw protocolError(`entry ${index} comes after entry ${this.#lastIndex}`);
+    if (openIndex !== undefined)
+      throw protocolError(`entry ${index} begins before entry ${openIndex} has ended`);
+    if (index <= this.#lastIndex)
+      throw protocolError(`entry ${index} came after entry ${this.#lastIndex}; indices must grow`);
     this.#lastIndex = index;
   }
 
@@ -232,7 +241,7 @@ export class StreamWriter {
     this.commits.other(() => {
       this.#outcomes.attempt(directory.index, directory.path, () => {
         this.#tree.open(directory.path);
-        this.#last.directory(directory);
+        this.#deferred.directory(directory);
       });
     });
   }
@@ -243,12 +252,12 @@ export class StreamWriter {
     this.#files.begin(record);
   }
 
-  /** One that says that a file was given up may come again, or without a beginning: see `layout.ts`. */
+  /** The FILE_END of a file that was given up may be repeated, or come without a beginning: see `layout.ts`. */
   #fileEnd(record: FileEndRecord): void {
     const { index, status } = record;
     if (this.#files.end(record)) return;
     if (status === FileStatus.WHOLE || this.#files.openIndex !== undefined) {
-      throw protocolError(`entry ${index} ends, and is not under way`);
+      throw protocolError(`entry ${index} ends, but is not open`);
     }
     if (index <= this.#lastIndex) return;
     this.#lastIndex = index;
@@ -259,13 +268,13 @@ export class StreamWriter {
   #symbolicLink(record: SymbolicLinkRecord): void {
     this.#newEntry(record.index);
     this.#seen.symbolicLinks += 1;
-    this.#last.symbolicLink(record);
+    this.#deferred.symbolicLink(record);
   }
 
   #hardLink({ index, targetIndex, path, targetPath }: HardLinkRecord): void {
     this.#newEntry(index);
     this.#seen.hardLinks += 1;
-    // Views of a message, whose memory is used again.
+    // Copies: the paths are views of a message, whose memory is reused.
     const names = { path: Buffer.from(path), targetPath: Buffer.from(targetPath) };
     this.commits.other(() => this.#makeHardLink({ index, targetIndex, ...names }));
   }
@@ -273,7 +282,7 @@ export class StreamWriter {
   #makeHardLink({ index, targetIndex, path, targetPath }: Omit<HardLinkRecord, 'type'>): void {
     this.#outcomes.attempt(index, path, () => {
       if (targetIndex >= index || this.#outcomes.missing.has(targetIndex)) {
-        const message = `${shown(targetPath)}, which it is linked to, is not there`;
+        const message = `${shown(targetPath)}, the target of this hard link, does not exist here`;
         throw new CastError('ERR_RDMC_LINK_TARGET_MISSING', message);
       }
       const temporary = this.#temporary.file(index);
@@ -281,7 +290,7 @@ export class StreamWriter {
       linkSync(within(target.directory, target.name), temporary);
       const { directory, name } = this.#tree.place(path);
       renameSync(temporary, within(directory, name));
-      // Where both names were one file already, renaming has done nothing.
+      // Where both names were the same file already, renaming has no effect.
       rmSync(temporary, { force: true });
       this.#links += 1;
     });
@@ -289,7 +298,7 @@ export class StreamWriter {
 
   #end(record: StreamEndRecord): void {
     const { openIndex } = this.#files;
-    if (openIndex !== undefined) throw protocolError(`the stream ends within entry ${openIndex}`);
+    if (openIndex !== undefined) throw protocolError(`the stream ends before entry ${openIndex} has ended`);
     this.#ended = record;
   }
 }

@@ -1,13 +1,13 @@
 import { fdatasync, fsync } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** How things get from the kernel's memory to the disk. Threads of libuv do it. Rejects with errors of the system. */
+/** Syncs files and directories to disk, in threads of libuv. Rejects with errors of the system. */
 export interface SyncPort {
-  /** A whole file: its bytes, size, mode and times. */
+  /** Syncs a file: its bytes, size, mode and times. */
   file(descriptor: number): Promise<void>;
-  /** What has been written to a file that goes on. */
+  /** Syncs the bytes of a file that is still written to. */
   data(descriptor: number): Promise<void>;
-  /** A directory: the names in it, its mode and times. */
+  /** Syncs a directory: its entries, mode and times. */
   directory(descriptor: number): Promise<void>;
 }
 

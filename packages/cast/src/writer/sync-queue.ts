@@ -6,21 +6,21 @@ import type { SyncPort } from './sync-port.js';
 
 interface Item {
   ready: boolean;
-  /** Undefined for what is no file. */
+  /** Undefined for an action that does not concern a file. */
   readonly sink: FileSink | undefined;
   finish: () => void;
 }
 
 /**
- * Gives files their names when they are on disk. Many are synced at a time, so that the file system can write them
- * together; their names come in order all the same. To be used by one thread, which returns to its event loop now
+ * Gives files their names when they are on disk. Many files are synced concurrently, so that the file system can write
+ * them together; they still get their names in order. For use by one thread, which must return to its event loop now
  * and then.
  */
 export class SyncQueue implements Commits {
   readonly #items: Item[] = [];
-  /** Files under way whose early sync has not ended. */
+  /** Incomplete files whose early sync has not ended. */
   readonly #early = new Set<FileSink>();
-  /** One of them that was written far ahead of the disk. */
+  /** An incomplete file with too many unsynced bytes. */
   #ahead: FileSink | undefined;
   #running = 0;
   #wake: () => void = () => {};
@@ -32,12 +32,12 @@ export class SyncQueue implements Commits {
     private readonly active: () => void,
   ) {}
 
-  /** Whether more should wait for `room`. */
+  /** Whether the caller should wait for `room` before it adds more. */
   get isFull(): boolean {
     return this.#items.length >= MAX_UNSYNCED_FILES || this.#isAhead;
   }
 
-  /** Otherwise the last sync of a large file on a slow disk would take longer than its sender waits. */
+  /** Without this limit, the last sync of a large file on a slow disk would take longer than the sender waits. */
   get #isAhead(): boolean {
     return this.#ahead !== undefined && this.#early.has(this.#ahead);
   }
@@ -73,7 +73,10 @@ export class SyncQueue implements Commits {
     else this.#items.push({ ready: true, sink: undefined, finish: action });
   }
 
-  /** Waits until fewer files wait, and no file is far ahead of the disk. @throws CastError where nothing more can be stored */
+  /**
+   * Waits until fewer files are queued and none has too many unsynced bytes.
+   * @throws CastError where nothing more can be stored
+   */
   async room(): Promise<void> {
     while (this.#mustWait && !this.#failure) await this.#progress();
     this.#check();
@@ -83,26 +86,26 @@ export class SyncQueue implements Commits {
     return this.#items.length > MAX_UNSYNCED_FILES / 2 || this.#isAhead;
   }
 
-  /** Waits until everything has its name. @throws CastError where nothing more can be stored */
+  /** Waits until all files have their names. @throws CastError where nothing more can be stored */
   async drained(): Promise<void> {
     while (this.#items.length > 0 && !this.#failure) await this.#progress();
     this.#check();
   }
 
-  /** No name is given any more, and what waits for room, or for all names, is refused. */
+  /** Gives no more names; pending calls of `room` and `drained` reject. */
   giveUp(): void {
     this.#failure ??= { error: givenUp() };
     this.#wake();
   }
 
-  /** Gives up, waits until no descriptor is in use, and lets go of files without a name. */
+  /** Gives up, waits until no descriptor is in use, and closes files without a name. */
   async abandon(): Promise<void> {
     this.giveUp();
     while (this.#running > 0) await this.#progress();
     for (const { sink } of this.#items.splice(0)) sink?.release();
   }
 
-  /** The next time that something has been synced. Something is under way. */
+  /** Resolves when the next sync ends. A sync must be running. */
   #progress(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
@@ -120,7 +123,7 @@ export class SyncQueue implements Commits {
 
   #advance(): void {
     try {
-      // One that throws stays, so that `abandon` lets go of it.
+      // An item that throws stays in the queue, so that `abandon` closes it.
       for (let item = this.#items[0]; item?.ready && !this.#failure; item = this.#items[0]) {
         item.finish();
         this.#items.shift();

@@ -1,6 +1,6 @@
 import { CastError, type CastErrorCode, codeOf, messageOf } from '../errors.js';
 
-/** Nothing more can be stored after these. */
+/** Errors after which nothing more can be stored. */
 const FATAL: ReadonlyMap<string, CastErrorCode> = new Map([
   ['ENOSPC', 'ERR_RDMC_NO_SPACE'],
   ['EDQUOT', 'ERR_RDMC_NO_SPACE'],
@@ -12,7 +12,7 @@ const FATAL: ReadonlyMap<string, CastErrorCode> = new Map([
   ['ESTALE', 'ERR_RDMC_WRITE_FAILED'],
 ]);
 
-/** These concern one entry. */
+/** Errors that concern one entry. */
 const OF_ENTRY: ReadonlyMap<string, CastErrorCode> = new Map([
   ['EACCES', 'ERR_RDMC_PERMISSION'],
   ['EPERM', 'ERR_RDMC_PERMISSION'],
@@ -27,11 +27,11 @@ const OF_ENTRY: ReadonlyMap<string, CastErrorCode> = new Map([
 
 const ADVICE: Partial<Record<CastErrorCode, string>> = {
   ERR_RDMC_NO_SPACE: 'no space is left in the receiving directory; make room and cast again',
-  ERR_RDMC_READ_ONLY: 'the receiving directory is on a read-only file system',
+  ERR_RDMC_READ_ONLY: 'the receiving directory is on a read-only file system; mount it for writing',
   ERR_RDMC_PERMISSION: 'the receiver may not write there; give it the permission, or another directory',
-  ERR_RDMC_PATH_CONFLICT: 'something of another kind has that name there; move it away and cast again',
+  ERR_RDMC_PATH_CONFLICT: 'an entry of another kind has that name there; move it away and cast again',
   ERR_RDMC_OTHER_FILE_SYSTEM:
-    'it lies on another file system than the receiving directory; receive there directly',
+    'it is on another file system than the receiving directory; receive into that one directly',
 };
 
 /** Whether nothing more can be stored after this error. */
@@ -40,7 +40,7 @@ export function isFatal(error: unknown): boolean {
   return FATAL.has(code) || code === 'ERR_RDMC_CAST_PROTOCOL' || code === 'ERR_RDMC_VERSION_MISMATCH';
 }
 
-/** An error of the system in the words of this package. */
+/** Converts an error of the system. */
 export function asCastError(error: unknown): CastError {
   if (error instanceof CastError) return error;
   const errno = codeOf(error) ?? '';

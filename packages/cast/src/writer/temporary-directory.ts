@@ -15,13 +15,13 @@ import { describeOwner, OWNER_FILE } from './owner.js';
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Where the files of one cast lie until they are whole: in the receiving directory, so that renaming is atomic. */
+/** The directory of one cast's incomplete files: inside the receiving directory, so that renaming is atomic. */
 export class TemporaryDirectory {
   readonly #name: string;
   readonly descriptor: number;
   #removed = false;
 
-  /** @throws CastError ERR_RDMC_SHARED_DIRECTORY; or of the system */
+  /** @throws CastError ERR_RDMC_SHARED_DIRECTORY; errors of the system */
   constructor(
     private readonly root: number,
     castId: string,
@@ -47,10 +47,10 @@ export class TemporaryDirectory {
       mkdirSync(within(this.root, this.#name), { mode: 0o700 });
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
-      // Named after the cast, so only a receiver of the same one can have made it.
+      // The name contains the id of the cast, so only a receiver of the same cast can have made it.
       throw new CastError(
         'ERR_RDMC_SHARED_DIRECTORY',
-        'another receiver of this cast has the same directory; give each one a directory of its own, on a disk of its own host',
+        'another receiver of this cast has the same directory; give each receiver its own directory, on a disk of its host',
         { cause: error },
       );
     }
@@ -61,7 +61,7 @@ export class TemporaryDirectory {
     return within(this.descriptor, String(index));
   }
 
-  /** Idempotent. @throws of the system, where something cannot be removed */
+  /** Idempotent. @throws errors of the system, where a file cannot be removed */
   remove(): void {
     if (this.#removed) return;
     this.#removed = true;
@@ -73,7 +73,7 @@ export class TemporaryDirectory {
   }
 }
 
-/** Removes a temporary directory, which has files only. */
+/** Removes a temporary directory, which contains only files. */
 export function emptyAndRemove(root: number, name: string, descriptor: number): void {
   for (const file of readdirSync(`/proc/self/fd/${descriptor}/`, 'buffer')) {
     try {

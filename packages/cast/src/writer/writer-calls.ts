@@ -10,8 +10,8 @@ import { asCastError } from './system-errors.js';
 import { WriterSigns } from './writer-signs.js';
 
 /**
- * What a writer's thread can be called for, and what it does ahead of the calls before: when `close` arrives, directories
- * get their modes at once, although a call before it may wait for a slow disk.
+ * The calls of a writer thread, and what it does as soon as a call arrives: on `close`, directories get their modes
+ * immediately, although an earlier call may still wait for a slow disk.
  */
 export function writerCalls(signs: Int32Array, sync: SyncPort) {
   let writer: StreamWriter | DurableWriter | undefined;
@@ -19,7 +19,7 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
   const active = (): void => void Atomics.add(signs, WriterSigns.ACTIVITY, 1);
   const isGivenUp = (): boolean => Atomics.load(signs, WriterSigns.GIVEN_UP) !== 0;
   const ports = { active, isGivenUp };
-  const requireWanted = (): void => {
+  const throwIfGivenUp = (): void => {
     if (isGivenUp()) throw givenUp();
   };
 
@@ -35,15 +35,15 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
       regions = new WorkerRegions(device);
     },
 
-    /** Returns what has its name so far. */
+    /** Returns the totals of files that have their names so far. */
     async store({ region, byteLength, sequence }: StoreOrder): Promise<StoredSoFar> {
-      requireWanted();
+      throwIfGivenUp();
       await writer!.store(sequence, regions!.buffer(region, byteLength));
       return writer!.stored;
     },
 
     async finish({ messages }: { readonly messages: number }): Promise<StoredReport> {
-      requireWanted();
+      throwIfGivenUp();
       return writer!.finish(messages);
     },
 
@@ -51,7 +51,7 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
       await writer?.close();
     },
 
-    /** Looks after the directory before the first cast. Returns what was removed. */
+    /** Removes leftovers in the directory before the first cast. Returns their names. */
     prepare({ directory }: { readonly directory: string }): string[] {
       const root = openDirectory(directory);
       try {
@@ -72,7 +72,8 @@ function openDirectory(directory: string): number {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT') throw unusable('ERR_RDMC_NOT_FOUND', `${directory} does not exist; make it first`);
-    if (code === 'ENOTDIR') throw unusable('ERR_RDMC_NOT_A_DIRECTORY', `${directory} is no directory`);
+    if (code === 'ENOTDIR')
+      throw unusable('ERR_RDMC_NOT_A_DIRECTORY', `${directory} is not a directory; give a directory`);
     throw asCastError(error);
   }
 }

@@ -1,11 +1,11 @@
 /**
- * What the application's thread and a writer's thread tell each other without a message, as one of them may be busy: the
- * places of an `Int32Array` in shared memory.
+ * State that the application's thread and a writer thread share without messages, because either may be busy: indices
+ * of an `Int32Array` in shared memory.
  */
 export const WriterSigns = {
-  /** Counts what the writer has done. */
+  /** Counter of the writer's steps. */
   ACTIVITY: 0,
-  /** Not 0: nothing more shall be stored. */
+  /** Not 0: the cast was given up, and nothing more is stored. */
   GIVEN_UP: 1,
   COUNT: 2,
 } as const;

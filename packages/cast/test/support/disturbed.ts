@@ -11,17 +11,17 @@ export function sourceTree(bytes = 4_000_000): string {
   return from;
 }
 
-/** Waits for a snapshot that fits. */
+/** Waits for a snapshot that satisfies `fits`. */
 export async function until(cast: Cast, fits: (progress: CastProgress) => boolean): Promise<void> {
   for await (const progress of cast) if (fits(progress)) return;
-  throw new Error('the cast ended before');
+  throw new Error('the cast ended before a snapshot satisfied the condition');
 }
 
-/** Whether a receiver has received so many bytes. */
+/** Whether a receiver has received at least `bytes`. */
 export const someReceived =
   (index: number, bytes = 500_000) =>
   ({ receivers }: CastProgress): boolean =>
     receivers[index]!.receivedBytes >= bytes;
 
-/** So slow that there is time for something to happen in the middle. */
+/** Options of a cast that is slow enough to be disturbed in the middle. */
 export const slow = { messageBytes: 1 << 18, bandwidthLimit: 2_000_000 };

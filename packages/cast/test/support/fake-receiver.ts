@@ -50,7 +50,7 @@ export const hello: ReceiverFrame = {
   instance: randomUUID(),
 };
 
-/** Goes along until the members are named. */
+/** Follows the protocol up to the members frame. */
 export async function goAlong(channel: Channel): Promise<AsyncIterator<SenderFrame, void, undefined>> {
   const frames = channel[Symbol.asyncIterator]();
   await frames.next();
@@ -61,7 +61,7 @@ export async function goAlong(channel: Channel): Promise<AsyncIterator<SenderFra
   return frames;
 }
 
-/** A frame as it goes over the wire, whatever is in it. */
+/** A frame as bytes, with any payload. */
 export function rawFrame(text: string, version = CAST_PROTOCOL_VERSION): Buffer {
   return encodeFrame(version, Buffer.from(text));
 }

@@ -19,7 +19,7 @@ const ESCAPES = [
   'a/..',
 ];
 
-/** A path that is mostly good. */
+/** A path that is mostly valid. */
 function path(random: Random): Buffer {
   const kind = random.below(8);
   if (kind === 0) return Buffer.from(random.of(ESCAPES));
@@ -32,7 +32,7 @@ function common(random: Random, index: number) {
   return { index, mode: random.of([0, 0o700, 0o7777, 0xffff_ffff]), time, path: path(random) };
 }
 
-/** A file with pieces that mostly fit and a digest that mostly does. */
+/** A file whose pieces and digest are mostly right. */
 function file(random: Random, index: number): StreamRecord[] {
   const pieces: StreamRecord[] = [];
   const content = new ContentDigest(CHECKSUM, index);
@@ -70,7 +70,7 @@ function other(random: Random, index: number): StreamRecord {
   ]);
 }
 
-/** Records of which every sort may follow every other. */
+/** Records of any types in any order. */
 export function hostileRecords(random: Random): StreamRecord[] {
   let index = 0;
   const entries = random.some(8, () => {
@@ -78,11 +78,11 @@ export function hostileRecords(random: Random): StreamRecord[] {
     return random.below(2) === 0 ? file(random, index) : [other(random, index)];
   });
   const records = entries.flat();
-  // Now and then one goes missing.
+  // Sometimes a record is missing.
   return random.below(3) > 0 ? records : records.filter(() => random.below(6) > 0);
 }
 
-/** Where the records of a message begin, as far as their lengths make sense. */
+/** Offsets of the records of a message, as far as their lengths are valid. */
 function recordStarts(message: Buffer): number[] {
   const starts: number[] = [];
   for (let at = layout.MESSAGE_HEADER_BYTES; at + layout.RECORD_HEADER_BYTES <= message.length; ) {
@@ -104,7 +104,7 @@ export function relabelled(message: Buffer, random: Random): Buffer {
   return message;
 }
 
-/** Makes the checksums of a damaged message fit again, so that what is behind them is tried. */
+/** Recomputes the checksums of a damaged message, so that the checks behind them are tested. */
 export function repaired(message: Buffer): Buffer {
   if (message.length < layout.MESSAGE_HEADER_BYTES) return message;
   message.writeUInt32LE(crc32(message.subarray(0, layout.HEADER_CRC_AT)), layout.HEADER_CRC_AT);

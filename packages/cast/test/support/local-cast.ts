@@ -7,10 +7,10 @@ import { Survey } from '../../src/reader/survey.js';
 import { type StoredReport, StreamWriter } from '../../src/writer/stream-writer.js';
 
 export const MESSAGE_BYTES = 64 * 1024;
-/** That of all local casts. */
+/** The checksum of all local casts. */
 export const CHECKSUM: Checksum = newChecksum('gmac');
 
-/** A reader for what lies at the paths. */
+/** A reader of the paths. */
 export function readerOf(paths: readonly (string | Buffer)[], hook?: ReadHook): StreamReader {
   return new StreamReader(
     new Survey(resolveRoots(paths.map((path) => Buffer.from(path as string)))).entries,
@@ -38,7 +38,7 @@ export function store(messages: readonly Buffer[], directory: string): StoredRep
   try {
     messages.forEach((message, sequence) => {
       writer.store(sequence, message);
-      // The memory of a message is used again for another one.
+      // The memory of a message is reused for another one.
       message.fill(0xa5);
     });
     return writer.finish(messages.length);

@@ -9,7 +9,7 @@ const time = fc.record({
   seconds: fc.integer({ min: -(2 ** 40), max: 2 ** 40 }),
   nanoseconds: fc.integer({ min: 0, max: 999_999_999 }),
 });
-/** Raw bytes that are no '/' and not zero. */
+/** Raw bytes without '/' and zero. */
 const name = fc
   .uint8Array({ minLength: 1, maxLength: 40 })
   .map((each) => Buffer.from(each.map((byte) => (byte === 0 || byte === 0x2f ? 0x78 : byte))))

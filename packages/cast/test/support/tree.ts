@@ -76,7 +76,7 @@ export function describeTree(directory: string, times?: Map<string, bigint>): Ma
   return lines;
 }
 
-/** Names below a directory, without what they are. */
+/** Names below a directory, without types. */
 export function namesIn(directory: string): string[] {
   return [...describeTree(directory).keys()];
 }

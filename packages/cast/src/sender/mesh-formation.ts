@@ -12,14 +12,14 @@ import { joinMesh } from '../join-mesh.js';
 import { listenWithin, portOf } from '../ports.js';
 import { streamBlockSize } from '../stream-block-size.js';
 import { resolveHosts } from './dial.js';
-import { describeOwn, groupFacts, membersOf, ownAddress, refuseTwins } from './membership.js';
+import { describeOwn, groupFacts, membersOf, ownAddress, refuseDuplicates } from './membership.js';
 import { ReceiverLink } from './receiver-link.js';
 
 /** The sender and the receivers that have joined. */
-export interface Gathered {
+export interface FormedMesh {
   readonly links: readonly ReceiverLink[];
   readonly node: RdmcNode;
-  /** In every group of the cast. */
+  /** Block size of every group of the cast. */
   readonly blockBytes: number;
   /** Address and port at which the receivers reach the sender. */
   readonly address: string;
@@ -27,7 +27,7 @@ export interface Gathered {
 }
 
 /** Connects to receivers and joins the mesh with those that answer. */
-export class Gathering {
+export class MeshFormation {
   readonly #invitation: Omit<Invitation, 'castId'>;
   readonly #checksum: Checksum;
 
@@ -36,7 +36,7 @@ export class Gathering {
     private readonly survey: FileSurvey,
     private readonly messageBytes: number,
     private readonly signal: AbortSignal,
-    /** Hears of every link that is made, before it is connected. */
+    /** Called with new links before they are connected. */
     private readonly onLinks: (links: readonly ReceiverLink[]) => void,
   ) {
     const { files, directories, links, bytes, contentBytes } = survey;
@@ -52,8 +52,11 @@ export class Gathering {
     };
   }
 
-  /** Where a receiver is lost on the way, begins again without it. Undefined where none is left. @throws CastError, MeshError */
-  async run(targets: readonly Target[]): Promise<Gathered | undefined> {
+  /**
+   * Starts again without receivers that are lost meanwhile. Undefined where none is left.
+   * @throws CastError, MeshError
+   */
+  async run(targets: readonly Target[]): Promise<FormedMesh | undefined> {
     let wanted = targets;
     while (wanted.length > 0) {
       const links = await this.#connect(wanted);
@@ -62,12 +65,12 @@ export class Gathering {
         return await this.#join(links);
       } catch (error) {
         if (this.signal.aborted) throw error;
-        blameForJoin(links, error);
+        failMissing(links, error);
       }
-      const left = links.filter((link) => link.alive || (othersFailed(links) && hasWaitedInVain(link)));
+      const left = links.filter((link) => link.alive || (othersFailed(links) && hasTimedOut(link)));
       const again = new CastError(
         'ERR_RDMC_ABORTED',
-        'the sender begins again without a receiver that was lost',
+        'the sender starts again without a receiver that was lost',
       );
       await Promise.all(left.map((link) => link.close(again)));
       wanted = left.map(({ target }) => target);
@@ -75,7 +78,7 @@ export class Gathering {
     return undefined;
   }
 
-  /** Returns those that are ready. */
+  /** Returns the links of receivers that are ready. */
   async #connect(targets: readonly Target[]): Promise<ReceiverLink[]> {
     const { sockets, connectTimeoutMs: timeoutMs } = this.options;
     const links = targets.map((target) => new ReceiverLink(target));
@@ -89,11 +92,11 @@ export class Gathering {
     });
     await Promise.all(opened);
     this.signal.throwIfAborted();
-    refuseTwins(links);
+    refuseDuplicates(links);
     return links.filter(({ alive }) => alive);
   }
 
-  async #join(links: readonly ReceiverLink[]): Promise<Gathered> {
+  async #join(links: readonly ReceiverLink[]): Promise<FormedMesh> {
     const { key, device, transport, connectTimeoutMs, logger, advertise, meshPorts } = this.options;
     const own = ownAddress(links, advertise);
     const server = await listenWithin(own.localHost, meshPorts);
@@ -102,7 +105,7 @@ export class Gathering {
     const blockBytes = this.#blockSize(own.localHost, links);
     const group = groupFacts(FIRST_GROUP_ID, links, { ...this.options, blockBytes });
     for (const link of links) link.send({ type: 'members', id: link.id, members, group });
-    // Whoever is lost now would be waited for until the time-out.
+    // Without this, the mesh would wait for a lost receiver until the time-out.
     const lost = new AbortController();
     for (const link of links) void link.down.then(() => lost.abort());
     const node = await joinMesh({
@@ -118,7 +121,7 @@ export class Gathering {
     return { links, node, blockBytes, address: describeOwn(own, port), checksum: this.#checksum };
   }
 
-  /** Blocks within one host travel through shared memory unless that is refused. */
+  /** Blocks within one host use shared memory unless the transport is 'tcp'. */
   #blockSize(localHost: string, links: readonly ReceiverLink[]): number {
     const { blockBytes, transport } = this.options;
     if (blockBytes !== 'auto') return blockBytes;
@@ -128,24 +131,27 @@ export class Gathering {
   }
 }
 
-/** The mesh names who did not come; else a control connection that ended tells. @throws where it was nobody */
-function blameForJoin(links: readonly ReceiverLink[], error: unknown): void {
-  const missing = (error as { missing?: readonly { id: number }[] }).missing?.map(({ id }) => id) ?? [];
-  const culprits = links.filter(({ id }) => missing.includes(id));
-  if (culprits.length === 0 && links.every(({ alive }) => alive)) throw error;
-  for (const link of culprits) {
+/**
+ * Fails the links that the mesh reports as missing.
+ * @throws `error` where none is missing and every connection is open
+ */
+function failMissing(links: readonly ReceiverLink[], error: unknown): void {
+  const ids = (error as { missing?: readonly { id: number }[] }).missing?.map(({ id }) => id) ?? [];
+  const missing = links.filter(({ id }) => ids.includes(id));
+  if (missing.length === 0 && links.every(({ alive }) => alive)) throw error;
+  for (const link of missing) {
     const message = `${link.name} did not join in time: ${messageOf(error)}`;
-    // One that has waited for others as long as the sender has may have said so first.
-    if (hasWaitedInVain(link)) link.failure = undefined;
+    // It may have reported its own time-out first: it waits for other members as long as the sender does.
+    if (hasTimedOut(link)) link.failure = undefined;
     link.fail(new CastError('ERR_RDMC_RECEIVER_LOST', message, { cause: error, receiver: link.name }));
   }
 }
 
 function othersFailed(links: readonly ReceiverLink[]): boolean {
-  return links.some((link) => !link.alive && !hasWaitedInVain(link));
+  return links.some((link) => !link.alive && !hasTimedOut(link));
 }
 
-/** Receivers wait for the members as long as the sender does: one that gives up a moment earlier is not to blame. */
-function hasWaitedInVain({ failure }: ReceiverLink): boolean {
+/** Whether a receiver gave up waiting for other members. It waits as long as the sender, so it is not the cause. */
+function hasTimedOut({ failure }: ReceiverLink): boolean {
   return failure?.code === 'ERR_RDMC_MESH_TIMEOUT';
 }

@@ -6,18 +6,21 @@ import { type Invitation, type ReceiverFrame, type SenderFrame, shapes } from '.
 import { CastError, type CastErrorCode, codeOf, messageOf, protocolError } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 
-interface Greeted {
+interface Introduced {
   readonly channel: ControlChannel<ReceiverFrame, SenderFrame>;
   readonly frames: AsyncIterator<SenderFrame, void, undefined>;
   readonly invitation: Invitation;
 }
 
-/** Says hello to a caller and waits for its invitation. Undefined where it left. @throws CastError; the caller was told */
-export async function greet(
+/**
+ * Answers a caller's 'call' and waits for its invitation. Undefined where the caller disconnects.
+ * @throws CastError, which was sent to the caller
+ */
+export async function handshake(
   socket: Socket,
   instance: string,
   busy: () => boolean,
-): Promise<Greeted | undefined> {
+): Promise<Introduced | undefined> {
   const channel = new ControlChannel<ReceiverFrame, SenderFrame>(socket, shapes.sender, peerOf(socket));
   const frames = channel[Symbol.asyncIterator]();
   try {
@@ -33,7 +36,7 @@ export async function greet(
     });
     const invitation = await expect(frames, 'invite');
     if (invitation === undefined) return undefined;
-    if (busy()) throw new CastError('ERR_RDMC_BUSY', 'it takes no more casts at the moment; try again later');
+    if (busy()) throw new CastError('ERR_RDMC_BUSY', 'the receiver has its maximum of casts; try again later');
     return { channel, frames, invitation };
   } catch (error) {
     const code = error instanceof CastError ? error.code : 'ERR_RDMC_CAST_PROTOCOL';
@@ -49,10 +52,10 @@ async function expect<T extends SenderFrame['type']>(
   const { value, done } = await frames.next();
   if (done || value.type === 'abort') return undefined;
   if (value.type === type) return value as Extract<SenderFrame, { type: T }>;
-  throw protocolError(`'${value.type}' came in place of '${type}'`);
+  throw protocolError(`received '${value.type}' instead of '${type}'`);
 }
 
-/** Ends a connection whose keys do not fit, after a word in the clear. */
+/** Closes a connection whose keys differ, after a 'refused' frame without encryption. */
 export function refuseKey(raw: Socket, error: unknown): void {
   if (codeOf(error) === 'ERR_RDMC_MESH_WRONG_KEY' && raw.writable) {
     const code: CastErrorCode = 'ERR_RDMC_KEY_MISMATCH';

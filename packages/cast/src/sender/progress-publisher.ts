@@ -5,16 +5,16 @@ import type { Latest } from '../latest.js';
 import type { Pump } from './pump.js';
 import type { ReceiverLink } from './receiver-link.js';
 
-/** What the consumer of a cast's progress sees, put together five times a second. */
-export class Board {
+/** Publishes snapshots of a cast's progress, five times a second and at each change of phase. */
+export class ProgressPublisher {
   phase: CastPhase = 'preparing';
   attempt = 1;
   survey: FileSurvey | undefined;
   pump: Pump | undefined;
   route: CastRoute | undefined;
-  /** By the receiver's name; those of the latest attempt. */
+  /** Links of the latest attempt, by the receiver's name. */
   readonly links = new Map<string, ReceiverLink>();
-  /** Receivers that an earlier attempt has settled keep what it showed. */
+  /** The last progress of receivers in earlier attempts. */
   readonly #settled = new Map<string, ReceiverProgress>();
   readonly #timer: NodeJS.Timeout;
 
@@ -31,7 +31,7 @@ export class Board {
     this.publish();
   }
 
-  /** Another attempt begins: what is shown of these receivers stays as it is until they have a new connection. */
+  /** Another attempt begins: the progress of these receivers stays as it is until they have a new connection. */
   settle(): void {
     for (const link of this.links.values()) this.#settled.set(link.name, link.snapshot(this.#contentBytes));
     this.links.clear();

@@ -9,11 +9,11 @@ import { asCastError } from './system-errors.js';
 import type { TemporaryDirectory } from './temporary-directory.js';
 
 /**
- * What is done when everything else is in place. Symbolic links: so that nothing of the cast could ever be written
- * through one. Then the modes and times of directories, the deepest first: a directory that must not be written to
- * had to be, and every entry made in it changed its time.
+ * Symbolic links, and modes and times of directories: they are set when everything else is in place. Symbolic links
+ * come first; they are late so that no file of the cast is written through one. Then directories, the deepest first:
+ * one without write permission must be writable until its entries are made, and every new entry changes its time.
  */
-export class LastThings {
+export class DeferredEntries {
   readonly #directories: DirectoryRecord[] = [];
   readonly #links: SymbolicLinkRecord[] = [];
 
@@ -32,12 +32,12 @@ export class LastThings {
     this.#directories.push(record);
   }
 
-  /** Paths are views of a message, whose memory is used again: copies are kept. */
+  /** Copies the paths: they are views of a message, whose memory is reused. */
   symbolicLink(record: SymbolicLinkRecord): void {
     this.#links.push({ ...record, path: Buffer.from(record.path), target: Buffer.from(record.target) });
   }
 
-  /** Yields of each link whether it was made. @throws CastError where nothing more can be stored */
+  /** Makes the links. Yields for each link whether it was made. @throws CastError where nothing more can be stored */
   *links(): Generator<boolean, void, undefined> {
     for (const link of this.#links) {
       const isMade = this.outcomes.attempt(link.index, link.path, () => this.#make(link));
@@ -47,9 +47,9 @@ export class LastThings {
   }
 
   /**
-   * Gives directories their modes and times. Yields a descriptor of each directory that is finished, which the taker
-   * closes: first those that something was put in and that the cast says nothing else of, then its own.
-   * @throws CastError where nothing more can be stored, or where a directory is gone that something was put in
+   * Sets modes and times of directories. Yields a descriptor of each finished directory; the caller closes it. First
+   * come directories that got entries but are not entries of the cast themselves, then the directories of the cast.
+   * @throws CastError where nothing more can be stored, or where a directory that got entries is gone
    */
   *finishDirectories(): Generator<number, void, undefined> {
     const own = new Set(this.#directories.map(({ path }) => path.toString('latin1')));
@@ -60,22 +60,22 @@ export class LastThings {
     for (const directory of this.#directories.toReversed()) {
       let descriptor: number | undefined;
       this.outcomes.attempt(directory.index, directory.path, () => {
-        descriptor = this.#adorn(directory);
+        descriptor = this.#setAttributes(directory);
       });
       this.active();
       if (descriptor !== undefined) yield descriptor;
     }
   }
 
-  /** The cast ends early: as many directories as possible get their modes; problems are nobody's any more. */
+  /** The cast ends early: sets the modes of directories as far as possible, and ignores errors. */
   giveUp(): void {
     const made = new Set(this.tree.made.map((path) => path.toString('latin1')));
     for (const directory of this.#directories.toReversed()) {
       if (!made.has(directory.path.toString('latin1'))) continue;
       try {
-        closeSync(this.#adorn(directory));
+        closeSync(this.#setAttributes(directory));
       } catch {
-        // It is gone, or the disk is.
+        // The directory was removed, or the disk fails.
       }
       this.active();
     }
@@ -98,8 +98,8 @@ export class LastThings {
     renameSync(temporary, within(directory, name));
   }
 
-  #adorn({ path, mode, time }: DirectoryRecord): number {
-    // Opened before it gets a mode that may forbid it.
+  #setAttributes({ path, mode, time }: DirectoryRecord): number {
+    // Opened first: the new mode may forbid it.
     const descriptor = this.tree.openApart(path);
     try {
       const seconds = secondsOf(time);

@@ -11,14 +11,14 @@ import type { TemporaryDirectory } from './temporary-directory.js';
 
 interface OpenFile {
   readonly begin: FileBeginRecord;
-  /** Undefined where it failed: what still comes of it is checked and forgotten. */
+  /** Undefined where it failed: its remaining records are checked and discarded. */
   sink: FileSink | undefined;
   offset: number;
 }
 
-/** Takes the records of files, of which one is under way at a time, and checks that they follow each other. */
-export class FileDesk {
-  /** Files that have their names, and their bytes. */
+/** Assembles files from their records, one file at a time, and checks the order of the records. */
+export class FileAssembler {
+  /** Number and bytes of files that have their names. */
   files = 0;
   bytes = 0;
   #file: OpenFile | undefined;
@@ -32,13 +32,13 @@ export class FileDesk {
     private readonly ports: { readonly commits: Commits; readonly active: () => void },
   ) {}
 
-  /** Index of the file under way. */
+  /** Index of the open file. */
   get openIndex(): number | undefined {
     return this.#file?.begin.index;
   }
 
   begin(record: FileBeginRecord): void {
-    // The path is a view of a message, whose memory is used again.
+    // The path is a view of a message, whose memory is reused.
     const begin = { ...record, path: Buffer.from(record.path) };
     const file: OpenFile = { begin, sink: undefined, offset: 0 };
     this.#file = file;
@@ -61,18 +61,19 @@ export class FileDesk {
     file.offset += length;
   }
 
-  /** The end of the file under way. False where another one was meant. */
+  /** Ends the open file. False where the record is of another file. */
   end({ index, status, digest }: FileEndRecord): boolean {
     const file = this.#file;
     if (file?.begin.index !== index) return false;
     if (status !== FileStatus.WHOLE) {
-      // The sender has given it up, and names the problem itself.
+      // The sender has given it up, and reports the problem itself.
       this.outcomes.missing.add(index);
       this.discard();
       return true;
     }
     const { begin } = file;
-    if (file.offset !== begin.size) throw protocolError(`entry ${index} ends before all of it has come`);
+    if (file.offset !== begin.size)
+      throw protocolError(`entry ${index} ends after ${file.offset} of ${begin.size} bytes`);
     this.#attempt(file, (sink) => sink.seal(digest));
     if (file.sink) this.#give(file, file.sink);
     this.#file = undefined;
@@ -96,7 +97,7 @@ export class FileDesk {
     });
   }
 
-  /** Nothing is kept of the file under way. */
+  /** Discards the open file. */
   discard(): void {
     const sink = this.#file?.sink;
     this.#file = undefined;
@@ -110,11 +111,11 @@ export class FileDesk {
     sink.discard();
   }
 
-  /** The file under way, if these bytes are its next ones. */
+  /** The open file. @throws CastError where these are not its next bytes */
   #fileAt(index: number, offset: number, length: number): OpenFile {
     const file = this.#file;
     if (file?.begin.index !== index)
-      throw protocolError(`bytes come for entry ${index}, which has not begun`);
+      throw protocolError(`received bytes of entry ${index}, which is not open`);
     if (length === 0 || offset !== file.offset || length > file.begin.size - offset) {
       throw protocolError(`bytes ${offset} to ${offset + length} of entry ${index} are not the next ones`);
     }
