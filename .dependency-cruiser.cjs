@@ -83,6 +83,16 @@ module.exports = {
       to: { path: '^(packages|apps|tools)/', pathNot: `^(${[layer, ...below].join('|')})/` },
     })),
     {
+      name: 'rdmc: demo and bench stand apart',
+      severity: 'error',
+      comment: 'what rdmc cast needs must not depend on the demonstration or the benchmarks, also not indirectly',
+      from: { path: '^apps/rdmc/src/commands/', pathNot: '/commands/(demo|bench[^/]*)\\.ts$' },
+      to: {
+        path: '^apps/rdmc/src/(demo|bench|cluster|member|hash|commands/(demo|bench))',
+        reachable: true,
+      },
+    },
+    {
       name: 'no cycles',
       severity: 'error',
       from: { path: '/src/' },

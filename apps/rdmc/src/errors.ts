@@ -9,11 +9,11 @@ export const cliErrors = errorTable({
   ERR_RDMC_VERIFY_FAILED: [
     'internal',
     'a received file differs from the one sent',
-    'see the memory of the hosts, and report it',
+    'check the memory of the hosts, and report it',
   ],
   ERR_RDMC_MEMBER_LOST: ['peer-lost', 'a process of the group ended', 'run it again'],
-  ERR_RDMC_OUT_OF_MEMORY: ['resource', 'memory is missing', 'free some, or raise the limit'],
-  ERR_RDMC_INTERRUPTED: ['aborted', 'Ctrl-C, SIGTERM or SIGHUP', 'nothing: the user wanted it so'],
+  ERR_RDMC_OUT_OF_MEMORY: ['resource', 'there is too little memory', 'free some, or raise the limit'],
+  ERR_RDMC_INTERRUPTED: ['aborted', 'Ctrl-C, SIGTERM or SIGHUP', 'nothing: the user ended it'],
   ERR_RDMC_FILE: ['resource', 'a file cannot be read or written', 'see the message'],
   ERR_RDMC_DUPLICATE_HOST: [
     'usage',
@@ -21,7 +21,7 @@ export const cliErrors = errorTable({
     'name each receiver once',
   ],
   ERR_RDMC_UNKNOWN_HOST: ['peer-lost', 'a name does not resolve', 'check it, or give the address'],
-  ERR_RDMC_KEY_REQUIRED: ['usage', 'an end is beyond loopback, and there is no key', 'give all the same key'],
+  ERR_RDMC_KEY_REQUIRED: ['usage', 'an address beyond loopback needs a key', 'give all the same key'],
   ERR_RDMC_INVALID_KEY: [
     'usage',
     'a key is too short, or is not a key, or others can read its file',
@@ -39,12 +39,12 @@ export const cliErrors = errorTable({
 
 export interface CliErrorDetails {
   readonly exitCode?: ExitCode;
-  /** What to do next; printed on a line of its own. */
+  /** What to do next; printed on a separate line. */
   readonly advice?: string;
   readonly cause?: unknown;
 }
 
-/** An error that is told to the person at the terminal: what was found, and what to do. */
+/** An error for the user: what was found, and what to do. */
 export class CliError extends RdmcError {
   override readonly name = 'CliError';
   readonly exitCode: ExitCode;
@@ -62,7 +62,7 @@ export function usageError(message: string, advice?: string): CliError {
   return new CliError('ERR_RDMC_USAGE', message, advice ? { advice } : {});
 }
 
-/** Codes that scripts tell from others of their category. */
+/** Codes with another exit code than their category, for scripts. */
 const OWN_EXIT_CODES: Readonly<Record<string, ExitCode>> = {
   ENOSPC: ExitCode.NO_SPACE,
   EDQUOT: ExitCode.NO_SPACE,
@@ -83,17 +83,17 @@ function exitCodeOfCode(code: string): ExitCode {
   return category === 'usage' ? ExitCode.USAGE : ExitCode.FAILURE;
 }
 
-/** Whether an error only tells that somebody else failed. */
+/** Whether an error only reports that another process failed. */
 export function isConsequence(error: unknown): boolean {
   return categoryOf(codeOf(error) ?? '') === 'peer-lost';
 }
 
-/** What the user did, where that ended a call: the reason of its signal. Else the error. */
+/** The reason of the signal where the user ended the call; else the error. */
 export function withoutAbort(error: unknown): unknown {
   return error instanceof AbortError && error.cause instanceof CliError ? error.cause : error;
 }
 
-/** Which exit code an error of any layer ends the command with. */
+/** The exit code of the command for an error of any layer. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof CliError ? error.exitCode : exitCodeOfCode(codeOf(error) ?? '');
 }

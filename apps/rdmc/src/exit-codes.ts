@@ -14,7 +14,7 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** With which a sender or a receiver of files may end, beyond those every command has. */
+/** Exit codes of `cast` and `receive` beyond those of every command. */
 export const castExitCodes: readonly ExitCode[] = [
   ExitCode.VERIFICATION_FAILED,
   ExitCode.MEMBER_LOST,
@@ -24,7 +24,7 @@ export const castExitCodes: readonly ExitCode[] = [
   ExitCode.TERMINATED,
 ];
 
-/** What each exit code means, for help texts. */
+/** The meaning of each exit code, for help texts. */
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [ExitCode.OK]: 'success',
   [ExitCode.FAILURE]: 'failure; the error names the cause',
@@ -35,6 +35,6 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [ExitCode.PARTIAL]: 'partly done: some receivers or files are missing; the summary says which',
   [ExitCode.HANGUP]: 'terminal closed (SIGHUP)',
   [ExitCode.INTERRUPTED]: 'interrupted (Ctrl-C)',
-  [ExitCode.OUTPUT_CLOSED]: 'the reader of the output went away',
+  [ExitCode.OUTPUT_CLOSED]: 'the reader of the output closed it',
   [ExitCode.TERMINATED]: 'terminated (SIGTERM); `rdmc receive` ends with 0',
 };

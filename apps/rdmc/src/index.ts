@@ -1,4 +1,4 @@
-/** For programs that run `rdmc`: its exit codes, and zod schemas of what it prints with `--json`. */
+/** For programs that run `rdmc`: its exit codes, and zod schemas of its output with `--json`. */
 export {
   type LatencyDocument,
   latencyDocument,

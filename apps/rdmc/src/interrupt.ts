@@ -7,23 +7,23 @@ const SIGNALS: Readonly<Record<string, ExitCode>> = {
   SIGHUP: ExitCode.HANGUP,
 };
 
-/** What is under way and can be interrupted. */
+/** Controller of the work that can be interrupted. */
 let current: AbortController | undefined;
 
 /**
- * The reader of standard output has gone, as in `rdmc … | head`: ends what is under way in good order, or else the
- * process.
+ * The reader of standard output has closed it, as in `rdmc … | head`: aborts the work in progress so that it cleans up,
+ * or ends the process where there is none.
  */
 export function outputClosed(): void {
   const exitCode = ExitCode.OUTPUT_CLOSED;
   if (!current) process.exit(exitCode);
-  const message = 'the reader of the output went away';
+  const message = 'the reader of the output closed it';
   current.abort(new CliError('ERR_RDMC_INTERRUPTED', message, { exitCode }));
 }
 
 /**
- * Runs `work` with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up; the reason is the
- * error the command then ends with. A second one ends the process at once.
+ * Runs `work` with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up; the command then ends with
+ * the reason as its error. A second signal ends the process immediately.
  */
 export async function interruptible<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
@@ -53,8 +53,8 @@ export async function interruptible<Result>(
 }
 
 /**
- * As `interruptible`, for a service: SIGTERM is how its supervisor ends it. When all is cleaned up after that, the
- * command has succeeded.
+ * As `interruptible`, for a service: its supervisor ends it with SIGTERM. After a complete clean-up the command has
+ * succeeded.
  */
 export async function service(work: (signal: AbortSignal) => Promise<ExitCode>): Promise<ExitCode> {
   const orderly = async (signal: AbortSignal): Promise<ExitCode> => {

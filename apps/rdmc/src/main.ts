@@ -8,11 +8,12 @@ import type { Session } from './session.js';
 import { reportError } from './ui/report-error.js';
 import { createTerminal } from './ui/terminal.js';
 
-/** Commander's errors as ours; `undefined` for help and version, which are no errors. */
+/** Converts Commander's errors; `undefined` for help and version, which are not errors. */
 function translated(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
   if (error.exitCode === 0) return undefined;
-  if (error.code === 'commander.help') return usageError('no command given', 'choose one of the above');
+  if (error.code === 'commander.help')
+    return usageError('no command given', 'see the commands with: rdmc --help');
   return usageError(error.message.replace(/^error: /, ''), 'see rdmc --help, or rdmc <command> --help');
 }
 
@@ -32,17 +33,17 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     if (MACHINE_READABLE.some((option) => argv.includes(option)))
       session.terminal.json({ error: errorDocument(error) });
     const exitCode = exitCodeOf(error);
-    // Whoever closed the output knows.
+    // A closed output is not reported: the user closed it.
     if (exitCode !== ExitCode.OUTPUT_CLOSED) reportError(session.terminal, error);
     return exitCode;
   }
 }
 
-// `rdmc schedule | head` ends like any other tool whose reader has gone.
+// `rdmc schedule | head` ends as other tools do whose reader has closed the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   outputClosed();
 });
 process.exitCode = await main(process.argv);
-// Everything is closed by now. Should a defect leave something open, that must not keep the shell waiting.
+// Everything is closed by now. If a defect leaves something open, the process ends all the same.
 setTimeout(() => process.exit(), LINGER_MS).unref();

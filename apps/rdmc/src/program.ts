@@ -6,7 +6,14 @@ import { version } from './version.js';
 
 type AddCommand = (program: Command, session: Session) => void;
 
-/** The commands in the order of the help. Each is loaded only where it is needed: loading all of them takes longer than most do. */
+/**
+ * The commands in the order of the help. A command is loaded only when it is needed: loading all of them takes longer
+ * than most commands run.
+ *
+ * `demo` and `bench` stand apart. Their code is in `demo/`, `bench/`, `cluster/` (processes of one machine), `member/`
+ * (the program of those processes) and `hash/`. The other commands import nothing of it, also not indirectly; a rule of
+ * dependency-cruiser checks that. Code that both sides need is elsewhere: in `ui/`, `doctor/` or beside this file.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   cast: async () => (await import('./commands/cast.js')).addCastCommand,
   receive: async () => (await import('./commands/receive.js')).addReceiveCommand,
@@ -18,13 +25,13 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   bench: async () => (await import('./commands/bench.js')).addBenchCommand,
 };
 
-/** The command that is called for, or all of them for help and for suggestions. None is needed for the version. */
+/** The command in the arguments, or all commands for help and for suggestions; none for the version. */
 function neededFor(name: string | undefined): string[] {
   if (name === '--version' || name === '-V') return [];
   return name !== undefined && Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
 }
 
-/** The command line as far as these arguments need it; errors of parsing are thrown, never printed and exited with. */
+/** The parser of the commands that these arguments need. It throws errors, rather than print them and exit. */
 export async function createProgram(session: Session, argv: readonly string[]): Promise<Command> {
   const program = new Command('rdmc')
     .description('RDMA for Node.js: reliable multicast of large objects over RDMA unicasts.')
@@ -37,8 +44,8 @@ export async function createProgram(session: Session, argv: readonly string[]): 
     examples: [
       ['rdmc cast model/ --to node1,node2 --ssh', 'a directory to two machines, verified'],
       ['rdmc demo', 'send the node binary to seven processes, verified'],
-      ['rdmc schedule --nodes 8 --blocks 6', 'see how the binomial pipeline works'],
-      ['rdmc doctor', 'what this machine can do, and what to change'],
+      ['rdmc schedule --nodes 8 --blocks 6', 'draw the steps of the binomial pipeline'],
+      ['rdmc doctor', 'check this machine, with advice'],
     ],
     exitCodes: Object.values(ExitCode),
   });

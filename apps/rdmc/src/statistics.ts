@@ -1,4 +1,4 @@
-/** The middle value; of an even number of values the upper middle one. */
+/** The middle value; the upper one of the two for an even number of values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[sorted.length >> 1]!;

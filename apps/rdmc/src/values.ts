@@ -4,9 +4,9 @@ import * as z from 'zod';
 import { usageError } from './errors.js';
 import { formatBytes, formatRate, parseDuration, parseRate, parseSize } from './ui/units.js';
 
-/** Parsers of option values. Each takes the text of the command line. */
+/** Parsers of option values. Each parses the text of the command line. */
 
-/** A check that says what was expected; zod's own words are for programmers. */
+/** A check whose error says what was expected; zod's own texts are for programmers. */
 function expected<Value>(what: string, read: (text: string) => Value | undefined) {
   return z.string().transform((text, context): Value => {
     const value = read(text);
@@ -57,7 +57,7 @@ export function rate(least: number, most: number) {
   });
 }
 
-/** Ports, both included: `7500-7600`, or one. */
+/** A range of ports, both included: `7500-7600`; or one port. */
 export const portRange = expected(
   'ports such as 7500-7600',
   (text): readonly [number, number] | undefined => {
@@ -67,8 +67,6 @@ export const portRange = expected(
     return first >= 1 && first <= last && last <= 65_535 ? [first, last] : undefined;
   },
 );
-
-export const operation = z.enum(['write', 'send', 'read'], { error: () => 'expected write, send or read' });
 
 /** Block size: `auto`, or a size. */
 export const blockSize = z.union([z.literal('auto'), size(1, 2 ** 30)], {
@@ -95,7 +93,7 @@ export const device = z
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /**
- * Checks what commander read.
+ * Checks options as parsed by commander.
  * @throws CliError ERR_RDMC_USAGE that names the option, what was found and what was expected
  */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, raw: unknown): z.output<Schema> {

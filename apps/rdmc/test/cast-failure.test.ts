@@ -31,7 +31,7 @@ describe('when the sender is', () => {
     for (const receiver of receivers) expectWhole(receiver, file);
   });
 
-  it('interrupted twice, it ends at once, and receivers clean up all the same', async () => {
+  it('interrupted twice, it ends at once, and receivers still clean up', async () => {
     const { receivers, sender } = await disturbable(2);
     sender.child.kill('SIGINT');
     sender.child.kill('SIGINT');
@@ -40,7 +40,7 @@ describe('when the sender is', () => {
     for (const receiver of receivers) expect(receiver.left()).toEqual([]);
   });
 
-  it('left alone by the reader of its output, it ends in good order', async () => {
+  it('writing to a closed output, it cleans up and ends', async () => {
     const { receivers, sender } = await disturbable(1);
     sender.child.stdout!.destroy();
     expect(await sender.ended).toMatchObject({ code: 141, stderr: '' });
@@ -59,7 +59,7 @@ describe('when the sender is', () => {
 });
 
 describe('when something is missing', () => {
-  it('nobody listens: exit code 4, and all are named', async () => {
+  it('no receiver listens: exit code 4, and all are reported', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
     const ended = await cast([file, '--to', '127.0.0.1:1,127.0.0.2:1']).ended;
     expect(ended.code).toBe(4);
@@ -78,7 +78,7 @@ describe('when something is missing', () => {
     expectWhole(receivers[0]!, file);
   });
 
-  it('the file does not exist: exit code 1, and nobody is asked', async () => {
+  it('the file does not exist: exit code 1, without a connection to a receiver', async () => {
     const { receivers, to } = await startReceivers(scratch, 1);
     const ended = await cast([join(scratch.path, 'none'), '--to', to]).ended;
     expect(ended.code).toBe(1);

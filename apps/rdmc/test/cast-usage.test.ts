@@ -11,7 +11,7 @@ beforeEach(() => {
 describe('rdmc cast refuses', () => {
   it.each([
     ['no file', ['--to', 'a'], "missing required argument 'path'"],
-    ['no receiver', ['f'], 'say where to: --to host1,host2'],
+    ['no receiver', ['f'], 'give receivers: --to host1,host2'],
     [
       'a host given twice',
       ['f', '--to', 'a,b:1,A:7411,b:1'],
@@ -28,7 +28,7 @@ describe('rdmc cast refuses', () => {
       ['f', '--to', '-oProxyCommand=x', '--ssh'],
       '"-oProxyCommand=x" is not a host name',
     ],
-    ['a user without a remote shell', ['f', '--to', 'root@a'], 'a user is for the remote shell'],
+    ['a user without a remote shell', ['f', '--to', 'root@a'], 'only the remote shell uses a user name'],
     ['--slurm outside of a job', ['f', '--slurm'], 'SLURM_JOB_NODELIST is not set'],
     [
       'a host file that does not exist',
@@ -38,28 +38,28 @@ describe('rdmc cast refuses', () => {
     [
       'another host without a key',
       ['f', '--to', '192.0.2.1,127.0.0.1'],
-      'error ERR_RDMC_KEY_REQUIRED: without a key only this machine can be cast to; others are 192.0.2.1',
+      'error ERR_RDMC_KEY_REQUIRED: receivers on other hosts need a key: 192.0.2.1',
     ],
     [
       '--remote-dir without --ssh',
       ['f', '--to', 'a', '--remote-dir', 'x'],
-      '--remote-dir is for receivers that --ssh starts',
+      '--remote-dir applies only to receivers that --ssh starts',
     ],
-    ['a key with --ssh', ['f', '--to', 'a', '--ssh', '--key-file', 'k'], '--ssh makes a key of its own'],
-    ['two keys', ['f', '--to', 'a', '--key-stdin', '--key-file', 'k'], 'one key is enough'],
+    ['a key with --ssh', ['f', '--to', 'a', '--ssh', '--key-file', 'k'], '--ssh makes a new key'],
+    ['two keys', ['f', '--to', 'a', '--key-stdin', '--key-file', 'k'], '--key-file and --key-stdin exclude'],
     [
       'a remote shell with an open quote',
       ['f', '--to', 'a', '--ssh', '--remote-shell', "ssh '"],
-      "--remote-shell: a ' without its end",
+      "--remote-shell: the quote ' is not closed",
     ],
     ['an unknown algorithm', ['f', '--to', 'a', '-a', 'magic'], 'expected auto, sequential'],
-    ['a rate that is none', ['f', '--to', 'a', '--bandwidth-limit', 'fast'], 'such as 40MB/s or 300Mbit/s'],
+    ['a malformed rate', ['f', '--to', 'a', '--bandwidth-limit', 'fast'], 'such as 40MB/s or 300Mbit/s'],
     [
       'a rate that is too low',
       ['f', '--to', 'a', '--bandwidth-limit', '1kB/s'],
       'expected a rate of at least 0.07 MB/s',
     ],
-    ['a time that is none', ['f', '--to', 'a', '--stall-timeout', 'soon'], 'such as 30s, 500ms or 2min'],
+    ['a malformed time', ['f', '--to', 'a', '--stall-timeout', 'soon'], 'such as 30s, 500ms or 2min'],
     [
       'messages that are too small',
       ['f', '--to', 'a', '--message-size', '1KiB'],
@@ -74,7 +74,7 @@ describe('rdmc cast refuses', () => {
   it('names that do not resolve, all of them: exit code 4', async () => {
     const { code, stderr } = await run('cast', 'f', '--to', 'one.invalid,127.0.0.1,two.invalid');
     expect(stderr).toMatch(
-      /error ERR_RDMC_UNKNOWN_HOST: no address is known of: one\.invalid \(\w+\), two\.invalid \(\w+\)/,
+      /error ERR_RDMC_UNKNOWN_HOST: these names do not resolve: one\.invalid \(\w+\), two\.invalid \(\w+\)/,
     );
     expect(code).toBe(4);
   });
@@ -93,7 +93,7 @@ describe('rdmc cast refuses', () => {
     }
   });
 
-  it('a key in the environment that is none, without showing it: exit code 2', async () => {
+  it('a malformed key in the environment, without showing it: exit code 2', async () => {
     const { code, stderr } = await new Cli(['cast', 'f', '--to', 'a'], { RDMC_KEY: 'open sesame' }).ended;
     expect(code).toBe(2);
     expect(stderr).toContain('error ERR_RDMC_INVALID_KEY: the key in RDMC_KEY is neither');
@@ -105,8 +105,8 @@ describe('rdmc receive refuses', () => {
   it.each([
     ['no directory', ['--listen', '127.0.0.1'], '--dir is missing'],
     ['a user', ['--listen', 'root@127.0.0.1', '--dir', '.'], 'expected ADDRESS or ADDRESS:PORT'],
-    ['ports that are none', ['--dir', '.', '--mesh-ports', '9-1'], 'expected ports such as 7500-7600'],
-    ['two keys', ['--dir', '.', '--key-stdin', '--key-file', 'k'], 'one key is enough'],
+    ['a reversed range of ports', ['--dir', '.', '--mesh-ports', '9-1'], 'expected ports such as 7500-7600'],
+    ['two keys', ['--dir', '.', '--key-stdin', '--key-file', 'k'], '--key-file and --key-stdin exclude'],
   ])('%s: exit code 2', async (_, args, message) => {
     const { code, stderr } = await run('receive', ...args);
     expect(stderr).toContain(message);
@@ -115,14 +115,14 @@ describe('rdmc receive refuses', () => {
 
   it.each([
     ['no instructions', '\n', 2, 'standard input ended without instructions'],
-    ['instructions that are none', 'hello\n', 2, 'no JSON document'],
+    ['malformed instructions', 'hello\n', 2, 'not a JSON document'],
     [
       'instructions of another version',
       '{"version":99}\n',
       1,
-      'the sender gives instructions of version 99, this receiver takes 1',
+      "the sender's instructions have version 99, this receiver supports 1",
     ],
-    ['instructions that lack something', '{"version":1}\n', 2, 'instructions: key'],
+    ['incomplete instructions', '{"version":1}\n', 2, 'instructions: key'],
   ])('%s with --controlled', async (_, input, exitCode, message) => {
     const { code, stderr } = await new Cli(['receive', '--controlled'], {}, { input }).ended;
     expect(stderr).toContain(message);

@@ -5,7 +5,7 @@ import { castEvent } from '../src/cast/events.js';
 import { drawFrame, formatTimeLeft } from '../src/cast/frame.js';
 import type { CastCommandOptions } from '../src/cast/options.js';
 import { outcomeOf } from '../src/cast/outcome.js';
-import { planCourse } from '../src/cast/plan.js';
+import { planTransfer } from '../src/cast/plan.js';
 import { Reporter } from '../src/cast/reporter.js';
 import { describeLack, describeSuccess } from '../src/cast/summary.js';
 import { receiveEvent } from '../src/receive/events.js';
@@ -27,7 +27,7 @@ function snapshot(receivers: readonly ReceiverProgress[], totalBytes = 1000): Ca
 }
 
 describe('a frame', () => {
-  it('shows a bar per receiver, and how fast and how long for all', () => {
+  it('shows a bar per receiver, and the total with rate and remaining time', () => {
     const receivers = [
       receiver('node1:7411', { receivedBytes: 900, storedBytes: 500 }),
       receiver('n2:7411', { state: 'complete', storedBytes: 990 }),
@@ -45,7 +45,7 @@ describe('a frame', () => {
     ]);
   });
 
-  it('never says 100% before everything is stored', () => {
+  it('does not show 100% before everything is stored', () => {
     const [line] = drawFrame(snapshot([receiver('a', { receivedBytes: 1e6, storedBytes: 999_999 })], 1e6), {
       columns: 80,
       rows: 24,
@@ -87,7 +87,7 @@ describe('a frame', () => {
     storedBytes: fc.nat(2000),
     error: fc.record({ code: fc.constant('ERR_RDMC_RECEIVER_LOST'), message: fc.string({ maxLength: 200 }) }),
   });
-  it('always fits the window, whatever is in it', () => {
+  it('fits the window with any content', () => {
     const room = fc.record({
       columns: fc.integer({ min: 60, max: 200 }),
       rows: fc.integer({ min: 5, max: 60 }),
@@ -111,7 +111,7 @@ describe('a frame', () => {
     );
   });
 
-  it('tells time in units that fit', () => {
+  it('formats the remaining time in suitable units', () => {
     expect([0.2, 59, 100, 3661, 90_000].map(formatTimeLeft)).toEqual([
       '1 s',
       '59 s',
@@ -123,7 +123,7 @@ describe('a frame', () => {
 });
 
 describe('a rate', () => {
-  it('is that of the last seconds', () => {
+  it('is computed over the last seconds', () => {
     const meter = new RateMeter();
     expect(meter.rate).toBeUndefined();
     meter.add(0, 0);
@@ -136,7 +136,7 @@ describe('a rate', () => {
 });
 
 describe('lines drawn in place', () => {
-  it('replace each other, and let others through above', () => {
+  it('replace each other, and permanent lines are printed above them', () => {
     const written: string[] = [];
     const painter = new Repainter((text) => written.push(text));
     painter.paint(['a', 'b']);
@@ -196,11 +196,11 @@ describe('an outcome', () => {
     expect(describeLack(outcome, palette)).toEqual([
       'Incomplete:',
       '  b  ERR_RDMC_REMOTE_START: no route',
-      'To send again to those alone, once the cause is gone: the same command with --to b',
+      'When the cause is fixed, send to these receivers again: the same command with --to b',
     ]);
   });
 
-  it('is told in a sentence when everybody has everything', () => {
+  it('is one sentence when all receivers have everything', () => {
     const lines = (receivers: readonly ReceiverSummary[]) =>
       describeSuccess(outcomeOf(summaryOf(receivers), [], nameOf), palette);
     expect(lines([complete('a')])).toEqual([
@@ -211,7 +211,7 @@ describe('an outcome', () => {
     ]);
   });
 
-  it('says who lacks what', () => {
+  it('lists what is missing at which receiver', () => {
     const problems = [
       { path: 'x\ny', code: 'ERR_RDMC_FILE_CHANGED', message: 'changed' },
       { path: 'z', code: 'ERR_RDMC_PATH_CONFLICT', message: 'is a directory', receiver: 'b:7411' },
@@ -227,17 +227,17 @@ describe('an outcome', () => {
       'Incomplete:',
       '  b:7411  ERR_RDMC_PARTIAL: why',
       '  c:7411  ERR_RDMC_RECEIVER_LOST: why (after 3 attempts)',
-      'Not sent to anybody:',
+      'Not sent to any receiver:',
       '  x\\x0ay  ERR_RDMC_FILE_CHANGED: changed',
       'Missing at b:7411:',
       '  z  ERR_RDMC_PATH_CONFLICT: is a directory',
       '  … and 5 more',
-      'To send again to those alone, once the cause is gone: the same command with --to b:7411,c:7411',
+      'When the cause is fixed, send to these receivers again: the same command with --to b:7411,c:7411',
     ]);
   });
 });
 
-/** A terminal that keeps what is written to it. */
+/** A terminal that records its output. */
 function keepingTerminal(): Terminal & {
   readonly lines: string[];
   readonly notes: string[];
@@ -253,7 +253,7 @@ function keepingTerminal(): Terminal & {
   };
 }
 
-describe('what is told of a cast', () => {
+describe('the report of a cast', () => {
   const route = {
     device: 'soft',
     reason: 'asked for',
@@ -265,7 +265,7 @@ describe('what is told of a cast', () => {
     blockBytes: 65_536,
     address: '10.0.0.1:5',
   } as const;
-  const course: CastProgress[] = [
+  const snapshots: CastProgress[] = [
     snapshot([receiver('a'), receiver('b')]),
     { ...snapshot([receiver('a', { state: 'complete' }), receiver('b')]), route },
     {
@@ -279,12 +279,12 @@ describe('what is told of a cast', () => {
     { ...snapshot([receiver('b', { state: 'complete' })]), attempt: 2 },
   ];
 
-  it('are events for programs: every snapshot, the route once, each receiver when it is through', () => {
+  it('consists of events with --json: every snapshot, the route once, each receiver when it ends', () => {
     const terminal = keepingTerminal();
     const reporter = new Reporter(terminal, { json: true, quiet: false, verbose: false });
-    for (const one of course) reporter.progress(one);
+    for (const one of snapshots) reporter.progress(one);
     const events = terminal.documents.map((document) => castEvent.parse(document));
-    expect(events.filter(({ event }) => event === 'progress')).toHaveLength(course.length);
+    expect(events.filter(({ event }) => event === 'progress')).toHaveLength(snapshots.length);
     expect(events.filter(({ event }) => event === 'route')).toHaveLength(1);
     expect(
       events.flatMap((event) => (event.event === 'receiver' ? [[event.name, event.state, event.code]] : [])),
@@ -296,17 +296,17 @@ describe('what is told of a cast', () => {
     expect(terminal.lines).toEqual([]);
   });
 
-  it('are lines for logs', () => {
+  it('consists of lines for logs', () => {
     const terminal = keepingTerminal();
     const reporter = new Reporter(terminal, { json: false, quiet: false, verbose: true });
-    for (const one of course) reporter.progress(one);
+    for (const one of snapshots) reporter.progress(one);
     reporter.remote('b', 'hello');
     expect(terminal.lines).toEqual([
       '  device     soft: asked for',
-      '  GID        none: this device has no RDMA port',
+      '  GID        none: this device does not have an RDMA port',
       '  transport  TCP: asked for',
       '  schedule   chain, messages of up to 4 MiB in blocks of 64 KiB',
-      '  address    receivers reach this machine at 10.0.0.1:5',
+      '  address    10.0.0.1:5, at which receivers reach this machine',
       '  a complete',
       '  b failed: E m',
       '  b complete',
@@ -314,18 +314,18 @@ describe('what is told of a cast', () => {
     expect(terminal.notes).toEqual(['b: hello']);
   });
 
-  it('names the device and why on stderr also without --verbose', () => {
+  it('has the device with its reason on stderr, also without --verbose', () => {
     const terminal = keepingTerminal();
     const reporter = new Reporter(terminal, { json: false, quiet: false, verbose: false });
-    for (const one of course) reporter.progress(one);
+    for (const one of snapshots) reporter.progress(one);
     expect(terminal.notes).toEqual(['  device soft (asked for), transport TCP (asked for)']);
     expect(terminal.lines).toEqual(['  a complete', '  b failed: E m', '  b complete']);
   });
 
-  it('is nothing with --quiet but what went wrong', () => {
+  it('has only errors with --quiet', () => {
     const terminal = keepingTerminal();
     const reporter = new Reporter(terminal, { json: false, quiet: true, verbose: false });
-    for (const one of course) reporter.progress(one);
+    for (const one of snapshots) reporter.progress(one);
     reporter.finished(outcomeOf(summaryOf([complete('a')]), [], nameOf));
     expect([...terminal.lines, ...terminal.notes]).toEqual([]);
     reporter.finished(outcomeOf(summaryOf([complete('a'), failed('b', 'E')]), [], nameOf));
@@ -334,7 +334,7 @@ describe('what is told of a cast', () => {
   });
 });
 
-describe('what a receiver tells of its device', () => {
+describe('the report of a receiver’s device', () => {
   const event = {
     type: 'route',
     ...{ castId: 'c', from: 'hos\u001bt (10.0.0.1)', files: 1, bytes: 2 },
@@ -390,9 +390,10 @@ describe('a plan', () => {
   };
 
   it('counts the steps of all messages', () => {
-    const course = planCourse(20 << 20, { ...options, messageSize: 8 << 20, blockSize: 1 << 20 });
-    // Four messages of a bit more than 4 MiB, in 5 blocks, and one of 4: 2 - 1 steps more each among 4 members.
-    expect(course).toMatchObject({
+    const transfer = planTransfer(20 << 20, { ...options, messageSize: 8 << 20, blockSize: 1 << 20 });
+    // Four messages of a little more than 4 MiB in 5 blocks, and one in 4 blocks; each has 2 - 1 extra steps with 4
+    // members.
+    expect(transfer).toMatchObject({
       algorithm: 'binomial-pipeline',
       messages: 5,
       messageBytes: (4 << 20) + (64 << 10),
@@ -402,16 +403,16 @@ describe('a plan', () => {
     });
   });
 
-  it('takes hybrid where all racks are known', () => {
+  it('uses hybrid where all racks are known', () => {
     const racked = {
       ...options,
       targets: options.targets.map(({ host }, i) => ({ host, rack: `r${i % 2}` })),
     };
-    expect(planCourse(1 << 20, racked).algorithm).toBe('hybrid');
-    expect(planCourse(1 << 20, { ...racked, algorithm: 'chain' }).algorithm).toBe('chain');
+    expect(planTransfer(1 << 20, racked).algorithm).toBe('hybrid');
+    expect(planTransfer(1 << 20, { ...racked, algorithm: 'chain' }).algorithm).toBe('chain');
   });
 
-  it('of nothing has no steps', () => {
-    expect(planCourse(0, options)).toMatchObject({ messages: 0, blocks: 0, steps: 0, timesOneCopy: 0 });
+  it('of an empty cast has no steps', () => {
+    expect(planTransfer(0, options)).toMatchObject({ messages: 0, blocks: 0, steps: 0, timesOneCopy: 0 });
   });
 });

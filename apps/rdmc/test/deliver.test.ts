@@ -14,7 +14,7 @@ class FakeReceiver extends EventEmitter {
   }
 
   onReport(): void {}
-  order(): void {}
+  command(): void {}
 
   next(type: string): Promise<unknown> {
     const reports: Record<string, unknown> = {
@@ -27,13 +27,13 @@ class FakeReceiver extends EventEmitter {
 
 function delivery(hashes: Record<string, string>, events: DemoEvent[]): Delivery {
   const view = { stop() {}, received() {}, hashing() {}, verified() {} };
-  const crew = {
+  const cluster = {
     receivers: [1, 2, 3].map((id) => new FakeReceiver(id)),
     guard: (work: Promise<unknown>) => work,
     multicast: () => Promise.resolve(0.1),
   };
   return {
-    crew,
+    cluster,
     view,
     group: { id: 0 },
     byteLength: 10,

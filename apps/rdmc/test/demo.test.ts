@@ -78,7 +78,7 @@ describe('rdmc demo', () => {
     expect(only(events, 'finished')[0]!.explanation).toMatch(/^\S+ took [\d.]+ times one copy/);
   });
 
-  it('prints a line per receiver, a table and a sentence where output is no terminal', async () => {
+  it('prints a line per receiver, a table and a sentence where output is not a terminal', async () => {
     const { code, stdout } = await demo('--members', '3', '--size', '300001').ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {2}member 1 started, process \d+$/m);
@@ -124,9 +124,9 @@ describe('rdmc demo refuses', () => {
   it.each([
     ['a group of one', ['--members', '1'], 2, '--members: found "1"'],
     ['an unknown algorithm', ['--algorithm', 'magic'], 2, 'expected all, sequential'],
-    ['hybrid', ['--algorithm', 'hybrid'], 2, 'hybrid is about racks'],
+    ['hybrid', ['--algorithm', 'hybrid'], 2, 'hybrid needs racks'],
     ['an unknown transport', ['--transport', 'udp'], 2, 'expected auto, shm or tcp'],
-    ['a size that is none', ['--size', 'big'], 2, 'expected a size'],
+    ['a malformed size', ['--size', 'big'], 2, 'expected a size'],
     [
       'a file that does not exist',
       ['--file', '/does/not/exist'],

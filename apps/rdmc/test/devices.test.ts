@@ -6,7 +6,7 @@ import { findKernelDevices } from '../src/devices/found.js';
 import { devicesDocument } from '../src/devices/survey.js';
 import { Cli } from './support/cli.js';
 
-/** Whatever devices this machine has, the command finds none. */
+/** Environment in which the command does not find an RDMA device on any machine. */
 const NO_LIBRARY = { RDMC_IBVERBS_LIBRARY: '/nowhere/libibverbs.so.1' };
 
 describe('rdmc devices', () => {

@@ -7,7 +7,7 @@ import { run } from './support/cli.js';
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const sources = new URL('../src/', import.meta.url);
 
-/** Codes this package itself gives to errors. */
+/** Codes of errors that this package creates. */
 function ownCodes(): Set<string> {
   const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.ts'),

@@ -16,7 +16,7 @@ describe('rdmc doctor', () => {
     const { code, stdout } = await run('doctor', '--members', '4', '--size', '1MiB', '--json');
     const document = doctorDocument.parse(JSON.parse(stdout));
     expect(document).toMatchObject({ members: 4, byteLength: 2 ** 20 });
-    // One for each RDMA device, or that there is none.
+    // One check for each RDMA device, or one check if there is none.
     const ids = document.checks.map(({ id }) => id);
     const devices = ids.slice(ids.indexOf('rdma-library') + 1, ids.indexOf('self-test-shm'));
     expect(devices.length).toBeGreaterThan(0);

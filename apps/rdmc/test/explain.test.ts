@@ -19,16 +19,16 @@ function measurement(algorithm: Measurement['algorithm'], timesOneCopy: number, 
 }
 
 describe('the sentence', () => {
-  it('names the fastest, the limit of the processors, and the steps', () => {
+  it('has the fastest algorithm, the limit of the processors, and the steps', () => {
     const measured = [measurement('sequential', 10.2, 665), measurement('binomial-pipeline', 4.1, 97)];
     expect(explain(measured, { members: 8, processors: 2, transport: 'shm' })).toBe(
       'binomial-pipeline took 4.1 times one copy, sequential 10.2: here a transfer is a copy made by the sender, ' +
-        'so 7 deliveries on 2 processors take about 3.5 copies at best; where every member has a link of its ' +
-        'own, steps decide: 97 for the pipeline, 665 for sequential.',
+        'so 7 deliveries on 2 processors take about 3.5 copies at best; where every member has its own ' +
+        'link, steps decide: 97 for the pipeline, 665 for sequential.',
     );
   });
 
-  it('speaks of one algorithm alone, and of enough processors', () => {
+  it('handles a single algorithm, and enough processors', () => {
     const sentence = explain([measurement('chain', 1.2, 11)], {
       members: 4,
       processors: 8,

@@ -32,7 +32,7 @@ function codeOfThrown(act: () => unknown): string {
 }
 
 describe('a host on the command line', () => {
-  it('is read as it is written, whatever its parts', () => {
+  it('parses to the parts that it was formatted from', () => {
     fc.assert(
       fc.property(endpoint, (one) => {
         expect(parseEndpoint(formatEndpoint(one))).toEqual(one);
@@ -78,7 +78,7 @@ describe('a host on the command line', () => {
     expect(codeOfThrown(() => parseEndpoint(text))).toBe('ERR_RDMC_USAGE');
   });
 
-  it('never reads as a host what a shell or ssh would read as something else', () => {
+  it('does not accept characters that a shell or ssh would interpret', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         let host: string;
@@ -117,7 +117,7 @@ describe('a host file', () => {
     rack: fc.option(fc.stringMatching(/^[a-z0-9]{1,5}$/)),
     gap: fc.stringMatching(/^[ \t]+$/),
   });
-  it('is read as it is written, whatever stands in it', () => {
+  it('parses to the hosts that it was written from', () => {
     fc.assert(
       fc.property(fc.array(line, { minLength: 1, maxLength: 20 }), (lines) => {
         const text = lines.map(
@@ -131,13 +131,16 @@ describe('a host file', () => {
   });
 
   it.each([
-    ['node1\nnode2 slots=4', 'hosts, line 2: "slots=4": after the host, only port= and rack= are known'],
+    [
+      'node1\nnode2 slots=4',
+      'hosts, line 2: "slots=4" unknown; after the host, only port= and rack= are possible',
+    ],
     ['node1:1 port=2', 'hosts, line 1: the port is given twice'],
     ['node1 rack=a rack=b', 'hosts, line 1: the rack is given twice'],
     ['node1 port=0', 'hosts, line 1: port=0: expected a port from 1 to 65535'],
     ['node1 rack=', "hosts, line 1: rack=: expected letters, digits, '.', '_' and '-'"],
-    ['node1\n\nnode 2', 'hosts, line 3: "2": after the host'],
-    ['# nothing\n', 'hosts names no host'],
+    ['node1\n\nnode 2', 'hosts, line 3: "2" unknown; after the host'],
+    ['# nothing\n', 'hosts does not contain a host'],
   ])('%j is refused with its line', (text, message) => {
     expect(() => parseHostfile(text, 'hosts')).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_USAGE', message: expect.stringContaining(message) }),
@@ -146,7 +149,7 @@ describe('a host file', () => {
 });
 
 describe('receivers', () => {
-  it('given twice are refused, and all of them named', () => {
+  it('given twice are refused; the error lists all', () => {
     const targets = ['a', 'b:7411', 'A:7411', 'c:1', 'c:2', 'x@b'].map(parseEndpoint);
     expect(() => checkTargets(targets, 7411)).toThrow(
       expect.objectContaining({
@@ -158,10 +161,10 @@ describe('receivers', () => {
     expect(checkTargets(targets.slice(3), 7411)).toHaveLength(3);
   });
 
-  it('of which only some have a rack are refused, and the others named', () => {
+  it('of which only some have a rack are refused; the error lists the others', () => {
     const targets = [{ host: 'a', rack: 'x' }, { host: 'b' }, { host: 'c' }];
     expect(() => checkTargets(targets, 7411)).toThrow(
-      expect.objectContaining({ code: 'ERR_RDMC_USAGE', message: 'no rack is given for b, c' }),
+      expect.objectContaining({ code: 'ERR_RDMC_USAGE', message: 'these hosts do not have a rack: b, c' }),
     );
   });
 
@@ -172,12 +175,12 @@ describe('receivers', () => {
     throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' });
   };
 
-  it('whose names do not resolve are all named', async () => {
+  it('whose names do not resolve are all in the error', async () => {
     const targets = ['a', 'nowhere', 'b', 'elsewhere:1', '[::1]'].map(parseEndpoint);
     await expect(resolveTargets(targets, 7411, look)).rejects.toMatchObject({
       code: 'ERR_RDMC_UNKNOWN_HOST',
       exitCode: 4,
-      message: 'no address is known of: nowhere (ENOTFOUND), elsewhere (ENOTFOUND)',
+      message: 'these names do not resolve: nowhere (ENOTFOUND), elsewhere (ENOTFOUND)',
     });
   });
 
@@ -190,7 +193,7 @@ describe('receivers', () => {
     expect(resolved.map(({ address }) => address)).toEqual(['10.0.0.1', '10.0.0.1', '::1']);
   });
 
-  it('are worked on no more at a time than allowed, and keep their order', async () => {
+  it('are processed with limited concurrency, and keep their order', async () => {
     let running = 0;
     let most = 0;
     const results = await inParallel([5, 1, 4, 2, 3], 2, async (turns) => {

@@ -22,7 +22,7 @@ describe('a key', () => {
     fc.assert(
       fc.property(bytes, fc.constantFrom('hex', 'base64', 'base64url'), (key, encoding) => {
         const text = Buffer.from(key).toString(encoding as BufferEncoding);
-        // What is hexadecimal by chance is taken as that; nobody can tell.
+        // Base64 that is also hexadecimal is ambiguous, and is read as hexadecimal.
         fc.pre(encoding === 'hex' || !/^[0-9a-f]+$/i.test(text));
         expect(Buffer.from(parseKey(` ${text}\n`, 'here'))).toEqual(Buffer.from(key));
       }),
@@ -55,14 +55,14 @@ describe('a key', () => {
     );
   });
 
-  it('that is new has 32 bytes, and differs from the last', () => {
+  it('that is new has 32 bytes, and differs from the previous one', () => {
     expect(parseKey(newKey(), 'here')).toHaveLength(32);
     expect(newKey()).not.toBe(newKey());
   });
 });
 
 describe('a key file', () => {
-  it('is made for its owner alone, whatever the umask, and is never written over', async () => {
+  it('is made for its owner alone, with any umask, and is never overwritten', async () => {
     const path = join(scratch.path, 'key');
     const before = process.umask(0);
     try {
@@ -92,7 +92,7 @@ describe('a key file', () => {
     });
   });
 
-  it('that is none is refused', async () => {
+  it('that is a directory, missing or too long is refused', async () => {
     const path = join(scratch.path, 'directory');
     mkdirSync(path);
     await expect(readKeyFile(path)).rejects.toMatchObject({ code: 'ERR_RDMC_INVALID_KEY' });
@@ -103,7 +103,7 @@ describe('a key file', () => {
     const long = join(scratch.path, 'long');
     writeFileSync(long, 'a'.repeat(5000), { mode: 0o600 });
     await expect(readKeyFile(long)).rejects.toMatchObject({
-      message: expect.stringContaining('no key file'),
+      message: expect.stringContaining('not a key file'),
     });
   });
 });
@@ -131,7 +131,7 @@ describe('the key of a run', () => {
 });
 
 describe('standard input', () => {
-  it('gives its first line, in whatever pieces it comes, and then its end', async () => {
+  it('gives its first line, in any pieces, and then its end', async () => {
     const stream = new PassThrough();
     const line = firstLine(stream);
     for (const byte of Buffer.from('schlüssel')) stream.write(Buffer.from([byte]));
@@ -150,13 +150,13 @@ describe('standard input', () => {
     await new Promise<void>((resolve) => onEnd(stream, resolve));
   });
 
-  it('is not read without end', async () => {
+  it('is read up to a limit', async () => {
     const stream = new PassThrough();
     stream.write('x'.repeat(70_000));
     await expect(firstLine(stream)).rejects.toMatchObject({ code: 'ERR_RDMC_USAGE' });
   });
 
-  it('is waited for no longer than wanted', async () => {
+  it('is not waited for after an abort', async () => {
     const line = firstLine(new PassThrough(), AbortSignal.abort(new Error('enough')));
     await expect(line).rejects.toThrow('enough');
   });

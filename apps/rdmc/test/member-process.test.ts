@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { MemberProcess } from '../src/crew/member-process.js';
+import { MemberProcess } from '../src/cluster/member-process.js';
 
 const MEMBER_SCRIPT = fileURLToPath(new URL('../dist/member.js', import.meta.url));
 
 describe('a member process', () => {
-  it('tells where it listens also when nobody asked before it said so', async () => {
+  it('has its port also when that was reported before it was requested', async () => {
     const member = new MemberProcess(1, MEMBER_SCRIPT);
     try {
       const told = await new Promise<number>((resolve) => {

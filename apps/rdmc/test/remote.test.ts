@@ -26,7 +26,7 @@ const listening = JSON.stringify({
   },
 });
 
-/** A program in the place of ssh: a shell script that is given HOST COMMAND... */
+/** A program instead of ssh: a shell script with the arguments HOST COMMAND... */
 function shell(script: string): readonly string[] {
   return ['sh', '-c', script, 'fake-ssh'];
 }
@@ -55,7 +55,7 @@ function request(script: string, part: Partial<StartRequest> = {}): StartRequest
 }
 
 describe('receivers that are started', () => {
-  it('are told everything by standard input, and nothing by the command line but what they are', async () => {
+  it('get all instructions by standard input; the command line has only the command', async () => {
     const told = join(scratch.path, 'told');
     const args = join(scratch.path, 'args');
     const script = `echo "$*" > ${args}; head -n 1 > ${told}; echo welcome; echo '${listening}'; cat > /dev/null`;
@@ -116,7 +116,7 @@ describe('receivers that are started', () => {
     await receivers.close();
   });
 
-  it('that cannot be reached are named with the words of the remote shell; the others are there', async () => {
+  it('that cannot be reached are reported with the text of the remote shell; the others are started', async () => {
     const script = `case $1 in 127.0.0.2) echo "ssh: connect to host $1 port 22: No route to host" >&2; exit 255;; esac; echo '${listening}'; cat > /dev/null`;
     const receivers = await RemoteReceivers.start(
       request(script, { targets: [{ host: '127.0.0.2' }, { host: '127.0.0.1' }] }),
@@ -135,7 +135,7 @@ describe('receivers that are started', () => {
     await receivers.close();
   });
 
-  it('that say why they cannot listen are named with that', async () => {
+  it('that report why they cannot listen are reported with that', async () => {
     const error = JSON.stringify({
       error: { code: 'ENOENT', message: 'no directory /in', advice: null, exitCode: 1 },
     });
@@ -157,7 +157,7 @@ describe('receivers that are started', () => {
     });
   });
 
-  it('without their remote shell are named with that', async () => {
+  it('whose remote shell does not exist are reported with that', async () => {
     const plain = request('');
     const starting = RemoteReceivers.start({
       ...plain,
@@ -168,11 +168,11 @@ describe('receivers that are started', () => {
     });
   });
 
-  it('that say nothing in time are named, and ended', async () => {
+  it('that do not listen in time are reported, and ended', async () => {
     const mark = join(scratch.path, 'pid');
     const plain = request(`echo $$ > ${mark}; exec sleep 1000`);
     const starting = RemoteReceivers.start({ ...plain, remote: { ...plain.remote, timeoutMs: 3_000 } });
-    await expect(starting).rejects.toMatchObject({ message: '127.0.0.1: no receiver within 3 s' });
+    await expect(starting).rejects.toMatchObject({ message: '127.0.0.1: no receiver listened within 3 s' });
     expect(isRunning(Number(readFileSync(mark, 'utf8')))).toBe(false);
   });
 
@@ -192,7 +192,7 @@ describe('receivers that are started', () => {
     expect(isRunning(Number(readFileSync(mark, 'utf8')))).toBe(false);
   });
 
-  it('whose names mean nothing here are reached at an address of theirs', async () => {
+  it('whose names do not resolve here are reached at an address that they report', async () => {
     const receivers = await RemoteReceivers.start(
       request(`echo '${listening}'; cat > /dev/null`, { targets: [{ host: 'pod-1.invalid' }] }),
     );
@@ -214,7 +214,7 @@ describe('addresses', () => {
     eth1: [address('192.168.7.5'), address('169.254.1.1')],
   };
 
-  it('that others may reach are told, the one ssh came by first', () => {
+  it('that other hosts may reach are reported, the one of the ssh client first', () => {
     expect(reachableAddresses({}, interfaces)).toEqual(['10.0.0.5', '192.168.7.5', 'fd00::5']);
     expect(reachableAddresses({ SSH_CONNECTION: '192.168.7.1 5555 192.168.7.5 22' }, interfaces)[0]).toBe(
       '192.168.7.5',

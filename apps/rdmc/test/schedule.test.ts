@@ -75,8 +75,8 @@ describe('rdmc schedule', () => {
   it.each([
     ['one member', ['-n', '1'], '--nodes: found "1"; expected a whole number from 2 to 1048576'],
     ['no blocks', ['-k', '0'], '--blocks: found "0"'],
-    ['a number that is none', ['-n', '8x'], '--nodes: found "8x"'],
-    ['a rank that is none', ['-r', '8'], 'the ranks of 8 members are 0 to 7'],
+    ['a malformed number', ['-n', '8x'], '--nodes: found "8x"'],
+    ['a rank out of range', ['-r', '8'], 'the ranks of 8 members are 0 to 7'],
     ['an unknown algorithm', ['-a', 'tree'], 'expected one of sequential, chain'],
     ['an unknown format', ['-f', 'svg'], 'expected draw, table or steps'],
     ['hybrid without racks', ['-a', 'hybrid'], 'ERR_RDMC_INVALID_RACKS'],

@@ -22,7 +22,7 @@ describe('words of a command', () => {
     );
   });
 
-  it('are those a shell finds, as long as nothing is expanded', () => {
+  it('are those of a shell, as long as nothing is expanded', () => {
     const quoted = fc.constantFrom('a', 'b', ' ', '"', "'", '\\', '-');
     fc.assert(
       fc.property(fc.string({ unit: quoted, maxLength: 12 }), (text) => {
@@ -42,7 +42,7 @@ describe('words of a command', () => {
   });
 });
 
-describe('text of others', () => {
+describe('text from an untrusted source', () => {
   it('cannot move the cursor', () => {
     expect(printable('a\u001b[2Jb\r\nc\u009bd é')).toBe('a\\x1b[2Jb\\x0d\\x0ac\\x9bd é');
   });

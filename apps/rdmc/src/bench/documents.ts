@@ -1,4 +1,4 @@
-/** What `rdmc bench … --json` prints. */
+/** The documents of `rdmc bench … --json`. */
 import { algorithms } from '@rdmc/schedule';
 import * as z from 'zod';
 

@@ -18,7 +18,7 @@ import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { RECEIVE_DEPTH, REGION_BYTES, SEND_DEPTH } from './limits.js';
 
-/** Spins between two looks at the clock and at the other process. */
+/** Spins between two checks of the clock and of the other process. */
 const LOOK_EVERY = 1 << 12;
 const STALL_MS = 5000;
 
@@ -80,7 +80,7 @@ export class Endpoint {
     this.batch.sge(this.region.address + offset, byteLength, this.region.lkey);
   }
 
-  /** Where the request goes that was begun, in the other side's memory; of no meaning to a SEND. */
+  /** Sets the remote address of the request that was begun; not used by a SEND. */
   to({ address, rkey }: RemoteMemory, offset = 0): void {
     this.batch.remote(address + offset, rkey);
   }
@@ -104,12 +104,12 @@ export class Endpoint {
     return taken(this.receives);
   }
 
-  /** Calls `done` until it says so. @throws CliError when the other side has stopped */
+  /** Calls `done` until it returns true. @throws CliError when the other side has stopped */
   spinUntil(done: () => boolean): void {
     const { ppid } = process;
     let giveUpAt = 0;
     for (let spins = 1; !done(); spins += 1) {
-      // Over TCP a native thread must run for anything to happen.
+      // Over TCP a native thread makes the progress, so it needs the processor.
       if (this.yields) yieldProcessor();
       if (spins % LOOK_EVERY !== 0) continue;
       const now = performance.now();
@@ -120,7 +120,7 @@ export class Endpoint {
 }
 
 function stalled(): CliError {
-  return new CliError('ERR_RDMC_MEMBER_LOST', `the other process did nothing for ${STALL_MS / 1000} s`, {
+  return new CliError('ERR_RDMC_MEMBER_LOST', `the other process made no progress for ${STALL_MS / 1000} s`, {
     exitCode: ExitCode.MEMBER_LOST,
     advice: 'it was stopped or killed; run it again',
   });
@@ -133,7 +133,7 @@ function taken(queue: CompletionQueue): number {
     if (status === Status.SUCCESS) continue;
     throw new CliError('ERR_RDMC_MEMBER_LOST', `a request completed with ${statusName(status)}`, {
       exitCode: ExitCode.MEMBER_LOST,
-      advice: 'the other process is gone, or the connection broke; run it again',
+      advice: 'the other process ended, or the connection broke; run it again',
     });
   }
   return count;

@@ -6,8 +6,8 @@
  *   | incoming      | round |                    | outgoing      | round |
  *   +---------------+-------+--- … --------------+---------------+-------+--- …
  *
- * `round` is the last u32 of a message. WRITEs are placed in increasing address order, so whoever sees it has
- * the whole message.
+ * `round` is the last u32 of a message. WRITEs are placed in increasing address order, so the message is complete when
+ * its round is seen.
  */
 import type { MemoryRegion } from '@rdmc/verbs';
 import { MAX_LATENCY_BYTES } from './limits.js';

@@ -16,7 +16,7 @@ export interface LatencyResult {
 }
 
 const SIGNAL_EVERY = SEND_DEPTH / 2;
-/** The first tenth warms up. */
+/** The first tenth is warm-up. */
 const WARM_SHARE = 0.1;
 
 function summarise(times: readonly number[]): LatencyResult {
@@ -34,7 +34,7 @@ function summarise(times: readonly number[]): LatencyResult {
   };
 }
 
-/** Ping and pong by WRITE, seen by polling memory, or by SEND, seen by polling the completion queue. */
+/** Ping-pong by WRITE, detected by polling memory, or by SEND, detected by polling the completion queue. */
 async function pingPong(
   pair: Pair,
   operation: 'write' | 'send',
@@ -47,7 +47,7 @@ async function pingPong(
   const [running, done] = [pair.next('running'), pair.next('done')];
   done.catch(() => {});
   const own = endpoint.region.remote(0);
-  pair.order({ type: 'answer', operation, rounds, byteLength, remote: own });
+  pair.command({ type: 'answer', operation, rounds, byteLength, remote: own });
   await running;
   const times: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {
@@ -68,7 +68,7 @@ async function pingPong(
   return times;
 }
 
-function readAgain(pair: Pair, byteLength: number, rounds: number): number[] {
+function repeatRead(pair: Pair, byteLength: number, rounds: number): number[] {
   const { endpoint, remote } = pair;
   const times: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -92,7 +92,7 @@ export async function measureLatency(
   pair.check();
   const times =
     operation === 'read'
-      ? readAgain(pair, byteLength, rounds)
+      ? repeatRead(pair, byteLength, rounds)
       : await pingPong(pair, operation, byteLength, rounds);
   await setImmediate();
   return summarise(times);

@@ -1,6 +1,6 @@
-/** Both regions have that size; sizes beyond it are not offered. */
+/** Size of both regions, and the largest message size. */
 export const REGION_BYTES = 64 << 20;
-/** What fits the incoming, and the outgoing, half of a region. */
+/** Size of the incoming and the outgoing half of a region. */
 export const MAX_LATENCY_BYTES = REGION_BYTES / 2;
 export const SEND_DEPTH = 256;
 export const RECEIVE_DEPTH = 512;

@@ -1,7 +1,7 @@
 import { type Algorithm, automaticBlockSize, type Group } from '@rdmc/group';
 import { createSchedule } from '@rdmc/schedule';
-import { Crew } from '../crew/crew.js';
-import { timeOneCopy } from '../crew/one-copy.js';
+import { LocalCluster } from '../cluster/local-cluster.js';
+import { timeOneCopy } from '../cluster/one-copy.js';
 import { median } from '../statistics.js';
 import type { MulticastDocument } from './documents.js';
 
@@ -20,11 +20,11 @@ type Result = MulticastDocument['results'][number];
 
 const SMALLEST_BUFFER = 4096;
 
-async function openGroups(crew: Crew, plan: MulticastPlan): Promise<Map<Algorithm, Group>> {
+async function openGroups(cluster: LocalCluster, plan: MulticastPlan): Promise<Map<Algorithm, Group>> {
   const groups = new Map<Algorithm, Group>();
   for (const [id, algorithm] of plan.algorithms.entries()) {
     const { blockSize: blockBytes, burst } = plan;
-    groups.set(algorithm, await crew.open({ id, algorithm, blockBytes, burst, progress: false }));
+    groups.set(algorithm, await cluster.open({ id, algorithm, blockBytes, burst, progress: false }));
   }
   return groups;
 }
@@ -59,25 +59,25 @@ function resultOf(
   };
 }
 
-/** All algorithms for one size, in turn, so that what else the machine does hits all of them alike. */
+/** Measures all algorithms for one size, in turn, so that other load on the machine affects all of them equally. */
 async function measureSize(
-  crew: Crew,
+  cluster: LocalCluster,
   groups: ReadonlyMap<Algorithm, Group>,
   plan: MulticastPlan,
   byteLength: number,
 ): Promise<Result[]> {
-  const { node } = crew;
-  const region = await crew.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
-  const target = await crew.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
+  const { node } = cluster;
+  const region = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
+  const target = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
   const { blockSize, members } = plan;
   const blockBytes = blockSize === 'auto' ? automaticBlockSize(byteLength, members) : blockSize;
   const oneCopySeconds = timeOneCopy(node.device, region, target, Math.max(byteLength, 1), blockBytes);
   await target.close();
   const times = new Map<Algorithm, number[]>(plan.algorithms.map((algorithm) => [algorithm, []]));
-  // The first round warms up.
+  // The first round is warm-up.
   for (let round = 0; round <= plan.rounds; round += 1) {
     for (const [algorithm, group] of groups) {
-      const seconds = await crew.multicast(group, region, byteLength, plan.burst);
+      const seconds = await cluster.multicast(group, region, byteLength, plan.burst);
       if (round > 0) times.get(algorithm)!.push(seconds);
     }
   }
@@ -85,25 +85,25 @@ async function measureSize(
   return plan.algorithms.map((name) => resultOf(plan, name, byteLength, times.get(name)!, oneCopySeconds));
 }
 
-/** One number of members: starts them, measures every size, ends them. */
+/** Measures every size with one number of members. */
 export async function measureMulticast(
   plan: MulticastPlan,
   signal: AbortSignal,
   onResult: (result: Result) => void,
 ): Promise<void> {
   const { members, transport } = plan;
-  const crew = Crew.start({ members, device: 'auto', transport, folder: null, signal });
-  const onExit = (): void => crew.killAll();
+  const cluster = LocalCluster.start({ members, device: 'auto', transport, folder: null, signal });
+  const onExit = (): void => cluster.killAll();
   process.once('exit', onExit);
   try {
-    await crew.join();
-    const groups = await openGroups(crew, plan);
+    await cluster.join();
+    const groups = await openGroups(cluster, plan);
     for (const byteLength of plan.sizes) {
-      for (const result of await measureSize(crew, groups, plan, byteLength)) onResult(result);
+      for (const result of await measureSize(cluster, groups, plan, byteLength)) onResult(result);
     }
-    await crew.leave([...groups.values()]);
+    await cluster.leave([...groups.values()]);
   } finally {
-    await crew.dismiss();
+    await cluster.stop();
     process.off('exit', onExit);
   }
 }

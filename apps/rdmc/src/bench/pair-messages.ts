@@ -1,5 +1,5 @@
 import { remoteKey } from '@rdmc/verbs';
-/** What the two processes of a point-to-point benchmark tell each other over IPC. */
+/** Messages between the two processes of a point-to-point benchmark, over IPC. */
 import * as z from 'zod';
 
 const count = z.number().int().nonnegative();
@@ -7,9 +7,9 @@ const address = z.looseObject({ kind: z.string(), version: z.number(), queuePair
 const remote = z.strictObject({ address: count, rkey: count.transform(remoteKey) });
 
 /** To the peer. */
-export const pairOrder = z.discriminatedUnion('type', [
+export const pairCommand = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('connect'), address }),
-  /** Take `messages` SENDs of `byteLength`. */
+  /** Receive `messages` SENDs of `byteLength`. */
   z.strictObject({ type: z.literal('take'), messages: count, byteLength: count }),
   /** Answer `rounds` WRITEs or SENDs of `byteLength` with one of the same kind. */
   z.strictObject({
@@ -20,7 +20,7 @@ export const pairOrder = z.discriminatedUnion('type', [
     remote,
   }),
 ]);
-export type PairOrder = z.infer<typeof pairOrder>;
+export type PairCommand = z.infer<typeof pairCommand>;
 
 /** From the peer. */
 export const pairReport = z.discriminatedUnion('type', [

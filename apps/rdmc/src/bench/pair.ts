@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { onAbort } from '@rdmc/common';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import { type RemoteMemory, remoteKey } from '@rdmc/verbs';
-import { afterCauseGrace } from '../cause-grace.js';
+import { afterCauseGrace } from '../cluster/cause-grace.js';
 import { CliError, exitCodeOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { Endpoint } from './endpoint.js';
-import { type PairOrder, type PairReport, type PairReportOf, pairReport } from './pair-messages.js';
+import { type PairCommand, type PairReport, type PairReportOf, pairReport } from './pair-messages.js';
 
 const PEER_SCRIPT = fileURLToPath(new URL('./bench-peer.js', import.meta.url));
 
@@ -17,7 +17,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Two connected endpoints, this process's and that of a child, which dies with this process. */
+/** Two connected endpoints: that of this process, and that of a child, which ends with this process. */
 export class Pair {
   readonly #waiting = new Set<Waiting>();
   #failure: CliError | undefined;
@@ -59,8 +59,8 @@ export class Pair {
     return this.#remote;
   }
 
-  order(order: PairOrder): void {
-    if (this.child.connected) this.child.send(order, () => {});
+  command(command: PairCommand): void {
+    if (this.child.connected) this.child.send(command, () => {});
   }
 
   next<Type extends PairReport['type']>(type: Type): Promise<PairReportOf<Type>> {
@@ -86,7 +86,7 @@ export class Pair {
     this.#remote = remote;
     const connected = this.next('connected');
     const { queuePair } = this.endpoint;
-    this.order({ type: 'connect', address: queuePair.address });
+    this.command({ type: 'connect', address: queuePair.address });
     await Promise.all([connected, queuePair.connect(address as QueuePairAddress, { rnrTimerMs: 1 })]);
   }
 
@@ -117,23 +117,23 @@ export class Pair {
     this.#onFailure();
   }
 
-  /** What an error of this side comes of: it sees a broken connection before it hears how the other process ended. */
+  /** Finds the cause of an error of this side: a broken connection is seen before the exit of the other process. */
   causeOf(error: unknown): Promise<unknown> {
     return new Promise((resolve) => {
-      const give = (): void => resolve(this.#failure ?? error);
+      const settle = (): void => resolve(this.#failure ?? error);
       if (this.#failure) {
-        give();
+        settle();
         return;
       }
-      const release = afterCauseGrace(give);
+      const release = afterCauseGrace(settle);
       this.#onFailure = () => {
         release();
-        give();
+        settle();
       };
     });
   }
 
-  /** @throws what went wrong, if anything has */
+  /** @throws CliError of the failure, if there was one */
   check(): void {
     if (this.#failure) throw this.#failure;
   }

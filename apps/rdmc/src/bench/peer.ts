@@ -1,13 +1,13 @@
-/** The other process of a point-to-point benchmark. Takes orders over IPC; never outlives its parent. */
+/** The other process of a point-to-point benchmark. Takes commands over IPC; never outlives its parent. */
 import type { QueuePairAddress } from '@rdmc/verbs';
 import { codeOf, messageOf } from '../errors.js';
 import { onParentGone } from '../member/orphan-watch.js';
 import { Endpoint } from './endpoint.js';
 import { LatencyWord, OUTGOING_OFFSET } from './latency-word.js';
 import { RECEIVE_DEPTH, SEND_DEPTH } from './limits.js';
-import { type PairOrder, type PairReport, pairOrder } from './pair-messages.js';
+import { type PairCommand, type PairReport, pairCommand } from './pair-messages.js';
 
-type OrderOf<Type extends PairOrder['type']> = Extract<PairOrder, { type: Type }>;
+type CommandOf<Type extends PairCommand['type']> = Extract<PairCommand, { type: Type }>;
 
 function tell(report: PairReport): Promise<void> {
   return new Promise((resolve) => {
@@ -18,7 +18,7 @@ function tell(report: PairReport): Promise<void> {
 
 const SIGNAL_EVERY = SEND_DEPTH / 2;
 
-/** Posts receives until there are as many as the queue holds, or as are still to come. */
+/** Posts receives up to the depth of the queue, or to the number of messages still expected. */
 class ReceiveFeed {
   #posted = 0;
 
@@ -36,7 +36,7 @@ class ReceiveFeed {
   }
 }
 
-async function take(endpoint: Endpoint, { messages, byteLength }: OrderOf<'take'>): Promise<void> {
+async function take(endpoint: Endpoint, { messages, byteLength }: CommandOf<'take'>): Promise<void> {
   const feed = new ReceiveFeed(endpoint, messages, byteLength);
   feed.fill(0);
   await tell({ type: 'running' });
@@ -52,8 +52,8 @@ async function take(endpoint: Endpoint, { messages, byteLength }: OrderOf<'take'
   }
 }
 
-async function answer(endpoint: Endpoint, order: OrderOf<'answer'>): Promise<void> {
-  const { operation, rounds, byteLength, remote } = order;
+async function answer(endpoint: Endpoint, command: CommandOf<'answer'>): Promise<void> {
+  const { operation, rounds, byteLength, remote } = command;
   const word = new LatencyWord(endpoint.region, byteLength);
   const feed = new ReceiveFeed(endpoint, operation === 'send' ? rounds : 0, byteLength);
   word.clear();
@@ -72,14 +72,14 @@ async function answer(endpoint: Endpoint, order: OrderOf<'answer'>): Promise<voi
   }
 }
 
-async function obey(endpoint: Endpoint, order: PairOrder): Promise<void> {
-  if (order.type === 'connect') {
-    await endpoint.queuePair.connect(order.address as QueuePairAddress, { rnrTimerMs: 1 });
+async function execute(endpoint: Endpoint, command: PairCommand): Promise<void> {
+  if (command.type === 'connect') {
+    await endpoint.queuePair.connect(command.address as QueuePairAddress, { rnrTimerMs: 1 });
     await tell({ type: 'connected' });
     return;
   }
-  if (order.type === 'take') await take(endpoint, order);
-  else await answer(endpoint, order);
+  if (command.type === 'take') await take(endpoint, command);
+  else await answer(endpoint, command);
   await tell({ type: 'done' });
 }
 
@@ -93,7 +93,7 @@ process.on('uncaughtException', fail);
 const endpoint = await Endpoint.open(process.argv[2] as 'auto' | 'shm' | 'tcp');
 process.on('message', (message) => {
   Promise.resolve()
-    .then(() => obey(endpoint, pairOrder.parse(message)))
+    .then(() => execute(endpoint, pairCommand.parse(message)))
     .catch(fail);
 });
 await tell({

@@ -3,25 +3,25 @@ import type { Operation } from './endpoint.js';
 import { REGION_BYTES, SEND_DEPTH } from './limits.js';
 import type { Pair } from './pair.js';
 
-/** One kind of request, many of them. */
+/** Many requests of one kind. */
 export interface Stream {
   readonly operation: Operation;
   readonly byteLength: number;
-  /** Stop after about that long. */
+  /** Approximate duration. */
   readonly seconds: number;
 }
 
 export interface StreamResult {
   readonly messages: number;
   readonly seconds: number;
-  /** Of the fastest round. */
+  /** Rate of the fastest round. */
   readonly peakMessagesPerSecond: number;
   readonly messagesPerSecond: number;
 }
 
 const ROUNDS = 5;
 const TRIAL_SECONDS = 0.02;
-/** Small requests ask for a completion only now and then. */
+/** One of this number of small requests is signalled. */
 const SIGNAL_EVERY = 16;
 const SIGNAL_ALL_FROM_BYTES = 64 << 10;
 const FLUSH_EVERY = 16;
@@ -55,25 +55,25 @@ function post(pair: Pair, { operation, byteLength }: Stream, messages: number): 
   return (performance.now() - start) / 1000;
 }
 
-/** One round, with the other process taking what is sent where that is needed. */
+/** Runs one round. For SEND, the other process receives. */
 async function runRound(pair: Pair, stream: Stream, messages: number): Promise<number> {
   pair.check();
   if (stream.operation !== 'send') {
     const seconds = post(pair, stream, messages);
-    // Lets Ctrl-C and the end of the other process be noticed.
+    // Lets the event loop handle Ctrl-C and the exit of the other process.
     await setImmediate();
     return seconds;
   }
   const [running, done] = [pair.next('running'), pair.next('done')];
   done.catch(() => {});
-  pair.order({ type: 'take', messages, byteLength: stream.byteLength });
+  pair.command({ type: 'take', messages, byteLength: stream.byteLength });
   await running;
   const seconds = post(pair, stream, messages);
   await done;
   return seconds;
 }
 
-/** Messages that take about `seconds`, found by trying. */
+/** Number of messages that take about `seconds`, found by trials. */
 async function calibrate(pair: Pair, stream: Stream, seconds: number): Promise<number> {
   let messages = SIGNAL_EVERY;
   let took = await runRound(pair, stream, messages);

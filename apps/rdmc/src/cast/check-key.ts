@@ -11,13 +11,9 @@ export function checkKey(key: Uint8Array | undefined, targets: readonly Resolved
   const far = targets.filter(({ address }) => !isLoopback(address));
   if (key !== undefined || far.length === 0) return;
   const names = far.map(({ host }) => host).join(', ');
-  throw new CliError(
-    'ERR_RDMC_KEY_REQUIRED',
-    `without a key only this machine can be cast to; others are ${names}`,
-    {
-      exitCode: ExitCode.USAGE,
-      advice:
-        'make one with: rdmc key FILE, copy it to all hosts, use --key-file FILE on all; or let --ssh do it all',
-    },
-  );
+  throw new CliError('ERR_RDMC_KEY_REQUIRED', `receivers on other hosts need a key: ${names}`, {
+    exitCode: ExitCode.USAGE,
+    advice:
+      'make one with: rdmc key FILE, copy it to all hosts, and use --key-file FILE on all; or use --ssh, which makes a key',
+  });
 }

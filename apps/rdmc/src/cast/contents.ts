@@ -1,6 +1,6 @@
 import { formatBytes, formatCount, plural } from '../ui/units.js';
 
-/** What a cast has in it, as its survey or its summary counts that. */
+/** The counts of a cast, from its survey or its summary. */
 export interface Contents {
   readonly files: number;
   readonly directories: number;
@@ -8,7 +8,7 @@ export interface Contents {
   readonly bytes: number;
 }
 
-/** `3 files, 1 directory, 38.1 MiB`; what there is none of is left out, but for files. */
+/** `3 files, 1 directory, 38.1 MiB`; counts of zero are left out, except for files. */
 export function describeContents({ files, directories, links, bytes }: Contents): string {
   const parts = [plural(files, 'file')];
   if (directories > 0)

@@ -1,4 +1,4 @@
-/** What `rdmc cast --json` prints: one of these per line. */
+/** The lines of `rdmc cast --json`, one event each. */
 import { algorithms } from '@rdmc/schedule';
 import * as z from 'zod';
 import { deviceRoute, problem } from '../receive/events.js';
@@ -8,7 +8,7 @@ const algorithm = z.enum(algorithms);
 
 const failure = { code: z.string().nullable(), message: z.string().nullable() };
 
-/** Where a receiver is; `name` is `host:port` as asked for. */
+/** The address of a receiver; `name` is `host:port` as given. */
 const place = { name: z.string(), host: z.string(), port: count };
 
 export const castPlan = z.strictObject({
@@ -19,20 +19,20 @@ export const castPlan = z.strictObject({
   directories: count,
   links: count,
   bytes: count,
-  /** Bytes to send: as `bytes`, holes of sparse files left out. */
+  /** Bytes to send: as `bytes`, without holes of sparse files. */
   contentBytes: count,
   problems: z.array(problem),
   problemCount: count,
   algorithm,
-  /** About how many messages of which size, in how many blocks of which size. */
+  /** Estimates: number and size of messages, and of blocks. */
   messages: count,
   messageBytes: count,
   blockBytes: count,
   blocks: count,
   steps: count,
-  /** Steps of all messages divided by blocks: how much longer than one copy to one receiver, if links decide. */
+  /** Steps of all messages divided by blocks: the time relative to one copy to one receiver, if links are the limit. */
   timesOneCopy: z.number(),
-  /** With --bandwidth-limit: seconds at least. */
+  /** With --bandwidth-limit: the least number of seconds. */
   seconds: z.number().nullable(),
 });
 export type CastPlan = z.infer<typeof castPlan>;
@@ -65,7 +65,7 @@ export const castEvent = z.discriminatedUnion('event', [
       z.strictObject({ name: z.string(), state: z.string(), receivedBytes: count, storedBytes: count }),
     ),
   }),
-  /** A receiver is through, or lost. A retry may follow upon `failed`. */
+  /** A receiver is complete, or failed. A retry may follow `failed`. */
   z.strictObject({
     event: z.literal('receiver'),
     name: z.string(),

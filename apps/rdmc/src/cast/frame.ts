@@ -5,8 +5,8 @@ import { printable } from '../ui/printable.js';
 import { formatBytes, formatRate, plural } from '../ui/units.js';
 import { averageStored, isComplete, isFailed, living } from './snapshot.js';
 
-/** What a frame is drawn for. */
-export interface FrameRoom {
+/** The terminal that a frame is drawn for, and the rate. */
+export interface FrameContext {
   readonly columns: number;
   readonly rows: number;
   readonly palette: Palette;
@@ -17,9 +17,9 @@ export interface FrameRoom {
 const MOST_NAME = 30;
 const MOST_BAR = 30;
 const LEAST_BAR = 6;
-/** Columns beside name and bar: margins, percentage, and a few words. */
+/** Columns beside name and bar: margins, percentage, and a short text. */
 const BESIDE = 44;
-/** Lines that are never a receiver's: the total, and the one the cursor stands in. */
+/** Lines without a receiver: the total, and the line of the cursor. */
 const OTHER_LINES = 3;
 
 function cut(text: string, width: number): string {
@@ -27,7 +27,7 @@ function cut(text: string, width: number): string {
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
 }
 
-/** Time left for people: whole seconds, or minutes and seconds, or hours and minutes. */
+/** The remaining time as text: whole seconds, or minutes and seconds, or hours and minutes. */
 export function formatTimeLeft(seconds: number): string {
   const whole = Math.ceil(seconds);
   if (whole < 100) return `${whole} s`;
@@ -44,14 +44,14 @@ interface Columns {
   readonly bar: number;
 }
 
-function columnsFor({ receivers }: CastProgress, { columns }: FrameRoom): Columns {
+function columnsFor({ receivers }: CastProgress, { columns }: FrameContext): Columns {
   const longest = Math.max(5, ...receivers.map(({ name }) => visibleWidth(name)));
   const name = Math.min(longest, MOST_NAME, Math.max(5, columns - BESIDE - LEAST_BAR));
   return { name, bar: Math.max(LEAST_BAR, Math.min(MOST_BAR, columns - BESIDE - name)) };
 }
 
 function percent(value: number): string {
-  // Never 100% before everything is there.
+  // Rounded down, so that 100% means complete.
   return `${String(Math.floor(value * 100)).padStart(3)}%`;
 }
 
@@ -59,9 +59,9 @@ function receiverLine(
   receiver: ReceiverProgress,
   snapshot: CastProgress,
   widths: Columns,
-  room: FrameRoom,
+  context: FrameContext,
 ): string {
-  const { palette, columns } = room;
+  const { palette, columns } = context;
   const name = cut(receiver.name, widths.name).padEnd(widths.name);
   if (isFailed(receiver)) {
     const why = printable(`${receiver.error?.code ?? ''} ${receiver.error?.message ?? ''}`.trim());
@@ -73,7 +73,11 @@ function receiverLine(
   return `  ${name}  ${palette.cyan(bar(stored, received, widths.bar))} ${percent(stored)}  ${words}`;
 }
 
-function totalLine(snapshot: CastProgress, widths: Columns, { palette, rate, columns }: FrameRoom): string {
+function totalLine(
+  snapshot: CastProgress,
+  widths: Columns,
+  { palette, rate, columns }: FrameContext,
+): string {
   const stored = averageStored(snapshot);
   const done = share(stored, snapshot.totalBytes);
   const left = snapshot.totalBytes - stored;
@@ -97,7 +101,7 @@ function hiddenLine(hidden: readonly ReceiverProgress[], columns: number): strin
   return cut(`  … and ${plural(hidden.length, 'receiver')} more: ${parts.join(', ')}`, columns - 1);
 }
 
-/** Unfinished ones first, the slowest at the top; then failed, then complete ones. */
+/** Orders receivers: unfinished ones first, the slowest at the top; then failed, then complete ones. */
 function bySlowness(a: ReceiverProgress, b: ReceiverProgress): number {
   const rank = (one: ReceiverProgress): number => (isComplete(one) ? 2 : isFailed(one) ? 1 : 0);
   return rank(a) - rank(b) || a.storedBytes - b.storedBytes;
@@ -107,26 +111,26 @@ function bySlowness(a: ReceiverProgress, b: ReceiverProgress): number {
  * The lines that show a cast on a terminal: a bar per receiver and a total, never more than the window has room for.
  * Where not all receivers fit, the slowest are shown.
  */
-export function drawFrame(snapshot: CastProgress, room: FrameRoom): string[] {
+export function drawFrame(snapshot: CastProgress, context: FrameContext): string[] {
   const { receivers } = snapshot;
-  const widths = columnsFor(snapshot, room);
-  const places = Math.max(1, room.rows - OTHER_LINES);
-  const fits = receivers.length <= places;
-  const shown = fits ? receivers : [...receivers].sort(bySlowness).slice(0, Math.max(1, places - 1));
-  const lines = shown.map((receiver) => receiverLine(receiver, snapshot, widths, room));
+  const widths = columnsFor(snapshot, context);
+  const rows = Math.max(1, context.rows - OTHER_LINES);
+  const fits = receivers.length <= rows;
+  const shown = fits ? receivers : [...receivers].sort(bySlowness).slice(0, Math.max(1, rows - 1));
+  const lines = shown.map((receiver) => receiverLine(receiver, snapshot, widths, context));
   if (!fits) {
     const seen = new Set(shown);
     lines.push(
       hiddenLine(
         receivers.filter((receiver) => !seen.has(receiver)),
-        room.columns,
+        context.columns,
       ),
     );
   }
-  return [...lines, totalLine(snapshot, widths, room)];
+  return [...lines, totalLine(snapshot, widths, context)];
 }
 
-/** The same for a log: one line. */
+/** The progress of a cast as one line for a log. */
 export function describeProgress(snapshot: CastProgress, rate: number | undefined): string {
   const stored = averageStored(snapshot);
   const left = snapshot.totalBytes - stored;

@@ -3,14 +3,14 @@ import type { Algorithm } from '@rdmc/schedule';
 import type { Target } from '../hosts/target.js';
 import type { RemoteOptions } from '../remote/options.js';
 
-/** What `rdmc cast` was asked for. */
+/** The checked options of `rdmc cast`. */
 export interface CastCommandOptions {
   readonly paths: readonly string[];
   readonly targets: readonly Target[];
-  /** Starts the receivers; without it they must run. */
+  /** How to start the receivers; without it they must run already. */
   readonly remote: RemoteOptions | undefined;
   readonly key: Uint8Array | undefined;
-  /** The library's choice when undefined. */
+  /** Undefined: the library chooses. */
   readonly algorithm: Algorithm | undefined;
   readonly rack: string | undefined;
   readonly blockSize: 'auto' | number;
@@ -23,7 +23,7 @@ export interface CastCommandOptions {
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
   readonly advertise: string | undefined;
-  /** Of this machine: those of receivers are in `remote`, or their own affair. */
+  /** Ports of this machine. Those of receivers are in `remote`, or in their own options. */
   readonly ownPorts: readonly [number, number] | undefined;
   readonly dryRun: boolean;
   readonly verbose: boolean;

@@ -3,15 +3,15 @@ import { codeOf, exitCodeOf, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import type { FailedStart } from '../remote/start-receivers.js';
 
-/** What a receiver has in the end. */
+/** The outcome of one receiver. */
 export interface ReceiverOutcome extends Omit<ReceiverSummary, 'code' | 'message'> {
-  /** As the user named it. */
+  /** The name that the user gave. */
   readonly name: string;
   readonly code: string | null;
   readonly message: string | null;
 }
 
-/** What a cast has come to, those included that could not be started. */
+/** The outcome of a cast, including receivers that could not be started. */
 export interface Outcome {
   readonly kind: 'all' | 'partial' | 'none';
   readonly exitCode: ExitCode;
@@ -19,10 +19,10 @@ export interface Outcome {
   readonly receivers: readonly ReceiverOutcome[];
 }
 
-/** A receiver that has everything but some entries, which are named as problems. */
+/** The code of a receiver that lacks some entries; problems list them. */
 const LACKS_SOME = 'ERR_RDMC_PARTIAL';
 
-/** Problems by who lacks the entry: a receiver, or `undefined` for all. */
+/** Problems by the receiver that lacks the entry; `undefined` for all receivers. */
 export function problemsBy(problems: readonly CastProblem[]): Map<string | undefined, CastProblem[]> {
   const groups = new Map<string | undefined, CastProblem[]>();
   for (const problem of problems) {
@@ -46,7 +46,7 @@ function kindOf(receivers: readonly ReceiverOutcome[], problemCount: number): Ou
   return empty.length === receivers.length ? 'none' : 'partial';
 }
 
-/** @param nameOf how a receiver is called, by the host and port the library knows it by */
+/** @param nameOf gives the name of a receiver by the host and port that the library uses */
 export function outcomeOf(
   summary: CastSummary,
   failedStarts: readonly FailedStart[],

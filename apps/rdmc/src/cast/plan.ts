@@ -9,14 +9,14 @@ import { describeContents } from './contents.js';
 import type { CastPlan } from './events.js';
 import type { CastCommandOptions } from './options.js';
 
-/** A receiver of a plan, and what is known of its address. */
+/** A receiver of a plan, with its address where that is known. */
 export interface PlannedReceiver {
   readonly target: Target;
   readonly port: number;
   readonly address: string;
 }
 
-/** The library's choice of algorithm: `hybrid` where every receiver names its rack. */
+/** The library's choice of algorithm: `hybrid` where every receiver has a rack. */
 function algorithmOf({ algorithm, targets }: CastCommandOptions): Algorithm {
   if (algorithm) return algorithm;
   return targets.every(({ rack }) => rack !== undefined) ? 'hybrid' : 'binomial-pipeline';
@@ -24,11 +24,11 @@ function algorithmOf({ algorithm, targets }: CastCommandOptions): Algorithm {
 
 function racksOf(algorithm: Algorithm, { rack, targets }: CastCommandOptions): { racks?: RackId[] } {
   if (algorithm !== 'hybrid') return {};
-  // A rack of its own for the sender, unless it has one: no receiver's rack has an empty name.
+  // Without an option, the sender has a separate rack: the name of a receiver's rack is never empty.
   return { racks: [rack ?? '', ...targets.map((target) => target.rack ?? '')] };
 }
 
-interface Course {
+interface TransferPlan {
   readonly algorithm: Algorithm;
   readonly messages: number;
   readonly messageBytes: number;
@@ -38,8 +38,8 @@ interface Course {
   readonly timesOneCopy: number;
 }
 
-/** How the bytes would go. Small files and records add a little; messages overlap a little: this is an estimate. */
-export function planCourse(contentBytes: number, options: CastCommandOptions): Course {
+/** Estimates messages, blocks and steps. Small files and records add a little; messages overlap a little. */
+export function planTransfer(contentBytes: number, options: CastCommandOptions): TransferPlan {
   const algorithm = algorithmOf(options);
   const nodes = options.targets.length + 1;
   const racks = racksOf(algorithm, options);
@@ -75,7 +75,7 @@ function planEvent(
   survey: FileSurvey,
 ): CastPlan {
   const { files, directories, links, bytes, contentBytes, problems, problemCount } = survey;
-  const course = planCourse(contentBytes, options);
+  const transfer = planTransfer(contentBytes, options);
   const { bandwidthLimit } = options;
   return {
     event: 'plan',
@@ -92,12 +92,12 @@ function planEvent(
     ...{ files, directories, links, bytes, contentBytes },
     problems: problems.map(problemEvent),
     problemCount,
-    ...course,
-    seconds: bandwidthLimit ? (contentBytes / bandwidthLimit) * course.timesOneCopy : null,
+    ...transfer,
+    seconds: bandwidthLimit ? (contentBytes / bandwidthLimit) * transfer.timesOneCopy : null,
   };
 }
 
-/** What would be cast; nothing is connected to. */
+/** Makes the plan of a cast, without a connection to a receiver. */
 export async function makePlan(
   options: CastCommandOptions,
   receivers: readonly PlannedReceiver[],
@@ -109,16 +109,16 @@ export async function makePlan(
 function receiverLine({ name, address, rack }: CastPlan['receivers'][number]): string {
   const parts = [
     name,
-    ...(address ? [address] : ['address told by the receiver']),
+    ...(address ? [address] : ['the receiver will report its address']),
     ...(rack ? [`rack ${rack}`] : []),
   ];
   return `    ${parts.join('  ')}`;
 }
 
-/** The plan for people. */
+/** The plan as text. */
 export function describePlan(plan: CastPlan, bandwidthLimit: number | undefined, palette: Palette): string[] {
   const { bytes, contentBytes, algorithm, messages, blocks, steps, seconds } = plan;
-  const holes = bytes > contentBytes ? `, of which ${formatBytes(contentBytes)} are no holes` : '';
+  const holes = bytes > contentBytes ? `, ${formatBytes(contentBytes)} without holes` : '';
   const each = `${plural(messages, 'message')} of up to ${formatBytes(plan.messageBytes)}`;
   const limit =
     seconds === null ? [] : [`  at ${formatRate(bandwidthLimit ?? 0)}  about ${formatSeconds(seconds)}`];
@@ -127,7 +127,7 @@ export function describePlan(plan: CastPlan, bandwidthLimit: number | undefined,
     '',
     `  each gets  ${describeContents(plan)}${holes}`,
     `  schedule   ${algorithm}: ${each}, ${plural(blocks, 'block')} of ${formatBytes(plan.blockBytes)}, ${plural(steps, 'step')}`,
-    `  time       ${plan.timesOneCopy.toFixed(2)} times one copy to one receiver, where each link is as fast as the sender's`,
+    `  time       ${plan.timesOneCopy.toFixed(2)} times one copy to one receiver, if each link is as fast as the sender's`,
     ...limit,
     '  receivers',
     ...plan.receivers.map(receiverLine),

@@ -38,7 +38,7 @@ function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEve
 
 type Outputs = Pick<CastCommandOptions, 'json' | 'quiet' | 'verbose'>;
 
-/** Tells what happens: to a person by a view, or to a program by events. */
+/** Reports a cast: to a person by a view, or to a program by events. */
 export class Reporter {
   readonly #view: CastView;
   readonly #settled = new Map<string, string>();
@@ -66,19 +66,19 @@ export class Reporter {
       this.#view.route(snapshot.route);
       this.emit({ event: 'route', ...snapshot.route, transports: [...snapshot.route.transports] });
     }
-    for (const receiver of snapshot.receivers) this.#look(receiver);
+    for (const receiver of snapshot.receivers) this.#reportReceiver(receiver);
     this.#view.progress(snapshot);
     this.emit(progressEvent(snapshot));
   }
 
-  /** Words of a remote receiver go to stderr, with the host before them, also with --json and --quiet. */
+  /** Prints text of a remote receiver to stderr, prefixed with its host, also with --json and --quiet. */
   remote(host: string, line: string): void {
     const text = `${host}: ${line}`;
     if (this.#view === SILENT) this.terminal.note(text);
     else this.#view.note(text);
   }
 
-  /** What the library notices, with --verbose. */
+  /** Prints the library's log, with --verbose. */
   get logger(): CastLogger | undefined {
     if (!this.outputs.verbose) return undefined;
     const log = (details: object, message: string): void => {
@@ -97,7 +97,7 @@ export class Reporter {
     if (lack.length > 0 && !this.outputs.json) this.terminal.note(...lack);
   }
 
-  #look(receiver: ReceiverProgress): void {
+  #reportReceiver(receiver: ReceiverProgress): void {
     const { name, state, error } = receiver;
     if (this.#settled.get(name) === state) return;
     if (!isComplete(receiver) && !isFailed(receiver)) {

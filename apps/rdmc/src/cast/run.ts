@@ -11,11 +11,11 @@ import { outcomeOf } from './outcome.js';
 import { describePlan, makePlan, type PlannedReceiver } from './plan.js';
 import { Reporter } from './reporter.js';
 
-/** Whom to cast to, once they listen, and how to call them. */
-interface Audience {
+/** The receivers to cast to, when they listen, and their names. */
+interface Recipients {
   readonly to: readonly CastTarget[];
   readonly key: Uint8Array | undefined;
-  /** Names for people by the names the library uses. */
+  /** Names for the user, by the names that the library uses. */
   readonly labels: ReadonlyMap<string, string>;
   readonly failed: readonly FailedStart[];
 }
@@ -24,26 +24,26 @@ function libraryName({ host, port = DEFAULT_PORT }: CastTarget): string {
   return formatEndpoint({ host, port });
 }
 
-async function listeningAudience({ targets, key }: CastCommandOptions): Promise<Audience> {
+async function listeningRecipients({ targets, key }: CastCommandOptions): Promise<Recipients> {
   const resolved = await resolveTargets(targets, DEFAULT_PORT);
   checkKey(key, resolved);
   const to = targets.map(({ host, port = DEFAULT_PORT, rack }) => ({ host, port, ...(rack && { rack }) }));
   return { to, key, labels: new Map(), failed: [] };
 }
 
-function startedAudience(receivers: RemoteReceivers): Audience {
+function startedRecipients(receivers: RemoteReceivers): Recipients {
   const { started, key, failed } = receivers;
   const labels = new Map(started.map(({ to, name }) => [libraryName(to), name]));
   return { to: started.map(({ to }) => to), key, labels, failed };
 }
 
-function relabelled(snapshot: CastProgress, labels: Audience['labels']): CastProgress {
+function relabelled(snapshot: CastProgress, labels: Recipients['labels']): CastProgress {
   if (labels.size === 0) return snapshot;
   const receivers = snapshot.receivers.map((one) => ({ ...one, name: labels.get(one.name) ?? one.name }));
   return { ...snapshot, receivers };
 }
 
-function begin({ paths }: CastCommandOptions, { to, labels }: Audience, reporter: Reporter): void {
+function begin({ paths }: CastCommandOptions, { to, labels }: Recipients, reporter: Reporter): void {
   const receivers = to.map((target) => {
     const name = libraryName(target);
     const { host, port = DEFAULT_PORT, rack } = target;
@@ -54,14 +54,14 @@ function begin({ paths }: CastCommandOptions, { to, labels }: Audience, reporter
 
 async function follow(
   options: CastCommandOptions,
-  audience: Audience,
+  recipients: Recipients,
   reporter: Reporter,
   signal: AbortSignal,
 ): Promise<CastSummary> {
   const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit, paths, checksum } = options;
   const cast = castFiles(paths, {
-    to: audience.to,
-    key: audience.key,
+    to: recipients.to,
+    key: recipients.key,
     ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, checksum, signal },
     blockBytes: options.blockSize,
     meshPorts: options.ownPorts,
@@ -71,7 +71,7 @@ async function follow(
     logger: reporter.logger,
   });
   cast.finished.catch(() => {});
-  for await (const snapshot of cast) reporter.progress(relabelled(snapshot, audience.labels));
+  for await (const snapshot of cast) reporter.progress(relabelled(snapshot, recipients.labels));
   return await cast.finished;
 }
 
@@ -115,14 +115,14 @@ async function plan(
 async function cast(options: CastCommandOptions, reporter: Reporter, signal: AbortSignal): Promise<ExitCode> {
   const receivers = options.remote && (await startReceivers(options, reporter, signal));
   try {
-    const audience = receivers ? startedAudience(receivers) : await listeningAudience(options);
-    begin(options, audience, reporter);
-    const summary = await follow(options, audience, reporter, signal);
+    const recipients = receivers ? startedRecipients(receivers) : await listeningRecipients(options);
+    begin(options, recipients, reporter);
+    const summary = await follow(options, recipients, reporter, signal);
     const nameOf = (host: string, port: number): string => {
       const name = libraryName({ host, port });
-      return audience.labels.get(name) ?? name;
+      return recipients.labels.get(name) ?? name;
     };
-    const outcome = outcomeOf(summary, audience.failed, nameOf);
+    const outcome = outcomeOf(summary, recipients.failed, nameOf);
     reporter.finished(outcome);
     return outcome.exitCode;
   } finally {
@@ -131,9 +131,9 @@ async function cast(options: CastCommandOptions, reporter: Reporter, signal: Abo
 }
 
 /**
- * Casts, and tells how it goes.
- * @returns 0 when everybody has everything, 6 when something is missing somewhere, and when nobody has anything the
- * code of the cause
+ * Casts, and reports the progress.
+ * @returns 0 when all receivers have everything, 6 when something is missing at some, and the code of the cause when no
+ *   receiver has anything
  * @throws CliError and CastError when it cannot begin; the signal's reason when it is interrupted
  */
 export async function runCast(
@@ -147,7 +147,7 @@ export async function runCast(
     await plan(options, reporter, terminal, signal);
     return Code.OK;
   } catch (error) {
-    // Whatever else an interrupt has broken on its way.
+    // After an interrupt, report that rather than an error that it caused.
     signal.throwIfAborted();
     throw error;
   }

@@ -1,6 +1,6 @@
 import type { CastProgress, ReceiverProgress } from '@rdmc/cast';
 
-/** What the views compute from a snapshot of a cast. */
+/** Computations of the views on a snapshot of a cast. */
 
 export function isFailed({ state }: ReceiverProgress): boolean {
   return state === 'failed';
@@ -10,7 +10,7 @@ export function isComplete({ state }: ReceiverProgress): boolean {
   return state === 'complete';
 }
 
-/** Receivers that a cast still counts on. */
+/** Receivers that have not failed. */
 export function living({ receivers }: CastProgress): readonly ReceiverProgress[] {
   return receivers.filter((receiver) => !isFailed(receiver));
 }
@@ -20,7 +20,7 @@ export function storedAt(receiver: ReceiverProgress, { totalBytes }: CastProgres
   return isComplete(receiver) ? totalBytes : receiver.storedBytes;
 }
 
-/** Bytes stored by a living receiver, on average: what rate and time left are computed from. */
+/** Average of the bytes stored at receivers that have not failed: the base of the rate and the remaining time. */
 export function averageStored(snapshot: CastProgress): number {
   const alive = living(snapshot);
   if (alive.length === 0) return 0;

@@ -5,7 +5,7 @@ import { formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
 import { describeContents } from './contents.js';
 import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
 
-/** Entries named one by one; the rest is counted. */
+/** Entries that are listed; the others are counted. */
 const MOST_NAMED = 20;
 
 function speed({ summary }: Outcome, complete: number): string {
@@ -21,9 +21,7 @@ function speed({ summary }: Outcome, complete: number): string {
 function lackingLines(receiver: ReceiverOutcome, palette: Palette): string[] {
   const { name, code, message, attempts } = receiver;
   const tries = attempts > 1 ? ` (after ${plural(attempts, 'attempt')})` : '';
-  return [
-    `  ${palette.red(name)}  ${code ?? 'failed'}: ${printable(message ?? 'no reason is known')}${tries}`,
-  ];
+  return [`  ${palette.red(name)}  ${code ?? 'failed'}: ${printable(message ?? 'unknown reason')}${tries}`];
 }
 
 function problemLines(who: string, problems: readonly CastProblem[], more: number): string[] {
@@ -36,7 +34,7 @@ function problemLines(who: string, problems: readonly CastProblem[], more: numbe
   ];
 }
 
-/** What came of it, in the first line. */
+/** The first line: how many receivers have what. */
 export function describeSuccess(outcome: Outcome, palette: Palette): string[] {
   const { receivers, kind } = outcome;
   const complete = receivers.filter(({ state }) => state === 'complete').length;
@@ -50,7 +48,7 @@ export function describeSuccess(outcome: Outcome, palette: Palette): string[] {
   return [kind === 'all' ? palette.green(text) : text];
 }
 
-/** Who lacks what, and what to do; nothing when everybody has everything. */
+/** Lists what is missing at which receiver, and what to do; empty when nothing is missing. */
 export function describeLack(outcome: Outcome, palette: Palette): string[] {
   const { receivers, summary } = outcome;
   const lacking = receivers.filter(({ state }) => state === 'failed');
@@ -61,12 +59,12 @@ export function describeLack(outcome: Outcome, palette: Palette): string[] {
   const groups = [...problemsBy(summary.problems)];
   for (const [index, [receiver, problems]] of groups.entries()) {
     const more = index === groups.length - 1 ? summary.problemCount - summary.problems.length : 0;
-    const who = receiver === undefined ? 'Not sent to anybody' : `Missing at ${receiver}`;
+    const who = receiver === undefined ? 'Not sent to any receiver' : `Missing at ${receiver}`;
     lines.push(...problemLines(palette.bold(who), problems, more));
   }
   if (lacking.length > 0 && lacking.length < receivers.length) {
     const names = lacking.map(({ name }) => name).join(',');
-    lines.push(`To send again to those alone, once the cause is gone: the same command with --to ${names}`);
+    lines.push(`When the cause is fixed, send to these receivers again: the same command with --to ${names}`);
   }
   return lines;
 }

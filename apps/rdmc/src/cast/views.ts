@@ -10,11 +10,11 @@ import { averageStored, isComplete } from './snapshot.js';
 /** Shows a cast while it runs. */
 export interface CastView {
   progress(snapshot: CastProgress): void;
-  /** How the bytes travel, once that is decided. */
+  /** Shows the route of the bytes, once it is decided. */
   route(route: CastRoute): void;
   /** A receiver is complete, or failed. */
   settled(receiver: ReceiverProgress): void;
-  /** Words of somebody else: of a remote receiver, or of the library. */
+  /** Prints text of a remote receiver, or of the library. */
   note(line: string): void;
 }
 
@@ -23,8 +23,8 @@ function now(): number {
   return performance.now() / 1000;
 }
 
-/** Always the device and why, for it decides what the numbers mean; the rest when asked for. */
-function tellRoute(route: CastRoute, terminal: Terminal, verbose: boolean): void {
+/** Always prints the device and the reason for it, because the rates depend on it; the rest with --verbose. */
+function printRoute(route: CastRoute, terminal: Terminal, verbose: boolean): void {
   if (verbose) terminal.out(...describeRoute(route));
   else terminal.note(`  ${routeLine(route)}`);
 }
@@ -56,7 +56,7 @@ export class BarView implements CastView {
   }
 
   route(route: CastRoute): void {
-    this.#painter.around(() => tellRoute(route, this.terminal, this.verbose));
+    this.#painter.around(() => printRoute(route, this.terminal, this.verbose));
   }
 
   settled(): void {}
@@ -66,7 +66,7 @@ export class BarView implements CastView {
   }
 }
 
-/** A line when something happens, and one every ten seconds: for logs and pipes. */
+/** Prints a line for each event, and a progress line every ten seconds: for logs and pipes. */
 export class LineView implements CastView {
   readonly #meter = new RateMeter();
   #shown = now();
@@ -85,7 +85,7 @@ export class LineView implements CastView {
   }
 
   route(route: CastRoute): void {
-    tellRoute(route, this.terminal, this.verbose);
+    printRoute(route, this.terminal, this.verbose);
   }
 
   settled(receiver: ReceiverProgress): void {

@@ -5,8 +5,8 @@ import { REGION_BYTES } from '../bench/limits.js';
 import { describeStream } from '../bench/report.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Session } from '../session.js';
-import { list, operation, parseOptions, seconds, size, transport } from '../values.js';
-import { title, withPair } from './bench-pair.js';
+import { list, parseOptions, seconds, size, transport } from '../values.js';
+import { operation, title, withPair } from './bench-pair.js';
 import { addHelpNotes } from './help.js';
 
 const schema = z.strictObject({
@@ -55,7 +55,7 @@ async function runBenchmark(benchmark: Benchmark, options: Options, session: Ses
   );
 }
 
-/** `bandwidth` and `rate` measure the same; they differ in the sizes that make sense. */
+/** `bandwidth` and `rate` measure the same with other default sizes. */
 export function addBandwidthCommand(bench: Command, session: Session, benchmark: Benchmark): void {
   const command = bench
     .command(benchmark)
@@ -67,13 +67,13 @@ export function addBandwidthCommand(bench: Command, session: Session, benchmark:
     .option('-o, --operation <name>', 'write, send or read', 'write')
     .option('-s, --sizes <list>', 'message sizes', DEFAULT_SIZES[benchmark])
     .option('--transport <name>', 'auto, shm or tcp', 'auto')
-    .option('--seconds <seconds>', 'about how long to measure each size', '0.5')
+    .option('--seconds <seconds>', 'time to measure each size, about', '0.5')
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runBenchmark(benchmark, parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
-      'peak is the fastest of five rounds, average all of them. Requests are posted from TypeScript;',
-      'small ones ask for a completion every sixteenth time.',
+      'peak is the fastest of five rounds, average is that of all. Requests are posted from TypeScript;',
+      'of small requests, every sixteenth has a completion.',
     ],
     examples: [
       [`rdmc bench ${benchmark}`, 'WRITE'],

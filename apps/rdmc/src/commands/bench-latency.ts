@@ -6,8 +6,8 @@ import { describeLatency } from '../bench/report.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Session } from '../session.js';
-import { list, operation, parseOptions, size, transport, wholeNumber } from '../values.js';
-import { title, withPair } from './bench-pair.js';
+import { list, parseOptions, size, transport, wholeNumber } from '../values.js';
+import { operation, title, withPair } from './bench-pair.js';
 import { addHelpNotes } from './help.js';
 
 const schema = z.strictObject({
@@ -44,18 +44,18 @@ async function runLatency(options: Options, session: Session): Promise<void> {
 export function addLatencyCommand(bench: Command, session: Session): void {
   const command = bench
     .command('latency')
-    .description('Time a request takes from one process to another.')
+    .description('Time of a request from one process to another.')
     .option('-o, --operation <name>', 'write, send or read', 'write')
     .option('-s, --sizes <list>', 'message sizes, multiples of 4 bytes', '4,64,1KiB,4KiB')
     .option('--transport <name>', 'auto, shm or tcp', 'auto')
-    .option('-n, --rounds <count>', 'requests per size; the first tenth is not counted', '10000')
+    .option('-n, --rounds <count>', 'requests per size; the first tenth is warm-up', '10000')
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runLatency(parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
       'write: half a round trip of WRITEs, each seen by polling memory. send: the same with SENDs, seen by',
       'polling the completion queue. read: from posting to completion. Both processes poll: with fewer than',
-      'two free processors the numbers are those of the scheduler.',
+      'two free processors, the numbers measure the scheduler.',
     ],
     examples: [
       ['rdmc bench latency', 'WRITE'],

@@ -29,7 +29,7 @@ type Options = z.output<typeof schema>;
 
 async function runMulticast(options: Options, session: Session): Promise<void> {
   if (options.algorithms.includes('hybrid')) {
-    throw usageError('--algorithms: hybrid is about racks, and there is one machine here');
+    throw usageError('--algorithms: hybrid needs racks, and the benchmark runs on one machine');
   }
   const { terminal } = session;
   const { members: counts, transport, json, ...plan } = options;
@@ -62,7 +62,7 @@ export function addMulticastCommand(bench: Command, session: Session): void {
     .description('One process sends to all others, with each algorithm.')
     .option('-m, --members <list>', 'numbers of processes, the root included', '2,4,8')
     .option('-s, --sizes <list>', 'message sizes', '64KiB,1MiB,64MiB')
-    .option('-a, --algorithms <list>', 'all, or some', 'all')
+    .option('-a, --algorithms <list>', 'all, or a list', 'all')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
     .option('--transport <name>', 'auto, shm or tcp', 'auto')
     .option('-n, --rounds <count>', 'measured rounds; the median is shown', '5')
@@ -71,8 +71,8 @@ export function addMulticastCommand(bench: Command, session: Session): void {
     .action((raw: unknown) => runMulticast(parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
-      '“× one copy” is the time divided by that of one copy of the message in one process: on one host a',
-      'transfer is a copy, and n − 1 copies on c processors take (n − 1)/c of them at best.',
+      '“× one copy” is the time divided by the time of one copy of the message in one process: on one host a',
+      'transfer is a copy, and n − 1 copies on c processors take at least (n − 1)/c times one copy.',
     ],
     examples: [
       ['rdmc bench multicast', 'all algorithms, three sizes, three group sizes'],

@@ -1,9 +1,13 @@
+import * as z from 'zod';
 import type { Operation } from '../bench/endpoint.js';
 import type { Pair } from '../bench/pair.js';
 import { isConsequence } from '../errors.js';
 import { interruptible } from '../interrupt.js';
 
-/** Runs `work` with two connected processes, and ends the other one whatever happens. */
+/** Parser of `--operation`. */
+export const operation = z.enum(['write', 'send', 'read'], { error: () => 'expected write, send or read' });
+
+/** Runs `work` with two connected processes, and ends the other process in any case. */
 export function withPair<Result>(
   transport: 'auto' | 'shm' | 'tcp',
   work: (pair: Pair, transport: 'shm' | 'tcp') => Promise<Result>,

@@ -14,7 +14,7 @@ export function addBenchCommand(program: Command, session: Session): void {
   addBandwidthCommand(bench, session, 'rate');
   addMulticastCommand(bench, session);
   addHelpNotes(bench, {
-    about: ['Compare numbers of one run only: processors, memory and what else runs decide them.'],
+    about: ['Compare only numbers of one run: they depend on processors, memory and other programs.'],
     examples: [
       ['rdmc bench bandwidth', 'WRITE bandwidth between two processes'],
       ['rdmc bench latency --operation send', 'SEND latency'],

@@ -34,7 +34,7 @@ const KIB = 1024;
 const GIB = 1024 ** 3;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** A remote shell, and a program that starts there, may take longer than a connection. */
+/** Starting a program by a remote shell may take longer than a connection. */
 const START_TIMEOUT_MS = 30_000;
 
 const schema = z.strictObject({
@@ -74,12 +74,12 @@ const schema = z.strictObject({
 });
 type Raw = z.output<typeof schema>;
 
-/** All receivers: of the list, the file and the job together. */
+/** All receivers: those of the list, of the file and of the job. */
 async function targetsOf({ to = [], hostfile, slurm, ssh }: Raw): Promise<readonly Target[]> {
   if (to.length === 0 && hostfile === undefined && !slurm) {
     throw usageError(
       'no receiver',
-      'say where to: --to host1,host2 or --hostfile FILE or, in a Slurm job, --slurm',
+      'give receivers: --to host1,host2 or --hostfile FILE or, in a Slurm job, --slurm',
     );
   }
   const targets = [
@@ -90,8 +90,8 @@ async function targetsOf({ to = [], hostfile, slurm, ssh }: Raw): Promise<readon
   const user = targets.find((target) => target.user !== undefined);
   if (user && !ssh) {
     throw usageError(
-      `${user.user}@${user.host}: a user is for the remote shell`,
-      'leave the user out, or add --ssh',
+      `${user.user}@${user.host}: only the remote shell uses a user name`,
+      'remove the user name, or add --ssh',
     );
   }
   const { DEFAULT_PORT } = await import('@rdmc/cast');
@@ -111,7 +111,7 @@ function remoteOf(raw: Raw): RemoteOptions | undefined {
       ...{ '--mesh-ports': meshPorts, '--mkdir': mkdir || undefined, '--no-fsync': fsync ? undefined : true },
     });
     const found = alone.find(([, value]) => value !== undefined);
-    if (found) throw usageError(`${found[0]} is for receivers that --ssh starts`, 'add --ssh');
+    if (found) throw usageError(`${found[0]} applies only to receivers that --ssh starts`, 'add --ssh');
     return undefined;
   }
   return {
@@ -134,7 +134,7 @@ async function optionsOf(
     raw;
   const { advertise, dryRun, verbose, quiet, json, ssh } = raw;
   if (ssh && (raw.keyFile !== undefined || raw.keyStdin)) {
-    throw usageError('--ssh makes a key of its own for each cast', 'leave --key-file and --key-stdin out');
+    throw usageError('--ssh makes a new key for each cast', 'remove --key-file and --key-stdin');
   }
   const targets = await targetsOf(raw);
   const remote = remoteOf(raw);
@@ -173,17 +173,17 @@ async function run(paths: readonly string[], raw: Raw, session: Session): Promis
 function addReceiverOptions(command: Command): Command {
   return command
     .option('--to <host[:port],...>', 'receivers; IPv6 addresses in brackets: [fd00::5]:7411')
-    .option('--hostfile <path>', 'receivers: a host a line, port=N and rack=NAME behind it, # comments')
+    .option('--hostfile <path>', 'receivers: one host per line, then port=N and rack=NAME; # comments')
     .option('--slurm', 'receivers: the nodes of this Slurm job (SLURM_JOB_NODELIST)')
-    .option('--ssh', 'start rdmc receive on each of them, and end it afterwards')
-    .option('--remote-shell <command>', 'takes HOST COMMAND... (default: ssh -o BatchMode=yes)')
-    .option('--remote-command <command>', 'rdmc over there (default: rdmc)')
-    .option('--remote-dir <path>', 'directory that files go to over there (default: the home directory)')
-    .option('--mkdir', 'make that directory if it is missing')
-    .option('--no-fsync', 'with --ssh: as of rdmc receive')
+    .option('--ssh', 'start rdmc receive on each receiver, and end it afterwards')
+    .option('--remote-shell <command>', 'run with HOST COMMAND... (default: ssh -o BatchMode=yes)')
+    .option('--remote-command <command>', 'rdmc on the receivers (default: rdmc)')
+    .option('--remote-dir <path>', 'receiving directory (default: the home directory)')
+    .option('--mkdir', 'make the directory if it is missing')
+    .option('--no-fsync', 'with --ssh: as for rdmc receive')
     .option(
       '--mesh-ports <first-last>',
-      'ports over there for data, two for each cast at a time (default: any)',
+      'data ports of the receivers, two for each cast at a time (default: any)',
     );
 }
 
@@ -194,33 +194,30 @@ function addTuningOptions(command: Command): Command {
       'auto: hybrid where all racks are known, else binomial-pipeline',
       'auto',
     )
-    .option('--rack <name>', 'the rack of this machine, for hybrid (default: one of its own)')
+    .option('--rack <name>', 'the rack of this machine, for hybrid (default: a separate rack)')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
-    .option(
-      '--message-size <size>',
-      'at most that many bytes at a time; everybody holds three (default: 64MiB)',
-    )
-    .option('--checksum <name>', 'how contents are checked: gmac (cheap) or sha256', 'gmac')
-    .option('--bandwidth-limit <rate>', 'what this machine sends at most: 40MB/s, 300Mbit/s')
-    .option('--retries <count>', 'cast again that often to those that failed', '0')
-    .option('--stall-timeout <time>', 'a receiver that stands still that long is dropped (default: 30s)')
+    .option('--message-size <size>', 'largest message; every member holds three (default: 64MiB)')
+    .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')
+    .option('--bandwidth-limit <rate>', 'limit of this machine’s rate: 40MB/s, 300Mbit/s')
+    .option('--retries <count>', 'how often to cast again to receivers that failed', '0')
+    .option('--stall-timeout <time>', 'drop a receiver after this time without progress (default: 30s)')
     .option(
       '--connect-timeout <time>',
-      'how long a receiver may take to answer (default: 10s; with --ssh 30s to start)',
+      'limit for the answer of a receiver (default: 10s; with --ssh 30s to start)',
     )
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at all receivers', 'auto')
     .option(
       '--advertise <address>',
-      'address at which receivers reach this machine (default: as it reaches them)',
+      'address of this machine for receivers (default: that of its connections to them)',
     )
     .option(
       '--own-ports <first-last>',
-      'ports of this machine that receivers connect to, two for each cast at a time (default: any)',
+      'ports of this machine for receivers, two for each cast at a time (default: any)',
     )
-    .option('-n, --dry-run', 'only tell who would get what, and how')
+    .option('-n, --dry-run', 'only show receivers, files and schedule; connect to no host')
     .option('-v, --verbose', 'also GID, schedule, blocks and address')
-    .option('-q, --quiet', 'nothing but what went wrong')
+    .option('-q, --quiet', 'print errors only')
     .option('--json', 'JSON lines: one event each');
 }
 
@@ -236,16 +233,17 @@ export function addCastCommand(program: Command, session: Session): void {
   );
   addHelpNotes(command, {
     about: [
-      'Receivers pass on what they get, so the time hardly depends on how many there are. They run rdmc receive,',
-      'or are started by --ssh. When one fails, the others finish, and the summary says who lacks what.',
-      'Without a key only this user of this machine can be cast to; --ssh makes one. Data is not encrypted.',
+      'Receivers forward what they receive, so the time hardly depends on their number. They run rdmc receive, or',
+      '--ssh starts it. When one fails, the others finish, and the summary lists what is missing at which receiver.',
+      'Without a key, receivers must be processes of this user on this machine; --ssh makes a key. Data is not',
+      'encrypted.',
     ],
     examples: [
       ['rdmc cast model.bin --to node1,node2 --ssh', 'start the receivers, send, end them'],
-      ['rdmc cast model/ --to node1,node2:7500 --key-file cast.key', 'receivers are running'],
+      ['rdmc cast model/ --to node1,node2:7500 --key-file cast.key', 'receivers run already'],
       ['rdmc cast model/ --hostfile hosts --ssh --remote-dir /srv --retries 2', 'many hosts'],
       ["rdmc cast model/ --slurm --ssh --remote-shell 'srun --overlap -N1 -n1 -w'", 'in a Slurm job'],
-      ['rdmc cast model/ --hostfile hosts --dry-run', 'what would happen'],
+      ['rdmc cast model/ --hostfile hosts --dry-run', 'show the plan'],
       ['rdmc cast model/ --to node1 --ssh --json | jq -c .event', 'for programs'],
     ],
     exitCodes: castExitCodes,

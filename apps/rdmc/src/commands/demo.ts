@@ -27,8 +27,8 @@ function optionsOf(raw: unknown): DemoOptions {
   const options = parseOptions(schema, raw);
   if (options.algorithm === 'hybrid') {
     throw usageError(
-      '--algorithm: hybrid is about racks, and there is one machine here',
-      'see how it works with: rdmc schedule -a hybrid -n 8 --racks 0,0,0,0,1,1,1,1',
+      '--algorithm: hybrid needs racks, and the demonstration runs on one machine',
+      'draw its schedule with: rdmc schedule -a hybrid -n 8 --racks 0,0,0,0,1,1,1,1',
     );
   }
   return { ...options, size: options.size, file: resolve(options.file) };
@@ -40,8 +40,8 @@ export function addDemoCommand(program: Command, session: Session): void {
     .description('Multicast a real file among real processes of this machine, verify it, compare algorithms.')
     .option('-m, --members <count>', 'processes, the root included', '8')
     .option('-f, --file <path>', 'the file to send (default: the node binary)')
-    .option('-s, --size <size>', "send that many bytes: the file's content, cut or repeated")
-    .option('-a, --algorithm <name>', 'all, or the only one to use', 'all')
+    .option('-s, --size <size>', "bytes to send: the file's content, truncated or repeated")
+    .option('-a, --algorithm <name>', 'all, or one algorithm', 'all')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp', 'auto')
@@ -55,15 +55,15 @@ export function addDemoCommand(program: Command, session: Session): void {
   addHelpNotes(command, {
     about: [
       'The root (this process) reads the file into RDMA memory and sends it to a group. Each receiver is a',
-      'process of its own: it gets the file into RDMA memory, writes it to a temporary folder, and the SHA-256',
-      'of every file is compared with the sender’s. Then the same message goes again, memory warm, with each',
-      'algorithm. Everything is removed at the end, also after Ctrl-C or when a process dies.',
+      'separate process: it receives the file into RDMA memory and writes it to a temporary folder, and the',
+      'SHA-256 of every file is compared with that of the sender. Then each algorithm sends the same message,',
+      'with warm memory. Everything is removed at the end, also after Ctrl-C or when a process dies.',
     ],
     examples: [
       ['rdmc demo', 'the node binary to seven processes'],
       ['rdmc demo --members 4 --size 256MiB', 'another size'],
-      ['rdmc demo --file model.bin --keep', 'your own file; keep what arrived'],
-      ['rdmc demo --transport tcp', 'as between hosts'],
+      ['rdmc demo --file model.bin --keep', 'another file; keep the received files'],
+      ['rdmc demo --transport tcp', 'over TCP, as between hosts'],
       ['rdmc demo --json | jq -c \'select(.event == "measured")\'', 'for programs'],
     ],
     exitCodes: [

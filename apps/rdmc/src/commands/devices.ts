@@ -20,18 +20,18 @@ async function runDevices({ json }: z.output<typeof schema>, session: Session): 
 export function addDevicesCommand(program: Command, session: Session): void {
   const command = program
     .command('devices')
-    .description('List devices, ports, addresses, limits, and which one `auto` takes.')
+    .description('List devices, ports, addresses and limits, and the device that `auto` chooses.')
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runDevices(parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
-      'Ends with 1 when no device is usable; rdmc doctor then says what to do.',
-      'RDMC_DEVICE, RDMC_PORT and RDMC_GID_INDEX in the environment say what `auto` takes, everywhere.',
-      'RDMC_IBVERBS_LIBRARY names another libibverbs.',
+      'Ends with 1 when no device is usable; rdmc doctor then has advice.',
+      'RDMC_DEVICE, RDMC_PORT and RDMC_GID_INDEX in the environment decide what `auto` chooses, in all commands.',
+      'RDMC_IBVERBS_LIBRARY is the path of another libibverbs.',
     ],
     examples: [
       ['rdmc devices', 'for people'],
-      ["rdmc devices --json | jq '.auto'", 'which device `auto` takes, and why'],
+      ["rdmc devices --json | jq '.auto'", 'the device that `auto` chooses, and why'],
     ],
   });
 }

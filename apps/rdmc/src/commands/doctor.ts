@@ -24,19 +24,19 @@ async function runDoctor(options: z.output<typeof schema>, session: Session): Pr
 export function addDoctorCommand(program: Command, session: Session): void {
   const command = program
     .command('doctor')
-    .description('Check limits, permissions and devices of this machine, and say what to do.')
-    .option('-m, --members <count>', 'check for a demonstration with that many members', '8')
-    .option('-s, --size <size>', 'and a message of that size', '256MiB')
+    .description('Check limits, permissions and devices of this machine, with advice.')
+    .option('-m, --members <count>', 'members of the demonstration to check for', '8')
+    .option('-s, --size <size>', 'and its message size', '256MiB')
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runDoctor(parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
-      'ok: fine. info: worth knowing. warn: works, but less well. FAIL: does not work until changed.',
+      'ok: no problem. info: for information. warn: works, but less well. FAIL: does not work until changed.',
       'Ends with 1 when a check failed.',
     ],
     examples: [
       ['rdmc doctor', 'all checks'],
-      ['rdmc doctor --members 64 --size 1GiB', 'is there room for 64 members and 1 GiB?'],
+      ['rdmc doctor --members 64 --size 1GiB', 'for 64 members and 1 GiB'],
       ['rdmc doctor --json | jq \'.checks[] | select(.status == "fail")\'', 'for programs'],
     ],
   });

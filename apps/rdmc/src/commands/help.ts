@@ -2,17 +2,17 @@ import type { Command } from 'commander';
 import { ExitCode, exitMeanings } from '../exit-codes.js';
 
 export interface HelpNotes {
-  /** What the command is about, in a few lines. */
+  /** Describes the command in a few lines. */
   readonly about?: readonly string[];
-  /** Command lines and what each does. */
+  /** Command lines with their meanings. */
   readonly examples: readonly (readonly [command: string, meaning: string])[];
-  /** Exit codes beyond those every command has. */
+  /** Exit codes beyond those of every command. */
   readonly exitCodes?: readonly ExitCode[];
 }
 
 const COMMON = [ExitCode.OK, ExitCode.FAILURE, ExitCode.USAGE, ExitCode.INTERRUPTED];
 
-/** Puts examples and the table of exit codes below a command's help. */
+/** Adds examples and the table of exit codes to a command's help. */
 export function addHelpNotes(command: Command, { about = [], examples, exitCodes = [] }: HelpNotes): Command {
   const width = Math.max(...examples.map(([line]) => line.length));
   const codes = [...new Set<ExitCode>([...COMMON, ...exitCodes])].sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
 
-/** The options by which `cast` and `receive` are given a key. */
+/** The options of `cast` and `receive` for a key. */
 export const keyOptions = {
   keyFile: z.string().min(1).optional(),
   keyStdin: z.boolean().default(false),
@@ -9,9 +9,6 @@ export const keyOptions = {
 
 export function addKeyOptions(command: Command): Command {
   return command
-    .option(
-      '--key-file <path>',
-      'file with the key that sender and receivers share; only you may be able to read it',
-    )
-    .option('--key-stdin', 'the first line of standard input is the key (else RDMC_KEY is, when set)');
+    .option('--key-file <path>', 'file with the key of sender and receivers; only its owner may have access')
+    .option('--key-stdin', 'read the key from the first line of standard input (default: RDMC_KEY, if set)');
 }

@@ -7,19 +7,19 @@ import { addHelpNotes } from './help.js';
 export function addKeyCommand(program: Command, { terminal }: Session): void {
   const command = program
     .command('key')
-    .description('Make a key for cast and receive: in a new file, or printed.')
-    .argument('[file]', 'a file that does not exist yet; only you will be able to read it')
+    .description('Make a key for cast and receive, in a new file or on standard output.')
+    .argument('[file]', 'path of the new file, which only you can read')
     .action(async (file: string | undefined) => {
       if (file === undefined) return terminal.out(newKey());
       await createKeyFile(file);
-      terminal.out(`A new key is in ${file}, which only you can read (mode 0600).`);
-      terminal.out('Copy it to all hosts of a cast in a way that nobody else can read, such as scp -p.');
+      terminal.out(`Wrote a new key to ${file}, which only you can read (mode 0600).`);
+      terminal.out('Copy it to all hosts of a cast over an encrypted connection, for example with scp -p.');
     });
   addHelpNotes(command, {
     about: [
-      'Whoever has the key can put files into the directory of a receiver that has it too. It is 32 random bytes,',
-      'written as 64 hexadecimal digits. cast and receive take it with --key-file, in RDMC_KEY, or with --key-stdin.',
-      'rdmc cast --ssh needs none: it makes one for each cast.',
+      'A process with the key can write files into the directory of a receiver with the same key. A key is 32 random',
+      'bytes, as 64 hexadecimal digits. cast and receive take it with --key-file, in RDMC_KEY, or with --key-stdin.',
+      'rdmc cast --ssh does not need this command: it makes a key for each cast.',
     ],
     examples: [
       ['rdmc key cast.key', 'a new file'],

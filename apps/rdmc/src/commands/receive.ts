@@ -31,8 +31,7 @@ type Raw = z.output<typeof schema>;
 
 async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
   const { listen, dir, mkdir, once, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
-  if (dir === undefined)
-    throw usageError('--dir is missing', 'name the directory that files go to: --dir DIR');
+  if (dir === undefined) throw usageError('--dir is missing', 'give the receiving directory: --dir DIR');
   const { user, host, port } = listen === undefined ? {} : parseEndpoint(listen);
   if (user !== undefined) throw usageError(`--listen: found ${listen}; expected ADDRESS or ADDRESS:PORT`);
   const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal));
@@ -63,10 +62,13 @@ export function addReceiveCommand(program: Command, session: Session): void {
       '--listen <address[:port]>',
       'where to listen (default: 0.0.0.0:7411 with a key, else 127.0.0.1:7411)',
     )
-    .option('--dir <path>', 'directory that files go to')
+    .option('--dir <path>', 'receiving directory')
     .option('--mkdir', 'make the directory if it is missing')
     .option('--once', 'end after one cast')
-    .option('--no-fsync', 'call a cast complete before its files are on disk: faster, lost in a power cut')
+    .option(
+      '--no-fsync',
+      'report a cast as complete before its files are on disk: faster, but a power cut may lose them',
+    )
     .option(
       '--mesh-ports <first-last>',
       'ports for the data of casts, two for each at a time (default: any)',
@@ -74,28 +76,28 @@ export function addReceiveCommand(program: Command, session: Session): void {
   addKeyOptions(command)
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at the sender', 'auto')
-    .option('-v, --verbose', 'also what is chosen and noticed, and why')
-    .option('-q, --quiet', 'nothing but what went wrong')
+    .option('-v, --verbose', 'also choices and warnings, with reasons')
+    .option('-q, --quiet', 'print errors only')
     .option('--json', 'JSON lines: one event each')
     .option(
       '--controlled',
-      'as rdmc cast --ssh starts it: instructions from standard input, whose end ends it',
+      'mode of rdmc cast --ssh: takes instructions from standard input, and ends with it',
     )
     .action((raw: unknown) => run(parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
-      'Files appear under their names only when they are complete and their checksum is the sender’s. Nothing is',
-      'written outside of the directory. Without a key only the same user of this machine can send; data is not encrypted.',
-      'A complete cast is on disk, unless --no-fsync is given.',
-      'Takes several casts at once, and goes on until Ctrl-C or SIGTERM (exit code 0), or with --once until the first cast is through.',
+      'Files appear under their names only when they are complete and their checksum matches that of the sender.',
+      'Nothing is written outside of the directory. Without a key, only the same user on this machine can send. Data is',
+      'not encrypted. A complete cast is on disk, unless --no-fsync is given.',
+      'Takes several casts at once, until Ctrl-C or SIGTERM (exit code 0), or with --once until the first cast has ended.',
     ],
     examples: [
       ['rdmc receive --listen 0.0.0.0 --dir /srv/models --key-file cast.key', 'from other hosts'],
       [
         'rdmc receive --listen 10.0.0.5:7500 --mesh-ports 7501-7516 --dir . --key-file cast.key',
-        'with a firewall',
+        'with fixed ports, for a firewall',
       ],
-      ['rdmc receive --listen [::1] --dir /tmp/in --once', 'from this machine, once'],
+      ['rdmc receive --listen [::1] --dir /tmp/in --once', 'one cast from this machine'],
       ['rdmc receive --dir . --json | jq -c \'select(.event == "complete")\'', 'for programs'],
     ],
     exitCodes: castExitCodes.filter((code) => code !== ExitCode.TERMINATED),

@@ -28,12 +28,12 @@ function tooBig(what: string, most: number, advice: string): never {
   throw usageError(`${what}; at most ${formatCount(most)} are shown`, advice);
 }
 
-/** Every member but the root receives every block once. */
+/** Every member except the root receives every block once. */
 function transferCount({ nodes, blocks }: Schedule): number {
   return (nodes - 1) * blocks;
 }
 
-/** Transfers of one member, counted no further than `most`. */
+/** Number of transfers of one member; counting stops above `most`. */
 function rankTransferCount(schedule: Schedule, rank: number, most: number): number {
   let count = rank === 0 ? 0 : schedule.blocks;
   for (const _ of schedule.sends(rank)) {
@@ -70,12 +70,12 @@ function printJson(schedule: Schedule, { rank }: Options, terminal: Terminal): v
   const most = limits.MAX_JSON_TRANSFERS;
   if (rank === undefined) {
     const count = transferCount(schedule);
-    if (count > most) tooBig(`${formatCount(count)} transfers`, most, 'ask for one member with --rank R');
+    if (count > most) tooBig(`${formatCount(count)} transfers`, most, 'show one member with --rank R');
     terminal.json(toScheduleDocument(schedule));
     return;
   }
   if (rankTransferCount(schedule, rank, most) > most) {
-    tooBig(`member ${rank} has more transfers than that`, most, 'use fewer, larger blocks');
+    tooBig(`member ${rank} has too many transfers`, most, 'use fewer, larger blocks');
   }
   terminal.json(toRankDocument(schedule, rank));
 }
@@ -110,7 +110,7 @@ function runSchedule(options: Options, terminal: Terminal): void {
 export function addScheduleCommand(program: Command, session: Session): void {
   const command = program
     .command('schedule')
-    .description('Draw who sends which block to whom in which step.')
+    .description('Draw the transfers of a schedule: sender, receiver, block and step.')
     .option(
       '-a, --algorithm <name>',
       'sequential, chain, binomial-tree, binomial-pipeline or hybrid',
@@ -119,7 +119,7 @@ export function addScheduleCommand(program: Command, session: Session): void {
     .option('-n, --nodes <count>', 'members, the root included', '8')
     .option('-k, --blocks <count>', 'blocks of the message', '6')
     .option('--racks <list>', 'the rack of each member, root first: 0,0,1,1 (needed by hybrid)')
-    .option('-r, --rank <rank>', 'what one member does; costs no more for 100,000 members')
+    .option('-r, --rank <rank>', 'list the transfers of one member, also of 100,000')
     .option(
       '-f, --format <format>',
       'draw: blocks received; table: with senders; steps: list of transfers',
@@ -131,12 +131,12 @@ export function addScheduleCommand(program: Command, session: Session): void {
     about: [
       'A row is a member, a column a step, a cell the block which that member receives in that step.',
       'Member 0 is the root: it has the message. In a step a member sends at most one block and',
-      'receives at most one, and sends only what it had before.',
+      'receives at most one, and sends only blocks that it had before the step.',
     ],
     examples: [
       ['rdmc schedule', 'the binomial pipeline among 8 members'],
-      ['rdmc schedule -a chain', 'a chain, to compare'],
-      ['rdmc schedule -n 6 -k 4 -f table', 'from whom each block comes; any number of members works'],
+      ['rdmc schedule -a chain', 'a chain, for comparison'],
+      ['rdmc schedule -n 6 -k 4 -f table', 'with senders; any number of members works'],
       ['rdmc schedule -a hybrid -n 6 --racks 0,0,0,1,1,1', 'two racks of three'],
       ['rdmc schedule -n 100000 -k 64 -r 99999', 'one member of many'],
       ['rdmc schedule --json | jq .steps', 'for programs'],

@@ -1,23 +1,23 @@
 import { type Algorithm, automaticBlockSize, type Group, type MemoryRegion } from '@rdmc/group';
 import { createSchedule } from '@rdmc/schedule';
-import type { Crew } from '../crew/crew.js';
+import type { LocalCluster } from '../cluster/local-cluster.js';
 import { median } from '../statistics.js';
 import type { Measurement } from './events.js';
 
 const LEAST_ROUNDS = 3;
 const MOST_ROUNDS = 5;
-/** Beyond this, rounds after the least number are left out. */
+/** After this time, rounds beyond the least number are left out. */
 const BUDGET_SECONDS = 4;
 
 export interface Comparison {
-  readonly crew: Crew;
+  readonly cluster: LocalCluster;
   readonly groups: ReadonlyMap<Algorithm, Group>;
   readonly region: MemoryRegion;
   readonly byteLength: number;
   readonly members: number;
   readonly blockSize: 'auto' | number;
   readonly oneCopySeconds: number;
-  /** Told before each message how much is done, from 0 to 1, and what comes next. */
+  /** Called before each message with the share of work done, from 0 to 1, and the next algorithm. */
   onProgress(share: number, algorithm: Algorithm): void;
 }
 
@@ -32,11 +32,11 @@ export function shapeOf(
 }
 
 /**
- * Sends the same message with each algorithm in turn, round after round, so that what else the machine does
- * hits all of them alike. The first round warms up and is not counted.
+ * Sends the same message with each algorithm in turn, round after round, so that other load on the machine affects all
+ * of them equally. The first round is warm-up and is not counted.
  */
 async function timeRounds(comparison: Comparison): Promise<Map<Algorithm, number[]>> {
-  const { crew, groups, region, byteLength } = comparison;
+  const { cluster, groups, region, byteLength } = comparison;
   const times = new Map<Algorithm, number[]>([...groups.keys()].map((algorithm) => [algorithm, []]));
   const messages = groups.size * (MOST_ROUNDS + 1);
   const begin = performance.now();
@@ -46,7 +46,7 @@ async function timeRounds(comparison: Comparison): Promise<Map<Algorithm, number
     if (round > LEAST_ROUNDS && spent > BUDGET_SECONDS) break;
     for (const [algorithm, group] of groups) {
       comparison.onProgress(sent / messages, algorithm);
-      const seconds = await crew.multicast(group, region, byteLength);
+      const seconds = await cluster.multicast(group, region, byteLength);
       if (round > 0) times.get(algorithm)!.push(seconds);
       sent += 1;
     }
@@ -54,7 +54,7 @@ async function timeRounds(comparison: Comparison): Promise<Map<Algorithm, number
   return times;
 }
 
-/** Measures all algorithms over the groups given. */
+/** Measures all algorithms on the given groups. */
 export async function compare(comparison: Comparison): Promise<Measurement[]> {
   const { members, byteLength, oneCopySeconds } = comparison;
   const times = await timeRounds(comparison);

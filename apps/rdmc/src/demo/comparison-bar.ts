@@ -1,7 +1,7 @@
 import { SingleBar } from 'cli-progress';
 import type { Terminal } from '../ui/terminal.js';
 
-/** Shows on a terminal that the comparison goes on; gone when it is over. */
+/** Shows the progress of the comparison on a terminal; removed when it is over. */
 export class ComparisonBar {
   readonly #bar: SingleBar | undefined;
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Group, MemoryRegion } from '@rdmc/group';
-import type { Crew } from '../crew/crew.js';
-import type { MemberProcess } from '../crew/member-process.js';
+import type { LocalCluster } from '../cluster/local-cluster.js';
+import type { MemberProcess } from '../cluster/member-process.js';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import type { HashPool } from '../hash/pool.js';
@@ -9,7 +9,7 @@ import type { DemoEvent } from './events.js';
 import type { ProgressView } from './progress-view.js';
 
 export interface Delivery {
-  readonly crew: Crew;
+  readonly cluster: LocalCluster;
   readonly group: Group;
   readonly region: MemoryRegion;
   readonly byteLength: number;
@@ -22,16 +22,16 @@ export interface Delivery {
   emit(event: DemoEvent): void;
 }
 
-/** Sends the file once; every receiver writes what it got, and every file is hashed and compared. */
+/** Sends the file once; every receiver writes it, and every file is hashed and compared. */
 export async function deliver(delivery: Delivery): Promise<void> {
-  const { crew, group, region, byteLength } = delivery;
+  const { cluster, group, region, byteLength } = delivery;
   const start = process.hrtime.bigint();
-  const verdicts = crew.receivers.map((receiver) => follow(delivery, receiver, start));
+  const checks = cluster.receivers.map((receiver) => follow(delivery, receiver, start));
   // Both wait for the same receivers; a failure of one ends both.
-  const [, results] = await crew.guard(
-    Promise.all([crew.multicast(group, region, byteLength), Promise.all(verdicts)]),
+  const [, results] = await cluster.guard(
+    Promise.all([cluster.multicast(group, region, byteLength), Promise.all(checks)]),
   );
-  const wrong = crew.receivers.filter((_, i) => !results[i]).map(({ id }) => id);
+  const wrong = cluster.receivers.filter((_, i) => !results[i]).map(({ id }) => id);
   if (wrong.length === 0) return;
   delivery.view.stop();
   throw new CliError(
@@ -44,13 +44,13 @@ export async function deliver(delivery: Delivery): Promise<void> {
   );
 }
 
-/** Shows one receiver's progress; resolves with whether its file is right. */
+/** Shows one receiver's progress; resolves with whether its file is equal. */
 async function follow(delivery: Delivery, receiver: MemberProcess, start: bigint): Promise<boolean> {
   const { group, view, folder, pool, signal, emit } = delivery;
   const { id: member } = receiver;
   receiver.onReport((report) => {
     if (report.type === 'progress' && report.group === group.id) {
-      // The group is used again for the comparison, when the bars are gone.
+      // The comparison uses the group again, after the bars were removed.
       if (report.bytesReceived < delivery.byteLength) view.receiving(member, report.bytesReceived);
     } else if (report.type === 'storing') view.storing(member, report.bytesWritten);
   });
@@ -59,7 +59,7 @@ async function follow(delivery: Delivery, receiver: MemberProcess, start: bigint
   view.received(member, seconds);
   emit({ event: 'received', member, seconds });
   const stored = receiver.next('stored');
-  receiver.order({ type: 'store', path: join(folder, `member-${member}`) });
+  receiver.command({ type: 'store', path: join(folder, `member-${member}`) });
   const { path } = await stored;
   view.hashing(member);
   const sha256 = await pool.sha256(path, signal);

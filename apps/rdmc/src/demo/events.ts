@@ -1,4 +1,4 @@
-/** What `rdmc demo --json` prints: one of these per line. */
+/** The lines of `rdmc demo --json`, one event each. */
 import { algorithms } from '@rdmc/schedule';
 import * as z from 'zod';
 

@@ -10,7 +10,7 @@ function byName(measured: readonly Measurement[], name: string): Measurement | u
   return measured.find(({ algorithm }) => algorithm === name);
 }
 
-/** What a transfer is, by transport. */
+/** What does the work of a transfer, by transport. */
 const TRANSFERS: Readonly<Record<Circumstances['transport'], string>> = {
   shm: 'a transfer is a copy made by the sender',
   tcp: 'a transfer goes through the kernel',
@@ -18,7 +18,7 @@ const TRANSFERS: Readonly<Record<Circumstances['transport'], string>> = {
   infiniband: 'the RDMA device makes the transfers',
 };
 
-/** Why one algorithm was faster than another on one machine. */
+/** Explains why one algorithm was faster than another on one machine. */
 function cause({ members, processors, transport }: Circumstances): string {
   const copies = members - 1;
   const what = TRANSFERS[transport];
@@ -28,7 +28,7 @@ function cause({ members, processors, transport }: Circumstances): string {
   return `here ${what}, so ${copies} deliveries on ${processors} processor${processors === 1 ? '' : 's'} take about ${least.toFixed(1)} copies at best`;
 }
 
-/** One sentence about what was seen. */
+/** Explains the measurements in one sentence. */
 export function explain(measured: readonly Measurement[], circumstances: Circumstances): string {
   const fastest = measured.reduce((best, next) => (next.seconds < best.seconds ? next : best));
   const sequential = byName(measured, 'sequential');
@@ -39,7 +39,7 @@ export function explain(measured: readonly Measurement[], circumstances: Circums
       : `${fastest.algorithm} took ${fastest.timesOneCopy.toFixed(1)} times one copy`;
   const network =
     sequential && pipeline
-      ? `; where every member has a link of its own, steps decide: ${pipeline.steps} for the pipeline, ${sequential.steps} for sequential`
+      ? `; where every member has its own link, steps decide: ${pipeline.steps} for the pipeline, ${sequential.steps} for sequential`
       : '';
   return `${seen}: ${cause(circumstances)}${network}.`;
 }

@@ -1,9 +1,9 @@
 import type { Algorithm } from '@rdmc/schedule';
 
-/** What `rdmc demo` was asked for. */
+/** The checked options of `rdmc demo`. */
 export interface DemoOptions {
   readonly members: number;
-  /** Send exactly this many bytes: the file's content, cut or repeated. */
+  /** Number of bytes to send: the file's content, truncated or repeated. */
   readonly size: number | undefined;
   readonly file: string;
   readonly algorithm: 'all' | Algorithm;
@@ -14,14 +14,14 @@ export interface DemoOptions {
   readonly json: boolean;
 }
 
-/** Sequential first and the pipeline last: from the plainest to the best. `hybrid` needs racks. */
+/** From the simplest to the best: sequential first and the pipeline last. `hybrid` is left out: it needs racks. */
 const COMPARED: readonly Algorithm[] = ['sequential', 'chain', 'binomial-tree', 'binomial-pipeline'];
 
 export function comparedAlgorithms({ algorithm }: DemoOptions): readonly Algorithm[] {
   return algorithm === 'all' ? COMPARED : [algorithm];
 }
 
-/** The algorithm with which the verified file goes out. */
+/** The algorithm that sends the verified file. */
 export function deliveryAlgorithm({ algorithm }: DemoOptions): Algorithm {
   return algorithm === 'all' ? 'binomial-pipeline' : algorithm;
 }

@@ -11,7 +11,7 @@ export interface ProgressView {
   storing(member: number, bytes: number): void;
   hashing(member: number): void;
   verified(member: number, sha256: string, ok: boolean): void;
-  /** No more is to come, or an error is about to be printed. */
+  /** Ends the display: all is done, or an error will be printed. */
   stop(): void;
 }
 
@@ -88,7 +88,7 @@ class BarView implements ProgressView {
   }
 }
 
-/** A line per receiver when it starts and when it is done: for logs and pipes. */
+/** Prints a line per receiver when it starts and when it is done: for logs and pipes. */
 class LineView implements ProgressView {
   readonly #times = new Map<number, string>();
 

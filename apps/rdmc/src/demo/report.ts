@@ -7,18 +7,18 @@ const BAR_CELLS = 24;
 
 const TRANSPORTS = { shm: 'shared memory', tcp: 'TCP', roce: 'RoCE', infiniband: 'InfiniBand' };
 
-/** What goes from where to where. */
+/** Members, file and folder of the demonstration. */
 export function describeBeginning(event: DemoEventOf<'begun'>, palette: Palette): string[] {
   const { file, byteLength, members, folder } = event;
   return [
-    `${palette.bold('rdmc demo')}  one root and ${plural(members - 1, 'receiver')}, each a process of its own`,
+    `${palette.bold('rdmc demo')}  one root and ${plural(members - 1, 'receiver')}, each in a separate process`,
     '',
     `  file       ${file}, ${formatBytes(byteLength)}`,
     `  copies in  ${folder}`,
   ];
 }
 
-/** How it goes. */
+/** Device, transport and schedule, with reasons. */
 export function describeJoin(event: DemoEventOf<'joined'>): string[] {
   const { algorithm, blockBytes, blocks, steps } = event;
   return [
@@ -32,7 +32,7 @@ function bar(seconds: number, slowest: number): string {
   return '█'.repeat(Math.max(1, Math.round((seconds / slowest) * BAR_CELLS)));
 }
 
-/** The algorithms side by side. */
+/** The comparison of the algorithms as a table. */
 export function describeComparison(
   measured: readonly Measurement[],
   oneCopySeconds: number,

@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
 import type { Algorithm, Group, MemoryRegion } from '@rdmc/group';
 import { chooseDevice, type Device } from '@rdmc/verbs';
-import { Crew } from '../crew/crew.js';
-import { timeOneCopy } from '../crew/one-copy.js';
+import { LocalCluster } from '../cluster/local-cluster.js';
+import { timeOneCopy } from '../cluster/one-copy.js';
 import { HashPool } from '../hash/pool.js';
 import type { Terminal } from '../ui/terminal.js';
 import { wrap } from '../ui/wrap.js';
+import { checkCapacity } from './capacity.js';
 import { compare, shapeOf } from './compare.js';
 import { ComparisonBar } from './comparison-bar.js';
 import { deliver } from './deliver.js';
@@ -14,24 +15,23 @@ import { explain } from './explain.js';
 import { comparedAlgorithms, type DemoOptions, deliveryAlgorithm } from './options.js';
 import { createProgressView } from './progress-view.js';
 import { describeBeginning, describeComparison, describeJoin } from './report.js';
-import { checkRoom } from './room.js';
 import { findSource, readInto, resized, type SourceFile } from './source-file.js';
 import { TemporaryFolder } from './temporary-folder.js';
 
-/** Everything a demonstration has open; taken down in one place. */
-interface Stage {
+/** The resources of a demonstration; `runDemo` closes them. */
+interface DemoContext {
   readonly options: DemoOptions;
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
   readonly folder: TemporaryFolder;
   readonly pool: HashPool;
   readonly source: SourceFile;
-  readonly crew: Crew;
+  readonly cluster: LocalCluster;
 }
 
 type Emit = (event: DemoEvent) => void;
 
-/** Why the bytes go the way they go. */
+/** The transport, and why it was chosen. */
 function transportOf(
   { transport }: DemoOptions,
   device: Device,
@@ -44,46 +44,46 @@ function transportOf(
   return { transport: 'shm', transportReason: 'all members are processes of one host' };
 }
 
-function joinedEvent({ options, source, crew }: Stage): DemoEventOf<'joined'> {
+function joinedEvent({ options, source, cluster }: DemoContext): DemoEventOf<'joined'> {
   const algorithm = deliveryAlgorithm(options);
   const { members, blockSize } = options;
   return {
     event: 'joined',
-    device: crew.node.device.name,
-    deviceReason: crew.node.device.choice.reason,
-    ...transportOf(options, crew.node.device),
+    device: cluster.node.device.name,
+    deviceReason: cluster.node.device.choice.reason,
+    ...transportOf(options, cluster.node.device),
     algorithm,
     ...shapeOf(algorithm, { members, blockSize, byteLength: source.byteLength }),
   };
 }
 
-async function openGroups({ crew, options }: Stage): Promise<Map<Algorithm, Group>> {
+async function openGroups({ cluster, options }: DemoContext): Promise<Map<Algorithm, Group>> {
   const groups = new Map<Algorithm, Group>();
   for (const [id, algorithm] of comparedAlgorithms(options).entries()) {
     const plan = { id, algorithm, blockBytes: options.blockSize, burst: 1 };
     const progress = algorithm === deliveryAlgorithm(options);
-    groups.set(algorithm, await crew.open({ ...plan, progress }));
+    groups.set(algorithm, await cluster.open({ ...plan, progress }));
   }
   return groups;
 }
 
 async function measure(
-  stage: Stage,
+  context: DemoContext,
   groups: ReadonlyMap<Algorithm, Group>,
   region: MemoryRegion,
   emit: Emit,
 ): Promise<Measurement[]> {
-  const { crew, options, source, terminal } = stage;
+  const { cluster, options, source, terminal } = context;
   const { members, blockSize } = options;
   const { byteLength } = source;
   const { blockBytes } = shapeOf(deliveryAlgorithm(options), { members, blockSize, byteLength });
-  const target = await crew.guard(crew.node.allocate(byteLength));
-  const oneCopySeconds = timeOneCopy(crew.node.device, region, target, byteLength, blockBytes);
+  const target = await cluster.guard(cluster.node.allocate(byteLength));
+  const oneCopySeconds = timeOneCopy(cluster.node.device, region, target, byteLength, blockBytes);
   await target.close();
   emit({ event: 'copied', oneCopySeconds });
   const bar = new ComparisonBar(terminal, options.json);
   const onProgress = bar.show.bind(bar);
-  const comparison = { crew, groups, region, byteLength, members, blockSize, oneCopySeconds, onProgress };
+  const comparison = { cluster, groups, region, byteLength, members, blockSize, oneCopySeconds, onProgress };
   const measured = await compare(comparison).finally(() => bar.stop());
   for (const result of measured) emit({ event: 'measured', ...result });
   if (!options.json) terminal.out('', ...describeComparison(measured, oneCopySeconds, terminal.palette));
@@ -91,39 +91,50 @@ async function measure(
 }
 
 async function deliverOnce(
-  stage: Stage,
+  context: DemoContext,
   groups: ReadonlyMap<Algorithm, Group>,
   region: MemoryRegion,
   sha256: Promise<string>,
   emit: Emit,
 ): Promise<void> {
-  const { crew, options, source, folder, pool, signal, terminal } = stage;
+  const { cluster, options, source, folder, pool, signal, terminal } = context;
   const view = createProgressView(terminal, options.members, source.byteLength, options.json);
   try {
-    for (const { id, pid } of crew.receivers) view.started(id, pid ?? 0);
+    for (const { id, pid } of cluster.receivers) view.started(id, pid ?? 0);
     const group = groups.get(deliveryAlgorithm(options))!;
     const { byteLength } = source;
-    await deliver({ crew, group, region, byteLength, sha256, folder: folder.path, pool, view, signal, emit });
+    await deliver({
+      cluster,
+      group,
+      region,
+      byteLength,
+      sha256,
+      folder: folder.path,
+      pool,
+      view,
+      signal,
+      emit,
+    });
   } finally {
     view.stop();
   }
 }
 
-/** From the first message to the last; throws at the first thing that goes wrong. */
-async function perform(stage: Stage, emit: Emit, begin: number): Promise<void> {
-  const { options, terminal, crew, source, pool, signal, folder } = stage;
-  for (const { id, pid } of crew.receivers) if (pid) emit({ event: 'started', member: id, pid });
+/** Runs the demonstration from joining to the summary. @throws the first failure */
+async function runSteps(context: DemoContext, emit: Emit, begin: number): Promise<void> {
+  const { options, terminal, cluster, source, pool, signal, folder } = context;
+  for (const { id, pid } of cluster.receivers) if (pid) emit({ event: 'started', member: id, pid });
   const sha256 = pool.sha256(source.path, signal);
   sha256.catch(() => {});
-  await crew.join();
-  const joined = joinedEvent(stage);
+  await cluster.join();
+  const joined = joinedEvent(context);
   emit(joined);
   if (!options.json) terminal.out(...describeJoin(joined), '');
-  const region = await crew.guard(crew.node.allocate(source.byteLength));
-  const [groups] = await crew.guard(Promise.all([openGroups(stage), readInto(source, region)]));
-  await deliverOnce(stage, groups, region, sha256, emit);
-  const measured = await measure(stage, groups, region, emit);
-  await crew.leave([...groups.values()]);
+  const region = await cluster.guard(cluster.node.allocate(source.byteLength));
+  const [groups] = await cluster.guard(Promise.all([openGroups(context), readInto(source, region)]));
+  await deliverOnce(context, groups, region, sha256, emit);
+  const measured = await measure(context, groups, region, emit);
+  await cluster.leave([...groups.values()]);
   const { members } = options;
   const explanation = explain(measured, {
     members,
@@ -141,8 +152,8 @@ async function perform(stage: Stage, emit: Emit, begin: number): Promise<void> {
 }
 
 /**
- * The demonstration: a file goes to n − 1 processes, is verified, and goes again with each algorithm.
- * @throws CliError that names who failed; no process, file or shared memory is left then
+ * The demonstration: sends a file to n − 1 processes, verifies it, and sends it again with each algorithm.
+ * @throws CliError that names the failed member; processes, files and shared memory are removed in any case
  */
 export async function runDemo(options: DemoOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
   const begin = performance.now();
@@ -155,11 +166,11 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
   const { members } = options;
   const folder = new TemporaryFolder('rdmc-demo-');
   const pool = new HashPool();
-  let crew: Crew | undefined;
-  const onExit = (): void => crew?.killAll();
+  let cluster: LocalCluster | undefined;
+  const onExit = (): void => cluster?.killAll();
   process.once('exit', onExit);
   try {
-    checkRoom({ members, byteLength }, options.size === undefined ? 0 : byteLength);
+    checkCapacity({ members, byteLength }, options.size === undefined ? 0 : byteLength);
     const begun: DemoEvent = {
       event: 'begun',
       file: original.path,
@@ -170,13 +181,21 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
     emit(begun);
     if (!options.json) terminal.out(...describeBeginning(begun, terminal.palette));
     const { device, transport } = options;
-    crew = Crew.start({ members, device, transport, folder: options.keep ? null : folder.path, signal });
+    cluster = LocalCluster.start({
+      members,
+      device,
+      transport,
+      folder: options.keep ? null : folder.path,
+      signal,
+    });
     const source =
-      options.size === undefined ? original : await crew.guard(resized(original, options.size, folder.path));
-    await perform({ options, terminal, signal, folder, pool, source, crew }, emit, begin);
+      options.size === undefined
+        ? original
+        : await cluster.guard(resized(original, options.size, folder.path));
+    await runSteps({ options, terminal, signal, folder, pool, source, cluster }, emit, begin);
     if (options.keep) folder.keep();
   } finally {
-    await crew?.dismiss();
+    await cluster?.stop();
     await pool.close();
     await folder.remove();
     process.off('exit', onExit);

@@ -22,7 +22,7 @@ async function unreadable<Result>(path: string, read: () => Promise<Result>): Pr
   }
 }
 
-/** @throws CliError where it is no readable file, or empty */
+/** @throws CliError where it is not a readable file, or is empty */
 export async function findSource(path: string): Promise<SourceFile> {
   return unreadable(path, async () => {
     const found = await stat(path);
@@ -33,7 +33,7 @@ export async function findSource(path: string): Promise<SourceFile> {
   });
 }
 
-/** The content of `source`, cut or repeated to `byteLength`, in a new file in `folder`. */
+/** Writes the content of `source`, truncated or repeated to `byteLength`, to a new file in `folder`. */
 export async function resized(source: SourceFile, byteLength: number, folder: string): Promise<SourceFile> {
   const path = join(folder, 'source');
   try {
@@ -69,7 +69,7 @@ async function writeRepeated(source: SourceFile, byteLength: number, path: strin
   }
 }
 
-/** A small file's content as often as fits a chunk, so that it takes no more writes than a large one. */
+/** Repeats a small file's content to fill a chunk, so that it does not need more writes than a large one. */
 async function repeated(file: FileHandle, fileBytes: number): Promise<Uint8Array> {
   const content = await readExactly(file, 0, fileBytes);
   const times = Math.floor(CHUNK_BYTES / fileBytes);
@@ -97,7 +97,7 @@ async function fill(file: FileHandle, region: MemoryRegion, byteLength: number):
   return offset;
 }
 
-/** Reads the file straight into the memory it is sent from. */
+/** Reads the file directly into the memory that is sent. */
 export async function readInto({ path, byteLength }: SourceFile, region: MemoryRegion): Promise<void> {
   return unreadable(path, async () => {
     const file = await open(path, 'r');

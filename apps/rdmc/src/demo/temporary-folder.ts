@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CliError, codeOf, messageOf } from '../errors.js';
 
-/** A folder that goes away with the process, whatever ends that, unless it is kept. SIGKILL excepted. */
+/** A folder that is removed when the process ends, except by SIGKILL, unless it is kept. */
 export class TemporaryFolder {
   readonly path: string;
   #kept = false;
@@ -25,7 +25,7 @@ export class TemporaryFolder {
     return this.#kept;
   }
 
-  /** Leaves it there. */
+  /** The folder is not removed. */
   keep(): void {
     this.#kept = true;
     process.off('exit', this.#onExit);

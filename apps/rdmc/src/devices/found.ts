@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const INFINIBAND_CLASS = '/sys/class/infiniband';
 const DEVICE_FILES = '/dev/infiniband';
 
-/** An RDMA device as the kernel knows it, whether or not libibverbs can use it. */
+/** An RDMA device of the kernel, whether or not libibverbs can use it. */
 export interface FoundDevice {
   readonly name: string;
   /** `InfiniBand`, `Ethernet` (RoCE), …, or `unknown`. */
@@ -28,7 +28,7 @@ function text(path: string): string {
   }
 }
 
-/** RDMA devices the kernel knows. */
+/** The kernel's RDMA devices. */
 export function findKernelDevices(folder = INFINIBAND_CLASS): FoundDevice[] {
   return entries(folder).map((name) => {
     const port = join(folder, name, 'ports', '1');
@@ -36,7 +36,7 @@ export function findKernelDevices(folder = INFINIBAND_CLASS): FoundDevice[] {
   });
 }
 
-/** Whether the kernel offers files through which programs reach devices. */
+/** Whether the kernel has device files for programs. */
 export function hasVerbsFiles(folder = DEVICE_FILES): boolean {
   return entries(folder).some((name) => name.startsWith('uverbs'));
 }

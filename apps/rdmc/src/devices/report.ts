@@ -3,7 +3,7 @@ import { textTable } from '../ui/text-table.js';
 import { formatBytes, formatCount } from '../ui/units.js';
 import type { DeviceEntry, DevicesDocument, PortEntry } from './survey.js';
 
-/** Limits worth a line, in the order of the list. */
+/** The limits that are shown, in order. */
 const LIMITS: readonly (readonly [key: string, title: string, format: (value: number) => string])[] = [
   ['maxQueuePairs', 'queue pairs', formatCount],
   ['maxCompletionQueueDepth', 'completion queue depth', formatCount],
@@ -22,14 +22,16 @@ function limitLines({ limits }: DeviceEntry): string[] {
 }
 
 function autoLine({ auto }: DevicesDocument, palette: Palette): string {
-  if (auto.device === null) return `${palette.red('auto takes nothing')}: ${auto.reason}`;
+  if (auto.device === null) return `${palette.red('auto finds no device')}: ${auto.reason}`;
   return `auto takes ${palette.bold(auto.device)}: ${auto.reason}`;
 }
 
 function libraryLines({ notListed, verbsLibrary, verbsProblem, devices }: DevicesDocument): string[] {
   const lines = [`  library  ${verbsLibrary ?? verbsProblem ?? 'libibverbs: not found'}`];
   for (const { name, linkLayer, state } of notListed) {
-    lines.push(`  ${name} (${linkLayer}, ${state}): known to the kernel, not to libibverbs; see rdmc doctor`);
+    lines.push(
+      `  ${name} (${linkLayer}, ${state}): known to the kernel, but not listed by libibverbs; see rdmc doctor`,
+    );
   }
   if (devices.length === 1 && notListed.length === 0) lines.push('  devices  none in this machine');
   return lines;
@@ -56,7 +58,7 @@ function portLines(port: PortEntry, palette: Palette): string[] {
   return rows.length === 0 ? [title] : [title, ...textTable(columns, rows, palette.dim)];
 }
 
-/** The survey for people. */
+/** The survey as text. */
 export function describeDevices(document: DevicesDocument, palette: Palette): string[] {
   const lines: string[] = [];
   for (const device of document.devices) {

@@ -26,7 +26,7 @@ const gidEntry = z.strictObject({
   gid: z.string(),
   type: z.string(),
   netdev: z.string(),
-  /** What `auto` takes of this port. */
+  /** Whether `auto` chooses this GID of the port. */
   auto: z.boolean(),
 });
 
@@ -48,13 +48,13 @@ const deviceEntry = z.strictObject({
   problem: z.string().nullable(),
   /** How the soft device reaches others. */
   transports: z.array(transportEntry),
-  /** Of RDMA devices. */
+  /** Ports of RDMA devices; empty for the soft device. */
   ports: z.array(portEntry),
   limits: z.record(z.string(), z.union([z.number(), z.boolean()])),
 });
 export type DeviceEntry = z.infer<typeof deviceEntry>;
 
-/** What `rdmc devices --json` prints. */
+/** The document of `rdmc devices --json`. */
 export const devicesDocument = z.strictObject({
   auto: z.strictObject({
     device: z.string().nullable(),
@@ -144,7 +144,7 @@ function rdmaSurvey(): Pick<DeviceSurvey, 'library' | 'devices'> & { readonly pr
   }
 }
 
-/** Opens what can be opened, and says what came of it. Throws nothing. */
+/** Opens each device, and reports success or the problem. Never throws. */
 export async function surveyDevices(): Promise<DevicesDocument> {
   const { library, devices, problem } = rdmaSurvey();
   const entries = [await softEntry()];

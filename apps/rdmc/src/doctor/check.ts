@@ -3,19 +3,19 @@ import * as z from 'zod';
 export const checkStatus = z.enum(['ok', 'warn', 'fail', 'info']);
 export type CheckStatus = z.infer<typeof checkStatus>;
 
-/** What one check found. */
+/** The result of one check. */
 export const checkResult = z.strictObject({
   /** Stable name, for programs. */
   id: z.string(),
   title: z.string(),
   status: checkStatus,
   found: z.string(),
-  /** What to do; `null` where nothing need be done. */
+  /** What to do; `null` where nothing needs to be done. */
   advice: z.string().nullable(),
 });
 export type CheckResult = z.infer<typeof checkResult>;
 
-/** What `rdmc doctor --json` prints. */
+/** The document of `rdmc doctor --json`. */
 export const doctorDocument = z.strictObject({
   healthy: z.boolean(),
   members: z.number().int(),
@@ -24,7 +24,7 @@ export const doctorDocument = z.strictObject({
 });
 export type DoctorDocument = z.infer<typeof doctorDocument>;
 
-/** What the machine is checked for: a demonstration of this size. */
+/** The demonstration that the machine is checked for. */
 export interface Workload {
   readonly members: number;
   readonly byteLength: number;

@@ -6,7 +6,7 @@ import { checkDisk, checkMemory, checkProcessors, checkVirtualisation } from './
 import { rdmaSelfTest, selfTest } from './self-test.js';
 import { checkAddon, checkNode, checkPlatform } from './software.js';
 
-/** All checks, in the order in which they are shown. Self-tests only where a device opens. */
+/** Runs all checks, in the order in which they are shown. Self-tests run only where a device opens. */
 export async function examine(workload: Workload): Promise<DoctorDocument> {
   const addon = await checkAddon();
   const opens = addon[0]!.status === 'ok';

@@ -7,7 +7,7 @@ const EPERM = 1;
 const EACCES = 13;
 const DISTRIBUTION = 'Debian: apt-get install';
 
-/** What is known about RDMA in this machine. */
+/** The RDMA devices and libraries of this machine. */
 export interface HardwareFacts {
   readonly survey: DeviceSurvey;
   /** Devices of the kernel. */
@@ -16,7 +16,9 @@ export interface HardwareFacts {
   readonly verbsFiles: boolean;
 }
 
-/** Looks. Where the addon does not load, libibverbs cannot be asked; the check of the addon says so. */
+/**
+ * Collects the facts. Where the addon does not load, libibverbs cannot be queried; the check of the addon reports that.
+ */
 export function hardwareFacts(): HardwareFacts {
   const kernel = findKernelDevices();
   const verbsFiles = hasVerbsFiles();
@@ -37,7 +39,7 @@ function checkLibrary({ survey, kernel }: HardwareFacts): CheckResult {
   const status = kernel.length > 0 ? 'warn' : 'info';
   const found = survey.problem
     ? `${codeOf(survey.problem)}: ${messageOf(survey.problem)}`
-    : 'libibverbs could not be asked';
+    : 'libibverbs could not be queried';
   const advice = {
     ERR_RDMC_IBVERBS_MISSING: `${DISTRIBUTION} libibverbs1 ibverbs-providers`,
     ERR_RDMC_IBVERBS_TOO_OLD: 'install rdma-core 17 or later',
@@ -48,9 +50,9 @@ function checkLibrary({ survey, kernel }: HardwareFacts): CheckResult {
 
 /** A device of the kernel that libibverbs does not list. */
 function checkUnlisted({ name, linkLayer }: FoundDevice, facts: HardwareFacts): CheckResult {
-  const found = `${linkLayer}; the kernel has it, libibverbs does not list it`;
+  const found = `${linkLayer}; known to the kernel, but not listed by libibverbs`;
   const advice = facts.verbsFiles
-    ? `its provider library is missing: ${DISTRIBUTION} ibverbs-providers, or what its vendor gives`
+    ? `its provider library is missing: ${DISTRIBUTION} ibverbs-providers, or the library of its vendor`
     : 'there are no device files in /dev/infiniband: modprobe ib_uverbs (in a container: pass /dev/infiniband in)';
   return result(`rdma-${name}`, `RDMA device ${name}`, 'warn', found, advice);
 }
@@ -59,7 +61,7 @@ function adviceFor(device: SurveyedDevice): string {
   if (device.errno === EACCES || device.errno === EPERM) {
     return `add this user to the group that owns ${device.file} (often rdma), or change its mode with a udev rule`;
   }
-  if (device.error) return `see dmesg for what the driver says about ${device.name}`;
+  if (device.error) return `see the driver's messages about ${device.name} in dmesg`;
   if (device.ports.every(({ state }) => state !== 'active')) {
     return 'bring its network interface up (ip link set DEV up) or connect the cable; InfiniBand needs a subnet manager';
   }
@@ -74,7 +76,7 @@ function checkDevice(device: SurveyedDevice): CheckResult {
   return result(id, title, 'ok', ports.join('; '));
 }
 
-/** Library, then each device, or that there is none. A machine without any is healthy: the soft device needs none. */
+/** Checks the library and each device. A machine without RDMA devices is healthy: the soft device does not need one. */
 export function checkHardware(facts: HardwareFacts): CheckResult[] {
   const listed = new Set(facts.survey.devices.map(({ name }) => name));
   const unlisted = facts.kernel.filter(({ name }) => !listed.has(name));
@@ -82,7 +84,7 @@ export function checkHardware(facts: HardwareFacts): CheckResult[] {
   if (listed.size === 0 && unlisted.length === 0) {
     return [library, result('rdma-devices', 'RDMA devices', 'info', 'none in this machine')];
   }
-  // Without the library no device is listed, and that has been said.
+  // Without the library no device is listed; the check of the library has reported that.
   const missing = facts.survey.library ? unlisted.map((device) => checkUnlisted(device, facts)) : [];
   return [library, ...facts.survey.devices.map(checkDevice), ...missing];
 }

@@ -3,8 +3,8 @@ import { type CheckResult, result, type Workload } from './check.js';
 import { readSystemFile, softLimit } from './system-files.js';
 
 /**
- * Descriptors a member keeps: Node, worker and device themselves, and per peer a mesh connection, a device
- * connection, the peer's control segment and event descriptor, and its memory arenas.
+ * Descriptors of a member: those of Node, worker and device, and per peer a mesh connection, a device connection, the
+ * peer's control segment and event descriptor, and its memory arenas.
  */
 const BASE_DESCRIPTORS = 96;
 const DESCRIPTORS_PER_PEER = 16;
@@ -15,10 +15,10 @@ export function checkOpenFiles({ members }: Workload, limit = softLimit('Max ope
   const needed = BASE_DESCRIPTORS + DESCRIPTORS_PER_PEER * (members - 1);
   const found = `limit ${formatCount(limit)}; a group of ${members} needs about ${formatCount(needed)} per process`;
   if (limit >= needed) return result(id, title, 'ok', found);
-  return result(id, title, 'fail', found, `raise it: ulimit -n ${needed * 2}`);
+  return result(id, title, 'fail', found, `raise the limit: ulimit -n ${needed * 2}`);
 }
 
-/** What a member registers besides its message: rings, first blocks, and what pools keep. */
+/** Memory that a member registers beside its message: rings, first blocks, and pools. */
 const LOCKED_BESIDES_BYTES = 64 << 20;
 const CAP_IPC_LOCK = 14n;
 
@@ -28,7 +28,7 @@ export function ignoresLockLimit(status = readSystemFile('/proc/self/status')): 
   return effective !== undefined && ((BigInt(`0x${effective}`) >> CAP_IPC_LOCK) & 1n) === 1n;
 }
 
-/** The soft device locks nothing; an RDMA device locks what is registered. */
+/** The soft device does not lock memory; an RDMA device locks registered memory. */
 export function checkLockedMemory(
   { byteLength }: Workload,
   rdma: boolean,
@@ -40,7 +40,7 @@ export function checkLockedMemory(
   if (limit === Number.POSITIVE_INFINITY) return result(id, title, 'ok', 'unlimited');
   if (exempt) return result(id, title, 'ok', `limit ${formatBytes(limit)}, which this user may exceed`);
   const needed = byteLength + LOCKED_BESIDES_BYTES;
-  const use = rdma ? `an RDMA device needs ${formatBytes(needed)}` : 'the soft device needs none';
+  const use = rdma ? `an RDMA device needs ${formatBytes(needed)}` : 'the soft device does not lock memory';
   const found = `limit ${formatBytes(limit)}; ${use}`;
   if (limit >= needed) return result(id, title, 'ok', found);
   const advice =

@@ -21,12 +21,14 @@ function verdict({ checks }: DoctorDocument, palette: Palette): string {
   const count = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
   const [fails, warns] = [count('fail'), count('warn')];
   if (fails > 0)
-    return palette.red(`${plural(fails, 'check')} failed: do what the arrows say, and run this again.`);
+    return palette.red(
+      `${plural(fails, 'check')} failed: follow the advice after the arrows, and run this again.`,
+    );
   if (warns > 0) return palette.yellow(`Usable, with ${plural(warns, 'warning')}.`);
-  return palette.green('Everything that is needed is here.');
+  return palette.green('All checks passed.');
 }
 
-/** The examination for people. */
+/** The checks as text. */
 export function describeExamination(document: DoctorDocument, palette: Palette): string[] {
   const width = Math.max(...document.checks.map(({ title }) => title.length));
   const lines = document.checks.flatMap((check) => describe(check, width, palette));

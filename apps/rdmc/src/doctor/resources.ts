@@ -4,7 +4,7 @@ import { formatBytes } from '../ui/units.js';
 import { type CheckResult, result, type Workload } from './check.js';
 import { memoryField, readSystemFile } from './system-files.js';
 
-/** Memory this process and its children may still use, in bytes: what is free, or what the cgroup leaves. */
+/** Memory in bytes that this process and its children may still use: free memory, or the rest of the cgroup's limit. */
 export function availableMemory(): number {
   const free = memoryField('MemAvailable') ?? freemem();
   const constrained = process.constrainedMemory();
@@ -13,18 +13,18 @@ export function availableMemory(): number {
   return Math.min(free, Number.isFinite(usage) ? constrained - usage : constrained);
 }
 
-/** Room in the folder for temporary files, in bytes. */
+/** Free space of the file system of temporary files, in bytes. */
 export function freeDiskSpace(folder = tmpdir()): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
 
-/** Every member holds the message; the root times copies in a second buffer; processes take some as well. */
+/** Every member holds the message; the root has a second buffer to time copies; each process takes some memory. */
 export function neededMemory({ members, byteLength }: Workload): number {
   return (members + 1) * byteLength + members * (64 << 20);
 }
 
-/** Each receiver writes the file it got. */
+/** Each receiver writes the file that it received. */
 export function neededDisk({ members, byteLength }: Workload): number {
   return (members - 1) * byteLength;
 }
@@ -45,7 +45,7 @@ export function checkDisk(workload: Workload, folder = tmpdir()): CheckResult {
     const needed = neededDisk(workload);
     const found = `${formatBytes(free)} free in ${folder}; ${workload.members - 1} received files need ${formatBytes(needed)}`;
     if (free >= needed) return result(id, title, 'ok', found);
-    return result(id, title, 'warn', found, 'free some, or set TMPDIR to a larger file system');
+    return result(id, title, 'warn', found, 'free some space, or set TMPDIR to a larger file system');
   } catch (error) {
     return result(
       id,
@@ -57,16 +57,16 @@ export function checkDisk(workload: Workload, folder = tmpdir()): CheckResult {
   }
 }
 
-/** Members poll while data flows; more of them than processors means that they take turns. */
+/** Members poll during a transfer; with more members than processors they take turns. */
 export function checkProcessors({ members }: Workload, processors = availableParallelism()): CheckResult {
   const [id, title] = ['processors', 'Processors'];
   const found = `${processors} for ${members} members`;
   if (processors >= members) return result(id, title, 'ok', found);
-  const advice = 'members take turns, and those without work yield; speeds are those of shared processors';
+  const advice = 'members take turns on shared processors, and yield when they have no work; rates are lower';
   return result(id, title, 'info', found, advice);
 }
 
-/** Share of processor time the hypervisor gave to others since boot, 0 to 1. */
+/** Share of processor time that the hypervisor gave to other guests since boot, 0 to 1. */
 function stealShare(stat: string): number {
   const fields = (stat.split('\n')[0] ?? '').trim().split(/\s+/).slice(1, 9).map(Number);
   const total = fields.reduce((sum, value) => sum + value, 0);
@@ -84,6 +84,6 @@ export function checkVirtualisation(
   const steal = stealShare(stat);
   const found = `yes; ${(steal * 100).toFixed(1)}% of processor time went to other guests since boot`;
   const advice =
-    steal < NOTICEABLE_STEAL ? null : 'measure several times, and compare ratios of one run only';
+    steal < NOTICEABLE_STEAL ? null : 'measure several times, and compare only ratios of one run';
   return result(id, title, steal < NOTICEABLE_STEAL ? 'ok' : 'warn', found, advice);
 }

@@ -31,7 +31,7 @@ function endOn(device: Device) {
   return { domain, queue, queuePair };
 }
 
-/** One WRITE from one device to another one of this process; returns its duration in seconds. */
+/** Runs one WRITE from one device to another device of this process; returns its duration in seconds. */
 async function writeOnce(source: Device, target: Device): Promise<number> {
   const [from, to] = [endOn(source), endOn(target)];
   const sent = await from.domain.allocate(TEST_BYTES);
@@ -48,7 +48,7 @@ async function writeOnce(source: Device, target: Device): Promise<number> {
   await completed(() => from.queue.poll());
   const seconds = (performance.now() - start) / 1000;
   if (Buffer.compare(pattern, arrived.view()) !== 0) {
-    throw new CliError('ERR_RDMC_VERIFY_FAILED', 'other bytes arrived than were written', {
+    throw new CliError('ERR_RDMC_VERIFY_FAILED', 'the bytes that arrived differ from those written', {
       exitCode: ExitCode.VERIFICATION_FAILED,
     });
   }
@@ -64,19 +64,20 @@ async function testDevice(id: string, title: string, options: OpenDeviceOptions)
     const found = `${formatBytes(TEST_BYTES)} written from one device to another and compared, ${formatSeconds(seconds)}`;
     return result(id, title, 'ok', found);
   } catch (error) {
-    const advice = 'rdmc devices shows what opens; please report this with the output of rdmc doctor --json';
+    const advice =
+      'rdmc devices shows which devices open; please report this with the output of rdmc doctor --json';
     return result(id, title, 'fail', `${codeOf(error) ?? 'error'}: ${messageOf(error)}`, advice);
   } finally {
     for (const device of devices) await device.close();
   }
 }
 
-/** Between two soft devices. */
+/** Tests two soft devices. */
 export function selfTest(transport: ForcedTransport): Promise<CheckResult> {
   return testDevice(`self-test-${transport}`, `Self-test, ${transport}`, { device: 'soft', transport });
 }
 
-/** From an RDMA device to itself. */
+/** Tests an RDMA device with itself. */
 export function rdmaSelfTest(name: string): Promise<CheckResult> {
   return testDevice(`self-test-${name}`, `Self-test, ${name}`, { device: name });
 }

@@ -17,7 +17,7 @@ export function checkNode(found = process.versions.node): CheckResult {
 export function checkPlatform(system = platform(), cpu = arch()): CheckResult {
   const found = `${system}-${cpu}`;
   if (system !== 'linux') {
-    const advice = 'devices need Linux; rdmc schedule works here as well';
+    const advice = 'devices need Linux; rdmc schedule works on this platform too';
     return result('platform', 'Platform', 'fail', found, advice);
   }
   return result('platform', 'Platform', 'ok', found);
@@ -27,7 +27,7 @@ function hasCommand(command: string): boolean {
   return spawnSync(command, ['--version'], { stdio: 'ignore', timeout: 5000 }).status === 0;
 }
 
-/** Only asked when the addon is missing. */
+/** Checked only when the addon is missing. */
 function checkCompiler(): CheckResult {
   const compiler = [process.env.CXX, 'g++', 'clang++'].find((name) => name && hasCommand(name));
   const missing = [...(compiler ? [] : ['g++']), ...['make', 'python3'].filter((tool) => !hasCommand(tool))];
@@ -54,9 +54,9 @@ export async function checkAddon(): Promise<CheckResult[]> {
     const code = codeOf(error);
     const found = `${code ?? 'error'}: ${messageOf(error)}`;
     if (code !== 'ERR_RDMC_NATIVE_MISSING') {
-      return [result('addon', 'Native addon', 'fail', found, 'the message says what was refused')];
+      return [result('addon', 'Native addon', 'fail', found, 'the message has the refused operation')];
     }
-    const advice = 'npm install it again with optional packages, or build it: npx rdmc-verbs-build';
+    const advice = 'run npm install again with optional packages, or build it: npx rdmc-verbs-build';
     return [result('addon', 'Native addon', 'fail', found, advice), checkCompiler()];
   }
 }

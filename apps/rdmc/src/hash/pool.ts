@@ -4,7 +4,7 @@ import { Piscina } from 'piscina';
 
 const MOST_THREADS = 8;
 
-/** Threads that hash files, so that the event loop stays free for progress and signals. */
+/** Threads that hash files, so that the event loop is not blocked and handles progress and signals. */
 export class HashPool {
   readonly #pool = new Piscina<string, string>({
     filename: fileURLToPath(new URL('./hash-worker.js', import.meta.url)),

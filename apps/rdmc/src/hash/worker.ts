@@ -1,4 +1,4 @@
-/** A thread of the pool: the SHA-256 of a file, in hexadecimal. */
+/** The program of a pool thread: computes the SHA-256 of a file, in hexadecimal. */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 

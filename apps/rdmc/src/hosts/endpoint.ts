@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { usageError } from '../errors.js';
 
-/** A host as a person writes it. */
+/** A host on the command line or in a file. */
 export interface Endpoint {
   /** Account on the host, for remote shells: `user` of `user@host`. */
   readonly user?: string;
@@ -10,7 +10,7 @@ export interface Endpoint {
   readonly port?: number;
 }
 
-/** No leading `-`: it would be an option of the remote shell. No `/`, space or shell character. */
+/** Excludes a leading `-`, which the remote shell would read as an option, and `/`, spaces and shell characters. */
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]*$/u;
 const USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 const ZONE = /%[A-Za-z0-9._-]+$/;
@@ -35,7 +35,7 @@ function named(text: string): Endpoint {
   const colons = text.split(':').length - 1;
   if (colons > 1) {
     const advice = `write an IPv6 address in brackets: [${text}], or with its port [${text}]:7411`;
-    throw usageError(`${JSON.stringify(text)}: where does the address end and the port begin?`, advice);
+    throw usageError(`${JSON.stringify(text)}: ambiguous: where does the port begin?`, advice);
   }
   const [host = '', port] = text.split(':');
   if (!NAME.test(host))
@@ -58,7 +58,7 @@ export function parseEndpoint(text: string): Endpoint {
   return { user, ...endpoint };
 }
 
-/** The way back; IPv6 addresses in brackets. */
+/** Formats an endpoint; IPv6 addresses in brackets. */
 export function formatEndpoint({
   user,
   host,

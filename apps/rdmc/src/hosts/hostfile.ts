@@ -21,7 +21,7 @@ function attribute(word: string, target: Target): Target {
     if (!RACK.test(value)) throw usageError(`rack=${value}: expected letters, digits, '.', '_' and '-'`);
     return { ...target, rack: value };
   }
-  throw usageError(`${JSON.stringify(word)}: after the host, only port= and rack= are known`);
+  throw usageError(`${JSON.stringify(word)} unknown; after the host, only port= and rack= are possible`);
 }
 
 function parseLine(line: string): Target | undefined {
@@ -31,7 +31,7 @@ function parseLine(line: string): Target | undefined {
 }
 
 /**
- * A host a line: `host`, `host:port`, `[IPv6 address]:port`, with `port=` and `rack=` behind it; `#` begins a comment.
+ * One host per line: `host`, `host:port`, `[IPv6 address]:port`, then `port=` and `rack=`; `#` begins a comment.
  * @param name the file's name, for errors
  * @throws CliError ERR_RDMC_USAGE with the name and number of the line
  */
@@ -46,11 +46,11 @@ export function parseHostfile(text: string, name: string): Target[] {
       throw usageError(`${name}, line ${index + 1}: ${messageOf(error)}`, advice);
     }
   }
-  if (targets.length === 0) throw usageError(`${name} names no host`, 'write one host a line');
+  if (targets.length === 0) throw usageError(`${name} does not contain a host`, 'write one host per line');
   return targets;
 }
 
-/** @throws CliError ENOENT and others of the system */
+/** @throws CliError ENOENT and other codes of the system */
 export async function readHostfile(path: string): Promise<Target[]> {
   let text: string;
   try {

@@ -1,2 +1,2 @@
-/** Hosts in one cast. A list that means more is a slip: `node[1-99999999]`. The limit of `castFiles`. */
+/** Most hosts in one cast; the limit of `castFiles`. A longer list is a typing error: `node[1-99999999]`. */
 export const MAX_HOSTS = 4095;

@@ -5,7 +5,7 @@ import { ExitCode } from '../exit-codes.js';
 import { formatEndpoint } from './endpoint.js';
 import { duplicateHost, repeated, type Target } from './target.js';
 
-/** Names being looked up at a time: the system's resolver has few threads, and name servers their limits. */
+/** Concurrent look-ups: the system's resolver has few threads, and name servers have limits. */
 const LOOKUPS_AT_ONCE = 16;
 
 /** A receiver whose address is known. */
@@ -52,8 +52,8 @@ export function lookUpAll(
 }
 
 /**
- * @throws CliError ERR_RDMC_UNKNOWN_HOST that names every host that does not resolve; ERR_RDMC_DUPLICATE_HOST where two
- * names are one receiver
+ * @throws CliError ERR_RDMC_UNKNOWN_HOST with every host that does not resolve; ERR_RDMC_DUPLICATE_HOST where two names
+ *   are one receiver
  */
 export async function resolveTargets(
   targets: readonly Target[],
@@ -64,7 +64,7 @@ export async function resolveTargets(
   const unknown = found.filter(({ address }) => address === undefined);
   if (unknown.length > 0) {
     const names = unknown.map(({ target, error }) => `${target.host} (${codeOf(error) ?? 'no answer'})`);
-    throw new CliError('ERR_RDMC_UNKNOWN_HOST', `no address is known of: ${names.join(', ')}`, {
+    throw new CliError('ERR_RDMC_UNKNOWN_HOST', `these names do not resolve: ${names.join(', ')}`, {
       exitCode: ExitCode.MEMBER_LOST,
       advice: 'check the spelling, /etc/hosts and the name server, or give addresses',
       cause: unknown[0]!.error,

@@ -7,13 +7,13 @@ import type { Target } from './target.js';
  * Slurm's node lists:
  *
  *   list   = name *("," name)
- *   name   = 1*(text | "[" ranges "]")          several brackets multiply: rack[1-2]n[1-3] are six nodes
+ *   name   = 1*(text | "[" ranges "]")          several brackets are combined: rack[1-2]n[1-3] are six nodes
  *   ranges = range *("," range)
  *   range  = number | number "-" number         the width of the first number is kept: 08-11 is 08, 09, 10, 11
  */
 
 function wrong(list: string, what: string): never {
-  throw usageError(`node list ${JSON.stringify(list)}: ${what}`, 'expected such as node[01-16,20],gpu3');
+  throw usageError(`node list ${JSON.stringify(list)}: ${what}`, 'example of a list: node[01-16,20],gpu3');
 }
 
 /** Names separated by the commas outside of brackets. */
@@ -48,7 +48,7 @@ function expandRange(range: string, list: string): string[] {
 function expandName(name: string, list: string): string[] {
   if (name === '') wrong(list, 'an empty name');
   let names = [''];
-  // Text and brackets in turn: the odd parts stood in brackets.
+  // Text and brackets alternate: the odd parts were in brackets.
   for (const [index, part] of name.split(/[[\]]/).entries()) {
     const endings = index % 2 === 0 ? [part] : part.split(',').flatMap((range) => expandRange(range, list));
     if (names.length * endings.length > MAX_HOSTS) wrong(list, `more than ${MAX_HOSTS} nodes`);
@@ -58,7 +58,7 @@ function expandName(name: string, list: string): string[] {
 }
 
 /**
- * The nodes of a Slurm node list, in its order; none is left out, and none taken twice by this function.
+ * The nodes of a Slurm node list, in its order. A node that is listed twice is returned twice.
  * @throws CliError ERR_RDMC_USAGE
  */
 export function expandNodeList(list: string): string[] {
@@ -72,8 +72,8 @@ export function slurmTargets(environment: NodeJS.ProcessEnv): Target[] {
   const list = environment.SLURM_JOB_NODELIST ?? environment.SLURM_NODELIST;
   if (!list) {
     throw usageError(
-      '--slurm: SLURM_JOB_NODELIST is not set, so this is no Slurm job',
-      'run it in one, as with salloc or sbatch, or name the hosts: --to or --hostfile',
+      '--slurm: SLURM_JOB_NODELIST is not set, so this is not a Slurm job',
+      'run it in a job (salloc or sbatch), or give the hosts with --to or --hostfile',
     );
   }
   return expandNodeList(list).map(parseEndpoint);

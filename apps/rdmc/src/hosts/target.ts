@@ -12,11 +12,11 @@ export interface Target extends Endpoint {
 export function duplicateHost(names: readonly string[]): CliError {
   return new CliError('ERR_RDMC_DUPLICATE_HOST', `given more than once: ${names.join(', ')}`, {
     exitCode: ExitCode.USAGE,
-    advice: 'name each receiver once; several receivers of one host need a port of their own each: host:port',
+    advice: 'give each receiver once; several receivers on one host need different ports: host:port',
   });
 }
 
-/** What `keyOf` says more than once, in the order of its first appearance. */
+/** The first item of each key that occurs more than once, in order. */
 export function repeated<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] {
   const counts = new Map<string, number>();
   for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
@@ -30,11 +30,12 @@ export function repeated<Item>(items: readonly Item[], keyOf: (item: Item) => st
 }
 
 /**
- * A list of receivers that a cast can begin with. The user part does not tell two receivers apart: it is the same host.
- * @throws CliError ERR_RDMC_USAGE for none or too many, or where only some have a rack, ERR_RDMC_DUPLICATE_HOST that names all that appear twice
+ * Checks a list of receivers. Two receivers that differ only in the user are the same.
+ * @throws CliError ERR_RDMC_USAGE for no receivers or too many, or where only some have a rack; ERR_RDMC_DUPLICATE_HOST
+ *   with all that appear twice
  */
 export function checkTargets(targets: readonly Target[], defaultPort: number): readonly Target[] {
-  if (targets.length === 0) throw usageError('no receiver', 'name at least one: --to host1,host2');
+  if (targets.length === 0) throw usageError('no receiver', 'give at least one: --to host1,host2');
   if (targets.length > MAX_HOSTS) throw usageError(`${targets.length} receivers; at most ${MAX_HOSTS}`);
   const keyOf = ({ host, port = defaultPort }: Target): string => `${host.toLowerCase()} ${port}`;
   const twice = repeated(targets, keyOf);
@@ -42,7 +43,7 @@ export function checkTargets(targets: readonly Target[], defaultPort: number): r
   const bare = targets.filter(({ rack }) => rack === undefined);
   if (bare.length > 0 && bare.length < targets.length) {
     const names = bare.map(({ host }) => host).join(', ');
-    throw usageError(`no rack is given for ${names}`, 'give all hosts a rack, or none');
+    throw usageError(`these hosts do not have a rack: ${names}`, 'give all hosts a rack, or none');
   }
   return targets;
 }

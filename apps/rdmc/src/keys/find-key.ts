@@ -7,11 +7,11 @@ export interface KeyOptions {
   readonly keyStdin: boolean;
 }
 
-/** Gives the first line of standard input. */
+/** Reads the first line of standard input. */
 export type ReadLine = () => Promise<string>;
 
 /**
- * The key of this run: from the file or from standard input when told so, else from `RDMC_KEY`, else none.
+ * The key of this run: from the file or standard input where an option says so, else from `RDMC_KEY`; else undefined.
  * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_USAGE when both are given
  */
 export async function findKey(
@@ -20,7 +20,7 @@ export async function findKey(
   readLine: ReadLine,
 ): Promise<Uint8Array | undefined> {
   if (keyFile !== undefined && keyStdin) {
-    throw usageError('--key-file and --key-stdin: one key is enough', 'leave one out');
+    throw usageError('--key-file and --key-stdin exclude each other', 'remove one of them');
   }
   if (keyFile !== undefined) return readKeyFile(keyFile);
   if (keyStdin) return parseKey(await readLine(), 'on standard input');

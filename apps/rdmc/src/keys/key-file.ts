@@ -6,7 +6,7 @@ import { keyError, newKey, parseKey } from './key.js';
 
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
-/** Far more than a key: what is longer is another file. */
+/** Much more than a key: a longer file is not a key file. */
 const MOST_TEXT_BYTES = 4096;
 
 async function textOf(file: FileHandle, path: string): Promise<string> {
@@ -20,16 +20,16 @@ async function textOf(file: FileHandle, path: string): Promise<string> {
       );
     }
     if (size > MOST_TEXT_BYTES)
-      throw keyError(`${path} has ${size} bytes: that is no key file`, 'check the path');
+      throw keyError(`${path} has ${size} bytes, so it is not a key file`, 'check the path');
   } else if ((mode & constants.S_IFMT) === constants.S_IFDIR) {
-    throw keyError(`the key file ${path} is a directory`, 'name the file in it');
+    throw keyError(`the key file ${path} is a directory`, 'give the path of the file');
   }
   return await file.readFile('utf8');
 }
 
 /**
- * The key in a file. A file that others can read is refused, as ssh refuses such keys; pipes, as of the shell's
- * `<(command)`, have no such mode.
+ * Reads the key in a file. A file that others can read is refused, as ssh refuses such keys. The mode of pipes, as of
+ * the shell's `<(command)`, is not checked.
  * @throws CliError ERR_RDMC_INVALID_KEY, or the system's code
  */
 export async function readKeyFile(path: string): Promise<Uint8Array> {
@@ -52,8 +52,8 @@ export async function readKeyFile(path: string): Promise<Uint8Array> {
 }
 
 /**
- * A new key in a new file that only its owner can read.
- * @throws CliError EEXIST when there is something of that name: a key in use is never lost
+ * Writes a new key to a new file that only its owner can read.
+ * @throws CliError EEXIST when the path exists: a key in use is never overwritten
  */
 export async function createKeyFile(path: string): Promise<void> {
   try {
@@ -67,7 +67,7 @@ export async function createKeyFile(path: string): Promise<void> {
   } catch (error) {
     const code = codeOf(error) ?? 'ERR_RDMC_FILE';
     const advice =
-      code === 'EEXIST' ? 'remove it first if nothing uses it any more, or choose another name' : undefined;
+      code === 'EEXIST' ? 'remove it first if it is not used any more, or choose another name' : undefined;
     throw new CliError(code, `cannot write the key file: ${messageOf(error)}`, {
       ...(advice && { advice }),
       cause: error,

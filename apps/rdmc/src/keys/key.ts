@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 
-/** Bytes of a key that this command makes, and the fewest and most it takes. */
+/** Bytes of a key that this command makes; least and most bytes of a key that it accepts. */
 export const KEY_BYTES = 32;
 export const LEAST_KEY_BYTES = 16;
 export const MOST_KEY_BYTES = 1024;
@@ -19,9 +19,9 @@ export function keyError(message: string, advice: string, cause?: unknown): CliE
 }
 
 /**
- * A key as text: hexadecimal, or base64 (either alphabet). Text that is both is hexadecimal. The text itself is never
+ * Parses a key: hexadecimal, or base64 (either alphabet). Text that is both is hexadecimal. The text itself is never
  * part of an error.
- * @param origin where it came from, for errors
+ * @param origin where the key came from, for errors
  * @throws CliError ERR_RDMC_INVALID_KEY
  */
 export function parseKey(text: string, origin: string): Uint8Array {
@@ -31,7 +31,7 @@ export function parseKey(text: string, origin: string): Uint8Array {
   if (!HEX.test(trimmed) && !BASE64.test(trimmed)) {
     throw keyError(`the key ${origin} is neither hexadecimal nor base64`, advice);
   }
-  // A copy of its own: a slice of Node's pool would keep other things beside the key.
+  // A copy: a slice of Node's buffer pool would share its memory with other data.
   const bytes = Uint8Array.from(Buffer.from(trimmed, HEX.test(trimmed) ? 'hex' : 'base64'));
   if (bytes.length < LEAST_KEY_BYTES || bytes.length > MOST_KEY_BYTES) {
     const range = `${LEAST_KEY_BYTES} to ${MOST_KEY_BYTES}`;

@@ -6,8 +6,8 @@ import { usageError } from '../errors.js';
 const MOST_LINE_BYTES = 64 * 1024;
 
 /**
- * The first line of a stream, or all of it where it ends before a line feed. The stream can be watched for its end
- * afterwards; what follows the line is dropped.
+ * Reads the first line of a stream, or all of it where it ends before a line feed. Data after the line is dropped; the
+ * end of the stream can be watched afterwards.
  * @throws CliError ERR_RDMC_USAGE for a line above 64 KiB
  */
 export function firstLine(stream: Readable, signal?: AbortSignal): Promise<string> {
@@ -18,7 +18,7 @@ export function firstLine(stream: Readable, signal?: AbortSignal): Promise<strin
       stream.off('data', onData).off('end', onEnd).off('error', onError);
       signal?.removeEventListener('abort', onAbort);
       stream.pause();
-      // A pipe keeps the process alive also while it is paused: a command that fails now would linger.
+      // A paused pipe keeps the process alive: without this, a command that fails now would not end.
       (stream as Partial<Socket>).unref?.();
       act();
     };
@@ -27,7 +27,9 @@ export function firstLine(stream: Readable, signal?: AbortSignal): Promise<strin
       const end = text.indexOf('\n');
       if (end >= 0) settle(() => resolve(text.slice(0, end)));
       else if (text.length > MOST_LINE_BYTES) {
-        settle(() => reject(usageError(`standard input: no line end in its first ${MOST_LINE_BYTES} bytes`)));
+        settle(() =>
+          reject(usageError(`standard input: no line feed in the first ${MOST_LINE_BYTES} bytes`)),
+        );
       }
     };
     const onEnd = (): void => settle(() => resolve(text));
@@ -39,7 +41,7 @@ export function firstLine(stream: Readable, signal?: AbortSignal): Promise<strin
   });
 }
 
-/** Calls back once when a stream has ended or failed; until then it keeps the process alive no more than before. */
+/** Calls back once when a stream has ended or failed. Does not change whether the stream keeps the process alive. */
 export function onEnd(stream: Readable, listener: () => void): () => void {
   let told = false;
   const tell = (): void => {

@@ -1,6 +1,6 @@
-/** What `rdmc` runs in the other processes of a group. Takes orders over IPC; never outlives its parent. */
+/** The program of the other processes of a group. Takes commands over IPC; never outlives its parent. */
 import { constants } from 'node:os';
-import { type Order, order, type Report } from '../crew/messages.js';
+import { type Command, command, type Report } from '../cluster/messages.js';
 import { CliError, codeOf, exitCodeOf, messageOf } from '../errors.js';
 import { onParentGone } from './orphan-watch.js';
 import { discard } from './received-file.js';
@@ -12,7 +12,7 @@ function tell(report: Report): void {
   if (process.connected) process.send!(report);
 }
 
-/** Says why, and ends once that is said. */
+/** Reports the failure, and then ends the process. */
 function fail(error: unknown, exitCode: number = exitCodeOf(error)): void {
   const report: Report = {
     type: 'failed',
@@ -25,7 +25,7 @@ function fail(error: unknown, exitCode: number = exitCodeOf(error)): void {
 
 const receiver = new Receiver(tell, fail);
 
-async function obey(given: Order): Promise<void> {
+async function execute(given: Command): Promise<void> {
   switch (given.type) {
     case 'join':
       folder = given.folder;
@@ -52,7 +52,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 process.on('message', (message) => {
   Promise.resolve()
-    .then(() => obey(order.parse(message)))
+    .then(() => execute(command.parse(message)))
     .catch(fail);
 });
 process.on('uncaughtException', (error) => fail(error));

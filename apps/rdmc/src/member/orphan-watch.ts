@@ -1,8 +1,8 @@
-const LOOK_EVERY_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /**
- * Calls back once when the parent is gone, however it went: its IPC channel closes even on SIGKILL. The parent's
- * process id is looked at as well, for a channel that a forgotten descriptor keeps open.
+ * Calls back once when the parent has ended in any way: its IPC channel closes even on SIGKILL. The parent's process id
+ * is checked as well, in case a leaked descriptor keeps the channel open.
  */
 export function onParentGone(listener: () => void): void {
   const parent = process.ppid;
@@ -13,9 +13,9 @@ export function onParentGone(listener: () => void): void {
     listener();
   };
   process.once('disconnect', tell);
-  // It may have gone while this process was starting.
+  // It may have ended while this process was starting.
   if (!process.connected) setImmediate(tell);
   setInterval(() => {
     if (process.ppid !== parent) tell();
-  }, LOOK_EVERY_MS).unref();
+  }, CHECK_INTERVAL_MS).unref();
 }

@@ -6,7 +6,7 @@ import { codeOf, messageOf } from '../errors.js';
 
 const CHUNK_BYTES = 4 << 20;
 
-/** Writes everything, also where the system takes less at a time. */
+/** Writes everything, also where the system writes less per call. */
 async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   let done = 0;
   while (done < bytes.byteLength) {
@@ -57,11 +57,11 @@ async function writeRegion(
   }
 }
 
-/** Removes the folder of a parent process that can no longer do so. The other members do the same. */
+/** Removes the folder of a parent process that has ended. The other members do the same. */
 export function discard(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // Another member is at it.
+    // Another member is removing it.
   }
 }

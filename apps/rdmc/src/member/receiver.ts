@@ -1,20 +1,20 @@
 import { type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import type { Order, Report } from '../crew/messages.js';
+import type { Command, Report } from '../cluster/messages.js';
 import { storeRegion } from './received-file.js';
 
 const PROGRESS_EVERY_MS = 50;
 
-type OrderOf<Type extends Order['type']> = Extract<Order, { type: Type }>;
+type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>;
 type ReservedPort = Awaited<ReturnType<typeof reserveLoopbackPorts>>[number];
 
-/** A member that receives. Its buffers are reused: the memory of a message is warm from the second one on. */
+/** A member that receives. Its buffers are reused: from the second message on, their memory is warm. */
 export class Receiver {
   readonly #groups: Group[] = [];
   #port: ReservedPort | undefined;
   #node: RdmcNode | undefined;
   readonly #free: MemoryRegion[] = [];
-  /** The message received last. Its memory is free already, and stays as it is until the next message begins. */
+  /** The last received message. Its memory is free already, but keeps its content until the next message begins. */
   #last: { readonly region: MemoryRegion; readonly byteLength: number } | undefined;
 
   constructor(
@@ -22,29 +22,29 @@ export class Receiver {
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** Takes a port for the mesh, before anybody knows the other members. */
+  /** Takes a port for the mesh, before the members are known. */
   async listen(): Promise<void> {
     [this.#port] = await reserveLoopbackPorts(1);
     this.tell({ type: 'listening', port: this.#port!.port });
   }
 
-  async join({ id, members, device, transport }: OrderOf<'join'>): Promise<void> {
+  async join({ id, members, device, transport }: CommandOf<'join'>): Promise<void> {
     const { server } = this.#port!;
     this.#node = await RdmcNode.join({ id, members, server, device: { device, transport } });
     this.tell({ type: 'joined' });
   }
 
-  async open(order: OrderOf<'open'>): Promise<void> {
-    const { group: id, members, algorithm, blockBytes } = order;
+  async open(command: CommandOf<'open'>): Promise<void> {
+    const { group: id, members, algorithm, blockBytes } = command;
     const incoming = async (byteLength: number) => ({ region: await this.#takeBuffer(byteLength) });
     const group = await this.#node!.createGroup({ id, members, algorithm, blockBytes, incoming });
     this.#groups.push(group);
-    if (order.progress) this.#watch(group);
-    this.#consume(group, order.reportEvery).catch(this.failed);
+    if (command.progress) this.#watch(group);
+    this.#consume(group, command.reportEvery).catch(this.failed);
     this.tell({ type: 'opened', group: id });
   }
 
-  async store({ path }: OrderOf<'store'>): Promise<void> {
+  async store({ path }: CommandOf<'store'>): Promise<void> {
     const { region, byteLength: total } = this.#last!;
     let told = performance.now();
     await storeRegion(region, total, path, (bytesWritten) => {

@@ -1,13 +1,13 @@
 import { networkInterfaces } from 'node:os';
 
-/** Address of this machine as the ssh client reached it: `SSH_CONNECTION` is client, its port, server, its port. */
+/** Address of this machine that the ssh client used: `SSH_CONNECTION` is client, its port, server, its port. */
 function sshAddress(environment: NodeJS.ProcessEnv): string | undefined {
   return environment.SSH_CONNECTION?.split(' ')[2]?.replace(/^::ffff:/, '');
 }
 
 /**
- * Addresses of this machine at which another may reach it, likeliest first: the one that ssh came in by, then IPv4,
- * then IPv6. Loopback and link-local ones mean nothing elsewhere.
+ * Addresses of this machine that other hosts may reach, likeliest first: the one that the ssh client used, then IPv4,
+ * then IPv6. Loopback and link-local addresses are left out: they are not valid on other hosts.
  */
 export function reachableAddresses(
   environment: NodeJS.ProcessEnv,

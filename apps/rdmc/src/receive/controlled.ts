@@ -13,11 +13,11 @@ function parse(line: string): Instructions {
   try {
     document = JSON.parse(line);
   } catch {
-    throw usageError('--controlled: the first line of standard input is no JSON document');
+    throw usageError('--controlled: the first line of standard input is not a JSON document');
   }
   const found = (document as { version?: unknown } | null)?.version;
   if (found !== INSTRUCTIONS_VERSION) {
-    const message = `the sender gives instructions of version ${String(found)}, this receiver takes ${INSTRUCTIONS_VERSION}`;
+    const message = `the sender's instructions have version ${String(found)}, this receiver supports ${INSTRUCTIONS_VERSION}`;
     throw new CliError('ERR_RDMC_VERSION_MISMATCH', message, {
       advice: 'install the same version of rdmc on all hosts',
     });
@@ -30,11 +30,11 @@ function parse(line: string): Instructions {
   return result.data;
 }
 
-function optionsOf(told: Instructions): ReceiveCommandOptions {
-  const { host, port, directory, makeDirectory, once, fsync, meshPorts, device, transport } = told;
+function optionsOf(given: Instructions): ReceiveCommandOptions {
+  const { host, port, directory, makeDirectory, once, fsync, meshPorts, device, transport } = given;
   return {
     ...{ host, port, directory, makeDirectory, once, fsync, device, transport },
-    key: parseKey(told.key, 'in the instructions'),
+    key: parseKey(given.key, 'in the instructions'),
     meshPorts: meshPorts ?? undefined,
     verbose: false,
     quiet: false,
@@ -43,8 +43,8 @@ function optionsOf(told: Instructions): ReceiveCommandOptions {
 }
 
 /**
- * A receiver at the other end of a remote shell: takes what `remote/instructions.ts` draws from standard input, and
- * ends when that ends, so that it never outlives its sender.
+ * A receiver at the other end of a remote shell: takes the instructions of `remote/instructions.ts` from standard
+ * input, and ends when that ends, so that it never outlives its sender.
  */
 export async function runControlled(terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
   const { stdin } = process;

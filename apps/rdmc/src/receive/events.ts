@@ -1,4 +1,4 @@
-/** What `rdmc receive --json` prints: one of these per line. */
+/** The lines of `rdmc receive --json`, one event each. */
 import type { CastProblem } from '@rdmc/cast';
 import * as z from 'zod';
 
@@ -9,14 +9,16 @@ export const problem = z.strictObject({
   path: z.string(),
   code: z.string(),
   message: z.string(),
-  /** The receiver that lacks it; null: the sender could not send it, so all do. */
+  /** The receiver that lacks it; null where the sender could not send it, so that all lack it. */
   receiver: z.string().nullable(),
 });
 
-/** The cast, who sends it, and regular files and bytes: announced ones, or in `complete` and `failed` those stored. */
+/**
+ * The cast, its sender, and regular files and bytes: as announced; in `complete` and `failed` those that are stored.
+ */
 const facts = { castId: z.string(), from: z.string(), files: count, bytes: count };
 
-/** What blocks travel by ('shm', 'tcp', 'roce', 'infiniband'), and why. */
+/** Device and transports ('shm', 'tcp', 'roce', 'infiniband'), with the reasons for them. */
 export const deviceRoute = {
   device: z.string(),
   reason: z.string(),
@@ -31,12 +33,12 @@ export const receiveEvent = z.discriminatedUnion('event', [
     host: z.string(),
     port: count,
     directory: z.string(),
-    /** Whether senders must have a key. */
+    /** Whether senders need a key. */
     keyed: z.boolean(),
     pid: count,
     hostName: z.string(),
     version: z.string(),
-    /** Addresses of this machine at which others may reach it, likeliest first. */
+    /** Addresses of this machine that other hosts may reach, likeliest first. */
     addresses: z.array(z.string()),
   }),
   z.strictObject({ event: z.literal('began'), ...facts }),

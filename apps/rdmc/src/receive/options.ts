@@ -1,6 +1,6 @@
-/** What `rdmc receive` was asked for. */
+/** The checked options of `rdmc receive`. */
 export interface ReceiveCommandOptions {
-  /** The library's choice when undefined: everywhere with a key, else only the user of this process, on this machine. */
+  /** Undefined: the library chooses all addresses with a key, else loopback. */
   readonly host: string | undefined;
   readonly port: number | undefined;
   readonly directory: string;

@@ -17,7 +17,7 @@ import { problemEvent, type ReceiveEvent, type ReceiveEventOf } from './events.j
 import type { ReceiveCommandOptions } from './options.js';
 
 const BAR_CELLS = 30;
-/** Problems named one by one; the rest is counted. */
+/** Problems that are listed; the others are counted. */
 const MOST_NAMED = 20;
 
 function toEvent(event: ReceiverEvent): ReceiveEvent {
@@ -50,14 +50,14 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
 
 function reached({ host, port, keyed }: ReceiveEventOf<'listening'>): string {
   if (!keyed)
-    return `only this user of this machine can send, as there is no key: rdmc cast FILE --to ${formatEndpoint({ host, port })}`;
+    return `without a key, only this user on this machine can send: rdmc cast FILE --to ${formatEndpoint({ host, port })}`;
   return `senders need the same key: rdmc cast FILE --to HOST:${port} --key-file FILE`;
 }
 
-/** Tells what a receiver does: to a person by lines and bars, or to a program by events. */
+/** Reports the casts of a receiver: to a person by lines and bars, or to a program by events. */
 export class ReceiveReporter {
   readonly #painter = new Repainter((text) => void process.stdout.write(text));
-  /** Casts under way and what is known of them. */
+  /** The latest progress of each active cast. */
   readonly #bars = new Map<string, CastReceiving>();
 
   constructor(
@@ -92,7 +92,7 @@ export class ReceiveReporter {
     this.#paint();
   }
 
-  /** What the library notices, with --verbose. */
+  /** Prints the library's log, with --verbose. */
   get logger(): CastLogger | undefined {
     if (!this.options.verbose) return undefined;
     const log = (details: object, message: string): void => {
@@ -106,7 +106,7 @@ export class ReceiveReporter {
     this.#say(`${printable(from)} sends ${plural(files, 'file')}, ${formatBytes(bytes)}`);
   }
 
-  /** To stderr: it is about this machine, not about what was received. */
+  /** Printed to stderr: it describes this machine, not the received files. */
   #routed(event: CastRouted): void {
     if (!this.options.quiet) this.#note(`  ${printable(event.from)}: ${routeLine(event)}`);
   }

@@ -31,7 +31,7 @@ function open(
   return receiveFiles({ ...wanted, signal, logger });
 }
 
-/** Which exit code the last thing that happened ends the command with. */
+/** The exit code of the command after this last event. */
 function exitCodeAfter(event: ReceiverEvent): ExitCode {
   if (event.type === 'failed') return exitCodeOf(event);
   if (event.type === 'complete' && event.problemCount > 0) return ExitCode.PARTIAL;
@@ -39,8 +39,8 @@ function exitCodeAfter(event: ReceiverEvent): ExitCode {
 }
 
 /**
- * Receives until it is told to end, or with `once` until the first cast is through.
- * @returns that of the last cast: 0, 6 when some entries are missing, or the code of what made it fail
+ * Receives until the signal is aborted, or with `once` until the first cast has ended.
+ * @returns the exit code of the last cast: 0, 6 when some entries are missing, or the code of its failure
  * @throws CliError and CastError when it cannot listen; the signal's reason when that is an error
  */
 export async function runReceive(
@@ -69,7 +69,7 @@ export async function runReceive(
     }
   } finally {
     await receiver.close();
-    // Whatever else an interrupt has broken on its way.
+    // After an interrupt, report that rather than an error that it caused.
     signal.throwIfAborted();
   }
   return exitCode;

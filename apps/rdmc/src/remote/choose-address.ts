@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Networks this machine has an address in. */
+/** Networks in which this machine has an address. */
 function ownNetworks(interfaces: ReturnType<typeof networkInterfaces>): BlockList {
   const networks = new BlockList();
   for (const { cidr, family } of Object.values(interfaces).flatMap((list) => list ?? [])) {
@@ -12,8 +12,7 @@ function ownNetworks(interfaces: ReturnType<typeof networkInterfaces>): BlockLis
 }
 
 /**
- * Which of the addresses a receiver says it has is connected to: the first one of a network that this machine is in as
- * well, else the first.
+ * Chooses one of a receiver's addresses: the first one in a network of this machine, else the first.
  */
 export function chooseAddress(
   addresses: readonly string[],

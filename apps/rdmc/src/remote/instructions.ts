@@ -1,16 +1,16 @@
 /*
- * What `rdmc cast --ssh` and the `rdmc receive --controlled` it starts say to each other.
+ * The protocol between `rdmc cast --ssh` and the `rdmc receive --controlled` that it starts.
  *
- *   to the receiver's stdin    one line, a JSON document (`instructions`); then nothing, and its end ends the receiver
+ *   to the receiver's stdin    one line, a JSON document (`instructions`); the end of stdin ends the receiver
  *   from the receiver's stdout JSON lines (`receiveEvent`), of which `listening` is the first; last an error, if any
  *   from the receiver's stderr text for people
  *
- * All of it goes through stdin: nothing on the command line must be quoted for the shells on the way, and the key is
- * seen by nobody.
+ * All instructions go through stdin: nothing on the command line must be quoted for the shells in between, and other
+ * users cannot see the key.
  */
 import * as z from 'zod';
 
-/** Raised when a receiver of before could misunderstand. */
+/** Incremented when an older receiver could misread the instructions. */
 export const INSTRUCTIONS_VERSION = 1;
 
 const port = z.number().int().min(0).max(65_535);
@@ -24,7 +24,7 @@ export const instructions = z.object({
   directory: z.string().min(1),
   makeDirectory: z.boolean(),
   once: z.boolean(),
-  /** Senders of before do not say it. */
+  /** Older senders do not send it. */
   fsync: z.boolean().default(true),
   meshPorts: z.tuple([port, port]).nullable(),
   device: z.string(),

@@ -1,15 +1,15 @@
 /** How receivers are started on other hosts. */
 export interface RemoteOptions {
-  /** Takes a host and a command: `ssh -o BatchMode=yes`, in words. */
+  /** The remote shell, which takes a host and a command: `ssh -o BatchMode=yes`, split into words. */
   readonly shell: readonly string[];
-  /** The rdmc command over there, in words. */
+  /** The rdmc command on the receivers, split into words. */
   readonly command: readonly string[];
-  /** Where files go there; relative to where the remote shell begins, with ssh the home directory. */
+  /** Receiving directory; relative to the initial directory of the remote shell, with ssh the home directory. */
   readonly directory: string;
   readonly makeDirectory: boolean;
-  /** Whether everything is on disk over there before the cast is complete. */
+  /** Whether receivers sync everything to disk before the cast is complete. */
   readonly fsync: boolean;
   readonly meshPorts: readonly [number, number] | undefined;
-  /** Milliseconds until a receiver must listen. */
+  /** How long a receiver may take to listen, in milliseconds. */
   readonly timeoutMs: number;
 }

@@ -7,21 +7,21 @@ import { type ReceiveEvent, type ReceiveEventOf, receiveEvent } from '../receive
 import { printable } from '../ui/printable.js';
 import type { Instructions } from './instructions.js';
 
-/** How long a receiver that was told to end may take before it is made to. */
+/** How long a receiver may take to end by itself before it gets SIGTERM; then before SIGKILL. */
 const END_GRACE_MS = 5000;
 const KILL_GRACE_MS = 2000;
-/** Lines of stderr kept, to be quoted when the start fails. */
+/** Lines of stderr that are kept, to be quoted when the start fails. */
 const KEPT_LINES = 6;
 
 export interface ReceiveProcessOptions {
-  /** For texts. */
+  /** The host, for messages. */
   readonly name: string;
   /** Program and arguments. */
   readonly argv: readonly string[];
   readonly instructions: Instructions;
-  /** Milliseconds until it must listen. */
+  /** How long it may take to listen, in milliseconds. */
   readonly timeoutMs: number;
-  /** A line it wrote for people. */
+  /** Called with each line of text that it prints. */
   onText(line: string): void;
   onEvent?(event: ReceiveEvent): void;
 }
@@ -29,7 +29,7 @@ export interface ReceiveProcessOptions {
 function startError(name: string, what: string, cause?: unknown): CliError {
   return new CliError('ERR_RDMC_REMOTE_START', `${name}: ${what}`, {
     exitCode: ExitCode.MEMBER_LOST,
-    advice: 'try the same by hand; --remote-shell, --remote-command and --remote-dir change what is run',
+    advice: 'try the same by hand; --remote-shell, --remote-command and --remote-dir change the command',
     cause,
   });
 }
@@ -41,8 +41,8 @@ function errorIn(document: unknown): string | undefined {
 }
 
 /**
- * `rdmc receive --controlled` on another host, at the other end of a remote shell. It ends when its stdin does, so
- * that it goes with this process whatever ends that.
+ * `rdmc receive --controlled` on another host, at the other end of a remote shell. It ends when its stdin does, so it
+ * ends with this process in any case.
  */
 export class ReceiveProcess {
   readonly listening: Promise<ReceiveEventOf<'listening'>>;
@@ -58,13 +58,13 @@ export class ReceiveProcess {
   constructor(options: ReceiveProcessOptions) {
     const [program, ...args] = options.argv;
     this.#options = options;
-    // A process group of its own: Ctrl-C is for this process, which then ends the receivers in good order.
+    // A separate process group: Ctrl-C reaches only this process, which then ends the receivers in order.
     this.#child = spawn(program!, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     this.ended = this.#watchEnd();
     this.listening = this.#watchStart();
     this.listening.catch(() => {});
     this.#readText();
-    // A remote shell that ends before it has read this is told by its exit.
+    // Where the remote shell ends before it has read this, its exit is reported.
     this.#child.stdin!.on('error', () => {});
     this.#child.stdin!.write(`${JSON.stringify(options.instructions)}\n`);
   }
@@ -73,7 +73,7 @@ export class ReceiveProcess {
     return this.#child.pid;
   }
 
-  /** Ends the receiver: by the end of its stdin, and if that does not help, by signals. */
+  /** Ends the receiver: by the end of its stdin, and if it still runs, by signals. */
   async close(): Promise<void> {
     this.#child.stdin!.end();
     if (await settledWithin(this.ended, END_GRACE_MS)) return;
@@ -83,7 +83,7 @@ export class ReceiveProcess {
     await this.ended;
   }
 
-  /** At once; also usable while this process exits. */
+  /** Sends a signal immediately; also usable while this process exits. */
   kill(signal: NodeJS.Signals): void {
     if (this.#over || this.#child.pid === undefined) return;
     try {
@@ -115,7 +115,7 @@ export class ReceiveProcess {
     const { name, timeoutMs } = this.#options;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        reject(startError(name, this.#quoted(`no receiver within ${timeoutMs / 1000} s`)));
+        reject(startError(name, this.#quoted(`no receiver listened within ${timeoutMs / 1000} s`)));
         this.kill('SIGTERM');
       }, timeoutMs);
       this.#readEvents((event) => {
@@ -129,7 +129,7 @@ export class ReceiveProcess {
     });
   }
 
-  /** What happened, with what the remote said about it. */
+  /** Describes the failure with the text of the remote end. */
   #quoted(what: string): string {
     const words = this.#error ?? this.#words.join('; ');
     return words === '' ? what : `${words} (${what})`;
@@ -141,7 +141,7 @@ export class ReceiveProcess {
       try {
         document = JSON.parse(line);
       } catch {
-        // A greeting of the login shell.
+        // Text of the login shell.
         return this.#say(line);
       }
       this.#error ??= errorIn(document);

@@ -14,13 +14,13 @@ import { INSTRUCTIONS_VERSION, type Instructions } from './instructions.js';
 import type { RemoteOptions } from './options.js';
 import { ReceiveProcess } from './receive-process.js';
 
-/** Remote shells being started at a time. */
+/** Remote shells that are started concurrently. */
 const STARTS_AT_ONCE = 64;
 
 export interface StartRequest {
   readonly targets: readonly Target[];
   readonly remote: RemoteOptions;
-  /** Whether receivers end by themselves after one cast; not where they may be cast to again. */
+  /** Whether receivers end after one cast; false where a retry may follow. */
   readonly once: boolean;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
@@ -30,7 +30,7 @@ export interface StartRequest {
 }
 
 export interface StartedReceiver {
-  /** The host as it was asked for. */
+  /** The host as given. */
   readonly name: string;
   readonly to: CastTarget;
   readonly listening: ReceiveEventOf<'listening'>;
@@ -42,21 +42,21 @@ export interface FailedStart {
   readonly error: unknown;
 }
 
-/** IPv4 unless the host is known by an IPv6 address; a loopback address is listened on as it is. */
+/** All addresses: of IPv4, unless the host has an IPv6 address. A loopback address is used as it is. */
 function listenHost(address: string | undefined): string {
   if (address === undefined) return '0.0.0.0';
   if (address.startsWith('127.') || address === '::1') return address;
   return isIP(address.replace(/%.*/, '')) === 6 ? '::' : '0.0.0.0';
 }
 
-/** A name is of this machine only: receivers take whichever RDMA device they have. */
-function deviceThere(device: string): string {
+/** The name of a device is valid on this machine only: receivers use any of their RDMA devices. */
+function remoteDevice(device: string): string {
   return ['auto', 'soft'].includes(device) ? device : 'ibverbs';
 }
 
-/** Receivers that this process started on other hosts, and ends again. */
+/** Receivers that this process starts on other hosts, and ends. */
 export class RemoteReceivers {
-  /** What sender and receivers share: made for this cast, told through stdin, kept nowhere. */
+  /** Key of sender and receivers: made for this cast, sent through stdin, and not stored. */
   readonly key = Uint8Array.from(randomBytes(KEY_BYTES));
   readonly started: StartedReceiver[] = [];
   readonly failed: FailedStart[] = [];
@@ -65,7 +65,7 @@ export class RemoteReceivers {
     for (const receiver of this.#processes) receiver.kill('SIGTERM');
   };
 
-  /** Starts one per target. Those that do not start are in `failed`; where none does, that is an error. */
+  /** Starts one receiver per target. Failures are in `failed`. @throws CliError where no receiver starts */
   static async start(request: StartRequest): Promise<RemoteReceivers> {
     const receivers = new RemoteReceivers();
     process.once('exit', receivers.#onExit);
@@ -149,7 +149,7 @@ export class RemoteReceivers {
       once: request.once,
       fsync,
       meshPorts: meshPorts ? [...meshPorts] : null,
-      device: deviceThere(request.device),
+      device: remoteDevice(request.device),
       transport: request.transport,
     };
   }
@@ -167,9 +167,9 @@ export class RemoteReceivers {
 }
 
 function unknownAddress(name: string): CliError {
-  const message = `${name}: the name does not resolve here, and the receiver found no address of its own but loopback`;
+  const message = `${name}: the name does not resolve here, and the receiver has only loopback addresses`;
   return new CliError('ERR_RDMC_UNKNOWN_HOST', message, {
     exitCode: ExitCode.MEMBER_LOST,
-    advice: 'name it by an address at which this machine reaches it',
+    advice: 'give an address at which this machine reaches it',
   });
 }

@@ -1,10 +1,11 @@
 import { usageError } from '../errors.js';
 
 /**
- * Splits a command line into words as a shell does: spaces separate, `'…'` keeps everything, `"…"` everything but a
- * backslash before `"`, `\`, `$` and a back quote, and a backslash outside of quotes keeps the next character. Nothing is expanded.
+ * Splits a command line into words as a shell does: spaces separate words; `'…'` keeps all characters; `"…"` keeps all
+ * characters except a backslash before `"`, `\`, `$` and a back quote; a backslash outside of quotes keeps the next
+ * character. Nothing is expanded.
  * @param option the option's name, for errors
- * @throws CliError ERR_RDMC_USAGE for a quote without its end, or no word at all
+ * @throws CliError ERR_RDMC_USAGE for an unclosed quote, or for a text without a word
  */
 export function splitWords(text: string, option: string): string[] {
   const words: string[] = [];
@@ -18,7 +19,7 @@ export function splitWords(text: string, option: string): string[] {
       else word += character;
     } else if (character === '\\') {
       if (next === undefined) throw usageError(`${option}: nothing after the last backslash`);
-      // Within double quotes a backslash is one, unless it stands before what it can take the meaning of.
+      // Within double quotes a backslash is literal, unless the next character is one that it escapes.
       word = (word ?? '') + (quote === '"' && !'"\\$`'.includes(next) ? `\\${next}` : next);
       i += 1;
     } else if (character === "'" || character === '"') {
@@ -29,7 +30,7 @@ export function splitWords(text: string, option: string): string[] {
       word = undefined;
     } else word = (word ?? '') + character;
   }
-  if (quote !== '') throw usageError(`${option}: a ${quote} without its end`);
+  if (quote !== '') throw usageError(`${option}: the quote ${quote} is not closed`);
   if (word !== undefined) words.push(word);
   if (words.length === 0) throw usageError(`${option}: found no command`);
   return words;

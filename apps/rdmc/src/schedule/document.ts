@@ -16,11 +16,11 @@ const head = {
   racks: z.array(z.union([z.string(), z.number()])).nullable(),
 };
 
-/** What `rdmc schedule --json` prints. */
+/** The document of `rdmc schedule --json`. */
 export const scheduleDocument = z.strictObject({ ...head, transfers: z.array(transfer) });
 export type ScheduleDocument = z.infer<typeof scheduleDocument>;
 
-/** What `rdmc schedule --rank R --json` prints. */
+/** The document of `rdmc schedule --rank R --json`. */
 export const rankDocument = z.strictObject({
   ...head,
   rank: z.number().int(),

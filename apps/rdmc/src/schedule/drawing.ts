@@ -6,7 +6,7 @@ export interface DrawingOptions {
   readonly palette: Palette;
   /** Columns of the terminal; wider drawings continue below. */
   readonly columns: number;
-  /** Also show from whom each block comes. */
+  /** Whether to show the sender of each block. */
   readonly withSenders: boolean;
 }
 

@@ -1,6 +1,6 @@
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
-/** What blocks are called in a drawing: letters as long as they last, else numbers. */
+/** The label of a block in a drawing: letters for up to 26 blocks, else numbers. */
 export function blockLabel(block: number, blocks: number): string {
   return blocks <= LETTERS.length ? LETTERS[block]! : String(block);
 }

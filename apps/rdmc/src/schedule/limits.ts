@@ -1,4 +1,4 @@
-/** What still fits a screen. */
+/** Limits of a drawing that fits a screen. */
 export const MAX_DRAWN_MEMBERS = 64;
 export const MAX_DRAWN_STEPS = 256;
 export const MAX_LISTED_TRANSFERS = 4096;

@@ -16,7 +16,7 @@ export function listSteps(schedule: Schedule, palette: Palette): string[] {
   return lines;
 }
 
-/** What one member does: one line per step in which it sends or receives. */
+/** The transfers of one member: one line per step in which it sends or receives. */
 export function listRank(schedule: Schedule, rank: number, palette: Palette): string[] {
   const { sends, receives } = schedule.rank(rank);
   const byStep = new Map<number, { sent?: Transfer; received?: Transfer }>();

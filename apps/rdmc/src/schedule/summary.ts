@@ -2,14 +2,14 @@ import { type Algorithm, createSchedule, type Schedule } from '@rdmc/schedule';
 import { formatCount, plural } from '../ui/units.js';
 
 const HOW: Readonly<Record<Algorithm, string>> = {
-  sequential: 'The root sends the whole message to one member after the other: only its link is ever busy.',
-  chain: 'Each member passes each block on to the next one: all links are busy once the chain is filled.',
+  sequential: 'The root sends the whole message to one member after the other: only its link is busy.',
+  chain: 'Each member forwards each block to the next one: all links are busy once the chain is filled.',
   'binomial-tree':
-    'Whoever has the whole message sends all of it on: their number doubles each round, and all others wait.',
+    'Each member with the whole message sends it to another: their number doubles each round, and the others wait.',
   'binomial-pipeline':
-    'Members exchange blocks over the edges of a hypercube: from the first few steps on everybody sends and receives.',
+    'Members exchange blocks along the edges of a hypercube: after the first few steps all members send and receive.',
   hybrid:
-    'A binomial pipeline among the racks, and one in each rack: a block enters a rack once, and goes on from idle members.',
+    'A binomial pipeline among the racks, and one in each rack: a block enters a rack once, and idle members forward it.',
 };
 
 /** Steps of the other algorithms for the same message. */
@@ -22,7 +22,7 @@ function comparison(schedule: Schedule): string {
     const other = createSchedule({ algorithm, nodes, blocks, racks });
     return `${algorithm} ${formatCount(other.steps)}`;
   });
-  return `The same with others: ${steps.join(', ')}.`;
+  return `Steps of the other algorithms: ${steps.join(', ')}.`;
 }
 
 /** A few sentences below a drawing. */

@@ -1,6 +1,6 @@
 const ESCAPE = '\u001b[';
 
-/** Names of the styles the command uses. */
+/** The styles of the command: codes that turn each on and off. */
 const STYLES = {
   bold: [1, 22],
   dim: [2, 22],
@@ -10,7 +10,7 @@ const STYLES = {
   cyan: [36, 39],
 } as const;
 
-/** Colours that are told apart well on dark and light terminals; entry i marks block i, i + length, … */
+/** Colours that are distinct on dark and light terminals; entry i marks block i, i + length, … */
 const BLOCK_COLOURS = [39, 208, 78, 171, 220, 203, 51, 141, 118, 214, 75, 205];
 
 type Style = (text: string) => string;
@@ -44,7 +44,7 @@ export function wantsColour(stream: { isTTY?: boolean }, environment: NodeJS.Pro
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what is looked for
 const ANSI = /\u001b\[[0-9;]*m/g;
 
-/** Columns a text takes on the terminal. */
+/** Number of columns that a text takes on the terminal. */
 export function visibleWidth(text: string): number {
   return [...text.replace(ANSI, '')].length;
 }

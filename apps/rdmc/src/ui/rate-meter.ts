@@ -9,15 +9,15 @@ interface Sample {
 export class RateMeter {
   readonly #samples: Sample[] = [];
 
-  /** @param seconds a clock that never goes back */
+  /** @param seconds time of a monotonic clock */
   add(value: number, seconds: number): void {
     this.#samples.push({ value, seconds });
-    // One sample from before the window stays, so that the window is always full.
+    // One sample from before the window is kept, so that the rate covers the whole window.
     while (this.#samples.length > 2 && this.#samples[1]!.seconds <= seconds - WINDOW_SECONDS)
       this.#samples.shift();
   }
 
-  /** Per second; `undefined` until two moments are known. */
+  /** Growth per second; `undefined` until there are two samples. */
   get rate(): number | undefined {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     if (!first || !last || last.seconds <= first.seconds) return undefined;

@@ -1,18 +1,18 @@
 const ESCAPE = '\u001b[';
 
-/** Draws a few lines over and over in the same place of a terminal. */
+/** Redraws a few lines in the same place of a terminal. */
 export class Repainter {
   #lines: readonly string[] = [];
 
   constructor(private readonly write: (text: string) => void) {}
 
-  /** Puts these lines where the last ones stood; written as one piece, so that nothing flickers. */
+  /** Replaces the previous lines with these, in one write, so that the terminal does not flicker. */
   paint(lines: readonly string[]): void {
     this.write(`${this.#clearing()}${lines.map((line) => `${line}\n`).join('')}`);
     this.#lines = lines;
   }
 
-  /** Runs something that prints lines which stay, and puts the redrawn ones below them. */
+  /** Calls `print`, which prints permanent lines, and redraws the replaceable lines below them. */
   around(print: () => void): void {
     const lines = this.#lines;
     this.paint([]);

@@ -2,7 +2,7 @@ import { CliError, codeOf, messageOf } from '../errors.js';
 import { createPalette, wantsColour } from './palette.js';
 import type { Terminal } from './terminal.js';
 
-/** `error CODE: what was found`, and what to do. An error without a code is a defect, and shows its stack. */
+/** Prints `error CODE: message`, and the advice. An error without a code is a defect, and is printed with its stack. */
 export function reportError(terminal: Terminal, error: unknown): void {
   const palette = createPalette(wantsColour(process.stderr, process.env));
   const code = codeOf(error);

@@ -12,20 +12,20 @@ function transportsOf({ transports }: DeviceRoute): string {
   return transports.map((name) => TRANSPORTS[name] ?? name).join(' and ');
 }
 
-/** What the bytes travel by and why, in one line. */
+/** Device and transport, with the reasons for them, in one line. */
 export function routeLine(route: DeviceRoute): string {
   const { device, reason, transportReason } = route;
   return `device ${device} (${reason}), transport ${transportsOf(route)} (${transportReason})`;
 }
 
-/** Why the bytes go the way they go. */
+/** The whole route with reasons, in several lines. */
 export function describeRoute(route: CastRoute): string[] {
   const { messageBytes, blockBytes } = route;
   return [
     `  device     ${route.device}: ${route.reason}`,
-    `  GID        ${route.gid ?? 'none: this device has no RDMA port'}`,
+    `  GID        ${route.gid ?? 'none: this device does not have an RDMA port'}`,
     `  transport  ${transportsOf(route)}: ${route.transportReason}`,
     `  schedule   ${route.algorithm}, messages of up to ${formatBytes(messageBytes)} in blocks of ${formatBytes(blockBytes)}`,
-    `  address    receivers reach this machine at ${route.address}`,
+    `  address    ${route.address}, at which receivers reach this machine`,
   ];
 }

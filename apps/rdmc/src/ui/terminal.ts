@@ -3,21 +3,21 @@ import { createPalette, type Palette, wantsColour } from './palette.js';
 const DEFAULT_COLUMNS = 110;
 const DEFAULT_ROWS = 24;
 
-/** Where a command writes: results to `out`, everything else to `note`. */
+/** The output of a command: results go to `out`, everything else to `note`. */
 export interface Terminal {
   readonly palette: Palette;
-  /** Columns of the terminal, or a plain default. */
+  /** Columns of the terminal, or a default. */
   readonly columns: number;
-  /** Rows of the terminal, or a plain default. */
+  /** Rows of the terminal, or a default. */
   readonly rows: number;
-  /** Whether somebody watches: progress bars and colours make sense. */
+  /** Whether stdout is a terminal, for progress bars and colours. */
   readonly interactive: boolean;
   out(...lines: readonly string[]): void;
-  /** To stderr. */
+  /** Prints lines to stderr. */
   note(...lines: readonly string[]): void;
-  /** One JSON document, indented on a terminal. */
+  /** Prints one JSON document, indented on a terminal. */
   json(document: unknown): void;
-  /** One JSON document on one line, for streams of events. */
+  /** Prints one JSON document on one line, for streams of events. */
   line(document: unknown): void;
 }
 
@@ -26,7 +26,7 @@ export function createTerminal(): Terminal {
   const interactive = Boolean(stdout.isTTY);
   return {
     palette: createPalette(wantsColour(stdout, process.env)),
-    // A terminal that does not know its size says 0. Windows change while a command runs.
+    // A terminal of unknown size reports 0. Windows change their size while a command runs.
     get columns() {
       return stdout.columns || DEFAULT_COLUMNS;
     },

@@ -10,7 +10,7 @@ function pad(text: string, width: number, align: 'left' | 'right'): string {
   return align === 'right' ? space + text : text + space;
 }
 
-/** Lines of a table: a title row and one line per row, two spaces between columns. */
+/** Formats a table: a title row and one line per row, two spaces between columns. */
 export function textTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

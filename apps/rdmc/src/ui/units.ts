@@ -41,7 +41,7 @@ export function parseDuration(text: string): number | undefined {
 
 const BIT_UNITS: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9 };
 
-/** Bytes per second of `40MB/s`, `40MB` or, in bits as networks are sold, `300Mbit/s`. */
+/** Bytes per second of `40MB/s` or `40MB`; or of `300Mbit/s`, in bits as for networks. */
 export function parseRate(text: string): number | undefined {
   const amount = text.trim().replace(/\/s$/i, '');
   const match = /^(\d+(?:\.\d+)?)\s*([kmg]?bit)$/i.exec(amount);
@@ -51,7 +51,7 @@ export function parseRate(text: string): number | undefined {
 
 const BINARY = ['KiB', 'MiB', 'GiB', 'TiB'];
 
-/** A size for people: `94.3 MiB`, `64 KiB`, `17 B`. */
+/** Formats a size: `94.3 MiB`, `64 KiB`, `17 B`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   let value = bytes;
@@ -64,20 +64,20 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(digits)} ${BINARY[unit]}`;
 }
 
-/** A duration for people, from seconds: `87.4 ms`, `3.2 µs`, `1.25 s`. */
+/** Formats a duration given in seconds: `87.4 ms`, `3.2 µs`, `1.25 s`. */
 export function formatSeconds(seconds: number): string {
   if (seconds >= 1) return `${seconds.toFixed(2)} s`;
   if (seconds >= 1e-3) return `${(seconds * 1e3).toFixed(1)} ms`;
   return `${(seconds * 1e6).toFixed(1)} µs`;
 }
 
-/** Bytes per second in decimal megabytes, as network speeds are given: `8,312 MB/s`, `0.05 MB/s`. */
+/** Formats bytes per second in decimal megabytes, as usual for networks: `8,312 MB/s`, `0.05 MB/s`. */
 export function formatRate(bytesPerSecond: number): string {
   if (bytesPerSecond < 10e6) return `${(bytesPerSecond / 1e6).toFixed(2)} MB/s`;
   return `${formatCount(Math.round(bytesPerSecond / 1e6))} MB/s`;
 }
 
-/** By hand: the first use of `Intl` takes 20 ms, and the receivers of a cast wait for each other. */
+/** Formats a count without `Intl`, whose first use takes 20 ms: the receivers of a cast wait for each other. */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }

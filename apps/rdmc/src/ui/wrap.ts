@@ -1,4 +1,4 @@
-/** A paragraph in lines of at most `columns` characters, broken between words. */
+/** Splits a paragraph into lines of at most `columns` characters, between words. */
 export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';

@@ -31,7 +31,7 @@ export function planOf(ended: Ended): CastPlan {
   return plan;
 }
 
-/** `rdmc receive --json` on loopback, with a directory of its own. */
+/** `rdmc receive --json` on loopback, with a separate directory. */
 export class Receiver {
   readonly cli: Cli<ReceiveEvent>;
 
@@ -78,7 +78,7 @@ export async function startReceivers(scratch: Scratch, count: number, args: read
   return { receivers, to: receivers.map(({ name }) => name).join(',') };
 }
 
-/** A file whose every part differs, so that what is swapped or missing shows. */
+/** A file whose parts all differ, so that swapped or missing parts are detected. */
 export function sampleFile(path: string, bytes: number): string {
   const content = Buffer.alloc(bytes);
   for (let i = 0; i < bytes; i += 1) content[i] = (i * 31 + (i >>> 8) * 7 + (i >>> 16)) & 0xff;

@@ -18,7 +18,7 @@ interface AnyEvent {
   readonly event: string;
 }
 
-/** The variables that change what the command does. */
+/** Environment variables that change the behaviour of the command. */
 const CLEAN = {
   NO_COLOR: undefined,
   RDMC_DEVICE: undefined,
@@ -27,7 +27,7 @@ const CLEAN = {
 };
 
 export interface CliOptions<Event extends AnyEvent> {
-  /** What lines on stdout that begin as events must be. */
+  /** The schema of lines on stdout that begin as events. */
   readonly schema?: z.ZodType<Event>;
   /** Written to its standard input, which then stays open. */
   readonly input?: string;
@@ -47,7 +47,7 @@ export class Cli<Event extends AnyEvent = DemoEvent> extends WatchedProcess<Even
     const stdin = input === undefined ? 'ignore' : 'pipe';
     const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: [stdin, 'pipe', 'pipe'] });
     if (input !== undefined) child.stdin!.on('error', () => {}).write(input);
-    // Lines that are no events, as of other commands, are only kept.
+    // Lines that are not events, as of other commands, are only kept.
     const parse = (line: string) =>
       line.startsWith('{"event"') ? events.parse(JSON.parse(line)) : undefined;
     super(child, 'event', { name: `rdmc ${args.join(' ')}`, parse });
@@ -72,7 +72,7 @@ export function run(...args: readonly string[]): Promise<Ended> {
   return new Cli(args).ended;
 }
 
-/** A folder for temporary files of a test, to see what is left in it. Commands that start later end before it goes. */
+/** A folder for temporary files of a test, to check what is left in it. Later commands end before it is removed. */
 export class Scratch {
   readonly path = temporaryDirectory('rdmc-cli-test');
 
@@ -85,7 +85,7 @@ export class Scratch {
   }
 }
 
-/** One that has ended, and that its parent has not asked after yet, does not run. */
+/** A zombie process does not run. */
 export function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -4,9 +4,11 @@ import { expect } from 'vitest';
 import { cast, type RunningReceiver, sampleFile, startReceivers } from './casting.js';
 import type { Scratch } from './cli.js';
 
-/** What a disturbed cast sends. */
+/** Size of the file of a disturbed cast. */
 export const BYTES = 16_000_000;
-/** In bytes per second, so that a busy machine has four seconds to disturb it, and messages that come in pieces of that. */
+/**
+ * In bytes per second, so that a busy machine has four seconds to disturb it, and messages that come in pieces of that.
+ */
 const SLOW = ['--bandwidth-limit', '4MB/s'];
 
 /** A cast that lasts long enough to be disturbed, at the moment when its receivers have stored something. */

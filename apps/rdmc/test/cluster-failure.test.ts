@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FailureDesk, reportedFailure, silentEnd } from '../src/crew/failure.js';
+import { FirstFailure, reportedFailure, silentEnd } from '../src/cluster/failure.js';
 import { CliError } from '../src/errors.js';
 import { ExitCode } from '../src/exit-codes.js';
 import { storeRegion } from '../src/member/received-file.js';
 
-/** What comes of reports that come one after the other, in so many milliseconds each. */
+/** The failure after these reports, with this number of milliseconds between them. */
 async function firstFailure(errors: readonly unknown[], intervalMs = 0): Promise<CliError> {
-  const desk = new FailureDesk();
+  const first = new FirstFailure();
   for (const error of errors) {
-    desk.report(error);
+    first.report(error);
     await vi.advanceTimersByTimeAsync(intervalMs);
   }
   await vi.advanceTimersByTimeAsync(60_000);
-  return (await desk.failure.catch((error: unknown) => error)) as CliError;
+  return (await first.failure.catch((error: unknown) => error)) as CliError;
 }
 
 const lost = reportedFailure('member 3 (pid 30)', 'ERR_RDMC_MEMBER_LOST', 'member 2 is lost: it broke off');
@@ -24,13 +24,13 @@ describe('the first failure', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it.each([0, 3000])('is the cause, also when its consequence is heard of %i ms before', async (ms) => {
+  it.each([0, 3000])('is the cause, also when its consequence is reported %i ms before', async (ms) => {
     const failure = await firstFailure([lost, killed], ms);
     expect(failure.message).toBe('member 2 (pid 20) was killed by SIGKILL');
     expect(failure.exitCode).toBe(ExitCode.MEMBER_LOST);
   });
 
-  it('is the consequence when nothing else is heard of', async () => {
+  it('is the consequence when nothing else is reported', async () => {
     const failure = await firstFailure([lost]);
     expect(failure).toBeInstanceOf(CliError);
     expect(failure).toMatchObject({
@@ -40,14 +40,14 @@ describe('the first failure', () => {
     });
   });
 
-  it('stays the first', async () => {
+  it('does not change with later reports', async () => {
     const other = silentEnd('member 1 (pid 10)', { exitCode: 1, signal: null, stderr: 'out of luck' });
     expect((await firstFailure([other, killed])).message).toBe(
       'member 1 (pid 10) ended with exit code 1: out of luck',
     );
   });
 
-  it('of a full disk names who and what to do, exit code 5', async () => {
+  it('of a full disk has the member and advice, exit code 5', async () => {
     const full = reportedFailure(
       'member 2 (pid 20)',
       'ENOSPC',

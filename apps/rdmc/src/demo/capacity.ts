@@ -9,15 +9,15 @@ function tooLittle(code: string, what: string, advice: string): CliError {
   return new CliError(code, what, { exitCode: ExitCode.NO_SPACE, advice });
 }
 
-/** Says that there is too little memory or disk space before anything is started, rather than halfway. */
-export function checkRoom(workload: Workload, extraDiskBytes: number): void {
+/** Checks memory and disk space before processes are started. @throws CliError where there is too little */
+export function checkCapacity(workload: Workload, extraDiskBytes: number): void {
   const { members, byteLength } = workload;
   const what = `${members} members with ${formatBytes(byteLength)} each`;
   const memory = { needed: neededMemory(workload), available: availableMemory() };
   if (memory.available < memory.needed) {
     throw tooLittle(
       'ERR_RDMC_OUT_OF_MEMORY',
-      `${what} need ${formatBytes(memory.needed)} of memory, and ${formatBytes(memory.available)} are available`,
+      `${what} need ${formatBytes(memory.needed)} of memory, but ${formatBytes(memory.available)} are available`,
       'use a smaller --size or --file, or fewer --members',
     );
   }
@@ -25,8 +25,8 @@ export function checkRoom(workload: Workload, extraDiskBytes: number): void {
   if (disk.available < disk.needed) {
     throw tooLittle(
       'ENOSPC',
-      `the received files need ${formatBytes(disk.needed)} in ${tmpdir()}, and ${formatBytes(disk.available)} are free`,
-      'free some, set TMPDIR to a larger file system, or use a smaller --size',
+      `the received files need ${formatBytes(disk.needed)} in ${tmpdir()}, but ${formatBytes(disk.available)} are free`,
+      'free some space, set TMPDIR to a larger file system, or use a smaller --size',
     );
   }
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type Order, type Report, type ReportOf, report } from './messages.js';
+import { type Command, type Report, type ReportOf, report } from './messages.js';
 
 const MEMBER_SCRIPT = fileURLToPath(new URL('./member.js', import.meta.url));
 const KEPT_STDERR_CHARACTERS = 4000;
@@ -10,21 +10,21 @@ const KEPT_STDERR_CHARACTERS = 4000;
 export interface Ending {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** What it wrote to stderr last. */
+  /** The end of its stderr. */
   readonly stderr: string;
 }
 
 /**
- * One receiver's process, in a session of its own: Ctrl-C at the terminal reaches the command only, which then
- * ends all of them in order.
+ * One receiver's process, in a separate session: Ctrl-C at the terminal reaches only the command, which then ends all
+ * of them in order.
  */
 export class MemberProcess {
   readonly #child: ChildProcess;
   readonly #reports = new EventEmitter();
   #stderr = '';
-  /** The port it listens at. Taken down whenever it comes: perhaps long before anybody asks. */
+  /** The port it listens on. Recorded when it is reported, which may be long before a caller needs it. */
   readonly listening: Promise<number>;
-  /** Resolves when the process is gone. Never rejects. */
+  /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<Ending>;
 
   constructor(
@@ -49,16 +49,16 @@ export class MemberProcess {
     return this.#child.pid;
   }
 
-  /** Sends an order; one to a process that is gone is dropped, since its end is reported anyway. */
-  order(order: Order): void {
-    if (this.#child.connected) this.#child.send(order, () => {});
+  /** Sends a command. It is dropped where the process has ended, because that is reported anyway. */
+  command(command: Command): void {
+    if (this.#child.connected) this.#child.send(command, () => {});
   }
 
   onReport(listener: (report: Report) => void): void {
     this.#reports.on('report', listener);
   }
 
-  /** The next report of that type that also fits. */
+  /** The next report of that type that satisfies `fits`. */
   next<Type extends Report['type']>(
     type: Type,
     fits: (report: ReportOf<Type>) => boolean = () => true,
@@ -73,7 +73,7 @@ export class MemberProcess {
     });
   }
 
-  /** Ends it at once, whatever it does, stopped ones included. */
+  /** Kills it, also where it is stopped. */
   kill(): void {
     if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGKILL');
   }
@@ -83,7 +83,7 @@ export class MemberProcess {
   }
 
   async #watchEnd(): Promise<Ending> {
-    // `close` comes after the last report and the last of stderr; `error` when it could not be started.
+    // `close` comes after the last report and the end of stderr; `error` when the process could not be started.
     const end = await Promise.race([
       once(this.#child, 'close'),
       once(this.#child, 'error').then(([error]: Error[]) => [null, null, error!.message] as const),

@@ -3,7 +3,7 @@ import { median } from '../statistics.js';
 
 const ROUNDS = 5;
 
-/** Seconds that one thread of this process needs to copy the message once, block by block, memory warm. */
+/** Seconds that one thread of this process needs to copy the message once, block by block, in warm memory. */
 export function timeOneCopy(
   device: Device,
   from: MemoryRegion,

@@ -1,18 +1,18 @@
-/** What the command and the processes it starts tell each other, as JSON over Node's IPC channel. */
+/** Messages between the command and the processes that it starts, as JSON over Node's IPC channel. */
 import { algorithms } from '@rdmc/schedule';
 import * as z from 'zod';
 
 const count = z.number().int().nonnegative();
 
 /** To a member. */
-export const order = z.discriminatedUnion('type', [
+export const command = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('join'),
     id: count,
     members: z.array(z.strictObject({ id: count, host: z.string(), port: count })),
     device: z.string(),
     transport: z.enum(['auto', 'shm', 'tcp']),
-    /** A folder for received files that is to be removed when the parent can no longer do so. */
+    /** A folder for received files. Members remove it when the parent can no longer do so. */
     folder: z.string().nullable(),
   }),
   z.strictObject({
@@ -21,17 +21,17 @@ export const order = z.discriminatedUnion('type', [
     members: z.array(count),
     algorithm: z.enum(algorithms),
     blockBytes: z.union([z.literal('auto'), count]),
-    /** `received` is reported for the last one of every so many messages. */
+    /** `received` is reported once per this number of messages, for the last of them. */
     reportEvery: z.number().int().positive(),
     /** Whether `progress` is reported. */
     progress: z.boolean(),
   }),
-  /** Write the message received last to a file. */
+  /** Write the last received message to a file. */
   z.strictObject({ type: z.literal('store'), path: z.string() }),
   /** Close all groups and leave. */
   z.strictObject({ type: z.literal('leave') }),
 ]);
-export type Order = z.infer<typeof order>;
+export type Command = z.infer<typeof command>;
 
 /** From a member. */
 export const report = z.discriminatedUnion('type', [

@@ -1,7 +1,7 @@
 import { RdmcError } from '@rdmc/common';
-import { afterCauseGrace } from '../cause-grace.js';
 import { CliError, codeOf, exitCodeOf, isConsequence, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
+import { afterCauseGrace } from './cause-grace.js';
 import type { Ending } from './member-process.js';
 
 const RESTART = 'all others were stopped and their files removed; run it again';
@@ -14,10 +14,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   ERR_RDMC_OUT_OF_MEMORY: 'use a smaller --size or fewer --members',
 };
 
-/** What a process was told by others, which need not be the first thing that went wrong. */
+/** An error that another process caused: it need not be the first failure. */
 class Consequence extends RdmcError {}
 
-/** What a member said about itself before it ended. */
+/** The failure that a member reported before it ended. */
 export function reportedFailure(who: string, code: string, message: string): Error {
   if (isConsequence({ code })) return new Consequence(code, message);
   const interrupted = code === 'ERR_RDMC_INTERRUPTED';
@@ -27,7 +27,7 @@ export function reportedFailure(who: string, code: string, message: string): Err
   });
 }
 
-/** A member that ended without a word. */
+/** The failure of a member that ended without a report. */
 export function silentEnd(who: string, { exitCode, signal, stderr }: Ending): CliError {
   const how = signal ? `was killed by ${signal}` : `ended with exit code ${exitCode}`;
   const said = stderr ? `: ${stderr}` : '';
@@ -37,13 +37,13 @@ export function silentEnd(who: string, { exitCode, signal, stderr }: Ending): Cl
   });
 }
 
-/** What went wrong first. A consequence is held back for a while, and gives way to its cause. */
-export class FailureDesk {
+/** Finds the first failure. A consequence is held back for a while, and is replaced by its cause. */
+export class FirstFailure {
   #reject: (error: unknown) => void = () => {};
-  /** Set while a consequence is held back. */
+  /** Cancels the consequence that is held back. */
   #release: (() => void) | undefined;
   #closed = false;
-  /** Rejects with the cause; pending as long as all is well. */
+  /** Rejects with the cause; pending until something fails. */
   readonly failure: Promise<never>;
 
   constructor() {
@@ -61,7 +61,7 @@ export class FailureDesk {
     } else if (!this.#release) this.#holdBack(codeOf(error)!, error);
   }
 
-  /** Nothing more is of interest. */
+  /** Ignores all further failures. */
   close(): void {
     this.#closed = true;
     this.#release?.();
@@ -69,7 +69,7 @@ export class FailureDesk {
 
   #holdBack(code: string, cause: unknown): void {
     const exitCode = exitCodeOf(cause);
-    const asItIs = new CliError(code, messageOf(cause), { exitCode, advice: RESTART, cause });
-    this.#release = afterCauseGrace(() => this.#reject(asItIs));
+    const consequence = new CliError(code, messageOf(cause), { exitCode, advice: RESTART, cause });
+    this.#release = afterCauseGrace(() => this.#reject(consequence));
   }
 }

@@ -2,18 +2,18 @@ import { onAbort } from '@rdmc/common';
 import { type Algorithm, type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { codeOf } from '../errors.js';
-import { FailureDesk, reportedFailure, silentEnd } from './failure.js';
+import { FirstFailure, reportedFailure, silentEnd } from './failure.js';
 import { MemberProcess } from './member-process.js';
 import type { ReportOf } from './messages.js';
 
-export interface CrewOptions {
+export interface LocalClusterOptions {
   /** All members, the root included. */
   readonly members: number;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
-  /** A folder that the receivers remove should this process be killed. */
+  /** A folder that the receivers remove if this process is killed. */
   readonly folder: string | null;
-  /** Ends everything. */
+  /** Aborting it ends everything. */
   readonly signal: AbortSignal;
 }
 
@@ -21,23 +21,23 @@ export interface GroupPlan {
   readonly id: number;
   readonly algorithm: Algorithm;
   readonly blockBytes: 'auto' | number;
-  /** Messages that `multicast` sends at once. */
+  /** Number of messages in one call of `multicast`. */
   readonly burst: number;
   /** Whether receivers report progress. */
   readonly progress: boolean;
 }
 
-/** How long members may take to leave when all is well. */
+/** Limit for leaving without a failure. */
 const LEAVE_TIMEOUT_MS = 30_000;
 
 /**
- * A root in this process and receivers in processes of their own. Every wait ends when one of them fails, with an
- * error that names it.
+ * A root in this process and receivers in child processes. Every wait ends when one of them fails, with an error that
+ * names it.
  */
-export class Crew {
-  readonly #desk = new FailureDesk();
+export class LocalCluster {
+  readonly #firstFailure = new FirstFailure();
   readonly #end = new AbortController();
-  /** Ends waiting of this process's own calls: on an interrupt, and when the crew is dismissed. */
+  /** Ends pending calls of this process: on an interrupt, and when the cluster is stopped. */
   readonly #signal: AbortSignal;
   #leaving = false;
   #node: RdmcNode | undefined;
@@ -45,19 +45,19 @@ export class Crew {
   #server: { close(): void } | undefined;
 
   private constructor(
-    private readonly options: CrewOptions,
+    private readonly options: LocalClusterOptions,
     readonly receivers: readonly MemberProcess[],
   ) {
     this.#signal = AbortSignal.any([options.signal, this.#end.signal]);
     for (const receiver of receivers) this.#watch(receiver);
-    onAbort(options.signal, () => this.#desk.report(options.signal.reason));
+    onAbort(options.signal, () => this.#firstFailure.report(options.signal.reason));
   }
 
-  /** Starts the processes; `join` does the rest. They die with this process, or by `dismiss`. */
-  static start(options: CrewOptions): Crew {
+  /** Starts the processes; call `join` next. They end with this process, or by `stop`. */
+  static start(options: LocalClusterOptions): LocalCluster {
     options.signal.throwIfAborted();
     const ids = Array.from({ length: options.members - 1 }, (_, i) => i + 1);
-    return new Crew(
+    return new LocalCluster(
       options,
       ids.map((id) => new MemberProcess(id)),
     );
@@ -69,10 +69,10 @@ export class Crew {
 
   /** Waits for something, or for the first failure. */
   async guard<Result>(work: Promise<Result>): Promise<Result> {
-    return Promise.race([this.#desk.failure, this.#explained(work)]);
+    return Promise.race([this.#firstFailure.failure, this.#explained(work)]);
   }
 
-  /** Gives everybody a port and lets all join. */
+  /** Exchanges the ports, and lets all members join. */
   async join(): Promise<void> {
     const { device, transport, folder } = this.options;
     const signal = this.#signal;
@@ -82,7 +82,7 @@ export class Crew {
     const members = [own!.port, ...ports].map((port, id) => ({ id, host: '127.0.0.1', port }));
     const joined = this.receivers.map((receiver) => receiver.next('joined'));
     for (const receiver of this.receivers) {
-      receiver.order({ type: 'join', id: receiver.id, members, device, transport, folder });
+      receiver.command({ type: 'join', id: receiver.id, members, device, transport, folder });
     }
     const { server } = own!;
     const node = RdmcNode.join({ id: 0, members, server, signal, device: { device, transport } });
@@ -96,12 +96,12 @@ export class Crew {
     await this.guard(Promise.all([node, ...joined]));
   }
 
-  /** Creates a group of all members, this process being its root. */
+  /** Creates a group of all members with this process as its root. */
   async open({ id, algorithm, blockBytes, burst: reportEvery, progress }: GroupPlan): Promise<Group> {
     const members = Array.from({ length: this.options.members }, (_, member) => member);
     const opened = this.receivers.map((receiver) => receiver.next('opened', ({ group }) => group === id));
     for (const receiver of this.receivers) {
-      receiver.order({ type: 'open', group: id, members, algorithm, blockBytes, reportEvery, progress });
+      receiver.command({ type: 'open', group: id, members, algorithm, blockBytes, reportEvery, progress });
     }
     const signal = this.#signal;
     const group = this.node.createGroup({ id, members, algorithm, blockBytes, signal });
@@ -110,7 +110,9 @@ export class Crew {
     return root;
   }
 
-  /** Sends a message `burst` times; resolves with the seconds until the slowest receiver's application had the last one. */
+  /**
+   * Sends a message `burst` times. Resolves with the seconds until the slowest receiver's application had the last one.
+   */
   async multicast(group: Group, region: MemoryRegion, byteLength: number, burst = 1): Promise<number> {
     const received = this.receivers.map((receiver) => receiver.next('received', this.#of(group)));
     const start = process.hrtime.bigint();
@@ -120,21 +122,21 @@ export class Crew {
     return Math.max(...ends);
   }
 
-  /** Closes all groups, proving that everything reached everyone, and ends the processes. */
+  /** Closes all groups, which proves that all messages were delivered, and ends the processes. */
   async leave(groups: readonly Group[]): Promise<void> {
     this.#leaving = true;
     const left = this.receivers.map((receiver) => receiver.next('left'));
-    for (const receiver of this.receivers) receiver.order({ type: 'leave' });
+    for (const receiver of this.receivers) receiver.command({ type: 'leave' });
     const closed = groups.map((group) => group.close({ timeoutMs: LEAVE_TIMEOUT_MS }));
     await this.guard(Promise.all([...closed, ...left]));
     await this.node.close();
     await this.guard(Promise.all(this.receivers.map(({ ended }) => ended)));
   }
 
-  /** Ends whatever still runs. Resolves when it is gone. */
-  async dismiss(): Promise<void> {
+  /** Kills the processes. Resolves when they have ended. */
+  async stop(): Promise<void> {
     this.#leaving = true;
-    this.#desk.close();
+    this.#firstFailure.close();
     this.#end.abort();
     for (const receiver of this.receivers) receiver.kill();
     await Promise.all(this.receivers.map(({ ended }) => ended));
@@ -142,7 +144,7 @@ export class Crew {
     await this.#node?.close();
   }
 
-  /** For the very end of the process, where nothing can be awaited. */
+  /** For the 'exit' event of this process, where nothing can be awaited. */
   killAll(): void {
     for (const receiver of this.receivers) receiver.kill();
   }
@@ -153,30 +155,30 @@ export class Crew {
 
   #watch(receiver: MemberProcess): void {
     const who = `member ${receiver.id} (pid ${receiver.pid ?? 'none'})`;
-    let saidWhy = false;
+    let hasReported = false;
     receiver.onReport((report) => {
       if (report.type !== 'failed') return;
-      saidWhy = true;
-      this.#desk.report(reportedFailure(who, report.code, report.message));
+      hasReported = true;
+      this.#firstFailure.report(reportedFailure(who, report.code, report.message));
     });
     receiver.ended.then((ending) => {
-      if (saidWhy || (this.#leaving && ending.exitCode === 0)) return;
-      this.#desk.report(silentEnd(who, ending));
+      if (hasReported || (this.#leaving && ending.exitCode === 0)) return;
+      this.#firstFailure.report(silentEnd(who, ending));
     });
   }
 
   #groupEnded(group: Group): void {
     const { reason } = group.signal;
-    if (codeOf(reason) !== undefined) this.#desk.report(reason);
+    if (codeOf(reason) !== undefined) this.#firstFailure.report(reason);
   }
 
-  /** An error of ours may be the consequence of a member's: then the desk decides. */
+  /** An error of this process may be the consequence of a member's failure: then rejects with that. */
   async #explained<Result>(work: Promise<Result>): Promise<Result> {
     try {
       return await work;
     } catch (error) {
-      this.#desk.report(error);
-      return this.#desk.failure;
+      this.#firstFailure.report(error);
+      return this.#firstFailure.failure;
     }
   }
 }
