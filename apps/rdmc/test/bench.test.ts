@@ -83,8 +83,8 @@ describe('rdmc bench', () => {
   it.each([
     ['an unknown operation', ['bandwidth', '-o', 'push'], 'expected write, send or read'],
     ['a size beyond the region', ['bandwidth', '-s', '1GiB'], '--sizes'],
-    ['a latency size that is no multiple of 4', ['latency', '-s', '6'], 'multiples of 4'],
-    ['hybrid', ['multicast', '-a', 'hybrid'], 'hybrid is about racks'],
+    ['a latency size that is not a multiple of 4', ['latency', '-s', '6'], 'multiples of 4'],
+    ['hybrid', ['multicast', '-a', 'hybrid'], 'hybrid needs racks'],
     ['a group of one', ['multicast', '-m', '1'], '--members'],
     ['an unknown benchmark', ['speed'], "unknown command 'speed'"],
   ])('refuses %s with exit code 2', async (_, args, message) => {

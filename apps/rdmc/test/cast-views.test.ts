@@ -339,7 +339,7 @@ describe('the report of a receiver’s device', () => {
     type: 'route',
     ...{ castId: 'c', from: 'hos\u001bt (10.0.0.1)', files: 1, bytes: 2 },
     ...{ device: 'ibverbs mlx5_0', reason: 'its port is active', gid: 'index 3' },
-    ...{ transports: ['roce'], transportReason: 'what the port of the device speaks' },
+    ...{ transports: ['roce'], transportReason: 'the link layer of the device port' },
   } as const;
   const outputs = { json: false, quiet: false, verbose: false };
 
@@ -350,7 +350,7 @@ describe('the report of a receiver’s device', () => {
     expect(terminal.notes).toHaveLength(1);
     expect(terminal.notes[0]).not.toContain('\u001b');
     expect(terminal.notes[0]).toMatch(
-      / \(10\.0\.0\.1\): device ibverbs mlx5_0 \(its port is active\), transport RoCE \(what the port of the device speaks\)$/,
+      / \(10\.0\.0\.1\): device ibverbs mlx5_0 \(its port is active\), transport RoCE \(the link layer of the device port\)$/,
     );
   });
 

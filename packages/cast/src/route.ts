@@ -18,7 +18,7 @@ export function routeOf(
 }
 
 function reasonFor(asked: Device['transport'], transports: readonly string[]): string {
-  if (asked === 'roce' || asked === 'infiniband') return 'what the port of the device speaks';
+  if (asked === 'roce' || asked === 'infiniband') return 'the link layer of the device port';
   if (asked !== 'auto') return 'asked for';
   if (transports.length > 1) return 'shared memory within a host, TCP between hosts';
   return transports[0] === 'shm' ? 'all members are on one host' : 'no two neighbours share memory';

@@ -103,7 +103,7 @@ describe('without a key', () => {
       const options = { to: [receiver!.to] };
       const { code, message } = await sendInChild(path, options, { XDG_RUNTIME_DIR: theirs }, OTHER_USER);
       expect(code).toBe('ERR_RDMC_KEY_MISMATCH');
-      expect(message).toContain('give sender and receivers the same one');
+      expect(message).toContain('give sender and receivers the same key');
       expect(message).toContain(`the key of user ${OTHER_USER} in ${theirs}/rdmc, as no key was given`);
       expect(readdirSync(receiver!.directory)).toEqual([]);
     },
