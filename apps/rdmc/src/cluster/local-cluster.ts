@@ -167,9 +167,10 @@ export class LocalCluster {
     });
   }
 
+  /** Reports the failure of a group. One that was closed has ended without a failure. */
   #groupEnded(group: Group): void {
     const { reason } = group.signal;
-    if (codeOf(reason) !== undefined) this.#firstFailure.report(reason);
+    if (codeOf(reason) !== 'ERR_RDMC_GROUP_CLOSED') this.#firstFailure.report(reason);
   }
 
   /** An error of this process may be the consequence of a member's failure: then rejects with that. */
