@@ -85,7 +85,8 @@ module.exports = {
     {
       name: 'rdmc: demo and bench stand apart',
       severity: 'error',
-      comment: 'what rdmc cast needs must not depend on the demonstration or the benchmarks, also not indirectly',
+      comment:
+        'what rdmc cast needs must not depend on the demonstration or the benchmarks, also not indirectly',
       from: { path: '^apps/rdmc/src/commands/', pathNot: '/commands/(demo|bench[^/]*)\\.ts$' },
       to: {
         path: '^apps/rdmc/src/(demo|bench|cluster|member|hash|commands/(demo|bench))',

@@ -11,7 +11,8 @@ export function eventQueue(): SingleConsumer<ReceiverEvent> {
     most: MAX_UNREAD,
     replaces: (next, { type, castId }) => type === 'progress' && castId === next.castId,
     taken: () => {
-      const message = 'the events of a receiver are being iterated already; share what the first iterator yields';
+      const message =
+        'the events of a receiver are being iterated already; share what the first iterator yields';
       return new CastError('ERR_RDMC_ITERATOR_TAKEN', message);
     },
   });

@@ -171,7 +171,9 @@ export class ReceiverLink {
   ): Promise<Extract<ReceiverFrame, { type: T }>> {
     const { value, done } = await frames.next();
     if (done)
-      throw new CastError('ERR_RDMC_CAST_UNREACHABLE', `${this.name} closed the connection`, { receiver: this.name });
+      throw new CastError('ERR_RDMC_CAST_UNREACHABLE', `${this.name} closed the connection`, {
+        receiver: this.name,
+      });
     if (value.type === type) return value as Extract<ReceiverFrame, { type: T }>;
     if (value.type === 'refused' || value.type === 'failed') throw this.#reported(value);
     throw protocolError(`${this.name} sent '${value.type}' instead of '${type}'`);
