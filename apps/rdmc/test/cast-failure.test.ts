@@ -18,7 +18,7 @@ describe('when the sender is', () => {
   it.each([
     ['interrupted by Ctrl-C', 'SIGINT', 130],
     ['terminated', 'SIGTERM', 143],
-  ] as const)('%s, receivers remove what is half-done, and go on', async (_, signal, code) => {
+  ] as const)('%s, receivers remove incomplete files, and still listen', async (_, signal, code) => {
     const { file, receivers, sender } = await disturbable(2);
     sender.child.kill(signal);
     const ended = await sender.ended;

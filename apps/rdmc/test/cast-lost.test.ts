@@ -54,7 +54,7 @@ describe('when a receiver is lost', () => {
     for (const receiver of [next, other]) expectWhole(receiver, file);
   });
 
-  it('by Ctrl-C, it removes what is half-done, and the others finish', async () => {
+  it('by Ctrl-C, it removes incomplete files, and the others finish', async () => {
     const { file, receivers, sender } = await disturbable(2);
     receivers[0]!.cli.child.kill('SIGINT');
     const received = await receivers[0]!.cli.ended;
@@ -65,7 +65,7 @@ describe('when a receiver is lost', () => {
     expectWhole(receivers[1]!, file);
   });
 
-  it('by SIGTERM, it removes what is half-done, and ends with 0', async () => {
+  it('by SIGTERM, it removes incomplete files, and ends with 0', async () => {
     const { receivers, sender } = await disturbable(1);
     receivers[0]!.cli.child.kill('SIGTERM');
     const received = await receivers[0]!.cli.ended;
@@ -74,7 +74,7 @@ describe('when a receiver is lost', () => {
     expect((await sender.ended).code).toBe(4);
   });
 
-  it('because it stands still, it is named and dropped', async () => {
+  it('because it makes no progress, it is reported and dropped', async () => {
     const { file, receivers, sender } = await disturbable(2, ['--stall-timeout', '3s']);
     process.kill(receivers[0]!.pid, 'SIGSTOP');
     const ended = await sender.ended;

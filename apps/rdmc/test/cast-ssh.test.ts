@@ -11,8 +11,8 @@ beforeEach(() => {
 });
 
 /**
- * In the place of ssh: each "host", an address of this machine, has a directory of its own as home, and the words of
- * the command go through a shell, as with ssh.
+ * Replaces ssh: each "host", an address of this machine, has a separate home directory, and a shell runs the command, as
+ * with ssh.
  */
 function fakeSsh(before = ''): string {
   const path = join(scratch.path, 'fake-ssh');

@@ -151,7 +151,7 @@ describe('rdmc cast', () => {
     expect((await receiver.cli.several('complete', 2)).map(({ files }) => files)).toEqual([1, 1]);
   });
 
-  it('with another key reaches nobody, and says so', async () => {
+  it('with another key fails at all receivers, with that reason', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
     const receiver = await Receiver.start(join(scratch.path, 'r'), [], { RDMC_KEY: newKey() });
     const ended = await cast([file, '--to', receiver.name], { RDMC_KEY: newKey() }).ended;
@@ -175,7 +175,7 @@ describe('rdmc cast', () => {
 });
 
 describe('rdmc cast --dry-run', () => {
-  it('tells who would get what, without asking anybody', async () => {
+  it('shows the plan without a connection to a receiver', async () => {
     const tree = join(scratch.path, 'tree');
     mkdirSync(tree);
     sampleFile(join(tree, 'a'), 8 << 20);

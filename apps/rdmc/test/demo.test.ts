@@ -19,7 +19,7 @@ function only<Name extends DemoEvent['event']>(events: readonly DemoEvent[], nam
   return events.filter(({ event }) => event === name) as Extract<DemoEvent, { event: Name }>[];
 }
 
-/** A file whose every part differs, of a length that is no multiple of a block. */
+/** A file whose parts all differ, of a length that is not a multiple of a block. */
 function sampleFile(byteLength: number): { path: string; sha256: string } {
   const content = Buffer.alloc(byteLength);
   for (let i = 0; i < byteLength; i += 1) content[i] = (i * 31 + (i >>> 8) * 7 + (i >>> 16)) & 0xff;

@@ -113,7 +113,7 @@ describe('when a receiver is lost', () => {
   });
 });
 
-/** Filling a disk takes a file system of one's own: mount -t tmpfs -o size=150m tmpfs /mnt/small */
+/** Filling a disk needs a separate file system: mount -t tmpfs -o size=150m tmpfs /mnt/small */
 const SMALL_TMPDIR = process.env.RDMC_TEST_SMALL_TMPDIR;
 
 describe('when the disk is full', () => {

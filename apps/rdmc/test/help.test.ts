@@ -76,7 +76,7 @@ describe('usage errors', () => {
 });
 
 describe('colours', () => {
-  it('are absent where output is no terminal', async () => {
+  it('are absent where output is not a terminal', async () => {
     const { stdout } = await run('schedule');
     expect(stdout).not.toContain('\u001b');
   });

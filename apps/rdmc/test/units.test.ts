@@ -25,7 +25,7 @@ describe('sizes', () => {
     expect(parseSize(text)).toBe(bytes);
   });
 
-  it.each(['', 'x', '-1', '1.5', '1TB', '1 2', '1e9'])('%j is no size', (text) => {
+  it.each(['', 'x', '-1', '1.5', '1TB', '1 2', '1e9'])('%j is not a size', (text) => {
     expect(parseSize(text)).toBeUndefined();
   });
 
@@ -63,7 +63,7 @@ describe('durations', () => {
     expect(parseDuration(text)).toBe(milliseconds);
   });
 
-  it.each(['', 's', '-1', '1d', '1 s s', 'none'])('%j is no duration', (text) => {
+  it.each(['', 's', '-1', '1d', '1 s s', 'none'])('%j is not a duration', (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 });
@@ -80,7 +80,7 @@ describe('rates', () => {
     expect(parseRate(text)).toBe(rate);
   });
 
-  it.each(['', '/s', '40MB/h', '40Mbps', 'Mbit/s'])('%j is no rate', (text) => {
+  it.each(['', '/s', '40MB/h', '40Mbps', 'Mbit/s'])('%j is not a rate', (text) => {
     expect(parseRate(text)).toBeUndefined();
   });
 });

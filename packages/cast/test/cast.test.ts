@@ -25,7 +25,7 @@ describe('castFiles', () => {
     [3, { key: KEY, transport: 'tcp' as const }],
     [4, { algorithm: 'chain' as const }],
     [2, { algorithm: 'sequential' as const, blockBytes: 10_000 }],
-  ])('to %i receivers in processes of their own, %j: everything arrives', async (count, options) => {
+  ])('to %i receivers in separate processes, %j: everything arrives', async (count, options) => {
     const from = sourceTree();
     const { key, transport } = options as { key?: string; transport?: 'tcp' };
     const host = '127.0.0.1';

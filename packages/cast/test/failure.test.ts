@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 describe('an abort', () => {
-  it('of the sender ends every receiver, leaves nothing, and a daemon goes on listening', async () => {
+  it('of the sender ends every receiver, leaves nothing, and a daemon still listens', async () => {
     const from = sourceTree();
     const receivers = await startReceivers(3);
     const to = receivers.map(({ to }) => to);
@@ -83,7 +83,7 @@ describe('an abort', () => {
     expect(await rejection(cast.finished)).toMatchObject({ name: 'AbortError', cause: abort.signal.reason });
   });
 
-  it('of a receiver: is named at the sender, and the others go on', async () => {
+  it('of a receiver: is reported at the sender, and the others continue', async () => {
     const from = sourceTree();
     const abort = new AbortController();
     const receivers = [...(await startReceivers(1)), ...(await startReceivers(1, { signal: abort.signal }))];
@@ -99,7 +99,7 @@ describe('an abort', () => {
     expect(namesIn(receivers[1]!.directory)).toEqual(['root']);
   });
 
-  it('by the death of the sender: receivers clean up and go on listening', async () => {
+  it('by the death of the sender: receivers clean up and still listen', async () => {
     const from = sourceTree();
     const [receiver] = await startReceivers(1);
     const { to, directory } = receiver!;
@@ -122,35 +122,41 @@ describe('an abort', () => {
 const root = mayMount();
 
 describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who may mount)'}`, () => {
-  it.runIf(root)('that is too small is seen before anything is sent, and the others go on', async () => {
-    const from = sourceTree();
-    const small = await startReceivers(1, { directory: smallDisk('size=1m') });
-    const large = await startReceivers(1);
-    const to = [small[0]!.to, large[0]!.to];
-    const summary = await castFile(join(from, 'root'), { to }).finished;
-    expect(summary.receivers).toMatchObject([
-      { state: 'failed', code: 'ERR_RDMC_NO_SPACE' },
-      { state: 'complete' },
-    ]);
-    expect(summary.receivers[0]!.message).toContain(`127.0.0.1:${to[0]!.port}`);
-    expectSameTree(large[0]!.directory, from);
-  });
+  it.runIf(root)(
+    'that is too small is detected before anything is sent, and the others continue',
+    async () => {
+      const from = sourceTree();
+      const small = await startReceivers(1, { directory: smallDisk('size=1m') });
+      const large = await startReceivers(1);
+      const to = [small[0]!.to, large[0]!.to];
+      const summary = await castFile(join(from, 'root'), { to }).finished;
+      expect(summary.receivers).toMatchObject([
+        { state: 'failed', code: 'ERR_RDMC_NO_SPACE' },
+        { state: 'complete' },
+      ]);
+      expect(summary.receivers[0]!.message).toContain(`127.0.0.1:${to[0]!.port}`);
+      expectSameTree(large[0]!.directory, from);
+    },
+  );
 
-  it.runIf(root)('that runs full in the middle: is named, cleans up, and the others go on', async () => {
-    const from = sourceTree();
-    // There is room for all bytes, and not for all files.
-    const directory = smallDisk('size=20m,nr_inodes=20');
-    const small = await startReceivers(1, { directory });
-    const large = await startReceivers(2);
-    const to = [large[0]!.to, small[0]!.to, large[1]!.to];
-    const end = outcome(small[0]!.receiver);
-    const summary = await castFile(join(from, 'root'), { to, messageBytes: 1 << 18 }).finished;
-    expect(summary.receivers.map(({ state }) => state)).toEqual(['complete', 'failed', 'complete']);
-    expect(summary.receivers[1]).toMatchObject({ code: 'ERR_RDMC_NO_SPACE' });
-    expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_NO_SPACE' });
-    for (const { directory } of large) expectSameTree(directory, from);
-    expect(temporaries(directory)).toEqual([]);
-  });
+  it.runIf(root)(
+    'that becomes full during the cast: is reported, cleans up, and the others continue',
+    async () => {
+      const from = sourceTree();
+      // There is room for all bytes, and not for all files.
+      const directory = smallDisk('size=20m,nr_inodes=20');
+      const small = await startReceivers(1, { directory });
+      const large = await startReceivers(2);
+      const to = [large[0]!.to, small[0]!.to, large[1]!.to];
+      const end = outcome(small[0]!.receiver);
+      const summary = await castFile(join(from, 'root'), { to, messageBytes: 1 << 18 }).finished;
+      expect(summary.receivers.map(({ state }) => state)).toEqual(['complete', 'failed', 'complete']);
+      expect(summary.receivers[1]).toMatchObject({ code: 'ERR_RDMC_NO_SPACE' });
+      expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_NO_SPACE' });
+      for (const { directory } of large) expectSameTree(directory, from);
+      expect(temporaries(directory)).toEqual([]);
+    },
+  );
 
   it('of two receivers of one cast is named, and one of them gets everything', async () => {
     const from = sourceTree(1000);

@@ -121,7 +121,7 @@ describe('a cast that is given up', () => {
 });
 
 describe("the wait for a writer's end", () => {
-  it('goes on while the writer does something, and ends when it hangs', async () => {
+  it('continues while the writer makes progress, and ends when it hangs', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     let done = 0;

@@ -174,7 +174,7 @@ describe('a sender that does not keep to the protocol', () => {
     ['a frame that is too long', Buffer.from([0xff, 0xff, 0xff, 0x7f, 1])],
     ['an unknown frame', rawFrame('{"type":"surprise"}')],
     ['an invitation without a call', rawFrame(JSON.stringify(invitation))],
-  ])('%s: is refused, and the receiver goes on', async (_name, bytes) => {
+  ])('%s: is refused, and the receiver still listens', async (_name, bytes) => {
     const [receiver] = await startReceivers(1);
     const { socket, channel } = await call(receiver!.to);
     socket.write(bytes);
@@ -226,7 +226,7 @@ describe('a sender that does not keep to the protocol', () => {
     expect(temporaries(receiver!.directory)).toEqual([]);
   });
 
-  it('the same cast twice at a time: the second is refused, the first goes on', async () => {
+  it('the same cast twice at a time: the second is refused, the first continues', async () => {
     const [receiver] = await startReceivers(1);
     const first = await call(receiver!.to);
     first.channel.send({ type: 'call', version: 2, software: 'test' });

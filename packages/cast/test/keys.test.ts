@@ -61,7 +61,7 @@ describe('a receiver with a key', () => {
     ['another key', { psk: other, identity: CONTROL_PURPOSE }],
     ['another key under another identity', { psk: other, identity: 'another' }],
     ['TLS without a key', undefined],
-  ])('refuses %s, and goes on', async (_name, offer) => {
+  ])('refuses %s, and still listens', async (_name, offer) => {
     const [receiver] = await startReceivers(1, { key: KEY, host: '127.0.0.1' });
     const socket = tlsConnect({
       ...receiver!.to,

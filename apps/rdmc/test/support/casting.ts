@@ -65,8 +65,8 @@ export class Receiver {
 export type RunningReceiver = Awaited<ReturnType<typeof Receiver.start>>;
 
 /**
- * `count` receivers with the directories r1, r2, …; and how to name them with `--to`. At ports that the system gives to
- * nobody else: another one can listen in the place of one that is gone.
+ * Starts `count` receivers with the directories r1, r2, …; returns them with their names for `--to`. Their ports are
+ * reserved, so that another receiver can replace one that has ended.
  */
 export async function startReceivers(scratch: Scratch, count: number, args: readonly string[] = []) {
   const reserved = await reserveLoopbackPorts(count);

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 type Told = ReceiverEvent | { type: 'ended' } | { type: 'listening'; host: string; port: number };
 
-/** A receiver in a process of its own. */
+/** A receiver in a separate process. */
 export class ReceiverProcess extends WatchedProcess<Told, 'type'> {
   private constructor(
     child: ChildProcess,
