@@ -14,7 +14,7 @@ export function subjectOf(role: 'requester' | 'responder', channel: string): str
   return `${role} ${channel}`;
 }
 
-/** What members say to each other about channels. Offers wait until the responder exists. */
+/** Messages of members about channels. Offers wait until the responder exists. */
 export const channelTopic: Topic<WireMessage, string> = {
   topic: TOPIC,
   parse: parseMessage,

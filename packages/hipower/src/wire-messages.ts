@@ -20,7 +20,7 @@ import type { Confirmation, Mode } from './records.js';
 
 export const TOPIC = 'rdmc.hipower';
 
-/** What both sides must have been given alike. */
+/** Parameters that must be equal on both sides. */
 export interface Parameters {
   readonly version: number;
   readonly slots: number;
@@ -88,7 +88,7 @@ export function recipientOf(received: WireMessage): 'requester' | 'responder' {
   return received.type === 'offer' ? 'responder' : 'requester';
 }
 
-/** Undefined for what no version of this protocol sends. */
+/** Undefined if no version of this protocol sends such a message. */
 export function parseMessage(body: unknown): WireMessage | undefined {
   return tryShape(message, body);
 }
