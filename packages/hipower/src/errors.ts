@@ -17,7 +17,7 @@ export const hiPowerErrors = errorTable({
   ],
   ERR_RDMC_DEVICE_REMOVED: [
     'resource',
-    'the RDMA device of this member was removed',
+    'the RDMA device of this member is gone',
     'close the node, and join again with another',
   ],
   ERR_RDMC_HIPOWER_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],
@@ -80,7 +80,7 @@ export function hiPowerCode(code: string): HiPowerErrorCode {
 }
 
 /** The reason of a side whose device was removed; its peers get the same text. */
-export const DEVICE_REMOVED = 'its RDMA device was removed';
+export const DEVICE_REMOVED = 'its RDMA device is gone';
 
 /** One side's knowledge of one peer's messages at the time of an error. Counts of whole slots since the start. */
 export interface Progress {

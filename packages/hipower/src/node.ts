@@ -8,7 +8,7 @@ export type HiPowerNodeOptions = NodeOptions & ProtocolOptions;
 
 type ChannelsNode = NodeWith<{ readonly channels: ReturnType<typeof hipower> }>;
 
-/** A node that runs channels and nothing else: the short form of `Node.join({ …, protocols: { channels: hipower() } })`. */
+/** A node that runs channels only: the short form of `Node.join({ …, protocols: { channels: hipower() } })`. */
 export class HiPowerNode extends ShortForm<ChannelsNode> {
   /**
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.

@@ -1,4 +1,3 @@
-import { Bell } from './bell.js';
 import { ChannelEnd } from './channel-end.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
@@ -59,7 +58,7 @@ export class Requester extends ChannelEnd {
     return new Requester(session, notifier, news, onClosed);
   }
 
-  /** 1, and one more for every time the connection was made again. */
+  /** 1, and one more for every reconnect. */
   get generation(): number {
     return this.#session.generation;
   }

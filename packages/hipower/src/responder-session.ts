@@ -23,7 +23,7 @@ interface Source {
   readonly member: number;
   session: string | undefined;
   generation: number;
-  /** Its offers are worked on one after the other. */
+  /** Its offers are processed one after the other. */
   readonly work: SerialQueue;
   isConnected: boolean;
   /** The application has received everything up to the end flag. */

@@ -1,4 +1,3 @@
-import { Bell } from './bell.js';
 import { ChannelEnd } from './channel-end.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
@@ -82,7 +81,7 @@ export class Responder extends ChannelEnd {
     return this.#ended.size === this.peers.length;
   }
 
-  /** Handle of the next message, a whole number from 0, or −1 where none is here: await `readable()` then. */
+  /** Handle of the next message, an integer from 0, or −1 if there is none: await `readable()` then. */
   take(): number {
     if (this.#closing) throw closedError(this.channel);
     const handle = this.#table.take();

@@ -26,7 +26,7 @@ export const verbsErrors = errorTable({
     'do not use it, or use another device',
   ],
   ERR_RDMC_WEAK_KEY: ['usage', 'the key has fewer than 16 bytes', 'make one: openssl rand -hex 32'],
-  ERR_RDMC_KEY_REQUIRED: ['usage', 'an end is beyond loopback, and no key is given', 'give all the same key'],
+  ERR_RDMC_KEY_REQUIRED: ['usage', 'an end is beyond loopback, and there is no key', 'give all the same key'],
   ERR_RDMC_IBVERBS_MISSING: ['resource', 'libibverbs is not installed', 'install it: the message says how'],
   ERR_RDMC_IBVERBS_TOO_OLD: ['resource', 'libibverbs lacks a function', 'install a newer rdma-core'],
   ERR_RDMC_IBVERBS_NOT_BUILT: [

@@ -13,7 +13,7 @@ export interface WatchOptions<Event> {
   readonly parse?: (line: string) => Event | undefined;
   /** Whether a message is an event, and not for somebody else (default: all are). */
   readonly isEvent?: (message: Event) => boolean;
-  /** For what hangs: a wait that takes longer fails (default: the test's limit of time ends it). */
+  /** Limit of a wait; a longer one fails (default: the test's time limit ends it). */
   readonly deadlineMs?: number;
 }
 
@@ -101,7 +101,7 @@ export class WatchedProcess<Event, Key extends keyof Event> {
     return this.events.filter((event) => event[this.key] === name) as Named<Event, Key, Name>[];
   }
 
-  /** Waits until `look` finds something; it looks whenever the process said something. */
+  /** Waits until `look` returns a value; it is called after each event of the process. */
   until<T>(
     look: (self: this) => T | undefined | false,
     what = 'what was awaited',

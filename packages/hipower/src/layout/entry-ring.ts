@@ -1,8 +1,8 @@
 /**
  * A ring of entries of four words between two threads, one writing and one reading. Head and tail are free-running
- * counts; only they are accessed atomically, and they publish the entries. An atomic access costs as much as the rest
- * of a message's way through the ring, so both are published once for several entries where nobody waits for them.
- * Who uses it makes sure that it is never full. Nothing is allocated per entry. It is not the ring of @rdmc/dataplane, whose
+ * counts; only these are accessed atomically, and they publish the entries. An atomic access costs as much as the rest
+ * of a message's way through the ring, so each count is published once for several entries if the other side does not wait.
+ * The users of the ring ensure that it is never full. Nothing is allocated per entry. It is not the ring of @rdmc/dataplane, whose
  * records are bytes of any length with a header of four words, and it is not a `Fifo`, which belongs to one thread.
  */
 const ENTRY_SHIFT = 2;
