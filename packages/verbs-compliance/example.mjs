@@ -1,4 +1,4 @@
-// The suite needs a test runner and brings none: here Node's own. With vitest, pass `* as vitest` instead.
+// The suite needs a test runner: here Node's own. With vitest, pass `* as vitest` instead.
 import { after, afterEach, before, describe, it } from 'node:test';
 import { defineComplianceSuite, SOFT_SHM } from '@rdmc/verbs-compliance';
 
@@ -8,13 +8,13 @@ for (const placement of ['thread', 'process']) {
   defineComplianceSuite(
     {
       name: 'soft/shm',
-      // What the device can do; tests of what it cannot are skipped, and their titles say so.
+      // The device's features; tests of missing features are skipped, with titles that say so.
       features: SOFT_SHM,
-      // Where the second of the two peers runs.
+      // The placement of the second peer.
       placement,
       // How each peer opens the device: options of openDevice.
       device: { options: { device: 'soft', transport: 'shm' } },
-      // Leave this out to run everything.
+      // Without this, all chapters run.
       chapters: ['opcodes', 'signalling'],
     },
     runner,

@@ -1,4 +1,4 @@
-// Two devices in one process: A writes into B's memory, and B's processor does nothing for it.
+// Two devices in one process: A writes into B's memory, without any work of B's processor.
 import { openDevice } from '@rdmc/verbs';
 
 async function openSide() {
@@ -13,7 +13,7 @@ async function openSide() {
 const a = await openSide();
 const b = await openSide();
 
-// Addresses are plain JSON: carry them to the other side by any means.
+// Addresses are plain JSON: send them to the other side by any means.
 await a.queuePair.connect(b.queuePair.address);
 await b.queuePair.connect(a.queuePair.address);
 

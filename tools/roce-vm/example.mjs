@@ -1,4 +1,4 @@
-// Runs a command where there are two soft-RoCE devices. Needs a Debian-like machine; installs packages only as root.
+// Runs a command in a machine with two soft-RoCE devices. Needs a Debian-like machine; installs packages only as root.
 import { RoceVmError, runInVm } from '@rdmc/roce-vm';
 
 const command = ['sh', '-c', 'cat /sys/class/infiniband/*/ports/1/state; exit 3'];

@@ -1,4 +1,4 @@
-// Reads every changeset as a release would: one that does not parse, or names no package of ours, fails here and not then.
+// Reads every changeset as a release would: one that does not parse, or names an unknown package, fails here already.
 // (`changeset status` does the same, but needs a branch to compare with, which a checkout of one commit lacks.)
 import getReleasePlan from '@changesets/get-release-plan';
 import { root, stop } from './setup.mjs';

@@ -1,5 +1,5 @@
 // `npm run lock`: completes package-lock.json after a change of dependencies, so that `npm ci` accepts it everywhere.
-// With --check it changes nothing, and fails when there is something to complete.
+// With --check it does not change anything, and fails if the file is not complete.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeLock } from './lock.mjs';

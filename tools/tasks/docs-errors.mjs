@@ -1,4 +1,4 @@
-// `npm run docs:errors` writes docs/errors.md from the packages' tables of errors; with `--check` it fails where that is stale.
+// `npm run docs:errors` writes docs/errors.md from the packages' tables of errors; with `--check` it fails if that file is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allErrors } from './error-tables.mjs';
@@ -10,23 +10,23 @@ const INTRODUCTION = `# Errors
 Written by \`npm run docs:errors\` from the tables that the packages export (\`meshErrors\`, \`groupErrors\`, …). Change those.
 
 All errors of \`@rdmc\` packages are \`RdmcError\`s: they have a \`code\`, which is stable, and a \`category\`; messages may change.
-\`categoryOf(code)\` of \`@rdmc/common\` gives the category of a code that came without its error.
+\`categoryOf(code)\` of \`@rdmc/common\` returns the category of a code without its error.
 
 `;
 const CATEGORIES = [
   ['category', 'meaning'],
   ['`usage`', 'the call or its options are wrong; calling again does not help'],
-  ['`peer-lost`', 'another member, or the way to it, has failed'],
+  ['`peer-lost`', 'another member, or the connection to it, has failed'],
   ['`timeout`', 'something did not happen in time'],
-  ['`refused`', 'another party says no, or broke the rules'],
+  ['`refused`', 'another party refused, or violated a protocol'],
   ['`resource`', 'memory, descriptors, disk space or a device are missing, or busy'],
   ['`closed`', 'used after the end'],
   ['`aborted`', 'ended by the signal of the caller: an `AbortError`; `cause` is its reason'],
-  ['`internal`', 'none of these; a bug, as far as can be told'],
+  ['`internal`', 'none of these; probably a bug'],
 ];
 const HEADER = ['code', 'package', 'category', 'meaning', 'what to do'];
 
-/** Packages that say the same of a code share a row. */
+/** Packages with the same texts for a code share a row. */
 function rowsOf(errors) {
   const rows = new Map();
   for (const { code, package: name, category, meaning, advice } of errors) {
@@ -63,7 +63,7 @@ if (import.meta.filename === process.argv[1]) {
   const wanted = documentOf(await allErrors());
   if (!process.argv.includes('--check')) writeFileSync(PATH, wanted);
   else if (readFileSync(PATH, 'utf8') !== wanted) {
-    console.error('docs/errors.md is not what the packages say: npm run docs:errors');
+    console.error('docs/errors.md is out of date; run: npm run docs:errors');
     process.exitCode = 1;
   }
 }

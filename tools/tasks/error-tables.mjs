@@ -22,7 +22,7 @@ function libraries() {
   });
 }
 
-/** What a package exports under a name that ends in `Errors`. */
+/** The exports of a package whose name ends in `Errors`. */
 function tablesOf(library) {
   return Object.entries(library).filter(([name]) => name.endsWith('Errors'));
 }

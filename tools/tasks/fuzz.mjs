@@ -1,5 +1,5 @@
 // The C++ fuzz targets under libFuzzer and the address sanitizer: each of them for some seconds, from its part of the
-// corpus in packages/verbs/test/native/corpus. An input that fails stays in a temporary folder, which the message names.
+// corpus in packages/verbs/test/native/corpus. A failed input is kept in a temporary folder, which the message names.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,18 +11,18 @@ import { root, stop } from './setup.mjs';
 const TARGETS = ['TCP listener', 'TCP peer', 'Unix socket', 'control segment'];
 const CORPUS = join(root, 'packages', 'verbs', 'test', 'native', 'corpus');
 const FLAGS = ['-O1', '-fsanitize=fuzzer,address', '-DRDMC_LIBFUZZER=1'];
-/** For what hangs; an input takes milliseconds. */
+/** Time limit; an input takes milliseconds. */
 const INPUT_LIMIT_SECONDS = 120;
 const MAX_BYTES = 4096;
 
-/** Debian packages by the command or file that they bring. */
+/** Debian packages by the command or file that they provide. */
 export function fuzzNeeds() {
   const name = `libclang_rt.fuzzer-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.a`;
   const found =
     spawnSync('clang++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout?.trim() ?? name;
   return [
     ['clang++', 'clang'],
-    // Clang says the bare name of what it does not find.
+    // Clang prints only the name of a missing file.
     [found.startsWith('/') ? found : `/${name}`, 'libclang-rt-dev'],
   ];
 }
@@ -40,7 +40,7 @@ function runTarget(program, target, seconds) {
   const folder = mkdtempSync(join(tmpdir(), 'rdmc-fuzz-'));
   const seeds = seedsOf(target, folder);
   const limits = [`-max_total_time=${seconds}`, `-max_len=${MAX_BYTES}`, `-timeout=${INPUT_LIMIT_SECONDS}`];
-  // A static device lives until the end, and its threads allocate as they like: leaks are looked for by the driver.
+  // A static device lives until the end, and its threads allocate at any time, so the driver looks for leaks instead.
   const others = ['-detect_leaks=0', '-print_final_stats=1', `-artifact_prefix=${folder}/`];
   const run = spawnSync(program, [...limits, ...others, folder], {
     encoding: 'utf8',
@@ -56,7 +56,7 @@ function runTarget(program, target, seconds) {
   return `${seeds} of the corpus, ${inputs} inputs`;
 }
 
-/** Each target for so many seconds; says how each ended. */
+/** Runs each target for that many seconds; prints the results. */
 export async function fuzz(seconds, say) {
   const program = await buildProgram('soft-libfuzzer', 'soft-fuzz', FLAGS, { compiler: 'clang++' });
   for (const target of TARGETS.keys())

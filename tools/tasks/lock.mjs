@@ -1,6 +1,6 @@
-// What `npm ci` demands of package-lock.json, and what a lock file written here may lack: npm leaves out an optional
+// Entries that `npm ci` requires in package-lock.json and that npm may not write: npm omits an optional
 // package of another platform when its registry does not have it, and `npm ci` refuses a lock file without it.
-// Such an entry needs no address and no checksum: version, platform and `optional` are enough.
+// Such an entry does not need an address or a checksum: version, platform and `optional` are enough.
 
 const SYSTEMS = {
   aix: 'aix',
@@ -30,7 +30,7 @@ const PROCESSORS = {
 const LIBRARIES = { gnu: 'glibc', gnueabihf: 'glibc', musl: 'musl', musleabihf: 'musl' };
 const EXACT = /^\d+\.\d+\.\d+(-[\w.-]+)?$/;
 
-/** What a package's name says of its platform: '@rollup/rollup-linux-x64-musl' is for linux, x64 and musl. */
+/** The platform in a package's name: '@rollup/rollup-linux-x64-musl' is for linux, x64 and musl. */
 export function platformOf(name) {
   const words = name.slice(name.lastIndexOf('/') + 1).split('-');
   const found = (table) => words.filter((word) => Object.hasOwn(table, word)).map((word) => table[word]);
@@ -38,7 +38,7 @@ export function platformOf(name) {
   return os[0] && cpu[0] ? { os: [os[0]], cpu: [cpu[0]], ...(libc[0] && { libc: [libc[0]] }) } : undefined;
 }
 
-/** The folders in which a package at `location` finds what it imports, nearest first. */
+/** The folders in which imports of a package at `location` are resolved, nearest first. */
 function searched(location) {
   const folders = [];
   for (let at = location; ; at = at.slice(0, Math.max(at.lastIndexOf('/'), 0))) {
@@ -49,7 +49,7 @@ function searched(location) {
   }
 }
 
-/** Where the missing package goes, or undefined where it is not missing. */
+/** The location of the missing package, or undefined if it is not missing. */
 function placeFor(packages, location, name, version) {
   const folders = searched(location);
   for (const folder of folders) {
@@ -59,7 +59,7 @@ function placeFor(packages, location, name, version) {
   return `node_modules/${name}`;
 }
 
-/** Problems that only a person can solve are thrown; the rest is done on the lock itself. Returns what was changed. */
+/** Changes the lock and returns the changes. Throws for problems that need a decision. */
 export function completeLock(lock) {
   const changes = [];
   for (const [location, entry] of Object.entries(lock.packages)) {

@@ -1,7 +1,7 @@
-// What is too long for every push: each part in full for the night, and as a smoke test of at most a minute for a push.
-// `script` names a script of the root's package.json. A part whose script is not there is listed and left out.
+// Tests that are too long for every push: each part in full for .ci/nightly, and as a smoke test of at most a minute for a push.
+// `script` names a script of the root's package.json. A part without its script is listed and skipped.
 
-/** Node.js versions that the packages promise beside the one that runs npm test: the newest of each line. */
+/** Node.js versions that the packages support beside the one that runs npm test: the newest of each line. */
 export const NODE_LINES = ['22', '24', '26'];
 
 export const SMOKE_SECONDS = 60;
@@ -11,7 +11,7 @@ export const SMOKE_SECONDS = 60;
  * @property {string} label
  * @property {string} script
  * @property {string[]} full arguments of the script
- * @property {string[]} [smoke] arguments of the smoke test; without it a push runs nothing of this part
+ * @property {string[]} [smoke] arguments of the smoke test; without them a push does not run this part
  * @property {Record<string, string>} [env]
  * @property {number} minutes after which the full part is ended
  */

@@ -1,4 +1,4 @@
-// `npm run test:nightly`: every part of nightly-parts.mjs in full, one after the other, whichever fail.
+// `npm run test:nightly`: every part of nightly-parts.mjs in full, one after the other, also after failures.
 // `npm run test:smoke`: the smoke test of each, for every push. Arguments after it name parts: npm run test:smoke -- chaos
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const parts = chosen
     command: 'npm',
     args: ['run', '--silent', part.script, '--', ...(smoke ? part.smoke : part.full)],
     env: part.env,
-    // A push may come beside other work, so what is meant to take a minute is ended after five.
+    // The machine may be busy, so a part that should take a minute is ended after five.
     limitSeconds: smoke ? 5 * SMOKE_SECONDS : 60 * part.minutes,
   }));
 setUp();

@@ -1,4 +1,4 @@
-// Checks every published package as its users get it: packs it, and asks publint, Are the Types Wrong, and the compiler
+// Checks every published package as its users get it: packs it, and runs publint, Are the Types Wrong, and the compiler
 // of a user that does not skip the check of declarations. One process, because each start of these tools takes seconds.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { root } from './setup.mjs';
 
-/** The packages are ES modules only: who resolves as these do cannot use them. */
+/** The packages are ES modules only: these kinds of resolution cannot use them. */
 const SUPPORTED = ['node16-esm', 'bundler'];
 
 /** The manifests of all packages that are published. */
@@ -39,13 +39,13 @@ function pack(packages, out) {
   );
 }
 
-/** What publint says, as lines. */
+/** Findings of publint, as lines. */
 async function lint(tarball) {
   const { messages, pkg } = await publint({ strict: true, pack: { tarball } });
   return messages.map((message) => `publint: ${formatMessage(message, pkg, { color: false })}`);
 }
 
-/** What Are the Types Wrong says of the resolutions that are supported, as lines. */
+/** Findings of Are the Types Wrong for the supported resolutions, as lines. */
 async function resolve(tarball) {
   const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
   if (!analysis.types) return ['attw: the package has no types'];
@@ -78,7 +78,7 @@ function compile(packages, tarballs, project) {
 const packages = publishedPackages();
 const cache = join(root, 'node_modules', '.cache');
 mkdirSync(cache, { recursive: true });
-// Inside the repository, so that the packed packages find what else they depend on.
+// Inside the repository, so that the packed packages find their other dependencies.
 const work = mkdtempSync(join(cache, 'rdmc-packages-'));
 try {
   const tarballs = pack(packages, work);
@@ -88,9 +88,7 @@ try {
     const found = [...(await lint(buffer)), ...(await resolve(buffer))];
     problems.push(...found.map((line) => `${manifest.name}: ${line}`));
   }
-  console.log(
-    problems.length > 0 ? problems.join('\n') : `${packages.length} packages are as they should be`,
-  );
+  console.log(problems.length > 0 ? problems.join('\n') : `${packages.length} packages have no findings`);
   process.exitCode = problems.length > 0 ? 1 : 0;
 } finally {
   rmSync(work, { recursive: true, force: true });

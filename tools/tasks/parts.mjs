@@ -1,4 +1,4 @@
-// Parts of a test run, side by side: each is one command, whose output is shown when it fails.
+// Parts of a test run, in parallel: each is one command, whose output is shown if it fails.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -13,16 +13,16 @@ import { root } from './setup.mjs';
  * @property {string} [cwd] relative to the repository
  * @property {Record<string, string>} [env]
  * @property {number} [seconds] how long it takes: the longest begin first
- * @property {number} [limitSeconds] it is ended, and has failed, after so long
+ * @property {number} [limitSeconds] after this time it is ended, and has failed
  */
 
 /** Most parts wait for much of their time, so there are two for each core. */
 export const places = Number(process.env.RDMC_TEST_PLACES) || availableParallelism() * 2;
 
-/** Lines about tests that did not run: they are shown of parts that passed, too. */
+/** Lines about tests that did not run: they are also shown for parts that passed. */
 const LEFT_OUT = /^(left out: |.*\bdid NOT run\b).*$/gm;
 
-/** Processor seconds of all children that have ended, or undefined where the system does not tell. */
+/** Processor seconds of all children that have ended, or undefined if the system does not report it. */
 function processorSeconds() {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
@@ -36,7 +36,7 @@ function secondsSince(began) {
   return (Date.now() - began) / 1000;
 }
 
-/** Ends a part and everything that it started. */
+/** Ends a part and all processes that it started. */
 function endGroup(child) {
   try {
     process.kill(-child.pid, 'SIGKILL');
@@ -67,7 +67,7 @@ function runPart({ command, args, cwd = '.', env = {}, limitSeconds }, running) 
       resolve({ passed, seconds: secondsSince(began), output: `${output}${why}` });
     };
     child.on('error', (error) => done(false, error.message));
-    // What it left behind may hold its output open.
+    // Processes that it left behind may keep its output open.
     child.on('exit', () => endGroup(child));
     child.on('close', (code, signal) => {
       const why = late ? `ended after its limit of ${limitSeconds} s` : `ended with ${code ?? signal}`;
@@ -76,7 +76,7 @@ function runPart({ command, args, cwd = '.', env = {}, limitSeconds }, running) 
   });
 }
 
-/** Runs all parts, `limit` at once; all of them, whichever fail. Returns the labels of those that failed. */
+/** Runs all parts, `limit` at once, also after failures. Returns the labels of the failed parts. */
 export async function runParts(parts, limit = places) {
   const began = Date.now();
   const before = processorSeconds();

@@ -1,5 +1,5 @@
-// What `npm test` and `npm run demo` do first on a fresh machine: look for the tools, install, build.
-// Uses nothing but Node, because nothing is installed yet.
+// The first steps of `npm test` and `npm run demo` on a new machine: check the tools, install, build.
+// Only uses Node, because nothing is installed yet.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,16 +9,16 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const MINIMUM_NODE = [20, 19];
-/** With it the addon has RDMA devices, and without it none. */
+/** The addon supports RDMA devices only if this is installed. */
 const IBVERBS_HEADER = '/usr/include/infiniband/verbs.h';
-/** Debian packages by the command they bring. */
+/** Debian packages by the command that they provide. */
 const COMPILER = [
   ['g++', 'g++'],
   ['make', 'make'],
   ['python3', 'python3'],
 ];
 
-/** Ends the process with one line that says what to do. */
+/** Ends the process with one line of advice. */
 export function stop(message) {
   console.error(message);
   process.exit(1);
@@ -52,7 +52,7 @@ function has(command) {
   return spawnSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).status === 0;
 }
 
-/** What the addon needs to be built with RDMA devices, by the file it brings. */
+/** Packages that the addon needs for RDMA devices, by the file that they provide. */
 export const IBVERBS = [[IBVERBS_HEADER, 'libibverbs-dev']];
 
 /** Debian packages of commands or files that are not here. */
@@ -71,7 +71,7 @@ export function needCommands(purpose, commands) {
   run(line, 'apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { env: quiet });
 }
 
-/** The same for what one can do without: nothing happens where it cannot be installed. */
+/** The same for optional packages: no failure if they cannot be installed. */
 export function wantCommands(purpose, commands) {
   const packages = missingPackages(commands);
   if (packages.length === 0) return;
@@ -95,7 +95,7 @@ function lockDigest() {
     .digest('hex');
 }
 
-/** Installs what the lock file names, when it changed since the last time. */
+/** Installs the packages of the lock file, if it has changed since the last time. */
 function install() {
   const stamp = join(root, 'node_modules', '.rdmc-lock');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockDigest()) return;
@@ -123,7 +123,7 @@ export function turboArgs(...tasks) {
   return ['run', 'build', 'native', ...tasks, '--output-logs=errors-only'];
 }
 
-/** Of two builds that differ in it, turbo's cache must not take one for the other. */
+/** Part of turbo's cache key: builds that differ in it are different. */
 export function turboEnv() {
   return { RDMC_BUILD_IBVERBS: has(IBVERBS_HEADER) ? '1' : '0' };
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { root } from './setup.mjs';
 
 /**
- * Seconds that a suite takes beside others on two cores, and in how many pieces it runs. The longest begin first; a suite
- * that takes longer than the others together is cut into pieces. A suite that is not here takes DEFAULT_SECONDS.
+ * Seconds of a suite beside others on two cores, and the number of its pieces. The longest start first; a suite
+ * that takes longer than the others together is split into pieces. A suite that is not listed takes DEFAULT_SECONDS.
  */
 const MEASURED = {
   'apps/kv': { seconds: 98, pieces: 2 },

@@ -1,5 +1,5 @@
 // `npm run test:long`: the searches that take minutes, in every test file that names RDMC_TEST_LONG.
-// With --smoke only that they can be run: the files are loaded and their tests named.
+// With --smoke it only checks that they can run: the files are loaded and their tests listed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { passParts } from './parts.mjs';

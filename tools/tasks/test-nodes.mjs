@@ -1,5 +1,5 @@
 // `npm run test:nodes`: the suites of packages and apps under other Node.js versions, which come from npm.
-// With --smoke two small suites, one of which loads the addon, under the newest version. The addon is not built anew:
+// With --smoke two small suites, one of which loads the addon, under the newest version. The addon is not built again:
 // its Node-API is the same in all of them.
 import { existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

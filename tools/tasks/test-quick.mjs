@@ -1,5 +1,5 @@
 // `npm run test:quick`: the unit tests of what changed, and of all packages that depend on it, without the slow
-// chapters that a package names in its vitest.config.ts. What changed: since the merge base with main, or, on main
+// files that a package names in its vitest.config.ts. Changes are counted since the merge base with main, or, on main
 // itself, since the commit before; `npm run test:quick -- COMMIT` compares with another one.
 import { execFileSync } from 'node:child_process';
 import { passParts } from './parts.mjs';
@@ -18,7 +18,7 @@ function base() {
       const fork = output('git', ['merge-base', 'HEAD', main]);
       return fork === output('git', ['rev-parse', 'HEAD']) ? 'HEAD~1' : fork;
     } catch {
-      // There is no such branch here.
+      // The branch does not exist here.
     }
   }
   return 'HEAD~1';

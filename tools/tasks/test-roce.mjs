@@ -1,11 +1,11 @@
 // `npm run test:roce`: the tests on RDMA devices, in one virtual machine with four soft-RoCE devices. No RDMA hardware
-// is needed. Arguments name parts: npm run test:roce -- groups packet-loss; --push: those that guard every push.
-// Where no such machine can be made it says so in one line, and fails only with RDMC_TEST_REQUIRE_ROCE=1.
+// is needed. Arguments name parts: npm run test:roce -- groups packet-loss; --push: those that run for every push.
+// If no such machine can be built it prints one line, and fails only with RDMC_TEST_REQUIRE_ROCE=1.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { IBVERBS, missingPackages, needCommands, root, setUp, stop } from './setup.mjs';
 
-/** What `.ci/run` runs. The others take the larger part of the time, and run every night. */
+/** The parts for `.ci/run`. The others take most of the time, and run in `.ci/nightly`. */
 const PUSH = ['groups', 'hipower', 'loss-of-members', 'packet-loss', 'bad-input', 'commands'];
 
 function leaveOut(why) {
@@ -25,10 +25,10 @@ try {
   prepare(console.log);
 } catch (error) {
   if (!(error instanceof RoceVmError)) throw error;
-  leaveOut(`no machine for it here: ${error.message}`);
+  leaveOut(`the virtual machine cannot be built here: ${error.message}`);
 }
 
-/** An emulated processor on a busy machine: what takes a second elsewhere may take a minute. */
+/** An emulated processor on a busy machine is slow: a step of a second may take a minute. */
 const variables = {
   RDMC_TEST_DEVICE: 'rxe0,rxe1,rxe2,rxe3',
   RDMC_TEST_EXPENDABLE_DEVICES: '1',

@@ -24,7 +24,7 @@ const THREAD = ['-O1', '-fsanitize=thread', '-Wno-tsan', '-DRDMC_SHARE_MAPPINGS=
 const MEMORY = ['-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
 /** Checks the order in which locks are taken. */
 const LOCKS = '-DRDMC_CHECK_LOCKS=1';
-/** The planted race is in this unit alone, so that nothing else is compiled anew. */
+/** The planted race is in this unit alone, so that no other unit is compiled again. */
 const PLANTED = { 'unit_shm.cc': ['-DRDMC_PLANT_RACE=1'] };
 const FUZZ_SECONDS = 60;
 const SMOKE_FUZZ_SECONDS = 2;
@@ -76,7 +76,7 @@ async function memory(rounds) {
   }
 }
 
-/** Node keeps what it allocated until it ends, so leaks are looked for by `memory` alone. */
+/** Node keeps allocations until it ends, so only `memory` looks for leaks. */
 async function addon() {
   const path = await buildAddon([...MEMORY, LOCKS]);
   const file = spawnSync('g++', ['-print-file-name=libasan.so'], { encoding: 'utf8' }).stdout.trim();
@@ -137,7 +137,7 @@ const PARTS = {
 async function smokeFuzz() {
   const missing = missingPackages(fuzzNeeds());
   if (missing.length > 0)
-    return console.log(`left out: libFuzzer [for it: apt-get install ${missing.join(' ')}]`);
+    return console.log(`left out: libFuzzer [to run it: apt-get install ${missing.join(' ')}]`);
   return fuzz(SMOKE_FUZZ_SECONDS, say);
 }
 const SMOKE = {

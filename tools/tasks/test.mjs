@@ -1,9 +1,9 @@
-// `npm test`: installs, builds, and runs every check and test of the repository, as many side by side as cores allow.
+// `npm test`: installs, builds, and runs every check and test of the repository, as many in parallel as the cores allow.
 import { passParts } from './parts.mjs';
 import { prepare, run, tool, turboArgs, turboEnv, wantCommands } from './setup.mjs';
 import { suites } from './suites.mjs';
 
-/** Checks that need nothing built. */
+/** Checks that do not need a build. */
 const FIRST = [
   { label: 'lint and format', command: tool('biome'), args: ['check', '.'] },
   { label: 'changesets', command: 'node', args: ['tools/tasks/changesets.mjs'] },
@@ -18,7 +18,7 @@ const LAYERED = [
   'tools/testing',
   'test-e2e',
 ];
-/** Checks of what was built. They begin before the tests, because they end sooner. */
+/** Checks of the build. They start before the tests, because they end sooner. */
 const CHECKS = [
   { label: 'layers', command: tool('depcruise'), args: ['--config', '.dependency-cruiser.cjs', ...LAYERED] },
   { label: 'unused code and dependencies', command: tool('knip'), args: [] },

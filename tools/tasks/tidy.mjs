@@ -8,7 +8,7 @@ import { root } from './setup.mjs';
 
 const NATIVE = join(root, 'packages', 'verbs', 'native');
 
-/** What clang-tidy says of a unit, or nothing where it finds nothing. */
+/** Findings of clang-tidy for a unit; empty if there are none. */
 function tidyUnit(unit) {
   const child = spawn(
     'clang-tidy',

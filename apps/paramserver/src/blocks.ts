@@ -1,6 +1,6 @@
 import type { Tensor } from './resnet152.js';
 
-/** A part of one tensor that travels as one message: values `first` to `first + length` of all parameters. */
+/** A part of one tensor that is sent as one message: values `first` to `first + length` of all parameters. */
 export interface Block {
   readonly first: number;
   readonly length: number;

@@ -1,5 +1,5 @@
 /**
- * Stands for a training step: fills `into` with the gradients of one worker in one iteration, the same on every
+ * Simulates a training step: fills `into` with the gradients of one worker in one iteration, the same on every
  * machine. Values from −1 to 1 with all bits of the significand in use, so that the order of a sum matters.
  */
 export function fillGradients(into: Float32Array, worker: number, iteration: number): void {

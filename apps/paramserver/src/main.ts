@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { createProgram } from './program.js';
 
-// `rdmc-paramserver | head` ends like any other tool whose reader has gone; its members end with it.
+// `rdmc-paramserver | head` ends as other tools do when their reader has ended; its members end with it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(141);

@@ -7,7 +7,7 @@ type Report =
   | { done: string; result: unknown }
   | { failed: string; code: string; message: string };
 
-/** A process that is told to go and does not is killed after so long. */
+/** A process that is told to end and does not is killed after this time. */
 const STOP_MS = 5000;
 
 interface Pending {
@@ -15,12 +15,12 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** A process of the run, seen from the parent: one order at a time. */
+/** A process of the run, in the parent: one order at a time. */
 export class MemberProcess {
   readonly #child: ChildProcess;
   #pending: Pending | undefined;
   readonly exited: Promise<void>;
-  /** Why it takes no order any more. */
+  /** Why it does not accept orders any longer. */
   #death: ParamServerError | undefined;
 
   constructor(
@@ -37,7 +37,7 @@ export class MemberProcess {
         this.#died(`ended with ${how}`);
         resolve();
       });
-      // It did not start, or it went while an order was on its way to it: `exit` may never come in the first case.
+      // It did not start, or it ended while an order was sent to it: `exit` may never be emitted in the first case.
       this.#child.on('error', ({ message }) => {
         this.#died(`cannot be reached: ${message}`);
         if (this.#child.pid === undefined) resolve();
@@ -56,14 +56,14 @@ export class MemberProcess {
     });
   }
 
-  /** Lets it go where it has closed everything, or ends it. */
+  /** Disconnects it if it has closed everything, else kills it. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     if (!(await settledWithin(this.exited, STOP_MS))) this.#child.kill('SIGKILL');
     await this.exited;
   }
 
-  /** It may die between two orders: the next one is told. */
+  /** It may die between two orders: the next order fails. */
   #died(how: string): void {
     this.#death ??= new ParamServerError('ERR_RDMC_PARAMSERVER_DIED', `${this.name} ${how}`);
     this.#settle()?.reject(this.#death);

@@ -1,4 +1,4 @@
-/** The process of the server or of a worker. Its parent tells it what to do, and it tells what it did. */
+/** The process of the server or of a worker. It executes its parent's orders, and reports the results. */
 import { performance } from 'node:perf_hooks';
 import { HiPowerNode } from '@rdmc/hipower';
 import { blocksOf } from './blocks.js';
@@ -12,11 +12,11 @@ import { Worker } from './worker.js';
 
 const PROGRESS_MS = 100;
 
-/** What every process of a run does when it is told. */
+/** The orders of every process of a run. */
 interface Part {
   prepare(iteration: number): void;
   iterate(onProgress: (blocks: number) => void): Promise<void>;
-  /** SHA-256 of what it holds; null: nothing. */
+  /** SHA-256 of its values; null: it does not have any. */
   result(): string | null;
   readonly outgoing: Server['outgoing'];
   readonly incoming: Server['incoming'];
@@ -107,7 +107,7 @@ process.on('message', ({ order, argument }: { order: string; argument: unknown }
     },
   );
 });
-// The parent is gone: so is the run.
+// The parent has ended, and with it the run.
 process.on('disconnect', () => process.exit(0));
-// It may have gone before there was somebody to hear it.
+// It may have ended before this listener was added.
 if (!process.connected) process.exit(0);

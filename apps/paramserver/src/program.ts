@@ -34,9 +34,9 @@ export function createProgram(write: (line: string) => void): Command {
         .default('push'),
     )
     .option('-w, --workers <n>', 'worker processes', wholeNumber(1, 64), 2)
-    .option('-i, --iterations <n>', 'iterations; the first one warms up', wholeNumber(1, 10_000), 4)
+    .option('-i, --iterations <n>', 'iterations; the first one is a warm-up', wholeNumber(1, 10_000), 4)
     .option('--block <bytes>', 'largest message, a multiple of 8', wholeNumber(8, 1 << 26), 65_536)
-    .option('--slots <n>', 'messages under way per connection', wholeNumber(1, 8192), 128)
+    .option('--slots <n>', 'outstanding messages per connection', wholeNumber(1, 8192), 128)
     .option(
       '--tensors <n>',
       'only the first tensors of the network, for slow machines',
@@ -90,7 +90,7 @@ async function runAll(flags: Flags, write: (line: string) => void): Promise<void
   }
 }
 
-/** One line where all processes took the same device for the same reason. */
+/** One line if all processes use the same device for the same reason. */
 function devicesOf(reports: readonly JoinReport[]): string {
   const names = new Map<string, string[]>();
   for (const [id, { device, reason }] of reports.entries()) {
@@ -117,7 +117,7 @@ function summaryLines(protocol: Protocol, results: readonly IterationResult[]): 
     `  CPU time, all workers       ${ms((r) => r.workersCpuMs)}`,
     `  CPU time, device threads    ${ms((r) => r.nicCpuMs)}`,
     `  bitmap READs per message    ${share((r) => r.readsPerMessage)}`,
-    `  looks at bitmaps            ${share((r) => r.looksPerMessage)} per message, ${share((r) => r.fruitlessShare)} of them in vain`,
+    `  looks at bitmaps            ${share((r) => r.looksPerMessage)} per message, ${share((r) => r.fruitlessShare)} of them fruitless`,
     '',
   ];
 }

@@ -26,7 +26,7 @@ export class ProgressView {
     this.#byId[id]!.update(blocks);
   }
 
-  /** A line that stays. */
+  /** Prints a line that is not overwritten. */
   line(text: string): void {
     if (this.#bars) this.#bars.log(`${text}\n`);
     else this.write(text);

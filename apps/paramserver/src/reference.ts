@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fillGradients } from './gradients.js';
 
-/** The sum of all workers' gradients, in the order of the workers, by one process: what every worker must hold, bit for bit. */
+/** The sum of all workers' gradients, in the order of the workers, by one process: the values that every worker must have, bit for bit. */
 export function referenceSum(values: number, workers: number, iteration: number): Float32Array {
   const sum = new Float32Array(values);
   const gradients = new Float32Array(values);

@@ -14,7 +14,7 @@ const STAGES = [
   { blocks: 36, width: 256 },
   { blocks: 3, width: 512 },
 ] as const;
-/** A bottleneck block puts out four times its width. */
+/** Output channels of a bottleneck block, per channel of its width. */
 const EXPANSION = 4;
 const STEM_CHANNELS = 64;
 const CLASSES = 1000;

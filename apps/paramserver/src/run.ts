@@ -7,7 +7,7 @@ import { resnet152 } from './resnet152.js';
 import { type IterationReport, type JoinReport, type Place, SERVER, type Settings } from './settings.js';
 import { type IterationResult, iterationResult } from './summary.js';
 
-/** What a caller sees while a run goes on. */
+/** Events of a run for the caller. */
 export interface RunEvents {
   /** Blocks of the present iteration that a process has: sums sent (the server, 0) or received (workers). */
   progress(id: number, blocks: number, ofBlocks: number): void;
@@ -51,8 +51,8 @@ export async function run(
 }
 
 /**
- * Each process listens at its port itself: a server that is sent to a process accepts callers as soon as it is there, before the
- * process has anybody to answer them, and they wait until they give up.
+ * Each process listens on its port itself: a server that is sent to a process accepts connections at once, before the
+ * process can answer them, and the clients wait until they time out.
  */
 async function join(
   processes: readonly MemberProcess[],
@@ -77,7 +77,7 @@ function checkSums(reports: readonly IterationReport[], expected: string, iterat
     if (id === SERVER || hash === expected) return;
     throw new ParamServerError(
       'ERR_RDMC_PARAMSERVER_MISMATCH',
-      `worker ${id} does not hold the sum of iteration ${iteration}: SHA-256 ${hash}, and one process alone gets ${expected}`,
+      `worker ${id} has a wrong sum in iteration ${iteration}: SHA-256 ${hash}; a single process computes ${expected}`,
     );
   });
 }

@@ -4,9 +4,9 @@ import { floatsOf } from './floats.js';
 import { channelOptions, GRADIENTS, PARAMETERS, type Settings } from './settings.js';
 
 /**
- * Gathers gradients, sums them, and broadcasts the sums. Nothing is copied beside what the device moves: a block is
- * summed from the slots in which it arrived into the slot from which it leaves. Always in the order of the workers,
- * for sums of fp32 depend on it.
+ * Gathers gradients, sums them, and broadcasts the sums. Only the device copies: a block is
+ * summed from the slots in which it arrived into the slot from which it is sent. Always in the order of the workers,
+ * because sums of fp32 depend on it.
  */
 export class Server {
   readonly #values: Float32Array;
@@ -55,7 +55,7 @@ export class Server {
     }
   }
 
-  /** Every worker has what it was sent. */
+  /** Resolves when every worker has received everything. */
   drain(): Promise<void> {
     return this.outgoing.drain();
   }

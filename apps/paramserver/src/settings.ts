@@ -1,7 +1,7 @@
 import type { ChannelCounters, ChannelOptions } from '@rdmc/hipower';
 import type { Usage } from './usage.js';
 
-/** How the parameters travel. */
+/** Protocol of the parameters. */
 export const PROTOCOLS = ['push', 'pull', 'baseline'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
@@ -12,11 +12,11 @@ export interface Settings {
   readonly iterations: number;
   readonly blockBytes: number;
   readonly slots: number;
-  /** So many of the network's tensors, from the first layer on. */
+  /** Number of the network's tensors, from the first layer on. */
   readonly tensors: number;
 }
 
-/** Where a process belongs: 0 is the server, 1 to `workers` are workers. */
+/** The role of a process: 0 is the server, 1 to `workers` are workers. */
 export interface Place {
   readonly id: number;
   readonly members: readonly { id: number; host: string; port: number }[];
@@ -24,20 +24,20 @@ export interface Place {
   readonly settings: Settings;
 }
 
-/** The device a process opened, and why that one. */
+/** The device of a process, and the reason for it. */
 export interface JoinReport {
   readonly device: string;
   readonly reason: string;
 }
 
-/** What a process says of one iteration. Times are milliseconds since the epoch, of one machine's clock. */
+/** A process's report of one iteration. Times are milliseconds since the epoch, of one machine's clock. */
 export interface IterationReport {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly usage: Usage;
-  /** Of what it holds at the end; workers only. */
+  /** SHA-256 of its values at the end; workers only. */
   readonly hash: string | null;
-  /** Counters of its ends, as they stand at the end of the iteration. */
+  /** Counters of its ends at the end of the iteration. */
   readonly sent: ChannelCounters;
   readonly received: ChannelCounters;
 }

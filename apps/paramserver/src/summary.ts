@@ -1,7 +1,7 @@
 import type { ChannelCounters } from '@rdmc/hipower';
 import type { IterationReport } from './settings.js';
 
-/** What one iteration cost. Times in milliseconds. */
+/** Costs of one iteration. Times in milliseconds. */
 export interface IterationResult {
   readonly iteration: number;
   /** From the first process's start to the last worker's having every sum. */
@@ -12,12 +12,12 @@ export interface IterationResult {
   readonly serverCpuMs: number;
   readonly workersCpuMs: number;
   readonly nicCpuMs: number;
-  /** Bitmap READs and looks at pushed bitmaps, of all sides, per message; and how many of them showed nothing new. */
+  /** Bitmap READs and looks at pushed bitmaps, of all sides, per message; and the share of fruitless ones. */
   readonly looksPerMessage: number;
   readonly fruitlessShare: number;
   /** READs over the network alone. */
   readonly readsPerMessage: number;
-  /** Counters at its end, which the next iteration is told from. */
+  /** Counters at its end, from which the next iteration's are subtracted. */
   readonly totals: Totals;
 }
 

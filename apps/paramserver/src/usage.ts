@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Native threads of the soft device; over TCP they move all bytes, and so stand for a NIC. */
+/** Native threads of the soft device; over TCP they move all bytes, in place of a NIC. */
 const DEVICE_THREADS = new Set(['rdmc-nic', 'rdmc-service']);
 /** The unit of /proc/…/stat. */
 const TICKS_PER_SECOND = 100;

@@ -3,7 +3,7 @@ import type { Block } from './blocks.js';
 import { floatsOf } from './floats.js';
 import { channelOptions, GRADIENTS, PARAMETERS, SERVER, type Settings } from './settings.js';
 
-/** Sends its gradients to the server, block by block, and takes the sums. */
+/** Sends its gradients to the server, block by block, and receives the sums. */
 export class Worker {
   private constructor(
     readonly outgoing: Requester,

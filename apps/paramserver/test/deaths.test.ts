@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
-// Built: its processes run the file beside it.
+// The built file, because its processes run the file beside it.
 import { run } from '../dist/index.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -30,7 +30,7 @@ function commandOf(pid: number): string {
   return read(`/proc/${pid}/cmdline`);
 }
 
-/** Nothing, where the process or thread has ended since its directory was listed. */
+/** Empty if the process or thread has ended since its directory was listed. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

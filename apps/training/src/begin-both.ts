@@ -3,8 +3,8 @@ interface Closable {
 }
 
 /**
- * Two beginnings, each worth nothing without the other: where one fails, the other is ended. Rejects with the first failure,
- * when nothing is left open.
+ * Starts two operations that are only useful together: if either fails, the other is aborted. Rejects with the first failure,
+ * when everything is closed.
  */
 export async function beginBoth<First extends Closable, Second extends Closable>(
   begin: (signal: AbortSignal) => readonly [Promise<First>, Promise<Second>],
@@ -19,7 +19,7 @@ export async function beginBoth<First extends Closable, Second extends Closable>
   for (const one of both) one.catch(failed);
   const [first, second] = await Promise.allSettled(both);
   if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value];
-  // It fails as it closes: the others have left.
+  // It fails while it closes, because the others have left.
   if (first.status === 'fulfilled') await first.value.close().catch(() => {});
   if (second.status === 'fulfilled') await second.value.close().catch(() => {});
   throw cause;

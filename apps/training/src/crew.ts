@@ -8,11 +8,11 @@ import { type CrewOrder, Topic } from './messages.js';
 import type { TrainingNode } from './node.js';
 import { TRAINER } from './settings.js';
 
-/** What a step takes of a crew. */
+/** Result of a step of a crew. */
 export interface GatheredStep {
   /** One per worker; their memory is the channel's until they are released. */
   readonly gradients: readonly Message[];
-  /** Until the memory of the parameters was free again. */
+  /** Time until the memory of the parameters was free again. */
   readonly multicastMs: number;
 }
 
@@ -29,7 +29,7 @@ export class Crew {
     const { number, workers } = order;
     const { mesh, groups, channels } = node;
     for (const worker of workers) {
-      // One that is gone is named by the group and the channel.
+      // The errors of the group and the channel name a lost member.
       if (mesh.peers.get(worker)?.state === 'connected') mesh.send(worker, Topic.CREW, order);
     }
     const channel = gradientsChannel(number, parameters);
@@ -51,7 +51,7 @@ export class Crew {
 
   /**
    * Sends the parameters to all workers, and receives a gradient of each.
-   * @throws CrewFailure, once nothing uses the memory of the parameters any more; the crew is closed then
+   * @throws CrewFailure, after the memory of the parameters is not used any longer; the crew is closed then
    */
   async step(parameters: MemoryRegion): Promise<GatheredStep> {
     const [sent, gathered] = await Promise.allSettled([this.#multicast(parameters), this.#gather()]);
@@ -62,7 +62,7 @@ export class Crew {
     throw new CrewFailure(await this.#closeFailed(), channel);
   }
 
-  /** Ends well: every worker has everything, and has no gradient left. @throws CrewFailure */
+  /** Ends regularly: every worker has received everything, and all its gradients were received. @throws CrewFailure */
   async end(): Promise<void> {
     const ended = [this.group.close(), this.#awaitEnds()];
     const [group, channel] = await Promise.allSettled(ended);
@@ -100,7 +100,7 @@ export class Crew {
     }
   }
 
-  /** Resolves with what the group failed with, if it did. */
+  /** Resolves with the group's error, if it failed. */
   async #closeFailed(): Promise<unknown> {
     const failed = await this.group.close().then(
       () => undefined,

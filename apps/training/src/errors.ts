@@ -1,42 +1,38 @@
 import { errorTable, RdmcError } from '@rdmc/common';
 
-/** The codes of this command; errors of groups, channels and logs come as they are. */
+/** The codes of this command; errors of groups, channels and logs are passed on unchanged. */
 export const trainingErrors = errorTable({
   ERR_RDMC_TRAINING_OPTION: ['usage', 'an option has a wrong value', 'see `rdmc-training --help`'],
   ERR_RDMC_TRAINING_MEMBER_DIED: [
     'peer-lost',
     'a process of the job ended before its work',
-    'see what it printed',
+    'read its output',
   ],
   ERR_RDMC_TRAINING_MISMATCH: [
     'internal',
-    'parameters or log are not what one process computes',
+    'parameters or log differ from those that a single process computes',
     'report it, with the options of the command',
   ],
   ERR_RDMC_TRAINING_NO_WORKERS: ['peer-lost', 'all workers are lost', 'start the job again'],
-  ERR_RDMC_TRAINING: ['internal', 'a process failed without a code', 'see the message'],
-  ERR_RDMC_TRAINING_INTERRUPTED: [
-    'aborted',
-    'a signal ended the command',
-    'nothing: the caller wanted it so',
-  ],
+  ERR_RDMC_TRAINING: ['internal', 'a process failed without a code', 'read the message'],
+  ERR_RDMC_TRAINING_INTERRUPTED: ['aborted', 'a signal ended the command', 'nothing: the caller ended it'],
 });
 export type TrainingErrorCode = keyof typeof trainingErrors;
 
-/** A job that failed by itself. */
+/** A failure of the job itself. */
 export class TrainingError extends RdmcError<TrainingErrorCode> {
   override readonly name = 'TrainingError';
   constructor(
     code: TrainingErrorCode,
     message: string,
-    /** With which the command ends. */
+    /** Exit code of the command. */
     readonly exitCode = 1,
   ) {
     super(code, message);
   }
 }
 
-/** What a worker's process says before it ends: the code is that of whatever failed there. */
+/** The error of a worker's process before it ends: with the code of the failure there. */
 export class WorkerError extends RdmcError {
   override readonly name = 'WorkerError';
 }

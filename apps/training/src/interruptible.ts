@@ -2,7 +2,7 @@ import { TrainingError } from './errors.js';
 
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Runs something with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up. A second one ends at once. */
+/** Runs a function with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up. A second one ends the process at once. */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const controller = new AbortController();
   const onSignal = (name: keyof typeof EXIT_CODES): void => {

@@ -5,10 +5,10 @@ import type { TrainingNode } from './node.js';
 import { TRAINER } from './settings.js';
 import { decodeRecord, encodeRecord, type StepRecord } from './step-record.js';
 
-/** Small, so that a long job goes through many of them. */
+/** Small, so that a long job uses many segments. */
 export const SEGMENT_BYTES = 65_536;
 
-/** The trainer answers nobody from the log, so it takes no leases, and a recovery has none to wait for. */
+/** The trainer does not answer requests from the log, so it does not use leases, and a recovery does not wait for them. */
 const NO_LEASES = { leaseMs: 1, leaseMarginMs: 0 };
 
 /** The replicated log of a job's steps, and its coordinator, which the trainer has as well. */
@@ -43,7 +43,7 @@ export class Ledger {
     this.#log = await logs.create({ authority, logId, incarnation, backups, ...size });
   }
 
-  /** Resolves when all replicas have it, those in the place of lost ones included. */
+  /** Resolves when all replicas have it, also the replacements of lost ones. */
   async append(record: StepRecord): Promise<void> {
     await this.#log!.append({ type: EntryType.OBJECT, parts: encodeRecord(record) }).acknowledged;
   }
@@ -61,7 +61,7 @@ export class Ledger {
         if (type === EntryType.OBJECT) records.push(decodeRecord(decodeObject(payload)));
       }
     }
-    await recovery.finish([]); // nobody goes on with it: its replicas are freed
+    await recovery.finish([]); // no member continues the log, so its replicas are freed
     return records;
   }
 

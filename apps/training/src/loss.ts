@@ -1,38 +1,38 @@
 import { codeOf } from '@rdmc/common';
 
-/** How groups and channels say that a member is gone: with its id. */
+/** Lost members in the errors of groups and channels, which have their ids. */
 const LOSSES = ['ERR_RDMC_MEMBER_LOST', 'ERR_RDMC_HIPOWER_PEER_LOST'];
 
-/** The member that was lost, where that is what an error says. */
+/** The lost member, if the error has one. */
 export function lostMember(error: unknown): number | undefined {
   if (!LOSSES.includes(codeOf(error) ?? '')) return undefined;
   return (error as { memberId?: number }).memberId;
 }
 
-/** A crew that cannot go on, as its group and its channel say. */
+/** A crew that cannot continue, with the errors of its group and its channel. */
 export class CrewFailure extends Error {
   override readonly name = 'CrewFailure';
   constructor(
-    /** What each of them failed with; undefined: it did not. */
+    /** The error of each of them; undefined: it did not fail. */
     readonly group: unknown,
     readonly channel: unknown,
   ) {
     super('the crew failed', { cause: group ?? channel });
   }
 
-  /** Ids of the members that were lost; empty where something else failed. */
+  /** Ids of the members that were lost; empty if the failure is a different one. */
   get lost(): number[] {
     const named = [lostMember(this.group), lostMember(this.channel)];
     return [...new Set(named.filter((member) => member !== undefined))];
   }
 }
 
-/** A worker that was lost, and how the trainer heard. */
+/** A worker that was lost, with the errors that reported it. */
 export interface Loss {
   readonly member: number;
   /** The step that was repeated without it. */
   readonly step: number;
-  /** Code of the error that names it; null: it failed otherwise, or not at all. */
+  /** Code of the error that names it; null: it failed differently, or did not fail. */
   readonly group: string | null;
   readonly channel: string | null;
 }

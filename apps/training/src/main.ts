@@ -6,17 +6,17 @@ import { createProgram } from './program.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** Everything is closed at the end. Should a defect leave something open, that must not keep the shell waiting. */
+/** Everything is closed at the end. A defect that leaves something open must not block the shell. */
 const LINGER_MS = 3000;
 
-/** Commander has said what is wrong with the options, or has helped. */
+/** Commander has printed an error of the options, or the help. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   process.stderr.write(`error ${codeOf(error) ?? ''}: ${messageOf(error)}\n`);
   return error instanceof TrainingError ? error.exitCode : EXIT_FAILED;
 }
 
-// `rdmc-training | head` ends like any other tool whose reader has gone; its workers end with it.
+// `rdmc-training | head` ends as other tools do when their reader has ended; its workers end with it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(141);

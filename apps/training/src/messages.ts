@@ -1,14 +1,14 @@
-/** What trainer and workers say over the mesh, beside the data. */
+/** Messages of trainer and workers over the mesh, beside the data. */
 export const Topic = {
   /** To workers: the id of the cluster that they serve a backup of. */
   CLUSTER: 'training.cluster',
-  /** From a worker: it serves its backup, and takes what follows. */
+  /** From a worker: it serves its backup, and accepts further messages. */
   READY: 'training.ready',
-  /** To workers: who belongs to the crew from now on. */
+  /** To workers: the members of the crew from now on. */
   CREW: 'training.crew',
   /** A request to a worker: to stop in the middle of a step. It answers with its `ProcessReport`. */
   HOLD: 'training.hold',
-  /** From that worker: it has the parameters of the step, and sends no gradient. */
+  /** From that worker: it has the parameters of the step, and does not send a gradient. */
   HELD: 'training.held',
   /** A request to a worker: its `ProcessReport`. */
   REPORT: 'training.report',
@@ -18,7 +18,7 @@ export const Topic = {
 
 /** The trainer and workers that work together until one of them is lost. */
 export interface CrewOrder {
-  /** Counts crews: the group's id and a part of the channel's name, so that nothing of an earlier crew can be meant. */
+  /** Counts crews: the group's id and a part of the channel's name, so that messages of earlier crews do not match. */
   readonly number: number;
   readonly workers: readonly number[];
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-/** How far a step goes against the mean of the gradients. */
+/** Step size against the mean of the gradients. */
 const RATE = 0.25;
 
 /**
- * What a worker's data want the parameters to be: values from −1 to 1 with all bits of the significand in use, the same on
+ * The target of a worker's data for the parameters: values from −1 to 1 with all bits of the significand in use, the same on
  * every machine. Training moves the parameters to the mean of all workers' targets.
  */
 export function targetOf(worker: number, length: number): Float32Array {

@@ -1,6 +1,6 @@
 /**
- * What travels between the trainer and its workers, parameters and gradients alike: the number of the step as u64, and fp32
- * values, in this machine's byte order, for all processes are on it.
+ * Format of parameters and gradients between the trainer and its workers: the number of the step as u64, and fp32
+ * values, in this machine's byte order, because all processes are on this machine.
  */
 const NUMBER_BYTES = 8;
 

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Counters } from '@rdmc/dataplane';
 
-/** How the kernel calls the worker thread of a data plane; it keeps 15 characters of a name. */
+/** The kernel's name of the worker thread of a data plane; it keeps 15 characters of a name. */
 const DATA_PLANE_THREAD = 'rdmc-dataplane'.slice(0, 15);
 
-/** What one process says of itself. */
+/** The report of one process. */
 export interface ProcessReport {
   readonly member: number;
   readonly pid: number;
   /** Worker threads of data planes in this process. */
   readonly dataPlaneThreads: number;
-  /** Of the one that the node has. */
+  /** Counters of the node's worker. */
   readonly counters: Pick<Counters, 'completions' | 'unclaimedCompletions' | 'polls' | 'sleeps' | 'turns'>;
 }
 
@@ -28,7 +28,7 @@ function dataPlaneThreads(): number {
   return readdirSync('/proc/self/task').filter((task) => nameOf(task) === DATA_PLANE_THREAD).length;
 }
 
-/** Nothing, where the thread has ended meanwhile. */
+/** Empty if the thread has ended meanwhile. */
 function nameOf(task: string): string {
   try {
     return readFileSync(`/proc/self/task/${task}/comm`, 'utf8').trim();

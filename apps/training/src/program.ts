@@ -27,9 +27,9 @@ A step:
   3. The trainer sums the gradients and updates the parameters
   4. It appends the step, with a SHA-256 of the parameters        (a replicated log of @rdmc/tailwind)
 
-When a worker dies, the group and the channel fail with its id. The trainer makes new ones of those that are left, and
-repeats the step; the log replaces the lost backup by itself. At the end the log is recovered from its backups and compared
-with what the trainer computed, and with what one process alone computes.
+When a worker dies, the group and the channel fail with its id. The trainer creates new ones with the remaining workers, and
+repeats the step; the log replaces the lost backup automatically. At the end the log is recovered from its backups and compared
+with the trainer's results, and with those of a single process.
 
 Examples:
   rdmc-training                                     20 steps with 3 workers
@@ -95,7 +95,7 @@ function settingsOf({ workers, steps, parameters, killAt, device }: Flags): Sett
   if (killAt !== undefined && killAt > steps)
     throw wrong(`--kill-at ${killAt} is after the last step, ${steps}`);
   if (killAt !== undefined && workers < 2)
-    throw wrong('--kill-at needs --workers 2 or more: one is to survive');
+    throw wrong('--kill-at needs --workers 2 or more: one must survive');
   return { workers, steps, parameters, killAt: killAt ?? null, device };
 }
 

@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 
-/** One line on a terminal that shows the steps; plain lines for what stays. */
+/** One line on a terminal that shows the steps; plain lines for other output. */
 export class ProgressLine {
   readonly #bar: SingleBar | undefined;
 
@@ -22,7 +22,7 @@ export class ProgressLine {
     this.#bar?.update(step);
   }
 
-  /** A line that stays. */
+  /** Prints a line that is not overwritten. */
   line(text: string): void {
     // The bar is drawn again below it.
     if (this.#bar) this.stream.write('\r\u001b[K');

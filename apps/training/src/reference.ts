@@ -1,7 +1,7 @@
 import { checksumOf, fillGradient, sumOf, targetOf, update } from './model.js';
 import type { StepRecord } from './step-record.js';
 
-/** What one process alone computes, with the same workers in each step. */
+/** The results of a single process, with the same workers in each step. */
 export function referenceRecords(records: readonly StepRecord[], parameters: number): StepRecord[] {
   const values = new Float32Array(parameters);
   const gradients = new Map<number, Float32Array>();

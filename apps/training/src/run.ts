@@ -24,10 +24,10 @@ export interface RunResult extends Training {
     /** Members with the newest segment, at the beginning and at the end. */
     readonly backupsAtStart: readonly number[];
     readonly backupsAtEnd: readonly number[];
-    /** Records that were recovered from the backups; each is equal to what was computed. */
+    /** Records that were recovered from the backups; each is equal to the computed one. */
     readonly recovered: number;
   };
-  /** Of the processes that are left: the trainer's first. */
+  /** Reports of the remaining processes: the trainer's first. */
   readonly processes: readonly ProcessReport[];
 }
 
@@ -39,8 +39,8 @@ interface Cluster {
 }
 
 /**
- * Runs a job: this process is the trainer, and starts the workers. When it settles, all of them have ended and nothing is left.
- * @throws TrainingError, WorkerError; what the node, its groups, channels and logs throw
+ * Runs a job: this process is the trainer, and starts the workers. When it settles, all of them have ended and nothing is left behind.
+ * @throws TrainingError, WorkerError; errors of the node, its groups, channels and logs
  */
 export async function run(
   settings: Settings,
@@ -72,7 +72,7 @@ async function runIn(
   const each = [...workers];
   const failed = Promise.race(each.map(([, worker]) => worker.failed));
   const died = Promise.race(each.map(([id, worker]) => worker.died(id)));
-  died.catch(() => {}); // later, the group and the channel tell
+  died.catch(() => {}); // later, the errors of the group and the channel report it
   const ready = prepare(cluster, settings, server, signal);
   const { node, ledger } = await Promise.race([ready, failed, died]);
   const backupsAtStart = ledger.backups;
@@ -100,8 +100,8 @@ interface Ready {
 }
 
 /**
- * Starts the processes; returns what the trainer needs to join them. Each worker listens at its port itself: a server that is
- * sent to a process accepts callers as soon as it is there, before the process has anybody to answer them.
+ * Starts the processes; returns the trainer's options to join them. Each worker listens on its port itself: a server that is
+ * sent to a process accepts connections at once, before the process can answer them.
  */
 async function startWorkers(
   { directory, workers }: Cluster,
@@ -120,7 +120,7 @@ async function startWorkers(
   return { members, server: own! };
 }
 
-/** Joins the workers, and makes the log when all of them serve their backups. */
+/** Joins the workers, and creates the log when all of them serve their backups. */
 async function prepare(
   cluster: Cluster,
   settings: Settings,
@@ -152,9 +152,9 @@ function compare(
   parameters: number,
 ): void {
   const mismatch = (what: string): TrainingError => new TrainingError('ERR_RDMC_TRAINING_MISMATCH', what, 3);
-  if (!areEqual(recovered, computed)) throw mismatch('the log does not say what the trainer computed');
+  if (!areEqual(recovered, computed)) throw mismatch('the log differs from the results of the trainer');
   if (!areEqual(computed, referenceRecords(computed, parameters)))
-    throw mismatch('the trainer did not compute what one process alone computes');
+    throw mismatch('the results of the trainer differ from those of a single process');
 }
 
 /** Asks every process for its report, and lets the workers end. */

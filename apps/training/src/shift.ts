@@ -15,7 +15,7 @@ export class Shift {
     private readonly requester: Requester,
   ) {}
 
-  /** @throws what groups and channels fail with; nothing is left open then */
+  /** @throws errors of groups and channels; everything is closed then */
   static async begin(node: TrainingNode, { number, workers }: CrewOrder, parameters: number): Promise<Shift> {
     const { groups, channels } = node;
     const channel = gradientsChannel(number, parameters);
@@ -46,7 +46,7 @@ export class Shift {
     await this.requester.end();
   }
 
-  /** Gives up what has not ended; harmless afterwards. */
+  /** Closes what has not ended; has no effect afterwards. */
   async close(): Promise<void> {
     await Promise.allSettled([this.group.close(), this.requester.close()]);
   }

@@ -1,9 +1,9 @@
 import { type decodeObject, encodeObject } from '@rdmc/tailwind';
 
-/** What the log says of a step. */
+/** The log's record of a step. */
 export interface StepRecord {
   readonly step: number;
-  /** Whose gradients are in it, ascending. */
+  /** Ids of the workers whose gradients are in it, ascending. */
   readonly workers: readonly number[];
   /** SHA-256 of the parameters after it. */
   readonly checksum: string;
@@ -18,7 +18,7 @@ export function decodeRecord({ value }: ReturnType<typeof decodeObject>): StepRe
   return JSON.parse(Buffer.from(value).toString()) as StepRecord;
 }
 
-/** Both say the same of the same steps. */
+/** Whether both have equal records of the same steps. */
 export function areEqual(some: readonly StepRecord[], others: readonly StepRecord[]): boolean {
   return JSON.stringify(some) === JSON.stringify(others);
 }

@@ -17,7 +17,7 @@ export function describeLoss({ member, step, group, channel }: Loss): string {
   return `worker ${member} lost in step ${step} (${said}); the step is repeated without it`;
 }
 
-/** What the command prints at the end. */
+/** The command's output at the end. */
 export function summaryLines(result: RunResult): string[] {
   const { settings, records, losses, log, processes, crews } = result;
   const lost = losses.map(({ member }) => `worker ${member}`).join(', ') || 'none';

@@ -11,23 +11,23 @@ import type { ProcessReport } from './process-report.js';
 import { type Settings, TRAINER } from './settings.js';
 import type { StepRecord } from './step-record.js';
 
-/** What a caller sees while a job goes on. */
+/** Events of a job for the caller. */
 export interface TrainingEvents {
   step(step: number): void;
   lost(loss: Loss): void;
 }
 
-/** What the steps brought. */
+/** Results of the steps. */
 export interface Training {
   readonly records: readonly StepRecord[];
   readonly losses: readonly Loss[];
-  /** Of workers that were killed on purpose, when they were told to hold. */
+  /** Reports of workers that were killed on purpose, from the time when they were stopped. */
   readonly lastWords: readonly ProcessReport[];
-  /** How many groups and channels it took. */
+  /** Number of groups and channels that were created. */
   readonly crews: number;
   readonly transports: readonly string[];
   readonly trainingMs: number;
-  /** Of the steps that were not repeated. */
+  /** Times of the steps that were not repeated. */
   readonly multicastMs: number;
   readonly deliveredBytes: number;
   readonly gradients: number;
@@ -91,7 +91,7 @@ export class Trainer {
     };
   }
 
-  /** Repeats something with new crews, of those that are left, for as long as workers are lost. */
+  /** Repeats an action with new crews of the remaining workers, as long as workers are lost. */
   async #untilDone(step: number, act: (crew: Crew) => Promise<void>, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
@@ -135,14 +135,14 @@ export class Trainer {
     this.#records.push(record);
   }
 
-  /** Lets a worker stop in the middle of the step, to be killed there: one that has a replica of the log. */
+  /** Stops a worker in the middle of the step, to be killed there: one that has a replica of the log. */
   async #holdOne(step: number): Promise<void> {
     const victim = this.ledger.backups[0]!;
     const report = await this.node.mesh.request(victim, Topic.HOLD, { step });
     this.#lastWords.push(report as ProcessReport);
   }
 
-  /** Goes on without those that were lost, or not at all. */
+  /** Continues without the lost workers, or throws. */
   #take(error: unknown, step: number): void {
     const losses = error instanceof CrewFailure ? lossesOf(error, step) : [];
     if (losses.length === 0) throw error instanceof CrewFailure ? error.cause : error;

@@ -1,4 +1,4 @@
-/** The process of a worker. Its parent, the trainer's process, tells it where it belongs. */
+/** The process of a worker. Its parent, the trainer's process, sends it its place. */
 import { rmSync } from 'node:fs';
 import { codeOf, messageOf } from '@rdmc/common';
 import type { Place } from './settings.js';
@@ -6,12 +6,12 @@ import { work } from './worker.js';
 
 let directory: string | undefined;
 
-/** The parent is gone, or has let go: so is the run. What a parent that was killed could not remove is removed here. */
+/** The parent has ended, or has disconnected, and with it the run. Files that a killed parent could not remove are removed here. */
 function end(code: number): void {
   try {
     if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
   } catch {
-    // Another worker removes it at this moment.
+    // Another worker removes it at the same time.
   }
   process.exit(code);
 }
@@ -25,10 +25,10 @@ process.on('message', (place: Place) => {
     () => process.disconnect(),
     (error: unknown) => {
       const failed = { code: codeOf(error) ?? 'ERR_RDMC_TRAINING', message: messageOf(error) };
-      // Its loss is heard after its reason.
+      // Its loss is reported after its reason.
       process.send!(failed, () => process.exit(1));
     },
   );
 });
-// The parent may have gone before there was somebody to hear it.
+// The parent may have ended before this listener was added.
 if (!process.connected) end(0);

@@ -3,10 +3,10 @@ import { Deferred, settledWithin } from '@rdmc/common';
 import { TrainingError, WorkerError } from './errors.js';
 import type { Place } from './settings.js';
 
-/** A process that was let go and stays is killed after so long. */
+/** A process that was disconnected and does not end is killed after this time. */
 const STOP_MS = 5000;
 
-/** A worker's process, seen from the trainer's. */
+/** A worker's process, in the trainer's process. */
 export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #failed = new Deferred<never>();
@@ -18,13 +18,13 @@ export class WorkerProcess {
     this.#child = fork(new URL('./worker-main.js', import.meta.url), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    this.#failed.promise.catch(() => {}); // whoever wants it listens
+    this.#failed.promise.catch(() => {}); // it may be unobserved
     this.#child.on('message', ({ code, message }: { code: string; message: string }) => {
       this.#failed.reject(new WorkerError(code, `${name}: ${message}`));
     });
     this.exited = new Promise((resolve) => {
       this.#child.once('exit', (code, signal) => resolve(signal ? `signal ${signal}` : `code ${code}`));
-      // It did not start, or it went while something was on its way to it: `exit` may never come in the first case.
+      // It did not start, or it ended while a message was sent to it: `exit` may never be emitted in the first case.
       this.#child.on('error', ({ message }) => {
         if (this.#child.pid === undefined) resolve(message);
       });
@@ -36,12 +36,12 @@ export class WorkerProcess {
     return this.#child.pid;
   }
 
-  /** Rejects when it says that it failed. */
+  /** Rejects when it reports a failure. */
   get failed(): Promise<never> {
     return this.#failed.promise;
   }
 
-  /** Rejects when it ends, for times at which none may. */
+  /** Rejects when it ends, for phases in which no worker may end. */
   async died(id: number): Promise<never> {
     const how = await this.exited;
     throw new TrainingError(
@@ -54,7 +54,7 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Lets it go, or ends it. */
+  /** Disconnects it, or kills it. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     if (!(await settledWithin(this.exited, STOP_MS))) this.kill();

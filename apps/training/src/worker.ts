@@ -10,7 +10,7 @@ import { processReport } from './process-report.js';
 import { type Place, type Settings, TRAINER } from './settings.js';
 import { Shift } from './shift.js';
 
-/** How a shift ends that the trainer has given up, beside the loss of a member. */
+/** Errors of a shift that the trainer has closed, beside the loss of a member. */
 const GIVEN_UP = ['ERR_RDMC_HIPOWER_PEER_CLOSED'];
 
 /** Runs a worker until the trainer says that the job is done. */
@@ -27,7 +27,7 @@ export async function work({ id, members, settings, directory }: Place): Promise
   await node.close();
 }
 
-/** Takes the trainer's orders. */
+/** Receives the trainer's orders. */
 class Worker {
   readonly done: Promise<void>;
   readonly #failed = new Deferred<never>();
@@ -55,8 +55,8 @@ class Worker {
   }
 
   /**
-   * Works in a crew until it ends, well or with a loss. What is left of it stays open until the next order, so that no
-   * other member sees this worker leave and takes it for the one that was lost.
+   * Works in a crew until it ends, regularly or with a loss. Its ends stay open until the next order, so that no
+   * other member sees this worker leave and reports it as the lost one.
    */
   async #join(order: CrewOrder): Promise<void> {
     await this.#shift?.close();
@@ -70,7 +70,7 @@ class Worker {
     }
   }
 
-  /** In the step in which this process is to be killed: says that it is there, and goes no further. */
+  /** In the step in which this process will be killed: reports that it has reached it, and stops. */
   async #holdIn(step: number): Promise<void> {
     if (step !== this.#holdAt) return;
     this.node.mesh.send(TRAINER, Topic.HELD, null);
@@ -82,7 +82,7 @@ class Worker {
   }
 }
 
-/** The first message of a topic, which may have come before. */
+/** The first message of a topic, which may have arrived before. */
 function heard<Body>(mesh: Mesh, topic: string): Promise<Body> {
   return new Promise((resolve) => {
     mesh.onMessage(topic, (_from, body) => resolve(body as Body));

@@ -6,7 +6,7 @@ import { referenceRecords } from '../src/reference.js';
 const LENGTH = 1000;
 
 describe('the model', () => {
-  it('comes to the mean of the targets', () => {
+  it('converges to the mean of the targets', () => {
     const targets = [1, 2, 3].map((worker) => targetOf(worker, LENGTH));
     const parameters = new Float32Array(LENGTH);
     for (let step = 0; step < 100; step += 1) {
@@ -23,7 +23,7 @@ describe('the model', () => {
     });
   });
 
-  it('has another checksum after another crew', () => {
+  it('has a different checksum with a different crew', () => {
     const records = (workers: number[]) =>
       referenceRecords([{ step: 1, workers, checksum: '' }], LENGTH).map(({ checksum }) => checksum);
     expect(records([1, 2])).toEqual(records([1, 2]));
@@ -32,7 +32,7 @@ describe('the model', () => {
   });
 });
 
-it('values travel behind the number of their step', () => {
+it('values follow the number of their step', () => {
   const floats = new NumberedFloats(new Uint8Array(numberedBytes(3)));
   floats.step = 7;
   floats.values.set([1, 2, 3]);

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-/** Numbers differ from run to run, and with them the space that they take. */
+/** Numbers differ from run to run, and so does their width. */
 function shapeOf(text: string): string {
   return text
     .trim()

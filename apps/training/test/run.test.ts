@@ -22,7 +22,7 @@ function isAlive(pid: number): boolean {
   return readOrEmpty(`/proc/${pid}/cmdline`).includes('worker-main');
 }
 
-/** Nothing, where the process or thread has ended. */
+/** Empty if the process or thread has ended. */
 function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -65,7 +65,7 @@ describe('rdmc-training', () => {
     expect(code).toBe(1);
   });
 
-  it('teaches what a step is', async () => {
+  it('explains a step in its help', async () => {
     const { stdout } = await promisify(execFile)('node', [MAIN, '--help']);
     expect(stdout).toContain('The trainer multicasts the parameters to all workers');
     expect(stdout).toContain('Exit codes:');

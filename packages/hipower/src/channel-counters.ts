@@ -1,7 +1,7 @@
 import type { Progress } from './errors.js';
 import { type ChannelMemory, Counter } from './layout/channel-memory.js';
 
-/** What a channel has done since it was made. Reading costs nothing on the hot path. */
+/** Counts since the channel was created. Reading them does not cost time on the hot path. */
 export interface ChannelCounters {
   /** Slots written (counted once however many responders) or delivered. */
   readonly slots: number;

@@ -14,7 +14,7 @@ export function subjectOf(role: 'requester' | 'responder', channel: string): str
   return `${role} ${channel}`;
 }
 
-/** What members say to each other about channels. Offers wait until the responder exists. */
+/** Messages of members about channels. Offers wait until the responder exists. */
 export const channelTopic: Topic<WireMessage, string> = {
   topic: TOPIC,
   parse: parseMessage,
@@ -44,7 +44,7 @@ export function registerEnd(
   if (!directory.register(subject, end)) {
     throw new HiPowerError(
       'ERR_RDMC_HIPOWER_CHANNEL_EXISTS',
-      `This node has a ${role} '${channel}' already; close it first, or take another name`,
+      `This node already has a ${role} '${channel}'; close it first, or choose another name`,
     );
   }
   const losses = [

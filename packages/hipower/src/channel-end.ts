@@ -32,12 +32,12 @@ export abstract class ChannelEnd implements AsyncDisposable {
     return this.#session.transports;
   }
 
-  /** Aborted when the channel can do nothing more here: with the error that ended it, or when it is closed. */
+  /** Aborted when the channel has ended here: with the error that ended it, or when it is closed. */
   get signal(): AbortSignal {
     return this.#session.lifetime.signal;
   }
 
-  /** Resolves when its connections are closed and its memory is given back. */
+  /** Resolves when its connections are closed and its memory is freed. */
   get closed(): Promise<void> {
     return this.#session.lifetime.closed;
   }

@@ -26,34 +26,34 @@ import { HiPowerError, invalidOption } from './errors.js';
 import { slotStride } from './layout/footer.js';
 import type { Confirmation, Mode } from './records.js';
 
-/** What both roles are given. Slots, sizes, mode and confirmation must be equal on both sides. */
+/** Options of both roles. Slots, sizes, mode and confirmation must be equal on both sides. */
 export interface ChannelOptions {
   /** Name of the channel; 1 to 200 bytes. A node has one requester and one responder of a name at most. */
   readonly channel: string;
-  /** Messages under way, per responder and per requester (default 256, 1 to 8192). */
+  /** Outstanding messages, per responder and per requester (default 256, 1 to 8192). */
   readonly slots?: number;
   /** Largest message that is not fragmented, in bytes (default 4096, 8 to 2^30). */
   readonly slotBytes?: number;
-  /** How a responder learns of messages: it reads the bitmap ('pull', as in the paper), or the requester writes it ('push', default). */
+  /** How a responder detects messages: it reads the bitmap ('pull', as in the paper), or the requester writes it ('push', default). */
   readonly mode?: Mode;
   /** 'bitmap' (default), or 'per-request': an immediate and a receive per message, and a SEND back per recycled slot. */
   readonly confirmation?: Confirmation;
-  /** Share of the slots (0 to 1, default 0.5): fewer free ones, or fewer unread ones, and the bitmap is read again. */
+  /** Share of the slots (0 to 1, default 0.5): with fewer free slots, or fewer unread slots, the bitmap is read again. */
   readonly refreshThreshold?: number;
-  /** How long a waiting side looks in every turn before it goes over to timers, in milliseconds (default 50). */
+  /** How long a waiting side looks in every turn before it uses timers, in milliseconds (default 50). */
   readonly spinMs?: number;
   /** Longest pause between two looks of an idle side, in milliseconds (default 4). */
   readonly maxIdleMs?: number;
   /**
-   * Push only what has completed: for devices that may place a WRITE before an earlier one of the same queue pair.
-   * Default: no on the soft device, which does not; yes on others. Concerns requesters in push mode.
+   * Push only completed writes: for devices that may place a WRITE before an earlier one of the same queue pair.
+   * Default: false on the soft device, which places them in order; true on others. For requesters in push mode.
    */
   readonly pushAfterCompletion?: boolean;
-  /** How long an unreachable peer is tried, in milliseconds (default 2000). */
+  /** How long requests to an unreachable peer are retried, in milliseconds (default 2000). */
   readonly retryTimeoutMs?: number;
   /** How long to wait for the peers, when connecting and reconnecting, in milliseconds (default 30,000). */
   readonly timeoutMs?: number;
-  /** Ends the wait of the creation. */
+  /** Ends the creation. */
   readonly signal?: AbortSignal;
 }
 
@@ -88,13 +88,13 @@ const KNOWN = [
   'signal',
 ];
 
-/** Facts of this node that options are checked against. */
+/** Properties of this node that limit the options. */
 export interface NodeFacts {
   readonly id: number;
   isMember(id: number): boolean;
-  /** Receives that a queue pair of its device holds. */
+  /** Receives that a queue pair of its device can hold. */
   readonly maxReceiveDepth: number;
-  /** It places the WRITEs of a queue pair in the order of their posting. */
+  /** Its device places the WRITEs of a queue pair in the order of their posting. */
   readonly ordersWrites: boolean;
 }
 
@@ -144,7 +144,7 @@ function checkPool(where: string, pools: number, slots: number, slotBytes: numbe
   if (bytes <= MAX_POOL_BYTES) return;
   throw invalidOption(
     `${where}: ${slots} slots of ${slotBytes} bytes${pools === 1 ? '' : ` from each of ${pools} members`} take ` +
-      `${bytes} bytes, and one end holds at most ${MAX_POOL_BYTES}; take fewer or smaller slots`,
+      `${bytes} bytes, and one end holds at most ${MAX_POOL_BYTES}; use fewer or smaller slots`,
   );
 }
 
@@ -157,14 +157,14 @@ function peersOf(where: string, name: string, value: unknown, node: NodeFacts): 
   const peers: unknown[] = Array.isArray(value) ? value : [value];
   if (peers.length < 1 || peers.length > MAX_PEERS || new Set(peers).size !== peers.length) {
     throw invalidOption(
-      `${where}: ${name} must be a member's id, or a list of 1 to ${MAX_PEERS} different ones`,
+      `${where}: ${name} must be a member's id, or a list of 1 to ${MAX_PEERS} different ids`,
     );
   }
   for (const id of peers) {
     if (typeof id === 'number' && id !== node.id && node.isMember(id)) continue;
     throw new HiPowerError(
       'ERR_RDMC_UNKNOWN_MEMBER',
-      `${where}: ${name} names ${String(id)}, which is no other member of the mesh`,
+      `${where}: ${name} names ${String(id)}, which is not another member of the mesh; name one of its members`,
     );
   }
   return peers as number[];

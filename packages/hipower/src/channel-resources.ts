@@ -8,7 +8,7 @@ import { slotStride } from './layout/footer.js';
 import { refreshLimit } from './machine/refresh-rule.js';
 import type { ChannelSetup, RemoteMemory, Role } from './records.js';
 
-/** The registered memory of one end of a channel: pool, boards, and what it shares with its worker. */
+/** The registered memory of one end of a channel: pool, boards, and the memory that it shares with its worker. */
 export class ChannelResources {
   readonly memory: ChannelMemory;
 
@@ -25,7 +25,7 @@ export class ChannelResources {
     pool.view().fill(0);
   }
 
-  /** Registered once, when the channel is made (section 3.1). @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  /** Registered once, when the channel is created (section 3.1). @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
   static async allocate(
     { protectionDomain }: Environment,
     role: Role,
@@ -74,7 +74,7 @@ export class ChannelResources {
     };
   }
 
-  /** What a peer must know to reach its part. */
+  /** Addresses and keys of the peer's part. */
   remote(peer: number): RemoteMemory {
     const { slots, slotBytes } = this.options;
     const isResponder = this.role === 'responder';
@@ -93,7 +93,7 @@ export class ChannelResources {
     return new Int32Array(view.buffer, view.byteOffset + 16, (BOARD_STRIDE - 16) >> 2);
   }
 
-  /** After the queue pairs are gone. */
+  /** Call it after the queue pairs are closed. */
   async close(): Promise<void> {
     await Promise.all([this.shared.close(), this.pool.close(), this.boards.close()]);
   }

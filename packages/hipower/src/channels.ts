@@ -40,12 +40,12 @@ export class Channels {
   readonly #context: NodeContext<HiPowerRecords>;
   readonly #environment: Environment;
   readonly #ends = new Set<Requester | Responder>();
-  /** Creations under way. */
+  /** Pending creations. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
   readonly #deviceEvents: Subscription;
 
-  /** @internal `hipower()` makes it for a node. */
+  /** @internal `hipower()` creates it for a node. */
   constructor(context: NodeContext<HiPowerRecords>) {
     this.#context = context;
     const { mesh, plane } = context;
@@ -58,7 +58,7 @@ export class Channels {
   }
 
   /**
-   * Makes the sending end of a channel; each responder makes the other. Resolves when all are connected.
+   * Creates the sending end of a channel; each responder creates the other. Resolves when all are connected.
    * @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_MEMBER,
    *   ERR_RDMC_HIPOWER_CHANNEL_EXISTS, ERR_RDMC_HIPOWER_NODE_CLOSED; ERR_RDMC_HIPOWER_TIMEOUT with `missing`,
    *   ERR_RDMC_HIPOWER_MISMATCH with `field`, ERR_RDMC_HIPOWER_PEER_LOST with `memberId`; AbortError
@@ -69,14 +69,14 @@ export class Channels {
     );
   }
 
-  /** Makes the receiving end of a channel; each requester makes the other. Resolves when all are connected. @throws as `requester` */
+  /** Creates the receiving end of a channel; each requester creates the other. Resolves when all are connected. @throws as `requester` */
   responder(options: ResponderOptions): Promise<Responder> {
     return this.#create('responder', 'from', options, (checked) =>
       Responder.open(this.#environment, checked, this.#forget),
     );
   }
 
-  /** Closes all channels. Those that have not ended fail at their peers, so end them first. The node calls it when it closes. */
+  /** Closes all channels. Channels that have not ended fail at their peers, so end them first. The node calls it when it closes. */
   async close(): Promise<void> {
     this.#closed.abort();
     await Promise.allSettled(this.#opening);
@@ -85,7 +85,7 @@ export class Channels {
     this.#deviceEvents.close();
   }
 
-  /** What is under way when the node closes ends with it. */
+  /** Pending calls end when the node closes. */
   async #create<End extends Requester | Responder>(
     role: 'requester' | 'responder',
     peersName: 'to' | 'from',
@@ -134,7 +134,7 @@ export class Channels {
 /**
  * Channels, for `Node.join({ protocols: { channels: hipower() } })`.
  * @param options `thread`: where its worker side runs. 'worker' (default): beside the node's other protocols. 'application': in the
- *   thread that joins, with a completion queue of its own; what the application does there delays it.
+ *   thread that joins, with a completion queue of its own; the application's work there delays it.
  * @throws HiPowerError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION
  */
 export function hipower(options: ProtocolOptions = {}): NodeProtocol<Channels> {

@@ -1,14 +1,14 @@
 import type { Limits } from '@rdmc/common';
 import { HiPowerError, messageOf } from './errors.js';
 
-/** Whose connecting has a deadline. */
+/** An end that connects, with a deadline. */
 export interface Connecting {
   /** For messages: "Requester 'name'". */
   readonly what: string;
   readonly counterpart: 'requester' | 'responder';
   /** Members that have not answered yet. */
   readonly missing: () => number[];
-  /** What went wrong last, if anything did. */
+  /** The last failure, if there was one. */
   readonly cause?: () => unknown;
 }
 
@@ -24,7 +24,7 @@ export function connectLimits(
     return new HiPowerError(
       'ERR_RDMC_HIPOWER_TIMEOUT',
       `${what}: members ${absent.join(', ')} did not answer within ${timeoutMs} ms; ` +
-        `each creates a ${counterpart} for the same channel${because}`,
+        `each must create a ${counterpart} for the same channel${because}`,
       { missing: absent, ...(reason !== undefined && { cause: reason }) },
     );
   };

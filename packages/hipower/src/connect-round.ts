@@ -2,12 +2,12 @@ import { Deferred } from '@rdmc/common';
 import type { AcceptMessage } from './wire-messages.js';
 
 /**
- * A requester's attempt to connect to its responders, in one generation. What comes back late finds the round over
- * and goes no further, so that nothing of an earlier generation is taken for one of the next.
+ * A requester's attempt to connect to its responders, in one generation. A late answer finds the round over
+ * and is ignored, so an answer of an earlier generation is never taken for one of the next.
  */
 export class ConnectRound {
   readonly #failed = new Deferred<never>();
-  /** Undefined: the responder needs no connection any more. */
+  /** Undefined: the responder does not need a connection any longer. */
   readonly #accepts: ReadonlyMap<number, Deferred<AcceptMessage | undefined>>;
   readonly #answered = new Set<number>();
   #failure: { readonly error: unknown } | undefined;
@@ -21,7 +21,7 @@ export class ConnectRound {
     this.#accepts = new Map(members.map((id) => [id, new Deferred()]));
   }
 
-  /** Rejects with what ended the round. */
+  /** Rejects with the error that ended the round. */
   get failed(): Promise<never> {
     return this.#failed.promise;
   }
@@ -31,7 +31,7 @@ export class ConnectRound {
     return [...this.#accepts.keys()].filter((id) => !this.#answered.has(id));
   }
 
-  /** Resolves with a member's answer, or with nothing where it was dismissed. */
+  /** Resolves with a member's answer, or with undefined if the member was dismissed. */
   acceptOf(member: number): Promise<AcceptMessage | undefined> {
     return this.#accepts.get(member)!.promise;
   }
@@ -46,7 +46,7 @@ export class ConnectRound {
     this.#accepts.get(member)?.resolve(undefined);
   }
 
-  /** The worker could do nothing with a member's answer. */
+  /** The worker could not use a member's answer. */
   unusable(member: number, error: unknown): void {
     if (!this.#failure) this.onRefusal(member, error);
   }
@@ -57,7 +57,7 @@ export class ConnectRound {
     this.#failed.reject(error);
   }
 
-  /** To be called after every wait. @throws what ended the round */
+  /** Call it after every wait. @throws the error that ended the round */
   check(): void {
     if (this.#failure) throw this.#failure.error;
   }

@@ -6,12 +6,12 @@ import type { ConnectRound } from './connect-round.js';
 import type { Environment } from './environment.js';
 import { parametersOf } from './wire-messages.js';
 
-/** How a round is ended from outside. */
+/** Events that end a round from outside. */
 export interface RoundLimits {
   /** Rejects when the session fails. */
   readonly failed: Promise<never>;
   readonly signal: AbortSignal | undefined;
-  /** Why the round before was in vain. */
+  /** Why the previous round failed. */
   readonly cause: unknown;
 }
 
@@ -24,14 +24,14 @@ export class Connector {
     private readonly environment: Environment,
     private readonly options: CheckedChannelOptions,
     private readonly resources: ChannelResources,
-    /** Of the channel, with the worker. */
+    /** The channel's number in the worker. */
     private readonly number: number,
     private readonly session: string,
   ) {}
 
   /**
-   * One generation: a new queue pair for each responder, whose account says where to go on; then the worker starts.
-   * @throws what ended the round; HiPowerError ERR_RDMC_HIPOWER_TIMEOUT; AbortError; what the worker says
+   * One generation: a new queue pair for each responder, whose account says where to continue; then the worker starts.
+   * @throws the error that ended the round; HiPowerError ERR_RDMC_HIPOWER_TIMEOUT; AbortError; the worker's error
    */
   async connect(round: ConnectRound, members: readonly number[], limits: RoundLimits): Promise<void> {
     try {

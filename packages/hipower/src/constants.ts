@@ -1,13 +1,13 @@
-/** Every number of the HiPower protocol in one place. Bytes, milliseconds and counts, as the names say. */
+/** The numbers of the HiPower protocol. Names have the unit: bytes, milliseconds or counts. */
 
 /** Version of slots, bitmaps and of the messages in `wire-messages.ts`. Both sides must agree. */
 export const HIPOWER_PROTOCOL_VERSION = 3;
 
-/** What the board of a channel (`layout/board.ts`) holds one bit each for. */
+/** Bits in a channel's board (`layout/board.ts`), one per slot. */
 export const MAX_SLOTS = 8192;
 export const MAX_SLOT_BYTES = 1 << 30;
 export const MIN_SLOT_BYTES = 8;
-/** All slots of one end with their footers: one view covers them, which holds less than 4 GiB in Node 20. */
+/** All slots of one end with their footers. One view covers them, and a view has less than 4 GiB in Node 20. */
 export const MAX_POOL_BYTES = 2 ** 32 - 4096;
 export const DEFAULT_SLOTS = 256;
 export const DEFAULT_SLOT_BYTES = 4096;
@@ -19,18 +19,18 @@ export const DEFAULT_REFRESH_THRESHOLD = 0.5;
 export const MAX_PEERS = 128;
 export const MAX_CHANNEL_NAME_BYTES = 200;
 
-/** How long a side that waits looks again and again before it goes over to timers. */
+/** How long a waiting side looks in every turn before it uses timers. */
 export const DEFAULT_SPIN_MS = 50;
 /** Longest pause between two looks of an idle side. */
 export const DEFAULT_MAX_IDLE_MS = 4;
 
 /**
- * Batches under way per peer: a READ of P waits for them, and on TCP the answer to a READ of R does. Also pushes, where
- * the device places WRITEs in their order: their snapshots lie staged until they complete. Where it does not, an older
- * snapshot could land on a newer one, so there it is one.
+ * Outstanding batches per peer: a READ of P waits for them, and on TCP the answer to a READ of R does. Also pushes, if
+ * the device places WRITEs in order: their snapshots stay staged until they complete. If it does not, an older
+ * snapshot could overwrite a newer one, so only one push is outstanding.
  */
 export const MAX_PUSHES = 8;
-/** Payload that is announced together, unless one slot holds more: it can be worked on while the next is under way. */
+/** Payload that is announced together, unless one slot holds more: the responder processes it while the next is in flight. */
 export const BATCH_BYTES = 1 << 18;
 /** Requests of a queue pair beside one per slot: pushes, one read, the end flag, confirmations. */
 export const EXTRA_SEND_DEPTH = 32;
@@ -38,9 +38,9 @@ export const EXTRA_SEND_DEPTH = 32;
 export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
 export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
 export const MAX_TIMEOUT_MS = 600_000;
-/** Before a connection that could not be made is tried again; longer with every try. The news of a removed device comes after what it flushed. */
+/** Pause before a failed connection is retried; it grows with every attempt. The event of a removed device follows the flushed requests. */
 export const RETRY_PAUSE_MS = 250;
-/** New connections in a row without a message between them before the channel fails. */
-export const MAX_BARREN_RECONNECTS = 4;
-/** How long a responder that has everything waits for its requesters to learn it. */
-export const FAREWELL_TIMEOUT_MS = 5_000;
+/** Reconnects in a row without a released slot between them before the channel fails. */
+export const MAX_FRUITLESS_RECONNECTS = 4;
+/** How long a responder that has everything waits until its requesters know it. */
+export const CLOSE_TIMEOUT_MS = 5_000;

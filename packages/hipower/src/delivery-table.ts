@@ -4,7 +4,7 @@ import type { EntryReader, EntryWriter } from './layout/entry-ring.js';
 import { payloadOffset, slotStride } from './layout/footer.js';
 import { bitOf } from './machine/bits.js';
 
-/** What `take` returns where there is no message. */
+/** Result of `take` without a message. */
 export const NONE = -1;
 
 export interface DeliverySettings {
@@ -13,15 +13,15 @@ export interface DeliverySettings {
   readonly slotBytes: number;
   readonly peers: number;
   readonly perRequest: boolean;
-  /** Messages that may be released before the requesters are told. */
+  /** Messages that may be released before the requesters are notified. */
   readonly refreshLimit: number;
-  /** Looks cost READs, so the worker stops looking while enough is unread. */
+  /** Looks cost READs, so the worker stops looking while enough slots are unread. */
   readonly mayWantKick: boolean;
 }
 
 /**
- * Delivered slots in the application's thread, put together to messages. A message is named by a handle: the place of
- * its first slot in the low bits, and above it how often that place was used, so that a stale handle is recognised.
+ * Delivered slots in the application's thread, combined to messages. A handle identifies a message: the place of
+ * its first slot in the low bits, and above it how often that place was used, so that a stale handle is detected.
  * Nothing is allocated per message.
  */
 export class DeliveryTable {
@@ -44,7 +44,7 @@ export class DeliveryTable {
   private readonly refreshLimit: number;
   private readonly mayWantKick: boolean;
   readonly #isHeld: Uint8Array;
-  /** Per peer: first and last place of a message that is not whole yet. */
+  /** Per peer: first and last place of a message that is not complete yet. */
   readonly #firsts: Int32Array;
   readonly #lasts: Int32Array;
   readonly #deliveredSlots: Float64Array;
@@ -82,7 +82,7 @@ export class DeliveryTable {
     this.#releasedSlots = new Float64Array(peers);
   }
 
-  /** The worker has stopped looking and is to be told now, for little is left to read. */
+  /** The worker has stopped looking, and must be kicked now because few slots are left to read. */
   get wantsKick(): boolean {
     if (!this.mayWantKick || this.#arrived.sizeSeen > this.refreshLimit) return false;
     if (Atomics.load(this.#words, ChannelWord.WANTS_KICK) === 0) return false;
@@ -103,7 +103,7 @@ export class DeliveryTable {
     return this.#releasedSlots[peer]!;
   }
 
-  /** Handle of the next message that is whole, or NONE. */
+  /** Handle of the next complete message, or NONE. */
   take(): number {
     const arrived = this.#arrived;
     while (arrived.next()) {
@@ -118,7 +118,7 @@ export class DeliveryTable {
     return NONE;
   }
 
-  /** Whether the handle names a message that is held now. */
+  /** Whether the handle is that of a message that is held now. */
   isHeld(handle: number): boolean {
     const place = this.#placeOf(handle);
     return (
@@ -157,7 +157,7 @@ export class DeliveryTable {
     return parts;
   }
 
-  /** Gives a message's slots back: toggles their bits of P, once each. True: the worker has to be told. */
+  /** Releases a message's slots: toggles their bits of P, once each. True: the worker must be kicked. */
   release(handle: number): boolean {
     const first = this.#placeOf(handle);
     const peer = Math.trunc(first / this.slots);
@@ -172,7 +172,7 @@ export class DeliveryTable {
     return this.perRequest && Atomics.exchange(this.#words, ChannelWord.KICKED, 1) === 0;
   }
 
-  /** Asks for an event when something arrives. Look once more afterwards, and then wait. */
+  /** Requests an event for the next arrival. Look once more afterwards, and then wait. */
   wantEvent(): void {
     this.#arrived.publish();
     Atomics.store(this.#words, ChannelWord.WAITING, 1);

@@ -3,7 +3,7 @@ import type { ProtectionDomain } from '@rdmc/verbs';
 import type { ChannelDirectory } from './channel-directory.js';
 import type { WorkerLink } from './worker-link.js';
 
-/** What a channel needs of its node. */
+/** The parts of its node that a channel uses. */
 export interface Environment {
   readonly mesh: Mesh;
   readonly directory: ChannelDirectory;

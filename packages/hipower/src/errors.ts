@@ -7,7 +7,7 @@ export const hiPowerErrors = errorTable({
   ...optionErrors,
   ERR_RDMC_UNKNOWN_MEMBER: [
     'usage',
-    'the list names a member that the mesh does not have',
+    'the list has an id that is not a member of the mesh',
     'name members of the mesh',
   ],
   ERR_RDMC_DATAPLANE_DIED: [
@@ -24,35 +24,43 @@ export const hiPowerErrors = errorTable({
   ERR_RDMC_HIPOWER_CHANNEL_EXISTS: [
     'usage',
     'this end of the channel exists at this node',
-    'close it first, or take another name',
+    'close it first, or choose another name',
   ],
-  ERR_RDMC_HIPOWER_TIMEOUT: ['timeout', 'nobody made the other end in time', 'see the members in `missing`'],
+  ERR_RDMC_HIPOWER_TIMEOUT: [
+    'timeout',
+    'members did not create the other end in time',
+    'check the members in `missing`',
+  ],
   ERR_RDMC_HIPOWER_MISMATCH: [
     'refused',
-    'the ends have different options, or versions',
-    'give both the same; `field` names the option',
+    'the ends have different options or versions',
+    'give both ends the same; `field` names the option',
   ],
   ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE: [
     'usage',
-    'more than a slot, or than all slots',
-    'send less, or make larger slots',
+    'the message is larger than a slot, or than all slots',
+    'send less, or use larger slots',
   ],
-  ERR_RDMC_HIPOWER_BUSY: ['resource', 'another call comes first, or all numbers are in use', 'wait for it'],
+  ERR_RDMC_HIPOWER_BUSY: [
+    'resource',
+    'another call comes first, or all channel numbers are in use',
+    'await it, or close a channel',
+  ],
   ERR_RDMC_HIPOWER_NOT_RESERVED: ['usage', 'no slot is reserved', 'call `reserve` first'],
   ERR_RDMC_HIPOWER_RELEASED: ['usage', 'the message was released before', 'copy what is needed later'],
-  ERR_RDMC_HIPOWER_ENDED: ['usage', 'the end was announced', 'write before it'],
-  ERR_RDMC_HIPOWER_CLOSED: ['closed', 'this end is closed', 'make another channel'],
+  ERR_RDMC_HIPOWER_ENDED: ['usage', 'the end was announced', 'write before `end()`'],
+  ERR_RDMC_HIPOWER_CLOSED: ['closed', 'this end is closed', 'create another channel'],
   ERR_RDMC_HIPOWER_ITERATOR_TAKEN: [
     'usage',
-    'a responder has one consumer',
-    'share what the one consumer gets',
+    'an iterator of the responder is already active',
+    'iterate once, and share the messages',
   ],
   ERR_RDMC_HIPOWER_PEER_LOST: ['peer-lost', 'a member was lost', 'see `progress` for what it consumed'],
   ERR_RDMC_HIPOWER_PEER_CLOSED: ['peer-lost', 'a peer closed before the end', 'see its `reason`'],
   ERR_RDMC_HIPOWER_CONNECTION_LOST: [
     'peer-lost',
-    'the connection broke again and again',
-    'see the network; both ends live',
+    'the connection failed repeatedly',
+    'check the network; both processes are alive',
   ],
   ERR_RDMC_HIPOWER_BITMAP: ['refused', 'a bitmap has impossible bits', 'run the same version everywhere'],
   ERR_RDMC_HIPOWER_FOOTER: ['refused', 'a footer does not match', 'run the same version everywhere'],
@@ -61,24 +69,20 @@ export const hiPowerErrors = errorTable({
     'a slot is of another generation',
     'run the same version everywhere',
   ],
-  ERR_RDMC_HIPOWER_INCOMPLETE: ['refused', 'slots never came', 'run the same version everywhere'],
-  ERR_RDMC_HIPOWER_PROTOCOL: [
-    'refused',
-    'a peer broke the rules of the wire',
-    'run the same version everywhere',
-  ],
+  ERR_RDMC_HIPOWER_INCOMPLETE: ['refused', 'slots did not arrive', 'run the same version everywhere'],
+  ERR_RDMC_HIPOWER_PROTOCOL: ['refused', 'a peer violated the protocol', 'run the same version everywhere'],
 });
 export type HiPowerErrorCode = keyof typeof hiPowerErrors;
 
-/** The code that a peer or the worker gave; one that is not of this version is a violation. */
+/** The code of a peer or the worker; a code that this version does not have is a violation. */
 export function hiPowerCode(code: string): HiPowerErrorCode {
   return isCodeOf(hiPowerErrors, code) ? code : 'ERR_RDMC_HIPOWER_PROTOCOL';
 }
 
-/** Why a side whose device was taken away stops; its peers are told the same. */
+/** The reason of a side whose device was removed; its peers get the same text. */
 export const DEVICE_REMOVED = 'its RDMA device is gone';
 
-/** What one side knows of one peer's messages at the moment of an error. Counts of whole slots since the start. */
+/** One side's knowledge of one peer's messages at the time of an error. Counts of whole slots since the start. */
 export interface Progress {
   readonly memberId: number;
   /** Requester: slots posted. Responder: slots delivered to the application. */
@@ -92,19 +96,19 @@ export interface HiPowerErrorDetails {
   /** The member the error is about. */
   readonly memberId?: number;
   readonly reason?: string;
-  /** What the two sides disagree on. */
+  /** The option on which the two sides disagree. */
   readonly field?: string;
   readonly missing?: readonly number[];
   readonly progress?: readonly Progress[];
 }
 
-/** What this package throws and rejects with, beside `AbortError`. Tell cases apart by `code`. */
+/** The errors of this package, beside `AbortError`. Distinguish cases by `code`. */
 export class HiPowerError extends RdmcError<HiPowerErrorCode> {
   override readonly name = 'HiPowerError';
   readonly reason: string | undefined;
   readonly field: string | undefined;
   readonly missing: readonly number[] | undefined;
-  /** Per peer, what was and what was not consumed. */
+  /** Per peer, how much was consumed. */
   readonly progress: readonly Progress[] | undefined;
 
   constructor(code: HiPowerErrorCode, message: string, details: HiPowerErrorDetails = {}) {

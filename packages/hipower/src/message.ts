@@ -4,7 +4,7 @@ export interface MessageHolder {
   release(handle: number): void;
 }
 
-/** A message of a requester. Its bytes lie in the channel's slots, and are yours until `release()`. */
+/** A message of a requester. Its bytes are in the channel's slots, and belong to the application until `release()`. */
 export class Message implements Disposable {
   /** @internal */
   constructor(
@@ -17,7 +17,7 @@ export class Message implements Disposable {
   ) {}
 
   /**
-   * The bytes in place, one view per slot: one, unless the message is longer than a slot. No copy; do not use them
+   * The bytes in place, one view per slot: one view unless the message is longer than a slot. Not a copy: do not use it
    * after `release()`.
    * @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED
    */
@@ -25,7 +25,7 @@ export class Message implements Disposable {
     return this.responder.partsOf(this.handle);
   }
 
-  /** All bytes: in place where the message has one part, else a copy. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED */
+  /** All bytes: in place if the message has one part, else a copy. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED */
   get bytes(): Uint8Array {
     const { parts } = this;
     if (parts.length === 1) return parts[0]!;
@@ -38,7 +38,7 @@ export class Message implements Disposable {
     return whole;
   }
 
-  /** Gives the slots back. Once. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED, ERR_RDMC_HIPOWER_CLOSED */
+  /** Releases the slots. Call it once. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED, ERR_RDMC_HIPOWER_CLOSED */
   release(): void {
     this.responder.release(this.handle);
   }

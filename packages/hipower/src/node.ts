@@ -3,16 +3,16 @@ import { hipower, type ProtocolOptions, type RequesterOptions, type ResponderOpt
 import type { Requester } from './requester.js';
 import type { Responder } from './responder.js';
 
-/** What `HiPowerNode.join` takes: the options of a mesh, and those of the device and its worker. */
+/** Options of `HiPowerNode.join`: those of a mesh, and those of the device and its worker. */
 export type HiPowerNodeOptions = NodeOptions & ProtocolOptions;
 
 type ChannelsNode = NodeWith<{ readonly channels: ReturnType<typeof hipower> }>;
 
-/** A node that runs channels and nothing else: the short form of `Node.join({ …, protocols: { channels: hipower() } })`. */
+/** A node that runs channels only: the short form of `Node.join({ …, protocols: { channels: hipower() } })`. */
 export class HiPowerNode extends ShortForm<ChannelsNode> {
   /**
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
-   * @throws as `Node.join` of @rdmc/node. Nothing is left open then
+   * @throws as `Node.join` of @rdmc/node. Everything is closed then
    */
   static async join({ thread = 'worker', ...options }: HiPowerNodeOptions): Promise<HiPowerNode> {
     return new HiPowerNode(await Node.join({ ...options, protocols: { channels: hipower({ thread }) } }));

@@ -1,23 +1,23 @@
-/** What crosses between the application's thread and the worker: commands with their answers, and events. */
+/** Records between the application's thread and the worker: commands with their answers, and events. */
 import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
 import type { QueuePairAddress, RemoteKey } from '@rdmc/verbs';
 
-/** Under this name the data plane runs the protocol. */
+/** The data plane's name of the protocol. */
 export const PROTOCOL_NAME = 'hipower';
 
 /** `channel` is the number that this node gave the channel, and `peer` an index of the channel's peers. */
 export const hiPowerRecords = recordTable({
   commands: {
     open: call(json<ChannelSetup>()),
-    /** Tears down an old queue pair and makes a new one. */
+    /** Closes an old queue pair and creates a new one. */
     createPair: call(json<PairOrder>(), json<PairAnswer>()),
     /** Answers with the transport, such as 'shm' or 'tcp'. */
     connect: call(json<ConnectOrder>(), json<string>()),
     /** Everything is connected. */
     start: call(numbers<[channel: number]>(1)),
-    /** Tears down all queue pairs and forgets the channel. */
+    /** Closes all queue pairs and removes the channel. */
     close: call(numbers<[channel: number]>(1)),
-    /** The responder has released everything, and its connection is not needed any more. */
+    /** The responder has released everything, and its connection is not needed any longer. */
     dismiss: post(numbers<[channel: number, peer: number]>(2)),
     /** Look at the shared memory. */
     kick: post(numbers<[channel: number]>(1)),
@@ -37,7 +37,7 @@ export type Mode = 'pull' | 'push';
 export type Confirmation = 'bitmap' | 'per-request';
 export type Role = 'requester' | 'responder';
 
-/** What the worker needs to take part in a channel. */
+/** The worker's description of a channel. */
 export interface ChannelSetup {
   readonly channel: number;
   readonly role: Role;
@@ -58,7 +58,7 @@ export interface ChannelSetup {
   readonly boards: number;
 }
 
-/** What a responder did with the slots of one requester: `RequesterMachine.resume` goes on from it. */
+/** A responder's account of the slots of one requester: `RequesterMachine.resume` continues from it. */
 export interface Account {
   readonly claimed: readonly number[];
   readonly released: readonly number[];
@@ -92,12 +92,12 @@ export interface ConnectOrder {
   readonly account: Account | null;
 }
 
-/** Why a channel's worker side stopped, or lost a connection. */
+/** The reason why a channel's worker side stopped, or lost a connection. */
 export interface Trouble {
   readonly channel: number;
   readonly peer: number;
   readonly generation: number;
-  /** 'connection': its queue pair broke, and a new one may follow; 'violation': the peer broke the rules. */
+  /** 'connection': its queue pair failed, and a new one may follow; 'violation': the peer violated the protocol. */
   readonly kind: 'connection' | 'violation';
   readonly code: string;
   readonly reason: string;

@@ -8,7 +8,7 @@ import type { CheckedChannelOptions } from './channel-options.js';
 import { ChannelResources } from './channel-resources.js';
 import { ConnectRound } from './connect-round.js';
 import { Connector } from './connector.js';
-import { MAX_BARREN_RECONNECTS, RETRY_PAUSE_MS } from './constants.js';
+import { MAX_FRUITLESS_RECONNECTS, RETRY_PAUSE_MS } from './constants.js';
 import type { Environment } from './environment.js';
 import { AbortError, DEVICE_REMOVED, HiPowerError, messageOf, type Progress } from './errors.js';
 import { PeerCounter } from './layout/channel-memory.js';
@@ -23,24 +23,24 @@ const VIOLATIONS: ReadonlySet<string> = new Set<ViolationCode>([
   'ERR_RDMC_HIPOWER_PROTOCOL',
 ]);
 
-/** The connections of a requester, generation by generation, and what ends them. */
+/** The connections of a requester, generation by generation, and the events that end them. */
 export class RequesterSession implements Participant<WireMessage>, WorkerEvents {
   readonly role = 'requester';
   readonly #session = randomUUID();
   readonly #number: number;
   readonly #failed = new Deferred<never>();
   readonly #finished = new Set<number>();
-  /** Responders that have released everything up to the end: nothing is expected of them any more. */
+  /** Responders that have released everything up to the end. The session does not expect anything more from them. */
   readonly #dismissed = new Set<number>();
   #generation = 0;
-  /** The round of connecting that is under way, or the last one. */
+  /** The current round of connecting, or the last one. */
   #round = new ConnectRound(0, []);
   #state: 'connecting' | 'running' | 'failed' | 'closed' = 'connecting';
   #ending = false;
-  /** Ends the first wait for the responders, and no later one. */
+  /** Ends the first wait for the responders, but not later ones. */
   #signal: AbortSignal | undefined;
-  #barren = 0;
-  /** Why the last round of connecting was in vain. */
+  #fruitless = 0;
+  /** Why the last round of connecting failed. */
   #lastFailure: unknown;
   #releasedBefore = 0;
   readonly #connector: Connector;
@@ -49,14 +49,14 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
   #registration: Subscription | undefined;
   error: HiPowerError | undefined;
   #closing: Promise<void> | undefined;
-  /** The counters as they were when the memory was given back. */
+  /** The counters at the time when the memory was freed. */
   #finalCounters: ChannelCounters | undefined;
 
   private constructor(
     private readonly environment: Environment,
     readonly options: CheckedChannelOptions,
     readonly resources: ChannelResources,
-    /** Slots are free again, a responder has finished, or the session failed. */
+    /** Called when slots are free again, a responder has finished, or the session failed. */
     private readonly onNews: () => void,
   ) {
     this.#number = environment.link.take(this);
@@ -65,7 +65,7 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     this.#errors = new RequesterErrors(options.channel, () => this.progress());
   }
 
-  /** @throws HiPowerError; nothing is left then */
+  /** @throws HiPowerError; everything is freed then */
   static async open(
     environment: Environment,
     options: CheckedChannelOptions,
@@ -97,7 +97,7 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     return this.#generation;
   }
 
-  /** Every responder has said that it has everything up to the end. */
+  /** Every responder has reported that it has everything up to the end. */
   get allFinished(): boolean {
     return this.#finished.size === this.options.peers.length;
   }
@@ -106,12 +106,12 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     this.environment.link.commands.kick(this.#number);
   }
 
-  /** The end flag may be written from now on, so responders may go. */
+  /** The end flag may be written from now on, so responders may leave. */
   ending(): void {
     this.#ending = true;
   }
 
-  /** Gives up the present connection: all that was under way counts as lost, and the next generation sends it again. */
+  /** Drops the present connection: outstanding slots count as lost, and the next generation sends them again. */
   reconnect(): void {
     if (this.#state !== 'running') return;
     this.#state = 'connecting';
@@ -170,7 +170,7 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
       if (generation === this.#generation) this.#broke(`${which} broke: ${reason}`);
       return;
     }
-    this.#brokeTheRules(member, code, reason);
+    this.#violated(member, code, reason);
   }
 
   workerDied(cause: Error): void {
@@ -183,7 +183,7 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     this.#tellAll(false, DEVICE_REMOVED);
   }
 
-  /** Ends all connections and gives the memory back. Idempotent. */
+  /** Closes all connections and frees the memory. Idempotent. */
   close(complete: boolean, reason: string): Promise<void> {
     this.#closing ??= this.#close(complete, reason);
     return this.#closing;
@@ -215,9 +215,9 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
         if (error instanceof AbortError) throw error;
         if (error instanceof HiPowerError && error.code !== 'ERR_RDMC_HIPOWER_CONNECTION_LOST') throw error;
         this.#lastFailure = error;
-        this.#barren += 1;
-        if (this.#barren > MAX_BARREN_RECONNECTS) throw this.#errors.lost(messageOf(error), error);
-        await delay(RETRY_PAUSE_MS * this.#barren);
+        this.#fruitless += 1;
+        if (this.#fruitless > MAX_FRUITLESS_RECONNECTS) throw this.#errors.lost(messageOf(error), error);
+        await delay(RETRY_PAUSE_MS * this.#fruitless);
         if (this.#closing) throw this.#errors.closed();
       }
     }
@@ -236,14 +236,14 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     this.#lastFailure = undefined;
   }
 
-  /** An account that cannot be true is no reason to try again. */
+  /** An inconsistent account is a protocol error; do not reconnect. */
   #blame(member: number, error: unknown): void {
     const { code } = error as { code?: string };
-    if (VIOLATIONS.has(code!)) this.#brokeTheRules(member, code!, messageOf(error));
+    if (VIOLATIONS.has(code!)) this.#violated(member, code!, messageOf(error));
   }
 
-  #brokeTheRules(member: number | undefined, code: string, reason: string): void {
-    const what = `responder ${member} broke the protocol: ${reason}`;
+  #violated(member: number | undefined, code: string, reason: string): void {
+    const what = `responder ${member} violated the protocol: ${reason}`;
     this.#failWith(this.#errors.by(member, code, what, reason));
   }
 
@@ -255,9 +255,9 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     if (this.#state !== 'running') return;
     this.#state = 'connecting';
     const released = this.progress().reduce((sum, peer) => sum + peer.released, 0);
-    this.#barren = released === this.#releasedBefore ? this.#barren + 1 : 0;
+    this.#fruitless = released === this.#releasedBefore ? this.#fruitless + 1 : 0;
     this.#releasedBefore = released;
-    if (this.#barren > MAX_BARREN_RECONNECTS) {
+    if (this.#fruitless > MAX_FRUITLESS_RECONNECTS) {
       this.#failWith(this.#errors.lost(reason));
       return;
     }
@@ -280,29 +280,30 @@ export class RequesterSession implements Participant<WireMessage>, WorkerEvents 
     this.#failWith(this.#errors.by(from, 'ERR_RDMC_HIPOWER_PEER_CLOSED', what, reason));
   }
 
-  /** It has taken everything, and all of it is known to be released. */
+  /** The responder has taken everything, and all of it is known to be released. */
   #isThrough(member: number): boolean {
     const { delivered, released } = this.progress().find(({ memberId }) => memberId === member)!;
     return this.#finished.has(member) && delivered === released;
   }
 
-  /** Goes on without a responder that has everything: its slots are free, and it may go. */
+  /** Continues without a responder that has everything: its slots are free, and it may leave. */
   #dismiss(member: number): void {
     this.#dismissed.add(member);
     this.#round.dismissed(member);
     this.environment.link.commands.dismiss(this.#number, this.options.peers.indexOf(member));
-    this.environment.directory.send(member, this.#farewell(true, 'it has everything'));
+    this.environment.directory.send(member, this.#closedMessage(true, 'it has everything'));
     this.onNews();
   }
 
-  /** All but those who have everything hear that this side is over. */
+  /** Tells all responders that this side has ended, except those that have everything. */
   #tellAll(complete: boolean, reason: string): void {
     for (const to of this.options.peers) {
-      if (!this.#dismissed.has(to)) this.environment.directory.send(to, this.#farewell(complete, reason));
+      if (!this.#dismissed.has(to))
+        this.environment.directory.send(to, this.#closedMessage(complete, reason));
     }
   }
 
-  #farewell(complete: boolean, reason: string): ClosedMessage {
+  #closedMessage(complete: boolean, reason: string): ClosedMessage {
     return { ...this.#header(), type: 'closed', by: 'requester', complete, reason };
   }
 

@@ -1,9 +1,9 @@
-import { Bell } from './bell.js';
 import { ChannelEnd } from './channel-end.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
 import type { Environment } from './environment.js';
 import { HiPowerError, throwIfAborted } from './errors.js';
+import { Notifier } from './notifier.js';
 import { RequesterSession } from './requester-session.js';
 import { SlotStock } from './slot-stock.js';
 import { WriteQueue } from './write-queue.js';
@@ -12,28 +12,28 @@ const ONE = (): number => 1;
 
 /**
  * The sending end of a channel (HiPower, section 3.1: the requester, a data generator). With several responders every
- * message goes to each of them (broadcast), and a slot is free when all have released it.
+ * message is sent to each of them (broadcast), and a slot is free when all have released it.
  *
- * Belongs to the thread that made it. Two ways to send, which may be mixed:
- * `await write(bytes)`, which waits for room and copies; or `reserve`, fill, `commit`, which copies and allocates nothing.
+ * Belongs to the thread that created it. There are two ways to send, which may be mixed:
+ * `await write(bytes)`, which waits for room and copies; or `reserve`, fill, `commit`, which neither copies nor allocates.
  */
 export class Requester extends ChannelEnd {
   readonly #session: RequesterSession;
   readonly #stock: SlotStock;
-  readonly #bell: Bell;
+  readonly #notifier: Notifier;
   readonly #slotBytes: number;
   readonly #writes = new WriteQueue();
   #state: 'open' | 'ending' | 'closed' = 'open';
   #ending: Promise<void> | undefined;
-  /** Waits for all slots that are under way. */
+  /** Waiters for all outstanding slots. */
   #draining = 0;
   readonly #isRoomy = (): boolean => this.#stock.room > 0;
-  /** `end` has resolved, or is about to: everything that was written was released. */
+  /** `end` has resolved, or will at once: everything that was written was released. */
   #isComplete = false;
 
   private constructor(
     session: RequesterSession,
-    bell: Bell,
+    notifier: Notifier,
     news: { take: () => void },
     private readonly onClosed: (end: Requester) => void,
   ) {
@@ -41,7 +41,7 @@ export class Requester extends ChannelEnd {
     const { slots, slotBytes } = session.options;
     this.#session = session;
     this.#stock = new SlotStock(session.resources, slots, slotBytes);
-    this.#bell = bell;
+    this.#notifier = notifier;
     this.#slotBytes = slotBytes;
     news.take = () => this.#takeNews();
   }
@@ -52,13 +52,13 @@ export class Requester extends ChannelEnd {
     options: CheckedChannelOptions,
     onClosed: (end: Requester) => void,
   ): Promise<Requester> {
-    const bell = new Bell();
+    const notifier = new Notifier();
     const news = { take: (): void => {} };
     const session = await RequesterSession.open(environment, options, () => news.take());
-    return new Requester(session, bell, news, onClosed);
+    return new Requester(session, notifier, news, onClosed);
   }
 
-  /** 1, and one more for every time the connection was made again. */
+  /** 1, and one more for every reconnect. */
   get generation(): number {
     return this.#session.generation;
   }
@@ -79,8 +79,8 @@ export class Requester extends ChannelEnd {
   }
 
   /**
-   * Gives up the present connections and makes new ones (after a change of the network, say). Nothing is lost or
-   * delivered twice: responders say where to go on. Connections that break are made again by themselves.
+   * Drops the present connections and opens new ones (after a change of the network, for example). No message is lost or
+   * delivered twice: responders say where to continue. Connections that fail are opened again without this call.
    */
   reconnect(): void {
     this.#assertUsable();
@@ -88,9 +88,9 @@ export class Requester extends ChannelEnd {
   }
 
   /**
-   * Takes a slot for a message of so many bytes (0 to `slotBytes`); −1 where none is free: await `hasRoom()` then.
+   * Reserves a slot for a message of that many bytes (0 to `slotBytes`); −1 if none is free: await `hasRoom()` then.
    * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE, ERR_RDMC_HIPOWER_BUSY while a message waits in
-   *   `write`, ERR_RDMC_HIPOWER_ENDED, ERR_RDMC_HIPOWER_CLOSED; what ended the channel
+   *   `write`, ERR_RDMC_HIPOWER_ENDED, ERR_RDMC_HIPOWER_CLOSED; the error that ended the channel
    */
   reserve(byteLength: number): number {
     this.#assertOpen();
@@ -102,8 +102,8 @@ export class Requester extends ChannelEnd {
         `Requester '${this.channel}': a message waits for room; await its write() first`,
       );
     }
-    // A drain waits for all slots but the reserved ones, and those are more now.
-    if (this.#draining > 0) this.#bell.ring();
+    // A drain waits for all slots except the reserved ones, and there are more of those now.
+    if (this.#draining > 0) this.#notifier.notify();
     return this.#stock.reserve(byteLength);
   }
 
@@ -120,7 +120,7 @@ export class Requester extends ChannelEnd {
     if (this.#stock.commit(slot, 0)) this.#session.kick();
   }
 
-  /** Gives a reserved slot back unsent. */
+  /** Frees a reserved slot without sending it. */
   cancel(slot: number): void {
     this.#assertReserved(slot);
     this.#stock.cancel(slot);
@@ -128,7 +128,7 @@ export class Requester extends ChannelEnd {
   }
 
   /**
-   * Copies and sends a message of at most one slot, if there is room; false: there is none.
+   * Copies and sends a message of at most one slot if there is room; false: there is no room.
    * @throws as `reserve`
    */
   tryWrite(bytes: Uint8Array): boolean {
@@ -140,11 +140,11 @@ export class Requester extends ChannelEnd {
   }
 
   /**
-   * Sends a message, in fragments where it is longer than a slot; resolves when the bytes were copied and may be
-   * reused. Messages go in the order of the calls, each when there is room for all of it. An abort ends the wait, and
+   * Sends a message, in fragments if it is longer than a slot; resolves when the bytes were copied and may be
+   * reused. Messages are sent in the order of the calls, each when there is room for all of it. An abort ends the wait, and
    * the message is not sent.
    * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE (more than the pool), ERR_RDMC_HIPOWER_ENDED,
-   *   ERR_RDMC_HIPOWER_CLOSED; AbortError; what ended the channel
+   *   ERR_RDMC_HIPOWER_CLOSED; AbortError; the error that ended the channel
    */
   async write(bytes: Uint8Array, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOption('write', options.signal);
@@ -161,7 +161,7 @@ export class Requester extends ChannelEnd {
     await sent;
   }
 
-  /** Resolves when a slot is free. @throws AbortError; what ended the channel */
+  /** Resolves when a slot is free. @throws AbortError; the error that ended the channel */
   async hasRoom(options?: { readonly signal?: AbortSignal }): Promise<void> {
     const signal = signalOption('hasRoom', options?.signal);
     this.#assertUsable();
@@ -176,15 +176,15 @@ export class Requester extends ChannelEnd {
   }
 
   /**
-   * No message follows; await your writes first. Resolves when every responder has received and released everything, and closes then.
-   * @throws what ended the channel; its `progress` says what was and what was not consumed
+   * Announces the end: no message follows. Await your writes first. Resolves when every responder has received and released
+   * everything, and closes then. @throws the error that ended the channel; its `progress` says what was consumed
    */
   end(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
   }
 
-  /** Ends at once: what is not released by then may or may not arrive. Idempotent; after `end` it does nothing. */
+  /** Closes at once: messages that are not released by then may or may not arrive. Idempotent; has no effect after `end`. */
   async close(): Promise<void> {
     this.#goClosed();
     await this.#session.close(false, 'the requester was closed');
@@ -209,7 +209,7 @@ export class Requester extends ChannelEnd {
     }
   }
 
-  /** Every slot is back, but those that the application has reserved. */
+  /** Every slot is free, except those that the application has reserved. */
   async #drained(signal: AbortSignal | undefined): Promise<void> {
     this.#draining += 1;
     try {
@@ -220,7 +220,7 @@ export class Requester extends ChannelEnd {
     }
   }
 
-  /** Waits until `isOver`, which so many free slots may bring about; without a number, other news does. */
+  /** Waits until `isOver`, which that many free slots may bring about; without a number, other events do. */
   async #until(
     isOver: () => boolean,
     slots: (() => number) | undefined,
@@ -231,23 +231,23 @@ export class Requester extends ChannelEnd {
       this.#assertUsable();
       if (slots) {
         this.#stock.wantRoom(slots());
-        // What came back before the worker could see the wish brings no event.
+        // Slots that came back before the worker could see the request do not raise an event.
         if (isOver()) return;
         this.#session.kick();
       }
-      await this.#bell.wait(what, signal);
+      await this.#notifier.wait(what, signal);
       if (!this.#isComplete) this.#assertUsable();
     }
   }
 
-  /** Slots came back, a responder has finished, or the channel is over. */
+  /** Slots came back, a responder has finished, or the channel has ended. */
   #takeNews(): void {
     if (this.#session.error) this.#writes.fail(this.#session.error);
     else if (this.#state !== 'closed') this.#sendWaiting();
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
-  /** Sends what there is room for, and asks for the room that the next message needs. */
+  /** Sends the messages that there is room for, and requests the room that the next message needs. */
   #sendWaiting(): void {
     for (;;) {
       while (!this.#writes.isEmpty && this.#stock.room >= this.#writes.needed)
@@ -278,7 +278,7 @@ export class Requester extends ChannelEnd {
   #goClosed(): void {
     this.#state = 'closed';
     this.#writes.fail(this.#session.error ?? this.#closedError());
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   #assertUsable(): void {
@@ -291,7 +291,7 @@ export class Requester extends ChannelEnd {
     if (this.#state === 'ending') {
       throw new HiPowerError(
         'ERR_RDMC_HIPOWER_ENDED',
-        `Requester '${this.channel}' has ended; nothing may follow`,
+        `Requester '${this.channel}' has ended; write before end()`,
       );
     }
   }
@@ -300,7 +300,7 @@ export class Requester extends ChannelEnd {
     if (this.#stock.isReserved(slot)) return;
     throw new HiPowerError(
       'ERR_RDMC_HIPOWER_NOT_RESERVED',
-      `Requester '${this.channel}': slot ${String(slot)} is not reserved; reserve() gives one, once`,
+      `Requester '${this.channel}': slot ${String(slot)} is not reserved; call reserve() for each message`,
     );
   }
 
@@ -311,8 +311,8 @@ export class Requester extends ChannelEnd {
   #tooLarge(bytes: number, limit: number): HiPowerError {
     return new HiPowerError(
       'ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE',
-      `Requester '${this.channel}': a message of ${String(bytes)} bytes, and at most ${limit} fit; ` +
-        'take more slots, or larger ones',
+      `Requester '${this.channel}': a message of ${String(bytes)} bytes does not fit (at most ${limit}); ` +
+        'send less, or use more or larger slots',
     );
   }
 }

@@ -18,28 +18,28 @@ import type { Trouble } from './records.js';
 import { type OfferMessage, type Parameters, parametersOf, type WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
-/** What is known of one requester. */
+/** State of one requester. */
 interface Source {
   readonly member: number;
   session: string | undefined;
   generation: number;
-  /** Its offers are worked on one after the other. */
+  /** Its offers are processed one after the other. */
   readonly work: SerialQueue;
   isConnected: boolean;
-  /** The application has been given everything up to the end flag. */
+  /** The application has received everything up to the end flag. */
   isFinished: boolean;
-  /** The requester knows that, and needs this side no longer. */
+  /** The requester knows that, and does not need this side any longer. */
   isGone: boolean;
 }
 
-/** What the session asks of the responder it serves. */
+/** The session's calls to its responder. */
 export interface ResponderHost {
-  /** Slots arrived, or the session failed. */
+  /** Called when slots arrived, or the session failed. */
   onNews(): void;
   progress(): Progress[];
 }
 
-/** The connections of a responder, generation by generation, and what ends them. */
+/** The connections of a responder, generation by generation, and the events that end them. */
 export class ResponderSession implements Participant<WireMessage>, WorkerEvents {
   readonly role = 'responder';
   readonly #number: number;
@@ -47,12 +47,12 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
   readonly #connected = new Deferred<void>();
   readonly #transports: string[] = [];
   #closed = false;
-  /** Why the last attempt to connect was in vain. */
+  /** Why the last attempt to connect failed. */
   #lastFailure: unknown;
   #closing: Promise<void> | undefined;
-  /** The counters as they were when the memory was given back. */
+  /** The counters at the time when the memory was freed. */
   #finalCounters: ChannelCounters | undefined;
-  /** Resolves the wait of a responder that is about to close. */
+  /** Ends the wait of a responder that is closing. */
   #onGone = (): void => {};
   readonly lifetime = new Lifetime();
   #registration: Subscription | undefined;
@@ -76,7 +76,7 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
     }));
   }
 
-  /** Resolves when every requester is connected. @throws HiPowerError; nothing is left then */
+  /** Resolves when every requester is connected. @throws HiPowerError; everything is freed then */
   static async open(
     environment: Environment,
     options: CheckedChannelOptions,
@@ -151,7 +151,7 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
     if (this.#closed) return;
     const source = this.#sources[peer]!;
     if (kind === 'violation') {
-      const text = `requester ${source.member} broke the protocol: ${reason}`;
+      const text = `requester ${source.member} violated the protocol: ${reason}`;
       this.#fail(hiPowerCode(code), text, source.member, reason);
       return;
     }
@@ -165,7 +165,7 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
     );
   }
 
-  /** Where all have ended nothing is missing: closing tells them so. */
+  /** Does not fail if all requesters have ended: no slot is missing, and `close` tells them. */
   deviceRemoved(): void {
     if (this.error || this.#closed || this.#sources.every(({ isFinished }) => isFinished)) return;
     const message = `Responder '${this.channel}': ${DEVICE_REMOVED}`;
@@ -179,10 +179,10 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
   }
 
   /**
-   * Tells every requester that all it sent was released, and waits, so long at most, until each goes on without this
-   * side: until then it may still want to read P.
+   * Tells every requester that all its slots were released, and waits, at most `timeoutMs`, until each continues without
+   * this side: until then a requester may still read P.
    */
-  async farewell(timeoutMs: number): Promise<void> {
+  async confirmClose(timeoutMs: number): Promise<void> {
     const staying = this.#sources.filter(({ isGone }) => !isGone);
     if (this.error || staying.length === 0) return;
     for (const source of staying) this.#sayClosed(source, true, 'it has everything');
@@ -192,7 +192,7 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
     await settledWithin(gone, timeoutMs);
   }
 
-  /** Ends all connections and gives the memory back. Idempotent. */
+  /** Closes all connections and frees the memory. Idempotent. */
   close(reason: string, complete = false): Promise<void> {
     this.#closing ??= this.#close(reason, complete);
     return this.#closing;
@@ -235,14 +235,19 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
       return;
     }
     if (source.session !== undefined && source.session !== offer.session) {
-      this.#refuse(source, offer, 'session', 'this responder serves an earlier requester of the channel');
+      this.#refuse(
+        source,
+        offer,
+        'session',
+        'this responder already serves an earlier requester of the channel',
+      );
       return;
     }
     source.session = offer.session;
     void source.work.run(() => this.#connect(source, offer));
   }
 
-  /** Ends the former generation, tells what came of it, and connects anew. */
+  /** Ends the former generation, sends its account, and connects again. */
   async #connect(source: Source, offer: OfferMessage): Promise<void> {
     if (this.#closed || this.error || offer.generation <= source.generation) return;
     const { directory } = this.environment;
@@ -274,7 +279,7 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
       source.isConnected = true;
       if (this.#sources.every(({ isConnected }) => isConnected)) this.#connected.resolve();
     } catch (error) {
-      // The requester decides whether to try again; if it is gone, the mesh tells.
+      // The requester decides whether to try again; if the requester is lost, the mesh reports that.
       this.#lastFailure = error;
       this.#broken(source, messageOf(error));
     }
@@ -320,7 +325,7 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
     const progress = this.host?.progress() ?? [];
     const account = progress.map(
       ({ memberId: id, delivered, released }) =>
-        `of ${id}, ${delivered} slots were delivered and ${released} released`,
+        `from member ${id}, ${delivered} slots were delivered and ${released} released`,
     );
     const message = `Responder '${this.channel}': ${what}; ${account.join('; ')}`;
     this.#failWith(new HiPowerError(code, message, { memberId, reason, progress }));
@@ -339,7 +344,7 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
   }
 }
 
-/** The first thing that two sides were not given alike. */
+/** The first parameter that differs between the two sides. */
 function difference(own: Parameters, theirs: Parameters): keyof Parameters | undefined {
   return (Object.keys(own) as (keyof Parameters)[]).find((field) => own[field] !== theirs[field]);
 }

@@ -1,27 +1,27 @@
-import { Bell } from './bell.js';
 import { ChannelEnd } from './channel-end.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
-import { FAREWELL_TIMEOUT_MS } from './constants.js';
+import { CLOSE_TIMEOUT_MS } from './constants.js';
 import { DeliveryTable, NONE } from './delivery-table.js';
 import type { Environment } from './environment.js';
 import { HiPowerError, type Progress } from './errors.js';
 import { refreshLimit } from './machine/refresh-rule.js';
 import { Message } from './message.js';
+import { Notifier } from './notifier.js';
 import { closedError, ResponderSession } from './responder-session.js';
 
 /**
  * The receiving end of a channel (HiPower, section 3.1: the responder, a data consumer). With several requesters it
- * gathers: messages of one requester come in its order, those of different ones as they arrive.
+ * gathers: messages of one requester arrive in its order, those of different requesters in any order.
  *
- * Belongs to the thread that made it. Two ways to receive: `for await (const message of responder)`, or the calls on
- * handles (`take`, `sizeOf`, `offsetOf`, `release`), which allocate nothing. Either way a message's slots stay with
- * the application until it releases them, in any order; a requester whose slots are all held waits.
+ * Belongs to the thread that created it. There are two ways to receive: `for await (const message of responder)`, or the calls on
+ * handles (`take`, `sizeOf`, `offsetOf`, `release`), which do not allocate. In both, the application owns a message's slots
+ * until it releases them, in any order; a requester waits while all its slots are held.
  */
 export class Responder extends ChannelEnd {
   readonly #session: ResponderSession;
   readonly #table: DeliveryTable;
-  readonly #bell: Bell;
+  readonly #notifier: Notifier;
   readonly #ended: Set<number>;
   #iterating = false;
   #closing: Promise<void> | undefined;
@@ -29,14 +29,14 @@ export class Responder extends ChannelEnd {
   private constructor(
     session: ResponderSession,
     table: DeliveryTable,
-    bell: Bell,
+    notifier: Notifier,
     ended: Set<number>,
     private readonly onClosed: (end: Responder) => void,
   ) {
     super(session);
     this.#session = session;
     this.#table = table;
-    this.#bell = bell;
+    this.#notifier = notifier;
     this.#ended = ended;
   }
 
@@ -47,7 +47,7 @@ export class Responder extends ChannelEnd {
     onClosed: (end: Responder) => void,
   ): Promise<Responder> {
     const { slots, slotBytes, peers, mode, confirmation, refreshThreshold } = options;
-    const bell = new Bell();
+    const notifier = new Notifier();
     const ended = new Set<number>();
     let table: DeliveryTable | undefined;
     const session = await ResponderSession.open(environment, options, (opened) => {
@@ -66,9 +66,9 @@ export class Responder extends ChannelEnd {
       };
       const made = new DeliveryTable(opened.resources, settings, onEnd);
       table = made;
-      return { onNews: () => bell.ring(), progress: () => progressOf(made, peers) };
+      return { onNews: () => notifier.notify(), progress: () => progressOf(made, peers) };
     });
-    return new Responder(session, table!, bell, ended, onClosed);
+    return new Responder(session, table!, notifier, ended, onClosed);
   }
 
   /** The slots of all requesters, as registered memory: messages begin at `offsetOf(handle)`. */
@@ -76,12 +76,12 @@ export class Responder extends ChannelEnd {
     return this.#table.bytes;
   }
 
-  /** Whether every requester has ended, and everything was taken. */
+  /** Whether every requester has ended and all messages were taken. */
   get isComplete(): boolean {
     return this.#ended.size === this.peers.length;
   }
 
-  /** Handle of the next message, a whole number from 0, or −1 where none is here: await `readable()` then. */
+  /** Handle of the next message, an integer from 0, or −1 if there is none: await `readable()` then. */
   take(): number {
     if (this.#closing) throw closedError(this.channel);
     const handle = this.#table.take();
@@ -90,8 +90,8 @@ export class Responder extends ChannelEnd {
   }
 
   /**
-   * Resolves when `take` may have a message: true; or false when every requester has ended and none is left.
-   * @throws HiPowerError what ended the channel, once everything that arrived was taken; AbortError
+   * Resolves with true when `take` may have a message, with false when every requester has ended and no message is left.
+   * @throws HiPowerError the error that ended the channel, after all messages that arrived were taken; AbortError
    */
   async readable(options?: { readonly signal?: AbortSignal }): Promise<boolean> {
     const signal = signalOption('readable', options?.signal);
@@ -103,11 +103,11 @@ export class Responder extends ChannelEnd {
       this.#table.wantEvent();
       if (this.#table.wantsKick) this.#session.kick();
       if (!this.#table.isEmpty) continue;
-      await this.#bell.wait('Waiting for a message', signal);
+      await this.#notifier.wait('Waiting for a message', signal);
     }
   }
 
-  /** Whole size of a message in bytes. Like the other calls on handles: @throws ERR_RDMC_HIPOWER_RELEASED */
+  /** Size of the whole message in bytes. As all calls on handles: @throws ERR_RDMC_HIPOWER_RELEASED */
   sizeOf(handle: number): number {
     this.#assertHeld(handle);
     return this.#table.sizeOf(handle);
@@ -119,7 +119,7 @@ export class Responder extends ChannelEnd {
     return this.#table.offsetOf(handle);
   }
 
-  /** Length of a message's first part, which is all of it unless it is longer than a slot. */
+  /** Length of a message's first part, which is the whole message unless it is longer than a slot. */
   lengthOf(handle: number): number {
     this.#assertHeld(handle);
     return this.#table.lengthOf(handle);
@@ -137,7 +137,7 @@ export class Responder extends ChannelEnd {
     return this.#table.partsOf(handle);
   }
 
-  /** Gives a message's slots back to its requester. Once. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED, ERR_RDMC_HIPOWER_CLOSED */
+  /** Releases a message's slots to its requester. Call it once. @throws HiPowerError ERR_RDMC_HIPOWER_RELEASED, ERR_RDMC_HIPOWER_CLOSED */
   release(handle: number): void {
     this.#assertHeld(handle);
     if (this.#table.release(handle)) this.#session.kick();
@@ -152,7 +152,7 @@ export class Responder extends ChannelEnd {
     if (this.#iterating) {
       throw new HiPowerError(
         'ERR_RDMC_HIPOWER_ITERATOR_TAKEN',
-        `Responder '${this.channel}' is being iterated; messages have one consumer`,
+        `Responder '${this.channel}' can be iterated only once; an iterator is already active`,
       );
     }
     this.#iterating = true;
@@ -168,8 +168,8 @@ export class Responder extends ChannelEnd {
   }
 
   /**
-   * Closes. After the end of all requesters it first waits until they have learnt that everything was released, a few
-   * seconds at most; before it, they fail with ERR_RDMC_HIPOWER_PEER_CLOSED. Idempotent.
+   * Closes. After the end of all requesters it first waits until they know that everything was released, a few
+   * seconds at most; before the end, they fail with ERR_RDMC_HIPOWER_PEER_CLOSED. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -179,8 +179,8 @@ export class Responder extends ChannelEnd {
   async #close(): Promise<void> {
     const complete =
       this.isComplete && progressOf(this.#table, this.peers).every((p) => p.delivered === p.released);
-    this.#bell.ring();
-    if (complete) await this.#session.farewell(FAREWELL_TIMEOUT_MS);
+    this.#notifier.notify();
+    if (complete) await this.#session.confirmClose(CLOSE_TIMEOUT_MS);
     await this.#session.close(this.#session.error?.message ?? 'the responder was closed', complete);
     this.onClosed(this);
   }
@@ -190,7 +190,7 @@ export class Responder extends ChannelEnd {
     if (this.#table.isHeld(handle)) return;
     throw new HiPowerError(
       'ERR_RDMC_HIPOWER_RELEASED',
-      `Responder '${this.channel}': ${String(handle)} names no message that is held; it was released before`,
+      `Responder '${this.channel}': handle ${String(handle)} is not that of a held message; it was released before`,
     );
   }
 }

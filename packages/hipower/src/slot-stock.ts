@@ -10,10 +10,10 @@ export class SlotStock {
   readonly #free: EntryReader;
   readonly #filled: EntryWriter;
   readonly #stride: number;
-  /** Slots that were reserved and given back. */
+  /** Slots that were reserved and cancelled. */
   readonly #returned: Int32Array;
   #returnedCount = 0;
-  /** Length of what is reserved per slot; −1: not reserved. */
+  /** Reserved length per slot; −1: not reserved. */
   readonly #lengths: Int32Array;
   #reserved = 0;
 
@@ -28,7 +28,7 @@ export class SlotStock {
     this.#free = memory.inwardReader();
     this.#filled = memory.outwardWriter();
     this.#stride = slotStride(slotBytes);
-    // At first all slots are free, and they have not come through the ring.
+    // At first all slots are free, although they have not come through the ring.
     this.#returned = Int32Array.from({ length: slots }, (_, index) => slots - 1 - index);
     this.#returnedCount = slots;
     this.#lengths = new Int32Array(slots).fill(-1);
@@ -44,12 +44,12 @@ export class SlotStock {
     return this.slots - this.#reserved;
   }
 
-  /** None is on its way: everything came back. */
+  /** No slot is outstanding: all came back. */
   get allBack(): boolean {
     return this.room === this.allOthers;
   }
 
-  /** A slot, or −1 where none is free. */
+  /** A slot, or −1 if none is free. */
   reserve(byteLength: number): number {
     let slot = -1;
     if (this.#returnedCount > 0) {
@@ -74,7 +74,7 @@ export class SlotStock {
     return payloadOffset(slot, this.#stride, this.#lengths[slot]!);
   }
 
-  /** Hands a filled slot to the worker; true: the worker has to be told. */
+  /** Passes a filled slot to the worker; true: the worker must be kicked. */
   commit(slot: number, remainingBytes: number): boolean {
     this.#filled.push(slot, this.#lengths[slot]!, remainingBytes, 0);
     this.#lengths[slot] = -1;
@@ -89,13 +89,13 @@ export class SlotStock {
     this.#returnedCount += 1;
   }
 
-  /** Asks for an event when so many slots may be reserved. Look once more afterwards, and then wait. */
+  /** Requests an event for the time when that many slots may be reserved. Look once more afterwards, and then wait. */
   wantRoom(slots: number): void {
     const entries = Math.max(1, slots - this.#returnedCount);
-    // The worker tells by the difference of head and tail.
+    // The worker computes it from the difference of head and tail.
     this.#free.publish();
     const wanted = Atomics.load(this.#words, ChannelWord.WAITING);
-    // Of several that wait the most modest is woken first, and then all of them ask again.
+    // The waiter that needs the fewest slots is woken first; then all waiters request again.
     Atomics.store(this.#words, ChannelWord.WAITING, wanted === 0 ? entries : Math.min(wanted, entries));
   }
 

@@ -1,4 +1,4 @@
-/** What nodes tell each other over the mesh about a channel. All on one topic; JSON. */
+/** Messages of nodes about a channel, over the mesh. All on one topic; JSON. */
 import {
   choice,
   flag,
@@ -20,7 +20,7 @@ import type { Confirmation, Mode } from './records.js';
 
 export const TOPIC = 'rdmc.hipower';
 
-/** What both sides must have been given alike. */
+/** Parameters that must be equal on both sides. */
 export interface Parameters {
   readonly version: number;
   readonly slots: number;
@@ -35,7 +35,7 @@ export function parametersOf({ slots, slotBytes, mode, confirmation }: CheckedCh
 
 const common = {
   channel: text(),
-  /** Drawn by the requester when it is created. */
+  /** Random; chosen by the requester when it is created. */
   session: text(),
   generation: whole(),
 };
@@ -59,7 +59,7 @@ const message = variants(
   {
     /** Requester to responder: a generation begins. */
     offer: { ...common, parameters: opaqueRecord({}) as Shape<Parameters>, ...end },
-    /** Responder to requester: the former generation is over here, and this is what came of it. */
+    /** Responder to requester: the former generation has ended here, with its account. */
     accept: {
       ...common,
       ...end,
@@ -67,9 +67,9 @@ const message = variants(
     },
     /** Responder to requester: they cannot work together. */
     refuse: { ...common, code: text(), field: text(), reason: text() },
-    /** Responder to requester: the connection of this generation broke. */
+    /** Responder to requester: the connection of this generation failed. */
     broken: { ...common, reason: text() },
-    /** Responder to requester: everything up to the end flag is here. */
+    /** Responder to requester: everything up to the end flag has arrived. */
     finished: common,
     /** Either side goes. `complete`: everything was sent, and released by the responder. */
     closed: { ...common, by: choice(['requester', 'responder']), complete: flag, reason: text() },
@@ -82,13 +82,13 @@ export type ClosedMessage = Extract<WireMessage, { type: 'closed' }>;
 export type OfferMessage = Extract<WireMessage, { type: 'offer' }>;
 export type AcceptMessage = Extract<WireMessage, { type: 'accept' }>;
 
-/** The role at this end that a message is for. */
+/** The role at this end that gets the message. */
 export function recipientOf(received: WireMessage): 'requester' | 'responder' {
   if (received.type === 'closed') return received.by === 'requester' ? 'responder' : 'requester';
   return received.type === 'offer' ? 'responder' : 'requester';
 }
 
-/** Undefined for what no version of this protocol sends. */
+/** Undefined if no version of this protocol sends such a message. */
 export function parseMessage(body: unknown): WireMessage | undefined {
   return tryShape(message, body);
 }

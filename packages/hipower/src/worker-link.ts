@@ -3,16 +3,16 @@ import type { NodeContext } from '@rdmc/node';
 import { HiPowerError } from './errors.js';
 import { type HiPowerRecords, MAX_CHANNELS, type Trouble } from './records.js';
 
-/** What a channel hears from the worker. */
+/** The worker's events for a channel. */
 export interface WorkerEvents {
   wake(): void;
   trouble(trouble: Trouble): void;
   workerDied(error: Error): void;
-  /** The RDMA device of this node is gone. */
+  /** The RDMA device of this node was removed. */
   deviceRemoved(): void;
 }
 
-/** The application's side of `worker/`: commands to it, and its events to the channels concerned. */
+/** The application's side of `worker/`: sends commands to it, and passes its events to the channels. */
 export class WorkerLink {
   readonly commands: ProtocolClient<HiPowerRecords>;
   readonly #channels: (WorkerEvents | undefined)[] = [];
@@ -40,14 +40,14 @@ export class WorkerLink {
     if (number === MAX_CHANNELS) {
       throw new HiPowerError(
         'ERR_RDMC_HIPOWER_BUSY',
-        `A node has at most ${MAX_CHANNELS} channels at a time`,
+        `A node has at most ${MAX_CHANNELS} channels at a time; close one first`,
       );
     }
     this.#channels[number] = events;
     return number;
   }
 
-  /** Resolves when the channel's queue pairs are gone; where the protocol has ended, so are they. */
+  /** Resolves when the channel's queue pairs are closed; if the protocol has ended, they are. */
   async close(channel: number): Promise<void> {
     try {
       await this.commands.close(channel);

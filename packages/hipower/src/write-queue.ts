@@ -2,15 +2,15 @@ import { AbortError } from './errors.js';
 
 interface Waiting {
   readonly bytes: Uint8Array;
-  /** Slots it takes. */
+  /** Slots that it needs. */
   readonly slots: number;
   resolve(): void;
   reject(error: unknown): void;
 }
 
 /**
- * Messages that wait for room, in the order of the calls. A message goes when there is room for all of it: then its
- * fragments follow each other without a gap, and until then it can be taken back.
+ * Messages that wait for room, in the order of the calls. A message is sent when there is room for all of it: then its
+ * fragments follow each other without a gap, and until then it can be withdrawn.
  */
 export class WriteQueue {
   #waiting: Waiting[] = [];
@@ -19,14 +19,14 @@ export class WriteQueue {
     return this.#waiting.length === 0;
   }
 
-  /** Slots that the next message takes; 0: there is none. */
+  /** Slots that the next message needs; 0: there is no message. */
   get needed(): number {
     return this.#waiting[0]?.slots ?? 0;
   }
 
   /**
-   * Resolves when the message was sent. `onGone`: it was taken back, and the next one may go.
-   * @throws AbortError: it was not and will not be sent
+   * Resolves when the message was sent. `onGone`: it was withdrawn, and the next one may be sent.
+   * @throws AbortError; then it was not sent and will not be
    */
   add(bytes: Uint8Array, slots: number, signal: AbortSignal | undefined, onGone: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -53,14 +53,14 @@ export class WriteQueue {
     });
   }
 
-  /** Sends the next message by `put`. */
+  /** Sends the next message with `put`. */
   sendNext(put: (bytes: Uint8Array) => void): void {
     const { bytes, resolve } = this.#waiting.shift()!;
     put(bytes);
     resolve();
   }
 
-  /** Nothing that waits will be sent. */
+  /** Rejects all waiting messages; they are not sent. */
   fail(error: unknown): void {
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -9,13 +9,13 @@ const KINDS: readonly Kind[] = [
   { mode: 'push', pushAfterCompletion: true },
   { confirmation: 'per-request' },
 ];
-/** Which driver has the worker's side of the protocol. */
+/** The driver of the worker's side of the protocol. */
 const THREADS = ['worker', 'application'] as const;
 const PAIRS = TRANSPORTS.flatMap((transport) =>
   KINDS.flatMap((kind) => THREADS.map((thread) => ({ transport, kind, thread, name: JSON.stringify(kind) }))),
 );
 
-/** Content that tells messages apart, whatever their length. */
+/** Content that distinguishes messages of any length. */
 function content(number: number, byteLength: number): Uint8Array {
   const bytes = new Uint8Array(byteLength);
   for (let i = 0; i < byteLength; i += 1) bytes[i] = (number * 31 + i * 7) >>> ((i & 3) * 2);
@@ -27,7 +27,7 @@ async function sendAll(requester: Requester, sizes: readonly number[]): Promise<
   await requester.end();
 }
 
-/** Everything of a responder until the end, per sender. */
+/** All messages of a responder until the end, per sender. */
 async function receiveAll(responder: Responder): Promise<Map<number, Uint8Array[]>> {
   const received = new Map<number, Uint8Array[]>();
   for await (const message of responder) {
@@ -148,7 +148,7 @@ describe.each(PAIRS)(
       await responder.close();
     });
 
-    it('goes on after a reconnect as if nothing had happened: new generation, nothing lost, nothing twice', async () => {
+    it('continues after a reconnect in a new generation: no message is lost or delivered twice', async () => {
       const options = common(kind, { slots: 16 });
       const sizes = Array.from({ length: 1500 }, (_, i) => (i * 11) % 150);
       const [requester, responder] = await Promise.all([
@@ -161,7 +161,7 @@ describe.each(PAIRS)(
         for await (const message of responder) {
           received.push(message.bytes.slice());
           if (received.length % 100 === 50) requester.reconnect();
-          // One is held over the next reconnects, and released in a later generation.
+          // One message is held during the next reconnects, and released in a later generation.
           if (received.length % 130 === 0) {
             heldBack?.release();
             heldBack = message;
@@ -186,7 +186,7 @@ describe.each(PAIRS)(
       const sizes = Array.from({ length: 2000 }, () => 64);
       const sending = (async () => {
         for (const [number, size] of sizes.entries()) await requester.write(content(number, size));
-        // At the end a responder may go without confirming the last slots one by one.
+        // At the end a responder may leave without confirming the last slots one by one.
         await requester.drain();
         await requester.end();
       })();

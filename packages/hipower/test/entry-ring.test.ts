@@ -33,13 +33,13 @@ describe('the ring between application and worker', () => {
     expect(reader.a).toBe(1);
   });
 
-  it('publishes by itself before many entries wait', () => {
+  it('publishes after a number of entries without a call', () => {
     const { words, writer } = ring();
     for (let i = 0; i < CAPACITY; i += 1) writer.append(i, 0, 0, 0);
     expect(words[HEAD]).toBe(CAPACITY);
   });
 
-  it('a reader that has emptied it says so; before, it does when asked', () => {
+  it('a reader publishes its count when the ring is empty; before, only when asked', () => {
     const { words, writer, reader } = ring();
     for (let i = 0; i < 3; i += 1) writer.push(i, 0, 0, 0);
     reader.next();
@@ -50,7 +50,7 @@ describe('the ring between application and worker', () => {
     expect(words[TAIL]).toBe(3);
   });
 
-  it('passes everything in order, also where the counts go beyond 2^31', () => {
+  it('passes everything in order, also when the counts exceed 2^31', () => {
     const words = Int32Array.of(2 ** 31 - 40, 2 ** 31 - 40);
     const entries = new Int32Array(CAPACITY * 4);
     const writer = new EntryWriter(words, HEAD, entries);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => stopCluster(nodes));
 
-/** For what hangs. */
+/** Time limit for a test that hangs. */
 const LIMIT_MS = 120_000;
 
 let channelNumber = 0;
@@ -39,7 +39,7 @@ describe('options', () => {
     ['no name', { channel: '' }, 'ERR_RDMC_INVALID_OPTION'],
     ['a misspelt option', { slotByte: 8 }, 'ERR_RDMC_UNKNOWN_OPTION'],
     ['itself as peer', { to: 0 }, 'ERR_RDMC_UNKNOWN_MEMBER'],
-    ['a stranger as peer', { to: 9 }, 'ERR_RDMC_UNKNOWN_MEMBER'],
+    ['a peer that is not a member', { to: 9 }, 'ERR_RDMC_UNKNOWN_MEMBER'],
     ['a peer twice', { to: [1, 1] }, 'ERR_RDMC_INVALID_OPTION'],
     ['no peer', { to: [] }, 'ERR_RDMC_INVALID_OPTION'],
   ];
@@ -49,13 +49,13 @@ describe('options', () => {
   });
 });
 
-describe('peers that do not fit', () => {
+describe('peers that do not match', () => {
   it.each([
     ['slots', { slots: 8 }],
     ['slotBytes', { slotBytes: 128 }],
     ['mode', { mode: 'pull' }],
     ['confirmation', { confirmation: 'per-request' }],
-  ])('another %s: both sides say so', async (field, other) => {
+  ])('a different %s: an error on both sides', async (field, other) => {
     const channel = `mismatch ${field}`;
     const base = { channel, slots: 4, slotBytes: 64, timeoutMs: 60_000 };
     const errors = await Promise.all([
@@ -66,7 +66,7 @@ describe('peers that do not fit', () => {
     expect(errors.map(({ memberId }) => memberId)).toEqual([1, 0]);
   });
 
-  it('nobody there: the missing member is named, by either side; an abort ends the wait', async () => {
+  it('a missing peer: either side names it; an abort ends the wait', async () => {
     const requester = nodes[0]!.createRequester({ channel: 'nobody', to: 1, timeoutMs: 50 });
     expect(await rejection(requester)).toMatchObject({ code: 'ERR_RDMC_HIPOWER_TIMEOUT', missing: [1] });
     const responder = nodes[0]!.createResponder({ channel: 'nobody', from: 1, timeoutMs: 50 });
@@ -83,7 +83,7 @@ describe('peers that do not fit', () => {
     await Promise.all([requester.close(), responder.close()]);
   });
 
-  it('devices that cannot meet', async () => {
+  it('devices that cannot connect to each other', async () => {
     const insisting = { device: deviceOver('shm') };
     const started = startCluster(2, insisting);
     await stopCluster(await started);
@@ -146,7 +146,7 @@ describe('use', () => {
     await Promise.all([closing, requester.close()]);
   });
 
-  it('one consumer', async () => {
+  it('a second iterator is refused', async () => {
     const [requester, responder] = await openPair();
     const iterator = responder[Symbol.asyncIterator]();
     const waiting = iterator.next();
@@ -156,7 +156,7 @@ describe('use', () => {
     await responder.close();
   });
 
-  it('nothing after end or close', async () => {
+  it('calls after end or close are refused', async () => {
     const [requester, responder] = await openPair();
     const ending = requester.end();
     expect((await rejection(requester.write(new Uint8Array(1)))).code).toBe('ERR_RDMC_HIPOWER_ENDED');
@@ -169,7 +169,7 @@ describe('use', () => {
     await requester.close();
   });
 
-  it('an abort ends a wait, and nothing else', async () => {
+  it('an abort ends a wait, but not the channel', async () => {
     const [requester, responder] = await openPair({ slots: 1 });
     await requester.write(Uint8Array.of(1));
     const signal = AbortSignal.timeout(20);
@@ -193,7 +193,7 @@ describe('use', () => {
     expect(got).toEqual([1, 3]);
   });
 
-  it('a side that closes early: the other learns what was consumed', async () => {
+  it('a side that closes early: the error of the other says what was consumed', async () => {
     const [requester, responder] = await openPair();
     await requester.write(Uint8Array.of(1));
     await requester.write(Uint8Array.of(2));
@@ -222,7 +222,7 @@ describe('use', () => {
     await reader.close();
   });
 
-  it('a connection that breaks again and again, though both live: an error after a few generations', async () => {
+  it('a connection that fails repeatedly between living processes: an error after a few generations', async () => {
     const [requester, responder] = await openPair({ slots: 7, slotBytes: 1000 });
     // From now on every WRITE is refused by the responder's device.
     regionOfLength(nodes[1]!.device, 7 * 1024).revoke();
@@ -235,11 +235,11 @@ describe('use', () => {
     await responder.close();
   });
 
-  it.each(['pull', 'push'] as const)('an end that promises slots which never come, %s', async (mode) => {
+  it.each(['pull', 'push'] as const)('an end that announces slots which do not arrive, %s', async (mode) => {
     const slots = 6;
     const [requester, responder] = await openPair({ mode, slots });
     const waiting = rejection(responder.readable());
-    // On the requester's board, and where a push of it lands.
+    // On the requester's board, and at the target of its pushes.
     for (const [node, role, index] of [
       [nodes[0]!, 'requester', BoardIndex.OWN],
       [nodes[1]!, 'responder', BoardIndex.LANDING],
@@ -251,7 +251,7 @@ describe('use', () => {
     await Promise.all([requester.close(), responder.close()]);
   });
 
-  it('why nobody was connected in time is told with the time-out', async () => {
+  it('a time-out of connecting has the last failure as cause', async () => {
     const cause = new Error('no route');
     const connecting = {
       what: 'It',
@@ -265,7 +265,7 @@ describe('use', () => {
     expect(error.message).toContain('no route');
   });
 
-  it('closing while a connection is tried again and again leaves the worker alive', async () => {
+  it('closing between repeated attempts to connect does not end the worker', async () => {
     for (let i = 0; i < 8; i += 1) {
       const slots = 9 + i;
       const [requester, responder] = await openPair({ slots, slotBytes: 1000 });

@@ -12,7 +12,7 @@ afterAll(() => stopCluster(nodes));
 
 const REFUSING = new URL('./support/refusing-worker.mjs', import.meta.url);
 
-/** For what hangs. */
+/** Time limit for a test that hangs. */
 const LIMIT_MS = 120_000;
 
 let channelNumber = 0;
@@ -48,7 +48,7 @@ async function consume(responder: Responder): Promise<number[][]> {
   return got;
 }
 
-/** Takes everything up to the end, and keeps the last message. */
+/** Takes everything up to the end, and does not release the last message. */
 async function takeAll(responder: Responder, expected: number): Promise<Message> {
   let last: Message | undefined;
   let taken = 0;
@@ -67,12 +67,12 @@ const KINDS: Partial<ChannelOptions>[] = [
   { confirmation: 'per-request' },
 ];
 
-describe.each(KINDS)('responders that go, %j', (kind) => {
-  it('one of a broadcast goes long before the other: it need not wait, and nobody fails', async () => {
+describe.each(KINDS)('responders that leave, %j', (kind) => {
+  it('one of a broadcast leaves long before the other: it does not wait, and nothing fails', async () => {
     const [requester, first, second] = await openBroadcast(kind);
     for (let i = 0; i < 3; i += 1) await requester.write(Uint8Array.of(i));
     const ending = requester.end();
-    // Resolves although the other one holds on: what it has released needs no READ of P any more.
+    // Resolves although the other one holds its messages: a READ of P is not needed for released slots.
     expect(await consume(first)).toEqual([[0], [1], [2]]);
     const held = await takeAll(second, 3);
     expect([...held.bytes]).toEqual([2]);
@@ -81,7 +81,7 @@ describe.each(KINDS)('responders that go, %j', (kind) => {
     expect(requester.counters().peers.map(({ released }) => released)).toEqual([3, 3]);
   });
 
-  it('one goes while the requester makes new connections', async () => {
+  it('one leaves while the requester reconnects', async () => {
     const [requester, first, second] = await openBroadcast(kind);
     for (let i = 0; i < 3; i += 1) await requester.write(Uint8Array.of(i));
     const ending = requester.end();
@@ -94,7 +94,7 @@ describe.each(KINDS)('responders that go, %j', (kind) => {
     await ending;
   });
 
-  it('one closes with a message in hand after it took the end: the requester is told, not left to a time-out', async () => {
+  it('one closes with an unreleased message after it took the end: the requester fails at once, not by a time-out', async () => {
     const [requester, responder] = await openPair({ ...kind, timeoutMs: 60_000 });
     await requester.write(Uint8Array.of(1));
     await requester.write(Uint8Array.of(2));
@@ -108,7 +108,7 @@ describe.each(KINDS)('responders that go, %j', (kind) => {
 });
 
 describe('closing and connecting', () => {
-  it('close() in the middle of a reconnect leaves the worker alive', async () => {
+  it('close() in the middle of a reconnect does not end the worker', async () => {
     for (let i = 0; i < 20; i += 1) {
       const [requester, responder] = await openPair();
       requester.reconnect();
@@ -135,7 +135,7 @@ describe('closing and connecting', () => {
     expect(await got).toEqual(Array.from({ length: 200 }, (_, i) => [i]));
   });
 
-  it('the signal of the creation ends the creation, and no later reconnect', async () => {
+  it('the signal of the creation ends the creation, but not a later reconnect', async () => {
     const abort = new AbortController();
     const options = named({ signal: abort.signal });
     const [requester, responder] = await Promise.all([
@@ -149,7 +149,7 @@ describe('closing and connecting', () => {
     expect([got, requester.generation]).toEqual([[[1]], 2]);
   });
 
-  it('a node that closes ends what it is creating', async () => {
+  it('a node that closes ends pending creations', async () => {
     const [a, b] = await startCluster(2);
     const creations = [
       a!.createRequester({ ...named({ timeoutMs: 600_000 }), to: 1 }),
@@ -161,7 +161,7 @@ describe('closing and connecting', () => {
     await b!.close();
   });
 
-  it('after close every call says so', async () => {
+  it('after close every call is refused', async () => {
     const [requester, responder] = await openPair();
     await requester.write(Uint8Array.of(1));
     await Promise.all([requester.close(), responder.close()]);
@@ -182,9 +182,9 @@ describe('closing and connecting', () => {
   });
 });
 
-// With two responders, requests to the other one lie between the refused request and those behind it.
+// With two responders, requests to the other one are between the refused request and those behind it.
 it.each(KINDS.flatMap((kind) => [1, 2].map((count) => [kind, count] as const)))(
-  'a request that the device refuses in the middle of a batch costs a connection and no slot, %j, responders: %i',
+  'a refused request in the middle of a batch breaks the connection, but no slot is lost, %j, responders: %i',
   async (kind, count) => {
     const [sender, ...receivers] = await startMembers(1 + count, { 0: { module: REFUSING } });
     const options = { ...named(kind), slots: 64 };
@@ -203,7 +203,7 @@ it.each(KINDS.flatMap((kind) => [1, 2].map((count) => [kind, count] as const)))(
 );
 
 describe.each(KINDS)('writing, %j', (kind) => {
-  it('nothing comes between the fragments of a message', async () => {
+  it('fragments of a message are consecutive', async () => {
     const [requester, responder] = await openPair(kind);
     const held: number[] = [];
     for (let i = 0; i < 2; i += 1) {
@@ -213,7 +213,7 @@ describe.each(KINDS)('writing, %j', (kind) => {
     }
     const reserved = requester.reserve(1);
     requester.memory[requester.offsetOf(reserved)] = 77;
-    // One slot is free, and the message takes two.
+    // One slot is free, and the message needs two.
     const long = requester.write(new Uint8Array(100).fill(5));
     expect(thrown(() => requester.reserve(1)).code).toBe('ERR_RDMC_HIPOWER_BUSY');
     requester.commit(reserved);
@@ -265,7 +265,7 @@ describe.each(KINDS)('writing, %j', (kind) => {
   });
 });
 
-describe.each(['pull', 'push'] as const)('what waiting costs, %s', (mode) => {
+describe.each(['pull', 'push'] as const)('the cost of waiting, %s', (mode) => {
   it('a drain is woken once, not for every slot', async () => {
     const [requester, responder] = await openPair({ mode, slots: 8, spinMs: 0, maxIdleMs: 1 });
     for (let i = 0; i < 8; i += 1) await requester.write(Uint8Array.of(i));
@@ -287,7 +287,7 @@ describe.each(['pull', 'push'] as const)('what waiting costs, %s', (mode) => {
   });
 
   it.each([0, 0.5, 1])(
-    'one free slot is enough for who waits for it, refresh threshold %d',
+    'one free slot wakes a waiter for one slot, refresh threshold %d',
     async (refreshThreshold) => {
       const [requester, responder] = await openPair({ mode, slots: 64, refreshThreshold });
       for (let i = 0; i < 64; i += 1) await requester.write(Uint8Array.of(i));

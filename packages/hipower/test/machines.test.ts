@@ -43,7 +43,7 @@ describe('the responder', () => {
     expect(machine.take()).toBe(false);
   });
 
-  it('has one READ of R under way at most', () => {
+  it('has at most one outstanding READ of R', () => {
     const { machine } = responder();
     expect([machine.beginRead(), machine.beginRead()]).toEqual([true, false]);
     machine.readReturned();
@@ -52,7 +52,7 @@ describe('the responder', () => {
     expect(machine.beginRead()).toBe(true);
   });
 
-  it('goes on past the wrap of the sequence', () => {
+  it('continues when the sequence number wraps', () => {
     // The next sequence number is the first word of the machine's state.
     const state = new Int32Array(responderStateWords(SLOTS));
     const { machine, write, delivered } = responder(1, state);
@@ -109,13 +109,13 @@ describe('the responder', () => {
     expect(made.delivered.length - before).toBeLessThanOrEqual(1);
   });
 
-  it('refuses immediates that name no slot', () => {
+  it('refuses immediates that are not a slot number', () => {
     for (const slot of [-2, SLOTS, 1 << 30]) {
       expect(thrown(() => responder().machine.arrived(slot)).code).toBe('ERR_RDMC_HIPOWER_BITMAP');
     }
   });
 
-  it('looks once more after the end, and then says what is missing', () => {
+  it('looks once more after the end, and then names the missing slot', () => {
     const { machine, write } = responder();
     write(0, 0);
     machine.take();
@@ -126,7 +126,7 @@ describe('the responder', () => {
     expect(machine.ended(2)).toBe(true);
   });
 
-  it('forgets what it had claimed and not delivered when a generation begins', () => {
+  it('drops claimed slots that were not delivered when a generation begins', () => {
     const { machine, write, delivered, landing } = responder();
     write(4, 0);
     write(9, 2);
@@ -150,7 +150,7 @@ function requester(announceAt: 'posting' | 'completion' = 'completion') {
 }
 
 describe('the requester', () => {
-  it('toggles on completion, or on posting where a push follows', () => {
+  it('toggles at completion, or at posting if a push follows', () => {
     const pull = requester();
     pull.machine.posted(33, 0);
     expect([...pull.announced]).toEqual([0, 0]);
@@ -161,7 +161,7 @@ describe('the requester', () => {
     expect([...push.announced]).toEqual([0, 2]);
   });
 
-  it('frees a slot once it is both completed and released, whichever comes first', () => {
+  it('frees a slot when it is both completed and released, in either order', () => {
     const { machine, landing, freed } = requester('posting');
     machine.posted(1, 0);
     landing[0] = bitOf(1);
@@ -173,7 +173,7 @@ describe('the requester', () => {
     expect(freed).toEqual([1]);
   });
 
-  it('stops at a release of a slot that holds nothing', () => {
+  it('stops at a release of an empty slot', () => {
     const read = requester();
     read.landing[0] = 4;
     expect(thrown(() => read.machine.readReturned()).code).toBe('ERR_RDMC_HIPOWER_BITMAP');
@@ -194,12 +194,12 @@ describe('the requester', () => {
   it.each([
     ['expects a slot that was never sent', 0b0011, 0b0001, 5],
     ['expects one that it has claimed', 0b0011, 0b0001, 1],
-    ['expects one from before those it can still get', 0b0000, 0b0000, -1],
-    ['says that it has what it never claimed', 0b0011, 0b0001, 3],
-    ['claims what it has not delivered', 0b0111, 0b0001, 2],
-    ['has released what it has not claimed', 0b0011, 0b0101, 2],
+    ['expects one before those that it can still get', 0b0000, 0b0000, -1],
+    ['reports a slot that it never claimed', 0b0011, 0b0001, 3],
+    ['claims a slot that it has not delivered', 0b0111, 0b0001, 2],
+    ['has released a slot that it has not claimed', 0b0011, 0b0101, 2],
     ['has claimed a slot beyond those used', 0b10_0011, 0b10_0001, 2],
-    ['says that it never had a slot it had released', 0b0010, 0b0000, 2],
+    ['no longer reports a slot that it had released', 0b0010, 0b0000, 2],
   ])('stops at an account that %s', (_name, claimed, released, next) => {
     const { machine, freed } = requester();
     for (const slot of [0, 1, 2, 3]) machine.posted(slot, slot);
@@ -213,7 +213,7 @@ describe('the requester', () => {
     expect(freed).toEqual([0]);
   });
 
-  it('frees everything when its responder needs it no more', () => {
+  it('frees everything when its responder does not need it any longer', () => {
     const { machine, freed } = requester();
     for (const slot of [5, 39, 7]) machine.posted(slot, slot);
     machine.completed(1);
@@ -227,7 +227,7 @@ describe('the requester', () => {
     for (const [sequence, slot] of [7, 3, 9, 1].entries()) machine.posted(slot, sequence);
     machine.completed(2);
     machine.broke();
-    // 7 was consumed and released, 3 is held; 9 and 1 never came.
+    // 7 was consumed and released, 3 is held; 9 and 1 did not arrive.
     const claimed = Int32Array.of(bitOf(7) | bitOf(3), 0);
     const released = Int32Array.of(bitOf(7), 0);
     expect(machine.resume(claimed, released, 2)).toEqual([9, 1]);
@@ -235,13 +235,13 @@ describe('the requester', () => {
   });
 });
 
-it('the refresh rule: fewer than the share are free; always when none is', () => {
+it('the refresh rule: fewer than the share are free; always if none is free', () => {
   const limits = [1, 2, 3, 4, 256].map((slots) => refreshLimit(slots, 0.5));
   expect(limits).toEqual([0, 0, 1, 1, 127]);
   expect([refreshLimit(8, 0), refreshLimit(8, 1), refreshLimit(1, 1)]).toEqual([0, 7, 0]);
 });
 
-it('the end on a board: no mixture of old and new words passes that is not true', () => {
+it('the end on a board: a mixture of old and new words is valid only if it is true', () => {
   for (const total of [0, 1, -1, 0x7fff_ffff, -0x8000_0000, 12345]) {
     const before = new Int32Array(4);
     const after = new Int32Array(4);
@@ -256,7 +256,7 @@ it('the end on a board: no mixture of old and new words passes that is not true'
   }
 });
 
-it('slots lie where they should in pools of more than 2 GiB', () => {
+it('slots are at the right offsets in pools of more than 2 GiB', () => {
   const stride = slotStride(1 << 20);
   for (const slot of [0, 2047, 2048, 3000, 4090]) {
     expect(footerIndex(slot, stride)).toBe((slot * stride + stride - 16) / 4);
@@ -264,7 +264,7 @@ it('slots lie where they should in pools of more than 2 GiB', () => {
   }
 });
 
-it('payload and footer lie next to each other, and payloads are aligned', () => {
+it('payload and footer are adjacent, and payloads are aligned', () => {
   for (const slotBytes of [8, 64, 65, 4096]) {
     const stride = slotStride(slotBytes);
     for (const length of [0, 1, 7, 8, slotBytes]) {

@@ -18,11 +18,11 @@ describe('the protocol, in every interleaving', () => {
     ['push, one slot, four messages, a loss', { ...base, mode: 'push' }],
     ['push, one slot, four messages, two losses', { ...base, mode: 'push', losses: 2 }],
     [
-      'push after completion, on a device that orders no writes',
+      'push after completion, on a device that does not order writes',
       { ...base, mode: 'push', announceAt: 'completion', ordersWrites: false },
     ],
     [
-      'push after completion, two slots, three messages, on a device that orders no writes',
+      'push after completion, two slots, three messages, on a device that does not order writes',
       { ...base, slots: 2, messages: 3, mode: 'push', announceAt: 'completion', ordersWrites: false },
     ],
     ['per-request, one slot, four messages, two losses', { ...base, mode: 'per-request', losses: 2 }],
@@ -34,7 +34,7 @@ describe('the protocol, in every interleaving', () => {
     ['push, two slots, three messages, a loss', { ...base, slots: 2, messages: 3, mode: 'push' }],
   ];
   it.each(settings)(
-    '%s: nothing unsafe, and every state leads to the end',
+    '%s: no step is unsafe, and the end is reachable from every state',
     { timeout: 240_000 },
     (_name, setting) => {
       const { states, unsafe, stuck } = check(setting);
@@ -53,7 +53,7 @@ describe('a broadcast to two, in every interleaving', () => {
     expect(stuck).toBeUndefined();
     expect(states).toBeGreaterThan(1000);
   };
-  const what = 'one slot, and responders that go one by one';
+  const what = 'one slot, and responders that leave one by one';
 
   it.each(['pull', 'push', 'per-request'] as const)(
     `%s, two messages, ${what}`,
@@ -64,7 +64,7 @@ describe('a broadcast to two, in every interleaving', () => {
   );
   it(`per-request, a message, a loss, ${what}`, { timeout: 240_000 }, () => check('per-request', 1, 1));
 
-  // Half a minute each, and several on a busy machine.
+  // Half a minute each, several minutes on a busy machine.
   it.skipIf(!process.env.RDMC_TEST_LONG).each(['pull', 'push'] as const)(
     `%s, a message, a loss, ${what}: needs RDMC_TEST_LONG=1`,
     { timeout: 900_000 },
@@ -75,9 +75,9 @@ describe('a broadcast to two, in every interleaving', () => {
     [
       'a slot is free when the first has released it',
       { freesAtFirst: true },
-      /reads|torn|not its to write|does not match/,
+      /reads|torn|may not write|does not match/,
     ],
-    ['a responder goes with a message in hand', { dismissesEarly: true }, /in hand/],
+    ['a responder leaves while it holds a message', { dismissesEarly: true }, /held a message/],
   ];
   it.each(wrong)('%s: unsafe', { timeout: 240_000 }, (_name, more, reason) => {
     const setting = { slots: 1, messages: 2, losses: 0, mode: 'push' as const, ...more };
@@ -94,7 +94,7 @@ class TogglesAtPosting extends RequesterMachine {
   protected override announce(): void {}
 }
 
-/** A completion with error counts like any other: R toggles, though nothing may have arrived. */
+/** A completion with an error counts as any other: R toggles, although the payload may not have arrived. */
 class TogglesWhenLost extends RequesterMachine {
   override broke(): void {
     this.completed(this.postedCount);
@@ -102,7 +102,7 @@ class TogglesWhenLost extends RequesterMachine {
   }
 }
 
-/** Everything that differs from P is new: no mark of what is being worked on. */
+/** Every bit that differs from P is new: held slots are not marked. */
 class ClaimsNothing extends ResponderMachine {
   readonly #p: Int32Array;
   constructor(...[memory, deliveries, state]: ConstructorParameters<typeof ResponderMachine>) {
@@ -114,14 +114,14 @@ class ClaimsNothing extends ResponderMachine {
   }
 }
 
-/** The end flag is believed at once: bits of the same READ may be older. */
+/** The end flag is accepted at once: bits of the same READ may be older. */
 class LooksOnlyOnce extends ResponderMachine {
   protected override endSeen(): boolean {
     return true;
   }
 }
 
-describe('its wrong variants are seen', () => {
+describe('wrong variants of the protocol are detected', () => {
   const wrong: [string, Setting, RegExp][] = [
     ['R toggles at posting', { ...base, mode: 'pull', losses: 0, requester: TogglesAtPosting }, /torn/],
     [
@@ -135,13 +135,13 @@ describe('its wrong variants are seen', () => {
       /sequence|torn/,
     ],
     ['a push ahead of its payload', { ...base, mode: 'push', losses: 0, ordersWrites: false }, /torn/],
-    ['no claim mark', { ...base, mode: 'pull', losses: 0, responder: ClaimsNothing }, /not its to write/],
-    ['two READs under way', { ...base, mode: 'pull', losses: 0, reads: 2 }, /not its to write/],
-    ['release() twice', { ...base, mode: 'pull', losses: 0, releases: 2 }, /not its to write/],
+    ['no claim mark', { ...base, mode: 'pull', losses: 0, responder: ClaimsNothing }, /may not write/],
+    ['two outstanding READs', { ...base, mode: 'pull', losses: 0, reads: 2 }, /may not write/],
+    ['release() twice', { ...base, mode: 'pull', losses: 0, releases: 2 }, /may not write/],
     ['a reconnect without a new generation', { ...base, mode: 'pull', carelessReconnect: true }, /torn/],
     ['the same in push mode', { ...base, mode: 'push', carelessReconnect: true }, /torn/],
     [
-      'two pushes under way on a device that orders no writes',
+      'two outstanding pushes on a device that does not order writes',
       {
         ...base,
         slots: 2,
@@ -152,15 +152,11 @@ describe('its wrong variants are seen', () => {
         ordersWrites: false,
         pushes: 2,
       },
-      /not its to write|sequence|torn|reads/,
+      /may not write|sequence|torn|reads/,
     ],
+    ['release() twice, per-request', { ...base, mode: 'per-request', losses: 0, releases: 2 }, /empty slot/],
     [
-      'release() twice, per-request',
-      { ...base, mode: 'per-request', losses: 0, releases: 2 },
-      /holds nothing/,
-    ],
-    [
-      'an end that is believed before its board is whole',
+      'an end that is accepted before its board is complete',
       {
         slots: 2,
         messages: 2,
@@ -175,7 +171,7 @@ describe('its wrong variants are seen', () => {
     [
       'no second look after the end',
       { ...base, mode: 'pull', losses: 0, responder: LooksOnlyOnce },
-      /never came/,
+      /did not arrive/,
     ],
   ];
   it.each(wrong)('%s: unsafe', { timeout: 240_000 }, (_name, setting, reason) => {
@@ -183,7 +179,7 @@ describe('its wrong variants are seen', () => {
     expect(unsafe?.reason).toMatch(reason);
   });
 
-  it('releases between two connections that nobody is told of: the requester waits for ever', () => {
+  it('releases between two connections that are not reported: the requester waits for ever', () => {
     const { unsafe, stuck } = check({ ...base, mode: 'per-request', forgetsLateReleases: true });
     expect(unsafe).toBeUndefined();
     expect(stuck).toBeDefined();

@@ -56,7 +56,7 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expectOnceEach(consumed());
   });
 
-  it('kill -9 of the responder: the requester says who died and what was consumed', async () => {
+  it('kill -9 of the responder: the requester names the dead member and what was consumed', async () => {
     const [requester, responder] = await start({ messages: MANY }, { reportAt: 300 });
     await responder.event('reached');
     await responder.kill();
@@ -66,13 +66,13 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expect(failure.message).toContain('responder 1 is lost');
     expectOnceEach(consumed());
     const [progress] = failure.progress as Progress[];
-    // Two slots a message. What the requester knows to be released was consumed; nothing it did not write was.
+    // Two slots a message. Slots that the requester knows to be released were consumed; slots that it did not write were not.
     expect(progress!.released).toBeLessThanOrEqual(2 * consumed().length);
     expect(progress!.released).toBeGreaterThan(0);
     expect(progress!.delivered).toBeGreaterThanOrEqual(2 * consumed().length);
   });
 
-  it('kill -9 of the responder with the last messages in hand, after it took the end: the same', async () => {
+  it('kill -9 of the responder that holds the last messages, after it took the end: the same', async () => {
     const [requester, responder] = await start({ messages: 100 }, { holdFrom: 97 });
     await responder.event('ended');
     await responder.kill();
@@ -85,7 +85,7 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expectOnceEach(consumed());
   });
 
-  it('kill -9 of the requester: the responder consumes what came, and says who died', async () => {
+  it('kill -9 of the requester: the responder consumes what arrived, and names the dead member', async () => {
     const [requester, responder] = await start({ messages: MANY, reportAt: 300 }, {});
     await requester.event('reached');
     await requester.kill();
@@ -96,7 +96,7 @@ describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) =
     expectOnceEach(consumed());
     const [progress] = failure.progress as Progress[];
     expect(consumed().length).toBeGreaterThan(200);
-    // The account was taken when the death was heard of; what had arrived by then was consumed afterwards.
+    // The account was taken when the death was detected; slots that had arrived by then were consumed afterwards.
     expect(2 * consumed().length).toBeGreaterThanOrEqual(progress!.released);
   });
 });

@@ -4,19 +4,19 @@ import { TRANSPORTS } from './support/cluster.js';
 import { type Member, startMembers } from './support/members.js';
 import { regionOfLength } from './support/regions.js';
 
-/** For what hangs. */
+/** Time limit for a test that hangs. */
 const LIMIT_MS = 120_000;
 
 const KINDS = [{ mode: 'push' }, { mode: 'pull' }, { confirmation: 'per-request' }] as const;
 const CASES = TRANSPORTS.flatMap((transport) => KINDS.map((kind) => [transport, kind] as const));
 
-/** The last answer of the member's worker before it went to sleep. */
+/** The last answer of the member's worker before it slept. */
 function lastAnswer({ node }: Member): number | undefined {
   return node.counters().named['hipower.waitsForSolicited'];
 }
 
 it.each(CASES)(
-  '%s: idle channels leave the wake-up saving of other protocols on, %j',
+  '%s: idle channels do not disable waiting for solicited completions, %j',
   async (transport, kind) => {
     const telling = { module: new URL('./support/telling-worker.mjs', import.meta.url) };
     const members = await startMembers(2, { 0: telling, 1: telling }, transport);
@@ -27,12 +27,12 @@ it.each(CASES)(
     ]);
     const received = responder[Symbol.asyncIterator]();
     for (let number = 0; number < 10; number += 1) {
-      // Asleep on both sides: what follows must wake them.
+      // Both sides sleep: the following calls must wake them.
       await vi.waitFor(() => expect(members.map(lastAnswer)).toEqual([1, 1]), { timeout: LIMIT_MS });
       await requester.write(Uint8Array.of(number));
       const { value: message } = await received.next();
       expect([...message!.bytes]).toEqual([number]);
-      // Also one that waits for a release.
+      // Also a requester that waits for a release.
       const drained = requester.drain();
       await vi.waitFor(() => expect(lastAnswer(members[0]!)).toBe(1), { timeout: LIMIT_MS });
       message!.release();
@@ -43,16 +43,16 @@ it.each(CASES)(
   },
 );
 
-it('a worker that looks anyway need not be kicked for what is committed meanwhile', async () => {
+it('a worker that looks anyway is not kicked for slots that are committed meanwhile', async () => {
   const members = await startMembers(2, {});
   const options = { channel: 'looking', slots: 4, slotBytes: 64, refreshThreshold: 1, spinMs: 600_000 };
   const [requester, responder] = await Promise.all([
     members[0]!.node.createRequester({ ...options, to: 1 }),
     members[1]!.node.createResponder({ ...options, from: 0 }),
   ]);
-  // Nobody releases it: the requester's worker looks whether somebody has.
+  // It is not released: the requester's worker keeps looking for the release.
   await requester.write(Uint8Array.of(1));
-  // The worker has taken it, and with it the kick.
+  // The worker has taken it, and has cleared the kick.
   expect(await responder.readable()).toBe(true);
   const region = regionOfLength(members[0]!.node.device, channelMemoryBytes(options.slots, 1));
   const { words } = new ChannelMemory(region.view(), options.slots, 1);

@@ -1,6 +1,6 @@
 /**
- * What a device can do beyond what every device must. A test that needs a feature the device lacks is skipped
- * under a title that says so.
+ * Optional features of devices. A test that needs a feature that the device lacks is skipped
+ * with a title that says so.
  */
 export interface DeviceFeatures {
   /** Memory given to `register` can be the target of peers. */
@@ -11,7 +11,7 @@ export interface DeviceFeatures {
   readonly atomics: boolean;
   /** Unknown keys, bounds and misuse are refused when posted, not by a failed completion. */
   readonly checksAtPosting: boolean;
-  /** Receives posted on a queue pair are flushed when its peer's process dies, though nothing is sent. */
+  /** Receives posted on a queue pair are flushed when its peer's process dies, without a send. */
   readonly flushOnPeerDeath: boolean;
   /** A request outstanding when the peer's process dies ends with RETRY_EXCEEDED within `peerDeathLimitMs`. */
   readonly retryExceededOnPeerDeath: boolean;
@@ -19,18 +19,18 @@ export interface DeviceFeatures {
   readonly barrierAgainstStoppedPeer: boolean;
   /** A queue pair can be connected to one of its own device. */
   readonly connectToSelf: boolean;
-  /** Connecting to a device that is gone fails with ERR_RDMC_CONNECT_FAILED; without, the first request does. */
+  /** Connecting to a missing device fails with ERR_RDMC_CONNECT_FAILED; without this feature, the first request fails. */
   readonly connectFindsPeer: boolean;
   /** Two queue pairs with much to send advance together. */
   readonly fairQueuePairs: boolean;
   /**
    * A message longer than the receive posted for it fails with REMOTE_INVALID_REQUEST at its sender and
-   * LOCAL_LENGTH_ERROR at its receiver. Without: with those or their QP_OPERATION errors.
+   * LOCAL_LENGTH_ERROR at its receiver. Without this feature: with those or their QP_OPERATION errors.
    */
   readonly namesShortReceives: boolean;
   /** Devices opened with different keys do not connect: ERR_RDMC_WRONG_KEY. */
   readonly admissionKey: boolean;
-  /** A completion queue armed for solicited completions is silent about others; without, everything may wake. */
+  /** A completion queue armed for solicited completions is silent about others; without this feature, every completion may wake. */
   readonly silentUnlessSolicited: boolean;
   /** `attachDevice` opens a device in another thread of its process. */
   readonly attachFromOtherThread: boolean;
@@ -63,8 +63,8 @@ export const SOFT_TCP: DeviceFeatures = {
 };
 
 /**
- * An RDMA device through @rdmc/verbs: what the InfiniBand specification lets one expect of any, and what the package
- * does for all of them. Add what the manual of a device promises.
+ * An RDMA device through @rdmc/verbs: the guarantees of the InfiniBand specification, and those that the package
+ * adds for all of them. Add the guarantees of a device's manual.
  */
 export const RDMA_DEVICE: DeviceFeatures = {
   remoteRegisteredMemory: true,

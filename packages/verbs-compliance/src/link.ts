@@ -11,14 +11,14 @@ export interface PeerExit {
   readonly signal: string | null;
 }
 
-/** The way to one agent. */
+/** The link to one agent. */
 export interface Link {
-  /** Process id of the peer, where it has a process of its own. */
+  /** Process id of the peer, if it has a process of its own. */
   readonly pid: number | undefined;
   call<N extends CallName>(name: N, args: CallArguments<N>): Promise<CallResult<N>>;
-  /** Resolves when the peer's thread or process is gone. */
+  /** Resolves when the peer's thread or process has ended. */
   readonly exited: Promise<PeerExit>;
-  /** Ends the peer without asking it; idempotent. */
+  /** Kills the peer; idempotent. */
   stop(): Promise<PeerExit>;
 }
 
@@ -99,7 +99,7 @@ export async function inProcess(): Promise<Link> {
   });
   return {
     pid: child.pid,
-    // A child that is going away refuses messages; its exit fails the call.
+    // A child that is exiting refuses messages; its exit fails the call.
     call: (name, args) =>
       pending.start(undefined, (id) => child.send({ id, name, args } as never, () => undefined)) as never,
     exited,

@@ -1,5 +1,5 @@
 /**
- * Test data that shows where a byte came from. Byte p of stream `seed` is
+ * Test data that identifies the origin of a byte. Byte p of stream `seed` is
  * `TEMPLATE[(seed * STRIDE + p) mod PERIOD]`: a long random template with a prime period, so that a block
  * placed elsewhere, twice or not at all does not match, and that filling and comparing are plain copies.
  */

@@ -3,7 +3,7 @@ import { inProcess, inThisThread, inWorker, type Link } from './link.js';
 /** Where the second peer runs; the first one runs in the test's own thread. */
 export type PlacementName = 'thread' | 'worker' | 'process';
 
-/** What a placement makes testable. */
+/** Features of a placement. */
 export interface PlacementAbilities {
   /** The second peer has a thread of its own, which can be kept busy. */
   readonly secondThread: boolean;

@@ -4,7 +4,7 @@ import type { DeviceFeatures, FeatureName } from './features.js';
 import type { AbilityName, PlacementName } from './placement.js';
 import type { Peer } from './rig/peer.js';
 
-/** What the suite needs of a test runner: vitest's functions fit, and so do node:test's. */
+/** The suite's interface of a test runner: the functions of vitest and of node:test implement it. */
 export interface TestRunner {
   describe(name: string, body: () => void): unknown;
   it: ((name: string, options: { timeout: number }, body: () => Promise<void>) => unknown) & {
@@ -15,7 +15,7 @@ export interface TestRunner {
   afterEach(body: () => Promise<void>): unknown;
 }
 
-/** What the author of a device says about it. */
+/** The author's description of a device. */
 export interface ComplianceSpec {
   /** Name of the device in test titles. */
   readonly name: string;
@@ -35,17 +35,17 @@ export interface TestOptions {
   readonly needs?: readonly (FeatureName | AbilityName)[];
   /** An environment variable that must be 1. */
   readonly variable?: string;
-  /** Run it twice, each peer being the first one once. */
+  /** Run it twice, with each peer as the first one. */
   readonly bothWays?: boolean;
   readonly timeoutMs?: number;
 }
 
-/** What a chapter writes its tests with. */
+/** The interface with which a chapter defines its tests. */
 export interface SuiteContext {
   readonly spec: ComplianceSpec;
   readonly peerDeathLimitMs: number;
   test(title: string, options: TestOptions, body: (a: Peer, b: Peer) => Promise<void>): void;
-  /** One more peer where the second one runs; stopped after the test. */
+  /** Another peer in the placement of the second one; stopped after the test. */
   startPeer(): Promise<Peer>;
   /** How the second peer opens its device. */
   readonly sourceOfB: DeviceSource;

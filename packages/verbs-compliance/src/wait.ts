@@ -2,16 +2,16 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { ComplianceError } from './errors.js';
 
 /**
- * Longest wait for something that must happen, in milliseconds: long, because machines that run tests are busy.
+ * Longest wait for an expected event, in milliseconds: long, because machines that run tests are busy.
  * RDMC_TEST_LIMIT_MS replaces it, for emulated machines.
  */
 export const LIMIT_MS = Number(process.env.RDMC_TEST_LIMIT_MS ?? 45_000);
-/** Longest time of a test that repeats much, in milliseconds. */
+/** Longest time of a test with many repetitions, in milliseconds. */
 export const LONG_MS = 4 * LIMIT_MS;
-/** Turns of the event loop before a waiting test gives the processor away for a millisecond at a time. */
+/** Turns of the event loop before a waiting test sleeps for a millisecond at a time. */
 const EAGER_TURNS = 100;
 
-/** Looks at `condition` until it gives something other than undefined. @throws ERR_RDMC_COMPLIANCE_TIMEOUT */
+/** Calls `condition` until it returns something other than undefined. @throws ERR_RDMC_COMPLIANCE_TIMEOUT */
 export async function waitFor<T>(
   what: () => string,
   condition: () => T | undefined | Promise<T | undefined>,

@@ -1,7 +1,7 @@
 /** The soft device with one fault, named by the option `fault`: for testing that the suite finds it. */
 import { openDevice as openSound } from '@rdmc/verbs';
 
-/** Makes `object[name]` go through `change(original, ...arguments)`. */
+/** Replaces `object[name]` by `change(original, ...arguments)`. */
 function patch(object, name, change) {
   const original = object[name].bind(object);
   object[name] = (...args) => change(original, ...args);
@@ -12,7 +12,7 @@ const everyRequest = (change) => (qp) => {
 };
 const everyPoll = (change) => (cq) => patch(cq, 'poll', (poll) => change(poll()));
 
-/** fault → what it does to queue pairs, completion queues, regions or channels when they are created. */
+/** fault → its change of queue pairs, completion queues, regions or channels when they are created. */
 const FAULTS = {
   'sends the byte before': {
     qp: everyRequest((request) => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineComplianceSuite, RDMA_DEVICE } from '@rdmc/verbs-compliance';
 import * as vitest from 'vitest';
 
-// The ibverbs device on a libibverbs whose devices reach each other within one process.
+// The ibverbs device on a libibverbs whose devices connect to each other within one process.
 const build = fileURLToPath(new URL('../../verbs/test/native/fake-ibverbs/build.mjs', import.meta.url));
 const library = spawnSync(process.execPath, [build], { encoding: 'utf8' });
 
@@ -15,7 +15,7 @@ if (library.status === 0) {
     defineComplianceSuite({ name: 'ibverbs on a fake', features: RDMA_DEVICE, placement, device }, vitest);
   }
 } else {
-  vitest.it('the fake libibverbs is built, where it can be', () => {
+  vitest.it('the fake libibverbs is built, if it can be', () => {
     vitest.expect(library.status, library.stderr).toBe(2);
   });
   vitest.it.skip(

@@ -8,7 +8,7 @@ import {
 } from '@rdmc/verbs-compliance';
 import * as vitest from 'vitest';
 
-/** This device notices the end of a process as an event, with no time-out set; so the limit is for what hangs. */
+/** This device detects the end of a process as an event, without a time-out; so the limit is only for a test that hangs. */
 const peerDeathLimitMs = 45_000;
 
 /** Runs the suite on the soft device over shared memory. */

@@ -4,7 +4,7 @@ import { fillPattern, findMismatch } from '../src/pattern.js';
 import { defineComplianceSuite } from '../src/suite.js';
 import type { ComplianceSpec, TestRunner } from '../src/suite-context.js';
 
-/** A runner that only writes down what it was given. */
+/** A runner that only records its tests. */
 function recorder(): { runner: TestRunner; titles: string[]; skipped: string[] } {
   const titles: string[] = [];
   const skipped: string[] = [];
@@ -20,7 +20,7 @@ function recorder(): { runner: TestRunner; titles: string[]; skipped: string[] }
 const spec: ComplianceSpec = { name: 'x', features: SOFT_SHM, placement: 'process', device: {} };
 
 describe('the suite', () => {
-  it('skips by name what the device lacks, and nothing else', () => {
+  it('skips only tests of missing features, and names the feature', () => {
     const full = recorder();
     defineComplianceSuite(spec, full.runner);
     const less = recorder();
@@ -38,13 +38,13 @@ describe('the suite', () => {
     expect(skipped.join('\n')).toContain('two devices in one thread have no secondProcess');
   });
 
-  it('gives every test of a suite a title of its own', () => {
+  it('gives every test of a suite a unique title', () => {
     const { runner, titles, skipped } = recorder();
     defineComplianceSuite(spec, runner);
     expect(new Set([...titles, ...skipped]).size).toBe(titles.length + skipped.length);
   });
 
-  it('runs the chapters asked for', () => {
+  it('runs the requested chapters', () => {
     const { runner, titles } = recorder();
     defineComplianceSuite({ ...spec, chapters: ['signalling'] }, runner);
     expect(titles.length).toBeGreaterThan(3);

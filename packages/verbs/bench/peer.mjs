@@ -1,4 +1,4 @@
-// The other process of a benchmark: one region, one queue pair; does what its parent says.
+// The other process of a benchmark: one region, one queue pair; executes its parent's commands.
 import { openDevice } from '@rdmc/verbs';
 
 const device = await openDevice({ transport: process.argv[2] });

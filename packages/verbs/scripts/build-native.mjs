@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Builds the native addon in native/. Also published as `rdmc-verbs-build`, for platforms without a
-// prebuilt package. Does nothing outside Linux, where the pure packages still work. With --strict, as in the package's
-// own build, a warning is an error; a compiler that we have not tried may warn of more.
+// prebuilt package. Has no effect outside Linux, where the pure packages still work. With --strict, as in the package's
+// own build, a warning is an error; compilers that were not tested may have more warnings.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,7 +15,7 @@ function has(command) {
   return spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
-/** The command that runs node-gyp: this checkout's own, else whatever npx finds. */
+/** The command that runs node-gyp: this checkout's own, else the one that npx finds. */
 function nodeGyp() {
   try {
     return [process.execPath, createRequire(import.meta.url).resolve('node-gyp/bin/node-gyp.js')];
@@ -43,8 +43,8 @@ function headers() {
 }
 
 /**
- * Whether libibverbs' header is there decides whether the addon has RDMA devices. Make does not notice that it has come
- * or gone, so what was built otherwise is built anew.
+ * The addon has RDMA devices if libibverbs' header is installed. Make does not detect that the header was installed
+ * or removed, so a build with the other setting is repeated.
  */
 function startAnewIfHeaderChanged() {
   const compiler = process.env.CXX ?? (has('g++') ? 'g++' : 'clang++');

@@ -3,34 +3,34 @@ import { VerbsError } from './errors.js';
 import { type DeviceSurvey, surveyRdmaDevices } from './survey.js';
 import type { SurveyedDevice, SurveyedGid, SurveyedPort } from './surveyed-device.js';
 
-/** What `openDevice` opens, and why: for logs and `rdmc devices`. */
+/** The device that `openDevice` opens, with the reason: for logs and `rdmc devices`. */
 export interface DeviceChoice {
   /** `soft`, or the name of an RDMA device. */
   readonly device: string;
   readonly kind: 'soft' | 'ibverbs';
   readonly reason: string;
-  /** Of an RDMA device: the port, from 1, and its address. */
+  /** For an RDMA device: the port, from 1, and its address. */
   readonly port?: number;
   readonly gidIndex?: number;
-  /** `ethernet` (RoCE) or `infiniband`: devices of different ones do not reach each other. */
+  /** `ethernet` (RoCE) or `infiniband`: devices with different link layers cannot connect to each other. */
   readonly linkLayer?: string;
-  /** By its option or by RDMC_DEVICE: nothing else will do. */
+  /** The device was named, by its option or by RDMC_DEVICE: no other device may be used. */
   readonly isAskedFor: boolean;
 }
 
-/** The kind of device: two of one kind reach each other, whatever their hosts call them. */
+/** The kind of device: devices of one kind can connect to each other, whatever their names are. */
 export function networkOf({ kind, linkLayer }: DeviceChoice): 'soft' | 'roce' | 'infiniband' {
   if (kind === 'soft') return 'soft';
   return linkLayer === 'infiniband' ? 'infiniband' : 'roce';
 }
 
-/** What may be asked for; everything else is found out. */
+/** Requested properties; everything else is detected. */
 export interface DeviceWish {
   /** `auto`, `soft`, `ibverbs` (any RDMA device), or a device's name. */
   readonly device?: string | undefined;
   readonly port?: number | undefined;
   readonly gidIndex?: number | undefined;
-  /** `shm` and `tcp` are the soft device's. */
+  /** `shm` and `tcp` are transports of the soft device. */
   readonly transport?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ function isLinkLocal(gid: string): boolean {
   return /^fe[89ab]/i.test(gid);
 }
 
-/** Kinds of RoCE addresses, best first: what routers and firewalls handle best. */
+/** Kinds of RoCE addresses, in order of preference: first those that routers and firewalls handle best. */
 const GID_RANKS: readonly (readonly [title: string, fits: (gid: SurveyedGid) => boolean])[] = [
   ['RoCE v2 over IPv4', ({ type, gid }) => type === 'roce-v2' && isIpv4Mapped(gid)],
   ['RoCE v2 over global IPv6', ({ type, gid }) => type === 'roce-v2' && !isLinkLocal(gid)],
@@ -64,7 +64,7 @@ export function chooseGid(
   return undefined;
 }
 
-/** Why a port cannot be used; undefined where it can. */
+/** Why a port cannot be used; undefined if it can. */
 function portProblem(port: SurveyedPort): string | undefined {
   if (port.state !== 'active') return `port ${port.number} is ${port.state}`;
   if (chooseGid(port)) return undefined;
@@ -73,12 +73,12 @@ function portProblem(port: SurveyedPort): string | undefined {
     : `port ${port.number} has no RoCE v2 address`;
 }
 
-/** An address that was asked for needs no search for one. */
+/** An address that was requested is not searched for. */
 function wishProblem(port: SurveyedPort, wish: DeviceWish): string | undefined {
   return wish.gidIndex === undefined ? portProblem(port) : downProblem(port);
 }
 
-/** Why no device of this transport can be used, whoever asks for it. */
+/** Why devices of this transport cannot be used, also if they are named. */
 function transportProblem({ transport }: SurveyedDevice): string | undefined {
   if (transport === 'infiniband') return undefined;
   return transport === 'iwarp'
@@ -86,7 +86,7 @@ function transportProblem({ transport }: SurveyedDevice): string | undefined {
     : 'it has no reliable connections as InfiniBand and RoCE have them';
 }
 
-/** Why `auto` passes a device by; undefined where it can be used. */
+/** Why `auto` skips a device; undefined if the device can be used. */
 export function deviceProblem(device: SurveyedDevice, wish: DeviceWish = {}): string | undefined {
   if (device.error) return `${device.file}: ${device.error}`;
   const foreign = transportProblem(device);
@@ -101,7 +101,7 @@ function downProblem({ state, number }: SurveyedPort): string | undefined {
   return state === 'active' ? undefined : `port ${number} is ${state}`;
 }
 
-/** Port and address of a device, as far as they were not asked for. */
+/** Port and address of a device, unless they were requested. */
 function settle(device: SurveyedDevice, wish: DeviceWish, why: string): DeviceChoice {
   const usable = device.ports.find((port) => !wishProblem(port, wish));
   const port =
@@ -159,9 +159,9 @@ function named(name: string, survey: DeviceSurvey, wish: DeviceWish, origin: str
 }
 
 /**
- * What `openDevice` would open, and why.
- * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE (with the devices there are), ERR_RDMC_NO_DEVICE where an RDMA device
- *   is asked for and none is usable, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_INVALID_OPTION
+ * The device that `openDevice` would open, with the reason.
+ * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE (with the known devices), ERR_RDMC_NO_DEVICE if an RDMA device
+ *   is requested and none is usable, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_INVALID_OPTION
  */
 export function chooseDevice(
   wish: string | DeviceWish = {},
@@ -196,5 +196,5 @@ export function chooseDevice(
   if (wanted === 'auto') {
     return { device: 'soft', kind: 'soft', reason: `no RDMA device is usable: ${any}`, isAskedFor };
   }
-  throw new VerbsError(NOT_USABLE, `No RDMA device is usable: ${any}. rdmc doctor says what to do.`);
+  throw new VerbsError(NOT_USABLE, `No RDMA device is usable: ${any}. Run rdmc doctor for advice.`);
 }

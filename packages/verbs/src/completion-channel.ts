@@ -22,12 +22,12 @@ export class CompletionChannel {
     return native().channelFd(this.device.handle, this.handle);
   }
 
-  /** Takes the events that are there, so that `fd` is not readable any more; `onEvent` does so itself. */
+  /** Reads the pending events, so that `fd` is not readable any longer; `onEvent` does that itself. */
   drain(): void {
     native().channelDrain(this.device.handle, this.handle);
   }
 
-  /** Calls `listener` on this thread at every event; one listener, a new one replaces it. */
+  /** Calls `listener` on this thread at every event. A channel has one listener; a new one replaces it. */
   onEvent(listener: () => void): Subscription {
     this.#watcher?.close();
     this.#watcher = FdWatcher.ofChannel(this.device.handle, this.handle, listener);

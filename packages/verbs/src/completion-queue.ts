@@ -6,7 +6,7 @@ import { closeUnlessGone, native } from './native.js';
 const TWO_32 = 4_294_967_296;
 
 /**
- * Where completions of queue pairs arrive. Belongs to one thread.
+ * Queue of completions of queue pairs. Belongs to one thread.
  *
  * Fast path: `n = cq.pollBatch()`, then read `cq.words` at `i * Layout.COMPLETION_WORDS + CompletionWord.X`.
  * Convenient: `cq.poll()`.
@@ -14,7 +14,7 @@ const TWO_32 = 4_294_967_296;
 export class CompletionQueue {
   /** The batch filled by the last poll. */
   readonly words: Uint32Array;
-  /** Takes up to `Layout.POLL_SLOTS` completions into `words`; returns how many. */
+  /** Moves up to `Layout.POLL_SLOTS` completions into `words`; returns their number. */
   readonly pollBatch: () => number;
   #closed = false;
 
@@ -29,7 +29,7 @@ export class CompletionQueue {
     this.pollBatch = native().completionQueuePoller(device.handle, handle, bytes);
   }
 
-  /** Takes what has completed, `Layout.POLL_SLOTS` at most. */
+  /** Removes and returns completions, `Layout.POLL_SLOTS` at most. */
   poll(): WorkCompletion[] {
     const count = this.pollBatch();
     const completions: WorkCompletion[] = [];
@@ -38,8 +38,8 @@ export class CompletionQueue {
   }
 
   /**
-   * Asks for one event on the channel at the next completion. Poll once more after arming: what arrived
-   * before it makes no event (the ibv_req_notify_cq rule).
+   * Requests one event on the channel for the next completion. Poll once more after arming: a completion that arrived
+   * before arming does not raise an event (the ibv_req_notify_cq rule).
    */
   arm(options: { solicitedOnly?: boolean } = {}): void {
     native().completionQueueArm(this.device.handle, this.handle, options.solicitedOnly ?? false);

@@ -2,7 +2,7 @@
  * Numbers shared with the native core (native/core/constants.h). A test compares the
  * two: the addon exports its own copy as `constants`.
  *
- * One work request lies in a 256-byte slot of the submission batch, little endian:
+ * A work request occupies a 256-byte slot of the submission batch, little endian:
  * ```
  *   0 u32 opcode        4 u32 queue pair     8 u32 flags      12 u32 sge count (or inline length)
  *  16 u32 id low       20 u32 id high       24 u32 immediate  28 u32 rkey
@@ -10,7 +10,7 @@
  *  48 u32 swap low     52 u32 high          56 u32 result (written by the device, 0 = accepted)   60 reserved
  *  64 sge[12] of { u32 address low, u32 address high, u32 length, u32 lkey }, or up to 192 inline bytes
  * ```
- * One completion lies in a 32-byte slot of the poll batch:
+ * A completion occupies a 32-byte slot of the poll batch:
  * ```
  *   0 u32 id low   4 u32 id high   8 u32 status   12 u32 opcode
  *  16 u32 bytes   20 u32 immediate   24 u32 queue pair   28 u32 flags
@@ -72,7 +72,7 @@ export const Opcode = {
 } as const;
 export type OpcodeName = keyof typeof Opcode;
 
-/** What a completion reports having happened (IBA 11.4.2.1). */
+/** The operation that a completion reports (IBA 11.4.2.1). */
 export const CompletionOpcode = {
   SEND: 0,
   WRITE: 1,

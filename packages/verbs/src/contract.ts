@@ -1,10 +1,10 @@
 /**
- * What the layers above may rely on, whichever device is behind it. Types only: `soft` and RDMA devices
+ * The contract of all devices with the layers above. Types only: `soft` and RDMA devices
  * (libibverbs) implement it in native code.
  */
 import type { CompletionOpcodeName, OpcodeName, QueuePairStateName, StatusName } from './constants.js';
 
-/** How the soft device reaches its peers; RDMA devices have `roce` or `infiniband`. */
+/** Transport of the soft device; RDMA devices have `roce` or `infiniband`. */
 export type Transport = 'auto' | 'shm' | 'tcp';
 
 /** Limits and abilities of an open device; lengths in bytes, depths in entries. */
@@ -18,11 +18,11 @@ export interface DeviceAttributes {
   readonly maxInlineBytes: number;
   readonly maxMessageBytes: number;
   readonly maxRegions: number;
-  /** WRITE places bytes in increasing address order, in aligned units of this many bytes; 0: no promise. */
+  /** WRITE places bytes in increasing address order, in aligned units of this many bytes; 0: no guarantee. */
   readonly writeOrderUnitBytes: number;
   /**
-   * Who sees a WRITE's bytes sees those of all earlier WRITEs of the same queue pair. An RDMA device promises it where
-   * `queryDataInOrder` does (asked of one queue pair when the device is opened). Without: wait for the earlier
+   * A reader that sees a WRITE's bytes sees those of all earlier WRITEs of the same queue pair. An RDMA device guarantees it if
+   * `queryDataInOrder` does (queried of one queue pair when the device is opened). Without it: wait for the earlier
    * WRITE's completion, or announce both by a message.
    */
   readonly ordersWrites: boolean;
@@ -35,7 +35,7 @@ export interface DeviceAttributes {
   readonly dmabuf: boolean;
 }
 
-/** An open device, as what belongs to it knows it; a `Device`. */
+/** The interface of a `Device` for its own objects. */
 export interface OpenDevice {
   readonly handle: number;
   readonly attributes: DeviceAttributes;
@@ -45,12 +45,12 @@ declare const local: unique symbol;
 declare const remote: unique symbol;
 
 /**
- * Names a region in this device's own requests (verbs: lkey); `region.lkey`. At run time a number of 32 bits; the brand keeps
- * a length or an address from taking its place.
+ * Identifies a region in this device's own requests (verbs: lkey); `region.lkey`. At run time a number of 32 bits; the brand
+ * prevents that a length or an address is passed instead.
  */
 export type LocalKey = number & { readonly [local]: true };
 
-/** Names a region in the requests of its peers (verbs: rkey); `region.rkey`. A number that a peer sent: `remoteKey(number)`. */
+/** Identifies a region in requests of peers (verbs: rkey); `region.rkey`. For a number that a peer sent: `remoteKey(number)`. */
 export type RemoteKey = number & { readonly [remote]: true };
 
 /** A part of registered memory, in the order of verbs' `ibv_sge`. */
@@ -61,7 +61,7 @@ export interface ScatterGatherEntry {
   readonly lkey: LocalKey;
 }
 
-/** Where a WRITE, READ or atomic goes at the peer: `region.remote(offset)` there. Plain JSON, to be carried by any means. */
+/** Target of a WRITE, READ or atomic at the peer: `region.remote(offset)` there. Plain JSON, to be sent by any means. */
 export interface RemoteMemory {
   readonly address: number;
   readonly rkey: RemoteKey;
@@ -105,7 +105,7 @@ export interface WorkCompletion {
 }
 
 /**
- * Where a queue pair can be reached: plain JSON, to be carried to the other side by any means.
+ * The address of a queue pair: plain JSON, to be sent to the other side by any means.
  * Opaque to the layers above, which only pass it to `connect`.
  */
 export interface QueuePairAddress {
@@ -122,24 +122,24 @@ export interface QueuePairOptions {
   readonly sendDepth?: number;
   /** Outstanding receive requests (default 64). */
   readonly receiveDepth?: number;
-  /** Complete every send request with a completion, signalled or not (default false). */
+  /** Every send request produces a completion, signalled or not (default false). */
   readonly signalAll?: boolean;
-  /** Receives come from this queue instead of one of the queue pair's own; `receiveDepth` is without meaning then. */
+  /** Receives come from this queue instead of one of the queue pair's own; `receiveDepth` is ignored then. */
   readonly sharedReceiveQueue?: { readonly number: number };
 }
 
-/** A queue pair's attributes as its device gives them; which there are depends on the device. */
+/** A queue pair's attributes, as its device returns them; they depend on the device. */
 export interface QueuePairAttributes {
   readonly state: QueuePairStateName;
   readonly [name: string]: number | string;
 }
 
 export interface ConnectOptions {
-  /** 0 to 6: how often a receiver that is not ready is asked again; 7: for ever (default). */
+  /** 0 to 6: retries for a receiver that is not ready; 7: for ever (default). */
   readonly rnrRetries?: number;
   /** Wait between two such attempts, in milliseconds (default 10, range 1 to 655). */
   readonly rnrTimerMs?: number;
-  /** How long an unreachable peer is tried before RETRY_EXCEEDED, in milliseconds (default 2000). */
+  /** How long requests to an unreachable peer are retried before RETRY_EXCEEDED, in milliseconds (default 2000). */
   readonly retryTimeoutMs?: number;
 }
 

@@ -1,11 +1,11 @@
-/** What happens to a device outside of anybody's completion queue (IBA 11.6.3). */
+/** Asynchronous events of a device, which no completion queue reports (IBA 11.6.3). */
 export interface DeviceEvent {
   /**
    * - `portActive`, `portDown`, `addressChange`: the state or the addresses of `port` changed.
-   * - `queuePairFatal`: `queuePair` is in the error state; what was posted to it is flushed. On the soft device: a
+   * - `queuePairFatal`: `queuePair` is in the error state; its requests are flushed. On the soft device: a
    *   stopped peer may still write to its memory, and its receives ended with FATAL.
    * - `completionQueueError`: a completion queue and everything that uses it is lost.
-   * - `deviceRemoved`: the device is gone. What was outstanding has completed: the oldest request of each queue
+   * - `deviceRemoved`: the device was removed. Outstanding requests have completed: the oldest of each queue
    *   pair with FATAL, the rest with WORK_REQUEST_FLUSHED. Everything but closing fails with
    *   ERR_RDMC_DEVICE_REMOVED.
    */
@@ -16,7 +16,7 @@ export interface DeviceEvent {
     | 'queuePairFatal'
     | 'completionQueueError'
     | 'deviceRemoved';
-  /** In words. */
+  /** The event as text. */
   readonly message: string;
   readonly port?: number;
   /** `QueuePair.number`. */

@@ -4,7 +4,7 @@ import type { DeviceEvent } from './device-event.js';
 import { FdWatcher } from './eventfd.js';
 import { closeUnlessGone, native } from './native.js';
 
-/** Delivers a device's events to one listener, on the thread that made it. */
+/** Delivers a device's events to one listener, on the thread that created it. */
 export class DeviceEventListener implements Subscription {
   readonly #subscription: number;
   readonly #watcher: FdWatcher;
@@ -20,7 +20,7 @@ export class DeviceEventListener implements Subscription {
         for (const event of native().eventsTake(device.handle, this.#subscription)) listener(event);
       });
     });
-    // Listening alone is no reason to stay alive.
+    // A listener does not keep the process alive.
     this.#watcher.unref();
   }
 

@@ -15,7 +15,7 @@ import { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue
 
 export interface OpenDeviceOptions {
   /**
-   * 'auto' (default; the environment variable RDMC_DEVICE replaces it): an RDMA device where one is usable, else
+   * 'auto' (default; the environment variable RDMC_DEVICE replaces it): an RDMA device if one is usable, else
    * the soft device. 'soft', 'ibverbs' (any RDMA device), or the name of one, such as 'mlx5_0'.
    */
   readonly device?: string;
@@ -25,21 +25,21 @@ export interface OpenDeviceOptions {
   readonly gidIndex?: number;
   /** Longest packet of an RDMA device: 256, 512, 1024, 2048 or 4096 bytes (default: what both ports carry). */
   readonly pathMtuBytes?: number;
-  /** How the soft device reaches its peers: 'shm' on one host, 'tcp' between hosts, 'auto' (default) decides per peer. */
+  /** Transport of the soft device: 'shm' on one host, 'tcp' between hosts, 'auto' (default) decides per peer. */
   readonly transport?: Transport;
   /** Address the soft device's TCP side listens on (default 127.0.0.1, any free port). */
   readonly listen?: { readonly host: string; readonly port?: number };
-  /** What `chooseDevice` said, where it was asked before: taken as it is, and nothing is looked at again. */
+  /** An earlier result of `chooseDevice`: it is used as it is, without another survey. */
   readonly choice?: DeviceChoice;
   /**
-   * Secret all peers of the soft device share, at least 16 bytes; each connection, over TCP or a Unix socket, proves it
+   * Secret of all peers of the soft device, at least 16 bytes; each connection, over TCP or a Unix socket, proves it
    * by challenge. Default: on loopback and over shared memory the key of the user, so that processes of other users are
    * refused; a device that listens beyond loopback needs a key, or `insecure`.
    */
   readonly key?: Key;
   /**
-   * Without any key (default false): every local process of this user, and every process that reaches the TCP port,
-   * may connect. All peers must say so.
+   * Do not use any key (default false): every local process of this user, and every process that reaches the TCP port,
+   * may connect. All peers must set it.
    */
   readonly insecure?: boolean;
 }
@@ -51,7 +51,7 @@ export interface OpenDeviceOptions {
 export class Device {
   readonly kind: string;
   readonly name: string;
-  /** Of the soft device how it was told to reach peers; of an RDMA device 'roce' or 'infiniband'. */
+  /** Of the soft device its option `transport`; of an RDMA device 'roce' or 'infiniband'. */
   readonly transport: Transport | 'roce' | 'infiniband';
   /** More about an RDMA device, for logs: library, port, GID, MTU. */
   readonly details: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ export class Device {
     return new ProtectionDomain(this, native().protectionDomainCreate(this.handle));
   }
 
-  /** A channel that wakes this thread's event loop when an armed completion queue has something. */
+  /** A channel that wakes this thread's event loop when an armed completion queue has a completion. */
   createCompletionChannel(): CompletionChannel {
     this.#check();
     return new CompletionChannel(this, native().channelCreate(this.handle));
@@ -106,7 +106,7 @@ export class Device {
 
   /**
    * Calls `listener` on this thread at every asynchronous event of the device: a port that goes down, a queue pair
-   * that fails, the device's removal. Does not keep the process alive. The soft device has no such events.
+   * that fails, the device's removal. Does not keep the process alive.
    */
   onEvent(listener: (event: DeviceEvent) => void): Subscription {
     this.#check();
@@ -169,7 +169,7 @@ function checkOptions(options: OpenDeviceOptions): void {
   if (insecure && key !== undefined) {
     throw new VerbsError(
       'ERR_RDMC_INVALID_OPTION',
-      'openDevice: insecure means without a key; leave one of the two out',
+      'openDevice: insecure means without a key; give only one of the two',
     );
   }
   if (options.port !== undefined) integerOption('openDevice', 'port', options.port, 1, 255);
@@ -211,7 +211,7 @@ function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {
 }
 
 /**
- * Opens a device. Logs nothing: `device.choice` says what was chosen and why.
+ * Opens a device. Does not log: `device.choice` has the choice and the reason.
  * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE, ERR_RDMC_NO_DEVICE, ERR_RDMC_PORT_DOWN, ERR_RDMC_UNKNOWN_PORT,
  *   ERR_RDMC_GID_INDEX, ERR_RDMC_PATH_MTU, ERR_RDMC_PERMISSION, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD,
  *   ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_INVALID_OPTION, ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING, ERR_RDMC_SYSTEM,
@@ -225,8 +225,8 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
 }
 
 /**
- * Opens in this thread a device that another thread of this process opened; its owner closes it. `choice` is how
- * that thread came to it, where this one wants to know.
+ * Opens in this thread a device that another thread of this process opened; its owner closes it. `choice` is the
+ * choice of that thread, if this one needs it.
  */
 export function attachDevice(handle: number, choice?: DeviceChoice): Device {
   const addon = native();

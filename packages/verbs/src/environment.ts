@@ -1,7 +1,7 @@
 import { parseWholeNumber } from '@rdmc/common';
 import { VerbsError } from './errors.js';
 
-/** The environment variables of this package; options override them. Read here and nowhere else. */
+/** The environment variables of this package; options override them. Only this file reads them. */
 export interface VerbsEnvironment {
   /** RDMC_DEVICE: what `auto` means: a name, `ibverbs` (any RDMA device) or `soft`. */
   readonly device: string | undefined;
@@ -11,7 +11,7 @@ export interface VerbsEnvironment {
   readonly gidIndex: number | undefined;
   /** RDMC_IBVERBS_LIBRARY: path or name of libibverbs (default libibverbs.so.1). */
   readonly library: string;
-  /** RDMC_SOFT_TEAR, for tests: soft devices kill the process after so many bytes of one-sided WRITEs. */
+  /** RDMC_SOFT_TEAR, for tests: soft devices kill the process after that many bytes of one-sided WRITEs. */
   readonly tearAfterBytes: number | undefined;
 }
 

@@ -12,15 +12,19 @@ export const verbsErrors = errorTable({
     'there is no addon for this platform',
     'install the optional package that the message names, or run npx rdmc-verbs-build',
   ],
-  ERR_RDMC_UNKNOWN_DEVICE: ['usage', 'no device has this name', 'take one that the message lists'],
-  ERR_RDMC_UNKNOWN_PORT: ['usage', 'the RDMA device does not have this port', 'take one that it has'],
+  ERR_RDMC_UNKNOWN_DEVICE: ['usage', 'no device has this name', 'use one that the message lists'],
+  ERR_RDMC_UNKNOWN_PORT: ['usage', 'the RDMA device does not have this port', 'use one that it has'],
   ERR_RDMC_GID_INDEX: [
     'resource',
-    'no address of the port fits',
-    'give the interface one, or ask for another',
+    'the port does not have a suitable address',
+    'give its interface one, or choose another',
   ],
-  ERR_RDMC_PATH_MTU: ['usage', 'the port does not carry packets of this size', 'ask for smaller ones'],
-  ERR_RDMC_UNSUPPORTED: ['resource', 'the device cannot do that', 'do without, or use another device'],
+  ERR_RDMC_PATH_MTU: ['usage', 'the port does not carry packets of this size', 'use a smaller MTU'],
+  ERR_RDMC_UNSUPPORTED: [
+    'resource',
+    'the device does not support this',
+    'do not use it, or use another device',
+  ],
   ERR_RDMC_WEAK_KEY: ['usage', 'the key has fewer than 16 bytes', 'make one: openssl rand -hex 32'],
   ERR_RDMC_KEY_REQUIRED: ['usage', 'an end is beyond loopback, and there is no key', 'give all the same key'],
   ERR_RDMC_IBVERBS_MISSING: ['resource', 'libibverbs is not installed', 'install it: the message says how'],
@@ -30,10 +34,10 @@ export const verbsErrors = errorTable({
     'the addon was built without RDMA devices',
     'install libibverbs-dev and build it again',
   ],
-  ERR_RDMC_NO_DEVICE: ['resource', 'no RDMA device is usable', 'see `rdmc doctor`'],
+  ERR_RDMC_NO_DEVICE: ['resource', 'no RDMA device is usable', 'run `rdmc doctor`'],
   ERR_RDMC_PERMISSION: [
     'refused',
-    'the system does not let this user do it',
+    'the system does not permit it to this user',
     'the message says which right is missing',
   ],
   ERR_RDMC_PORT_DOWN: ['resource', 'the port of the RDMA device is down', 'bring the link up'],
@@ -42,25 +46,33 @@ export const verbsErrors = errorTable({
     'the memlock limit is too low',
     'raise it: the message says how, and to what',
   ],
-  ERR_RDMC_OUT_OF_MEMORY: ['resource', 'memory is missing', 'free some, or raise the limit'],
-  ERR_RDMC_DEVICE_LIMIT: ['resource', 'a limit of the device is reached', 'close some, or ask for less'],
+  ERR_RDMC_OUT_OF_MEMORY: ['resource', 'not enough memory', 'free some, or raise the limit'],
+  ERR_RDMC_DEVICE_LIMIT: [
+    'resource',
+    'a limit of the device is reached',
+    'close some objects, or request less',
+  ],
   ERR_RDMC_SYSTEM: ['resource', 'the kernel refused a call', 'see `errno` and `syscall`'],
-  ERR_RDMC_DEVICE_REMOVED: ['resource', 'the device is gone', 'close it, and open another'],
+  ERR_RDMC_DEVICE_REMOVED: ['resource', 'the device was removed', 'close it, and open another'],
   ERR_RDMC_DEVICE_FAILED: ['resource', 'the device reports an error of its own', 'see the log of the kernel'],
   ERR_RDMC_COMPLETION_QUEUE_FAILED: [
     'resource',
     'the device lost the completion queue',
-    'make another one, and connect again',
+    'create another one, and connect again',
   ],
   ERR_RDMC_DEVICE_CLOSED: ['closed', 'the device is closed', 'open it again'],
   ERR_RDMC_REGION_CLOSED: ['closed', 'the memory region is closed', 'allocate another one'],
-  ERR_RDMC_CHANNEL_CLOSED: ['closed', 'the completion channel is closed', 'make another one'],
-  ERR_RDMC_COMPLETION_QUEUE_CLOSED: ['closed', 'the completion queue is closed', 'make another one'],
-  ERR_RDMC_PROTECTION_DOMAIN_CLOSED: ['closed', 'the protection domain is closed', 'make another one'],
-  ERR_RDMC_QUEUE_PAIR_CLOSED: ['closed', 'the queue pair is closed', 'make another one, and connect it'],
+  ERR_RDMC_CHANNEL_CLOSED: ['closed', 'the completion channel is closed', 'create another one'],
+  ERR_RDMC_COMPLETION_QUEUE_CLOSED: ['closed', 'the completion queue is closed', 'create another one'],
+  ERR_RDMC_PROTECTION_DOMAIN_CLOSED: ['closed', 'the protection domain is closed', 'create another one'],
+  ERR_RDMC_QUEUE_PAIR_CLOSED: ['closed', 'the queue pair is closed', 'create another one, and connect it'],
   ERR_RDMC_REGION_BUSY: ['resource', 'requests use the region', 'wait for their completions'],
   ERR_RDMC_QUEUE_PAIR_BUSY: ['resource', 'the queue pair is in use', 'try again'],
-  ERR_RDMC_PROTECTION_DOMAIN_BUSY: ['resource', 'the protection domain is in use', 'close what it has first'],
+  ERR_RDMC_PROTECTION_DOMAIN_BUSY: [
+    'resource',
+    'the protection domain is in use',
+    'close its regions and queue pairs first',
+  ],
   ERR_RDMC_COMPLETION_QUEUE_BUSY: [
     'resource',
     'the completion queue is in use',
@@ -72,21 +84,29 @@ export const verbsErrors = errorTable({
     'the shared receive queue is in use',
     'close its queue pairs first',
   ],
-  ERR_RDMC_INVALID_ADDRESS: ['usage', 'the address of a peer is not valid', 'give what the peer announced'],
+  ERR_RDMC_INVALID_ADDRESS: [
+    'usage',
+    'the address of a peer is not valid',
+    'pass the address that the peer announced',
+  ],
   ERR_RDMC_CONNECT_FAILED: [
     'peer-lost',
     'the peer does not answer',
-    'see whether it runs, and can be reached',
+    'check that it runs, and can be reached',
   ],
-  ERR_RDMC_WRONG_KEY: ['refused', 'the peer has another key, or none', 'give both the same key'],
-  ERR_RDMC_PROTOCOL_VERSION: ['refused', 'the peer speaks another version', 'run the same version at both'],
+  ERR_RDMC_WRONG_KEY: ['refused', 'the keys differ, or only one end has one', 'give both the same key'],
+  ERR_RDMC_PROTOCOL_VERSION: ['refused', 'the peer has another version', 'run the same version on both'],
   ERR_RDMC_QUEUE_FULL: ['resource', 'the queue is full', 'poll completions first, or make it deeper'],
   ERR_RDMC_QUEUE_PAIR_STATE: ['usage', 'the queue pair is not connected', 'connect it first'],
   ERR_RDMC_TOO_MANY_SGES: ['usage', 'the request has too many entries', 'see `attributes.maxSge`'],
-  ERR_RDMC_INVALID_LKEY: ['usage', 'an lkey names no region', 'take that of a region of this domain'],
+  ERR_RDMC_INVALID_LKEY: [
+    'usage',
+    'an lkey is not that of a region',
+    'use the lkey of a region of this domain',
+  ],
   ERR_RDMC_OUT_OF_BOUNDS: ['usage', 'an entry reaches beyond its region', 'stay within its length'],
   ERR_RDMC_INLINE_TOO_LONG: ['usage', 'too many inline bytes', 'see `attributes.maxInlineBytes`'],
-  ERR_RDMC_UNKNOWN_OPCODE: ['usage', 'the operation does not exist', 'take one of `Opcode`'],
+  ERR_RDMC_UNKNOWN_OPCODE: ['usage', 'the operation does not exist', 'use one of `Opcode`'],
   ERR_RDMC_MISALIGNED_ATOMIC: ['usage', 'atomics work on 8 aligned bytes', 'align the address'],
   ERR_RDMC_NOT_SHAREABLE: ['usage', 'peers cannot map registered memory', 'use memory of `allocate`'],
   ERR_RDMC_ACCESS_DENIED: ['usage', 'the region does not allow this use', 'allocate it with that access'],
@@ -94,12 +114,12 @@ export const verbsErrors = errorTable({
   ERR_RDMC_POST_FAILED: [
     'resource',
     'the device refused a request',
-    'keep regions open until their messages are through',
+    'keep regions open until their requests have completed',
   ],
 });
 export type VerbsErrorCode = keyof typeof verbsErrors;
 
-/** Every error of this package: a stable `code`, and where the kernel was asked, `errno` and `syscall`. */
+/** Every error of this package: a stable `code`, and for a failed system call `errno` and `syscall`. */
 export class VerbsError extends RdmcError<VerbsErrorCode> {
   override readonly name: string = 'VerbsError';
   readonly errno?: number;
@@ -116,7 +136,7 @@ export class VerbsError extends RdmcError<VerbsErrorCode> {
   }
 }
 
-/** A work request refused when it was posted; nothing of it was or will be done. */
+/** A work request that was refused at posting; no part of it was or will be executed. */
 export class PostError extends VerbsError {
   override readonly name = 'PostError';
   constructor(
@@ -124,7 +144,7 @@ export class PostError extends VerbsError {
     message: string,
     /** Position of the first refused request in the batch; those before it were accepted. */
     readonly index: number,
-    /** The device's reason, one of `PostResult`; 0 where it was refused before it reached the device. */
+    /** The device's reason, one of `PostResult`; 0 if it was refused before it reached the device. */
     readonly result = 0,
   ) {
     super(code, message);

@@ -14,7 +14,7 @@ export class FdWatcher implements Subscription {
     return new FdWatcher(native().fdWatch(fd, listener));
   }
 
-  /** Watches a completion channel, whose events are taken as its device wants it. @internal */
+  /** Watches a completion channel, whose events are read as its device requires. @internal */
   static ofChannel(device: number, channel: number, listener: () => void): FdWatcher {
     return new FdWatcher(native().channelWatch(device, channel, listener));
   }
@@ -60,17 +60,17 @@ export class EventFd implements Disposable {
   }
 }
 
-/** A function that wakes whoever watches `fd`; a system call each (about 0.3 µs). */
+/** A function that wakes the watcher of `fd`; each call is a system call (about 0.3 µs). */
 export function eventfdSignaller(fd: number): () => void {
   return native().eventfdSignal(fd);
 }
 
-/** Gives the processor to another runnable thread; returns the nanoseconds until it came back. */
+/** Yields the processor to another runnable thread; returns the nanoseconds until this thread ran again. */
 export function yieldProcessor(): number {
   return native().yieldProcessor();
 }
 
-/** CPU time the calling thread has used, in seconds. */
+/** CPU time of the calling thread, in seconds. */
 export function threadCpuSeconds(): number {
   return native().threadCpuSeconds();
 }

@@ -2,13 +2,13 @@ import { FdWatcher } from './eventfd.js';
 import { native } from './native.js';
 
 /**
- * Calls back on this thread's event loop after a time that is short beside the milliseconds of `setTimeout` (a timerfd).
+ * Calls back on this thread's event loop after microseconds, for which `setTimeout` is too coarse (a timerfd).
  * Keeps the event loop alive until it is closed, whether it runs or not.
  */
 export class FineTimer implements Disposable {
   /**
-   * Calls back once, so many microseconds from now (a whole number from 1 to 2^32 - 1); a call that is due from a former start
-   * is given up. A system call; nothing is allocated.
+   * Calls back once, that many microseconds from now (an integer from 1 to 2^32 - 1); a pending call of an earlier start
+   * is dropped. A system call; nothing is allocated.
    */
   readonly start: (microseconds: number) => void;
   readonly #fd: number;
@@ -26,7 +26,7 @@ export class FineTimer implements Disposable {
     return new FineTimer(fd, FdWatcher.open(fd, listener));
   }
 
-  /** No call comes afterwards. It must not be started again: its descriptor may be another's. */
+  /** There is no call afterwards. Do not start it again: its descriptor may belong to another object. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -1,3 +1,3 @@
-/** What wakes a thread's event loop, and what a thread that polls needs. */
+/** Objects that wake a thread's event loop, and functions for threads that poll. */
 export { EventFd, eventfdSignaller, FdWatcher, threadCpuSeconds, yieldProcessor } from './eventfd.js';
 export { FineTimer } from './fine-timer.js';

@@ -7,11 +7,11 @@ import { closeUnlessGone, native } from './native.js';
 /** Regions over the caller's own memory, which must not be collected while the device may use it. */
 const registeredRegions = new Set<MemoryRegion>();
 
-/** How often `close` looks whether the last outstanding request has completed. */
+/** Interval at which `close` checks whether the last outstanding request has completed. */
 const CLOSE_POLL_MS = 1;
 
 /**
- * Registered memory. `address` is its virtual address here, which is also how peers name it.
+ * Registered memory. `address` is its virtual address here, which peers use, too.
  * Views of it become empty when it is closed in the thread that made them.
  */
 export class MemoryRegion {
@@ -41,8 +41,8 @@ export class MemoryRegion {
   }
 
   /**
-   * The key with which peers reach this region.
-   * @throws VerbsError ERR_RDMC_NOT_SHAREABLE for `register`ed memory where peers cannot map it
+   * The key with which peers access this region.
+   * @throws VerbsError ERR_RDMC_NOT_SHAREABLE for `register`ed memory that peers cannot map
    */
   get rkey(): RemoteKey {
     if (!this.shareable) {
@@ -70,7 +70,7 @@ export class MemoryRegion {
   }
 
   /**
-   * Bytes of the region. Offsets beyond 4 GiB are fine; one view holds at most what a typed array can.
+   * Bytes of the region. Offsets beyond 4 GiB are allowed; a view is at most as long as a typed array can be.
    * @throws VerbsError ERR_RDMC_REGION_CLOSED, ERR_RDMC_OUT_OF_BOUNDS
    */
   view(offset = 0, byteLength = this.byteLength - offset): Uint8Array {
@@ -89,30 +89,30 @@ export class MemoryRegion {
     return { address: this.address + offset, byteLength, lkey: this.lkey };
   }
 
-  /** What a peer needs to reach this region, or a part of it. */
+  /** Address and key for a peer's access to this region, or a part of it. */
   remote(offset = 0): RemoteMemory {
     this.#checkRange(offset, 0);
     return { address: this.address + offset, rkey: this.rkey };
   }
 
   /**
-   * Keeps the region from being closed until the returned hold is disposed of (once; more calls do nothing): for
-   * memory that is promised to a request which is not posted yet. Counts as an outstanding request.
+   * Prevents closing the region until the returned hold is disposed of (once; further calls have no effect): for
+   * memory of a request that is not posted yet. Counts as an outstanding request.
    * @throws VerbsError ERR_RDMC_REGION_CLOSED
    */
   hold(): Disposable {
     this.#checkRange(0, 0);
     native().regionHold(this.device.handle, this.handle);
     let held = true;
-    const letGo = (): void => {
+    const release = (): void => {
       if (held) closeUnlessGone(() => native().regionLetGo(this.device.handle, this.handle));
       held = false;
     };
-    return { [Symbol.dispose]: letGo };
+    return { [Symbol.dispose]: release };
   }
 
   /**
-   * Takes remote access away for good. A barrier: once it returns, no peer changes a byte, whatever
+   * Revokes remote access permanently. A barrier: after it returns, no peer changes a byte, whatever
    * state that peer's process is in. Local use stays possible.
    */
   revoke(): void {
@@ -121,8 +121,8 @@ export class MemoryRegion {
   }
 
   /**
-   * Waits until no request uses the region, then gives the memory back; idempotent. An abort of `signal`
-   * ends the waiting with an AbortError and leaves the region open as it was; its requests end by completion, or by
+   * Waits until no request uses the region, then frees the memory; idempotent. An abort of `signal`
+   * ends the wait with an AbortError and leaves the region open; its requests end by completion, or by
    * flush when their queue pair is closed.
    */
   async close(options: { signal?: AbortSignal } = {}): Promise<void> {
@@ -134,7 +134,7 @@ export class MemoryRegion {
   }
 
   /**
-   * Gives the memory back at once.
+   * Frees the memory at once.
    * @throws VerbsError ERR_RDMC_REGION_BUSY while requests are outstanding
    */
   closeNow(): void {
@@ -162,7 +162,7 @@ export class MemoryRegion {
     if (!(offset >= 0 && length >= 0 && offset + length <= this.byteLength)) {
       throw new VerbsError(
         'ERR_RDMC_OUT_OF_BOUNDS',
-        `Range ${offset}..${offset + length} lies outside the region of ${this.byteLength} bytes`,
+        `Range ${offset}..${offset + length} is outside the region of ${this.byteLength} bytes`,
       );
     }
   }

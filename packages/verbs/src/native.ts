@@ -1,4 +1,4 @@
-/** The native addon as TypeScript sees it. Nothing above this file calls it directly. */
+/** The interface of the native addon. Only this package calls it. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { DeviceEvent } from './device-event.js';
@@ -8,7 +8,7 @@ import type { SurveyedDevice } from './surveyed-device.js';
 /** Handles are process-wide: any thread that loads the addon may use them. */
 export interface NativeBinding {
   readonly constants: Record<string, Record<string, number>>;
-  /** From now on the addon's errors in this thread are made by `make`; `errno` and `syscall` where the kernel refused. */
+  /** From now on `make` creates the addon's errors in this thread; `errno` and `syscall` for failed system calls. */
   errorsBy(make: (code: VerbsErrorCode, message: string, errno?: number, syscall?: string) => Error): void;
   softOpen(options: { transport: string; host: string; port: number; key: Uint8Array | undefined }): number;
   /** Throws ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD. */
@@ -18,10 +18,10 @@ export interface NativeBinding {
     device: string;
     port: number;
     gidIndex: number;
-    /** 0: as large as the port carries. */
+    /** 0: the largest that the port carries. */
     pathMtuBytes: number;
   }): number;
-  /** One more listener to the device's asynchronous events; its eventfd is readable when `eventsTake` has some. */
+  /** Adds a listener to the device's asynchronous events; its eventfd is readable when `eventsTake` has events. */
   eventsSubscribe(device: number): number;
   eventsFd(device: number, subscription: number): number;
   eventsTake(device: number, subscription: number): DeviceEvent[];
@@ -46,7 +46,7 @@ export interface NativeBinding {
   /** Resolves to the region's handle once its pages are faulted in. */
   regionAllocate(device: number, pd: number, byteLength: number, access: number): Promise<number>;
   regionRegister(device: number, pd: number, view: Uint8Array, access: number): number;
-  /** The descriptor stays the caller's. */
+  /** The caller keeps the descriptor. */
   regionRegisterDmabuf(
     device: number,
     pd: number,
@@ -61,10 +61,10 @@ export interface NativeBinding {
   ): { address: number; length: number; lkey: number; rkey: number; shareable: boolean; outstanding: number };
   /** An ArrayBuffer over the region's memory, which stays mapped until the buffer is detached or collected. */
   regionBuffer(device: number, region: number, offset: number, length: number): ArrayBuffer;
-  /** Counts one more use of the region, as an outstanding request does; `regionLetGo` takes it back. */
+  /** Counts one more use of the region, as an outstanding request does; `regionLetGo` ends it. */
   regionHold(device: number, region: number): void;
   regionLetGo(device: number, region: number): void;
-  /** Revokes remote access: a barrier; once it returns no peer changes a byte. Local use stays allowed. */
+  /** Revokes remote access: a barrier; after it returns no peer changes a byte. Local use stays allowed. */
   regionRevoke(device: number, region: number): void;
   /** Throws ERR_RDMC_REGION_BUSY while requests are outstanding. A barrier like revoke. */
   regionClose(device: number, region: number): void;
@@ -107,11 +107,11 @@ export interface NativeBinding {
   queuePairTransport(device: number, qp: number): string;
   queuePairAttributes(device: number, qp: number): Record<string, number>;
   queuePairDataInOrder(device: number, qp: number): boolean;
-  /** Moves to the error state: a barrier. What was posted completes as flushed. */
+  /** Moves to the error state: a barrier. Posted requests complete as flushed. */
   queuePairError(device: number, qp: number): void;
   queuePairDestroy(device: number, qp: number): void;
 
-  /** Binds a submission batch: the returned function posts `batch` slots 0..count-1, count in word 0 of `control`. Returns how many were refused, or 2^32 - 1 where the device is closed. */
+  /** Binds a submission batch: the returned function posts `batch` slots 0..count-1, count in word 0 of `control`. Returns the number of refused requests, or 2^32 - 1 if the device is closed. */
   submissionDoorbell(device: number, batch: Uint8Array, control: Uint32Array): () => number;
 
   /** Copies inside this process between registered memory, by address. Both ranges are checked. */
@@ -125,12 +125,12 @@ export interface NativeBinding {
   fdClose(fd: number): void;
   /** Calls back on this thread's event loop when fd is readable; the eventfd is drained first. */
   fdWatch(fd: number, callback: () => void): number;
-  /** As `fdWatch`, for a completion channel: its events are taken and acknowledged first. */
+  /** As `fdWatch`, for a completion channel: its events are read and acknowledged first. */
   channelWatch(device: number, channel: number, callback: () => void): number;
   fdUnwatch(watcher: number): void;
   fdRef(watcher: number, keepsLoopAlive: boolean): void;
 
-  /** Gives the processor to another runnable thread; returns the nanoseconds until it came back. */
+  /** Yields the processor to another runnable thread; returns the nanoseconds until this thread ran again. */
   yieldProcessor(): number;
   /** CPU time of the calling thread, in seconds. */
   threadCpuSeconds(): number;
@@ -150,7 +150,7 @@ export function native(): NativeBinding {
   return loaded;
 }
 
-/** Closing what a closed device took with it is no error. */
+/** Closing an object that was closed with its device is not an error. */
 export function closeUnlessGone(close: () => void): void {
   try {
     close();

@@ -1,7 +1,7 @@
 import { PostResult } from './constants.js';
 import { PostError, type VerbsErrorCode } from './errors.js';
 
-/** Why a device refused a work request at posting. */
+/** Reasons of a device for refusing a work request at posting. */
 export interface Refusal {
   readonly code: VerbsErrorCode;
   readonly reason: string;
@@ -23,7 +23,7 @@ const REFUSALS: Record<number, readonly [code: VerbsErrorCode, reason: string]> 
   ],
   [PostResult.INVALID_LKEY]: [
     'ERR_RDMC_INVALID_LKEY',
-    'an lkey names no region of the queue pair’s protection domain',
+    'an lkey is not that of a region of the queue pair’s protection domain',
   ],
   [PostResult.OUT_OF_BOUNDS]: ['ERR_RDMC_OUT_OF_BOUNDS', 'an entry reaches beyond its region'],
   [PostResult.INLINE_TOO_LONG]: [
@@ -38,15 +38,15 @@ const REFUSALS: Record<number, readonly [code: VerbsErrorCode, reason: string]> 
   ],
   [PostResult.ACCESS_DENIED]: ['ERR_RDMC_ACCESS_DENIED', 'the region does not allow this use'],
   [PostResult.DEVICE_REFUSED]: ['ERR_RDMC_POST_FAILED', 'the device’s driver refused it'],
-  [PostResult.DEVICE_REMOVED]: ['ERR_RDMC_DEVICE_REMOVED', 'the device is gone: close it'],
-  [PostResult.UNSUPPORTED_OPERATION]: ['ERR_RDMC_UNSUPPORTED', 'the device has no such operation'],
+  [PostResult.DEVICE_REMOVED]: ['ERR_RDMC_DEVICE_REMOVED', 'the device was removed: close it'],
+  [PostResult.UNSUPPORTED_OPERATION]: ['ERR_RDMC_UNSUPPORTED', 'the device does not support the operation'],
   [PostResult.MESSAGE_TOO_LONG]: [
     'ERR_RDMC_MESSAGE_TOO_LONG',
     'a message holds at most `attributes.maxMessageBytes`',
   ],
 };
 
-/** What a value of `PostResult` means. */
+/** The meaning of a value of `PostResult`. */
 export function refusalOf(result: number): Refusal {
   const [code, reason] = REFUSALS[result] ?? ['ERR_RDMC_POST_FAILED', `refused with code ${result}`];
   return { code, reason };

@@ -16,9 +16,9 @@ export interface AccessOptions {
   /** Peers may compare-and-swap and fetch-and-add (default false). */
   readonly remoteAtomic?: boolean;
   /**
-   * The device may place bytes in any order (default false). Faster on some machines; then neither the order
-   * of a WRITE's bytes nor that of WRITEs among each other can be relied on until a completion tells of them.
-   * Devices that do not know it leave it out.
+   * The device may place bytes in any order (default false). This is faster on some machines; then neither the order
+   * of a WRITE's bytes nor the order of WRITEs is defined until their completion.
+   * Devices that do not support it ignore it.
    */
   readonly relaxedOrdering?: boolean;
 }
@@ -81,7 +81,7 @@ export class ProtectionDomain {
   /**
    * Registers memory of another device, such as a GPU, by its dma-buf (ibv_reg_dmabuf_mr). It is addressed by the
    * offset within the dma-buf, and this process has no view of it. The descriptor may be closed afterwards.
-   * @throws VerbsError ERR_RDMC_UNSUPPORTED where device, driver or library cannot
+   * @throws VerbsError ERR_RDMC_UNSUPPORTED if device, driver or library do not support it
    */
   registerDmabuf(
     dmabuf: { readonly fd: number; readonly byteLength: number; readonly offset?: number },

@@ -47,13 +47,13 @@ export function flushFrom(batch: SubmissionQueue, first: number): void {
 export class QueuePair {
   #closed = false;
   #connecting: Promise<void> | undefined;
-  /** Where the other side finds this queue pair: plain JSON. */
+  /** The address of this queue pair for the other side: plain JSON. */
   readonly address: QueuePairAddress;
 
   /** @internal */
   constructor(
     readonly device: OpenDevice,
-    /** The number completions carry and work requests are posted to. */
+    /** The number in completions, and the one that work requests are posted to. */
     readonly number: number,
   ) {
     this.address = native().queuePairAddress(device.handle, number) as unknown as QueuePairAddress;
@@ -70,9 +70,9 @@ export class QueuePair {
   }
 
   /**
-   * Connects to the peer whose `address` this is; the peer does the same with ours, in any order.
-   * Resolves once requests may be posted. Requests to a peer that has not connected yet wait for it,
-   * `retryTimeoutMs` at most. Runs on no JavaScript thread.
+   * Connects to the peer with this `address`; the peer does the same with ours, in any order.
+   * Resolves when requests may be posted. Requests to a peer that has not connected yet wait for it,
+   * `retryTimeoutMs` at most. Does not run on a JavaScript thread.
    * @throws VerbsError ERR_RDMC_INVALID_ADDRESS, ERR_RDMC_CONNECT_FAILED, ERR_RDMC_WRONG_KEY, ERR_RDMC_PROTOCOL_VERSION
    */
   async connect(remote: QueuePairAddress, options: ConnectOptions = {}): Promise<void> {
@@ -92,7 +92,7 @@ export class QueuePair {
   }
 
   /**
-   * Posts send requests, all in one go.
+   * Posts send requests, all at once.
    * @throws PostError with the refused request's index; memory of accepted ones belongs to the device until they complete
    */
   postSend(...requests: readonly SendWorkRequest[]): void {
@@ -108,7 +108,7 @@ export class QueuePair {
   }
 
   /**
-   * What the device knows about this queue pair, read from it now: state, depths, retries, and on RDMA devices
+   * The device's present attributes of this queue pair: state, depths, retries, and on RDMA devices
    * path MTU, packet numbers and the peer's number (ibv_query_qp).
    * @throws VerbsError ERR_RDMC_QUEUE_PAIR_CLOSED
    */
@@ -119,16 +119,16 @@ export class QueuePair {
 
   /**
    * Whether a WRITE through this queue pair places its bytes in increasing address order
-   * (ibv_query_qp_data_in_order; false where the library is too old to know).
+   * (ibv_query_qp_data_in_order; false if the library is too old for it).
    */
   queryDataInOrder(): boolean {
     return native().queuePairDataInOrder(this.device.handle, this.number);
   }
 
   /**
-   * Moves to the error state. A barrier: once it returns, the peer changes no byte through this queue pair.
-   * Whatever was posted completes with WORK_REQUEST_FLUSHED, in order. Returns within milliseconds where the device
-   * says when it is through; where it does not, the hardware's queue pair is destroyed after 2 seconds (0.2 with a
+   * Moves to the error state. A barrier: after it returns, the peer does not change any byte through this queue pair.
+   * Posted requests complete with WORK_REQUEST_FLUSHED, in order. Returns within milliseconds if the device
+   * reports that it has finished; if it does not, the hardware's queue pair is destroyed after 2 seconds (0.2 with a
    * shared receive queue).
    */
   modifyToError(): void {
@@ -136,9 +136,9 @@ export class QueuePair {
   }
 
   /**
-   * Destroys the queue pair; its unpolled completions are dropped. A barrier; idempotent. Resolves once a connect
-   * under way has ended: then its queues and its protection domain can be closed.
-   * @throws VerbsError ERR_RDMC_QUEUE_PAIR_BUSY while a stopped peer may still write, and no memory is left to prevent it
+   * Destroys the queue pair; its unpolled completions are dropped. A barrier; idempotent. Resolves after a pending
+   * connect has ended: then its queues and its protection domain can be closed.
+   * @throws VerbsError ERR_RDMC_QUEUE_PAIR_BUSY while a stopped peer may still write, and memory to prevent that is missing
    */
   async close(): Promise<void> {
     if (!this.#closed) {
@@ -152,7 +152,7 @@ export class QueuePair {
     return this.close();
   }
 
-  /** Writes and posts requests; where one cannot even be written, those before it are posted all the same. */
+  /** Writes and posts requests; if one cannot be written, those before it are posted nevertheless. */
   #post<Request>(
     requests: readonly Request[],
     write: (batch: SubmissionQueue, request: Request) => void,

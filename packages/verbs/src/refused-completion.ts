@@ -1,13 +1,13 @@
 /*
- * A work request that the device refused at posting, in the form of an error completion, so that whoever handles a queue
- * pair's completions needs no second way to hear of a failure.
+ * A work request that the device refused at posting, in the form of an error completion, so that a handler of a queue
+ * pair's completions gets all failures in one way.
  *
  *   word          as in a completion of the device, but
  *   BYTES         the device's reason, one of `PostResult`
  *   FLAGS         REFUSED
  *
- * libibverbs reports a refusal as the `bad_wr` of `ibv_post_send`, and nothing completes for it. As in a completion with an
- * error (IB specification 11.6.2), no other word than the id, the status and the queue pair may be relied on.
+ * libibverbs reports a refusal as the `bad_wr` of `ibv_post_send`, without a completion. As in a completion with an
+ * error (IB specification 11.6.2), only the id, the status and the queue pair are defined.
  */
 
 import { statusName } from './completion-names.js';
@@ -23,7 +23,7 @@ import {
 } from './constants.js';
 import { type Refusal, refusalOf } from './post-result.js';
 
-/** Beside the flags of the device (`CompletionFlag`), which sets only the low ones. */
+/** A flag beside those of the device (`CompletionFlag`), which only sets low bits. */
 const REFUSED = 0x8000_0000;
 
 const COMPLETION_OPCODES: Record<number, number> = {
@@ -37,7 +37,7 @@ const COMPLETION_OPCODES: Record<number, number> = {
   [Opcode.RECEIVE]: CompletionOpcode.RECEIVE,
 };
 
-/** Memory of the request is at fault; all other refusals are operations that the queue pair cannot take. */
+/** Refusals because of the request's memory; all others are operations that the queue pair cannot execute. */
 const PROTECTION_RESULTS: readonly number[] = [
   PostResult.INVALID_LKEY,
   PostResult.OUT_OF_BOUNDS,
@@ -66,12 +66,12 @@ export function refusedCompletion(batch: Uint32Array, base: number): Uint32Array
   return words;
 }
 
-/** What a completion whose status is not SUCCESS says. */
+/** The content of a completion whose status is not SUCCESS. */
 export interface CompletionFailure {
   readonly status: StatusName;
-  /** Why the request was refused at posting; undefined where it was posted, and failed. */
+  /** Why the request was refused at posting; undefined if it was posted and failed later. */
   readonly refusal: Refusal | undefined;
-  /** In words, to follow the name of a peer: `its queue pair failed with RETRY_EXCEEDED`. */
+  /** Text to append to the name of a peer: `its queue pair failed with RETRY_EXCEEDED`. */
   readonly reason: string;
 }
 

@@ -4,7 +4,7 @@ import { closeUnlessGone, native } from './native.js';
 import { batchOf, flushFrom } from './queue-pair.js';
 
 /**
- * Receives that serve many queue pairs: whichever gets a message first takes the next one (IBA 10.2.9). Only on
+ * Receives for many queue pairs: the queue pair that gets a message consumes the next one (IBA 10.2.9). Only on
  * devices with `attributes.sharedReceiveQueues`. Usable by one thread at a time.
  */
 export class SharedReceiveQueue {
@@ -13,7 +13,7 @@ export class SharedReceiveQueue {
   /** @internal */
   constructor(
     readonly device: OpenDevice,
-    /** What receives are posted to on the fast path, in the place of a queue pair's number. */
+    /** The number that receives are posted to on the fast path, instead of a queue pair's number. */
     readonly number: number,
     readonly depth: number,
   ) {}

@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import { type Key, userKey } from '@rdmc/common';
 import { VerbsError } from './errors.js';
 
-/** The user's key has other uses: each has a key of its own, derived from it. */
+/** The user's key has several uses: each uses a key derived from it. */
 const PURPOSE = 'rdmc soft device 1';
 
 function isLoopback(host: string): boolean {
@@ -11,7 +11,7 @@ function isLoopback(host: string): boolean {
 }
 
 /**
- * What connections of a soft device prove: the key given, else that of the user, else nothing.
+ * The key that connections of a soft device prove: the given key, else that of the user; undefined if `insecure`.
  * @throws VerbsError ERR_RDMC_KEY_REQUIRED, ERR_RDMC_USER_KEY
  */
 export function softDeviceKey(options: {
@@ -23,12 +23,12 @@ export function softDeviceKey(options: {
   const { key, insecure, transport, host } = options;
   if (key !== undefined) return Buffer.from(key);
   if (insecure) return undefined;
-  // Peers on other hosts cannot have this user's key.
+  // Peers on other hosts do not have this user's key.
   if (transport !== 'shm' && !isLoopback(host)) {
     throw new VerbsError(
       'ERR_RDMC_KEY_REQUIRED',
       `openDevice: ${host} is not on loopback; give all peers the same key (openssl rand -hex 32), ` +
-        'or, on a network you trust entirely, set insecure: true',
+        'or, on a network that you trust, set insecure: true',
     );
   }
   return createHmac('sha256', keyOfUser()).update(PURPOSE).digest();

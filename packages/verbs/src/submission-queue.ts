@@ -6,20 +6,20 @@ import { postError } from './post-result.js';
 import { refusedCompletion } from './refused-completion.js';
 
 const TWO_32 = 4_294_967_296;
-/** What the doorbell answers whose device is closed. */
+/** Result of the doorbell of a closed device. */
 const DEVICE_CLOSED = TWO_32 - 1;
 
 export interface SubmissionQueueOptions {
   /**
-   * Takes each refused request as an error completion (`completionFailure` reads it), during `flush` or during a `begin`
+   * Called with each refused request as an error completion (`completionFailure` reads it), during `flush` or during a `begin`
    * that found the batch full. It may keep the words, and must not begin or flush requests. Without it, `flush` throws.
    */
   readonly onRefused?: (completion: Uint32Array) => void;
 }
 
 /**
- * Both counts are powers of two. A number that has been through a mask cannot overflow when an offset is added, so that
- * V8 leaves the check out: one for each word written, which made half of a request's cost.
+ * Both counts are powers of two. A masked number cannot overflow when an offset is added, so
+ * V8 omits the check, one per written word, which was half of a request's cost.
  */
 const SLOT_MASK = Layout.BATCH_SLOTS - 1;
 const BASE_MASK = SLOT_MASK * Layout.WORK_REQUEST_WORDS;
@@ -27,7 +27,7 @@ const SGE_MASK = 2 * Layout.MAX_SGE - 1;
 const SGE_WORDS = 4;
 
 /**
- * The fast path: work requests are written into a batch in shared memory and handed over with one call
+ * The fast path: work requests are written into a batch in shared memory and posted with one call
  * without arguments. Nothing is allocated per request. Belongs to one thread.
  *
  * `begin` … `sge`/`remote`/`immediate` …, then the next `begin`; `flush` posts what was begun.
@@ -39,7 +39,7 @@ export class SubmissionQueue {
   readonly #control = new Uint32Array(4);
   readonly #doorbell: () => number;
   #count = 0;
-  /** Word at which the request begun last lies, and how many entries it has. */
+  /** Word of the request that was begun last, and the number of its entries. */
   #base = 0;
   #sges = 0;
 
@@ -59,7 +59,7 @@ export class SubmissionQueue {
     return this.#count;
   }
 
-  /** Takes back the request begun last; it will not be posted. */
+  /** Drops the request that was begun last; it is not posted. */
   cancel(): void {
     if (this.#count > 0) this.#count -= 1;
   }
@@ -80,7 +80,7 @@ export class SubmissionQueue {
     this.#count += 1;
   }
 
-  /** Adds memory to the request begun last. */
+  /** Adds memory to the request that was begun last. */
   sge(address: number, byteLength: number, lkey: LocalKey): void {
     const words = this.#words;
     const base = this.#base & BASE_MASK;
@@ -103,12 +103,12 @@ export class SubmissionQueue {
     this.#sges = index + 1;
   }
 
-  /** Puts the bytes themselves into the request begun last, instead of `sge`s. */
+  /** Copies the bytes into the request that was begun last, instead of `sge`s. */
   inline(bytes: Uint8Array): void {
     if (bytes.byteLength > Layout.MAX_INLINE_BYTES) {
       throw new VerbsError(
         'ERR_RDMC_INLINE_TOO_LONG',
-        `At most ${Layout.MAX_INLINE_BYTES} bytes go inline, not ${bytes.byteLength}`,
+        `At most ${Layout.MAX_INLINE_BYTES} bytes can be inline, not ${bytes.byteLength}`,
       );
     }
     this.#bytes.set(bytes, (this.#base + Word.SGE) * 4);
@@ -139,9 +139,9 @@ export class SubmissionQueue {
   }
 
   /**
-   * Posts what was begun. Where a send is refused, the later sends of its queue pair in the batch are refused with it; all
+   * Posts the begun requests. If a send is refused, the later sends of its queue pair in the batch are refused with it; all
    * others are posted.
-   * @throws PostError naming the first refused request, where the queue was created without `onRefused`
+   * @throws PostError for the first refused request, if the queue was created without `onRefused`
    */
   flush(): void {
     const count = this.#count;

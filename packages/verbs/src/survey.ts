@@ -4,17 +4,17 @@ import { VerbsError, verbsErrors } from './errors.js';
 import { native } from './native.js';
 import type { SurveyedDevice } from './surveyed-device.js';
 
-/** What libibverbs finds on this machine. */
+/** The RDMA devices that libibverbs finds on this machine. */
 export interface DeviceSurvey {
-  /** Where the library was found; undefined where it cannot be used: then `problem` says why. */
+  /** Path of the library; undefined if it cannot be used: then `problem` has the reason. */
   readonly library: string | undefined;
   readonly problem: VerbsError | undefined;
   readonly devices: readonly SurveyedDevice[];
 }
 
 /**
- * Looks at every RDMA device: opens it, reads its ports and addresses, closes it. Takes some milliseconds for each.
- * Never throws where there is no library or no device: the answer says so.
+ * Surveys the RDMA devices: opens each, reads its ports and addresses, closes it. Takes some milliseconds per device.
+ * Does not throw without a library or a device: the result has the reason.
  * @throws VerbsError ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING
  */
 export function surveyRdmaDevices(library = readEnvironment().library): DeviceSurvey {

@@ -24,11 +24,11 @@ export interface SurveyedPort {
 
 export interface SurveyedDevice {
   readonly name: string;
-  /** The device file that opening it needs. */
+  /** The device file that is needed to open it. */
   readonly file: string;
   /** `infiniband` includes RoCE; queue pairs of other transports cannot be connected here. */
   readonly transport: 'infiniband' | 'iwarp' | 'other';
-  /** Why it could not be opened; empty where it could. */
+  /** Why it could not be opened; empty if it could. */
   readonly error: string;
   readonly errno: number;
   readonly ports: readonly SurveyedPort[];

@@ -3,17 +3,17 @@ import { native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 
 export interface TearWritesOptions {
-  /** Bytes of one-sided WRITEs that are still placed, counted from this call in the order of posting. */
+  /** Bytes of one-sided WRITEs that are placed after this call, in the order of posting. */
   readonly afterBytes: number;
   /** Ends the process by SIGKILL at that byte (default: false: the queue pair breaks). */
   readonly kill?: boolean;
 }
 
 /**
- * For tests: lets a writer die in the middle of a one-sided WRITE. The soft device places `afterBytes` more bytes,
- * whichever queue pairs they are posted to; of the WRITE in which that ends the peer has exactly the first bytes, and
- * nothing that is posted later reaches anybody. What was posted before is carried out. Without `kill` the torn WRITE
- * completes as GENERAL_ERROR on a broken queue pair. A later call starts anew; off unless it is called, or
+ * For tests: stops a writer in the middle of a one-sided WRITE. The soft device places `afterBytes` more bytes,
+ * over all queue pairs; of the WRITE in which that ends the peer gets exactly the first bytes, and
+ * later requests are not executed. Earlier requests are. Without `kill` the torn WRITE
+ * completes as GENERAL_ERROR on a broken queue pair. A later call starts again. Off unless it is called, or
  * RDMC_SOFT_TEAR=BYTES is set, which means `kill`. Any thread.
  *
  * @throws VerbsError ERR_RDMC_UNSUPPORTED on an RDMA device, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_OPTION,

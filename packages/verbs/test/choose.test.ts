@@ -50,7 +50,7 @@ describe('the address of a port', () => {
     expect(chooseGid(port({ gids }))?.index).toBe(index);
   });
 
-  it('RoCE v1 alone is none', () => {
+  it('RoCE v1 alone is not usable', () => {
     expect(chooseGid(port({ gids: [LINK_LOCAL_V1] }))).toBeUndefined();
   });
 
@@ -62,7 +62,7 @@ describe('the address of a port', () => {
 });
 
 describe('auto', () => {
-  it('takes the first usable RDMA device, and says port and address', () => {
+  it('chooses the first usable RDMA device, and its reason has port and address', () => {
     const down = device('mlx5_0', { ports: [port({ state: 'down' })] });
     const closed = device('mlx5_1', { error: 'Permission denied', errno: 13, ports: [] });
     const chosen = chooseDevice('auto', NOTHING, machine(down, closed, device('mlx5_2'), device('mlx5_3')));
@@ -70,7 +70,7 @@ describe('auto', () => {
     expect(chosen.reason).toBe('the first usable RDMA device; port 1, RoCE v2 over IPv4 (::ffff:10.0.0.1)');
   });
 
-  it('takes the second port where the first is down', () => {
+  it('chooses the second port if the first is down', () => {
     const ports = [port({ state: 'down' }), port({ number: 2, gids: [LINK_LOCAL] })];
     expect(chooseDevice('auto', NOTHING, machine(device('mlx5_0', { ports })))).toMatchObject({
       port: 2,
@@ -86,21 +86,21 @@ describe('auto', () => {
       machine(device('mlx5_0', { ports: [port({ state: 'down' })] })),
       'no RDMA device is usable: mlx5_0: port 1 is down',
     ],
-  ])('takes the soft device where %s, and says so', (_title, survey, reason) => {
+  ])('chooses the soft device if %s, with that reason', (_title, survey, reason) => {
     expect(chooseDevice('auto', NOTHING, survey)).toEqual({
       ...{ device: 'soft', kind: 'soft', reason },
       isAskedFor: false,
     });
   });
 
-  it('takes the soft device for its transports', () => {
+  it('chooses the soft device for its transports', () => {
     const chosen = chooseDevice({ transport: 'tcp' }, NOTHING, machine(device('mlx5_0')));
     expect(chosen).toMatchObject({ device: 'soft', reason: expect.stringContaining('tcp') });
   });
 });
 
 describe('wishes', () => {
-  it('RDMC_DEVICE replaces auto, and nothing else', () => {
+  it('RDMC_DEVICE replaces auto, but not a named device', () => {
     const environment = readEnvironment({ RDMC_DEVICE: 'mlx5_1' });
     const survey = machine(device('mlx5_0'), device('mlx5_1'));
     expect(chooseDevice('auto', environment, survey)).toMatchObject({
@@ -112,7 +112,7 @@ describe('wishes', () => {
     expect(chooseDevice('soft', environment, survey)).toMatchObject({ device: 'soft' });
   });
 
-  it('takes the port that is up where only the GID index was asked for', () => {
+  it('chooses the port that is up if only the GID index is given', () => {
     const ports = [port({ state: 'down' }), port({ number: 2, gids: [LINK_LOCAL_V1] })];
     const wish = { device: 'mlx5_0', gidIndex: 0 };
     for (const asked of [wish, { gidIndex: 0 }]) {
@@ -123,7 +123,7 @@ describe('wishes', () => {
     }
   });
 
-  it('a device of a transport that cannot be used is refused by its name, too', () => {
+  it('a device of an unsupported transport is refused also by its name', () => {
     const survey = machine(device('siw0', { transport: 'iwarp' }));
     expect(() => chooseDevice('siw0', NOTHING, survey)).toThrow(
       expect.objectContaining({
@@ -141,7 +141,7 @@ describe('wishes', () => {
     expect(chooseDevice(wish, environment, survey)).toMatchObject({ port: 1, gidIndex: 2 });
   });
 
-  it('an unknown name: the devices there are', () => {
+  it('an unknown name: the error lists the known devices', () => {
     const survey = machine(device('mlx5_0'), device('rxe0'));
     expect(() => chooseDevice('mlx9', NOTHING, survey)).toThrow(
       expect.objectContaining({
@@ -151,12 +151,12 @@ describe('wishes', () => {
     );
   });
 
-  it('a name without a library: what is missing', () => {
+  it('a name without a library: the error names what is missing', () => {
     const choose = (): unknown => chooseDevice('mlx5_0', NOTHING, bare);
     expect(choose).toThrow(expect.objectContaining({ code: 'ERR_RDMC_IBVERBS_MISSING' }));
   });
 
-  it('any RDMA device where none is usable: why', () => {
+  it('any RDMA device if none is usable: the error has the reason', () => {
     const survey = machine(device('mlx5_0', { ports: [port({ gids: [] })] }));
     expect(() => chooseDevice('ibverbs', NOTHING, survey)).toThrow(
       expect.objectContaining({
@@ -171,14 +171,14 @@ describe('wishes', () => {
     expect(choose).toThrow(expect.objectContaining({ code: 'ERR_RDMC_INVALID_OPTION' }));
   });
 
-  it.each([['RDMC_PORT'], ['RDMC_GID_INDEX']])('%s that is no number is refused', (name) => {
+  it.each([['RDMC_PORT'], ['RDMC_GID_INDEX']])('%s that is not a number is refused', (name) => {
     expect(() => readEnvironment({ [name]: 'one' })).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_INVALID_OPTION', message: expect.stringContaining(name) }),
     );
   });
 });
 
-describe('what cannot be used', () => {
+describe('unusable devices', () => {
   it.each([
     ['iWARP', device('siw0', { transport: 'iwarp' }), /connection manager/],
     ['other transports', device('efa0', { transport: 'other' }), /reliable connections/],

@@ -6,7 +6,7 @@ import { completions, connectedSides, side } from './support/pair.js';
 
 const isSource = (name: string) => /\.(cc|h|ts)$/.test(name) && !name.startsWith('build/');
 
-/** The codes that the sources below a folder name in quotes. */
+/** The codes in quotes in the sources below a folder. */
 function codesIn(folder: URL, quoted: RegExp): Set<string> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(isSource);
   const texts = files.map((name) => readFileSync(new URL(name, folder), 'utf8'));
@@ -22,7 +22,7 @@ describe('the table of errors', () => {
     expect([...native].filter((code) => !table.includes(code))).toEqual([]);
   });
 
-  it('has no code that nothing here makes', () => {
+  it('does not have unused codes', () => {
     const own = codesIn(new URL('../src/', import.meta.url), /'(ERR_RDMC_\w+)'/g);
     const byOptions = 'ERR_RDMC_UNKNOWN_OPTION';
     expect(table.filter((code) => !native.has(code) && !own.has(code) && code !== byOptions)).toEqual([]);
@@ -39,7 +39,7 @@ describe('an error', () => {
 });
 
 describe('an error of the addon', () => {
-  it('is a VerbsError, with what the kernel said', async () => {
+  it('is a VerbsError, with errno and syscall', async () => {
     // An address for documentation: no host has it.
     const opening = openDevice({
       device: 'soft',
@@ -53,7 +53,7 @@ describe('an error of the addon', () => {
     expect((error as VerbsError).errno).toBeGreaterThan(0);
   });
 
-  it('is one also where it comes from the functions of the fast path', async () => {
+  it('is also one if a function of the fast path throws it', async () => {
     const { device, queuePair } = await side({ device: 'soft', transport: 'shm' });
     const submission = device.createSubmissionQueue();
     submission.begin(Opcode.SEND, queuePair.number, 1, 0);
@@ -63,7 +63,7 @@ describe('an error of the addon', () => {
 });
 
 describe('an abort', () => {
-  it('ends the wait for the requests of a region, which stays as it was', async () => {
+  it('ends the wait for the requests of a region, which stays open', async () => {
     const [near, far] = await connectedSides({ device: 'soft', transport: 'shm' });
     const region = await far.domain.allocate(4096);
     far.queuePair.postReceive({ id: 1, sges: [region.sge()] });

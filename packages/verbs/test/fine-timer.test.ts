@@ -17,7 +17,7 @@ it('calls once for each start, never before its time, and leaves the event loop 
     const started = performance.now();
     timer.start(microseconds);
     expect((await called) - started).toBeGreaterThanOrEqual(microseconds / 1000);
-    // Were it periodic, others would be due.
+    // A periodic timer would call again.
     await delay(3 * Math.ceil(microseconds / 1000));
     await nextTurn();
     expect(calls).toBe(1);
@@ -25,7 +25,7 @@ it('calls once for each start, never before its time, and leaves the event loop 
   }
 });
 
-it('a start moves the call, and a close takes it away', async () => {
+it('a start moves the call, and a close cancels it', async () => {
   let calls = 0;
   const moved = FineTimer.open(() => {
     calls += 1;

@@ -9,7 +9,7 @@ import { linkProgram } from './native/variant.mjs';
 const corpus = fileURLToPath(new URL('./native/corpus', import.meta.url));
 const seconds = Number(process.env.RDMC_TEST_FUZZ_SECONDS ?? 1);
 const seed = process.env.RDMC_TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
-/** For what hangs: a compiler and a link, and every input of the corpus on a busy machine. */
+/** Time limit: a compiler and a link, and every input of the corpus on a busy machine. */
 const LIMIT_MS = 600_000;
 
 const program = await linkProgram('soft-fuzz', 'soft-fuzz');

@@ -54,7 +54,7 @@ const ends = async (queue: CompletionQueue, count: number) =>
   (await completions(queue, count)).map(({ id, status }) => [id, status]);
 
 describe.skipIf(fakeLibrary.missing)(`a queue pair of a shared receive queue ${fakeLibrary.missing}`, () => {
-  it('gives back the slots of messages nobody polled, where the driver drops them with it', async () => {
+  it('frees the slots of unpolled messages, if the driver drops these with it', async () => {
     fake();
     const { a, b, shared, end, sender } = await withShared(2);
     shared.postReceive({ id: 1 }, { id: 2 });
@@ -65,12 +65,12 @@ describe.skipIf(fakeLibrary.missing)(`a queue pair of a shared receive queue ${f
     await Promise.all([a.device.close(), b.device.close()]);
   });
 
-  it('its error state is a barrier where the device does not say when it is through', async () => {
+  it('its error state is a barrier if the device does not report the end of processing', async () => {
     fake({ RXE: '1' });
     const { a, b, shared, end, sender } = await withShared(2);
     shared.postReceive({ id: 1 });
     end.modifyToError();
-    // Nothing serves it any more: the sender misses it, and the request stays for others.
+    // The queue pair is gone: the sender gets no answer, and the receive stays for other queue pairs.
     sender.postSend({ id: 2, opcode: 'SEND' });
     expect((await completions(a.queue, 1))[0]!.status).not.toBe('SUCCESS');
     end.postSend({ id: 7, opcode: 'SEND' });
@@ -79,7 +79,7 @@ describe.skipIf(fakeLibrary.missing)(`a queue pair of a shared receive queue ${f
     await Promise.all([a.device.close(), b.device.close()]);
   });
 
-  it('its depth counts once in a completion queue, however many queue pairs share it', async () => {
+  it('its depth counts once in a completion queue, for any number of queue pairs', async () => {
     fake({ LIMITS: 'cqe=150,resize=0' });
     const device = await openDevice({ device: 'fake0' });
     const domain = device.allocateProtectionDomain();
@@ -91,7 +91,7 @@ describe.skipIf(fakeLibrary.missing)(`a queue pair of a shared receive queue ${f
       expect.objectContaining({ code: 'ERR_RDMC_DEVICE_LIMIT' }),
     );
     for (const one of all) await one.close();
-    // All of it is given back, and once.
+    // All of it is freed exactly once.
     const whole = { sendQueue: queue, receiveQueue: queue, sendDepth: 75, receiveDepth: 74 };
     await domain.createQueuePair(whole).close();
     await device.close();
@@ -99,7 +99,7 @@ describe.skipIf(fakeLibrary.missing)(`a queue pair of a shared receive queue ${f
 });
 
 describe.skipIf(fakeLibrary.missing)(`the error state ${fakeLibrary.missing}`, () => {
-  it('is a barrier where the driver refuses receives in it, and requests are flushed all the same', async () => {
+  it('is a barrier if the driver refuses receives in it, and requests are flushed nevertheless', async () => {
     fake({ LIMITS: 'late=0' });
     const [a, b] = await connectedSides({ device: 'fake0' });
     b.queuePair.postReceive({ id: 1 }, { id: 2 });
@@ -119,7 +119,7 @@ describe.skipIf(fakeLibrary.missing)(`the error state ${fakeLibrary.missing}`, (
     await Promise.all([a.device.close(), b.device.close()]);
   });
 
-  it('a failed send wakes who waits for solicited completions, on rxe as well', async () => {
+  it('a failed send wakes a wait for solicited completions, on rxe as well', async () => {
     fake({ RXE: '1' });
     const a = await side({ device: 'fake0' });
     const b = await side({ device: 'fake0' });
@@ -177,7 +177,7 @@ describe.skipIf(fakeLibrary.missing)(`the error state ${fakeLibrary.missing}`, (
 });
 
 describe.skipIf(fakeLibrary.missing)(`memory that the driver keeps ${fakeLibrary.missing}`, () => {
-  it('is not given to anybody else: revoking and closing fail, and succeed later', async () => {
+  it('is not reused: revoking and closing fail, and succeed later', async () => {
     fake();
     const { device, domain } = await side({ device: 'fake0' });
     const region = await domain.allocate(4096, { remoteWrite: true });
@@ -195,7 +195,7 @@ describe.skipIf(fakeLibrary.missing)(`memory that the driver keeps ${fakeLibrary
   });
 
   it.skipIf(!revoking)(
-    `leaves the next region in its slot alone when a thread revokes it while another closes it ${lacking}`,
+    `a revoke while another thread closes the region does not affect the next region in its slot ${lacking}`,
     () => {
       fake();
       const run = spawnSync(revoking as string, [fakeLibrary.path, 'fake0'], { encoding: 'utf8' });
@@ -225,7 +225,7 @@ describe.skipIf(fakeLibrary.missing)(`closing while connecting ${fakeLibrary.mis
     const failed = expect(connecting).rejects.toMatchObject({
       code: expect.stringMatching(/CLOSED|REMOVED/),
     });
-    // The worker has begun when the event loop has turned a few times; where it has not, it need not wait at all.
+    // The worker has begun when the event loop has turned a few times; if it has not, it does not wait at all.
     for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setTimeout(resolve, 1));
     const start = performance.now();
     await b.device.close();

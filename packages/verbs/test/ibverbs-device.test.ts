@@ -12,7 +12,7 @@ function fake(settings: FakeSettings = {}): void {
 }
 
 describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, () => {
-  it('tells attributes of a queue pair, and whether data comes in order', async () => {
+  it('returns the attributes of a queue pair, and whether data is placed in order', async () => {
     fake({ MTU: '2048' });
     const [a, b] = await connectedSides({ device: NAME, pathMtuBytes: 1024 });
     const attributes = a.queuePair.queryAttributes();
@@ -30,7 +30,7 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
     await Promise.all([a.device.close(), b.device.close()]);
   });
 
-  it('connecting keeps the event loop going while an address is resolved', async () => {
+  it('connecting does not block the event loop while an address is resolved', async () => {
     fake({ SLOW_MS: '300' });
     const [a, b] = [await side({ device: NAME }), await side({ device: NAME })];
     let turns = 0;
@@ -39,16 +39,16 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
     }, 1);
     await a.queuePair.connect(b.queuePair.address);
     clearInterval(timer);
-    // A connect that holds the loop up ends before any timer.
+    // A connect that blocks the loop ends before any timer.
     expect(turns).toBeGreaterThan(0);
-    // A connect under way does not stop anything from being closed.
+    // A pending connect does not prevent closing.
     const connecting = b.queuePair.connect(a.queuePair.address).catch(() => undefined);
     await b.queuePair.close();
     await connecting;
     await Promise.all([a.device.close(), b.device.close()]);
   });
 
-  it('connects to no other kind of device', async () => {
+  it('does not connect to another kind of device', async () => {
     fake();
     const [a, soft] = [await side({ device: NAME }), await side({ device: 'soft' })];
     await expect(a.queuePair.connect(soft.queuePair.address)).rejects.toMatchObject({
@@ -60,7 +60,7 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
     await Promise.all([a.device.close(), soft.device.close()]);
   });
 
-  it('registered memory is a target, with relaxed ordering where asked for', async () => {
+  it('registered memory is a target, with relaxed ordering if requested', async () => {
     fake();
     const [a, b] = await connectedSides({ device: NAME });
     const from = await a.domain.allocate(64);
@@ -73,7 +73,7 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
     await Promise.all([a.device.close(), b.device.close()]);
   });
 
-  it('a driver that refuses to deregister loses its queue pairs, and revoking holds', async () => {
+  it('a driver that refuses to deregister loses its queue pairs, and the memory stays revoked', async () => {
     fake({ LIMITS: 'dereg=1' });
     const [a, b] = await connectedSides({ device: NAME });
     const region = await b.domain.allocate(64, { remoteWrite: true });
@@ -108,7 +108,7 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
 });
 
 describe.skipIf(fakeLibrary.missing)(`a shared receive queue ${fakeLibrary.missing}`, () => {
-  it('serves two queue pairs, and says which got what', async () => {
+  it('serves two queue pairs, and completions name the queue pair', async () => {
     fake();
     const [a, b] = [await side({ device: NAME }), await side({ device: NAME })];
     const shared = b.domain.createSharedReceiveQueue({ depth: 4 });

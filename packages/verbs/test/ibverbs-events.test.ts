@@ -6,7 +6,7 @@ import { completions, type Side, side, until } from './support/pair.js';
 /** Of enum ibv_event_type. */
 const [QP_ACCESS_ERR, DEVICE_FATAL, PORT_ERR, GID_CHANGE] = [3, 8, 10, 18];
 
-/** Long beside what a test does before it, and no longer than one wants to wait. */
+/** Longer than the steps of a test before it. */
 const RETRY_MS = 1_000;
 
 let machine: FakeMachine;
@@ -31,7 +31,7 @@ describe.skipIf(fakeLibrary.missing)(`asynchronous events ${fakeLibrary.missing}
   it.each([
     ['portDown', PORT_ERR],
     ['addressChange', GID_CHANGE],
-  ])('%s comes with its port', async (type, number) => {
+  ])('%s has its port', async (type, number) => {
     const { device } = await side({ device: 'fake0' });
     const events = listenTo(device);
     machine.raise('fake0', number, 1);
@@ -48,7 +48,7 @@ describe.skipIf(fakeLibrary.missing)(`asynchronous events ${fakeLibrary.missing}
     await device.close();
   });
 
-  it('every listener hears, until it is closed', async () => {
+  it('every listener gets events until it is closed', async () => {
     const { device } = await side({ device: 'fake0' });
     const [one, two] = [listenTo(device), [] as DeviceEvent[]];
     const listener = device.onEvent((event) => two.push(event));
@@ -68,7 +68,7 @@ describe.skipIf(fakeLibrary.missing)(`removal of a device in use ${fakeLibrary.m
     ['that only sysfs shows', () => machine.remove('fake0')],
   ];
 
-  it.each(ways)('%s flushes what is outstanding and wakes who sleeps', async (_title, remove) => {
+  it.each(ways)('%s flushes outstanding requests and wakes sleeping threads', async (_title, remove) => {
     const a = await side({ device: 'fake0' });
     const channel = a.device.createCompletionChannel();
     const queue = a.device.createCompletionQueue({ channel });
@@ -99,7 +99,7 @@ describe.skipIf(fakeLibrary.missing)(`removal of a device in use ${fakeLibrary.m
       expect.objectContaining({ code: 'ERR_RDMC_DEVICE_REMOVED' }),
     );
     await expect(a.domain.allocate(64)).rejects.toMatchObject({ code: 'ERR_RDMC_DEVICE_REMOVED' });
-    // Everything can still be closed, in any order that was allowed before.
+    // Everything can still be closed, in every order that was allowed before.
     await region.close();
     await queuePair.close();
     await a.queuePair.close();
@@ -112,7 +112,7 @@ describe.skipIf(fakeLibrary.missing)(`removal of a device in use ${fakeLibrary.m
 });
 
 describe.skipIf(fakeLibrary.missing)(`a port that goes down ${fakeLibrary.missing}`, () => {
-  /** Under way are sends that were posted before it went down; one is posted behind them, and cannot be sent. */
+  /** Sends are outstanding that were posted before the port went down; one more is posted behind them and cannot be sent. */
   async function underWay(rxe: boolean): Promise<Side> {
     restore();
     restore = useFake({ DEVICES: 'fake0,fake1', FOLDER: machine.folder, RXE: rxe ? '1' : '0' });
@@ -145,7 +145,7 @@ describe.skipIf(fakeLibrary.missing)(`a port that goes down ${fakeLibrary.missin
   const ends = async ({ queue }: Side, count: number) =>
     (await completions(queue, count)).map(({ id, status }) => [id, status]);
 
-  it('flushes what is under way where the device would never complete it (rdma_rxe of Linux 6.1)', async () => {
+  it('flushes outstanding requests that the device would never complete (rdma_rxe of Linux 6.1)', async () => {
     const a = await underWay(true);
     machine.raise('fake0', PORT_ERR, 1);
     expect(await ends(a, 2)).toEqual([
@@ -155,7 +155,7 @@ describe.skipIf(fakeLibrary.missing)(`a port that goes down ${fakeLibrary.missin
     expect(a.queuePair.state).toBe('ERROR');
   });
 
-  it('leaves what is under way to any other device, which reports that the retries are over', async () => {
+  it('does not flush on other devices, which report RETRY_EXCEEDED', async () => {
     const a = await underWay(false);
     machine.raise('fake0', PORT_ERR, 1);
     expect(await ends(a, 2)).toEqual([

@@ -17,7 +17,7 @@ afterEach(() => {
   for (const undo of restore.splice(0).reverse()) undo();
 });
 
-/** Lets this process use a copy of the fake in which a function has another name: it lacks that symbol, and nothing else. */
+/** Lets this process use a copy of the fake in which a function has another name: it lacks only that symbol. */
 function useFakeWithout(symbol: string): void {
   const path = join(temporaryDirectory(), 'libibverbs.so.1');
   const library = readFileSync(fakeLibrary.path, 'latin1');
@@ -49,7 +49,7 @@ describe.skipIf(fakeLibrary.missing)(`a library that lacks one symbol ${fakeLibr
     },
   );
 
-  it('ibv_reg_dmabuf_mr and ibv_query_qp_data_in_order, which came later: the device has no such thing', async () => {
+  it('ibv_reg_dmabuf_mr and ibv_query_qp_data_in_order, which are newer: the device does not support them', async () => {
     useFakeWithout('ibv_reg_dmabuf_mr');
     const withoutDmabuf = await openDevice({ device: 'fake0' });
     expect(withoutDmabuf.attributes).toMatchObject({ dmabuf: false, ordersWrites: true });
@@ -62,7 +62,7 @@ describe.skipIf(fakeLibrary.missing)(`a library that lacks one symbol ${fakeLibr
 });
 
 describe.skipIf(fakeLibrary.missing)(`a device with an error of its own ${fakeLibrary.missing}`, () => {
-  it('is told from one that is gone', async () => {
+  it('is distinguished from a removed device', async () => {
     const machine = new FakeMachine('fake0');
     restore.push(useFake({ FOLDER: machine.folder, REG_ERRNO: String(EIO) }));
     const device = await openDevice({ device: 'fake0' });
@@ -83,7 +83,7 @@ const build = spawnSync(process.execPath, [WITHOUT_HEADER], { encoding: 'utf8', 
 const lacking = build.status === 2 ? build.stderr.trim() : '';
 
 describe.skipIf(lacking)(`an addon built without the header of libibverbs ${lacking}`, () => {
-  it('has the soft device, and says what it lacks to who asks for another', () => {
+  it('has the soft device, and requests for another get an error that names what is missing', () => {
     expect(build.status, build.stderr).toBe(0);
     const folder = build.stdout.trim();
     restore.push(() => rmSync(folder, { recursive: true }));

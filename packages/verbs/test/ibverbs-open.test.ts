@@ -18,7 +18,7 @@ function fake(settings: FakeSettings = {}): void {
 }
 
 describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missing}`, () => {
-  it('says what it is, and what it can do', async () => {
+  it('has a description and its attributes', async () => {
     fake({ LIMITS: 'qp_wr=100,sge=3,inline=64,msg=1048576,cqe=1000' });
     const device = await openDevice();
     expect(device).toMatchObject({ kind: 'ibverbs', name: 'fake0', transport: 'roce' });
@@ -95,7 +95,7 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
     ],
   ];
   it.each(refusals)(
-    '%s: a code, what was found, what to do',
+    '%s: the error has a code, what was found, and what to do',
     async (_title, settings, options, code, text) => {
       fake(settings);
       await expect(openDevice({ device: 'ibverbs', ...options })).rejects.toMatchObject({
@@ -105,7 +105,7 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
     },
   );
 
-  it('reads what the port is now, after an event', async () => {
+  it('reads the port again after an event', async () => {
     const machine = new FakeMachine('fake0');
     fake({ FOLDER: machine.folder, GIDS: '2/::ffff:10.0.0.1', MTU: '4096' });
     const { device, domain, queue, queuePair } = await side({ device: 'fake0' });
@@ -120,7 +120,7 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
     await device.close();
   });
 
-  it('connects to addresses of its own type only', async () => {
+  it('only connects to addresses of its own type', async () => {
     fake();
     const [v1, v2] = [
       await side({ device: 'fake0', gidIndex: 0 }),
@@ -134,7 +134,7 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
     await Promise.all([v1.device.close(), v2.device.close()]);
   });
 
-  it('finds out which depth is granted in fact', async () => {
+  it('probes which depth is granted', async () => {
     // 4 entries of 16 bytes each, and 192 bytes inline with a send.
     fake({ LIMITS: `qp_wr=4096,queue=${256 * 1500}` });
     const device = await openDevice();
@@ -165,11 +165,11 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
     await device.close();
   });
 
-  it('memory that cannot be registered: the region is not there, and the code says why', async () => {
+  it('memory that cannot be registered: no region is created, and the code has the reason', async () => {
     fake({ REG_ERRNO: String(ENOMEM) });
     const device = await openDevice();
     const domain = device.allocateProtectionDomain();
-    // Root may exceed the memlock limit, so for root the cause is another.
+    // Root may exceed the memlock limit, so for root the cause is different.
     const codes = /^ERR_RDMC_(MEMLOCK|DEVICE_LIMIT)$/;
     const code = expect.stringMatching(codes);
     await expect(domain.allocate(1 << 20)).rejects.toMatchObject({ code, errno: ENOMEM });

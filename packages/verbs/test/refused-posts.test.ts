@@ -22,7 +22,7 @@ const DEVICES: [name: string, missing: string, options: OpenDeviceOptions][] = [
 
 describe.each(DEVICES)('a refused send of %s', (_name, missing, options) => {
   it.skipIf(missing)(
-    'takes later ones of its queue pair with it, also behind requests of another one',
+    'later sends of its queue pair are refused as well, also behind requests of another one',
     async () => {
       if (options.device !== 'soft') restore.push(useFake());
       const [a, b] = await connectedSides(options);
@@ -53,7 +53,7 @@ describe.each(DEVICES)('a refused send of %s', (_name, missing, options) => {
         [3, 'ERR_RDMC_QUEUE_PAIR_STATE'],
       ]);
       expect((await completions(a.queue, 1)).map(({ id, status }) => [id, status])).toEqual([[2, 'SUCCESS']]);
-      // In the next batch nothing is left of it.
+      // The next batch is not affected.
       write(a.queuePair.number, 3);
       submission.flush();
       expect((await completions(a.queue, 1)).map(({ id, status }) => [id, status])).toEqual([[3, 'SUCCESS']]);

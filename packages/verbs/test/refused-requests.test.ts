@@ -67,7 +67,7 @@ describe('the completion of a refused request', () => {
     expect(completionFailure(words, 0).status).toBe(status);
   });
 
-  it('survives an operation and a reason that nobody knows', () => {
+  it('handles an unknown operation and an unknown reason', () => {
     const words = refusedCompletion(...batchWith(77, 78, 1, 1));
     expect(completionFailure(words, 0)).toMatchObject({
       status: 'LOCAL_QP_OPERATION_ERROR',
@@ -77,7 +77,7 @@ describe('the completion of a refused request', () => {
 });
 
 describe('a completion with an error', () => {
-  it('that the device made names its status, whatever its other words hold', () => {
+  it('of the device has its status, whatever its other words are', () => {
     const words = new Uint32Array(3 * Layout.COMPLETION_WORDS).fill(0xffff_ffff);
     const base = Layout.COMPLETION_WORDS;
     words[base + CompletionWord.STATUS] = Status.RETRY_EXCEEDED;
@@ -109,7 +109,7 @@ async function setUp(sendDepth = 8) {
 }
 
 describe('a submission queue with onRefused', () => {
-  it('hands over every refused request, and posts those of other queue pairs', async () => {
+  it('reports every refused request, and posts those of other queue pairs', async () => {
     const { device, a, c, lkey, address } = await setUp();
     const refused: [id: number, code: string | undefined][] = [];
     const batch = device.createSubmissionQueue({
@@ -133,7 +133,7 @@ describe('a submission queue with onRefused', () => {
     expect(batch.pending).toBe(0);
   });
 
-  it('hands them over where a full batch flushes itself, and goes on', async () => {
+  it('reports them when a full batch flushes itself, and continues', async () => {
     const { device, a, lkey, address } = await setUp(2 * Layout.BATCH_SLOTS);
     const refused: number[] = [];
     const batch = device.createSubmissionQueue({
@@ -148,7 +148,7 @@ describe('a submission queue with onRefused', () => {
     expect(batch.pending).toBe(1);
   });
 
-  it('keeps what it handed over apart from later batches', async () => {
+  it('does not overwrite reported words in later batches', async () => {
     const { device, a, address } = await setUp();
     const refused: Uint32Array[] = [];
     const batch = device.createSubmissionQueue({ onRefused: (words) => refused.push(words) });

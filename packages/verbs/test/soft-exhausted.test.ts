@@ -7,10 +7,10 @@ import { Control, LinkMessage, LocalPeer, queuePairPage } from './support/local-
 
 const KEY = randomBytes(32).toString('hex');
 const VICTIM = fileURLToPath(new URL('fixtures/exhausted-victim.mjs', import.meta.url));
-/** So many are open already: no other one can be. */
+/** That many are open already, so no other one can be opened. */
 const NO_MORE = 3;
 
-/** Sets the limit of open files of another process; returns what it was. */
+/** Sets the limit of open files of another process; returns the former limit. */
 function limitFiles(pid: number, files: number): number {
   const script = `import resource as r, sys
 pid, files = map(int, sys.argv[1:])
@@ -28,7 +28,7 @@ interface Victim {
   readonly region: number;
 }
 
-/** A completion that no honest peer publishes: found by the thread that polls. */
+/** A completion that no honest peer publishes; the polling thread finds it. */
 async function breakByCompletion(peer: LocalPeer, { number }: Victim): Promise<void> {
   const page = queuePairPage(number);
   const ready = Control.COMPLETION_QUEUES + Control.READY + ((number & 8191) >> 5) * 4;

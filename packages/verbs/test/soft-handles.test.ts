@@ -20,7 +20,7 @@ function codeOf(action: () => unknown): unknown {
 }
 
 describe('a handle of something that another thread has closed', () => {
-  it('of a region does not name the region that took its place', async () => {
+  it('of a region does not refer to the next region in its slot', async () => {
     const device = await opened();
     const domain = device.allocateProtectionDomain();
     const stale = await domain.allocate(4096, { remoteWrite: true });
@@ -55,7 +55,7 @@ describe('a handle of something that another thread has closed', () => {
     await worker.terminate();
   });
 
-  it('of a completion queue does not name the next one', async () => {
+  it('of a completion queue does not refer to the next one', async () => {
     const device = await opened();
     const domain = device.allocateProtectionDomain();
     const stale = device.createCompletionQueue();
@@ -68,7 +68,7 @@ describe('a handle of something that another thread has closed', () => {
     next.arm();
   });
 
-  it('of a protection domain does not name the next one', async () => {
+  it('of a protection domain does not refer to the next one', async () => {
     const device = await opened();
     const stale = device.allocateProtectionDomain();
     await stale.close();
@@ -83,7 +83,7 @@ describe('a handle of something that another thread has closed', () => {
     expect(codeOf(() => attached.close())).toBe(closed);
   });
 
-  it('of a channel or a device does not name the next one', async () => {
+  it('of a channel or a device does not refer to the next one', async () => {
     const device = await opened();
     const channel = device.createCompletionChannel();
     await channel.close();

@@ -9,7 +9,7 @@ import { connectedSides, side, until } from './support/pair.js';
 
 const KEY = randomBytes(32);
 const HUGE = 0xffff_ffff;
-/** So long is waited for a peer in the middle of a copy: native/soft/barriers.cc. */
+/** How long a barrier waits for a peer in the middle of a copy: native/soft/barriers.cc. */
 const STOPPED_PEER_MS = 50;
 /** More than sockets hold. */
 const QUESTIONS = 100_000;
@@ -34,7 +34,7 @@ function inbound(number: number, status: number, opcode: number, bytes: number):
 describe('a peer that writes into our control segment', () => {
   it.each([
     ['more bytes than the receive has room for', 0, 128, HUGE],
-    ['an operation that is none', 0, 77, 1],
+    ['an invalid operation', 0, 77, 1],
     ['a WRITE longer than any message', 0, 129, HUGE],
   ])('cannot complete a receive with %s', async (_, status, opcode, bytes) => {
     const { device, domain, queue, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
@@ -69,7 +69,7 @@ describe('a peer that writes into our control segment', () => {
     expect(completions).toMatchObject([{ id: 5, status: 'SUCCESS', byteLength: 1 }]);
   });
 
-  it('harms neither receiving over TCP nor closing', async () => {
+  it('affects neither receiving over TCP nor closing', async () => {
     const victim = fork(fileURLToPath(new URL('fixtures/tcp-victim.mjs', import.meta.url)), [
       KEY.toString('hex'),
     ]);
@@ -91,7 +91,7 @@ describe('a peer that writes into our control segment', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it('and stays in the middle of a copy, in a region that cannot be, does not stop us', async () => {
+  it('and stays in the middle of a copy, in an invalid region, does not block us', async () => {
     // Connected: only then does breaking the queue pair wait for the peer.
     const [{ device, queuePair }, other] = await connectedSides({
       device: 'soft',
@@ -111,7 +111,7 @@ describe('a peer that writes into our control segment', () => {
     expect(queuePair.state).toBe('ERROR');
   });
 
-  it('and asks without reading the answers is not heard until it reads them', async () => {
+  it('and requests without reading the answers is not served until it reads them', async () => {
     const { device, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
     onTestFinished(() => device.close());
     const peer = await admitted(queuePair.address.device, KEY);
@@ -122,7 +122,7 @@ describe('a peer that writes into our control segment', () => {
 });
 
 describe('a region that gets fresh memory under a stopped initiator', () => {
-  it('keeps what threads of this process store meanwhile', async () => {
+  it("keeps stores of this process' threads meanwhile", async () => {
     const { device, domain, queuePair } = await side({ device: 'soft', transport: 'shm', key: KEY });
     onTestFinished(() => device.close());
     const region = await domain.allocate(64 << 20, { remoteWrite: true });

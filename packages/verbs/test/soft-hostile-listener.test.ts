@@ -23,7 +23,7 @@ async function answer(victim: ChildProcess): Promise<Said> {
   return Promise.race([said, ended]);
 }
 
-/** A queue pair of a process of its own connects to a hostile one and posts a request; how that ended. */
+/** A queue pair of a separate process connects to a hostile one and posts a request; returns the result. */
 async function meet({ opcode = 'SEND', byteLength = 4096, peer }: Meeting): Promise<Said> {
   const victim = fork(VICTIM, [JSON.stringify({ key: KEY, opcode, byteLength })]);
   const { address } = (await answer(victim)) as { address: Record<string, unknown> };
@@ -42,13 +42,13 @@ async function meet({ opcode = 'SEND', byteLength = 4096, peer }: Meeting): Prom
   const ended = once(victim, 'exit');
   if (victim.connected) victim.disconnect();
   if (!outcome.ended) expect(await ended).toEqual([0, null]);
-  // The side that dials has nothing to hand out.
+  // The dialling side does not have anything to send.
   expect(await hostile.next()).toMatchObject({ hello: true, fds: 0 });
   return outcome;
 }
 
 describe('a peer over shared memory', () => {
-  it('that is honest is written to and read from', async () => {
+  it('that is honest can be written and read', async () => {
     expect(await meet({ peer: {} })).toEqual({ status: 'SUCCESS' });
     expect(await meet({ peer: {}, opcode: 'READ' })).toEqual({ status: 'SUCCESS' });
   });
@@ -58,7 +58,7 @@ describe('a peer over shared memory', () => {
     ['does not ask for the key', { challenges: false }, 'ERR_RDMC_WRONG_KEY'],
     ['could shrink its control segment', { controlSealed: false }, 'ERR_RDMC_CONNECT_FAILED'],
     ['has a control segment of another version', { controlVersion: 99 }, 'ERR_RDMC_PROTOCOL_VERSION'],
-    ['has something else for a control segment', { controlMagic: 0 }, 'ERR_RDMC_PROTOCOL_VERSION'],
+    ['has a control segment with other content', { controlMagic: 0 }, 'ERR_RDMC_PROTOCOL_VERSION'],
     ['has a control segment that ends early', { controlBytes: 4096 }, 'ERR_RDMC_PROTOCOL_VERSION'],
     ['announces a receive queue of no entries', { receiveDepth: 0 }, 'ERR_RDMC_CONNECT_FAILED'],
     ['is to be woken through a pipe, which is full', { bell: 'pipe' }, 'ERR_RDMC_CONNECT_FAILED'],
@@ -88,9 +88,9 @@ describe('a peer over shared memory', () => {
     ['posts a receive of 2^32 - 1 entries', { sgeCount: HUGE }, 'SUCCESS'],
     ['posts a receive of entries of 2^32 - 1 bytes', { slotBytes: HUGE }, 'SUCCESS'],
     ['posts 2^32 - 1 receives', { receivesPosted: HUGE }, 'SUCCESS'],
-    ['makes those wait who wake it', { bell: 'datagrams' }, 'SUCCESS'],
-    ['names a completion queue that cannot be', { receiveCq: HUGE }, 'SUCCESS'],
-  ])('that %s does no harm', async (_, peer, status) => {
+    ['blocks processes that wake it', { bell: 'datagrams' }, 'SUCCESS'],
+    ['names an invalid completion queue', { receiveCq: HUGE }, 'SUCCESS'],
+  ])('that %s does not have any effect', async (_, peer, status) => {
     expect(await meet({ peer, byteLength: 4096 })).toEqual({ status });
   });
 });

@@ -21,7 +21,7 @@ function dialling(device: string, proof: string, more: Record<string, unknown> =
   return new LocalPeer('dial', { device, proof, key: KEY.toString('hex'), ...more });
 }
 
-/** What a process says until it was admitted or refused. */
+/** Messages of a process until it was admitted or refused. */
 async function greeting(peer: LocalPeer): Promise<Said[]> {
   const all: Said[] = [];
   for (;;) {
@@ -32,7 +32,7 @@ async function greeting(peer: LocalPeer): Promise<Said[]> {
 }
 
 describe('the Unix socket of a device with a key', () => {
-  it('hands nothing to a process that has no key', async () => {
+  it('sends nothing to a process without a key', async () => {
     const { id } = await opened({ transport: 'shm', key: KEY });
     expect(await greeting(dialling(id, 'none', { key: null }))).toEqual([REFUSED_FOR_ITS_KEY]);
   });
@@ -41,14 +41,14 @@ describe('the Unix socket of a device with a key', () => {
     ['zeros', { proof: 'zeros' }],
     ['a proof of another key', { proof: 'right', key: OTHER_KEY.toString('hex') }],
     ["the listener's own kind of proof", { proof: 'listener' }],
-  ])('hands nothing to a process that answers the challenge with %s', async (_, { proof, ...more }) => {
+  ])('sends nothing to a process that answers the challenge with %s', async (_, { proof, ...more }) => {
     const { id } = await opened({ transport: 'shm', key: KEY });
     const said = await greeting(dialling(id, proof, more));
     expect(said.at(-1)).toEqual(REFUSED_FOR_ITS_KEY);
     expect(said.every(({ fds = 0 }) => fds === 0)).toBe(true);
   });
 
-  it('makes a new challenge each time, so that a proof cannot be used again', async () => {
+  it('creates a new challenge each time, so that a proof cannot be reused', async () => {
     const { id } = await opened({ transport: 'shm', key: KEY });
     const first = dialling(id, 'right');
     const [challenge, { mac }, admitted] = [await first.next(), await first.next(), await first.next()];
@@ -58,7 +58,7 @@ describe('the Unix socket of a device with a key', () => {
     expect(said.at(-1)).toEqual(REFUSED_FOR_ITS_KEY);
   });
 
-  it('proves the key to the other side, and hands out memory whose size is sealed', async () => {
+  it('proves the key to the other side, and sends memory whose size is sealed', async () => {
     const { id } = await opened({ transport: 'shm', key: KEY });
     const peer = dialling(id, 'right');
     await peer.next();
@@ -99,7 +99,7 @@ describe('devices of one host', () => {
   });
 
   it.each(['shm', 'tcp'] as const)(
-    'connect without any key where both ask for it, over %s',
+    'connect without a key if both are insecure, over %s',
     async (transport) => {
       const sides = await connectedSides({ device: 'soft', transport, insecure: true });
       for (const { device } of sides) await device.close();
@@ -108,7 +108,7 @@ describe('devices of one host', () => {
 });
 
 describe('openDevice', () => {
-  it('refuses to listen beyond loopback without a key, unless told that this is meant', async () => {
+  it('refuses to listen beyond loopback without a key, unless it is insecure', async () => {
     const listen = { host: '0.0.0.0' };
     await expect(openDevice({ device: 'soft', listen })).rejects.toMatchObject({
       code: 'ERR_RDMC_KEY_REQUIRED',
@@ -119,7 +119,7 @@ describe('openDevice', () => {
     }
   });
 
-  it('takes a key as text, which stands for its bytes in UTF-8', async () => {
+  it('accepts a key as text, which is encoded in UTF-8', async () => {
     const text = 'a key of more than sixteen bytes';
     const a = await side({ device: 'soft', transport: 'shm', key: text });
     const b = await side({ device: 'soft', transport: 'shm', key: Buffer.from(text) });
@@ -129,7 +129,7 @@ describe('openDevice', () => {
     await expect(weak).rejects.toMatchObject({ code: 'ERR_RDMC_WEAK_KEY' });
   });
 
-  it('takes a key or insecure, not both', async () => {
+  it('accepts either a key or insecure, not both', async () => {
     await expect(openDevice({ device: 'soft', key: KEY, insecure: true })).rejects.toMatchObject({
       code: 'ERR_RDMC_INVALID_OPTION',
     });

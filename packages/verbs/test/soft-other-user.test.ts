@@ -37,7 +37,7 @@ describe.skipIf(!isRoot)('a process of another user (needs root)', () => {
     expect(said).toBe('ERR_RDMC_WRONG_KEY');
   });
 
-  it('is refused by the Unix socket before it can prove anything', async () => {
+  it('is refused by the Unix socket before it can prove a key', async () => {
     const { queuePair } = await open('shm');
     const peer = new LocalPeer('dial', { device: queuePair.address.device, uid: NOBODY, proof: 'none' });
     expect(await peer.rest()).toEqual([{ refused: 1, fds: 0 }]);

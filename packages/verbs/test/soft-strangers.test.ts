@@ -6,10 +6,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { QueuePair } from '../src/index.js';
 import { type Side, side } from './support/pair.js';
 
-/** More than the 256 that the listener keeps of one address or process: they push each other out. */
+/** More than the 256 that the listener keeps of one address or process: they replace each other. */
 const RETURNING = 500;
 const SILENT = 600;
-/** For what hangs. */
+/** Time limit for a test that hangs. */
 const LIMIT_MS = 60_000;
 
 async function sides(transport: 'shm' | 'tcp'): Promise<[Side, Side]> {
@@ -23,7 +23,7 @@ async function sides(transport: 'shm' | 'tcp'): Promise<[Side, Side]> {
   return pair;
 }
 
-/** One more queue pair on each side, connected to each other while strangers knock. */
+/** One more queue pair on each side, connected while strangers connect. */
 async function connectOnce([a, b]: readonly [Side, Side]): Promise<void> {
   const one = a.domain.createQueuePair({ sendQueue: a.queue, receiveQueue: a.queue });
   const two = b.domain.createQueuePair({ sendQueue: b.queue, receiveQueue: b.queue });
@@ -31,7 +31,7 @@ async function connectOnce([a, b]: readonly [Side, Side]): Promise<void> {
   await Promise.all([one.connect(two.address, options), two.connect(one.address, options)]);
 }
 
-/** Connects, says `said` or nothing, and connects again whenever that ends. */
+/** Connects, sends `said` or nothing, and connects again whenever the connection ends. */
 function stranger(port: number, said: string): () => void {
   let socket: Socket | undefined;
   let stopped = false;
@@ -52,11 +52,11 @@ function portOf({ address }: QueuePair): number {
   return Number((address as Record<string, unknown>).tcpPort);
 }
 
-describe('connections that prove nothing', () => {
+describe('connections without a proof of the key', () => {
   it.each([
     ['say nothing', ''],
     ['begin a greeting and stop', 'RDCT'],
-  ])('do not keep peers out over TCP when they %s and come back again and again', async (_, said) => {
+  ])('do not keep peers out over TCP when they %s and connect repeatedly', async (_, said) => {
     const pair = await sides('tcp');
     const port = portOf(pair[0].queuePair);
     const stops = Array.from({ length: RETURNING }, () => stranger(port, said));
@@ -66,7 +66,7 @@ describe('connections that prove nothing', () => {
     for (let i = 0; i < 3; i += 1) await connectOnce(pair);
   });
 
-  it('end by themselves over TCP', async () => {
+  it('are closed after their time over TCP', async () => {
     const [{ queuePair }] = await sides('tcp');
     const port = portOf(queuePair);
     const sockets = ['', 'RDCT'].map((said) => {

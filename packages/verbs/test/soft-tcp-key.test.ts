@@ -13,9 +13,9 @@ const PROOF_BYTES = 32;
 const CHALLENGE = 1;
 const REFUSAL = 3;
 const WRONG_KEY = 2;
-/** As in native/soft/strangers.h: a connection that has said nothing by then is dropped. */
+/** As in native/soft/strangers.h: a connection that has not sent anything by then is dropped. */
 const FIRST_BYTES_MS = 1000;
-/** For what hangs. */
+/** Time limit for a test that hangs. */
 const LIMIT_MS = 60_000;
 
 function hello(address: Record<string, unknown>, hasKey: boolean): Buffer {
@@ -59,7 +59,7 @@ describe('the TCP port of a device with a key', () => {
     expect(await reply(socket)).toEqual({ kind: REFUSAL, status: WRONG_KEY });
   });
 
-  it('refuses a stranger that has no key', async () => {
+  it('refuses a stranger without a key', async () => {
     expect(await reply(await greeting(false))).toEqual({ kind: REFUSAL, status: WRONG_KEY });
   });
 });
@@ -86,7 +86,7 @@ async function greetLate(
   return bytes;
 }
 
-it('a listener has room for the greetings of 128 queue pairs behind one address', async () => {
+it('a listener has room for the handshakes of 128 queue pairs of one address', async () => {
   const count = 128;
   const { device, queuePair } = await side({ device: 'soft', transport: 'tcp', key: randomBytes(32) });
   onTestFinished(() => device.close());
@@ -108,7 +108,7 @@ it('a listener has room for the greetings of 128 queue pairs behind one address'
   do {
     began = performance.now();
     received = await round();
-    // Where a busy machine made them late, it says nothing about the quota that some were dropped.
+    // If a busy machine made them late, dropped connections do not show anything about the quota.
   } while (performance.now() - began >= FIRST_BYTES_MS && received.some((bytes) => bytes !== complete));
   expect(received).toEqual(Array(count).fill(complete));
 });
@@ -144,8 +144,8 @@ async function pushingOut(times: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-// Whether the reset overtakes the proof is chance, hence so many; each of them must dial again in either case.
-it('queue pairs that are pushed out between challenge and proof dial again', async () => {
+// Whether the reset overtakes the proof is random, hence that many; each of them must dial again in either case.
+it('queue pairs that are replaced between challenge and proof dial again', async () => {
   const tcpPort = await pushingOut(4);
   const { device, domain, queue, queuePair } = await side({
     device: 'soft',

@@ -25,7 +25,7 @@ it('every include names the file from the root of the sources', () => {
   expect(unknown).toEqual([]);
 });
 
-/** Which folders a folder must not include. */
+/** Folders that a folder must not include. */
 const FORBIDDEN = {
   core: /^(soft|ibv|binding)\//,
   soft: /^(ibv|binding)\//,

@@ -14,7 +14,7 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 const TRANSPORTS = ['shm', 'tcp'] as const;
-/** Longer than what is sent or copied at once. */
+/** Longer than the unit of sending or copying. */
 const LARGE_BYTES = 600 * 1024;
 
 interface Side {
@@ -48,7 +48,7 @@ async function completions({ cq }: Side, count: number): Promise<WorkCompletion[
   return found;
 }
 
-/** Resolves when the writer is gone for its target: nothing of it comes any more. */
+/** Resolves when the writer has ended for its target: no data of it arrives any longer. */
 async function gone(to: Side, target: QueuePair, sink: MemoryRegion): Promise<void> {
   target.postReceive({ id: 99, sges: [sink.sge(0, 8)] });
   const [flushed] = await completions(to, 1);
@@ -87,7 +87,7 @@ describe.each(TRANSPORTS)('torn writes over %s', (transport) => {
     }
   });
 
-  // More than once: over TCP it was seen to lose the end when the kernel told of the writer's two connections in the wrong order.
+  // Repeated: over TCP the end was lost when the kernel reported the writer's two connections in the wrong order.
   it.each([0, 1, 64 * 1024, 64 * 1024 + 1, 300_001, LARGE_BYTES - 1])(
     'cuts a large one after %i bytes, every time',
     async (afterBytes) => {
@@ -111,7 +111,7 @@ describe.each(TRANSPORTS)('torn writes over %s', (transport) => {
     60_000,
   );
 
-  it('counts over all queue pairs; what is posted later reaches nobody, what was posted before is done', async () => {
+  it('counts over all queue pairs; later requests are not executed, earlier ones are', async () => {
     const [from, to] = [await side(transport), await side(transport)];
     const source = await from.pd.allocate(100);
     source.view().fill(7);
@@ -137,28 +137,31 @@ describe.each(TRANSPORTS)('torn writes over %s', (transport) => {
     expect(sinks.map(({ memory }) => placed(memory))).toEqual([100, 50, 0]);
   });
 
-  it.each(['by call', 'by RDMC_SOFT_TEAR'])('kills the process, %s, and its prefix is there', async (how) => {
-    const to = await side(transport);
-    const memory = await to.pd.allocate(LARGE_BYTES, { remoteWrite: true });
-    memory.view().fill(0);
-    const target = queuePairOf(to);
-    const afterBytes = 100_003;
-    const setup = { transport, byteLength: LARGE_BYTES, ...(how === 'by call' && { afterBytes }) };
-    const program = fileURLToPath(new URL('fixtures/torn-writer.mjs', import.meta.url));
-    const env = { ...process.env, ...(how !== 'by call' && { RDMC_SOFT_TEAR: String(afterBytes) }) };
-    const child = fork(program, [JSON.stringify(setup)], { env });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    const exited = once(child, 'exit');
-    const [{ address }] = (await once(child, 'message')) as [{ address: QueuePair['address'] }];
-    child.send({ address: target.address, remote: { address: memory.address, rkey: memory.rkey } });
-    await target.connect(address);
-    expect((await exited)[1]).toBe('SIGKILL');
-    await gone(to, target, await to.pd.allocate(8));
-    expect(placed(memory)).toBe(afterBytes);
-  });
+  it.each(['by call', 'by RDMC_SOFT_TEAR'])(
+    'kills the process, %s, and its prefix is placed',
+    async (how) => {
+      const to = await side(transport);
+      const memory = await to.pd.allocate(LARGE_BYTES, { remoteWrite: true });
+      memory.view().fill(0);
+      const target = queuePairOf(to);
+      const afterBytes = 100_003;
+      const setup = { transport, byteLength: LARGE_BYTES, ...(how === 'by call' && { afterBytes }) };
+      const program = fileURLToPath(new URL('fixtures/torn-writer.mjs', import.meta.url));
+      const env = { ...process.env, ...(how !== 'by call' && { RDMC_SOFT_TEAR: String(afterBytes) }) };
+      const child = fork(program, [JSON.stringify(setup)], { env });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      const exited = once(child, 'exit');
+      const [{ address }] = (await once(child, 'message')) as [{ address: QueuePair['address'] }];
+      child.send({ address: target.address, remote: { address: memory.address, rkey: memory.rkey } });
+      await target.connect(address);
+      expect((await exited)[1]).toBe('SIGKILL');
+      await gone(to, target, await to.pd.allocate(8));
+      expect(placed(memory)).toBe(afterBytes);
+    },
+  );
 });
 
-it('refuses what is no number of bytes', async () => {
+it('refuses a value that is not a number of bytes', async () => {
   const { device } = await side('shm');
   for (const afterBytes of [-1, 0.5, Number.NaN]) {
     expect(() => tearWrites(device, { afterBytes })).toThrow(

@@ -8,7 +8,7 @@ export interface CppFunction {
 
 const OPENING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 const IDENTIFIER = /^[A-Za-z_]\w*$/;
-/** What looks like a function's name before its parameters, and is not one. */
+/** Words before brackets that are not a function's name. */
 const NO_NAMES = new Set(['alignas', 'decltype', 'noexcept', 'requires', 'sizeof', 'static_assert', 'throw']);
 
 /** Every function that has a body, by its name with the classes around it and without namespaces. */
@@ -64,7 +64,7 @@ function readDeclaration(
   return tokens.length;
 }
 
-/** The names that a scope adds; undefined where a brace opens no scope of declarations. */
+/** The names that a scope adds; undefined if a brace does not open a scope of declarations. */
 function scopeOpened(head: readonly Token[], isFunction: boolean): readonly string[] | undefined {
   const words = head.map(({ text }) => text);
   if (words.includes('namespace') || (words[0] === 'extern' && !isFunction)) return [];

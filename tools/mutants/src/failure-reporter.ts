@@ -1,5 +1,5 @@
-// Given to vitest in a copy: writes what every failure said into the file that RDMC_MUTANTS_FAILURES names. Vitest's own
-// report does not say of a test that it ran out of time.
+// Given to vitest in a copy: writes the text of every failure into the file that RDMC_MUTANTS_FAILURES names. Vitest's own
+// report does not mark tests that timed out.
 import { writeFileSync } from 'node:fs';
 import type { Reporter, TestModule } from 'vitest/node';
 

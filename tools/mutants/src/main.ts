@@ -14,11 +14,11 @@ const HELP = `npm run test:mutants [-- --only TEXT]... [--jobs N] [--list] [--js
 
 Puts faults into a copy of the product, one at a time, builds it and runs the tests that should find the fault.
   --only TEXT   only mutants whose id contains the text; may be repeated
-  --jobs N      copies that work side by side (default: half the processors)
+  --jobs N      copies that run in parallel (default: half the processors)
   --list        prints the mutants and ends
   --json FILE   writes the verdicts there
-A mutant whose tests run out of time counts as killed when they pass without it, and run out of a larger limit with it.
-Exit code 0: 95% were killed, and the list explains each survivor; 1: not so; 2: usage, a stale mutant, or tests that
+A mutant whose tests time out counts as killed if they pass without it, and exceed a larger limit with it.
+Exit code 0: 95% were killed, and the list explains each survivor; 1: otherwise; 2: usage, a stale mutant, or tests that
 fail without a fault. Ctrl-C ends the tests and removes the copies.`;
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -43,7 +43,7 @@ async function main(): Promise<number> {
   if (values.list) return say(chosen.map(({ id, fault }) => `${id}: ${fault}`).join('\n'), 0);
   const jobs = Number(values.jobs ?? Math.max(1, availableParallelism() >> 1));
   if (!Number.isSafeInteger(jobs) || jobs < 1) return say('--jobs must be a whole number of at least 1', 2);
-  if (chosen.length === 0) return say('no mutant has such an id; --list prints them', 2);
+  if (chosen.length === 0) return say('no mutant has an id with this text; --list prints all', 2);
   try {
     return conclude(await judgeAll(chosen, Math.min(jobs, chosen.length)));
   } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * One fault, put into the product by hand. It is named by package, function and condition, not by line, so that it
+ * One fault to put into the product. Package, function and condition identify it, not a line, so that it
  * survives changes around it; a change of the condition itself makes it stale, and the list's test says so.
  */
 export interface Mutant {
@@ -7,21 +7,21 @@ export interface Mutant {
   readonly id: string;
   /** Folder of the package whose source it changes: `packages/group`. */
   readonly package: string;
-  /** Of the function; TypeScript where it is not given. */
+  /** Language of the function (default: TypeScript). */
   readonly language?: 'C++';
   /** Qualified name of the function: `GroupMachine.blockArrived`, `Backup.#flush`, `planRecovery`, `ShmWire::enter`. */
   readonly function: string;
   /**
    * The expression or the statements to find in it, as source; white space and comments do not count. In C++, which is
-   * not parsed, any run of tokens.
+   * not parsed, any sequence of tokens.
    */
   readonly find: string;
-  /** What takes its place; empty removes it. */
+  /** The replacement; empty removes it. */
   readonly replace: string;
-  /** What the fault would do, in one sentence. */
+  /** The effect of the fault, in one sentence. */
   readonly fault: string;
   /** Test files that are expected to find it, from the repository's root. */
   readonly tests: readonly string[];
-  /** Why no test can find it: the mutant is equivalent, or harmless for a reason that stands here. */
+  /** Why no test can find it: the mutant is equivalent, or harmless for the given reason. */
   readonly survives?: string;
 }

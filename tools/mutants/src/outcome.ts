@@ -1,8 +1,8 @@
 import type { Trial } from './trial.js';
 
 /**
- * What became of a mutant. `timed out`: no test failed before its limit of time; whether the fault or the machine is the
- * reason, `found` says.
+ * The result of a mutant. `timed out`: no test failed within its time limit; `found` tells whether the fault or the machine
+ * is the reason.
  */
 export interface Outcome {
   readonly outcome: 'killed' | 'timed out' | 'survived';
@@ -19,12 +19,12 @@ export interface Trials {
   baseline(limitMs: number): Promise<Trial>;
 }
 
-/** How much more time a mutant has when it is tried again. */
+/** Factor of the time limit of the second trial. */
 const LARGER = 3;
 
 /**
- * A failed test kills the mutant. Tests that run out of time are no proof, because a machine may be slow: the fault is
- * found only when the same tests pass without it within the limit, now, and run out of a larger limit with it.
+ * A failed test kills the mutant. A time-out is not a proof, because a machine may be slow: the fault is
+ * found only if the same tests now pass without it within the limit, and exceed a larger limit with it.
  */
 export async function outcomeOf(trials: Trials, limitMs: number): Promise<Outcome> {
   const first = await trials.mutated(limitMs);
@@ -36,7 +36,7 @@ export async function outcomeOf(trials: Trials, limitMs: number): Promise<Outcom
   }
   const second = await trials.mutated(limitMs * LARGER);
   if (!second.timedOut) return ended(second);
-  // A test that has a limit of its own may have ended no later than the first time.
+  // A test with its own limit may have ended as early as the first time.
   const found = second.seconds * 1000 > limitMs;
   const how = found ? 'its tests hang, also with a larger limit' : 'a test has a limit of its own';
   return { outcome: 'timed out', found, how, seconds: second.seconds };

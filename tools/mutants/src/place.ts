@@ -70,7 +70,7 @@ function rangesOf(source: ParsedSource, root: Node, pattern: readonly string[]):
   for (const node of nodesBelow(root)) {
     for (const range of [node, ...statementRuns(node)]) {
       const tokens = tokensBetween(source, range.start, range.end);
-      // An expression statement and its expression are one place: the first one found, which is the outer one, stays.
+      // An expression statement and its expression are one place: the first one found, the outer one, is kept.
       if (equal(tokens, pattern) && !found.has(range.start)) found.set(range.start, range);
     }
   }

@@ -3,10 +3,10 @@ import type { Verdict } from './verdict.js';
 const WANTED_SHARE = 0.95;
 
 export interface Report {
-  /** By a test that failed. */
+  /** Killed by a failed test. */
   readonly killed: number;
   readonly timedOut: number;
-  /** Of those that timed out, the ones that hang for sure: they count as killed. */
+  /** Timed-out mutants that certainly hang: they count as killed. */
   readonly hung: number;
   readonly survived: number;
   readonly explained: number;

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.js';
 
-/** Where a mutant's condition stands, and what the file becomes. */
+/** Place of a mutant's condition, and the changed file. */
 export interface Place {
   /** From the repository's root. */
   readonly file: string;
@@ -14,7 +14,7 @@ export interface Found {
   readonly end: number;
 }
 
-/** The mutant is stale: its function or its condition is not there, or not only once. */
+/** The mutant is stale: its function or its condition does not exist, or occurs more than once. */
 export class StaleMutant extends Error {
   override readonly name = 'StaleMutant';
 }

@@ -1,6 +1,6 @@
 import { type ParseResult, type ParserOptions, parse } from '@babel/parser';
 
-/** Any node of Babel's tree, seen as what this tool needs of it. */
+/** Any node of Babel's tree, with the parts that this tool uses. */
 export interface Node {
   readonly type: string;
   readonly start: number;

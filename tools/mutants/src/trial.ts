@@ -8,17 +8,17 @@ import type { Mutant } from './mutant.js';
 
 export interface Trial {
   readonly passed: boolean;
-  /** It did not end within its limit, or no test failed but by running out of its own time. */
+  /** It did not end within its limit, or all failures are time-outs of tests. */
   readonly timedOut: boolean;
   readonly seconds: number;
   readonly output: string;
 }
 
 const KEPT_OUTPUT_CHARACTERS = 20_000;
-/** Beside this one, in what is built. */
+/** Beside this file, in the build. */
 const REPORTER = fileURLToPath(new URL('failure-reporter.js', import.meta.url));
 
-/** Builds what a mutant changed in a copy: its package, without declarations, or the native addon. */
+/** Builds the changed part of a copy: the mutant's package, without declarations, or the native addon. */
 export function build(root: string, mutant: Mutant, limitMs: number): Promise<Trial> {
   const folder = mutant.package;
   if (mutant.language === 'C++') {
@@ -64,7 +64,7 @@ function byPackage(files: readonly string[]): Map<string, string[]> {
   return packages;
 }
 
-/** One command in a process group of its own, which ends with it: a test that hangs may have children. */
+/** One command in its own process group, which is ended with it: a test that hangs may have children. */
 async function run(
   root: string,
   folder: string,

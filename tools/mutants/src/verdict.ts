@@ -12,10 +12,10 @@ export interface Verdict extends Outcome {
 const BUILD_LIMIT_MS = 300_000;
 const BASELINE_LIMIT_MS = 900_000;
 const LEAST_LIMIT_MS = 60_000;
-/** A mutant may make its tests slower by so much before they have timed out. */
+/** Factor by which a mutant may slow its tests before they time out. */
 const LIMIT_FACTOR = 6;
 
-/** The tests fail without any fault, or a fault does not compile: that says nothing about the tests. */
+/** The tests fail without any fault, or a fault does not compile: there is no result about the tests. */
 export class Unusable extends Error {
   override readonly name = 'Unusable';
 }
@@ -58,7 +58,7 @@ export class Judge {
     }
   }
 
-  /** Tests of C++ also link the addon's objects, which a copy does not have at first, and later has with a fault. */
+  /** Tests of C++ also link the addon's objects, which a new copy lacks, and which may contain a fault later. */
   async #withoutFault(mutant: Mutant, limitMs: number): Promise<Trial> {
     const { root } = this.#workshop;
     if (mutant.language === 'C++') {

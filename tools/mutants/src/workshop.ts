@@ -8,7 +8,7 @@ const WORKSPACES = ['packages', 'apps', 'tools'];
 const ADDON = join('packages', 'verbs', 'native', 'build', 'Release', 'rdmc_verbs.node');
 
 /**
- * A copy of the checkout in which faults are tried, so that the checkout itself never holds one.
+ * A copy of the checkout in which faults are tried, so that the checkout itself never contains one.
  */
 export class Workshop {
   readonly root: string;
@@ -27,7 +27,7 @@ export class Workshop {
     writeFileSync(join(this.root, file), text);
   }
 
-  /** The mutant's file and what was built from it as in the checkout. */
+  /** Restores the mutant's file and its build from the checkout. */
   restore(file: string, mutant: Mutant): void {
     this.#copy(file);
     if (mutant.language === 'C++') this.#restoreAddon();
@@ -70,7 +70,7 @@ export class Workshop {
     cpSync(from, join(this.root, path), { recursive: true, verbatimSymlinks: true });
   }
 
-  /** As hard links where the file system allows: nothing writes into them. Links to our own packages are relative. */
+  /** As hard links if the file system allows it: nothing writes into them. Links to our own packages are relative. */
   #copyDependencies(): void {
     const from = join(this.#origin, 'node_modules');
     const to = join(this.root, 'node_modules');

@@ -8,13 +8,13 @@ import { Sources } from '../src/place.js';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const sources = new Sources(ROOT);
 
-test('every id stands once', () => {
+test('every id is unique', () => {
   const ids = MUTANTS.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
 test.each(MUTANTS.map((mutant) => [mutant.id, mutant] as const))(
-  '%s: its condition stands in the source',
+  '%s: its condition is in the source',
   (_id, mutant) => {
     const { mutated } = sources.place(mutant);
     expect(mutated).not.toBe('');

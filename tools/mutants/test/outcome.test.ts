@@ -15,7 +15,7 @@ const passed = (seconds = 1): Trial => ({ passed: true, timedOut: false, seconds
 const failed = (seconds = 1): Trial => ({ passed: false, timedOut: false, seconds, output: '' });
 const late = (seconds: number): Trial => ({ passed: false, timedOut: true, seconds, output: '' });
 
-/** The outcome where the tests end so with the fault, each time, and so without it; and the limits that they had. */
+/** The outcome for these results with the fault, for each trial, and without it; and the limits of the trials. */
 async function decide(mutated: Trial[], baseline: Trial[] = []) {
   const asked: string[] = [];
   const outcome = await outcomeOf(
@@ -50,7 +50,7 @@ test('a mutant that no test finds survives, at once', async () => {
   });
 });
 
-test('a mutant that hangs again with a larger limit, where the tests pass without it, is found', async () => {
+test('a mutant that hangs again with a larger limit, while the tests pass without it, is found', async () => {
   expect(await decide([late(60), late(180)], [passed(10)])).toMatchObject({
     outcome: 'timed out',
     found: true,
@@ -61,7 +61,7 @@ test('a mutant that hangs again with a larger limit, where the tests pass withou
 test.each([
   ['do not end', late(60)],
   ['fail', failed()],
-])('where the tests %s without the fault, a time-out says nothing', async (_, baseline) => {
+])('if the tests %s without the fault, a time-out is not a result', async (_, baseline) => {
   expect(await decide([late(60)], [baseline])).toMatchObject({
     outcome: 'timed out',
     found: false,
@@ -73,20 +73,20 @@ test.each([
   ['passes', passed(100), 'survived', false],
   ['fails', failed(100), 'killed', true],
 ])(
-  'a mutant that was only slow and %s with a larger limit is no time-out',
+  'a mutant that was only slow and %s with a larger limit is not a time-out',
   async (_, second, outcome, found) => {
     expect(await decide([late(60), second], [passed()])).toMatchObject({ outcome, found });
   },
 );
 
-test('a test whose own limit ends it as early as the first time proves nothing', async () => {
+test('a test whose own limit ends it as early as the first time is not a proof', async () => {
   expect(await decide([late(50), late(50)], [passed()])).toMatchObject({
     outcome: 'timed out',
     found: false,
   });
 });
 
-test('what fails only by its own time-out has timed out, and nothing else', async () => {
+test('only failures by a time-out of the test itself count as timed out', async () => {
   const folder = temporaryDirectory('rdmc-failures');
   const never = 'async () => { await new Promise(() => {}); }';
   const late = `test('late', { timeout: 10 }, ${never});`;
@@ -123,7 +123,7 @@ function verdict(outcome: Verdict['outcome'], found: boolean, survives?: string)
   return { mutant, outcome, found, how: 'so', seconds: 1 };
 }
 
-test('of those that timed out the report counts as killed what hangs', () => {
+test('the report counts timed-out mutants that hang as killed', () => {
   const verdicts = [...Array(18).fill(verdict('killed', true)), verdict('timed out', true)];
   verdicts.push(verdict('timed out', false));
   const report = { killed: 18, timedOut: 2, hung: 1, survived: 0, explained: 0 };

@@ -23,13 +23,13 @@ function hostLines(host: PlannedHost): string[] {
   return [
     'link set lo up',
     `addr add ${ipv4WithBits(host)} brd + dev ${HOST_INTERFACE}`,
-    // Nobody else can have the address: without the check it can be used at once.
+    // The address is unique: without duplicate detection it can be used at once.
     `addr add ${ipv6WithBits(host)} dev ${HOST_INTERFACE} nodad`,
     `link set ${HOST_INTERFACE} up`,
   ];
 }
 
-/** All at once; when one fails the others are still waited for, so that nothing is built behind the remover's back. */
+/** All at once; if one fails, it still waits for the others, so that nothing is built while the lab is removed. */
 async function together(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((each) => each.status === 'rejected');
   if (failed) throw failed.reason;
@@ -40,7 +40,7 @@ async function shapeBothEnds(plan: Plan, host: PlannedHost): Promise<void> {
   await batch('tc', host.namespace, shapeLines(HOST_INTERFACE, host.link));
 }
 
-/** Gives both ends of a host's link its shape. */
+/** Shapes both ends of a host's link. */
 export async function shapeHost(plan: Plan, host: PlannedHost): Promise<void> {
   try {
     await shapeBothEnds(plan, host);
@@ -49,7 +49,7 @@ export async function shapeHost(plan: Plan, host: PlannedHost): Promise<void> {
   }
 }
 
-/** Gives both ends of a rack's link to the core its shape. */
+/** Shapes both ends of a rack's link to the core. */
 export async function shapeUplink(plan: Plan, rack: number): Promise<void> {
   const { up, down, uplink } = plan.racks[rack]!;
   try {
@@ -63,7 +63,7 @@ export async function shapeUplink(plan: Plan, rack: number): Promise<void> {
   }
 }
 
-/** Makes namespaces, links, bridges, addresses and queues of a plan. On an error, what exists is to be removed. */
+/** Creates namespaces, links, bridges, addresses and queues of a plan. After an error the caller must remove them. */
 export async function buildLab(plan: Plan): Promise<void> {
   const needed: Feature[] = ['netns', 'veth', 'bridge'];
   try {

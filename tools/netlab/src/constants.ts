@@ -1,4 +1,4 @@
-/** Every name of ours begins with this: namespaces, state files. */
+/** Prefix of all names of netlab: namespaces, state files. */
 export const PREFIX = 'netlab';
 /** One JSON file per lab, and one table of hosts for `netlab-rsh`. /run is empty after a reboot, as are namespaces. */
 export const STATE_DIR = process.env.NETLAB_STATE_DIR ?? '/run/netlab';
@@ -6,7 +6,7 @@ export const STATE_DIR = process.env.NETLAB_STATE_DIR ?? '/run/netlab';
 export const NAMESPACE_DIR = '/run/netns';
 export const ETC_DIR = '/etc/netns';
 
-/** Longest queue and largest burst of a shaped link; a burst must exceed one 64 KiB segment, or every one is split. */
+/** Longest queue and largest burst of a shaped link; a burst must exceed one 64 KiB segment, or segments are split. */
 export const DEFAULT_BURST = '128kb';
 export const DEFAULT_LATENCY = '50ms';
 
@@ -22,13 +22,13 @@ export const HOST_INTERFACE = 'eth0';
 /** The bridge between the racks; without racks, hosts are joined to it directly. */
 export const CORE_BRIDGE = 'core';
 
-/** netem's own queue lies in front of the shaper; it must never be the one that overflows. */
+/** netem's own queue is before the shaper; it must never overflow first. */
 export const NETEM_LIMIT_PACKETS = 100_000;
-/** How long removed processes may take to disappear before their namespaces are removed all the same. */
+/** How long killed processes may take to end before their namespaces are removed nevertheless. */
 export const KILL_WAIT_MS = 2000;
 export const KILL_POLL_MS = 5;
 
-/** Queue of a class behind which paths of a host are told apart; as long as a link's own at 400 Mbit/s and 50 ms. */
+/** Queue of the class of a slow path; as long as a link's own at 400 Mbit/s and 50 ms. */
 export const PATH_QUEUE_BYTES = 2_500_000;
-/** What passes freely: the link before it decides. */
+/** Rate of other traffic: only the link limits it. */
 export const PATH_FREE_RATE = '100gbit';

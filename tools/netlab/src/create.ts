@@ -15,8 +15,8 @@ function ownerOf(detached: boolean): Plan['owner'] {
 }
 
 /**
- * Makes a lab. It is removed by `destroy()`, by `await using`, and when this process ends, be it by SIGINT,
- * SIGTERM or SIGHUP (where the program has no handler of its own); after a SIGKILL by `netlab gc`.
+ * Creates a lab. It is removed by `destroy()`, by `await using`, and when this process ends, also by SIGINT,
+ * SIGTERM or SIGHUP (if the program does not have its own handler); after a SIGKILL by `netlab gc`.
  *
  * Throws {@link NetlabError}: INVALID_OPTION, NOT_LINUX, NOT_ROOT, TOOL_MISSING, KERNEL_MODULE_MISSING (named),
  * NAME_TAKEN, COMMAND_FAILED. Nothing is left behind then.
@@ -28,7 +28,7 @@ export async function createLab(options: LabOptions): Promise<Netlab> {
   const name = checked.name ?? `${process.pid}-${made}`;
   const plan = planLab(name, checked, ownerOf(checked.detached));
   writeState(plan, true);
-  // Known before anything exists, so that an interruption leaves nothing half made.
+  // Registered before anything exists, so that an interruption does not leave a partial lab.
   let forget = (): void => {};
   const lab = new Netlab(plan, () => forget());
   forget = removeAtExit(() => lab.removeNow());
@@ -44,8 +44,8 @@ export async function createLab(options: LabOptions): Promise<Netlab> {
 }
 
 /**
- * A lab that another process made, by its name; without one, the lab of the environment variable NETLAB, or the
- * only one there is. It is not removed when this process ends. Throws ERR_RDMC_NETLAB_NO_LAB.
+ * A lab of another process, by its name; without a name, the lab of the environment variable NETLAB, or the
+ * only one. It is not removed when this process ends. Throws ERR_RDMC_NETLAB_NO_LAB.
  */
 export function attachLab(name: string | undefined = process.env.NETLAB): Netlab {
   const labs = findLabs().filter((lab) => lab.plan !== undefined && lab.state !== 'orphan');
@@ -55,9 +55,9 @@ export function attachLab(name: string | undefined = process.env.NETLAB): Netlab
   throw new NetlabError(
     'ERR_RDMC_NETLAB_NO_LAB',
     name !== undefined
-      ? `there is no lab ${name}; there ${known ? `is: ${known}` : 'is none: make one with netlab up'}`
+      ? `there is no lab ${name}; ${known ? `known labs: ${known}` : 'create one with netlab up'}`
       : known
         ? `there are several labs: choose one with --lab or NETLAB: ${known}`
-        : 'there is no lab: make one with netlab up',
+        : 'there is no lab: create one with netlab up',
   );
 }

@@ -1,4 +1,4 @@
-// Labs of this process, and what becomes of them when it ends: no namespace is left behind.
+// Labs of this process, and their removal when it ends: no namespace is left behind.
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const live = new Set<() => void>();
@@ -15,14 +15,14 @@ function removeAll(): void {
 }
 
 function onSignal(signal: NodeJS.Signals): void {
-  // A program with its own handler decides itself whether it ends; if it does, `exit` below cleans up.
+  // A program with its own handler decides whether it ends; if it does, `exit` below cleans up.
   if (process.listenerCount(signal) > 1) return;
   removeAll();
   process.removeListener(signal, onSignal);
   process.kill(process.pid, signal);
 }
 
-/** `remove` runs (it must not wait for anything) if the process ends before the returned function is called. */
+/** `remove` runs (synchronously) if the process ends before the returned function is called. */
 export function removeAtExit(remove: () => void): () => void {
   if (live.size === 0) {
     process.on('exit', removeAll);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { within } from '@rdmc/common';
 import { invalidOption, NetlabError } from './errors.js';
 
-/** What it needs of a lab. */
+/** The parts of a lab that it uses. */
 export interface MeasuredLab {
   host(name: string): { readonly ipv4: string };
   exec(host: string, command: string, args: readonly string[], options: SpawnOptions): ChildProcess;
@@ -18,7 +18,7 @@ export interface Goodput {
   readonly bitsPerSecond: number;
 }
 
-// Written so that it is found from the sources, too.
+// Also works when this file runs from the sources.
 const PEER = fileURLToPath(new URL('../dist/stream-peer.js', import.meta.url));
 
 function failure(what: string, said: string): NetlabError {
@@ -29,7 +29,7 @@ interface Peer {
   readonly child: ChildProcess;
   /** The next line it prints. */
   next(): Promise<string>;
-  /** Rejects with its last words if it fails; never resolves. */
+  /** Rejects with its last output if it fails; never resolves. */
   readonly failed: Promise<never>;
 }
 
@@ -45,7 +45,7 @@ function startPeer(lab: MeasuredLab, host: string, what: string, args: readonly 
       if (code !== 0) reject(failure(what, said));
     });
   });
-  // Whoever waits hears it; once the result is known, nobody does.
+  // A waiter gets the rejection; after the result is known, it is unobserved.
   failed.catch(() => {});
   const iterator = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
   const next = async () => {
@@ -64,7 +64,7 @@ export async function measureGoodput(
   signal?: AbortSignal,
 ): Promise<Goodput> {
   if (!Number.isSafeInteger(bytes) || bytes < 1)
-    throw invalidOption(`bytes is ${bytes}: give a whole number above 0`);
+    throw invalidOption(`bytes is ${bytes}: give an integer above 0`);
   const what = `the stream from ${from} to ${to} failed`;
   const address = lab.host(to).ipv4;
   lab.host(from);

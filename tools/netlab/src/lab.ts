@@ -13,7 +13,7 @@ import { pathLines } from './shape.js';
 import { writeState } from './state.js';
 import { batch } from './tools.js';
 
-/** Sets the host's own name (of a UTS namespace of its own), then becomes the command. */
+/** Sets the host's name (in its own UTS namespace), then executes the command. */
 const ENTER = 'echo "$0" 2>/dev/null >/proc/sys/kernel/hostname; exec "$@"';
 
 /** A laboratory: hosts that are network namespaces, and the links and switches between them. */
@@ -23,7 +23,7 @@ export class Netlab {
   readonly #forget: () => void;
   #destroyed = false;
 
-  /** Labs are made by {@link createLab} and found by {@link attachLab}. */
+  /** {@link createLab} creates labs, and {@link attachLab} finds them. */
   constructor(plan: Plan, forget: () => void) {
     this.#plan = plan;
     this.#forget = forget;
@@ -44,8 +44,8 @@ export class Netlab {
   }
 
   /**
-   * The environment that tells a command of the lab: NETLAB (its name), NETLAB_HOSTS and NETLAB_ADDRESSES
-   * (names and IPv4 addresses, by spaces).
+   * The environment that describes the lab to a command: NETLAB (its name), NETLAB_HOSTS and NETLAB_ADDRESSES
+   * (names and IPv4 addresses, separated by spaces).
    */
   get environment(): Readonly<Record<string, string>> {
     return {
@@ -79,7 +79,7 @@ export class Netlab {
     return child;
   }
 
-  /** Cuts a host's link: packets vanish in both directions, and neither side is told, as behind a dead switch. */
+  /** Cuts a host's link: packets are dropped silently in both directions, as behind a dead switch. */
   async cut(host: string): Promise<void> {
     await this.#switch(`link set ${this.#host(host).port} nomaster`);
   }
@@ -100,14 +100,14 @@ export class Netlab {
     await this.#switch(`link set ${up} master ${bridge}`);
   }
 
-  /** Gives both directions of a host's link another rate, such as `200mbit`. What is queued stays queued. */
+  /** Sets another rate for both directions of a host's link, such as `200mbit`. Queued packets stay queued. */
   async slow(host: string, rate: string): Promise<void> {
     parseRate(rate);
     await this.#reshape(host, { rate });
   }
 
   /**
-   * Gives what two hosts send to each other a rate of its own, both ways, and nothing else: one slow path of a
+   * Sets a rate for the traffic between two hosts only, in both directions: one slow path of a
    * network, as opposed to a slow host. Without a rate, it is again that of their links, which must have one.
    * Needs sch_htb and cls_u32.
    */
@@ -133,7 +133,7 @@ export class Netlab {
     writeState(this.#plan);
   }
 
-  /** Loses this share of the packets of both directions of a host's link, such as `1%`. Needs sch_netem. */
+  /** Drops this share of the packets of both directions of a host's link, such as `1%`. Needs sch_netem. */
   async loss(host: string, share: string): Promise<void> {
     checkLoss(share);
     await this.#reshape(host, { loss: share });
@@ -145,12 +145,12 @@ export class Netlab {
     await this.#reshape(host, { delay: time });
   }
 
-  /** Stops every process of a host (SIGSTOP). What its kernel answers, it goes on answering. */
+  /** Stops every process of a host (SIGSTOP). The kernel still answers for it. */
   pause(host: string): void {
     signal(this.processes(host), 'SIGSTOP');
   }
 
-  /** Lets them go on (SIGCONT). */
+  /** Continues them (SIGCONT). */
   resume(host: string): void {
     signal(this.processes(host), 'SIGCONT');
   }
@@ -160,7 +160,7 @@ export class Netlab {
     return processesIn([this.#host(host).namespace]);
   }
 
-  /** Measures one plain TCP stream of that many bytes: what anything else between the two is compared with. */
+  /** Measures one plain TCP stream of that many bytes: the baseline for comparisons. */
   goodput(
     from: string,
     to: string,
@@ -170,7 +170,7 @@ export class Netlab {
     return measureGoodput(this, from, to, bytes, options.signal);
   }
 
-  /** Kills every process inside the lab's hosts and removes all of it. A second call does nothing. */
+  /** Kills every process inside the lab's hosts and removes the lab. A second call has no effect. */
   async destroy(): Promise<void> {
     if (this.#destroyed) return;
     this.#destroyed = true;
@@ -178,7 +178,7 @@ export class Netlab {
     this.removeNow();
   }
 
-  /** What `destroy` does, for the end of the process. */
+  /** As `destroy`, synchronously, for the end of the process. */
   removeNow(): void {
     const pids = [...this.#children].flatMap((child) => child.pid ?? []);
     removeLab(this.name, namespacesOf(this.#plan), pids);
@@ -205,7 +205,7 @@ export class Netlab {
     if (from === to) throw invalidOption(`${from.name} is one host; a path has two`);
     if (from.link.rate === undefined) {
       throw invalidOption(
-        `the link of ${from.name} has no rate, so no path of it can have one: give the lab a rate`,
+        `the link of ${from.name} does not have a rate, so its paths cannot have one: give the lab a rate`,
       );
     }
     try {

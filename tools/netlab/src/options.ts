@@ -3,19 +3,19 @@ import { DEFAULT_BURST, DEFAULT_LATENCY, MAX_HOSTS } from './constants.js';
 import { invalidOption } from './errors.js';
 import { parseRate } from './rate.js';
 
-/** How fast a link is. All are written as `tc` takes them. */
+/** Speed of a link, in `tc`'s notation. */
 export interface LinkOptions {
   /** Rate of each direction, such as `400mbit`. Without one the link is as fast as the machine. */
   readonly rate?: string;
   /** Token bucket of the shaper; must exceed one 64 KiB segment. Default `128kb` (KiB). */
   readonly burst?: string;
-  /** Longest time a packet waits in the queue before the link; what would wait longer is dropped. Default `50ms`. */
+  /** Longest time a packet waits in the queue before the link; packets that would wait longer are dropped. Default `50ms`. */
   readonly latency?: string;
 }
 
-/** What a lab is made of. */
+/** Description of a lab. */
 export interface LabOptions extends LinkOptions {
-  /** How many hosts (named h0, h1, ...), or their names. At most 1000. */
+  /** Number of hosts (named h0, h1, ...), or their names. At most 1000. */
   readonly hosts: number | readonly string[];
   /**
    * Delay of each direction of every host's link, such as `5ms` (needs the kernel's sch_netem). Two hosts are
@@ -24,13 +24,13 @@ export interface LabOptions extends LinkOptions {
   readonly delay?: string;
   /** Share of packets lost in each direction of every host's link, such as `0.1%` (needs sch_netem). */
   readonly loss?: string;
-  /** Hosts are divided into so many racks, in order; each rack has a switch, joined to a core switch. Default 1. */
+  /** Number of racks, among which hosts are divided in order; each rack has a switch, joined to a core switch. Default 1. */
   readonly racks?: number;
   /** The link between each rack's switch and the core. Default: as a host's. */
   readonly uplink?: LinkOptions;
   /** Default: a unique one that contains this process's id. */
   readonly name?: string;
-  /** The lab outlives this process, until somebody destroys it. Default false. */
+  /** The lab outlives this process, until it is destroyed. Default false. */
   readonly detached?: boolean;
 }
 

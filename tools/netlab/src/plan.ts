@@ -4,7 +4,7 @@ import type { CheckedOptions, Shape } from './options.js';
 /** A host of a lab: a network namespace joined to its rack's switch by one link. */
 export interface Host {
   readonly name: string;
-  /** As `ip netns` knows it. */
+  /** Its name for `ip netns`. */
   readonly namespace: string;
   readonly ipv4: string;
   readonly ipv6: string;
@@ -28,16 +28,16 @@ export interface PlannedRack {
   uplink: Shape;
 }
 
-/** A lab as data: what is built, and what its state file holds. */
+/** A lab as data: the description for building, and the content of its state file. */
 export interface Plan {
   readonly version: 1;
   readonly name: string;
-  /** The process that answers for it; a detached lab has none. */
+  /** The process that owns it; a detached lab does not have one. */
   readonly owner: { readonly pid: number; readonly startTime: string } | undefined;
-  /** The namespace that holds every bridge. Host names are small, so none can be it. */
+  /** The namespace of all bridges. Host names have small letters, so they cannot collide. */
   readonly switchNamespace: string;
   readonly hosts: readonly PlannedHost[];
-  /** Empty where all hosts share one switch. */
+  /** Empty if all hosts share one switch. */
   readonly racks: readonly PlannedRack[];
 }
 
@@ -76,7 +76,7 @@ export function namespacesOf(plan: Plan): string[] {
 export const ipv4WithBits = (host: Host): string => `${host.ipv4}/${IPV4_BITS}`;
 export const ipv6WithBits = (host: Host): string => `${host.ipv6}/${IPV6_BITS}`;
 
-/** /etc/hosts as every host of the lab sees it. */
+/** /etc/hosts of every host of the lab. */
 export function hostsFile(plan: Plan): string {
   const own = ['127.0.0.1 localhost', '::1 localhost ip6-localhost ip6-loopback'];
   const all = plan.hosts.flatMap((host) => [`${host.ipv4} ${host.name}`, `${host.ipv6} ${host.name}`]);

@@ -2,7 +2,7 @@ import { PREFIX } from './constants.js';
 import { NetlabError } from './errors.js';
 import { requireTools, run } from './tools.js';
 
-/** What the kernel must be able to do, and the option of its configuration that gives it. */
+/** Features of the kernel, and the configuration options that provide them. */
 const FEATURES = {
   netns: { module: 'CONFIG_NET_NS (and the right to mount /run/netns)', command: undefined },
   veth: { module: 'veth (CONFIG_VETH)', command: ['ip', 'link add v0 type veth peer name v1'] },
@@ -37,7 +37,7 @@ async function works(feature: Feature, namespace: string): Promise<boolean> {
   }
 }
 
-/** Tries each feature in a namespace made for it. */
+/** Tries each feature in a temporary namespace. */
 export async function probe(features: readonly Feature[] = ALL_FEATURES): Promise<Map<Feature, boolean>> {
   requireTools();
   probes += 1;
@@ -56,7 +56,7 @@ export async function probe(features: readonly Feature[] = ALL_FEATURES): Promis
   }
 }
 
-/** After a command failed: an error that names what the kernel lacks of what was needed, or that very error. */
+/** After a command failed: an error that names the missing features of the kernel, or else the original error. */
 export async function explain(error: unknown, needed: readonly Feature[]): Promise<unknown> {
   const missing = [...(await probe(needed))].filter(([, works]) => !works).map(([feature]) => feature);
   if (missing.length === 0) return error;
@@ -65,7 +65,7 @@ export async function explain(error: unknown, needed: readonly Feature[]): Promi
     'ERR_RDMC_NETLAB_KERNEL_MODULE_MISSING',
     `this kernel lacks ${missing.map((each) => FEATURES[each].module).join(', ')}: load it (modprobe ` +
       `${FEATURES[first].module.split(' ')[0]}), boot a kernel that has it, or leave out ` +
-      (missing.every((each) => each === 'netem') ? 'delay and loss' : 'what needs it'),
+      (missing.every((each) => each === 'netem') ? 'delay and loss' : 'the options that need it'),
     error,
   );
 }

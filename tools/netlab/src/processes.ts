@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { KILL_POLL_MS, KILL_WAIT_MS, NAMESPACE_DIR } from './constants.js';
 
-/** The kernel's start time of a process, which tells it from a later one of the same id; undefined when it is gone. */
+/** The kernel's start time of a process, which distinguishes it from a later one with the same id; undefined if it has ended. */
 export function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name in brackets may hold anything, brackets too. After it, the state is field 3 and the start field 22.
+    // The name in brackets may contain anything, also brackets. After it, the state is field 3 and the start is field 22.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
   } catch {
@@ -33,7 +33,7 @@ export function processesIn(namespaces: readonly string[]): number[] {
     .map(Number);
 }
 
-/** Sends a signal; a process that is gone already is no error. */
+/** Sends a signal; a process that has ended already is not an error. */
 export function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
@@ -44,12 +44,12 @@ export function signal(pids: readonly number[], name: NodeJS.Signals): void {
   }
 }
 
-/** Kills every process of these namespaces and those given, and waits (blocking, at most two seconds) until they are gone. */
+/** Kills every process of these namespaces and the given ones, and waits (blocking, at most two seconds) until they have ended. */
 export function killAll(namespaces: readonly string[], others: readonly number[] = []): void {
   const deadline = Date.now() + KILL_WAIT_MS;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   signal(others, 'SIGKILL');
-  // Again and again: a process may have started another one meanwhile.
+  // Repeatedly: a process may have started another one meanwhile.
   for (let found = processesIn(namespaces); found.length > 0 && Date.now() < deadline; ) {
     signal(found, 'SIGKILL');
     Atomics.wait(sleeper, 0, 0, KILL_POLL_MS);

@@ -13,7 +13,7 @@ const FACTORS: Readonly<Record<string, number>> = {
   ti: 2 ** 40,
 };
 
-/** Bits per second of a rate as tc writes it: `400mbit`, `1.5gbit`, `50mbps` (bytes). Throws where it is none. */
+/** Bits per second of a rate as tc writes it: `400mbit`, `1.5gbit`, `50mbps` (bytes). Throws for other text. */
 export function parseRate(rate: string): number {
   const match = RATE.exec(rate);
   const value = match
@@ -22,6 +22,6 @@ export function parseRate(rate: string): number {
       (match[3]?.toLowerCase() === 'bps' ? 8 : 1)
     : 0;
   if (!(value >= 8))
-    throw invalidOption(`rate ${JSON.stringify(rate)} is no rate: write it like 400mbit or 1gbit`);
+    throw invalidOption(`rate ${JSON.stringify(rate)} is not a rate: write it like 400mbit or 1gbit`);
   return value;
 }

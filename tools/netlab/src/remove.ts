@@ -15,15 +15,15 @@ export function removeLab(name: string, namespaces: readonly string[], pids: rea
   if (present.length > 0) {
     const lines = present.map((each) => `netns del ${each}\n`).join('');
     const error = runSync(['ip', '-force', '-batch', '-'], lines);
-    // Somebody else may remove the same lab at the same time; what counts is that it is gone.
+    // Another process may remove the same lab at the same time; the lab only has to be removed in the end.
     if (error && present.some((each) => existsSync(join(NAMESPACE_DIR, each)))) throw error;
   }
   removeFiles(name, namespaces);
 }
 
 /**
- * Removes what labs left whose process has ended (killed, crashed), and with `detached` also the labs that
- * were made to outlive theirs. Labs in use are not touched. Returns the names of those removed.
+ * Removes labs whose process has ended (killed, crashed), and with `detached` also the labs that
+ * outlive their process. Labs in use are not touched. Returns the names of the removed labs.
  */
 export function collectGarbage(options: { readonly detached?: boolean } = {}): string[] {
   const dead = findLabs().filter(

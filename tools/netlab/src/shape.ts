@@ -3,11 +3,11 @@ import type { Shape } from './options.js';
 import type { Host, PlannedHost } from './plan.js';
 
 /**
- * Lines for `tc -batch` that give one end of a link its shape. Kernel queues keep their handle while they keep
- * their kind, so that a change of rate at run time keeps what is queued:
+ * Lines for `tc -batch` that shape one end of a link. Kernel queues keep their handle while they keep
+ * their kind, so that a change of rate at run time keeps queued packets:
  *
  *   rate alone            1: tbf
- *   delay or loss         2: netem, and below it, where there is a rate, 3: tbf
+ *   delay or loss         2: netem, and below it, with a rate, 3: tbf
  */
 export function shapeLines(device: string, shape: Shape): string[] {
   const bucket = `tbf rate ${shape.rate} burst ${shape.burst} latency ${shape.latency}`;
@@ -22,7 +22,7 @@ export function shapeLines(device: string, shape: Shape): string[] {
     : [first, `qdisc replace dev ${device} parent 2: handle 3: ${bucket}`];
 }
 
-/** What of the kernel's a shape needs. */
+/** Features of the kernel that a shape needs. */
 export function kernelNeeds(shape: Shape): ('tbf' | 'netem')[] {
   return [
     ...(shape.rate === undefined ? [] : (['tbf'] as const)),
@@ -43,7 +43,7 @@ function classLines(number: number, verb: 'add' | 'replace', rate: string, burst
 }
 
 /**
- * Lines that give what `from` sends to `to` a rate of its own, within its link's rate; `paths` tells what there is:
+ * Lines that limit the rate of packets from `from` to `to`, within its link's rate; `paths` are the existing ones:
  *
  *   1: or 3: tbf, the link   >  10: htb  >  10:1  everything else
  *                                        >  10:2  to the first host slowed, and so on

@@ -23,13 +23,13 @@ export function writeState(plan: Plan, first = false): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw new NetlabError(
       'ERR_RDMC_NETLAB_NAME_TAKEN',
-      `there is a lab ${plan.name} already: take another name, or remove it: netlab down --lab ${plan.name}`,
+      `there is a lab ${plan.name} already: choose another name, or remove it: netlab down --lab ${plan.name}`,
       error,
     );
   }
 }
 
-/** What `ip netns exec` binds over /etc inside the hosts, and the table of `netlab-rsh`. */
+/** The files that `ip netns exec` binds over /etc inside the hosts, and the table of `netlab-rsh`. */
 export function writeHostFiles(plan: Plan): void {
   writeFileSync(fileOf(plan.name, 'hosts'), hostTable(plan));
   for (const host of plan.hosts) {
@@ -63,7 +63,7 @@ function list(folder: string): string[] {
   }
 }
 
-/** Something of ours found on this machine. */
+/** A lab, or the rest of one, on this machine. */
 export interface FoundLab {
   readonly name: string;
   readonly namespaces: readonly string[];
@@ -77,12 +77,12 @@ function stateOf(name: string, plan: Plan | undefined): FoundLab['state'] {
     if (plan.owner === undefined) return 'detached';
     return startTimeOf(plan.owner.pid) === plan.owner.startTime ? 'alive' : 'orphan';
   }
-  // Half a lab, without a state file: its name contains the process that made it.
+  // A partial lab, without a state file: its name contains the id of its process.
   const pid = /(?:^|-)(\d+)(?:-\d+)?$/.exec(name)?.[1];
   return pid !== undefined && startTimeOf(Number(pid)) !== undefined ? 'alive' : 'orphan';
 }
 
-/** Every lab there is, and what is left of former ones. */
+/** All labs, and the remains of former ones. */
 export function findLabs(): FoundLab[] {
   const found = new Map<string, Set<string>>();
   for (const file of list(STATE_DIR)) {

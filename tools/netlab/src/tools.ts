@@ -11,12 +11,12 @@ function installed(tool: string, folders: readonly string[]): boolean {
   return folders.some((folder) => existsSync(join(folder, tool)));
 }
 
-/** Throws unless a lab can be made here at all: Linux, root, and the tools. */
+/** Throws unless labs can be created here: Linux, root, and the tools. */
 export function requireTools(folders: readonly string[] = FOLDERS): void {
   if (process.platform !== 'linux') {
     throw new NetlabError(
       'ERR_RDMC_NETLAB_NOT_LINUX',
-      `network namespaces are Linux's; this is ${process.platform}`,
+      `labs need network namespaces of Linux; this is ${process.platform}`,
     );
   }
   for (const [tool, name] of Object.entries(PACKAGES)) {
@@ -30,7 +30,7 @@ export function requireTools(folders: readonly string[] = FOLDERS): void {
   if (process.getuid?.() !== 0) {
     throw new NetlabError(
       'ERR_RDMC_NETLAB_NOT_ROOT',
-      `making network namespaces needs root; this is user ${process.getuid?.()}: use sudo`,
+      `creating network namespaces needs root; this is user ${process.getuid?.()}: use sudo`,
     );
   }
 }
@@ -45,7 +45,7 @@ function failed(command: readonly string[], input: string, status: unknown, stde
   );
 }
 
-/** Runs a tool; resolves with its output, or rejects with what it said. */
+/** Runs a tool; resolves with its output, or rejects with its error output. */
 export function run(command: readonly [string, ...string[]], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(command[0], command.slice(1), { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -70,7 +70,7 @@ export function run(command: readonly [string, ...string[]], input = ''): Promis
   });
 }
 
-/** The same at once, for the end of the process; what fails is only returned. */
+/** The same synchronously, for the end of the process; failures are only returned. */
 export function runSync(command: readonly [string, ...string[]], input = ''): NetlabError | undefined {
   const done = spawnSync(command[0], command.slice(1), { input, encoding: 'utf8' });
   return done.status === 0

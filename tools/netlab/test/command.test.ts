@@ -28,7 +28,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
 
 const present = (name: string) => findLabs().some((lab) => lab.name === name);
 
-test('help teaches, and mistakes are usage errors that say what to do', () => {
+test('help shows the usage, and mistakes are usage errors with advice', () => {
   const help = netlab('--help');
   expect(help.status).toBe(0);
   for (const word of [
@@ -50,7 +50,7 @@ test('help teaches, and mistakes are usage errors that say what to do', () => {
   expect(netlab()).toMatchObject({ status: 2, stderr: expect.stringContaining('no command given') });
 });
 
-labTest('run: outside with the environment, inside one host or each, and the exit code', async () => {
+labTest('run: outside the hosts, inside one or each; environment and exit code', async () => {
   const outside = netlab(
     'run',
     '--hosts',
@@ -94,7 +94,7 @@ labTest('up, exec, slow, list, down: a lab that outlives the command', async () 
   });
 });
 
-labTest('netlab-rsh has the manners of ssh', async () => {
+labTest('netlab-rsh behaves as ssh', async () => {
   await using lab = await createLab({ hosts: ['left', 'right'] });
   const rsh = (args: string[], input = '', env = {}) =>
     spawnSync(RSH, args, { encoding: 'utf8', input, env: { ...process.env, NETLAB: lab.name, ...env } });
@@ -114,7 +114,7 @@ labTest('netlab-rsh has the manners of ssh', async () => {
 });
 
 labTest(
-  'a process that ends, however it ends, leaves nothing; after SIGKILL gc removes the lab',
+  'a process that ends in any way leaves nothing behind; after SIGKILL gc removes the lab',
   async () => {
     const start = (how: string) => {
       const child = spawn(process.execPath, [FIXTURE, how], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -142,13 +142,13 @@ labTest(
   },
 );
 
-labTest('gc leaves labs in use alone', async () => {
+labTest('gc does not touch labs in use', async () => {
   await using lab = await createLab({ hosts: 1 });
   expect(netlab('gc').stdout).not.toContain(lab.name);
   expect(present(lab.name)).toBe(true);
 });
 
-labTest('who is not root is told so', async () => {
+labTest('without root: an error that says so', async () => {
   const done = spawnSync(
     'setpriv',
     ['--reuid', '65534', '--clear-groups', process.execPath, NETLAB, 'check'],

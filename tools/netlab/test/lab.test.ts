@@ -7,7 +7,7 @@ import { labTest, netem, netemTest } from './needs.js';
 
 const MIB = 1 << 20;
 
-/** What a command says in a host. */
+/** The output of a command in a host. */
 async function say(lab: Netlab, host: string, command: string, env = {}): Promise<string> {
   const child = lab.exec(host, 'sh', ['-c', command], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -28,7 +28,7 @@ const REACH = `
   socket.on('connect', () => answer('reached'));
   setTimeout(answer, Number(process.argv[2]), 'silence');`;
 
-/** Starts something in a host that can be reached. */
+/** Starts a listener in a host. */
 async function listen(lab: Netlab, host: string): Promise<void> {
   const child = lab.exec(host, process.execPath, ['-e', LISTEN], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout!, 'data');
@@ -36,12 +36,12 @@ async function listen(lab: Netlab, host: string): Promise<void> {
 
 const connect = (lab: Netlab, from: string, to: string, ms: number) =>
   say(lab, from, `exec ${process.execPath} -e "$REACH" ${to} ${ms}`, { REACH });
-/** What a connection comes to within a time that counts from the attempt, not from the start of a process. */
+/** The result of a connection within a time that counts from the attempt, not from the start of a process. */
 const briefly = (lab: Netlab, from: string, to: string) => connect(lab, from, to, 300);
-/** After a cut, a neighbour's address is asked for only once a second. */
+/** After a cut, a neighbour's address is requested only once a second. */
 const patiently = (lab: Netlab, from: string, to: string) => connect(lab, from, to, 10_000);
 
-/** Other labs may come and go: only this process's count. */
+/** Other labs may be created and removed: only this process's count. */
 const namespaces = () =>
   readdirSync('/run/netns').filter((name) => name.startsWith('netlab.') && name.includes(`${process.pid}`));
 
@@ -58,7 +58,7 @@ labTest('hosts know their own names, addresses and each other', async () => {
   );
 });
 
-labTest('the pid of a child is the command’s own, and what stdio carries is untouched', async () => {
+labTest('the pid of a child is the command’s own, and its stdio is not changed', async () => {
   await using lab = await createLab({ hosts: 1 });
   const child = lab.exec('h0', process.execPath, ['-e', 'process.send(process.pid)'], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -68,7 +68,7 @@ labTest('the pid of a child is the command’s own, and what stdio carries is un
   await exited;
 });
 
-labTest('a shaped link carries its rate and no more, and another one after slow()', async () => {
+labTest('a shaped link carries at most its rate, and another one after slow()', async () => {
   await using lab = await createLab({ hosts: 2, rate: '100mbit' });
   const fast = await lab.goodput('h0', 'h1', 4 * MIB);
   expect(fast.bitsPerSecond).toBeLessThan(110e6);
@@ -85,7 +85,7 @@ async function sentByClass(lab: Netlab, host: string, id: string): Promise<numbe
   return Number(new RegExp(`class htb ${id} [^]*?Sent (\\d+) bytes`).exec(classes)![1]);
 }
 
-labTest('one slow path between two hosts leaves the others as they are', async () => {
+labTest('one slow path between two hosts does not affect the others', async () => {
   await using lab = await createLab({ hosts: 4, rate: '200mbit' });
   await lab.slowPath('h0', 'h1', '10mbit');
   await lab.slowPath('h0', 'h2', '50mbit');
@@ -99,7 +99,7 @@ labTest('one slow path between two hosts leaves the others as they are', async (
   const slowed = await sentByClass(lab, 'h0', '10:2');
   expect(slowed).toBeGreaterThan(MIB / 2);
   await lab.goodput('h0', 'h3', 4 * MIB);
-  // A packet or two to find the neighbour, and nothing of what goes elsewhere.
+  // A packet or two to find the neighbour, and no packets to other hosts.
   expect((await sentByClass(lab, 'h0', '10:2')) - slowed).toBeLessThan(MIB / 16);
   expect(await sentByClass(lab, 'h0', '10:1')).toBeGreaterThan(4 * MIB);
   await lab.slowPath('h0', 'h1');
@@ -128,7 +128,7 @@ function bytesOfUplink(): number {
   return JSON.parse(printed)[0].stats64.tx.bytes;
 }
 
-labTest('racks share the uplink; inside a rack it does not count', async () => {
+labTest('racks share the uplink; traffic inside a rack does not use it', async () => {
   await using lab = await createLab({ hosts: 4, racks: 2, uplink: { rate: '20mbit' } });
   await lab.goodput('h0', 'h1', 8 * MIB);
   expect(bytesOfUplink()).toBeLessThan(MIB / 16);
@@ -147,14 +147,14 @@ labTest('racks share the uplink; inside a rack it does not count', async () => {
   expect((await lab.goodput('h0', 'h2', MIB)).bitsPerSecond).toBeLessThan(10e6);
 });
 
-labTest('goodput can be abandoned', async () => {
+labTest('goodput can be aborted', async () => {
   await using lab = await createLab({ hosts: 2 });
   await lab.cut('h1');
   const abandoned = lab.goodput('h0', 'h1', MIB, { signal: AbortSignal.timeout(200) });
   await expect(abandoned).rejects.toMatchObject({ name: 'TimeoutError' });
 });
 
-labTest('pause stops a host’s processes, resume lets them go on', async () => {
+labTest('pause stops a host’s processes, resume continues them', async () => {
   await using lab = await createLab({ hosts: 2 });
   const child = lab.exec('h0', 'cat', [], { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin!.write('before\n');
@@ -163,31 +163,34 @@ labTest('pause stops a host’s processes, resume lets them go on', async () => 
   expect(lab.processes('h1')).toEqual([]);
   const state = () => execFileSync('ps', ['-o', 'state=', '-p', String(child.pid)], { encoding: 'utf8' })[0];
   lab.pause('h0');
-  // It stops when it has its next turn on a processor.
+  // It stops when it is scheduled next.
   while (state() !== 'T') await new Promise((resolve) => setTimeout(resolve, 10));
   lab.resume('h0');
   child.stdin!.write('after\n');
   expect(String((await once(child.stdout!, 'data'))[0])).toBe('after\n');
 });
 
-labTest('destroy kills what runs in the hosts, children of children too, and leaves nothing', async () => {
-  const lab = await createLab({ hosts: 3, rate: '1gbit' });
-  const child = lab.exec('h2', 'sh', ['-c', 'setsid sleep 1000 & echo $!; sleep 1000'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const grandchild = Number(String((await once(child.stdout!, 'data'))[0]));
-  const exited = once(child, 'exit');
-  await lab.destroy();
-  expect(await exited).toEqual([null, 'SIGKILL']);
-  expect(existsSync(`/proc/${grandchild}/ns/net`)).toBe(false);
-  expect(namespaces().filter((name) => name.startsWith(`netlab.${lab.name}.`))).toEqual([]);
-  expect(readdirSync('/etc/netns').filter((name) => name.startsWith(`netlab.${lab.name}.`))).toEqual([]);
-  expect(findLabs().map((each) => each.name)).not.toContain(lab.name);
-  await lab.destroy();
-  expect(() => lab.exec('h0', 'true')).toThrow(expect.objectContaining({ code: 'ERR_RDMC_NETLAB_CLOSED' }));
-});
+labTest(
+  'destroy kills all processes in the hosts, also children of children, and leaves nothing behind',
+  async () => {
+    const lab = await createLab({ hosts: 3, rate: '1gbit' });
+    const child = lab.exec('h2', 'sh', ['-c', 'setsid sleep 1000 & echo $!; sleep 1000'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const grandchild = Number(String((await once(child.stdout!, 'data'))[0]));
+    const exited = once(child, 'exit');
+    await lab.destroy();
+    expect(await exited).toEqual([null, 'SIGKILL']);
+    expect(existsSync(`/proc/${grandchild}/ns/net`)).toBe(false);
+    expect(namespaces().filter((name) => name.startsWith(`netlab.${lab.name}.`))).toEqual([]);
+    expect(readdirSync('/etc/netns').filter((name) => name.startsWith(`netlab.${lab.name}.`))).toEqual([]);
+    expect(findLabs().map((each) => each.name)).not.toContain(lab.name);
+    await lab.destroy();
+    expect(() => lab.exec('h0', 'true')).toThrow(expect.objectContaining({ code: 'ERR_RDMC_NETLAB_CLOSED' }));
+  },
+);
 
-labTest('a name is taken once; what fails leaves nothing behind', async () => {
+labTest('a name can be used once; a failure leaves nothing behind', async () => {
   const name = `twice-${process.pid}`;
   await using lab = await createLab({ hosts: 1, name });
   await expect(createLab({ hosts: 1, name })).rejects.toMatchObject({ code: 'ERR_RDMC_NETLAB_NAME_TAKEN' });
@@ -195,24 +198,21 @@ labTest('a name is taken once; what fails leaves nothing behind', async () => {
 });
 
 if (!netem) {
-  labTest(
-    'a kernel without netem is told from a mistake, by name, and the link keeps its shape',
-    async () => {
-      const lacks = {
-        code: 'ERR_RDMC_NETLAB_KERNEL_MODULE_MISSING',
-        message: expect.stringContaining('sch_netem'),
-      };
-      const before = namespaces().length;
-      await expect(createLab({ hosts: 2, rate: '1gbit', delay: '5ms' })).rejects.toMatchObject(lacks);
-      expect(namespaces()).toHaveLength(before);
-      await using lab = await createLab({ hosts: 2, rate: '30mbit' });
-      await expect(lab.loss('h0', '1%')).rejects.toMatchObject(lacks);
-      expect(await say(lab, 'h0', 'tc qdisc show dev eth0')).toContain('tbf');
-    },
-  );
+  labTest('a kernel without netem gets an error that names netem, and the link keeps its shape', async () => {
+    const lacks = {
+      code: 'ERR_RDMC_NETLAB_KERNEL_MODULE_MISSING',
+      message: expect.stringContaining('sch_netem'),
+    };
+    const before = namespaces().length;
+    await expect(createLab({ hosts: 2, rate: '1gbit', delay: '5ms' })).rejects.toMatchObject(lacks);
+    expect(namespaces()).toHaveLength(before);
+    await using lab = await createLab({ hosts: 2, rate: '30mbit' });
+    await expect(lab.loss('h0', '1%')).rejects.toMatchObject(lacks);
+    expect(await say(lab, 'h0', 'tc qdisc show dev eth0')).toContain('tbf');
+  });
 }
 
-netemTest('delay and loss lie before the shaper', async () => {
+netemTest('delay and loss are before the shaper', async () => {
   // An answer to a connection request comes after four directions of 100 ms.
   await using lab = await createLab({ hosts: 2, rate: '100mbit', delay: '100ms' });
   await listen(lab, 'h1');
@@ -224,7 +224,7 @@ netemTest('delay and loss lie before the shaper', async () => {
   expect(await briefly(lab, 'h0', 'h1')).toBe('silence');
 });
 
-labTest('a child that cannot even start is an error event, as with spawn', async () => {
+labTest('a child that cannot start raises an error event, as with spawn', async () => {
   await using lab = await createLab({ hosts: 1 });
   const child = lab.exec('h0', 'true', [], { cwd: '/no/such/folder' });
   const [error] = (await once(child, 'error')) as [NodeJS.ErrnoException];

@@ -11,15 +11,15 @@ function mayMakeHosts(): boolean {
   return spawnSync('ip', ['netns', 'del', name]).status === 0;
 }
 
-/** Whether labs can be made here. */
+/** Whether labs can be created here. */
 export const root = process.platform === 'linux' && process.getuid?.() === 0 && installed && mayMakeHosts();
 /** Whether this kernel can delay and lose packets. */
 export const netem = root && ((await probe(['netem'])).get('netem') ?? false);
 
-/** A test that makes a lab. */
+/** A test with a lab. */
 export const labTest = (title: string, work: () => Promise<void>, timeout?: number) =>
   test.skipIf(!root)(`${title} (needs root and iproute2)`, work, timeout);
 
-/** A test that makes a lab with delay or loss. */
+/** A test with a lab with delay or loss. */
 export const netemTest = (title: string, work: () => Promise<void>) =>
   test.skipIf(!netem)(`${title} (needs root, iproute2 and the kernel module sch_netem)`, work);

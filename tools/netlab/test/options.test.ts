@@ -27,7 +27,7 @@ test('rates are those of tc', () => {
   }
 });
 
-test('what is no lab is refused', () => {
+test('invalid labs are refused', () => {
   const wrong: object[] = [
     { hosts: 0 },
     { hosts: 1.5 },
@@ -64,7 +64,7 @@ test('hosts have names, namespaces, addresses and racks of their own', () => {
   expect(Math.max(...plan.hosts.map((host) => host.port.length))).toBeLessThan(16);
 });
 
-test('one rack is one switch, and racks that would stay empty are not made', () => {
+test('one rack is one switch, and empty racks are not created', () => {
   expect(planLab('x', checkOptions({ hosts: 4 }), undefined).racks).toEqual([]);
   const plan = planLab('x', checkOptions({ hosts: 5, racks: 4 }), undefined);
   expect(plan.hosts.map((host) => host.rack)).toEqual([0, 0, 1, 1, 2]);
@@ -83,7 +83,7 @@ test('the files of the hosts', () => {
   expect(hostTable(plan)).toBe('netlab.x.a a 10.77.0.1 fd77::1\nnetlab.x.b b 10.77.0.2 fd77::2\n');
 });
 
-test('the shape of a link as tc takes it', () => {
+test('the shape of a link as lines of tc', () => {
   const { link } = checkOptions({ hosts: 2, rate: '400mbit' });
   expect(shapeLines('eth0', link)).toEqual([
     'qdisc replace dev eth0 root handle 1: tbf rate 400mbit burst 128kb latency 50ms',

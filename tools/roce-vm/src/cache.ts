@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where kernels are kept: below the user's cache directory (XDG base directory specification). */
+/** Directory of the kernels: below the user's cache directory (XDG base directory specification). */
 export function cacheDirectory(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'roce-vm');
 }
@@ -18,8 +18,8 @@ export function cached(): string[] {
 }
 
 /**
- * An entry appears under its name when it is complete, or not at all; of two processes that make the same one, the
- * first wins and the other uses that.
+ * An entry gets its name when it is complete; if two processes create the same one, the
+ * first one wins and the other uses that entry.
  */
 export function fill(name: string, make: (directory: string) => void): string {
   const base = cacheDirectory();

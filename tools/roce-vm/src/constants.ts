@@ -13,15 +13,15 @@ export const PACKAGES = [
   'perftest',
 ] as const;
 
-/** The package that stands for Debian's current kernel. Its `-cloud-` sister has neither rdma_rxe nor 9p. */
+/** The meta package of Debian's current kernel. The `-cloud-` variant has neither rdma_rxe nor 9p. */
 export const KERNEL_PACKAGE = 'linux-image-amd64';
 
-/** Modules that lead to the host's files and to the ports. */
+/** Modules for the host's files and for the ports. */
 export const BOOT_MODULES = ['virtio_pci', 'virtio_console', '9pnet_virtio', '9p', 'overlay'] as const;
 
 /**
- * Modules of soft-RoCE and of the network below it. rxe asks the kernel for 'crc32' by that name, and nothing but its
- * presence here would bring it: without it `rdma link add` says "No such file or directory". netem loses packets.
+ * Modules of soft-RoCE and of the network below it. rxe requests 'crc32' by that name, and depends on this list for
+ * it: without it `rdma link add` says "No such file or directory". netem drops packets.
  */
 export const RDMA_MODULES = [
   'crc32_generic',
@@ -34,7 +34,7 @@ export const RDMA_MODULES = [
   'sch_netem',
 ] as const;
 
-/** Of the network devices below the RDMA ones: 4096 bytes, the largest RDMA MTU, and their headers fit. */
+/** MTU of the network devices below the RDMA ones: 4096 bytes, the largest RDMA MTU, with headers. */
 export const MTU_BYTES = 4200;
 
 export const DEFAULT_DEVICES = 2;
@@ -42,7 +42,7 @@ export const MAX_DEVICES = 16;
 export const DEFAULT_MEMORY_MIB = 2048;
 export const MIN_MEMORY_MIB = 512;
 export const DEFAULT_TIMEOUT_SECONDS = 900;
-/** Of translated code the emulator keeps; node alone fills the default several times over. */
+/** Size of the emulator's cache of translated code; node alone fills the default several times. */
 export const TRANSLATION_CACHE_MIB = 512;
 
 /** Exit codes of the command line: as `timeout` and `env` have them. */

@@ -4,7 +4,7 @@ import { RoceVmError } from './errors.js';
 
 const QUIET = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
 
-/** Runs a command to its end; @throws RoceVmError with what it said */
+/** Runs a command to its end; @throws RoceVmError with its output */
 export function tell(command: string, args: readonly string[], options: { cwd?: string } = {}): string {
   const done = spawnSync(command, args, { ...options, env: QUIET, encoding: 'utf8', maxBuffer: 256 << 20 });
   if (done.status === 0) return done.stdout;
@@ -22,7 +22,7 @@ export function missingPackages(): string[] {
   return PACKAGES.filter((name) => !installed(name));
 }
 
-/** @throws RoceVmError ERR_RDMC_ROCE_VM_UNSUPPORTED where none of this can work */
+/** @throws RoceVmError ERR_RDMC_ROCE_VM_UNSUPPORTED on unsupported systems */
 export function requireDebian(): void {
   const { platform, arch } = process;
   const apt = spawnSync('apt-get', ['--version']).status === 0;
@@ -34,7 +34,7 @@ export function requireDebian(): void {
 }
 
 /**
- * Installs what is missing, as root; anybody else is told the line.
+ * Installs missing packages, as root; for other users the error has the line to run.
  * @throws RoceVmError ERR_RDMC_ROCE_VM_PACKAGE_MISSING, ERR_RDMC_ROCE_VM_PACKAGE_FAILED
  */
 export function installPackages(log: (line: string) => void): void {

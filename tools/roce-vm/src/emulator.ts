@@ -4,13 +4,13 @@ import type { Kernel } from './kernel.js';
 import type { Settings } from './options.js';
 
 export const EMULATOR = 'qemu-system-x86_64';
-/** Ports of the machine that are byte streams to this process, in the order the guest's scripts know them by. */
+/** Ports of the machine that are byte streams to this process, in the order of the guest's scripts. */
 export const PORTS = ['stdout', 'stderr', 'status'] as const;
 
 /**
- * Without `rep movs` and its kind: the emulator carries them out a byte or a word at a time, and the kernel copies and
- * clears memory with them where a processor calls them fast. It makes RoCE traffic twice as fast not to. The kernel
- * sets feature 3·32+16, REP_GOOD, by itself.
+ * Without `rep movs` and similar instructions: the emulator executes them a byte or a word at a time, and the kernel copies and
+ * clears memory with them if the processor reports that they are fast. Without them RoCE traffic is twice as fast. The kernel
+ * sets feature 3·32+16, REP_GOOD, itself.
  */
 const PROCESSOR = 'max,-erms,-fsrm';
 const NO_REPEATED_MOVES = 'clearcpuid=112';
@@ -18,17 +18,17 @@ const NO_REPEATED_MOVES = 'clearcpuid=112';
 const BOOT = [
   'console=ttyS0 quiet loglevel=4',
   NO_REPEATED_MOVES,
-  // A panic is an end, and the emulator's -no-reboot makes it one.
+  // A panic ends the machine, because of the emulator's -no-reboot.
   'panic=-1',
-  // No guest here guards against another.
+  // Guests do not need protection from each other.
   'mitigations=off nokaslr audit=0',
-  // An emulated processor on a busy host is late without being stuck, and its time stamp counter is the host's.
+  // An emulated processor on a busy host is late, not stuck, and its time stamp counter is the host's.
   'nowatchdog rcupdate.rcu_cpu_stall_suppress=1 tsc=reliable no_timer_check',
 ].join(' ');
 
 /**
  * Arguments of the emulator. Pure emulation (TCG): it works wherever the emulator does, on machines without KVM and
- * on those whose KVM is not to be trusted.
+ * on those with an unreliable KVM.
  */
 export function emulatorArguments(
   settings: Settings,

@@ -8,18 +8,26 @@ export const roceVmErrors = errorTable({
   ERR_RDMC_ROCE_VM_UNSUPPORTED: ['resource', 'not Linux, not x86-64, or no apt-get', 'run it elsewhere'],
   ERR_RDMC_ROCE_VM_PACKAGE_MISSING: [
     'resource',
-    'packages are missing, and this is not root',
+    'packages are missing, and the user is not root',
     'run the line in the message',
   ],
-  ERR_RDMC_ROCE_VM_PACKAGE_FAILED: ['resource', 'apt-get or dpkg failed', 'see what it said'],
+  ERR_RDMC_ROCE_VM_PACKAGE_FAILED: ['resource', 'apt-get or dpkg failed', 'the message has its output'],
   ERR_RDMC_ROCE_VM_KERNEL_UNFIT: ['resource', 'the kernel package has no soft-RoCE', 'run `roce-vm clean`'],
-  ERR_RDMC_ROCE_VM_START_FAILED: ['resource', 'the machine did not start', 'see the command and its message'],
-  ERR_RDMC_ROCE_VM_NO_RESULT: ['peer-lost', 'the machine ended before the command did', 'see its console'],
+  ERR_RDMC_ROCE_VM_START_FAILED: [
+    'resource',
+    'the machine did not start',
+    'the message has the command and its output',
+  ],
+  ERR_RDMC_ROCE_VM_NO_RESULT: [
+    'peer-lost',
+    'the machine ended before the command did',
+    'the message has its console',
+  ],
   ERR_RDMC_ROCE_VM_TIMEOUT: ['timeout', 'the time limit has passed', 'raise it'],
 });
 export type RoceVmErrorCode = keyof typeof roceVmErrors;
 
-/** What this package throws or rejects with, beside `AbortError`. */
+/** The errors of this package, beside `AbortError`. */
 export class RoceVmError extends RdmcError<RoceVmErrorCode> {
   override readonly name = 'RoceVmError';
 

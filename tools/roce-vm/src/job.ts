@@ -8,7 +8,7 @@ import type { Settings } from './options.js';
 import { quote } from './quote.js';
 
 const GUEST = join(dirname(fileURLToPath(import.meta.url)), '..', 'guest');
-/** Variables of this process that are as useful in there. */
+/** Variables of this process that are passed on. */
 const PASSED = ['PATH', 'HOME', 'TERM', 'LANG', 'CI', 'NO_COLOR', 'FORCE_COLOR'];
 
 function environment({ env }: Settings): Record<string, string> {
@@ -24,7 +24,7 @@ function lines(pairs: Readonly<Record<string, string>>, before = ''): string {
     .join('');
 }
 
-/** What differs from run to run, as a second archive behind the kernel's own. */
+/** The files of one run, as a second archive behind the kernel's own. */
 export function jobArchive(settings: Settings, kernel: Kernel, interactive: boolean): Buffer {
   const machine = lines({
     DEVICES: String(settings.devices),

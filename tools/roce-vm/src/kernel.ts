@@ -12,11 +12,11 @@ import { vmlinuxOf } from './vmlinux.js';
 /*
  * An entry of the cache:
  *   vmlinux              the kernel, uncompressed
- *   boot.cpio            the first file system, but for what differs from run to run
+ *   boot.cpio            the first file system, without the files of a run
  *   lib/modules/RELEASE  all its modules, with the tables of depmod
  */
 export interface Kernel {
-  /** As `uname -r` prints it. */
+  /** The output of `uname -r`. */
   readonly release: string;
   readonly vmlinux: string;
   readonly bootArchive: string;
@@ -33,7 +33,7 @@ function at(directory: string): Kernel {
   };
 }
 
-/** The content of a module's file, without its signature: checking it is dear on an emulated processor. */
+/** The content of a module's file, without its signature: checking it takes long on an emulated processor. */
 function moduleContent(file: string): Buffer {
   const content = readFileSync(file);
   if (file.endsWith('.ko')) return withoutSignature(content);
@@ -43,7 +43,7 @@ function moduleContent(file: string): Buffer {
   throw new RoceVmError('ERR_RDMC_ROCE_VM_KERNEL_UNFIT', `cannot unpack ${file} with ${tool}`);
 }
 
-/** Busybox, modules with the lists that say in which order to load them, and places where things are mounted. */
+/** Busybox, modules with the lists of their loading order, and mount points. */
 function bootArchive(index: ModuleIndex): Buffer {
   const directories = ['bin', 'proc', 'sys', 'dev', 'lower', 'memory', 'root', 'modules', 'job'];
   const boot = index.inOrder(BOOT_MODULES);
@@ -62,15 +62,18 @@ function bootArchive(index: ModuleIndex): Buffer {
   ]);
 }
 
-/** Debian's package of the current kernel: the one that the package which stands for it needs. */
+/** Debian's package of the current kernel: a dependency of the meta package. */
 function currentPackage(): string {
   const found = /Depends: (linux-image-[\w.+-]+)/.exec(tell('apt-cache', ['depends', KERNEL_PACKAGE]))?.[1];
   if (found) return found;
-  throw new RoceVmError('ERR_RDMC_ROCE_VM_PACKAGE_FAILED', `${KERNEL_PACKAGE} names no kernel package`);
+  throw new RoceVmError(
+    'ERR_RDMC_ROCE_VM_PACKAGE_FAILED',
+    `${KERNEL_PACKAGE} does not depend on a kernel package`,
+  );
 }
 
 function unpack(name: string, directory: string): void {
-  // Nothing is installed: the package is only taken apart.
+  // The package is only unpacked, not installed.
   tell('apt-get', ['download', '-qq', '-o', 'APT::Sandbox::User=root', name], { cwd: directory });
   const archive = readdirSync(directory).find((file) => file.endsWith('.deb'))!;
   const parts = join(directory, 'parts');

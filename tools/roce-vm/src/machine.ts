@@ -14,7 +14,7 @@ import type { Settings } from './options.js';
 import { Ports } from './ports.js';
 import { makeRunDirectory } from './run-directory.js';
 
-/** How the guest's side ended, as far as it told. */
+/** The end of the guest's side, as far as it was reported. */
 interface Told {
   exitCode?: number;
   failure?: string;
@@ -36,7 +36,7 @@ export class Machine {
     process.once('exit', this.#removeAtExit);
   }
 
-  /** Runs the settings' command in a machine of its own and resolves with its exit code. */
+  /** Runs the settings' command in a new machine and resolves with its exit code. */
   static async run(settings: Settings, kernel: Kernel, interactive = false): Promise<number> {
     const machine = new Machine(settings, makeRunDirectory(), interactive);
     try {
@@ -80,7 +80,7 @@ export class Machine {
     }
   }
 
-  /** Time and the caller's patience; returns what ends watching them. */
+  /** Watches the time limit and the caller's signal; returns a function that stops watching. */
   #limit(): () => void {
     const { timeoutSeconds, signal } = this.settings;
     const end = (why: string) => {
@@ -108,7 +108,7 @@ export class Machine {
     }
   }
 
-  /** Resolves when no connection can come any more though one is missing. */
+  /** Resolves when a connection is missing and cannot arrive any longer. */
   async #connectionsMissing(ports: Ports): Promise<void> {
     const all = Promise.all([ports.socket('stdout'), ports.socket('stderr'), ports.socket('status')]);
     const turn = new Promise<'no'>((resolve) => setImmediate(() => resolve('no')));

@@ -13,14 +13,14 @@ const SIGNATURE_MARK = '~Module signature appended~\n';
 /** struct module_signature lies before the mark and ends with the signature's length, big endian. */
 const SIGNATURE_HEADER_BYTES = 12;
 
-/** A module without what its builder appended to sign it. */
+/** A module without the signature that its builder appended. */
 export function withoutSignature(module: Buffer): Buffer {
   const mark = module.length - SIGNATURE_MARK.length;
   if (mark < 0 || module.toString('latin1', mark) !== SIGNATURE_MARK) return module;
   return module.subarray(0, mark - SIGNATURE_HEADER_BYTES - module.readUInt32BE(mark - 4));
 }
 
-/** What depmod found: for each module its file and those it needs, nearest first. */
+/** The tables of depmod: for each module its file and its dependencies, nearest first. */
 export class ModuleIndex {
   readonly #needs = new Map<string, { path: string; needs: string[] }>();
   readonly #builtIn: Set<string>;
@@ -35,7 +35,7 @@ export class ModuleIndex {
   }
 
   /**
-   * Files to load, in order, for these modules; what is built in needs none.
+   * Files to load, in order, for these modules; built-in modules do not need a file.
    * @throws RoceVmError ERR_RDMC_ROCE_VM_KERNEL_UNFIT when the kernel has no such module
    */
   inOrder(names: readonly string[]): string[] {

@@ -12,30 +12,30 @@ import {
 } from './constants.js';
 import { invalidOption } from './errors.js';
 
-/** What runs in the virtual machine, and in what kind of machine. */
+/** The command, and the virtual machine for it. */
 export interface RunOptions {
-  /** Program and arguments; nothing is interpreted by a shell. */
+  /** Program and arguments; no shell interprets them. */
   readonly command: readonly string[];
   /** rxe0, rxe1, ... on one bridge (default 2, range 0 to 16). */
   readonly devices?: number;
   /** Of the machine, in MiB (default 2048, at least 512). Files that the command writes are kept in it, too. */
   readonly memoryMiB?: number;
-  /** Processors (default: two, or one where there is no more). */
+  /** Processors (default: two, or one if the machine has only one). */
   readonly processors?: number;
   /** Share of packets lost on the way to each device, as `tc` writes it: '2%'. */
   readonly loss?: string;
   /** The machine is ended after this time (default 900 s). */
   readonly timeoutSeconds?: number;
-  /** An absolute path of a directory in which what the command writes stays; anything else it writes vanishes. */
+  /** Absolute path of a directory whose files are kept; other files that the command writes are lost. */
   readonly shared?: string;
-  /** Where the command begins (default: the current directory). */
+  /** The command's directory (default: the current one). */
   readonly cwd?: string;
   /** Variables of the command, beside PATH, HOME, TERM and LANG of this process. */
   readonly env?: Readonly<Record<string, string>>;
   /** Where its output goes (default: that of this process). */
   readonly stdout?: Writable;
   readonly stderr?: Writable;
-  /** Where progress is told: installing, downloading (default: standard error). */
+  /** Called with progress: installing, downloading (default: standard error). */
   readonly log?: (line: string) => void;
   /** Ends the machine. */
   readonly signal?: AbortSignal;
@@ -54,11 +54,13 @@ const { integerOption, onlyKnownOptions } = optionChecks((_, message) => invalid
 
 function checkShared(path: string): void {
   if (!isAbsolute(path) || !existsSync(path) || !statSync(path).isDirectory()) {
-    throw invalidOption(`the shared directory must be an absolute path of one that exists, not '${path}'`);
+    throw invalidOption(
+      `the shared directory must be the absolute path of an existing directory, not '${path}'`,
+    );
   }
-  // They become parts of options of the emulator, in which a comma ends a value.
+  // The paths become parts of the emulator's options, in which a comma ends a value.
   if (/[,\n]/.test(path))
-    throw invalidOption(`the path of the shared directory may have no comma: '${path}'`);
+    throw invalidOption(`the path of the shared directory must not contain a comma: '${path}'`);
 }
 
 /** @throws RoceVmError ERR_RDMC_ROCE_VM_INVALID_OPTION */
@@ -70,7 +72,7 @@ export function checked(options: RunOptions): Settings {
   }
   if (options.shared !== undefined) checkShared(options.shared);
   for (const name of Object.keys(options.env ?? {})) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw invalidOption(`'${name}' is no name of a variable`);
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw invalidOption(`'${name}' is not a name of a variable`);
   }
   return {
     cwd: process.cwd(),

@@ -8,7 +8,7 @@ import { root } from '../setup.mjs';
 const errors = await allErrors();
 const CATEGORIES = ['usage', 'peer-lost', 'timeout', 'refused', 'resource', 'closed', 'aborted', 'internal'];
 
-/** The codes that a folder's sources name in quotes; with where, for the message. */
+/** The codes in quotes in a folder's sources; with their places, for the message. */
 function codesIn(folder) {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter(
@@ -29,7 +29,7 @@ describe('the tables of errors', () => {
     expect(named.filter(({ code }) => !known.has(code) && !code.endsWith('_'))).toEqual([]);
   });
 
-  it('give a code one category, whichever package has it', () => {
+  it('give a code the same category in all packages', () => {
     const categories = new Map();
     for (const { code, category } of errors) {
       categories.set(code, (categories.get(code) ?? new Set()).add(category));
@@ -37,7 +37,7 @@ describe('the tables of errors', () => {
     expect([...categories].filter(([, found]) => found.size > 1)).toEqual([]);
   });
 
-  it('say of each code a known category, what it means, and what to do, in a few words', () => {
+  it('have for each code a known category, a meaning, and advice, in a few words', () => {
     for (const { code, category, meaning, advice } of errors) {
       expect(code).toMatch(/^ERR_RDMC_[A-Z0-9_]+$/);
       expect(CATEGORIES).toContain(category);
@@ -50,7 +50,7 @@ describe('the tables of errors', () => {
 });
 
 describe('docs/errors.md', () => {
-  it('is what the tables say: npm run docs:errors', () => {
+  it('is up to date with the tables: npm run docs:errors', () => {
     expect(readFileSync(join(root, 'docs', 'errors.md'), 'utf8') === documentOf(errors)).toBe(true);
   });
 });

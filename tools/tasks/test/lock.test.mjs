@@ -42,7 +42,7 @@ describe('the lock file for npm ci', () => {
     expect(lock.packages['node_modules/a']).toEqual({ version: '1.0.0' });
   });
 
-  it('refuses a name that tells no platform', () => {
+  it('refuses a name without a platform', () => {
     const lock = lockOf({ 'node_modules/a': { version: '1.0.0', optionalDependencies: { plain: '1.0.0' } } });
     expect(() => completeLock(lock)).toThrow('node_modules/a needs plain');
   });

@@ -1,15 +1,15 @@
 import { relative } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 
-/** Before the name of a test that was left out; `npm test` shows these lines of suites that passed. */
+/** Before the name of a skipped test; `npm test` also shows these lines of suites that passed. */
 const MARK = 'left out:';
 
-/** Prints the name of each test that was left out: the name says why, and what enables it. */
+/** Prints the name of each skipped test: the name has the reason, and how to enable it. */
 export class LeftOutReporter implements Reporter {
   #isFiltered = false;
 
   onInit(vitest: Vitest): void {
-    // With -t, everything else is left out, as asked.
+    // With -t, all other tests are skipped on purpose.
     this.#isFiltered = vitest.config.testNamePattern !== undefined;
   }
 

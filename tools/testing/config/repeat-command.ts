@@ -6,11 +6,11 @@ export interface Failure {
   file: string;
   /** Names of the suites around the test and of the test, outermost first. Empty for the whole file. */
   names: readonly string[];
-  /** What the failure said. */
+  /** Text of the failure. */
   text: string;
 }
 
-/** What fast-check says of the example that failed: `{ seed: -1, path: "0:1", endOnFailure: true }`. */
+/** Fast-check's text for the failed example: `{ seed: -1, path: "0:1", endOnFailure: true }`. */
 const FAST_CHECK = /\{ seed: (-?\d+), path: "([\d:]*)"/;
 
 /** In single quotes for a shell. */
@@ -18,7 +18,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A pattern that matches this text and nothing shorter: `-t` takes a regular expression. */
+/** A pattern that matches exactly this text: `-t` takes a regular expression. */
 function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

@@ -1,4 +1,4 @@
-// Run before each test file: makes property tests repeat what failed. RepeatReporter prints both variables.
+// Run before each test file: makes property tests repeat a failed example. RepeatReporter prints both variables.
 // fast-check is loaded only when they are set, because it takes longer to load than many tests take to run.
 const { RDMC_TEST_SEED: seed, RDMC_TEST_PATH: path } = process.env;
 if (seed) {

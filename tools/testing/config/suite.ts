@@ -9,12 +9,12 @@ const MINUTE_MS = 60_000;
 const LEAST_WORKERS = 3;
 
 type SuiteOptions = NonNullable<ViteUserConfig['test']> & {
-  /** Test files that start whole systems or take long: `npm run test:quick` leaves them out. */
+  /** Test files that start whole systems or take long: `npm run test:quick` skips them. */
   slow?: string[];
 };
 
 /**
- * The configuration of every package's tests. Limits of time are there for what hangs: tests also run on busy machines.
+ * The configuration of every package's tests. Time limits are only for tests that hang: tests also run on busy machines.
  * A failure is followed by the command that repeats it.
  */
 export function suite({ slow = [], ...options }: SuiteOptions = {}): ViteUserConfig {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** An error with its code and whatever else its class says of it. */
+/** An error with its code and the other fields of its class. */
 export type CodedError = Error & { readonly code: string } & Record<string, unknown>;
 
 /** For `toEqual`: an error of this code. */
@@ -8,7 +8,7 @@ export function refusal(code: string): unknown {
   return expect.objectContaining({ code });
 }
 
-/** What a promise rejects with; fails where it resolves. */
+/** The error of a promise that rejects; fails if it resolves. */
 export async function rejection<E = CodedError>(promise: Promise<unknown>): Promise<E> {
   try {
     await promise;
@@ -18,7 +18,7 @@ export async function rejection<E = CodedError>(promise: Promise<unknown>): Prom
   throw new Error('the promise resolved, and a rejection was expected');
 }
 
-/** What a call throws; fails where it returns. */
+/** The error of a call that throws; fails if it returns. */
 export function thrown<E = CodedError>(call: () => unknown): E {
   try {
     call();
@@ -28,7 +28,7 @@ export function thrown<E = CodedError>(call: () => unknown): E {
   throw new Error('the call returned, and an error was expected');
 }
 
-/** An error that is of this class; another one is thrown on. */
+/** An error of this class; other errors are thrown again. */
 export function ofClass<E>(Wanted: abstract new (...args: never[]) => E, error: unknown): E {
   if (error instanceof Wanted) return error;
   throw error;

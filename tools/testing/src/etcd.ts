@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import { freed, type ReservedPort } from './members.js';
 
 const program = process.env.RDMC_TEST_ETCD || 'etcd';
-/** Of its last output, which an error shows. */
+/** Length of the last output that an error shows. */
 const SHOWN = 20_000;
 const SERVING = /ready to serve client requests|serving (insecure )?client (requests|traffic)/i;
 
-/** Why the tests on etcd are left out, or false. */
+/** Why the tests with etcd are skipped, or false. */
 export const noEtcd: string | false =
   spawnSync(program, ['--version']).status === 0
     ? false
     : 'left out: apt-get install etcd-server, or RDMC_TEST_ETCD=PATH of one';
 
-/** Paths of what an etcd proves itself with, and asks of its clients. */
+/** Paths of the certificates that an etcd uses, and requires of its clients. */
 export interface EtcdTls {
   readonly certificate: string;
   readonly key: string;

@@ -5,7 +5,7 @@ import { createServer, type TlsOptions } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-/** A certificate that nobody signed, with its key. */
+/** A self-signed certificate, with its key. */
 const FILE = fileURLToPath(new URL('impostor.pem', import.meta.url));
 
 export const impostorPem = readFileSync(FILE);
@@ -20,11 +20,11 @@ export const TRUSTING: readonly NodeJS.ProcessEnv[] = [
 
 export interface Impostor {
   readonly port: number;
-  /** What callers entrusted to it. */
+  /** Data that clients sent to it. */
   readonly heard: Buffer[];
 }
 
-/** A server on loopback that has a certificate and not the key; gone at the end of the test. */
+/** A server on loopback with a certificate and without the key; closed at the end of the test. */
 export async function startImpostor(options: TlsOptions = {}): Promise<Impostor> {
   const heard: Buffer[] = [];
   const sockets: Socket[] = [];

@@ -14,7 +14,7 @@ export interface Member {
   port: number;
 }
 
-/** What a member of a list joins with. */
+/** Options with which a member of a list joins. */
 export interface Place {
   readonly id: number;
   readonly members: Member[];
@@ -35,7 +35,7 @@ export function startMembers<T>(
   return Promise.all(reserved.map(({ server }, id) => start({ id, members, server })));
 }
 
-/** Gives the ports free for other processes; returns the list of the members that will be there. */
+/** Frees the ports for other processes; returns the list of the members at these ports. */
 export async function freed(reserved: readonly ReservedPort[]): Promise<Member[]> {
   await Promise.all(
     reserved.map(({ server }) => {

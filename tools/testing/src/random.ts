@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A whole number of 32 bits. */
+  /** An integer of 32 bits. */
   word(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -14,12 +14,12 @@ export class Random {
     return (mixed ^ (mixed >>> 14)) >>> 0;
   }
 
-  /** A number from 0 up to, and without, 1. */
+  /** A number from 0 to 1, excluding 1. */
   fraction(): number {
     return this.word() / 2 ** 32;
   }
 
-  /** A whole number from 0 up to, and without, the limit. */
+  /** An integer from 0 to the limit, excluding the limit. */
   below(limit: number): number {
     return Math.floor(this.fraction() * limit);
   }

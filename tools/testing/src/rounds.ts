@@ -8,15 +8,15 @@ import { Random } from './random.js';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const { RDMC_TEST_SEED, RDMC_TEST_FUZZ_SECONDS } = process.env;
 
-/** The first seed of a test that draws: RDMC_TEST_SEED, or another one each time. */
+/** The first seed of a random test: RDMC_TEST_SEED, or a different one each time. */
 export const SEED = Number(RDMC_TEST_SEED ?? randomInt(2 ** 31 - 1));
 
-/** How many seconds a test that draws goes on; 0 where nobody asked for more than its usual rounds. */
+/** Duration of a random test in seconds; 0 for its usual number of rounds. */
 export const FUZZ_SECONDS = Number(RDMC_TEST_FUZZ_SECONDS ?? 0);
 
 /**
- * Runs an action again and again, each round with a seed of its own: `count` times, and for RDMC_TEST_FUZZ_SECONDS.
- * RDMC_TEST_SEED is the seed of the first round. What fails names its seed and the command that repeats it.
+ * Runs an action in rounds, each with its own seed: `count` times, and for RDMC_TEST_FUZZ_SECONDS.
+ * RDMC_TEST_SEED is the seed of the first round. A failure has its seed and the command that repeats it.
  */
 export async function rounds(
   count: number,

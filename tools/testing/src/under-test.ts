@@ -1,12 +1,12 @@
 import { onTestFailed, onTestFinished } from 'vitest';
 
-/** A WatchedProcess, whatever its events are. */
+/** A WatchedProcess with any events. */
 interface Reporting {
   report(): string;
   kill(): Promise<unknown>;
 }
 
-/** The process is gone at the end of the test, and a test that fails shows what it said. */
+/** The process is ended at the end of the test, and a failed test shows its output. */
 export function underTest<Watched extends Reporting>(watched: Watched): Watched {
   onTestFailed(() => console.error(watched.report()));
   onTestFinished(async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 
 /**
- * Waits for a condition that no event announces: looks at every turn of the event loop, or with a pause between looks.
+ * Waits for a condition without an event: checks it at every turn of the event loop, or with a pause between checks.
  * The test's limit of time ends it.
  */
 export async function until(condition: () => boolean, pauseMs?: number): Promise<void> {

@@ -7,13 +7,13 @@ const SHOWN_CHARACTERS = 4000;
 const SHOWN_EVENTS = 6;
 
 export interface WatchOptions<Event> {
-  /** What errors call it. */
+  /** Its name in errors. */
   readonly name: string;
-  /** The event that a line of its standard output is; undefined for what is only text. */
+  /** Parses a line of its standard output as an event; undefined for other text. */
   readonly parse?: (line: string) => Event | undefined;
   /** Whether a message is an event, and not for somebody else (default: all are). */
   readonly isEvent?: (message: Event) => boolean;
-  /** For what hangs: a wait that takes longer fails (default: the test's limit of time ends it). */
+  /** Limit of a wait; a longer one fails (default: the test's time limit ends it). */
   readonly deadlineMs?: number;
 }
 
@@ -33,19 +33,19 @@ export function jsonLine<Event>(line: string): Event {
 
 const running = new Set<ChildProcess>();
 
-// A test process that ends in the middle of a test leaves none of its children.
+// A test process that ends in the middle of a test does not leave children.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
 /**
- * A child process and the events that it tells of: its messages, and lines of its standard output. `Key` is the field
- * of an event that names it. Waits look at all events so far, and fail with its last output when it ends without what
- * was awaited.
+ * A child process and its events: its messages, and lines of its standard output. `Key` is the field
+ * with the name of an event. Waits look at all events so far, and fail with its last output if it ends without the
+ * awaited event.
  */
 export class WatchedProcess<Event, Key extends keyof Event> {
   readonly events: Event[] = [];
-  /** Once it has ended and its output has been read. */
+  /** Set after it has ended and its output has been read. */
   readonly exited: Promise<Exit>;
   stdout = '';
   stderr = '';
@@ -101,7 +101,7 @@ export class WatchedProcess<Event, Key extends keyof Event> {
     return this.events.filter((event) => event[this.key] === name) as Named<Event, Key, Name>[];
   }
 
-  /** Waits until `look` finds something; it looks whenever the process said something. */
+  /** Waits until `look` returns a value; it is called after each event of the process. */
   until<T>(
     look: (self: this) => T | undefined | false,
     what = 'what was awaited',
@@ -135,13 +135,13 @@ export class WatchedProcess<Event, Key extends keyof Event> {
     this.child.kill(signal);
   }
 
-  /** Ends it, if it has not ended; resolves when it is gone. */
+  /** Ends it, if it has not ended; resolves when it has ended. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<Exit> {
     if (!this.gone) this.child.kill(signal);
     return this.exited;
   }
 
-  /** What it is, how it ended, and what it said last. */
+  /** Its name, its end, and its last output. */
   report(): string {
     const how = this.#exit ? `ended with ${this.#exit.code ?? this.#exit.signal}` : 'runs';
     const events = this.events.slice(-SHOWN_EVENTS).map((event) => JSON.stringify(event));

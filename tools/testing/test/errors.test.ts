@@ -6,7 +6,7 @@ const fails = () => {
   throw coded;
 };
 
-it('what failed is found, and what did not fail is a failure', async () => {
+it('returns the error of a failure, and fails without a failure', async () => {
   expect(await rejection(Promise.reject(coded))).toBe(coded);
   await expect(rejection(Promise.resolve(1))).rejects.toThrow('a rejection was expected');
   expect(thrown(fails)).toBe(coded);

@@ -11,7 +11,7 @@ function run(program: string, deadlineMs?: number): WatchedProcess<Event, 'event
   return underTest(new WatchedProcess<Event, 'event'>(child, 'event', watch));
 }
 
-it('finds events of the past and of the time to come, on its output and among its messages', async () => {
+it('finds past and future events, in its output and its messages', async () => {
   const watched = run(`
     console.log(JSON.stringify({ event: 'started', id: 1 }));
     console.log(JSON.stringify({ event: 'started', id: 2 }));
@@ -24,7 +24,7 @@ it('finds events of the past and of the time to come, on its output and among it
   expect(watched.events).toHaveLength(3);
 });
 
-it('says what came last, where it ends without what is awaited', async () => {
+it('reports the last events if it ends without the awaited one', async () => {
   const watched = run(`process.send({ event: 'started', id: 7 }, () => {
     console.error('no more'); process.disconnect(); process.exitCode = 3; });`);
   const error = await rejection(watched.event('ended'));
@@ -33,7 +33,7 @@ it('says what came last, where it ends without what is awaited', async () => {
   expect(error.message).toContain('no more');
 });
 
-it('gives up at its deadline, and can be killed', async () => {
+it('fails at its deadline, and can be killed', async () => {
   const watched = run('setInterval(() => {}, 1000)', 1);
   await expect(watched.event('ended')).rejects.toThrow("its 'ended' did not come within 1 ms");
   expect(await watched.kill()).toEqual({ code: null, signal: 'SIGKILL' });

@@ -25,7 +25,7 @@ export function boardsOffset(role: Role, peer: number): number {
 export interface BoardView {
   readonly header: Int32Array;
   readonly bits: Int32Array;
-  /** Both, as bytes, of the length that is read or pushed. */
+  /** Both, as bytes; their length is what is read or pushed. */
   readonly bytes: Uint8Array;
 }
 

@@ -1,9 +1,9 @@
 /**
- * What the application's thread and the worker share for one channel: a region of the device that no peer can reach.
- * 32-bit words, each line of 64 bytes written by one thread only unless said otherwise; byte offsets:
+ * Memory that the application's thread and the worker share for one channel: a region that no peer can access.
+ * 32-bit words; each line of 64 bytes has one writing thread unless said otherwise; byte offsets:
  * ```
- *      0  kicked             1: the worker was told that there is something for it, or looks soon anyway (set by the
- *                            application, or by a requester's worker that asks for a look; cleared by the worker
+ *      0  kicked             1: the worker was notified of work, or looks soon anyway (set by the
+ *                            application, or by a requester's worker that requests a look; cleared by the worker
  *                            before it looks)
  *     64  waiting            inward entries at which the application wants an event, 0: it does not wait (set by the
  *                            application, cleared by the worker when it sends the event)
@@ -12,7 +12,7 @@
  *    256  outward tail       entries read, or somewhat fewer                       worker
  *    320  inward head        entries published                                     worker
  *    384  inward tail        entries read, or somewhat fewer                       application
- *    448  asks for a kick     1: the worker stopped looking, for there is enough unread (set by the worker, cleared by
+ *    448  wants a kick        1: the worker stopped looking, because enough is unread (set by the worker, cleared by
  *                            the application when it kicks)
  *    512  counters           COUNTERS float64 of the channel, then PEER_COUNTERS for each peer     worker
  *      …  outward entries    of 4 words, a power of two of them
@@ -20,8 +20,8 @@
  * ```
  * Requester: outward are filled slots {slot, length, remaining, 0}, inward free slots {slot, 0, 0, 0}.
  * Responder: inward are delivered slots {peer, slot, length, remaining}, outward released ones {peer, slot, 0, 0}
- * (confirmation per work request only); a slot of END_OF_PEER says that a requester has ended and all of it came.
- * A slot is in a ring at most once, and so is the end of a peer, so no ring is ever full.
+ * (confirmation per work request only); slot END_OF_PEER: a requester has ended, and all its slots were delivered.
+ * A slot is in a ring at most once, and so is the end of a peer, so a ring is never full.
  */
 import { powerOfTwo } from '../machine/bits.js';
 import { EntryReader, EntryWriter } from './entry-ring.js';
@@ -39,7 +39,7 @@ export const ChannelWord = {
 
 /** Float64 counters of a channel. */
 export const Counter = {
-  /** Slots written or delivered, counted once however many peers. */
+  /** Slots written or delivered, counted once for any number of peers. */
   SLOTS: 0,
   BYTES: 1,
   /** Bitmap READs posted, and those that showed nothing new. */
@@ -73,7 +73,7 @@ function capacityFor(slots: number, peers: number): number {
   return powerOfTwo(slots + peers);
 }
 
-/** Length of the region for a channel of so many slots, all peers together. */
+/** Length of the region for a channel of that many slots, all peers together. */
 export function channelMemoryBytes(slots: number, peers: number): number {
   return COUNTERS_OFFSET + countersBytes(peers) + 2 * capacityFor(slots, peers) * ENTRY_WORDS * 4;
 }
@@ -94,7 +94,7 @@ export class ChannelMemory {
     this.#rings = new Int32Array(buffer, ringsAt, 2 * this.#capacity * ENTRY_WORDS);
   }
 
-  /** All zero, before either thread uses it: a region may come from a pool. */
+  /** Zeroes it before either thread uses it: a region may come from a pool. */
   clear(): void {
     this.words.fill(0);
     this.counters.fill(0);

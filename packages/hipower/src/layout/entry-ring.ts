@@ -1,12 +1,12 @@
 /**
  * A ring of entries of four words between two threads, one writing and one reading. Head and tail are free-running
- * counts; only they are accessed atomically, and they publish the entries. An atomic access costs as much as the rest
- * of a message's way through the ring, so both are published once for several entries where nobody waits for them.
- * Who uses it makes sure that it is never full. Nothing is allocated per entry. It is not the ring of @rdmc/dataplane, whose
+ * counts; only these are accessed atomically, and they publish the entries. An atomic access costs as much as the rest
+ * of a message's way through the ring, so each count is published once for several entries if the other side does not wait.
+ * The users of the ring ensure that it is never full. Nothing is allocated per entry. It is not the ring of @rdmc/dataplane, whose
  * records are bytes of any length with a header of four words, and it is not a `Fifo`, which belongs to one thread.
  */
 const ENTRY_SHIFT = 2;
-/** Entries until a count is published without being asked for: so late the other thread learns of them at most. */
+/** A count is published after this many entries without a call of `publish`: the other thread's view is at most that old. */
 const PUBLISH_EVERY = 16;
 
 export class EntryWriter {
@@ -70,18 +70,18 @@ export class EntryReader {
     this.#head = this.#tail;
   }
 
-  /** Entries that lie in the ring now. */
+  /** Entries in the ring now. */
   get size(): number {
     this.#head = Atomics.load(this.words, this.headWord);
     return (this.#head - this.#tail) | 0;
   }
 
-  /** Of those that lay in the ring at the last look. */
+  /** Entries that remain of those in the ring at the last look. */
   get sizeSeen(): number {
     return (this.#head - this.#tail) | 0;
   }
 
-  /** Fills `a` to `d` with the next entry; false: there is none. */
+  /** Fills `a` to `d` with the next entry; false: the ring is empty. */
   next(): boolean {
     if (this.#tail === this.#head && this.size === 0) {
       this.publish();
@@ -97,7 +97,7 @@ export class EntryReader {
     return true;
   }
 
-  /** Lets the writer see how far this side has read; it sees less otherwise, by PUBLISH_EVERY at most. */
+  /** Publishes how far this side has read; without it the writer's view lags by PUBLISH_EVERY at most. */
   publish(): void {
     if (this.#published === this.#tail) return;
     this.#published = this.#tail;

@@ -10,7 +10,7 @@ export function validBits(word: number, slots: number): number {
   return left >= 32 ? -1 : (1 << left) - 1;
 }
 
-/** Number of the lowest bit set; `word` is not 0. */
+/** Index of the lowest bit that is set; `word` is not 0. */
 export function lowestBit(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
@@ -19,7 +19,7 @@ export function bitOf(slot: number): number {
   return 1 << (slot & 31);
 }
 
-/** The least power of two that is not less. */
+/** The least power of two that is not below `least`. */
 export function powerOfTwo(least: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, least)));
 }

@@ -6,18 +6,18 @@ export type AnnounceAt = 'posting' | 'completion';
 
 export interface RequesterMemory {
   readonly slots: number;
-  /** R as the responder may see it; written here only, by atomic xor. */
+  /** R as the responder may see it; only this machine writes it, by atomic xor. */
   readonly announced: Int32Array;
-  /** Where READs of P land. */
+  /** The target of READs of P. */
   readonly landing: Int32Array;
   /**
-   * 'completion': a bit toggles when its WRITE has completed (pull, or a device that orders no write after a write).
+   * 'completion': a bit toggles when its WRITE has completed (pull, or a device that does not order writes).
    * 'posting': when its WRITE was posted; only a snapshot that is queued behind that WRITE may carry it.
    */
   readonly announceAt: AnnounceAt;
 }
 
-/** Takes the slots that are free again. */
+/** Receives the slots that are free again. */
 export interface FreeSlots {
   freed(slot: number): void;
 }
@@ -35,7 +35,7 @@ export function requesterStateWords(slots: number): number {
  * FREE → `posted` → WRITING → `completed`, in posting order → FULL → a READ of P shows P = R → FREE.
  * After `broke`, what was WRITING is LOST until `resume` starts the next generation.
  *
- * Pure: all of its state lies in the arrays it is given, and it calls nothing but `free`.
+ * Pure: all of its state is in the arrays that it is given, and it only calls `free`.
  */
 export class RequesterMachine {
   readonly #slots: number;
@@ -46,9 +46,9 @@ export class RequesterMachine {
   readonly #atPosting: boolean;
   /** R, counting completed writes only. */
   readonly #done: Int32Array;
-  /** P as of the last READ that was taken. */
+  /** P of the last READ. */
   readonly #known: Int32Array;
-  /** FULL: R ≠ P by our knowledge. */
+  /** FULL: R ≠ P as far as this side knows. */
   readonly #full: Int32Array;
   /** WRITING, LOST or FULL. */
   readonly #busy: Int32Array;
@@ -96,7 +96,7 @@ export class RequesterMachine {
     return this.#state[Word.ORDER_HEAD] !== this.#state[Word.ORDER_TAIL];
   }
 
-  /** Some slot is FULL: a READ of P can teach something. */
+  /** Some slot is FULL: a READ of P may show a release. */
   get hasFull(): boolean {
     for (let w = 0; w < this.#words; w += 1) if (this.#full[w] !== 0) return true;
     return false;
@@ -110,7 +110,7 @@ export class RequesterMachine {
     return this.#sequence[slot]!;
   }
 
-  /** The WRITE of a FREE slot was posted, or is about to be: before its bit is pushed in any case. */
+  /** The WRITE of a FREE slot was posted, or will be before its bit is pushed. */
   posted(slot: number, sequence: number): void {
     const tail = this.#state[Word.ORDER_TAIL]!;
     this.#order[tail & this.#orderMask] = slot;
@@ -122,14 +122,14 @@ export class RequesterMachine {
     if (this.#atPosting) this.announce(slot >> 5, bitOf(slot));
   }
 
-  /** The writes up to this count have completed successfully: theirs are in order, so one completion speaks for all. */
+  /** The writes up to this count have completed successfully: completions are in order, so one is enough for all. */
   completed(upTo: number): void {
     let head = this.#state[Word.ORDER_HEAD]!;
     let w = 0;
     let bits = 0;
     for (; head !== upTo; head = (head + 1) | 0) {
       const slot = this.#order[head & this.#orderMask]!;
-      // Slots written one after the other mostly share a word, and are announced in one go.
+      // Consecutive slots mostly share a word, and are announced together.
       if (slot >> 5 !== w) {
         this.#complete(w, bits);
         w = slot >> 5;
@@ -141,26 +141,26 @@ export class RequesterMachine {
     this.#state[Word.ORDER_HEAD] = head;
   }
 
-  /** A READ of P is under way. */
+  /** A READ of P is outstanding. */
   get reading(): boolean {
     return this.#state[Word.READING] === 1;
   }
 
-  /** At most one READ of P is under way, or an old answer could undo a new one. False: there is one. */
+  /** At most one READ of P is outstanding, because an old answer could undo a newer one. False: there is one. */
   beginRead(): boolean {
     if (this.#state[Word.READING] === 1) return false;
     this.#state[Word.READING] = 1;
     return true;
   }
 
-  /** The READ of P has completed; frees what it shows. @throws Violation for a bit that cannot have toggled */
+  /** The READ of P has completed; frees the slots that it shows. @throws Violation for a bit that cannot have toggled */
   readReturned(): void {
     this.#state[Word.READING] = 0;
     for (let w = 0; w < this.#words; w += 1) this.#learn(w, this.#landing[w]!);
     this.collect();
   }
 
-  /** The responder confirmed one slot by itself (confirmation per work request). @throws Violation */
+  /** The responder confirmed a single slot (confirmation per work request). @throws Violation */
   recycled(slot: number): void {
     if (!(slot >= 0 && slot < this.#slots)) {
       throw new Violation('ERR_RDMC_HIPOWER_BITMAP', `the responder released slot ${slot} of ${this.#slots}`);
@@ -170,21 +170,21 @@ export class RequesterMachine {
     this.#collectWord(w);
   }
 
-  /** Frees what is both completed and released; either may come first. */
+  /** Frees slots that are both completed and released; either may come first. */
   collect(): void {
     for (let w = 0; w < this.#words; w += 1) this.#collectWord(w);
   }
 
-  /** The connection broke: what was not completed is LOST, and so is a READ under way. */
+  /** The connection failed: slots that were not completed are LOST, and so is an outstanding READ. */
   broke(): void {
     this.#state[Word.READING] = 0;
   }
 
   /**
    * Starts the next generation from the responder's own account: `claimed` is R as far as it has claimed slots,
-   * `released` its P, `next` the sequence number it delivers next. Frees what it has done with, and returns the
+   * `released` its P, `next` the sequence number it delivers next. Frees the slots that it has released, and returns the
    * slots to write again, in order.
-   * @throws Violation where the account contradicts what was posted
+   * @throws Violation if the account contradicts what was posted
    */
   resume(claimed: Int32Array, released: Int32Array, next: number): number[] {
     this.#checkAccount(claimed, released, next);
@@ -207,15 +207,15 @@ export class RequesterMachine {
     return again.sort((a, b) => (this.#sequence[a]! - this.#sequence[b]!) | 0);
   }
 
-  /** The responder needs nothing of this side any more: every slot is free, whatever P said last. */
+  /** The responder does not need this side any longer: every slot is free, whatever the last P was. */
   dismiss(): void {
     this.#full.fill(0);
     for (let slot = 0; slot < this.#slots; slot += 1) if (this.isBusy(slot)) this.#release(slot);
   }
 
   /**
-   * Lets the responder see that slots have content. What is announced at posting is seen through snapshots only, which
-   * this thread makes; what a peer reads is changed atomically.
+   * Announces slots to the responder. Slots announced at posting are visible through snapshots only, which
+   * this thread makes; words that a peer reads are changed atomically.
    */
   protected announce(w: number, bits: number): void {
     if (this.#atPosting) this.#announced[w]! ^= bits;
@@ -235,7 +235,7 @@ export class RequesterMachine {
     if ((changed & ~(this.#announced[w]! ^ this.#known[w]!)) !== 0) {
       throw new Violation(
         'ERR_RDMC_HIPOWER_BITMAP',
-        'the responder released a slot that holds nothing: a bit of P toggled where P = R',
+        'the responder released an empty slot: a bit of P toggled where P = R',
       );
     }
     this.#known[w] = released;
@@ -257,9 +257,9 @@ export class RequesterMachine {
   }
 
   /**
-   * `next` decides for every slot whether its last content was delivered, and with it each bit of `claimed`; only
-   * whether what was delivered is released is the responder's to say. All the rest must be as it was posted, or slots
-   * would be freed that nobody has seen, or waited for that nobody sends.
+   * `next` determines for every slot whether its last content was delivered, and so each bit of `claimed`. The responder
+   * only decides whether delivered slots are released. Everything else must be as it was posted; otherwise slots
+   * would be freed that were never delivered, or the requester would wait for slots that are never sent.
    */
   #checkAccount(claimed: Int32Array, released: Int32Array, next: number): void {
     let missing = (this.#state[Word.NEXT]! - next) | 0;
@@ -274,7 +274,7 @@ export class RequesterMachine {
     if (fits && missing === 0) return;
     throw new Violation(
       'ERR_RDMC_HIPOWER_BITMAP',
-      "the responder's account does not fit what was sent: it claims or releases slots that it cannot have, " +
+      "the responder's account contradicts what was sent: it claims or releases slots that it cannot have, " +
         `or expects slot ${next} next where ${this.#state[Word.NEXT]} were sent`,
     );
   }

@@ -12,11 +12,11 @@ export interface ResponderMemory {
   readonly pool: Int32Array;
   /** R as last read or pushed. */
   readonly landing: Int32Array;
-  /** P: toggled by whoever releases, by atomic xor. */
+  /** P: a release toggles it, by atomic xor. */
   readonly released: Int32Array;
 }
 
-/** Takes what arrived, in the order it was sent. */
+/** Receives the slots that arrived, in the order in which they were sent. */
 export interface Deliveries {
   delivered(slot: number, byteLength: number, remainingBytes: number): void;
 }
@@ -34,9 +34,9 @@ export function responderStateWords(slots: number): number {
  * EMPTY → R ≠ P seen, and not claimed → CLAIMED, footer checked → delivered, in order of sequence → the
  * application works on it → P toggles → EMPTY.
  *
- * The claim mark is the value R had when the slot was claimed: a slot has new content exactly where R differs
- * from it, whether or not the application still works on the old one; which it must not, so that is checked.
- * Pure: all of its state lies in the arrays it is given, and it calls nothing but `deliveries`.
+ * The claim mark is the value of R when the slot was claimed: a slot has new content exactly if R differs
+ * from it. The application must have released the old content by then; that is checked.
+ * Pure: all of its state is in the arrays that it is given, and it only calls `deliveries`.
  */
 export class ResponderMachine {
   readonly #slots: number;
@@ -71,17 +71,17 @@ export class ResponderMachine {
     return this.#state[Word.GENERATION]!;
   }
 
-  /** Bytes still missing of the message whose first slots were delivered. */
+  /** Missing bytes of the message whose first slots were delivered. */
   get expectedBytes(): number {
     return this.#state[Word.EXPECTED]!;
   }
 
-  /** A READ of R is under way. */
+  /** A READ of R is outstanding. */
   get reading(): boolean {
     return this.#state[Word.READING] === 1;
   }
 
-  /** At most one READ of R is under way, or an old answer could undo a new one. False: there is one. */
+  /** At most one READ of R is outstanding, because an old answer could undo a newer one. False: there is one. */
   beginRead(): boolean {
     if (this.#state[Word.READING] === 1) return false;
     this.#state[Word.READING] = 1;
@@ -92,13 +92,13 @@ export class ResponderMachine {
     this.#state[Word.READING] = 0;
   }
 
-  /** Claims and delivers what the landed bitmap shows; whether there was anything. @throws Violation */
+  /** Claims and delivers the slots that the bitmap shows; returns whether there were any. @throws Violation */
   take(): boolean {
     let found = false;
     const { landing } = this.memory;
     for (let w = 0; w < this.#words; w += 1) {
-      // Most looks find nothing, and an atomic access costs ten times a plain one: only what orders footers behind
-      // it is one. What a plain one misses, the next look sees.
+      // Most looks are fruitless, and an atomic access costs ten times a plain one: only the access that orders footers
+      // behind it is atomic. If a plain one misses a bit, the next look sees it.
       if (this.fresh(w, landing[w]!) === 0) continue;
       const fresh = this.fresh(w, Atomics.load(landing, w));
       if (fresh === 0) continue;
@@ -109,28 +109,28 @@ export class ResponderMachine {
   }
 
   /**
-   * The board that was taken last says that the requester has ended after `total` slots. True: all of them are here.
-   * False: bits of that board may be older than its end flag, so it takes one more look.
-   * @throws Violation when that look is over and slots are missing still
+   * The last board says that the requester has ended after `total` slots. True: all of them have arrived.
+   * False: bits of that board may be older than its end flag, so one more look is needed.
+   * @throws Violation if slots are missing after that look
    */
   ended(total: number): boolean {
     if (this.hasAll(total)) return true;
     if (this.endSeen()) {
       throw new Violation(
         'ERR_RDMC_HIPOWER_INCOMPLETE',
-        `the requester ended after slot ${total}, and slot ${this.next} never came`,
+        `the requester ended after slot ${total}, but slot ${this.next} did not arrive`,
       );
     }
     this.#state[Word.END_SEEN] = 1;
     return false;
   }
 
-  /** Every slot before `total` was delivered, and the last message is whole. */
+  /** Every slot before `total` was delivered, and the last message is complete. */
   hasAll(total: number): boolean {
     return this.#state[Word.NEXT] === total && this.#state[Word.EXPECTED] === 0;
   }
 
-  /** One slot was announced by itself (confirmation per work request). @throws Violation */
+  /** A single slot was announced (confirmation per work request). @throws Violation */
   arrived(slot: number): void {
     if (!(slot >= 0 && slot < this.#slots)) {
       throw new Violation('ERR_RDMC_HIPOWER_BITMAP', `the requester wrote slot ${slot} of ${this.#slots}`);
@@ -140,8 +140,8 @@ export class ResponderMachine {
   }
 
   /**
-   * The connection is gone (its queue pair accepts no write any more), and generation `generation` follows. What was
-   * claimed and not delivered will be sent again.
+   * The connection has ended (its queue pair does not accept writes any longer), and generation `generation` follows. Slots
+   * that were claimed and not delivered will be sent again.
    */
   restart(generation: number): void {
     for (let i = 0; i <= this.#orderMask; i += 1) {
@@ -155,7 +155,7 @@ export class ResponderMachine {
     this.#state[Word.GENERATION] = generation;
   }
 
-  /** R as far as slots were claimed: with P and `next`, the account that a requester resumes from. */
+  /** R of the claimed slots: with P and `next`, the account that a requester resumes from. */
   claimedWord(w: number): number {
     return this.#claimed[w]!;
   }
@@ -165,7 +165,7 @@ export class ResponderMachine {
     return landed ^ this.#claimed[w]!;
   }
 
-  /** The look before this one saw the end flag. */
+  /** The previous look saw the end flag. */
   protected endSeen(): boolean {
     return this.#state[Word.END_SEEN] === 1;
   }
@@ -175,7 +175,7 @@ export class ResponderMachine {
     if ((fresh & (held | ~validBits(w, this.#slots))) !== 0) {
       throw new Violation(
         'ERR_RDMC_HIPOWER_BITMAP',
-        'the requester marked a slot that is not its to write: beyond the pool, or not released yet',
+        'the requester marked a slot that it may not write: beyond the pool, or not released yet',
       );
     }
     for (let left = fresh; left !== 0; left &= left - 1) this.#claim(w * 32 + lowestBit(left));
@@ -191,24 +191,24 @@ export class ResponderMachine {
     if (pool[at + FooterWord.GENERATION] !== this.#state[Word.GENERATION]) {
       throw new Violation(
         'ERR_RDMC_HIPOWER_GENERATION',
-        `slot ${slot} was written by generation ${pool[at + FooterWord.GENERATION]}, and this is ${this.generation}`,
+        `slot ${slot} was written by generation ${pool[at + FooterWord.GENERATION]}, not ${this.generation}`,
       );
     }
     if (length > slotBytes || ahead < 0 || ahead >= this.#slots) {
       throw new Violation(
         'ERR_RDMC_HIPOWER_FOOTER',
-        `the footer of slot ${slot} does not match: sequence ${sequence} where ${this.next} is next, ` +
+        `the footer of slot ${slot} does not match: sequence ${sequence}, while ${this.next} is next, ` +
           `length ${length} of at most ${slotBytes}`,
       );
     }
     if (this.#order[sequence & this.#orderMask] !== 0) {
-      throw new Violation('ERR_RDMC_HIPOWER_FOOTER', `two slots carry sequence number ${sequence}`);
+      throw new Violation('ERR_RDMC_HIPOWER_FOOTER', `two slots have sequence number ${sequence}`);
     }
     this.#claimed[slot >> 5]! ^= bitOf(slot);
     this.#order[sequence & this.#orderMask] = slot + 1;
   }
 
-  /** Bits of one READ have no order: the sequence numbers give it. */
+  /** Bits of one READ are unordered: the sequence numbers give the order. */
   #deliver(): void {
     const { pool, stride } = this.memory;
     for (let next = this.#state[Word.NEXT]!; ; next = (next + 1) | 0) {

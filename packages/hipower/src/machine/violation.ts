@@ -5,7 +5,7 @@ export type ViolationCode =
   | 'ERR_RDMC_HIPOWER_INCOMPLETE'
   | 'ERR_RDMC_HIPOWER_PROTOCOL';
 
-/** The peer wrote what it must not, or the memory between is damaged. The channel stops; nothing is consumed of it. */
+/** The peer wrote invalid data, or memory is damaged. The channel stops, and the data is not consumed. */
 export class Violation extends Error {
   override readonly name = 'Violation';
   constructor(

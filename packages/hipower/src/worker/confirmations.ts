@@ -5,15 +5,15 @@ import { bitOf, wordsFor } from '../machine/bits.js';
 import type { HiPowerRecords } from '../records.js';
 import { type Connection, fullCount, Purpose } from './connection.js';
 
-/** Every how manieth confirmation asks for a completion, which frees the send queue. */
+/** One of this many confirmations is signalled; its completion frees the send queue. */
 const SIGNAL_EVERY = 16;
 
 /**
- * SENDs that give single slots back (confirmation per work request). One may have done its work long before its own
- * completion is here, and the send queue holds it until then; so what finds no room waits here.
+ * SENDs that release single slots (confirmation per work request). A SEND may have arrived long before its own
+ * completion is here, and the send queue holds it until then; so confirmations without room wait here.
  */
 export class Confirmations {
-  /** P as far as it was confirmed: the part of the account that the application cannot be ahead of. */
+  /** P of the confirmed slots: the application cannot be ahead of this part of the account. */
   readonly released: Int32Array;
   #late: number[] = [];
   /** On the present connection: posted, and known to have completed. */
@@ -32,24 +32,24 @@ export class Confirmations {
     else this.#late.push(slot);
   }
 
-  /** The account has been taken, and its connection does not stand yet. */
+  /** The account was read, and its connection is not established yet. */
   keep(slot: number): void {
     this.#late.push(slot);
   }
 
-  /** There is no connection: the next account tells of it. */
+  /** There is no connection: the next account includes the release. */
   record(slot: number): void {
     this.released[slot >> 5]! ^= bitOf(slot);
   }
 
-  /** Posts what waits, as far as there is room. */
+  /** Posts waiting confirmations while there is room. */
   flush(connection: Connection): void {
     let sent = 0;
     for (; sent < this.#late.length && this.#hasRoom(); sent += 1) this.#post(this.#late[sent]!, connection);
     if (sent > 0) this.#late.splice(0, sent);
   }
 
-  /** Some wait for the completion of others. */
+  /** Some confirmations wait for the completion of others. */
   get isFull(): boolean {
     return this.#late.length > 0;
   }
@@ -58,7 +58,7 @@ export class Confirmations {
     this.#done = fullCount(count, this.#done);
   }
 
-  /** The connection is gone. What waits was released all the same. */
+  /** The connection has ended. Waiting slots were released nevertheless. */
   reset(): void {
     for (const slot of this.#late) this.record(slot);
     this.#late = [];

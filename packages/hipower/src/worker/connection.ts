@@ -9,13 +9,13 @@ import {
 } from '@rdmc/verbs';
 import type { HiPowerRecords } from '../records.js';
 
-/** What a request was for, in the low bits of its id; above them a count. Ids stay small integers, which V8 does not box. */
+/** The kind of a request, in the low bits of its id; above them a count. Ids stay small integers, which V8 does not box. */
 export const Purpose = { WRITE: 0, PUSH: 1, READ: 2, RECEIVE: 3, CONFIRM: 4, END: 5 } as const;
 const PURPOSE_BITS = 3;
 const COUNT_MASK = 0x0fff_ffff;
 const RECEIVE = { id: Purpose.RECEIVE };
 
-/** Takes what the completions of a connection say. */
+/** Receives the completions of a connection. */
 export interface ConnectionListener {
   completed(purpose: number, count: number, immediate: number): void;
   failed(reason: string): void;
@@ -48,13 +48,13 @@ export class Connection implements CompletionHandler {
 
   /**
    * Posts the first receives at once: the peer may use them before the turn ends in which its address comes.
-   * @throws PostError where the device refuses them
+   * @throws PostError if the device refuses them
    */
   prepare(receives: number): void {
     for (let i = 0; i < receives; i += 1) this.#queuePair.postReceive(RECEIVE);
   }
 
-  /** Receives are posted before they can be used up, so a receiver that is not ready is a broken rule. */
+  /** Receives are posted before they can be used up, so a receiver that is not ready violates the protocol. */
   async connect(address: QueuePairAddress, retryTimeoutMs: number): Promise<string> {
     await this.#queuePair.connect(address, { rnrRetries: 0, retryTimeoutMs });
     return this.#queuePair.transport;
@@ -84,7 +84,7 @@ export class Connection implements CompletionHandler {
     );
   }
 
-  /** A barrier: once it returns, the peer changes no byte and reads none, and nothing completes any more. */
+  /** A barrier: after it returns, the peer neither reads nor writes any byte, and no request completes any longer. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -93,7 +93,7 @@ export class Connection implements CompletionHandler {
   }
 }
 
-/** The full count behind one that came back in an id, given one that it cannot be before. */
+/** The full count of a truncated count in an id, given a lower bound. */
 export function fullCount(low: number, notBefore: number): number {
   return (notBefore + ((low - notBefore) & COUNT_MASK)) | 0;
 }

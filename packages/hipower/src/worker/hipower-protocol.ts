@@ -10,16 +10,16 @@ import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 export class HiPowerProtocol implements Protocol<HiPowerRecords> {
   readonly #channels = new Map<number, WorkerChannel>();
   readonly #byNumber: (WorkerChannel | undefined)[] = [];
-  /** Channels that something happened to. */
+  /** Channels with an event. */
   readonly #active: WorkerChannel[] = [];
   readonly #lull = new Lull();
-  /** Since the last turn, something happened to a channel; a channel asked for a look and nothing else. */
+  /** Since the last turn: a channel had an event; a channel only requested a look. */
   #hasWork = false;
   #hasLook = false;
 
   constructor(private readonly context: ProtocolContext<HiPowerRecords>) {}
 
-  /** A channel may be closed when what was posted to it arrives. */
+  /** A channel may be closed when a command for it arrives. */
   readonly commands: CommandHandlers<HiPowerRecords> = {
     open: (setup) => this.#open(setup),
     createPair: ({ channel, peer, generation }) => this.#channelOf(channel).createPair(peer, generation),
@@ -31,7 +31,7 @@ export class HiPowerProtocol implements Protocol<HiPowerRecords> {
   };
 
   onTurn(): void {
-    // Whoever is touched while this runs has asked for another turn, or is advanced in this one.
+    // A channel that is touched while this runs has requested another turn, or is advanced in this one.
     const { length } = this.#active;
     for (let i = 0; i < length; i += 1) {
       const channel = this.#active[i]!;
@@ -56,7 +56,7 @@ export class HiPowerProtocol implements Protocol<HiPowerRecords> {
     for (const number of [...this.#channels.keys()]) this.#close(number);
   }
 
-  /** Takes so many off the front of the list. `copyWithin` and a new length took a tenth of the worker's time. */
+  /** Removes that many from the head of the list. `copyWithin` and a new length took a tenth of the worker's time. */
   #forget(count: number): void {
     const active = this.#active;
     for (let i = count; i < active.length; i += 1) active[i - count] = active[i]!;
@@ -122,5 +122,5 @@ export class HiPowerProtocol implements Protocol<HiPowerRecords> {
   }
 }
 
-/** What the module for a worker exports. */
+/** The exports of the module for a worker. */
 export const hiPowerWorker = protocolWorker(hiPowerRecords, (context) => new HiPowerProtocol(context));

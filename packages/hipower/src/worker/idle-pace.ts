@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks';
 import { Counter } from '../layout/channel-memory.js';
 
-/** A READ that found nothing is repeated after this share of the time since the last find, so it is late by no more. */
+/** A fruitless READ is repeated after this share of the time since the last find, so it is late by that share at most. */
 const READ_PAUSE_SHARE = 1 / 16;
 
 /**
- * When a side that found nothing looks again. For `spinMs` after the last find the loop turns, and gives its processor
- * to others in between (`ProtocolContext.look`); a look at local memory is made in every turn, a READ after a pause that grows with the time
- * nothing was found. Later it looks on a timer, at pauses that double up to `maxIdleMs`. Nobody else can tell it of a
- * one-sided write: that is what the protocol saves the other side.
+ * When a side looks again after a fruitless look. For `spinMs` after the last find the loop turns, and yields its processor
+ * in between (`ProtocolContext.look`); it looks at local memory in every turn, and posts a READ after a pause that grows
+ * with the time since the last find. Later it looks on a timer, with pauses that double up to `maxIdleMs`. The other side
+ * does not notify it of a one-sided write: the protocol saves that cost.
  */
 export class IdlePace {
   #lastFind = performance.now();
@@ -22,11 +22,11 @@ export class IdlePace {
     /** A look is a READ of the peer's memory. */
     private readonly isRemote: boolean,
     private readonly counters: Float64Array,
-    /** Asks for another turn, though there is nothing to do before it. */
+    /** Requests another turn, without work before it. */
     private readonly lookAgain: () => void,
   ) {}
 
-  /** Whether to look now; where not, a turn is asked for when it is time. */
+  /** Whether to look now; if false, a turn is scheduled for later. */
   isDue(): boolean {
     if (this.#timer) return false;
     if (this.#dueAt === 0 || performance.now() >= this.#dueAt) return true;
@@ -39,14 +39,14 @@ export class IdlePace {
     return this.#timer !== undefined;
   }
 
-  /** Something was found: look again at once. */
+  /** The look found something: look again at once. */
   found(): void {
     this.#lastFind = performance.now();
     this.#dueAt = 0;
     this.#pauseMs = 0;
   }
 
-  /** Nothing was found: asks for a turn, now or later. */
+  /** The look was fruitless: requests a turn, now or later. */
   foundNothing(): void {
     if (this.#timer) return;
     const now = performance.now();
@@ -65,7 +65,7 @@ export class IdlePace {
     }, this.#pauseMs);
   }
 
-  /** The application did something: no reason to sleep any longer. */
+  /** The application did something: ends the pause. */
   interrupt(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -15,7 +15,7 @@ import { Connection, type ConnectionListener, Purpose } from './connection.js';
 import type { IdlePace } from './idle-pace.js';
 import { END_IMMEDIATE } from './outgoing-link.js';
 
-/** What a link needs of its channel. */
+/** The parts of its channel that a link uses. */
 export interface IncomingHost {
   readonly context: ProtocolContext<HiPowerRecords>;
   readonly setup: ChannelSetup;
@@ -25,13 +25,13 @@ export interface IncomingHost {
   createPace(): IdlePace;
   touch(): void;
   delivered(peer: number, slot: number, byteLength: number, remainingBytes: number): void;
-  /** The requester has ended, and everything is here. */
+  /** The requester has ended, and everything has arrived. */
   finished(peer: number): void;
   broke(peer: number, generation: number, reason: string): void;
   violated(peer: number, generation: number, violation: Violation): void;
 }
 
-/** The responder's way to one requester. */
+/** The responder's link to one requester. */
 export class IncomingLink implements ConnectionListener, Deliveries {
   readonly machine: ResponderMachine;
   readonly #own: BoardView;
@@ -85,12 +85,12 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     return this.#finished;
   }
 
-  /** No completion of this side's own requests is awaited. What the requester sends asks for an event. */
+  /** This side does not wait for completions of its own requests. The requester's sends are solicited. */
   get waitsForSolicited(): boolean {
     return this.#state !== 'running' || !(this.machine.reading || this.#confirmations.isFull);
   }
 
-  /** Ends the old connection, if there was one, and starts a generation; its account goes to the requester. */
+  /** Ends the old connection, if there was one, and starts a generation; returns the account for the requester. */
   createPair(generation: number): { address: QueuePairAddress; account: Account } {
     this.close();
     this.#landing.header.fill(0);
@@ -99,7 +99,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     const { slots } = this.host.setup;
     const receives = this.#perRequest ? slots + 1 : 1;
     this.#connection = new Connection(this.host.context, this, slots + EXTRA_SEND_DEPTH, receives);
-    // Where nothing is ever sent, one receive tells of the end of the connection: it is flushed.
+    // If the requester never sends, one receive detects the end of the connection: it is flushed.
     this.#connection.prepare(receives);
     this.#state = 'connecting';
     return { address: this.#connection.address, account: this.#account() };
@@ -107,7 +107,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
 
   async connect({ address, remote }: ConnectOrder): Promise<string> {
     const connection = this.#connection;
-    if (!connection) throw new ClosedError('the connection was given up');
+    if (!connection) throw new ClosedError('the connection was closed before it was complete');
     this.#remoteBoard = remote.boardsAddress;
     this.#remoteRkey = remote.boardsRkey;
     const transport = await connection.connect(address, this.host.setup.retryTimeoutMs);
@@ -116,7 +116,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     return transport;
   }
 
-  /** Looks for new slots. `wanted`: the application has little left to read. */
+  /** Looks for new slots. `wanted`: the application has few unread slots. */
   look(wanted: boolean): void {
     if (this.#state !== 'running') return;
     this.#confirmations.flush(this.#connection!);
@@ -158,7 +158,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.#pace.interrupt();
   }
 
-  /** A barrier: once it returns, the requester changes no byte here. */
+  /** A barrier: after it returns, the requester does not change any byte here. */
   close(): void {
     this.#pace.interrupt();
     this.#connection?.close();
@@ -198,7 +198,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     if (header[BoardWord.GENERATION] !== this.machine.generation) {
       throw new Violation(
         'ERR_RDMC_HIPOWER_GENERATION',
-        `the requester's bitmap is of generation ${header[BoardWord.GENERATION]}, and this is ${this.machine.generation}`,
+        `the requester's bitmap is of generation ${header[BoardWord.GENERATION]}, not ${this.machine.generation}`,
       );
     }
     const found = this.machine.take();
@@ -231,7 +231,7 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     }
   }
 
-  /** A board that was read shows the end. Whether everything is here; what is not may be newer than the end flag. */
+  /** A board that was read shows the end. Whether everything has arrived; missing slots may be newer than the end flag. */
   #checkEnd(): boolean {
     const { header } = this.#landing;
     const done = saysEnd(header) && this.machine.ended(header[BoardWord.TOTAL]!);
@@ -240,8 +240,8 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   }
 
   /**
-   * A pushed board shows the end. It may be seen while it is placed, any number of times, so what is missing then
-   * proves nothing: R is read instead, as in pull mode. It is the last board, so no push lands beside that READ.
+   * A pushed board shows the end. It may be seen while it is placed, any number of times, so missing slots
+   * do not prove anything: R is read instead, as in pull mode. It is the last board, so no push follows beside that READ.
    */
   #checkPushedEnd(): boolean {
     const { header } = this.#landing;
@@ -253,7 +253,8 @@ export class IncomingLink implements ConnectionListener, Deliveries {
   }
 
   #received(immediate: number): void {
-    if (!this.#perRequest) throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the requester sent a message');
+    if (!this.#perRequest)
+      throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the requester sent an unexpected message');
     this.#connection!.postReceive();
     if (immediate === END_IMMEDIATE) {
       this.#endArrived();
@@ -263,10 +264,11 @@ export class IncomingLink implements ConnectionListener, Deliveries {
     this.machine.arrived(immediate);
   }
 
-  /** Everything was written before on the same queue pair: there is no second look. */
+  /** Everything was written before on the same queue pair, so a second look is not needed. */
   #endArrived(): void {
     const { header } = this.#landing;
-    if (!saysEnd(header)) throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'an end without its total');
+    if (!saysEnd(header))
+      throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the requester sent an end without its total');
     const total = header[BoardWord.TOTAL]!;
     if (!this.machine.ended(total)) this.machine.ended(total);
     this.#finish();

@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 
-/** The gaps of a stream of small messages are shorter. A pause of a millisecond is longer. */
+/** Longer than the gaps in a stream of small messages, and shorter than a pause of a millisecond. */
 const LULL_MS = 0.2;
 
-/** Whether there has been nothing to do for a while but to look whether there is something to do. */
+/** Tells whether the worker has only made fruitless looks for a while. */
 export class Lull {
   #since = 0;
   #isLong = false;

@@ -22,7 +22,7 @@ const NO_MEMORY: RemoteMemory = {
   boardsRkey: remoteKey(0),
 };
 
-/** What a link needs of its channel. */
+/** The parts of its channel that a link uses. */
 export interface OutgoingHost extends FreeSlots {
   readonly context: ProtocolContext<HiPowerRecords>;
   readonly setup: ChannelSetup;
@@ -30,13 +30,13 @@ export interface OutgoingHost extends FreeSlots {
   readonly pool: MemoryRegion;
   readonly boards: MemoryRegion;
   createPace(): IdlePace;
-  /** Something may be possible now. */
+  /** The link may be able to continue now. */
   touch(): void;
   broke(peer: number, generation: number, reason: string): void;
   violated(peer: number, violation: Violation): void;
 }
 
-/** The requester's way to one responder. */
+/** The requester's link to one responder. */
 export class OutgoingLink implements ConnectionListener, FreeSlots {
   readonly machine: RequesterMachine;
   readonly #own: BoardView;
@@ -46,22 +46,22 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   readonly #snapshots: Snapshots;
   readonly #pushes: boolean;
   readonly #perRequest: boolean;
-  /** A push follows the writes it announces at once, and its completion speaks for theirs. */
+  /** A push follows the writes that it announces at once, and its completion implies theirs. */
   readonly #pushesBehind: boolean;
   #connection: Connection | undefined;
   #remote = NO_MEMORY;
   #again: number[] = [];
   #pushesUnderWay = 0;
-  /** Batches of writes whose completion, or whose push's, is not here. */
+  /** Batches of writes without a completion, of the writes or of their push. */
   #batchesUnderWay = 0;
-  /** Bits toggled that no push has carried. */
+  /** Toggled bits that were not pushed yet. */
   #unpushed = false;
   #ended = false;
   #generation = 0;
   #dismissed = false;
   readonly #maxPushes: number;
   #freedByRead = 0;
-  /** The last READ of P showed nothing new. */
+  /** The last READ of P was fruitless. */
   #isFruitless = false;
   readonly #releasedCounter: number;
 
@@ -87,8 +87,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
         slots: setup.slots,
         announced: this.#own.bits,
         landing: landing.bits,
-        // An immediate announces its own write, and a push those that it is queued behind, where the device places
-        // writes in that order. What is read, or pushed otherwise, says only what has completed.
+        // An immediate announces its own write, and a push announces the writes that it is queued behind, if the device places
+        // writes in that order. Otherwise, a board that is read or pushed has completed writes only.
         announceAt: this.#perRequest || this.#pushesBehind ? 'posting' : 'completion',
       },
       this,
@@ -106,23 +106,23 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.close();
     this.#generation = generation;
     const { slots } = this.host.setup;
-    // Where nothing is ever sent back, one receive tells of the end of the connection: it is flushed.
+    // If the responder never sends, one receive detects the end of the connection: it is flushed.
     const receives = this.#perRequest ? slots : 1;
     this.#connection = new Connection(this.host.context, this, slots + EXTRA_SEND_DEPTH, receives);
     this.#connection.prepare(receives);
     return this.#connection.address;
   }
 
-  /** Takes over the responder's account, then connects: from then on the responder may read R. @throws Violation */
+  /** Resumes from the responder's account, then connects: from then on the responder may read R. @throws Violation */
   async connect(order: ConnectOrder): Promise<string> {
     const connection = this.#connection;
-    if (!connection) throw new ClosedError('the connection was given up');
+    if (!connection) throw new ClosedError('the connection was closed before it was complete');
     this.#resume(order.account!);
     this.#remote = order.remote;
     return connection.connect(order.address, this.host.setup.retryTimeoutMs);
   }
 
-  /** Goes on without the responder: it has everything, so every slot is free on its account. */
+  /** Continues without the responder: it has everything, so every slot is free for this link. */
   dismiss(): void {
     this.close();
     this.#dismissed = true;
@@ -130,13 +130,13 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.machine.dismiss();
   }
 
-  /** No completion of this side's own requests is awaited. What the responder sends asks for an event. */
+  /** This side does not wait for completions of its own requests. The responder's sends are solicited. */
   get waitsForSolicited(): boolean {
     if (!this.#connection) return true;
     return !(this.machine.writing || this.machine.reading || this.#pushesUnderWay > 0);
   }
 
-  /** More may be written now: where enough is under way, what else was posted would only be in the way of READs. */
+  /** More may be written now: with enough outstanding batches, further requests would only delay READs. */
   get hasRoom(): boolean {
     return this.#perRequest || this.#batchesUnderWay < MAX_PUSHES;
   }
@@ -146,7 +146,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     return this.#pace.isResting;
   }
 
-  /** No slot is about to come back: all are here, or the last look showed no more. */
+  /** No slot will come back soon: all are free, or the last look was fruitless. */
   get isSettled(): boolean {
     return this.#perRequest || this.#dismissed || this.#isFruitless || !this.machine.hasFull;
   }
@@ -159,15 +159,15 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   }
 
   /**
-   * Counts a slot as posted; comes before the batch is written, whose last request tells of the completion of all. Where the
-   * device refuses one in the middle, those behind it fail with it, and the next generation writes them again.
+   * Counts a slot as posted, before the batch is written. The batch's last request is signalled for all. If the
+   * device refuses one in the middle, the requests behind it fail with it, and the next generation writes them again.
    */
   announce(slot: number, sequence: number): void {
     if (this.#dismissed) this.freed(slot);
     else this.machine.posted(slot, sequence);
   }
 
-  /** Writes one slot that was announced; `isLast` of those that are posted together. */
+  /** Writes one slot that was announced; `isLast`: it is the last one of its batch. */
   write(slot: number, offset: number, byteLength: number, isLast: boolean): void {
     if (this.#dismissed) return;
     const { context, pool } = this.host;
@@ -186,7 +186,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     else if (isLast) this.#batchesUnderWay += 1;
   }
 
-  /** After the writes of a turn: pushes what they announce. */
+  /** After the writes of a turn: pushes their bits. */
   push(): void {
     if (!this.#pushes || !this.#unpushed || this.#pushesUnderWay === this.#maxPushes) return;
     const { submission } = this.host.context;
@@ -199,7 +199,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.host.memory.counters[Counter.PUSHES]! += 1;
   }
 
-  /** Reads P when few slots are free, or where the application wants them all; never two READs at once. */
+  /** Reads P when few slots are free, or when the application waits for all; never two READs at once. */
   refresh(free: number, wanted: boolean): void {
     if (this.#perRequest || this.#dismissed || !(wanted || free <= this.host.setup.refreshLimit)) return;
     if (!this.machine.hasFull || !this.#pace.isDue() || !this.machine.beginRead()) return;
@@ -211,7 +211,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.host.memory.counters[Counter.READS]! += 1;
   }
 
-  /** Says that no slot follows after `total`, once all are written. */
+  /** Announces that no slot follows after `total`, after all are written. */
   end(total: number): void {
     if (this.#ended || this.#dismissed || this.machine.writing) return;
     this.#ended = true;
@@ -245,12 +245,12 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.host.freed(slot);
   }
 
-  /** The application wants something: no pause any longer. */
+  /** The application needs something: ends the pause. */
   interrupt(): void {
     this.#pace.interrupt();
   }
 
-  /** A barrier. What was under way is LOST. */
+  /** A barrier. Outstanding slots are LOST. */
   close(): void {
     this.#pace.interrupt();
     this.#connection?.close();
@@ -263,7 +263,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
     this.#connection!.begin(opcode, purpose, count, flags);
   }
 
-  /** Whether something is different now. */
+  /** Whether it changed anything. */
   #take(purpose: number, count: number, immediate: number): boolean {
     const { machine } = this;
     if (purpose === Purpose.WRITE || purpose === Purpose.PUSH) {
@@ -284,7 +284,8 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
         return false;
       }
     } else if (purpose === Purpose.RECEIVE) {
-      if (!this.#perRequest) throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the responder sent a message');
+      if (!this.#perRequest)
+        throw new Violation('ERR_RDMC_HIPOWER_PROTOCOL', 'the responder sent an unexpected message');
       this.#connection!.postReceive();
       this.host.memory.counters[Counter.CONFIRMATIONS]! += 1;
       machine.recycled(immediate);

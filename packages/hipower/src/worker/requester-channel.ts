@@ -10,12 +10,12 @@ import { IdlePace } from './idle-pace.js';
 import { type OutgoingHost, OutgoingLink } from './outgoing-link.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 
-/** Slots handed to the links in one go; their requests are one batch of the device, and announced together. */
+/** Slots passed to the links together; their requests are one batch of the device, and are announced together. */
 const BATCH = 128;
-/** Share of the slots for which a waiting application is woken at once. */
+/** Share of free slots at which a waiting application is woken at once. */
 const WAKE_SHARE = 0.25;
 
-/** The worker's side of a requester: slots that the application filled go to every responder. */
+/** The worker's side of a requester: writes slots that the application filled to every responder. */
 export class RequesterChannel implements WorkerChannel, OutgoingHost {
   touched = false;
   isBulky = false;
@@ -38,13 +38,13 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   #generation = 0;
   #running = false;
   #starting = false;
-  /** A look is to come. */
+  /** A look is scheduled. */
   #looksAgain = false;
-  /** A connection of the generation that is being made broke before the start. */
+  /** A connection of the new generation failed before the start. */
   #brokenEarly: { readonly peer: number; readonly reason: string } | undefined;
-  /** A responder of that generation broke the rules before the start. */
+  /** A responder of that generation violated the protocol before the start. */
   #violatedEarly: { readonly peer: number; readonly violation: Violation } | undefined;
-  /** Slots that were taken from the application and are not free again. */
+  /** Slots that the application committed and that are not free again. */
   #taken = 0;
 
   constructor(
@@ -64,7 +64,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#free = this.memory.inwardWriter();
     this.#pending = new Int32Array(setup.slots);
     this.#wakeAt = Math.ceil(setup.slots * WAKE_SHARE);
-    // Confirmation per work request announces every slot by itself, however they are posted.
+    // Confirmation per work request announces every slot by itself, also in a batch.
     this.#batchBytes = setup.confirmation === 'bitmap' ? BATCH_BYTES : Number.POSITIVE_INFINITY;
     this.#links = Array.from({ length: setup.peers }, (_, peer) => new OutgoingLink(this, peer));
   }
@@ -84,13 +84,13 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     return this.#links[order.peer]!.connect(order);
   }
 
-  /** No completion of this side's own requests is awaited. */
+  /** This side does not wait for completions of its own requests. */
   get waitsForSolicited(): boolean {
     for (const link of this.#links) if (!link.waitsForSolicited) return false;
     return true;
   }
 
-  /** Takes effect at the end of the turn: the answer comes before any trouble that starting brings. */
+  /** Takes effect at the end of the turn: the answer precedes an error of the start. */
   start(): void {
     this.#starting = true;
     this.wake();
@@ -144,7 +144,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.context.wake();
   }
 
-  /** One generation for all links: where one breaks, all start anew. */
+  /** One generation for all links: if one fails, all reconnect. */
   broke(peer: number, generation: number, reason: string): void {
     if (generation !== this.#generation) return;
     if (!this.#running) {
@@ -164,7 +164,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.port.trouble(peer, this.#generation, 'violation', violation.code, violation.message);
   }
 
-  /** Writes again what was lost, then goes on. */
+  /** Writes lost slots again, then continues. */
   #start(): void {
     this.#starting = false;
     this.#running = true;
@@ -184,12 +184,12 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     }
   }
 
-  /** What is announced, and READs of P, go between the batches: behind all of them they would come too late. */
+  /** Announcements and READs of P are posted between the batches: behind all of them they would be too late. */
   #followUp(ending: boolean, filled: number): void {
     const isOver = ending && filled === 0;
     const free = this.setup.slots - this.#taken - filled;
     const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
-    // Also what `tell` waits for must be looked for, or nobody would ever be told.
+    // Also look for what `tell` waits for; otherwise the application would never be woken.
     const wanted = waiting > 0 && this.#freeSlots() < Math.max(waiting, this.#wakeAt);
     for (const link of this.#links) {
       if (isOver) link.end(this.#sequence);
@@ -198,7 +198,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     }
   }
 
-  /** The look that is to come finds what is committed until then, so no kick need end a nap before it. */
+  /** The scheduled look finds what is committed until then, so a kick does not need to end the nap. */
   #spareKicks(): void {
     if (!this.#looksAgain) return;
     for (const link of this.#links) if (link.isResting) return;
@@ -210,7 +210,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     return true;
   }
 
-  /** Link by link, so that each queue pair's requests lie together. */
+  /** Link by link, so that each queue pair's requests are adjacent. */
   #takeBatch(): number {
     let count = 0;
     let bytes = 0;
@@ -279,8 +279,8 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   }
 
   /**
-   * Wakes the application if it waits and as many slots are free as it waits for. Where few are, and the next READ
-   * may show more, that READ is waited for: to wake a thread costs more than to fill many slots.
+   * Wakes the application if it waits and enough slots are free. If few are free, and the next READ
+   * may show more, it waits for that READ: waking a thread costs more than filling many slots.
    */
   #tell(): void {
     this.#free.publish();
@@ -298,7 +298,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     return false;
   }
 
-  /** Those that the application may take. */
+  /** Slots that the application may reserve. */
   #freeSlots(): number {
     const head = Atomics.load(this.#words, ChannelWord.IN_HEAD);
     return (head - Atomics.load(this.#words, ChannelWord.IN_TAIL)) | 0;

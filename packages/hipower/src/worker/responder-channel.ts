@@ -9,7 +9,7 @@ import { IdlePace } from './idle-pace.js';
 import { type IncomingHost, IncomingLink } from './incoming-link.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 
-/** The worker's side of a responder: what its requesters wrote, in the order of each, for the application. */
+/** The worker's side of a responder: delivers what its requesters wrote, in the order of each, to the application. */
 export class ResponderChannel implements WorkerChannel, IncomingHost {
   touched = false;
   isBulky = false;
@@ -44,7 +44,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     this.#links = Array.from({ length: setup.peers }, (_, peer) => new IncomingLink(this, peer));
   }
 
-  /** No completion of this side's own requests is awaited. */
+  /** This side does not wait for completions of its own requests. */
   get waitsForSolicited(): boolean {
     for (const link of this.#links) if (!link.waitsForSolicited) return false;
     return true;
@@ -60,7 +60,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     return transport;
   }
 
-  /** Responders go by themselves when they have everything. */
+  /** Has no effect: a responder leaves when it has everything. */
   dismiss(): void {}
 
   /** A link runs as soon as it is connected. */
@@ -115,7 +115,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     this.touch();
   }
 
-  /** What arrived goes before the news. */
+  /** Delivers what arrived before it reports the event. */
   broke(peer: number, generation: number, reason: string): void {
     this.#arrived.publish();
     this.port.trouble(peer, generation, 'connection', 'ERR_RDMC_HIPOWER_CONNECTION_LOST', reason);
@@ -126,13 +126,13 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     this.port.trouble(peer, generation, 'violation', violation.code, violation.message);
   }
 
-  /** Entries that the application has not taken. */
+  /** Entries that the application has not read. */
   #unread(): number {
     const head = Atomics.load(this.#words, ChannelWord.IN_HEAD);
     return (head - Atomics.load(this.#words, ChannelWord.IN_TAIL)) | 0;
   }
 
-  /** While enough is unread, a READ would only find less at a time; the application kicks when it has read on. */
+  /** While enough slots are unread, an early READ would only find fewer; the application kicks when few are unread. */
   #wantsMore(): boolean {
     if (this.#unread() <= this.setup.refreshLimit) return true;
     Atomics.store(this.#words, ChannelWord.WANTS_KICK, 1);

@@ -4,9 +4,9 @@ import { BOARD_STRIDE } from '../layout/board.js';
 import { BoardIndex, type BoardView, boardView } from '../layout/boards-region.js';
 
 /**
- * Copies of R as it is when a push is posted. The live words must not be pushed: when the device reads them they may
- * hold a bit whose payload is queued behind. Short boards travel in the request itself, others from a staging place
- * that stays as it is until the push has completed: there are as many places as pushes under way.
+ * Copies of R at the time when a push is posted. The live words must not be pushed: when the device reads them they may
+ * have a bit whose payload is queued behind. Short boards are inline in the request, others are in a staging place
+ * that does not change until the push has completed: there are as many places as outstanding pushes.
  */
 export class Snapshots {
   readonly #staged: BoardView[] = [];
@@ -28,7 +28,7 @@ export class Snapshots {
     }
   }
 
-  /** Gives the request begun last a snapshot to carry. */
+  /** Adds a snapshot to the request that was begun last. */
   addTo(submission: SubmissionQueue): void {
     if (this.#staged.length === 0) {
       submission.inline(this.live);

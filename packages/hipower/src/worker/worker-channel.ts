@@ -2,29 +2,29 @@ import type { ConnectOrder, PairAnswer, Trouble } from '../records.js';
 
 /** A channel in the worker, of either role. */
 export interface WorkerChannel {
-  /** On the list of those to advance. */
+  /** On the list of channels to advance. */
   touched: boolean;
   /** As `Protocol.waitsForSolicited`. */
   readonly waitsForSolicited: boolean;
-  /** What it waits for comes, or goes, in batches of BATCH_BYTES: a nap is short beside what the pool still holds. */
+  /** It waits for batches of BATCH_BYTES: a nap is short compared to the rest of the pool. */
   readonly isBulky: boolean;
   createPair(peer: number, generation: number): PairAnswer;
   connect(order: ConnectOrder): Promise<string>;
   start(): void;
-  /** Requesters: this responder has everything, and is left out from now on. */
+  /** Requesters: this responder has everything, and is skipped from now on. */
   dismiss(peer: number): void;
-  /** Once per turn in which something happened to it. */
+  /** Called once per turn in which the channel had an event. */
   advance(): void;
   /** The application did something. */
   kick(): void;
   close(): void;
 }
 
-/** What a channel may ask of the protocol. */
+/** The protocol's interface for a channel. */
 export interface ChannelPort {
-  /** An `advance` in this turn, or in the next one: something happened. */
+  /** Schedules an `advance` in this turn, or in the next one: there was an event. */
   touch(): void;
-  /** An `advance` in the next turn, though nothing happened. */
+  /** Schedules an `advance` in the next turn, without an event. */
   lookAgain(): void;
   /** A look found something. */
   worked(): void;

@@ -2,17 +2,17 @@ import { ChannelModel, type Setting } from './channel-model.js';
 import type { Model } from './explore.js';
 
 export interface BroadcastSetting extends Setting {
-  /** A responder that has everything is left out by the requester, and goes; default: yes. */
+  /** A responder that has everything is dismissed by the requester, and leaves; default: yes. */
   readonly dismisses?: boolean;
-  /** The requester leaves a responder out as soon as it has taken the end, released or not. */
+  /** The requester dismisses a responder as soon as it has taken the end, released or not. */
   readonly dismissesEarly?: boolean;
   /** A slot counts as free when the first responder has released it. */
   readonly freesAtFirst?: boolean;
 }
 
 /**
- * One requester and two responders over two links, one slot. A message goes out on both when both have it free; one
- * loss breaks both links, for a generation is of the whole channel; and a responder may go while the other is behind.
+ * One requester and two responders over two links, one slot. A message is sent on both when both have the slot free; one
+ * loss breaks both links, because a generation is of the whole channel; a responder may leave while the other is behind.
  */
 export class BroadcastModel implements Model {
   readonly #links: readonly ChannelModel[];
@@ -74,7 +74,7 @@ export class BroadcastModel implements Model {
     return link.hasEnd && (this.setting.dismissesEarly === true || link.hasReleasedAll);
   }
 
-  /** The slot of the slower one is written over. */
+  /** The slot of the slower one is overwritten. */
   #postAnyway(): void {
     for (const link of this.#links) {
       if (!link.steps().includes('post')) link.overwrite();

@@ -17,7 +17,7 @@ import {
 import type { Model } from './explore.js';
 import { ModelMemory } from './memory.js';
 
-/** What is tried: the protocol as it is, or one of its wrong variants. */
+/** The variant to check: the protocol, or one of its wrong variants. */
 export interface Setting {
   readonly slots: number;
   readonly messages: number;
@@ -27,20 +27,20 @@ export interface Setting {
   /** The device places a later WRITE after an earlier one of its queue pair (default true). */
   readonly ordersWrites?: boolean;
   readonly announceAt?: AnnounceAt;
-  /** A push carries what the words hold when it is placed, not when it was posted. */
+  /** A push carries the words at the time when it is placed, not when it was posted. */
   readonly pushesLiveWords?: boolean;
-  /** Pushes under way at a time where they follow completions (default 1). */
+  /** Outstanding pushes if they follow completions (default 1). */
   readonly pushes?: number;
-  /** The end flag of a push is believed although its total may not be there yet. */
+  /** The end flag of a push is accepted although its total may not be placed yet. */
   readonly tornEnd?: boolean;
-  /** What is released between two connections is not told in the second (per-request). */
+  /** Releases between two connections are not reported in the second (per-request). */
   readonly forgetsLateReleases?: boolean;
-  /** READs that may be under way per direction (default 1). */
+  /** Outstanding READs per direction (default 1). */
   readonly reads?: number;
   readonly releases?: number;
   /** The refresh rule; default `refreshLimit(slots, 0.5)`. */
   readonly refreshes?: (free: number) => boolean;
-  /** The requester goes on after a loss without the responder's barrier and account. */
+  /** The requester continues after a loss without the responder's barrier and account. */
   readonly carelessReconnect?: boolean;
   readonly requester?: new (memory: RequesterMemory, free: FreeSlots, state: Int32Array) => RequesterMachine;
   readonly responder?: new (
@@ -63,13 +63,13 @@ const WITH_END = 1;
 const NO_MESSAGE = -1;
 /** In the queue of arrivals: the end. */
 const END = -1;
-/** A READ: its state, the bits it saw, and whether it saw the end flag. Words of one READ are of different instants. */
+/** A READ: its state, the bits it saw, and whether it saw the end flag. Words of one READ are of different times. */
 const READ_WORDS = 3;
 const ReadState = { NONE: 0, ISSUED: 1, SAMPLED_BITS: 2, SAMPLED_END: 3, SAMPLED: 4 } as const;
 const Phase = { UP: 0, BROKEN: 1, AGREED: 2 } as const;
 const Work = { NONE: 0, DELIVERED: 1, WORKING: 2, DONE: 3 } as const;
 
-/** One requester and one responder over a queue pair that does every legal thing. One bitmap word; a message is one slot. */
+/** One requester and one responder over a queue pair with every legal behaviour. One bitmap word; a message is one slot. */
 export class ChannelModel implements Model, FreeSlots, Deliveries {
   readonly #memory = new ModelMemory();
   readonly #requester: RequesterMachine;
@@ -99,16 +99,16 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
   readonly #finished = this.#memory.take(1);
   /** The end as it was pushed: it is placed before or after the bits of its board. */
   readonly #landingEnd = this.#memory.take(1);
-  /** Bits toggled that no push has carried (pushes after completion). */
+  /** Toggled bits that were not pushed yet (pushes after completion). */
   readonly #unpushed = this.#memory.take(1);
   /** Per-request: immediates that have arrived, and confirmations on their way; each a count and a queue of slots. */
   readonly #arrivals: Int32Array;
   readonly #confirmations: Int32Array;
   /** Releases between two connections. */
   readonly #late: Int32Array;
-  /** The responder went, and the requester knows that it has everything. */
+  /** The responder has left, and the requester knows that it has everything. */
   readonly #dismissed = this.#memory.take(1);
-  /** P as far as it was confirmed. */
+  /** P of the confirmed slots. */
   readonly #confirmed = this.#memory.take(1);
 
   readonly #actions: Readonly<Record<string, (index: number) => void>> = {
@@ -199,9 +199,9 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     return this.#dismissed[0] === 1;
   }
 
-  /** The requester goes on without the responder, which goes. @throws where the application there was at work */
+  /** The requester continues without the responder, which leaves. @throws if the application there holds a message */
   dismiss(): void {
-    if (!this.hasReleasedAll) throw new Error('the responder was dismissed with a message in hand');
+    if (!this.hasReleasedAll) throw new Error('the responder was dismissed while it held a message');
     this.#dismissed[0] = 1;
     this.#ops.fill(0);
     this.#opCount[0] = 0;
@@ -293,7 +293,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#append(Kind.PUSH, this.#announced[0]!, this.#ended[0] === 1 ? WITH_END : NO_MESSAGE);
   }
 
-  /** Where pushes follow completions: as many at a time as the setting says, and the rest together afterwards. */
+  /** If pushes follow completions: as many at a time as the setting says, and the rest together afterwards. */
   #pushLater(): void {
     let underWay = 0;
     for (let at = 0; at < this.#opCount[0]! * OP_WORDS; at += OP_WORDS) {
@@ -394,7 +394,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
 
   #takeEnd(): void {
     if (this.#consumed[0] !== this.setting.messages)
-      throw new Error('the end was taken before everything was here');
+      throw new Error('the end was taken before everything had arrived');
     this.#finished[0] = 1;
   }
 
@@ -429,7 +429,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
   }
 
   #issue(reads: Int32Array, begin: () => boolean): void {
-    // More than one under way only where the variant says so: then the machine's own guard is passed over.
+    // More than one is outstanding only in that variant: then the machine's own guard is bypassed.
     if (!begin() && (this.setting.reads ?? 1) === 1) return;
     reads[this.#freeRead(reads) * READ_WORDS] = ReadState.ISSUED;
   }
@@ -477,7 +477,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     if (ended === 1 && this.#responder.ended(this.setting.messages)) this.#takeEnd();
   }
 
-  /** What the application reads is the message that is due there, whole. */
+  /** The application reads the expected message, completely. */
   #check(slot: number): void {
     const found = this.#pool[payloadOffset(slot, STRIDE, SLOT_BYTES) / 4];
     if (found !== this.#workMessage[slot]) {
@@ -505,13 +505,13 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     else if (!this.setting.forgetsLateReleases) push(this.#late, slot);
   }
 
-  /** Recorded when it is posted; on a connection that broke it gets no further. */
+  /** Recorded when it is posted; on a broken connection it is dropped. */
   #confirm(slot: number): void {
     this.#confirmed[0]! ^= bitOf(slot);
     if (this.#phase[0] === Phase.UP) push(this.#confirmations, slot);
   }
 
-  /** What was posted may or may not still arrive; completions will not. */
+  /** Posted requests may or may not still arrive; their completions do not. */
   #lose(): void {
     this.#losses[0]! += 1;
     this.#phase[0] = Phase.BROKEN;
@@ -522,7 +522,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
     this.#requester.broke();
   }
 
-  /** The responder's barrier: from here on nothing of the old generation arrives. */
+  /** The responder's barrier: after it, requests of the old generation do not arrive. */
   #agree(): void {
     this.#phase[0] = Phase.AGREED;
     this.#ops.fill(0);
@@ -558,7 +558,7 @@ export class ChannelModel implements Model, FreeSlots, Deliveries {
   }
 }
 
-/** A queue in an array: its length, then what it holds. */
+/** A queue in an array: its length, then its items. */
 function push(queue: Int32Array, value: number): void {
   queue[0]! += 1;
   if (queue[0]! === queue.length) throw new Error('the model needs a longer queue');

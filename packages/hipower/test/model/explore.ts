@@ -1,15 +1,15 @@
 import { keyOf } from './memory.js';
 
-/** A system whose every step from a state can be tried. */
+/** A system of which every step from a state can be tried. */
 export interface Model {
-  /** The state as it is. The next step changes it: whoever keeps it copies it, and most states are known already. */
+  /** The state, not a copy: the next step changes it. The caller copies it to keep it; most states are known already. */
   current(): Int32Array;
   restore(state: Int32Array): void;
   /** Names of the steps that are possible now. */
   steps(): string[];
-  /** Takes a step; throws where the step shows that something is unsafe. */
+  /** Takes a step; throws if the step is unsafe. */
   take(step: string): void;
-  /** Everything that was to happen has happened. */
+  /** The run is complete. */
   done(): boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Exploration {
   readonly transitions: number;
   /** The first unsafe step, with the steps that lead to it. */
   readonly unsafe: { readonly reason: string; readonly trace: readonly string[] } | undefined;
-  /** A state from which `done` cannot be reached any more, by the steps to it. */
+  /** A state from which `done` cannot be reached, as the steps to it. */
   readonly stuck: readonly string[] | undefined;
 }
 
@@ -80,7 +80,7 @@ function traceOf(nodes: readonly Node[], at: number): string[] {
   return trace;
 }
 
-/** The first state that no path leads from to a finished one; −1: there is none. */
+/** The first state without a path to a finished one; −1: there is none. */
 function firstStuck(nodes: readonly Node[]): number {
   const canFinish = new Uint8Array(nodes.length);
   const work = nodes.flatMap((node, index) => (node.isDone ? [index] : []));

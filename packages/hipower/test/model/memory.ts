@@ -1,4 +1,4 @@
-/** All state of a model lies in one array, so that a state is copied, compared and restored as a whole. */
+/** All state of a model is in one array, so that a state is copied, compared and restored as a whole. */
 export class ModelMemory {
   #next = 0;
   #words = new Int32Array(512);
@@ -13,7 +13,7 @@ export class ModelMemory {
     return part;
   }
 
-  /** All parts as they are. The next step changes them: whoever keeps a state copies it. */
+  /** All parts, not a copy: the next step changes them. The caller copies a state to keep it. */
   get current(): Int32Array {
     return this.#taken;
   }

@@ -1,6 +1,6 @@
-// The protocol's worker on a device that does one thing wrong, once: a peer that breaks the rules. `data.breaks` says which:
-//   send        a SEND where nobody sends anything, before its first request
-//   stale       the second WRITE of a payload carries the first one's bytes, footer and all
+// The protocol's worker on a device with one fault, once: a peer that violates the protocol. `data.breaks` selects the fault:
+//   send        an unexpected SEND, before its first request
+//   stale       the second WRITE of a payload carries the first one's bytes, with its footer
 //   immediate   the first immediate is `data.value`
 
 import { protocolWorker } from '@rdmc/dataplane';

@@ -9,8 +9,8 @@ interface Said extends Record<string, unknown> {
 }
 
 /**
- * A member in a process of its own (`member.mjs`), which does what its options say and reports over IPC. It listens at its port
- * itself: a server that is sent to a process accepts callers before the process has loaded what answers them.
+ * A member in its own process (`member.mjs`), which acts as its options say and reports over IPC. It listens on its port
+ * itself: a server that is sent to a process accepts connections before the process has loaded the code that answers them.
  */
 export class Child extends WatchedProcess<Said, 'kind'> {
   constructor(options: object) {

@@ -6,7 +6,7 @@ import type { OpenDeviceOptions } from '@rdmc/verbs';
 /** The device under test; RDMC_TEST_DEVICE names another one than the soft device. */
 export const TEST_DEVICE = process.env.RDMC_TEST_DEVICE ?? 'soft';
 
-/** Ways to reach peers that the device under test has. */
+/** Transports of the device under test. */
 export const TRANSPORTS: readonly ('shm' | 'tcp' | 'auto')[] =
   TEST_DEVICE === 'soft' ? ['shm', 'tcp'] : ['auto'];
 
@@ -14,7 +14,7 @@ export function deviceOver(transport: 'shm' | 'tcp' | 'auto' = 'auto'): OpenDevi
   return { device: TEST_DEVICE, ...(transport !== 'auto' && { transport }) };
 }
 
-/** Which driver has the worker's side: RDMC_TEST_THREAD=application runs all tests with that of the application's thread. */
+/** The driver of the worker's side: RDMC_TEST_THREAD=application runs all tests with the driver in the application's thread. */
 const thread = process.env.RDMC_TEST_THREAD === 'application' ? 'application' : 'worker';
 
 /** Nodes 0 to `count` − 1 in this process, each with a worker and a device of its own. */

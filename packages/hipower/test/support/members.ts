@@ -5,13 +5,13 @@ import { startMembers as startAt } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { deviceOver } from './cluster.js';
 
-/** A node as the short form shows it. */
+/** A node with the interface of the short form. */
 export type MemberNode = Pick<
   HiPowerNode,
   'id' | 'mesh' | 'device' | 'counters' | 'createRequester' | 'createResponder' | 'close'
 >;
 
-/** Another module for the worker's side of a member, and what it is given as `data`. */
+/** Another module for the worker's side of a member, and its `data`. */
 export interface OtherWorker {
   readonly module: URL;
   readonly data?: unknown;
@@ -21,7 +21,7 @@ export interface Member {
   readonly node: MemberNode;
 }
 
-/** Members 0 to `count` − 1, gone at the end of the test; those that `workers` names have another worker's side. */
+/** Members 0 to `count` − 1, closed at the end of the test; those that `workers` names have another worker's side. */
 export async function startMembers(
   count: number,
   workers: Readonly<Record<number, OtherWorker>>,

@@ -1,4 +1,4 @@
-// The protocol's worker, with one WRITE in the middle of a batch that the device refuses: it names memory of nobody.
+// The protocol's worker, with one WRITE in the middle of a batch that the device refuses: its lkey is invalid.
 
 import { protocolWorker } from '@rdmc/dataplane';
 import { Opcode } from '@rdmc/verbs';

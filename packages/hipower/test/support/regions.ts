@@ -26,7 +26,7 @@ function regionOf(device: Device, handle: number): MemoryRegion | undefined {
   }
 }
 
-/** All slots of a device begin with one generation; each use of a slot raises it. */
+/** All slots of a device begin with the same generation; each use of a slot increments it. */
 function latestGeneration(device: Device): number {
   const domain = device.allocateProtectionDomain();
   const probe = domain.register(new Uint8Array(1));

@@ -1,13 +1,13 @@
 // Two nodes in one process pass small messages. Arguments: mode, confirmation, rounds, messages of each round; transport
-// of the soft device ('auto'); calls ('slots': those that copy and allocate nothing, or 'messages': write and for await).
+// of the soft device ('auto'); calls ('slots': those that neither copy nor allocate, or 'messages': write and for await).
 import { setFlagsFromString } from 'node:v8';
 import { HiPowerNode } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
-// Every collection of every thread is printed. Not on the command line: a worker takes no such options.
+// Prints every collection of every thread. The flag is not on the command line, because workers do not accept it.
 setFlagsFromString('--trace-gc');
-// Code that is not optimised yet makes an object of every number that is no small integer: 400 bytes per message. The
-// threads that optimise beside the program's may get no processor time where others want it. So each thread optimises
+// Code that is not optimised yet allocates an object for every number that is not a small integer: 400 bytes per message. The
+// concurrent compiler threads may not get processor time on a busy machine. So each thread optimises
 // its own code.
 setFlagsFromString('--no-concurrent-recompilation');
 const [mode, confirmation, rounds, messages, transport = 'auto', calls = 'slots'] = process.argv.slice(2);
@@ -33,7 +33,7 @@ const [requester, responder] = await Promise.all([
   b.createResponder({ ...common, from: 0 }),
 ]);
 
-/** Waits of the application's thread, each of which makes a promise or two. */
+/** Waits of the application's thread; each allocates one or two promises. */
 let waits = 0;
 
 async function produce(messages) {
@@ -64,7 +64,7 @@ async function consume(messages) {
   }
 }
 
-/** Copies, and makes a promise per message. */
+/** Copies, and allocates a promise per message. */
 async function writeAll(number) {
   const message = new Uint8Array(64);
   for (let sent = 0; sent < number; sent += 1) {
@@ -73,7 +73,7 @@ async function writeAll(number) {
   }
 }
 
-/** Makes a message, and a promise, per message. */
+/** Allocates a message object and a promise per message. */
 const iterator = responder[Symbol.asyncIterator]();
 async function iterate(number) {
   for (let received = 0; received < number; received += 1) {

@@ -12,9 +12,9 @@ import type { AgentState } from './state.js';
 
 /** How a peer opens its device. */
 export interface DeviceSource {
-  /** Passed to `openDevice` as it is. */
+  /** Passed to `openDevice` unchanged. */
   readonly options?: OpenDeviceOptions;
-  /** URL of a module with an `openDevice(options)` of its own; `@rdmc/verbs` when left out. */
+  /** URL of a module with its own `openDevice(options)`; default: `@rdmc/verbs`. */
   readonly module?: string;
 }
 
@@ -26,7 +26,7 @@ export interface OpenedDevice {
   readonly attributes: DeviceAttributes;
 }
 
-/** What a process holds, to see that nothing stays behind. */
+/** Resources of a process, to check that nothing stays behind. */
 export interface Holdings {
   readonly threads: number;
   readonly descriptors: number;
@@ -65,7 +65,7 @@ export function deviceCalls(state: AgentState) {
       const region = attachRegion(state.get('device', args.device), args.nativeRegion);
       region.view(args.offset, args.bytes.byteLength).set(args.bytes);
     },
-    /** Passes options of any shape to every call that takes some; returns the codes they fail with. */
+    /** Passes options of any shape to every call with options; returns the codes of the errors. */
     async misspeltOptions(args: {
       device: number;
       pd: number;

@@ -1,4 +1,4 @@
-/** Entry of a peer that runs in a worker thread or a process of its own. Ends when the test's side hangs up. */
+/** Entry of a peer in a worker thread or a process of its own. Ends when the test's side disconnects. */
 import { parentPort } from 'node:worker_threads';
 import { recordOf } from '../errors.js';
 import { Agent, type CallMessage } from './agent.js';

@@ -1,4 +1,4 @@
-/** Loops that run at a peer on their own, because their timing is the point. All end by a count or a limit. */
+/** Loops that run at a peer without messages, because their timing matters. All end by a count or a limit. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RemoteMemory, SendWorkRequest, StatusName } from '@rdmc/verbs';
 import { ComplianceError } from '../errors.js';
@@ -11,10 +11,10 @@ export type Remote = RemoteMemory;
 export interface StampLoop {
   readonly qp: number;
   readonly cq: number;
-  /** Source: the whole of it is written each round. */
+  /** Source: the whole range is written each round. */
   readonly region: number;
   readonly remote: Remote;
-  /** Every so many bytes the round's number is stamped into the source before it is written. */
+  /** Interval in bytes at which the round's number is stamped into the source before it is written. */
   readonly strideBytes: number;
   readonly rounds: number;
 }
@@ -22,7 +22,7 @@ export interface StampLoop {
 export interface LoopEnd {
   /** Rounds that ended in success. */
   readonly rounds: number;
-  /** What ended the loop before its time. */
+  /** The error that ended the loop early. */
   readonly failure: StatusName | null;
 }
 
@@ -58,7 +58,7 @@ function spin(turns: number): number {
 
 export function programCalls(state: AgentState) {
   return {
-    /** Writes its region to a peer again and again, each round stamped with its number from 1. */
+    /** Writes its region to a peer repeatedly, each round stamped with its number from 1. */
     async stampLoop(args: StampLoop): Promise<LoopEnd> {
       const region = state.get('region', args.region);
       const qp = state.get('qp', args.qp);
@@ -101,7 +101,10 @@ export function programCalls(state: AgentState) {
         }
         if (Atomics.load(words, words.length - 1) === args.rounds) return { scans, violation: null };
         if (performance.now() > end) {
-          throw new ComplianceError('ERR_RDMC_COMPLIANCE_TIMEOUT', `Round ${args.rounds} was never written`);
+          throw new ComplianceError(
+            'ERR_RDMC_COMPLIANCE_TIMEOUT',
+            `Round ${args.rounds} was not written in time`,
+          );
         }
       }
     },
@@ -167,7 +170,7 @@ export function programCalls(state: AgentState) {
 
     /**
      * `rounds` times: takes a remote lock word by compare-and-swap, adds 1 to the counter beside it by READ and
-     * WRITE, gives the lock back. Returns how often the lock was found taken.
+     * WRITE, releases the lock. Returns how often the lock was found taken.
      */
     async lockLoop(args: {
       qp: number;

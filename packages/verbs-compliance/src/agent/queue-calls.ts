@@ -26,7 +26,7 @@ export interface QueuePairSettings {
 
 const SETTLING_TURNS = 5;
 
-/** Moves what the device has completed into the backlog. */
+/** Moves the device's completions into the backlog. */
 export function drain(state: QueueState): void {
   state.backlog.push(...state.queue.poll());
 }
@@ -54,7 +54,7 @@ export function queueCalls(state: AgentState) {
       const channel = state.get('device', args.device).createCompletionChannel();
       return state.add('channel', new ChannelState(channel));
     },
-    /** Events so far, after turns enough for a descriptor that is readable now to have been seen. */
+    /** Events so far, after enough turns to have seen a descriptor that is readable now. */
     async events(args: { channel: number }): Promise<number> {
       for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
       return state.get('channel', args.channel).events;
@@ -79,7 +79,7 @@ export function queueCalls(state: AgentState) {
     poll(args: { cq: number; count: number; limitMs?: number }): Promise<WorkCompletion[]> {
       return takeCompletions(state.get('cq', args.cq), args.count, args.limitMs);
     },
-    /** Takes what is there now. */
+    /** Takes the completions that are there now. */
     pollNow(args: { cq: number }): WorkCompletion[] {
       const entry = state.get('cq', args.cq);
       drain(entry);

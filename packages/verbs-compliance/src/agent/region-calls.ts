@@ -9,7 +9,7 @@ export interface RegionInfo {
   readonly address: number;
   readonly length: number;
   readonly lkey: LocalKey;
-  /** null where the device cannot give one for this memory. */
+  /** null if the device does not have one for this memory. */
   readonly rkey: RemoteKey | null;
 }
 

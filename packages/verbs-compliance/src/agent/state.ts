@@ -11,7 +11,7 @@ import type {
 import { ComplianceError } from '../errors.js';
 import { LIMIT_MS, waitFor } from '../wait.js';
 
-/** A completion queue with what was polled and not asked for yet. */
+/** A completion queue with completions that were polled and not requested yet. */
 export interface QueueState {
   readonly queue: CompletionQueue;
   readonly backlog: WorkCompletion[];
@@ -51,11 +51,11 @@ interface Kinds {
 }
 export type Kind = keyof Kinds;
 
-/** Users before what they use. */
+/** Objects before the objects that they use. */
 const CLOSING_ORDER: readonly Kind[] = ['qp', 'region', 'cq', 'channel', 'pd', 'device'];
 const CLOSE_LIMIT_MS = 20_000;
 
-/** Everything one agent has open, by number: numbers travel, objects do not. */
+/** Everything that an agent has open, by number: messages carry numbers, not objects. */
 export class AgentState {
   readonly #objects = new Map<number, { kind: Kind; object: Kinds[Kind] }>();
   #next = 1;
@@ -69,7 +69,7 @@ export class AgentState {
   get<K extends Kind>(kind: K, handle: number): Kinds[K] {
     const entry = this.#objects.get(handle);
     if (entry?.kind !== kind) {
-      throw new ComplianceError('ERR_RDMC_COMPLIANCE_SPEC', `Number ${handle} is no ${kind} of this peer`);
+      throw new ComplianceError('ERR_RDMC_COMPLIANCE_SPEC', `Number ${handle} is not a ${kind} of this peer`);
     }
     return entry.object as Kinds[K];
   }
@@ -79,7 +79,7 @@ export class AgentState {
     if (entry) await closeObject(entry.kind, entry.object);
   }
 
-  /** Closes everything but the devices in `keep`, and forgets it even where closing fails. */
+  /** Closes everything but the devices in `keep`, and drops it even if closing fails. */
   async reset(keep: readonly number[]): Promise<void> {
     const failures: unknown[] = [];
     for (const kind of CLOSING_ORDER) {
@@ -95,7 +95,7 @@ export class AgentState {
   }
 }
 
-/** Cleaning up waits for a device that frees things a little later; that it need not is a test of its own. */
+/** Cleaning up waits for a device that frees objects a little later; a separate test checks that it does not need to. */
 function closeWhenFree(kind: Kind, object: Kinds[Kind]): Promise<true> {
   return waitFor(
     () => `a ${kind} to be free`,

@@ -14,7 +14,7 @@ export interface StreamEnd {
 
 export function streamCalls(state: AgentState) {
   return {
-    /** Sends `count` messages, each carrying its number inline and as immediate; `window` under way. */
+    /** Sends `count` messages, each with its number inline and as immediate; `window` are outstanding. */
     async sendNumbers(args: StreamEnd): Promise<void> {
       const qp = state.get('qp', args.qp);
       const queue = state.get('cq', args.cq);

@@ -42,7 +42,7 @@ export function atomics({ test }: SuiteContext): void {
     for (const own of olds)
       assert.ok(
         own.every((old, i) => i === 0 || old > own[i - 1]!),
-        'each sees it grow',
+        'each initiator sees increasing values',
       );
     assert.deepEqual(
       olds.flat().sort((x, y) => x - y),
@@ -50,7 +50,7 @@ export function atomics({ test }: SuiteContext): void {
     );
   });
 
-  test('compare-and-swap as a lock keeps two initiators apart', { needs }, async (a, b) => {
+  test('compare-and-swap as a lock excludes two initiators from each other', { needs }, async (a, b) => {
     const [[first], [second, loop]] = await Promise.all([connected(a, b), Promise.all([b.end(), b.end()])]);
     await joinEnds(second, loop);
     const [target, ours, theirs] = await Promise.all([b.region(16), a.region(16), b.region(16)]);

@@ -16,13 +16,13 @@ interface Attack {
   readonly near: End;
   readonly far: End;
   readonly target: PeerRegion;
-  /** Ends when a WRITE of the loop fails. */
+  /** The loop's end: when one of its WRITEs fails. */
   readonly loop: Promise<{ readonly failure: string | null }>;
 }
 
 /**
- * `writer` writes 64 MiB, or as much as one message holds, into a region of `owner` again and again, every round
- * different; one round is in.
+ * `writer` writes 64 MiB, or the longest message, into a region of `owner` repeatedly, with different content in every
+ * round; resolves after the first round.
  */
 async function attack(owner: Peer, writer: Peer): Promise<Attack> {
   const [near, far] = await connected(owner, writer);
@@ -37,16 +37,16 @@ async function attack(owner: Peer, writer: Peer): Promise<Attack> {
     strideBytes: STRIDE,
     rounds: ENDLESS,
   });
-  // A test that fails before it waits for the loop must fail for its own reason.
+  // A test that fails before it waits for the loop must report its own failure.
   loop.catch(() => undefined);
   await waitFor(
-    () => 'the first round to land',
+    () => 'the first round to be placed',
     async () => ((await target.word()) > 0n ? true : undefined),
   );
   return { near, far, target, loop };
 }
 
-/** How the writer's loop ended: a loop that goes on is a barrier that does not hold. */
+/** The end of the writer's loop: if the loop continues, the barrier failed. */
 async function endOf(loop: Attack['loop']): Promise<string | null> {
   let end: { readonly failure: string | null } | undefined;
   let broken: unknown;
@@ -98,17 +98,17 @@ async function stopMidCopy(writer: Peer, target: PeerRegion): Promise<void> {
 export function barriers(context: SuiteContext): void {
   const { test, startPeer } = context;
   const revoked = ['REMOTE_ACCESS_ERROR'];
-  // Flushed where the news came between two requests.
+  // Flushed if the failure was detected between two requests.
   const gone = ['RETRY_EXCEEDED', 'WORK_REQUEST_FLUSHED'];
   const options = { timeoutMs: LONG_MS };
 
-  test('revoke: once it returns, no byte changes', { ...options, bothWays: true }, async (a, b) => {
+  test('revoke: after it returns, no byte changes', { ...options, bothWays: true }, async (a, b) => {
     const running = await attack(a, b);
     await neverChangesAgain(running, await running.target.revoke(), revoked);
   });
 
   test(
-    'the error state: once it is reached, no byte changes',
+    'the error state: after it is reached, no byte changes',
     { ...options, bothWays: true },
     async (a, b) => {
       const running = await attack(a, b);
@@ -121,13 +121,13 @@ export function barriers(context: SuiteContext): void {
     },
   );
 
-  test('closing a queue pair: once it is closed, no byte changes', options, async (a, b) => {
+  test('closing a queue pair: after it is closed, no byte changes', options, async (a, b) => {
     const running = await attack(a, b);
     const sum = await a.call('closeQueuePair', { qp: running.near.qp, region: running.target.handle });
     await neverChangesAgain(running, sum, gone);
   });
 
-  test('closing a region: what takes its place is never written', options, async (a, b) => {
+  test('closing a region: the next region at its place is never written', options, async (a, b) => {
     const running = await attack(a, b);
     await running.target.closeNow();
     const next = await a.region(running.target.length);
@@ -140,7 +140,7 @@ export function barriers(context: SuiteContext): void {
   test('modifyToError flushes sends and receives in order', {}, async (a, b) => {
     const [near] = await connected(a, b);
     await near.receive(...range(6).map((id) => ({ id: 100 + id })));
-    // No receives at the other side: the sends wait.
+    // The other side has not posted receives: the sends wait.
     await near.post(...range(6).map((id) => ({ id, opcode: 'SEND', signaled: id % 2 === 0 }) as const));
     await near.modifyToError();
     await near.modifyToError();
@@ -198,7 +198,7 @@ export function barriers(context: SuiteContext): void {
     await stopMidCopy(writer, running.target);
     await writer.link.stop();
     const sum = await running.target.revoke();
-    // A queue pair that sends nothing need not notice that its peer is gone.
+    // A queue pair that sends nothing may not detect that its peer has ended.
     if (context.spec.features.flushOnPeerDeath) await running.near.reaches('ERROR');
     assert.equal(await running.target.checksum(), sum);
     const fresh = await a.region(64);

@@ -25,7 +25,7 @@ export function channels({ test }: SuiteContext): void {
     }
   });
 
-  test('a queue that is not armed makes no event', {}, async (a, b) => {
+  test('a queue that is not armed does not raise events', {}, async (a, b) => {
     const channel = await channelOf(b);
     const [near, far] = await connected(a, b, {}, { channel });
     await far.receive({ id: 1 }, { id: 2 });
@@ -51,7 +51,7 @@ export function channels({ test }: SuiteContext): void {
     }
   });
 
-  test('a new queue in the place of an old one wakes like the first', {}, async (a, b) => {
+  test('a new queue in the slot of an old one wakes like the first', {}, async (a, b) => {
     for (const round of range(5)) {
       const channel = await channelOf(b);
       const [near, far] = await connected(a, b, {}, { channel });
@@ -64,7 +64,7 @@ export function channels({ test }: SuiteContext): void {
     }
   });
 
-  test('send completions and flushes make events too', {}, async (a, b) => {
+  test('send completions and flushes raise events too', {}, async (a, b) => {
     const channel = await channelOf(a);
     const [near, far] = await connected(a, b, { channel }, {});
     await far.receive({ id: 1 });
@@ -91,7 +91,7 @@ export function channels({ test }: SuiteContext): void {
     await far.run({ opcode: 'SEND' });
     await near.done(1);
     const events = await b.call('events', { channel });
-    assert.equal(events, 0, 'events for a message nobody solicited, or for a send of its own');
+    assert.equal(events, 0, 'events for an unsolicited message, or for its own send');
   });
 
   test('armed for solicited ones, a solicited message or an error wakes', {}, async (a, b) => {
@@ -112,7 +112,7 @@ export function channels({ test }: SuiteContext): void {
     const channel = await channelOf(a);
     const [near] = await connected(a, b, { channel }, {});
     await a.call('arm', { cq: near.cq, solicitedOnly: true });
-    // A key that nobody gave.
+    // A key of no region.
     await near.post({
       id: 1,
       opcode: 'WRITE',

@@ -6,9 +6,9 @@ import { connected, joinEnds } from '../rig/peer.js';
 import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS } from '../wait.js';
 
-/** Where it does not matter whether connecting fails, or what is sent afterwards. */
+/** For tests that accept a failure of connecting, or of later requests. */
 const RETRY_MS = 200;
-/** Where connecting must go well: more than a busy machine keeps the peer's process waiting. */
+/** For tests in which connecting must succeed: longer than a busy machine delays the peer's process. */
 const LONG_RETRY_MS = 3_000;
 
 export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
@@ -36,31 +36,35 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
   });
 
   const many = { needs: ['secondProcess', 'connectFindsPeer'], timeoutMs: LONG_MS } as const;
-  test('more connects than a stopped peer can be told of are all made when it goes on', many, async (a) => {
-    const peer = await startPeer();
-    const count = Math.min(400, a.attributes.maxQueuePairs - 1);
-    const cq = await a.completionQueue();
-    const theirCq = await peer.completionQueue();
-    const pairs: [End, End][] = [];
-    for (const _ of range(count)) pairs.push([await a.end({ cq }), await peer.end({ cq: theirCq })]);
-    await joinEnds(...pairs[0]!);
-    const left = await startPeer();
-    const { address: stale } = await left.end();
-    await left.link.stop();
-    process.kill(peer.link.pid!, 'SIGSTOP');
-    const patient = { retryTimeoutMs: 50_000 };
-    const connects = pairs.slice(1).map(([near, far]) => near.connect(far.address, patient));
-    // A device takes connects in order: once this one has failed, all have been tried.
-    const last = await a.end({ cq });
-    await failsWith(last.connect(stale, { retryTimeoutMs: RETRY_MS }), 'ERR_RDMC_CONNECT_FAILED');
-    process.kill(peer.link.pid!, 'SIGCONT');
-    await Promise.all(connects);
-    const [near, far] = pairs.at(-1)!;
-    await far.connect(near.address, patient);
-    await far.receive({ id: 1 });
-    await near.run({ opcode: 'SEND' });
-    await far.done(1);
-  });
+  test(
+    'more connects than fit into the socket of a stopped peer all succeed when it continues',
+    many,
+    async (a) => {
+      const peer = await startPeer();
+      const count = Math.min(400, a.attributes.maxQueuePairs - 1);
+      const cq = await a.completionQueue();
+      const theirCq = await peer.completionQueue();
+      const pairs: [End, End][] = [];
+      for (const _ of range(count)) pairs.push([await a.end({ cq }), await peer.end({ cq: theirCq })]);
+      await joinEnds(...pairs[0]!);
+      const left = await startPeer();
+      const { address: stale } = await left.end();
+      await left.link.stop();
+      process.kill(peer.link.pid!, 'SIGSTOP');
+      const patient = { retryTimeoutMs: 50_000 };
+      const connects = pairs.slice(1).map(([near, far]) => near.connect(far.address, patient));
+      // A device executes connects in order: when this one has failed, all have been tried.
+      const last = await a.end({ cq });
+      await failsWith(last.connect(stale, { retryTimeoutMs: RETRY_MS }), 'ERR_RDMC_CONNECT_FAILED');
+      process.kill(peer.link.pid!, 'SIGCONT');
+      await Promise.all(connects);
+      const [near, far] = pairs.at(-1)!;
+      await far.connect(near.address, patient);
+      await far.receive({ id: 1 });
+      await near.run({ opcode: 'SEND' });
+      await far.done(1);
+    },
+  );
 
   test('garbage for an address: ERR_RDMC_INVALID_ADDRESS', {}, async (a, b) => {
     const end = await b.end();
@@ -91,34 +95,38 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     }
   });
 
-  test('every field of an address, spoilt one by one, gives a code or a failed request', {}, async (a, b) => {
-    const end = await b.end();
-    const codes = ['ERR_RDMC_INVALID_ADDRESS', 'ERR_RDMC_CONNECT_FAILED', 'ERR_RDMC_PROTOCOL_VERSION'];
-    for (const [field, value] of Object.entries(end.address)) {
-      const spoilt = typeof value === 'number' ? value + 40_000 : `${value}x`;
-      const near = await a.end();
-      const connecting = near.connect({ ...end.address, [field]: spoilt }, { retryTimeoutMs: RETRY_MS });
-      const outcome = await connecting.then(
-        async () => {
-          await near.post({ id: 1, opcode: 'SEND' });
-          return (await near.poll(1))[0]!.status;
-        },
-        (error: { code?: string }) => error.code,
-      );
-      const clear = [...codes, 'RETRY_EXCEEDED'].includes(String(outcome));
-      assert.ok(clear, `spoilt ${field}: ${outcome}`);
-      await near.close();
-    }
-  });
+  test(
+    'each field of an address, corrupted one by one, gives a code or a failed request',
+    {},
+    async (a, b) => {
+      const end = await b.end();
+      const codes = ['ERR_RDMC_INVALID_ADDRESS', 'ERR_RDMC_CONNECT_FAILED', 'ERR_RDMC_PROTOCOL_VERSION'];
+      for (const [field, value] of Object.entries(end.address)) {
+        const spoilt = typeof value === 'number' ? value + 40_000 : `${value}x`;
+        const near = await a.end();
+        const connecting = near.connect({ ...end.address, [field]: spoilt }, { retryTimeoutMs: RETRY_MS });
+        const outcome = await connecting.then(
+          async () => {
+            await near.post({ id: 1, opcode: 'SEND' });
+            return (await near.poll(1))[0]!.status;
+          },
+          (error: { code?: string }) => error.code,
+        );
+        const clear = [...codes, 'RETRY_EXCEEDED'].includes(String(outcome));
+        assert.ok(clear, `spoilt ${field}: ${outcome}`);
+        await near.close();
+      }
+    },
+  );
 
-  test('an address of another version: a code that says so', {}, async (a, b) => {
+  test('an address of another version: ERR_RDMC_PROTOCOL_VERSION or another code', {}, async (a, b) => {
     const [near, far] = await Promise.all([a.end(), b.end()]);
     const address = { ...far.address, version: far.address.version + 1 };
     await failsWith(near.connect(address), 'ERR_RDMC_PROTOCOL_VERSION', 'ERR_RDMC_INVALID_ADDRESS');
   });
 
   const finds = { needs: ['connectFindsPeer'] } as const;
-  test('the address of a device that is gone: ERR_RDMC_CONNECT_FAILED', finds, async (a) => {
+  test('the address of a closed device: ERR_RDMC_CONNECT_FAILED', finds, async (a) => {
     const leaver = await startPeer();
     const [near, far] = await Promise.all([a.end(), leaver.end()]);
     await leaver.reset();
@@ -139,7 +147,7 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     assert.ok(outcome === 'ERR_RDMC_CONNECT_FAILED' || outcome === 'RETRY_EXCEEDED', String(outcome));
   });
 
-  test('a queue pair is connected once', {}, async (a, b) => {
+  test('a queue pair can be connected only once', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const third = await b.end();
     await failsWith(near.connect(third.address), 'ERR_RDMC_QUEUE_PAIR_STATE');
@@ -148,7 +156,7 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     await far.done(1);
   });
 
-  test('a third queue pair cannot talk into a connection', {}, async (a, b) => {
+  test('a third queue pair cannot send on a connection', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [intruder, target] = [await a.end(), await b.region(64)];
     await target.fill(50);

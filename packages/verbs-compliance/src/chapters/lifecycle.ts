@@ -8,12 +8,12 @@ import { waitFor } from '../wait.js';
 const MIB = 1_048_576;
 const EXIT_CODE = 17;
 
-/** Names of shared memory files that look like a device's. */
+/** Names of shared memory files that may be a device's. */
 function sharedMemoryFiles(): string[] {
   return readdirSync('/dev/shm').filter((name) => /rdm[ac]/i.test(name));
 }
 
-/** Everything open and busy: connections both ways, receives posted, WRITEs on their way, a queue armed. */
+/** Everything open and busy: connections both ways, receives posted, WRITEs in flight, a queue armed. */
 async function busy(a: Peer, victim: Peer): Promise<void> {
   const channel = await victim.call('createChannel', { device: victim.device });
   const [near, far] = await connected(a, victim, {}, { channel });
@@ -27,7 +27,7 @@ async function busy(a: Peer, victim: Peer): Promise<void> {
 }
 
 export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): void {
-  test('an unknown option throws, wherever options are taken', {}, async (a, b) => {
+  test('an unknown option throws in every call with options', {}, async (a, b) => {
     const [near] = await connected(a, b);
     const misspelt = { device: a.device, pd: await a.pd(), qp: near.qp, options: { retrys: 1 } };
     const codes = await a.call('misspeltOptions', misspelt);
@@ -62,7 +62,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     }
   });
 
-  test('closing twice is closing once', {}, async (a, b) => {
+  test('closing twice has the effect of closing once', {}, async (a, b) => {
     const [near] = await connected(a, b);
     const region = await a.region(64);
     const channel = await a.call('createChannel', { device: a.device });
@@ -76,7 +76,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     assert.equal(await near.state(), 'ERROR');
   });
 
-  test('what is in use cannot be closed', {}, async (a, b) => {
+  test('an object in use cannot be closed', {}, async (a, b) => {
     const [near] = await connected(a, b);
     await failsWith(a.call('close', { handle: near.cq }), 'ERR_RDMC_COMPLETION_QUEUE_BUSY');
     await failsWith(a.call('close', { handle: await a.pd() }), 'ERR_RDMC_PROTECTION_DOMAIN_BUSY');
@@ -88,7 +88,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     await a.call('close', { handle: await a.pd() });
   });
 
-  test('what was in use can be closed right after its user, fifty times', {}, async (a, b) => {
+  test('an object can be closed right after the object that used it, fifty times', {}, async (a, b) => {
     for (const _ of range(50)) {
       const channel = await a.call('createChannel', { device: a.device });
       const pd = await a.newPd();
@@ -100,7 +100,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     }
   });
 
-  test('a closed device refuses; what it had is closed with it', {}, async (_a, b) => {
+  test('a closed device refuses calls; its objects are closed with it', {}, async (_a, b) => {
     const { device } = await b.call('openDevice', sourceOfB);
     const pd = await b.call('createProtectionDomain', { device });
     const cq = await b.call('createCompletionQueue', { device });
@@ -163,7 +163,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
   });
 
   const exiting = { needs: ['secondProcess'] } as const;
-  test('process.exit with everything open ends at once and leaves nothing', exiting, async (a) => {
+  test('process.exit with everything open ends at once and leaves nothing behind', exiting, async (a) => {
     const files = sharedMemoryFiles();
     const victim = await startPeer();
     await busy(a, victim);
@@ -185,7 +185,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
   });
 
   const terminating = { needs: ['secondThread', 'sharedProcess'] } as const;
-  test('terminating a worker with everything open leaves nothing', terminating, async (a) => {
+  test('terminating a worker with everything open leaves nothing behind', terminating, async (a) => {
     const once = async (): Promise<void> => {
       const victim = await startPeer();
       await busy(a, victim);
@@ -206,7 +206,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     );
   });
 
-  test('two devices of one peer know nothing of each other', {}, async (a, b) => {
+  test('two devices of one peer are independent', {}, async (a, b) => {
     const opened = await b.call('openDevice', sourceOfB);
     const pd = await b.call('createProtectionDomain', { device: opened.device });
     const cq = await b.call('createCompletionQueue', { device: opened.device });
@@ -216,7 +216,7 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     await Promise.all([near.connect(second.address), b.call('connect', address)]);
     const foreign = await b.region(64);
     await foreign.fill(50);
-    // A region of the first device is no target for queue pairs of the second.
+    // A region of the first device cannot be a target for queue pairs of the second.
     await near.post({ id: 1, opcode: 'WRITE', inline: new Uint8Array(8), remote: foreign.remote() });
     await near.ends([[1, 'REMOTE_ACCESS_ERROR']]);
     await foreign.holds(50);

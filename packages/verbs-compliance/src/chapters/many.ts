@@ -61,8 +61,8 @@ export function manyQueuePairs({ test }: SuiteContext): void {
     );
     for (const [near, far] of pairs) await joinEnds(near, far);
     const [from, to] = await Promise.all([a.region(LARGE), b.region(2 * LARGE)]);
-    // Both are ready, and one doorbell starts both: were there two, or two messages of the receiver, a machine with other
-    // work could let one go far ahead before the other begins.
+    // Both are ready, and one doorbell starts both: with two doorbells, or two messages of the receiver, a machine with other
+    // work could advance one far before the other begins.
     for (const [near] of pairs) await near.run({ opcode: 'WRITE', sges: [from.sge()], remote: to.remote() });
     const targets = pairs.map(([near], i) => ({ qp: near.qp, remote: to.remote(i * LARGE) }));
     await a.call('postWritesTogether', { device: a.device, region: from.handle, targets, count: TRANSFERS });
@@ -92,7 +92,7 @@ export function manyQueuePairs({ test }: SuiteContext): void {
     assert.ok(ids.indexOf(100) < count - 1, `completions came as ${ids.join(', ')}`);
   });
 
-  test('a completion queue of its own for sends and for receives', {}, async (a, b) => {
+  test('separate completion queues for sends and for receives', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [sendCq, receiveCq] = await Promise.all([a.completionQueue(), a.completionQueue()]);
     const info = await a.call('createQueuePair', { pd: await a.pd(), cq: sendCq, receiveCq });

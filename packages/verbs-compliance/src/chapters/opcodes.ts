@@ -24,7 +24,7 @@ export function opcodes({ test }: SuiteContext): void {
     });
   }
 
-  test('WRITE places the bytes and takes no receive', { bothWays: true }, async (a, b) => {
+  test('WRITE places the bytes without a receive', { bothWays: true }, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [from, to] = await Promise.all([a.region(2 * SIZE), b.region(2 * SIZE)]);
     await Promise.all([from.fill(1), to.fill(AROUND)]);
@@ -71,7 +71,7 @@ export function opcodes({ test }: SuiteContext): void {
   });
 
   const atomics = { needs: ['atomics'], bothWays: true } as const;
-  test('COMPARE_AND_SWAP swaps where equal, and returns the old value', atomics, async (a, b) => {
+  test('COMPARE_AND_SWAP swaps if equal, and returns the old value', atomics, async (a, b) => {
     const [near] = await connected(a, b);
     const [old, word] = await Promise.all([a.region(64), b.region(64)]);
     const before = 0xfedc_ba98_7654_3210n;

@@ -10,7 +10,7 @@ import { LIMIT_MS, LONG_MS } from '../wait.js';
 const MIB = 1_048_576;
 
 export function ordering({ test }: SuiteContext): void {
-  test('completions come in posting order, large and small mixed', { bothWays: true }, async (a, b) => {
+  test('completions are in posting order, large and small mixed', { bothWays: true }, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [mine, theirs] = await Promise.all([a.region(MIB), b.region(MIB)]);
     const lengths = [MIB, 1, 65_537, 0, 4_096, 300_000];
@@ -37,7 +37,7 @@ export function ordering({ test }: SuiteContext): void {
   });
 
   test(
-    'what was written before a SEND is there when its receive completes',
+    'bytes written before a SEND are placed when its receive completes',
     { bothWays: true },
     async (a, b) => {
       const [near, far] = await connected(a, b);
@@ -47,7 +47,7 @@ export function ordering({ test }: SuiteContext): void {
         await far.receive({ id: round });
         const write = { opcode: 'WRITE', sges: [from.sge()], remote: to.remote(), signaled: false } as const;
         await near.post({ id: 0, ...write }, { id: round, opcode: 'SEND' });
-        // Checked by the receiver in one go with the completion, before the sender has polled anything.
+        // The receiver checks them together with the completion, before the sender has polled.
         await far.done(round);
         await to.holds(round);
         await near.done(round);
@@ -55,7 +55,7 @@ export function ordering({ test }: SuiteContext): void {
     },
   );
 
-  test('a large message arrives though its sender never polls', {}, async (a, b) => {
+  test('a large message arrives although its sender never polls', {}, async (a, b) => {
     const size = 5 * MIB + 3;
     const [near, far] = await connected(a, b);
     const [from, to] = await Promise.all([a.region(size), b.region(size)]);
@@ -73,20 +73,24 @@ export function ordering({ test }: SuiteContext): void {
     await near.done(1);
   });
 
-  test('a fenced SEND carries what the READ before it fetched', { bothWays: true }, async (a, b) => {
-    const [near, far] = await connected(a, b);
-    const [relay, source] = await Promise.all([a.region(MIB), b.region(2 * MIB)]);
-    for (const round of range(8, 1)) {
-      await Promise.all([relay.fill(50), source.fill(round, 0, MIB)]);
-      await far.receive({ id: round, sges: [source.sge(MIB, MIB)] });
-      await near.post(
-        { id: 1, opcode: 'READ', sges: [relay.sge()], remote: source.remote() },
-        { id: 2, opcode: 'SEND', sges: [relay.sge()], fence: true },
-      );
-      await Promise.all([far.done(round), near.done(1).then(() => near.done(2))]);
-      await source.holds(round, MIB, MIB);
-    }
-  });
+  test(
+    'a fenced SEND carries the bytes that the READ before it fetched',
+    { bothWays: true },
+    async (a, b) => {
+      const [near, far] = await connected(a, b);
+      const [relay, source] = await Promise.all([a.region(MIB), b.region(2 * MIB)]);
+      for (const round of range(8, 1)) {
+        await Promise.all([relay.fill(50), source.fill(round, 0, MIB)]);
+        await far.receive({ id: round, sges: [source.sge(MIB, MIB)] });
+        await near.post(
+          { id: 1, opcode: 'READ', sges: [relay.sge()], remote: source.remote() },
+          { id: 2, opcode: 'SEND', sges: [relay.sge()], fence: true },
+        );
+        await Promise.all([far.done(round), near.done(1).then(() => near.done(2))]);
+        await source.holds(round, MIB, MIB);
+      }
+    },
+  );
 
   test('20,000 messages each way arrive once and in order', {}, async (a, b) => {
     const count = 20_000;
@@ -126,9 +130,9 @@ export function ordering({ test }: SuiteContext): void {
   });
 
   const unitTest = { needs: ['writeOrder', 'secondThread'], bothWays: false, timeoutMs: LONG_MS } as const;
-  test('large WRITEs land in increasing address order, unit by unit', unitTest, async (a, b) => {
+  test('large WRITEs are placed in increasing address order, unit by unit', unitTest, async (a, b) => {
     const unitBytes = b.attributes.writeOrderUnitBytes;
-    assert.ok(unitBytes >= 64, `the device promises an order of ${unitBytes} bytes`);
+    assert.ok(unitBytes >= 64, `the device guarantees an order of ${unitBytes} bytes`);
     const rounds = 40;
     const [near] = await connected(a, b);
     const [from, to] = await Promise.all([a.region(MIB), b.region(MIB)]);
@@ -143,6 +147,6 @@ export function ordering({ test }: SuiteContext): void {
     assert.deepEqual(written, { rounds, failure: null });
     const report = await watching;
     assert.equal(report.violation, null);
-    assert.ok(report.scans > 1, 'the reader scanned while the writes landed');
+    assert.ok(report.scans > 1, 'the reader scanned while the writes were placed');
   });
 }

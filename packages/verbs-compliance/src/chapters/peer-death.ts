@@ -6,7 +6,7 @@ import { connected, type Peer } from '../rig/peer.js';
 import type { SuiteContext } from '../suite-context.js';
 
 const SIZE = 1_048_576;
-/** Longer than any test: what is to be noticed as an event is noticed by no time-out. */
+/** Longer than any test, so that an event cannot be mistaken for a time-out. */
 const NEVER_MS = 600_000;
 
 async function kill(peer: Peer): Promise<void> {
@@ -36,7 +36,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
   });
 
   const flush = ['secondProcess', 'flushOnPeerDeath'] as const;
-  test('posted receives are flushed in order, though nothing is sent', { needs: flush }, async (a) => {
+  test('posted receives are flushed in order, without a send', { needs: flush }, async (a) => {
     const victim = await startPeer();
     const [near] = await connected(a, victim, options);
     await near.receive(...range(8).map((id) => ({ id })));
@@ -60,7 +60,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
     });
   }
 
-  test('killed while WRITEs run: successes, then failures, never a success again', { needs }, async (a) => {
+  test('killed while WRITEs run: successes, then failures only', { needs }, async (a) => {
     const victim = await startPeer();
     const [near] = await connected(a, victim, options);
     const size = Math.min(64 * SIZE, a.attributes.maxMessageBytes);
@@ -74,13 +74,13 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
     const rest = await statuses(near, count - 1, peerDeathLimitMs);
     const failed = rest.findIndex((status) => status !== 'SUCCESS');
     assert.ok(failed >= 0, 'the death came before the end');
-    // Where a kernel cleans up after the dead process, it may take the memory away before the queue pair.
+    // A kernel that cleans up after the dead process may remove the memory before the queue pair.
     const cleanedUp = spec.features.flushOnPeerDeath ? [] : ['REMOTE_ACCESS_ERROR'];
     assert.ok(['RETRY_EXCEEDED', ...cleanedUp].includes(rest[failed]!), rest[failed]);
     assert.ok(rest.slice(failed + 1).every((status) => status === 'WORK_REQUEST_FLUSHED'));
   });
 
-  test('the death of one peer leaves connections to others alone', { needs }, async (a, b) => {
+  test('the death of one peer does not affect connections to others', { needs }, async (a, b) => {
     const victim = await startPeer();
     const [lost] = await connected(a, victim, options);
     const [near, far] = await connected(a, b);
@@ -92,7 +92,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
     await far.done(2);
   });
 
-  test('a successor of a dead peer can be connected to', { needs }, async (a) => {
+  test('a connection to a successor of a dead peer works', { needs }, async (a) => {
     const victim = await startPeer();
     await connected(a, victim, options);
     await kill(victim);
@@ -127,7 +127,7 @@ export function peerDeath({ test, startPeer, peerDeathLimitMs, spec }: SuiteCont
     await near.ends([[1, 'RETRY_EXCEEDED']]);
   });
 
-  test('a worker that is terminated takes its device with it', { needs: ['secondThread'] }, async (a) => {
+  test('a terminated worker closes its device', { needs: ['secondThread'] }, async (a) => {
     const victim = await startPeer();
     const [near] = await connected(a, victim, options);
     await near.post({ id: 1, opcode: 'SEND' });

@@ -25,7 +25,7 @@ export function postingErrors({ test }: SuiteContext): void {
       ];
       await refusedAt(1, near.post(...batch), code);
       await near.done(1);
-      assert.equal(await near.state(), 'RTS', 'a refused request changes no state');
+      assert.equal(await near.state(), 'RTS', 'a refused request does not change the state');
       await far.receive({ id: 9 });
       await near.run({ opcode: 'SEND' }, 4);
       await far.done(9);
@@ -102,18 +102,26 @@ export function postingErrors({ test }: SuiteContext): void {
     await far.ends([...range(sendDepth), 99].map((id) => [id, 'SUCCESS'] as const));
   });
 
-  test('the index of a refusal counts from the first request of the call, however many', {}, async (a, b) => {
-    const depth = 600;
-    const [near, far] = await connected(a, b, { sendDepth: depth, receiveDepth: depth, cqDepth: 4 * depth });
-    const receives = range(depth + 1).map((id) => ({ id }));
-    await refusedAt(depth, far.receive(...receives), 'ERR_RDMC_QUEUE_FULL');
-    const inline = new Uint8Array(a.attributes.maxInlineBytes + 1);
-    const sends = range(depth - 50).map((id) => ({ id, opcode: 'SEND' }) as const);
-    const posting = near.post(...sends, { id: depth, opcode: 'SEND', inline }, { id: 1, opcode: 'SEND' });
-    await refusedAt(depth - 50, posting, 'ERR_RDMC_INLINE_TOO_LONG');
-    await near.ends(sends.map(({ id }) => [id, 'SUCCESS'] as const));
-    await far.ends(sends.map(({ id }) => [id, 'SUCCESS'] as const));
-  });
+  test(
+    'the index of a refusal counts from the first request of the call, for any number',
+    {},
+    async (a, b) => {
+      const depth = 600;
+      const [near, far] = await connected(a, b, {
+        sendDepth: depth,
+        receiveDepth: depth,
+        cqDepth: 4 * depth,
+      });
+      const receives = range(depth + 1).map((id) => ({ id }));
+      await refusedAt(depth, far.receive(...receives), 'ERR_RDMC_QUEUE_FULL');
+      const inline = new Uint8Array(a.attributes.maxInlineBytes + 1);
+      const sends = range(depth - 50).map((id) => ({ id, opcode: 'SEND' }) as const);
+      const posting = near.post(...sends, { id: depth, opcode: 'SEND', inline }, { id: 1, opcode: 'SEND' });
+      await refusedAt(depth - 50, posting, 'ERR_RDMC_INLINE_TOO_LONG');
+      await near.ends(sends.map(({ id }) => [id, 'SUCCESS'] as const));
+      await far.ends(sends.map(({ id }) => [id, 'SUCCESS'] as const));
+    },
+  );
 
   test('a full receive queue: ERR_RDMC_QUEUE_FULL, then room again', {}, async (a, b) => {
     const receiveDepth = 8;
@@ -126,7 +134,7 @@ export function postingErrors({ test }: SuiteContext): void {
     await refusedAt(0, far.receive({ id: 51 }), 'ERR_RDMC_QUEUE_FULL');
   });
 
-  test('a queue pair that is not connected takes receives but no sends', {}, async (a, b) => {
+  test('a queue pair that is not connected accepts receives but not sends', {}, async (a, b) => {
     const [near, far] = await Promise.all([a.end(), b.end()]);
     assert.equal(await near.state(), 'INIT');
     await far.receive({ id: 5 });
@@ -175,7 +183,7 @@ export function postingErrors({ test }: SuiteContext): void {
     await mine.holds(1, 0, 1_000);
   });
 
-  test('a receive into registered memory works where peers reach it, else is refused', {}, async (a, b) => {
+  test('a receive into registered memory works if peers can access it, else is refused', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [from, into] = await Promise.all([a.region(100), b.registered(4_096)]);
     const posting = far.receive({ id: 1, sges: [into.sge(50, 100)] });

@@ -6,7 +6,7 @@ import type { SuiteContext } from '../suite-context.js';
 const GIB = 1_073_741_824;
 
 export function regions({ test }: SuiteContext): void {
-  test('a region under an outstanding request stays until the request completes', {}, async (a, b) => {
+  test('a region with an outstanding request stays open until the request completes', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const region = await b.region(4_096);
     await far.receive({ id: 1, sges: [region.sge()] });
@@ -44,7 +44,7 @@ export function regions({ test }: SuiteContext): void {
     await closing;
   });
 
-  test('closing the queue pair frees what it had outstanding', {}, async (a, b) => {
+  test('closing the queue pair frees the regions of its outstanding requests', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [from, into] = await Promise.all([a.region(64), b.region(64)]);
     await far.receive({ id: 1, sges: [into.sge()] });
@@ -67,7 +67,7 @@ export function regions({ test }: SuiteContext): void {
     await to.holds(1, 64, 32);
   });
 
-  test('revoking leaves local use alone, and other regions', { bothWays: true }, async (a, b) => {
+  test('revoking does not affect local use or other regions', { bothWays: true }, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [region, other] = await Promise.all([b.region(4_096), b.region(4_096)]);
     const mine = await a.region(4_096);
@@ -95,14 +95,14 @@ export function regions({ test }: SuiteContext): void {
     await failsWith(at(0, 1), 'ERR_RDMC_REGION_CLOSED');
   });
 
-  test('lengths that are no lengths are refused', {}, async (a) => {
+  test('invalid lengths are refused', {}, async (a) => {
     for (const length of [0, -1, 1.5, Number.NaN]) {
       await failsWith(a.region(length), 'ERR_RDMC_INVALID_OPTION');
     }
     await failsWith(a.registered(0), 'ERR_RDMC_INVALID_OPTION');
   });
 
-  test('memory comes and goes a thousand times without growing the process', {}, async (a, b) => {
+  test('memory is allocated and freed a thousand times without growing the process', {}, async (a, b) => {
     const cycle = async (): Promise<void> => {
       for (let i = 0; i < 250; i += 1) {
         const region = await b.region(64 * 1_024);
@@ -123,7 +123,7 @@ export function regions({ test }: SuiteContext): void {
   });
 
   test(
-    'regions of many sizes come and go under traffic, each with its own bytes',
+    'regions of many sizes are allocated and freed under traffic, each with its own bytes',
     { bothWays: true },
     async (a, b) => {
       const [near] = await connected(a, b);

@@ -11,15 +11,15 @@ const WRITE_ONLY = { remoteWrite: true };
 const READ_ONLY = { remoteRead: true };
 const ATOMIC_ONLY = { remoteAtomic: true };
 
-/** What a message longer than its receive ends with, at its sender and at its receiver. */
+/** Statuses of a message that is longer than its receive, at its sender and at its receiver. */
 const PRECISE: readonly StatusName[] = ['REMOTE_INVALID_REQUEST', 'LOCAL_LENGTH_ERROR'];
 const VAGUE: readonly StatusName[] = ['REMOTE_OPERATION_ERROR', 'LOCAL_QP_OPERATION_ERROR'];
 
 type Request = Omit<SendWorkRequest, 'id' | 'sges'>;
 
 /**
- * Posts a bad request and two good ones; asserts that the bad one ends as said, everything behind it and all
- * receives are flushed in order, both queue pairs end in ERROR and the target's memory is as it was.
+ * Posts a bad request and two good ones; asserts that the bad one ends with this status, everything behind it and all
+ * receives are flushed in order, both queue pairs end in ERROR and the target's memory is unchanged.
  */
 async function breaksConnection(
   a: Peer,
@@ -84,7 +84,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
       const old = await target.peer.region(SIZE);
       const remote = old.remote();
       await old.closeNow();
-      // What takes its place must not answer to the old key.
+      // The next region in its slot must not accept the old key.
       await target.peer.region(SIZE);
       return { opcode, remote };
     });
@@ -124,7 +124,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
   });
   refused('FETCH_AND_ADD beyond the end', atomics, (target) => ({ ...ADD, remote: target.remote(SIZE) }));
 
-  test('each right alone suffices for its operation', { needs: ['atomics'] }, async (a, b) => {
+  test('each right alone is sufficient for its operation', { needs: ['atomics'] }, async (a, b) => {
     const [near] = await connected(a, b);
     const mine = await a.region(8);
     const run = async (request: Request, rights: object): Promise<void> => {
@@ -136,7 +136,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
     await run(ADD, ATOMIC_ONLY);
   });
 
-  test('a WRITE that fails at its last byte has changed nothing before it', {}, (a, b) => {
+  test('a WRITE that fails at its last byte has not changed any byte before it', {}, (a, b) => {
     const bad = (target: PeerRegion): Request => ({ opcode: WRITE, remote: target.remote(1) });
     return breaksConnection(a, b, bad, access, SIZE);
   });
@@ -177,7 +177,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
     await to.holds(50, 140, SIZE - 140, 140);
   });
 
-  test('one broken queue pair leaves the others of both devices alone', {}, async (a, b) => {
+  test('a failed queue pair does not affect the others of both devices', {}, async (a, b) => {
     const [broken] = await connected(a, b);
     const [healthy, peer] = await connected(a, b);
     const [mine, target] = await Promise.all([a.region(64), b.region(64)]);
@@ -192,7 +192,7 @@ export function remoteErrors({ test, spec }: SuiteContext): void {
     await target.holds(1);
   });
 
-  test('memory of register() has a remote key only where peers can reach it', {}, async (a, b) => {
+  test('memory of register() has a remote key only if peers can access it', {}, async (a, b) => {
     const region = await b.registered(4_096);
     if (!b.attributes.registeredMemoryIsRemote) {
       await failsWith(b.call('rkey', { region: region.handle }), 'ERR_RDMC_NOT_SHAREABLE');

@@ -48,7 +48,7 @@ export function requests({ test }: SuiteContext): void {
     await target.holdsOnly(1, 0, 48, 50);
   });
 
-  test('one inline byte too many is refused, and nothing of it lingers', {}, async (a, b) => {
+  test('one inline byte too many is refused, without an effect on later requests', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const target = await b.region(4_096);
     await target.fill(50);
@@ -75,7 +75,7 @@ export function requests({ test }: SuiteContext): void {
     });
   }
 
-  test('SEND carries no immediate, even after one that did', {}, async (a, b) => {
+  test('SEND does not carry an immediate, even after one that did', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     await far.receive({ id: 1 }, { id: 2 });
     await near.post({ id: 1, opcode: 'SEND_WITH_IMM', immediate: 9 }, { id: 2, opcode: 'SEND' });
@@ -85,7 +85,7 @@ export function requests({ test }: SuiteContext): void {
     await near.poll(2);
   });
 
-  test('ids come back as they went in, up to 2^53 - 1', {}, async (a, b) => {
+  test('ids are returned unchanged, up to 2^53 - 1', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     await far.receive(...IDS.map((id) => ({ id })));
     await near.post(...IDS.map((id) => ({ id, opcode: 'SEND' }) as const));
@@ -95,7 +95,7 @@ export function requests({ test }: SuiteContext): void {
     assert.deepEqual(await ids(far), IDS);
   });
 
-  test('a send larger than a batch of the fast path arrives whole', {}, async (a, b) => {
+  test('a send larger than a batch of the fast path arrives completely', {}, async (a, b) => {
     const count = 600;
     const [near, far] = await connected(a, b, { sendDepth: count, receiveDepth: count, cqDepth: 2 * count });
     await far.receive(...range(count).map((id) => ({ id })));

@@ -13,7 +13,7 @@ export function receiverNotReady({ test }: SuiteContext): void {
       { id: 1, opcode: 'SEND', sges: [from.sge()] },
       { id: 2, opcode: 'SEND', sges: [from.sge()] },
     );
-    // Another queue pair gets its request through meanwhile.
+    // A request of another queue pair completes meanwhile.
     await other.run({ opcode: 'WRITE', sges: [from.sge(0, 8)], remote: to.remote() });
     await near.nothingMore();
     await far.receive({ id: 10, sges: [to.sge()] });
@@ -71,7 +71,7 @@ export function receiverNotReady({ test }: SuiteContext): void {
     await near.ends([[1, 'RNR_RETRY_EXCEEDED']]);
   });
 
-  test('rnrRetries 0 is no limit where receives are posted in time', {}, async (a, b) => {
+  test('rnrRetries 0 has no effect if receives are posted in time', {}, async (a, b) => {
     const count = 32;
     const [near, far] = await connected(a, b, { connect: { rnrRetries } });
     await far.receive(...range(count).map((id) => ({ id })));

@@ -15,7 +15,7 @@ interface Piece {
   readonly from: number;
 }
 
-/** Splits `total` into `count` pieces of odd lengths that lie apart in a region. */
+/** Splits `total` into `count` pieces of odd lengths, with gaps between them in a region. */
 function split(total: number, count: number): Piece[] {
   const pieces: Piece[] = [];
   let from = 0;
@@ -87,7 +87,7 @@ export function scatterGather({ test }: SuiteContext): void {
     }
   });
 
-  test('a shorter message leaves the rest of the entries alone', {}, async (a, b) => {
+  test('a shorter message does not change the rest of the entries', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [mine, theirs] = await Promise.all([a.region(100), b.region(300)]);
     await Promise.all([mine.fill(1), theirs.fill(50)]);
@@ -101,7 +101,7 @@ export function scatterGather({ test }: SuiteContext): void {
     await theirs.holds(50, 113, 187, 113);
   });
 
-  test('entries of length 0 count for nothing', {}, async (a, b) => {
+  test('entries of length 0 have no effect', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [mine, theirs] = await Promise.all([a.region(100), b.region(100)]);
     await Promise.all([mine.fill(1), theirs.fill(50)]);

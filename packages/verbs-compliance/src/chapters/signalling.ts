@@ -23,7 +23,7 @@ export function signalling({ test }: SuiteContext): void {
     await near.nothingMore();
   });
 
-  test('ten times the depth: a signalled request gives back the slots before it', {}, async (a, b) => {
+  test('ten times the depth: a signalled request frees the slots before it', {}, async (a, b) => {
     const sendDepth = 16;
     const [near] = await connected(a, b, { sendDepth, cqDepth: 32 });
     const [from, to] = await Promise.all([a.region(64), b.region(8 * sendDepth * 10)]);

@@ -5,9 +5,9 @@ import type { SuiteContext } from '../suite-context.js';
 const KIB = 1_024;
 const MIB = KIB * KIB;
 const SIZES = [0, 1, 63, 64, 65, 4_095, 4_096, 4_097, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1, MIB, 5 * MIB + 3];
-/** Of the longest message, where the device carries one as long. */
+/** Size of the longest message, if the device supports it. */
 const LONGEST = 64 * MIB;
-/** Odd, so that neither side is aligned, and they are not aligned alike. */
+/** Odd, so that both sides are unaligned, in different ways. */
 const FROM_OFFSET = 61;
 const TO_OFFSET = 131;
 const MARGIN = 200;

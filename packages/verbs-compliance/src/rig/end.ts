@@ -42,7 +42,7 @@ export class End {
     return this.peer.call('postReceive', { qp: this.qp, requests });
   }
 
-  /** Waits for the next `count` completions, whatever they are. */
+  /** Waits for the next `count` completions of any kind. */
   poll(count: number, limitMs?: number): Promise<WorkCompletion[]> {
     return this.peer.call('poll', { cq: this.cq, count, ...(limitMs === undefined ? {} : { limitMs }) });
   }
@@ -66,7 +66,7 @@ export class End {
     assert.deepEqual(found, expected);
   }
 
-  /** Asserts that no completion has come beyond those taken. */
+  /** Asserts that there are no further completions. */
   async nothingMore(): Promise<void> {
     assert.deepEqual(await this.peer.call('pollNow', { cq: this.cq }), []);
   }

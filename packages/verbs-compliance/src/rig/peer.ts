@@ -46,7 +46,7 @@ export class Peer {
 
   call<N extends CallName>(name: N, args: CallArguments<N>): Promise<CallResult<N>> {
     const answer = this.link.call(name, args);
-    // A test that has failed elsewhere awaits its other calls no more; those are no errors of their own.
+    // A failed test does not await its other calls; their rejections are not separate errors.
     answer.catch(() => undefined);
     return answer;
   }

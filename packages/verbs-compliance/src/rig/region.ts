@@ -46,7 +46,7 @@ export class PeerRegion {
   }
 
   remote(offset = 0): RemoteMemory {
-    assert.notEqual(this.info.rkey, null, 'the test asks for a remote key this memory does not have');
+    assert.notEqual(this.info.rkey, null, 'the test needs a remote key, which this memory does not have');
     return { address: this.info.address + offset, rkey: this.info.rkey! };
   }
 

@@ -2,7 +2,7 @@ import { waitFor } from '../wait.js';
 import type { End } from './end.js';
 import type { PeerRegion } from './region.js';
 
-/** READs one byte of a peer's region again and again until it has a value: the peer's thread need not run. */
+/** READs one byte of a peer's region repeatedly until it has a value: the peer's thread does not need to run. */
 export async function remoteByte(
   end: End,
   target: PeerRegion,

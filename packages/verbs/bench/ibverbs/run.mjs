@@ -1,4 +1,4 @@
-// What the addon costs per operation on the ibverbs path, above the provider's own cost: posts and polls batches of
+// The addon's cost per operation on the ibverbs path, without the provider's own cost: posts and polls batches of
 // 16 WRITEs on a fake libibverbs whose requests complete at once. The provider alone is measured in the same run, by
 // a C++ loop that makes the same calls. Both alternate; medians of processor time are printed.
 //
@@ -35,7 +35,7 @@ const queuePair = domain.createQueuePair({ sendQueue: cq, receiveQueue: cq, send
 await queuePair.connect(queuePair.address);
 const region = await domain.allocate(4096);
 
-// Processor time, so that a busy machine does not count.
+// Processor time, so that other load does not count.
 const now = () => threadCpuSeconds() * 1e9;
 const perOperation = (start) => (now() - start) / (BATCH * BATCHES);
 
@@ -43,7 +43,7 @@ function drain(poll) {
   for (let left = BATCH; left > 0; ) left -= poll();
 }
 
-// The requests lie in the batch already: what remains is the addon's own work.
+// The requests are in the batch already: only the addon's own work is measured.
 const slots = new Uint8Array(Layout.WORK_REQUEST_BYTES * Layout.BATCH_SLOTS);
 const words = new Uint32Array(slots.buffer);
 const control = new Uint32Array(4);
@@ -69,7 +69,7 @@ function addonOnly() {
   return perOperation(start);
 }
 
-// With the fast path of TypeScript, which writes each request.
+// With TypeScript's fast path, which writes each request.
 const submission = device.createSubmissionQueue();
 function withTypeScript() {
   const start = now();

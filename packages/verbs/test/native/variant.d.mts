@@ -1,4 +1,4 @@
-/** Links a program out of the addon's objects; undefined where the addon was not built here. */
+/** Links a program from the addon's objects; undefined if the addon was not built here. */
 export function linkProgram(
   name: string,
   folder: string,

@@ -13,7 +13,7 @@ const native = join(here, '..', '..', 'native');
 const variants = join(native, 'build', 'variants');
 const nodeHeaders = join(dirname(process.execPath), '..', 'include', 'node');
 
-/** What the soft device needs; the rest is the binding to JavaScript and RDMA devices. */
+/** The units of the soft device; the rest is the binding to JavaScript and RDMA devices. */
 export const SOFT_UNITS = ['unit_core.cc', 'unit_shm.cc', 'unit_tcp.cc'];
 const ALL_UNITS = [...SOFT_UNITS, 'unit_binding.cc', 'unit_ibverbs.cc'];
 
@@ -55,7 +55,7 @@ function run(compiler, args) {
   });
 }
 
-/** Compiles what is not there yet; several processes may do so at once, each object is put in place whole. */
+/** Compiles missing objects; several processes may do so at once, because each object is renamed when it is complete. */
 async function compileAll(compiler, jobs) {
   const waiting = jobs.filter(({ object }) => !existsSync(object));
   const worker = async () => {
@@ -73,8 +73,8 @@ async function compileAll(compiler, jobs) {
  *   special?: Readonly<Record<string, readonly string[]>>, objects?: readonly string[], beside?: readonly string[],
  *   linking: readonly string[] }} variant
  *   `folder`: more sources, all of which are compiled; `special`: more flags of single units;
- *   `objects`: what is compiled already; `beside`: folders with headers
- * @returns the path of what was linked
+ *   `objects`: compiled objects; `beside`: folders with headers
+ * @returns the path of the linked file
  */
 async function build({
   name,
@@ -117,7 +117,7 @@ export function buildAddon(flags) {
   return build({ name: 'rdmc_verbs.node', units: ALL_UNITS, flags: [...addonFlags(), ...flags], linking });
 }
 
-/** Node's OpenSSL, of which the soft device uses three functions, is of the same interface. */
+/** The soft device uses three functions of OpenSSL; Node's OpenSSL has the same interface. */
 const CRYPTO = ['-l:libcrypto.so.3'];
 
 /** A program of the soft device and the sources of a folder beside this file. */

@@ -6,7 +6,7 @@ import { temporaryDirectory } from '@rdmc/testing';
 
 const BUILD = fileURLToPath(new URL('../native/fake-ibverbs/build.mjs', import.meta.url));
 
-/** The compiled fake of libibverbs, or why there is none here. */
+/** The compiled fake of libibverbs, or the reason why it is missing. */
 export const fakeLibrary: { readonly path: string; readonly missing: string } = (() => {
   const run = spawnSync(process.execPath, [BUILD], { encoding: 'utf8' });
   if (run.status === 0) return { path: run.stdout.trim(), missing: '' };
@@ -14,7 +14,7 @@ export const fakeLibrary: { readonly path: string; readonly missing: string } = 
   throw new Error(`building the fake libibverbs failed:\n${run.stderr}`);
 })();
 
-/** What the fake pretends; see native/fake-ibverbs/fake.h. */
+/** Settings of the fake; see native/fake-ibverbs/fake.h. */
 export type FakeSettings = Readonly<Record<string, string>>;
 
 /** Lets this process use the fake, with these settings; the returned function undoes it. */
@@ -31,7 +31,7 @@ export function useFake(settings: FakeSettings = {}): () => void {
   };
 }
 
-/** What becomes of a device's packets, in the order of enum Link in native/fake-ibverbs/fake.h. */
+/** The state of a device's link, in the order of enum Link in native/fake-ibverbs/fake.h. */
 const LINKS = ['up', 'cut', 'deaf', 'mute', 'down', 'lost'] as const;
 export type FakeLink = (typeof LINKS)[number];
 const LINK_CHANGE = 1000;
@@ -52,12 +52,12 @@ export class FakeMachine {
     writeFileSync(join(this.folder, `${device}.events`), record);
   }
 
-  /** Takes effect soon after; the device raises no event for it. */
+  /** Takes effect soon after; the device does not raise an event for it. */
   setLink(device: string, link: FakeLink): void {
     this.raise(device, LINK_CHANGE, LINKS.indexOf(link));
   }
 
-  /** The device leaves the machine. */
+  /** Removes the device. */
   remove(device: string): void {
     rmSync(join(this.folder, device), { recursive: true });
   }

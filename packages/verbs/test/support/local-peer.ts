@@ -8,7 +8,7 @@ const SCRIPT = fileURLToPath(new URL('../fixtures/local-peer.py', import.meta.ur
 
 export type Said = Record<string, unknown>;
 
-/** A process that speaks the Unix-socket protocol of the soft device as it is told to: fixtures/local-peer.py. */
+/** A process that uses the Unix-socket protocol of the soft device as instructed: fixtures/local-peer.py. */
 export class LocalPeer {
   readonly #process: ChildProcessWithoutNullStreams;
   readonly #lines: AsyncIterator<string>;
@@ -24,14 +24,14 @@ export class LocalPeer {
     onTestFinished(() => this.end());
   }
 
-  /** What it says next. */
+  /** Its next message. */
   async next(): Promise<Said> {
     const { value, done } = await this.#lines.next();
     if (done) throw new Error(`the local peer said nothing more: ${this.#errors}`);
     return JSON.parse(value) as Said;
   }
 
-  /** Everything it says until it ends. */
+  /** Its messages until it ends. */
   async rest(): Promise<Said[]> {
     const all: Said[] = [];
     for (;;) {
@@ -54,7 +54,7 @@ export class LocalPeer {
     await this.order({ send: message });
   }
 
-  /** Tells it what to do; what it says to that. */
+  /** Sends it a command; returns its answer. */
   order(what: Said): Promise<Said> {
     this.#process.stdin.write(`${JSON.stringify(what)}\n`);
     return this.next();
@@ -93,7 +93,7 @@ export function queuePairPage(number: number): number {
   return Control.QUEUE_PAIRS + (number & 8191) * Control.QUEUE_PAIR_BYTES;
 }
 
-/** The word of a completion queue that says that a queue pair has completions: nothing is polled without it. */
+/** The word of a completion queue that marks a queue pair with completions: without it nothing is polled. */
 export function readyBit(queue: number, queuePair: number): [offset: number, value: number] {
   const index = queuePair & 8191;
   const page = Control.COMPLETION_QUEUES + queue * Control.COMPLETION_QUEUE_BYTES;

@@ -9,10 +9,10 @@ import {
   type WorkCompletion,
 } from '../../src/index.js';
 
-/** For what hangs. */
+/** Time limit for a test that hangs. */
 const LIMIT_MS = 120_000;
 
-/** Waits until something is there. */
+/** Waits for a value. */
 export async function until<T>(what: string, look: () => T | undefined): Promise<T> {
   const end = performance.now() + LIMIT_MS;
   while (performance.now() < end) {
@@ -20,7 +20,7 @@ export async function until<T>(what: string, look: () => T | undefined): Promise
     if (found !== undefined) return found;
     await delay(1);
   }
-  throw new Error(`${what} did not come within ${LIMIT_MS} ms`);
+  throw new Error(`${what}: not within ${LIMIT_MS} ms`);
 }
 
 export interface Side {

@@ -4,7 +4,7 @@ const PACKAGE = 'packages/hipower';
 const MACHINES = [
   'packages/hipower/test/machines.test.ts',
   'packages/hipower/test/model.test.ts',
-  'packages/hipower/test/broken-rules.test.ts',
+  'packages/hipower/test/violations.test.ts',
 ];
 
 /** HiPower's machines. */

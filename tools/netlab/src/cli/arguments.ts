@@ -36,11 +36,11 @@ export const LAB_OPTIONS: readonly Name[] = [
 export interface Arguments {
   readonly options: Partial<Record<Name, string>>;
   readonly words: readonly string[];
-  /** What follows `--`. */
+  /** The words after `--`. */
   readonly command: readonly string[];
 }
 
-/** Options and words up to `--`; the rest is a command and is left alone. */
+/** Parses options and words up to `--`; the rest is a command. */
 export function parseArguments(argv: readonly string[]): Arguments {
   const end = argv.indexOf('--');
   const own = end < 0 ? argv : argv.slice(0, end);
@@ -57,10 +57,11 @@ export function parseArguments(argv: readonly string[]): Arguments {
   }
 }
 
-/** Refuses what a command does not know, rather than ignoring it. */
+/** Refuses unknown options and words of a command, instead of ignoring them. */
 export function allow(args: Arguments, names: readonly Name[], words: number, usage: string): void {
   const unknown = Object.keys(args.options).find((name) => !names.includes(name as Name));
-  if (unknown !== undefined) throw invalidOption(`--${unknown} means nothing here; usage: netlab ${usage}`);
+  if (unknown !== undefined)
+    throw invalidOption(`--${unknown} is not an option of this command; usage: netlab ${usage}`);
   if (args.words.length !== words) throw invalidOption(`usage: netlab ${usage}`);
 }
 

@@ -11,7 +11,7 @@ type Command = (args: Arguments) => Promise<number>;
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-/** A command on a lab that exists, with so many words. */
+/** A command on an existing lab, with that many words. */
 function onLab(usage: string, work: (lab: Netlab, ...words: string[]) => unknown): Command {
   const words = usage.split(' ').length - 1;
   return async (args) => {

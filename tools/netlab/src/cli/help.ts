@@ -1,23 +1,23 @@
 export const HELP = `netlab: hosts, links and switches of network namespaces, on one Linux machine, as root
 
-  netlab run   [lab options] [--on HOST | --each] -- COMMAND...   make a lab, run a command, remove the lab
+  netlab run   [lab options] [--on HOST | --each] -- COMMAND...   create a lab, run a command, remove the lab
   netlab shell [lab options] [--on HOST]                          the same with a shell
-  netlab up    [lab options] [--name NAME]                        make a lab that stays
+  netlab up    [lab options] [--name NAME]                        create a lab that stays
   netlab down  [--lab NAME | --all]                               remove it
   netlab exec  [--lab NAME] HOST -- COMMAND...                    run a command inside a host
   netlab list  [--json]                                           labs, hosts, addresses
-  netlab check                                                    what of this needs the kernel lacks
-  netlab gc    [--all]                                            remove what dead labs left; --all: every lab
+  netlab check                                                    list the features of the kernel
+  netlab gc    [--all]                                            remove labs of dead processes; --all: every lab
                                                                   made by 'up', too
 At run time, each with [--lab NAME]:
-  netlab cut HOST | heal HOST          packets of its link vanish silently | pass again
+  netlab cut HOST | heal HOST          packets of its link are dropped silently | pass again
   netlab slow HOST RATE                both directions of its link, such as 200mbit
-  netlab slow-path HOST HOST RATE      only what these two send each other
+  netlab slow-path HOST HOST RATE      only the traffic between these two
   netlab slow-rack RACK RATE           a rack's link to the core; racks count from 0
   netlab loss HOST SHARE               such as 1%       (kernel module sch_netem)
   netlab delay HOST TIME               such as 5ms      (kernel module sch_netem)
-  netlab pause HOST | resume HOST      stop all its processes | let them go on
-  netlab goodput FROM TO [MEBIBYTES]   one plain TCP stream, 64 MiB: what anything else is compared with
+  netlab pause HOST | resume HOST      stop all its processes | continue them
+  netlab goodput FROM TO [MEBIBYTES]   one plain TCP stream, 64 MiB: the baseline for comparisons
 
 Lab options:
   --hosts N | a,b,c   how many (h0, h1, ...), or their names            default 2
@@ -30,10 +30,10 @@ Lab options:
   --racks N           divide the hosts, in order, among N switches joined to a core switch
   --uplink RATE       of each rack's link to the core                   default: --rate
 
-Without --lab, the lab is that of $NETLAB, or the only one there is. Inside 'run' and 'shell' the environment
+Without --lab, the lab is that of $NETLAB, or the only one. Inside 'run' and 'shell' the environment
 has NETLAB (its name), NETLAB_HOSTS, NETLAB_ADDRESSES, and inside a host NETLAB_HOST; names resolve there.
-'netlab-rsh HOST COMMAND...' stands in for ssh: scripts, mpirun and other tools start things in hosts with it.
-Hosts share the machine's files; with NETLAB_HOMES=DIR 'netlab-rsh' begins in DIR/HOST, made when missing.
+'netlab-rsh HOST COMMAND...' replaces ssh: scripts, mpirun and other tools run programs in hosts with it.
+Hosts share the machine's files; with NETLAB_HOMES=DIR 'netlab-rsh' starts in DIR/HOST, created if missing.
 
 Examples:
   netlab run --hosts 8 --rate 400mbit -- sh -c 'netlab goodput h0 h7'

@@ -24,7 +24,7 @@ async function main(argv: readonly string[]): Promise<number> {
   return command(args);
 }
 
-// `netlab list | head -1` ends like any other tool whose reader has gone.
+// `netlab list | head -1` ends as other tools do when their reader has ended.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(FAILED);

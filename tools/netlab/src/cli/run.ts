@@ -7,10 +7,10 @@ import { invalidOption, NetlabError } from '../errors.js';
 import type { Netlab } from '../lab.js';
 import { type Arguments, labOptions } from './arguments.js';
 
-/** So that `netlab` and `netlab-rsh` are found by what runs in a lab. */
+/** PATH with `netlab` and `netlab-rsh`, for programs in a lab. */
 const BIN = join(dirname(fileURLToPath(import.meta.url)), '..', 'bin');
 
-/** The exit code of a command, as a shell gives it. */
+/** The exit code of a command, as in a shell. */
 export function exitOf(child: ChildProcess, what: string): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) =>
@@ -28,7 +28,7 @@ const environment = (lab: Netlab) => ({
   PATH: [BIN, process.env.PATH ?? ''].join(delimiter),
 });
 
-/** Starts the command where `--on`, `--each` or neither (this machine's own namespace) wants it. */
+/** Starts the command in the hosts of `--on` or `--each`; without them, in this machine's own namespace. */
 function start(lab: Netlab, args: Arguments, command: readonly string[]): ChildProcess[] {
   const options = { stdio: 'inherit', env: environment(lab) } as const;
   const [program, ...rest] = command as [string, ...string[]];
@@ -42,7 +42,7 @@ export async function runInLab(args: Arguments, command: readonly string[]): Pro
   if (command.length === 0) throw invalidOption('no command: netlab run [options] -- COMMAND...');
   await using lab = await createLab(labOptions(args));
   const children = start(lab, args, command);
-  // Ctrl-C reaches the command as well, and it decides; what is sent to us alone is passed on. We end after it.
+  // Ctrl-C reaches the command as well, and it decides; a signal to this process alone is passed on. This process ends after it.
   const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
     const handler = () => signal !== 'SIGINT' && children.map((child) => child.kill(signal));
     process.on(signal, handler);

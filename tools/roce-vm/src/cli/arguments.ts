@@ -20,7 +20,7 @@ export interface Arguments {
   readonly name: string | undefined;
   readonly options: Omit<RunOptions, 'command'>;
   readonly given: readonly string[];
-  /** What follows `--`. */
+  /** The words after `--`. */
   readonly command: readonly string[];
 }
 
@@ -46,12 +46,12 @@ function parse(own: readonly string[]) {
   }
 }
 
-/** Options and one word up to `--`; the rest is a command and is left alone. */
+/** Parses options and one word up to `--`; the rest is a command. */
 export function parseArguments(argv: readonly string[]): Arguments {
   const end = argv.indexOf('--');
   const { values, positionals } = parse(end < 0 ? argv : argv.slice(0, end));
   if (positionals.length > 1) {
-    throw invalidOption(`'${positionals[1]}' is not understood; the command follows "--"`);
+    throw invalidOption(`'${positionals[1]}' is not expected here; the command follows "--"`);
   }
   const { devices, memory, processors, timeout, loss, share, env } = values;
   const known = {

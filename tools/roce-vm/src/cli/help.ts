@@ -8,10 +8,10 @@ import {
 
 export const HELP = `roce-vm: RDMA without the hardware. Runs a command in a virtual machine that has soft-RoCE devices.
 
-  roce-vm run [options] -- COMMAND...   run COMMAND in there; its output and exit code are this command's
-  roce-vm shell [options]               a shell in there; "exit" ends the machine
+  roce-vm run [options] -- COMMAND...   run COMMAND in the machine; with its output and exit code
+  roce-vm shell [options]               a shell in the machine; "exit" ends the machine
   roce-vm setup                         install and download now, so that the next run starts at once
-  roce-vm clean                         forget what was downloaded
+  roce-vm clean                         remove downloads
 
 Options:
   --devices N         rxe0, rxe1, ... on one bridge, 10.0.0.1, 10.0.0.2, ...      default ${DEFAULT_DEVICES}
@@ -22,14 +22,14 @@ Options:
   --share DIR         what COMMAND writes in DIR stays
   --env NAME=VALUE    one more variable for COMMAND (PATH, HOME, TERM, LANG and RDMC_* are passed on)
 
-COMMAND sees this machine's files and starts in this directory. What it writes vanishes with the machine, but for
-DIR. Devices use GID index 1 (RoCE v2 over IPv4); 'ip', 'rdma', 'tc' and 'modprobe' work in there, as root.
+COMMAND sees this machine's files and starts in this directory. Files that it writes are lost with the machine, except in
+DIR. Devices use GID index 1 (RoCE v2 over IPv4); 'ip', 'rdma', 'tc' and 'modprobe' work in the machine, as root.
 
-Exit code: that of COMMAND; ${EXIT_TIMEOUT} at the time limit; ${EXIT_OWN_FAILURE} when there was no machine or no result.
+Exit code: that of COMMAND; ${EXIT_TIMEOUT} at the time limit; ${EXIT_OWN_FAILURE} without a machine or a result.
 
 It needs a Debian-like Linux on x86-64 and, the first time, the network: packages are installed when it runs as
 root, and named in one line otherwise. The kernel is kept in $XDG_CACHE_HOME/roce-vm (~/.cache/roce-vm).
-No KVM is used: about ten seconds to start, up to a minute on a busy machine, and everything in there is ten times slower.
+KVM is not used: it starts in about ten seconds, up to a minute on a busy machine, and everything is ten times slower.
 
 Examples:
   roce-vm run -- ibv_devinfo

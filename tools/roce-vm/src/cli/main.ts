@@ -9,7 +9,7 @@ import { HELP } from './help.js';
 
 const log = (line: string) => process.stderr.write(`roce-vm: ${line}\n`);
 
-/** Refuses what a command does not use, rather than ignoring it. */
+/** Refuses unused options of a command, instead of ignoring them. */
 function bare({ given, command }: Arguments, usage: string): void {
   if (given.length > 0 || command.length > 0) throw invalidOption(`usage: roce-vm ${usage}`);
 }
@@ -20,7 +20,7 @@ const COMMANDS: Readonly<Record<string, (args: Arguments, signal: AbortSignal) =
     return runInVm({ ...options, command, signal });
   },
   shell({ command, options }, signal) {
-    if (command.length > 0) throw invalidOption('roce-vm shell takes no command; roce-vm run does');
+    if (command.length > 0) throw invalidOption('roce-vm shell does not take a command; use roce-vm run');
     return shellInVm({ ...options, command: [process.env.SHELL ?? '/bin/sh'], signal });
   },
   async setup(args) {
@@ -35,7 +35,7 @@ const COMMANDS: Readonly<Record<string, (args: Arguments, signal: AbortSignal) =
   },
 };
 
-/** Ends the machine at these signals, and then this process in the way it would have ended. */
+/** Ends the machine at these signals, and then this process with the same signal. */
 function endedBySignals(): AbortController {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

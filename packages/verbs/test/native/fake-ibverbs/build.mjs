@@ -33,7 +33,7 @@ const library = join(folder, 'libibverbs.so.1');
 
 if (!existsSync(library)) {
   mkdirSync(folder, { recursive: true });
-  // Several tests may build at once: each its own file, put in place whole.
+  // Several tests may build at once: each writes its own file, which is renamed when it is complete.
   const own = `${library}.${process.pid}`;
   const flags = ['-std=gnu++20', '-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', '-shared', '-pthread'];
   const linking = ['-Wl,-soname,libibverbs.so.1', `-Wl,--version-script=${join(sources, 'versions.map')}`];

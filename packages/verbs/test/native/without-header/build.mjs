@@ -1,5 +1,5 @@
-// The package as it is where its addon was built without <infiniband/verbs.h>: the objects of the addon beside the
-// sources, but the unit that asks for the header compiled anew. Prints the folder. Ends with 2 where those objects, or a
+// The package with an addon that was built without <infiniband/verbs.h>: the objects of the addon beside the
+// sources, except the unit that uses the header, which is compiled again. Prints the folder. Exits with 2 if those objects, or a
 // compiler, are missing (a prebuilt addon).
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
@@ -25,7 +25,7 @@ function run(args) {
 
 /** The one unit that mentions libibverbs. */
 const ASKS = 'unit_ibverbs';
-// Below the package, where its imports are found.
+// Below the package, so that its imports are found.
 const folder = mkdtempSync(join(native, 'build', 'without-header-'));
 const release = join(folder, 'native', 'build', 'Release');
 mkdirSync(release, { recursive: true });
@@ -45,7 +45,7 @@ const defines = ['-DNAPI_VERSION=9', '-DNODE_ADDON_API_DISABLE_DEPRECATED', '-DR
 const own = join(folder, `${ASKS}.o`);
 const files = ['-c', join(native, `${ASKS}.cc`), '-o', own];
 run(['-std=gnu++20', '-fPIC', '-fvisibility=hidden', ...defines, ...includes, ...files]);
-// Only of units that are still there: a build leaves the objects of deleted sources behind.
+// Only of existing units: a build leaves the objects of deleted sources behind.
 const others = readdirSync(built)
   .filter((name) => name.startsWith('unit_') && name !== `${ASKS}.o`)
   .filter((name) => existsSync(join(native, name.replace(/\.o$/, '.cc'))))

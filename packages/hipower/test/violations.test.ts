@@ -7,7 +7,7 @@ import { footerIndex, slotStride } from '../src/layout/footer.js';
 import { type Member, startMembers } from './support/members.js';
 import { regionOfLength } from './support/regions.js';
 
-/** Channels whose other side breaks the rules while they run: a peer with a defect, or memory that was damaged. */
+/** Channels whose other side violates the protocol while they run: a peer with a defect, or damaged memory. */
 
 const SLOTS = 6;
 const SLOT_BYTES = 1000;
@@ -21,7 +21,7 @@ type Kind = Partial<ChannelOptions>;
 type Breaks = { readonly breaks: string; readonly value?: number };
 let nodes: Member[] = [];
 
-/** Node 0 with a requester, node 1 with its responder; the one that `breaks` names has a worker that breaks a rule. */
+/** Node 0 with a requester, node 1 with its responder; the one that `breaks` names has a worker that violates a rule. */
 async function open(kind: Kind, breaks: Record<number, Breaks> = {}): Promise<[Requester, Responder]> {
   const workers = Object.entries(breaks).map(([id, data]) => [id, { module: BREAKING, data }]);
   nodes = await startMembers(2, Object.fromEntries(workers));
@@ -38,13 +38,13 @@ function words(node: number, byteLength: number): Int32Array {
   return new Int32Array(view.buffer, view.byteOffset, view.byteLength / 4);
 }
 
-/** Toggles bits of a board, as whoever writes it would. */
+/** Toggles bits of a board, as its writer would. */
 function toggle(node: number, role: 'requester' | 'responder', index: number, bits: number): void {
   const boards = words(node, boardsRegionBytes(role, 1));
   Atomics.xor(boards, (index * BOARD_STRIDE) / 4 + BOARD_HEADER_WORDS, bits);
 }
 
-/** What the responder was given until it failed, and with what. */
+/** The messages of the responder until it failed, and its error. */
 async function failureOf(
   responder: Responder,
 ): Promise<{ got: number[]; error: Error & { code?: string; memberId?: number } }> {
@@ -60,7 +60,7 @@ async function failureOf(
   return { got, error };
 }
 
-/** The responder blames the requester, has been given `got` and nothing wrong; the requester learns that it is over. */
+/** The responder names the requester and has received `got` and nothing else; the requester is told of the failure. */
 async function expectBlamed(
   [requester, responder]: [Requester, Responder],
   code: string,
@@ -74,8 +74,8 @@ async function expectBlamed(
   expect(await ending).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_CLOSED', memberId: 1 });
 }
 
-describe('a requester that breaks the rules', () => {
-  it.each([PUSH, PULL])('a message where nobody sends one, %j: PROTOCOL', async (kind) => {
+describe('a requester that violates the protocol', () => {
+  it.each([PUSH, PULL])('an unexpected message, %j: PROTOCOL', async (kind) => {
     const ends = await open(kind, { 0: { breaks: 'send' } });
     await ends[0].write(Uint8Array.of(1));
     const { error } = await failureOf(ends[1]);
@@ -101,7 +101,7 @@ describe('a requester that breaks the rules', () => {
     await expectBlamed(ends, code, []);
   });
 
-  // In pull mode the responder reads the requester's board; in push mode it looks where a push lands.
+  // In pull mode the responder reads the requester's board; in push mode it reads the target of pushes.
   const boards = [
     ['push', 1, 'responder', BoardIndex.LANDING],
     ['pull', 0, 'requester', BoardIndex.OWN],
@@ -128,9 +128,9 @@ describe('a requester that breaks the rules', () => {
   it.each([
     ['of a sequence that is far ahead', [SLOTS, 8, 1, 0], 'ERR_RDMC_HIPOWER_FOOTER'],
     ['of a payload longer than a slot', [0, SLOT_BYTES + 1, 1, 0], 'ERR_RDMC_HIPOWER_FOOTER'],
-    ['of less than nothing that remains', [0, 8, 1, -1], 'ERR_RDMC_HIPOWER_FOOTER'],
+    ['of a negative rest', [0, 8, 1, -1], 'ERR_RDMC_HIPOWER_FOOTER'],
     ['of another generation', [0, 8, 7, 0], 'ERR_RDMC_HIPOWER_GENERATION'],
-    ['of nobody: nothing was written', [0, 0, 0, 0], 'ERR_RDMC_HIPOWER_GENERATION'],
+    ['of a slot that was not written', [0, 0, 0, 0], 'ERR_RDMC_HIPOWER_GENERATION'],
   ])('a footer %s', async (_name, footer, code) => {
     const ends = await open(PUSH);
     words(1, SLOTS * STRIDE).set(footer, footerIndex(2, STRIDE));
@@ -146,8 +146,8 @@ describe('a requester that breaks the rules', () => {
   });
 });
 
-describe('a responder that breaks the rules', () => {
-  it('a message where nobody sends one: PROTOCOL', async () => {
+describe('a responder that violates the protocol', () => {
+  it('an unexpected message: PROTOCOL', async () => {
     const [requester, responder] = await open(PULL, { 1: { breaks: 'send' } });
     const sending = (async () => {
       await requester.write(Uint8Array.of(1));
@@ -160,7 +160,7 @@ describe('a responder that breaks the rules', () => {
 
   it.each([
     ['beyond the pool', SLOTS],
-    ['that holds nothing', SLOTS - 1],
+    ['that is empty', SLOTS - 1],
   ])('a confirmation of a slot %s: BITMAP', async (_name, value) => {
     const [requester, responder] = await open(PER_REQUEST, { 1: { breaks: 'immediate', value } });
     await requester.write(Uint8Array.of(1));
@@ -171,7 +171,7 @@ describe('a responder that breaks the rules', () => {
     await Promise.all([requester.close(), responder.close()]);
   });
 
-  it.each([PUSH, PULL])('a released slot that holds nothing, %j: BITMAP', async (kind) => {
+  it.each([PUSH, PULL])('a release of an empty slot, %j: BITMAP', async (kind) => {
     const [requester, responder] = await open(kind);
     await requester.write(Uint8Array.of(1));
     toggle(1, 'responder', BoardIndex.OWN, 1 << (SLOTS - 1));

@@ -1,16 +1,16 @@
 import { AbortError } from './errors.js';
 
-/** Wakes all who wait, now or with an error. A wait without a signal makes nothing but its promise. */
-export class Bell {
+/** Wakes all waiters. Without a signal, a wait allocates only its promise. */
+export class Notifier {
   #waiting: (() => void)[] = [];
   readonly #add = (resolve: () => void): void => void this.#waiting.push(resolve);
 
-  /** Resolves at the next `ring`. @throws AbortError */
+  /** Resolves at the next `notify`. @throws AbortError */
   wait(what: string, signal?: AbortSignal): Promise<void> {
     return signal ? this.#waitUnless(signal, what) : new Promise(this.#add);
   }
 
-  ring(): void {
+  notify(): void {
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -20,10 +20,10 @@ export class Bell {
   #waitUnless(signal: AbortSignal, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        this.#waiting = this.#waiting.filter((one) => one !== onRing);
+        this.#waiting = this.#waiting.filter((one) => one !== onNotify);
         reject(new AbortError(what, signal));
       };
-      const onRing = (): void => {
+      const onNotify = (): void => {
         signal.removeEventListener('abort', onAbort);
         resolve();
       };
@@ -32,7 +32,7 @@ export class Bell {
         return;
       }
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(onRing);
+      this.#waiting.push(onNotify);
     });
   }
 }
