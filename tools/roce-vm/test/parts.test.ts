@@ -146,8 +146,8 @@ describe('options', () => {
     [{ command, loss: '2' }, /2% or 0.5%/],
     [{ command, loss: '1%; reboot' }, /2% or 0.5%/],
     [{ command, shared: 'relative' }, /absolute/],
-    [{ command, shared: '/no/such' }, /absolute path of one that exists/],
-    [{ command, env: { 'A B': '1' } }, /no name/],
+    [{ command, shared: '/no/such' }, /absolute path of an existing directory/],
+    [{ command, env: { 'A B': '1' } }, /not a name/],
     [{ command, device: 3 } as never, /unknown option 'device'/],
   ])('%j is refused', (options, message) => {
     expect(() => checked(options)).toThrow(message);
