@@ -20,7 +20,7 @@ describe.each(['worker', 'application'] as const)('multicast among nodes, driven
   });
   afterAll(() => stopCluster(nodes));
 
-  const cases = algorithms.flatMap((algorithm) => [2, 3, 5, 8].map((n) => ({ algorithm, n })));
+  const cases = algorithms.flatMap((algorithm) => [2, 5, 8].map((n) => ({ algorithm, n })));
   it.each(cases)(
     '$algorithm to $n members: every size arrives once, complete and in order',
     async ({ algorithm, n }) => {
