@@ -47,7 +47,7 @@ async function run({ cq, queuePair, region }: Side, request: Request): Promise<b
   return Array.from({ length: COUNT }, (_, index) => bytes.readBigUInt64LE(index * WORD_BYTES));
 }
 
-/** An atomic whose answer was lost is asked for again, and must not be carried out again: each counts exactly once. */
+/** An atomic whose answer was lost is sent again, and must not be executed again: each counts exactly once. */
 export async function atomicsCountOnce(): Promise<void> {
   const devices: Device[] = [];
   try {

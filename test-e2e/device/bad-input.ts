@@ -7,7 +7,7 @@ import { addressOf, deviceOf, EXPENDABLE, setLink, setMtu, WHY_NOT } from './dev
 
 const LIMIT_MS = 60_000;
 const MIB = 1 << 20;
-/** The device whose network device is changed: nobody else uses it meanwhile. */
+/** The device whose network device is changed: no other test uses it meanwhile. */
 const CHANGED = 3;
 /** Of the machine of tools/roce-vm. */
 const MTU = 4200;
@@ -36,7 +36,7 @@ async function withLongRegion(device: Device) {
   return { queuePair: from, region: await domain.allocate(byteLength, { remoteWrite: true }) };
 }
 
-/** The same as another process that may lock no more memory than that: its code and message. */
+/** The same in another process with that memlock limit: its code and message. */
 function allocateWithin(memlockBytes: number, bytes: number): string {
   const script = `
     import { openDevice } from ${JSON.stringify(import.meta.resolve('@rdmc/verbs'))};
@@ -55,8 +55,8 @@ function changing(title: string, work: () => Promise<void>): void {
 }
 
 export function badInput(): void {
-  describe('what is asked of a device and cannot be had: a code, what was found, what to do', () => {
-    it('a name that does not exist: those that do', () => {
+  describe('invalid requests to a device: the error has a code, what was found, and what to do', () => {
+    it('a name that does not exist: the error lists the known names', () => {
       const names = surveyRdmaDevices().devices.map(({ name }) => name);
       assert.ok(names.includes(deviceOf(0)));
       return refused({ device: 'nosuch0' }, 'ERR_RDMC_UNKNOWN_DEVICE', new RegExp(names.join(', ')));
@@ -92,7 +92,7 @@ export function badInput(): void {
         assert.throws(() => domain.createQueuePair({ ...queues, receiveDepth }), invalid(maxReceiveDepth));
       }));
 
-    it('a message longer than the device sends: refused when posted, and the queue pair lives on', () =>
+    it('a message longer than the device sends: refused at posting, and the queue pair can be used', () =>
       opened({ device: deviceOf(0) }, async (device) => {
         const { queuePair, region } = await withLongRegion(device);
         const sges = [region.sge(0, device.attributes.maxMessageBytes + 1)];
@@ -101,7 +101,7 @@ export function badInput(): void {
         assert.equal(queuePair.state, 'RTS');
       }));
 
-    it('more memory than may be locked: how much is needed, and how to raise it', () => {
+    it('more memory than may be locked: the error says how much is needed, and how to raise the limit', () => {
       assert.match(
         allocateWithin(64 << 10, MIB),
         /^ERR_RDMC_MEMLOCK .*at least \d+ bytes; it is 65536.*ulimit -l/,
@@ -124,7 +124,7 @@ export function badInput(): void {
       await opened({ device, pathMtuBytes: 2048 }, () => Promise.resolve());
     });
 
-    changing('a port that is down: the command that brings it up', async () => {
+    changing('a port that is down: the error has the command that brings it up', async () => {
       const device = deviceOf(CHANGED);
       setLink(CHANGED, 'down');
       try {

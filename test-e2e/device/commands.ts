@@ -20,7 +20,7 @@ interface Event {
   readonly [field: string]: unknown;
 }
 
-/** Runs the command to its end and resolves with its JSON lines; fails where it does. */
+/** Runs the command to its end and resolves with its JSON lines; fails if the command fails. */
 async function rdmc(...args: readonly string[]): Promise<Event[]> {
   const child = spawn(process.execPath, [MAIN, ...args, '--json'], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -40,7 +40,7 @@ async function rdmc(...args: readonly string[]): Promise<Event[]> {
     .map((line) => JSON.parse(line) as Event);
 }
 
-/** In the place of ssh: every host is this machine, with a home of its own. */
+/** Replaces ssh: every host is this machine, with a separate home directory. */
 function shellOf(folder: string): string {
   const path = join(folder, 'shell');
   const script = `#!/bin/sh\ncd ${folder}/$1 && shift && exec sh -c "exec $*"\n`;

@@ -5,7 +5,7 @@ import { deviceOf } from './devices.js';
 
 const runner = { describe, it, beforeAll: before, afterAll: after, afterEach };
 
-/** The suite every device must pass, between the first two devices, each in a process of its own. */
+/** The suite that every device must pass, between the first two devices, each in its own process. */
 export function compliance(): void {
   const spec: ComplianceSpec = {
     name: `${deviceOf(0)} and ${deviceOf(1)}`,

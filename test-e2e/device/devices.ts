@@ -18,11 +18,11 @@ export function deviceOf(member: number): string {
 }
 
 /**
- * Whether devices may be taken away and packets lost: in the machine of tools/roce-vm, which says so, and where
+ * Whether devices may be removed and packets lost: in the machine of tools/roce-vm, which sets the variable, and where
  * rxe0 is on e0, whose other end is p0.
  */
 export const EXPENDABLE = process.env.RDMC_TEST_EXPENDABLE_DEVICES === '1';
-/** What the title of a skipped test says. */
+/** Reason in the title of a skipped test. */
 export const WHY_NOT = 'skipped: set RDMC_TEST_EXPENDABLE_DEVICES=1 in a soft-RoCE machine of tools/roce-vm';
 
 function run(line: string): void {
@@ -30,7 +30,7 @@ function run(line: string): void {
   execFileSync(command!, args, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Of all packets on their way to a device, that share is lost: '2%'. */
+/** Drops this share of all packets to a device: '2%'. */
 export function losePackets(share: string): void {
   for (const index of DEVICES.keys()) run(`tc qdisc add dev p${index} root netem limit 100000 loss ${share}`);
 }
@@ -48,7 +48,7 @@ export function lostPackets(): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Takes the network device below that device up or down. */
+/** Sets the network device below that device up or down. */
 export function setLink(index: number, state: 'up' | 'down'): void {
   run(`ip link set e${index} ${state}`);
 }
@@ -57,7 +57,7 @@ export function setMtu(index: number, bytes: number): void {
   run(`ip link set e${index} mtu ${bytes}`);
 }
 
-/** Resolves when the device is gone: after its last user has closed it. */
+/** Resolves when the device was removed: after its last user has closed it. */
 export async function removeDevice(index: number): Promise<void> {
   await promisify(execFile)('rdma', ['link', 'del', `rxe${index}`]);
 }

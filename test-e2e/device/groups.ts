@@ -7,7 +7,7 @@ const MIB = 1 << 20;
 const BLOCK_BYTES = 65_536;
 const SIZES = [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, MIB + 7];
 
-/** Hybrid needs to know the racks: here every other member is in one. */
+/** Racks for hybrid: every other member is in the same one. */
 function optionsOf(algorithm: Algorithm, ids: readonly number[]) {
   return { algorithm, ...(algorithm === 'hybrid' && { racks: ids.map((_, rank) => rank % 2) }) };
 }

@@ -19,7 +19,7 @@ import { RETRY_MS } from './members.js';
 const MESSAGE_BYTES = 1024;
 /** In a child, the socket it inherits: 0 to 2 are the standard streams. */
 const INHERITED_FD = 3;
-/** More than anybody waits for. */
+/** More messages than any test waits for. */
 const ENDLESS = 1e9;
 /** Members 1 and 2 have two channels with member 0 each: one from it in push mode, one to it in pull mode. */
 const KILLED = 2;
@@ -58,7 +58,7 @@ async function start(folder: string): Promise<HiPowerProcess[]> {
 }
 
 export function hipowerLosses(): void {
-  describe('HiPower loses a member in mid-stream: who it was, and what was consumed', () => {
+  describe('HiPower loses a member in mid-stream: the errors name it, and what was consumed', () => {
     let folder: string;
     let processes: HiPowerProcess[] = [];
     before(async () => {
@@ -75,12 +75,12 @@ export function hipowerLosses(): void {
       await processes[0]!.eventOf(up(member), 'reached');
     }
 
-    /** What member 0 must say of its channels with one that is lost. */
+    /** The errors of member 0's channels with a lost member. */
     async function expectLoss(member: number, code: string): Promise<void> {
       const hub = processes[0]!;
       expectAccount(await hub.failed(code, member, down(member)), processes[member]!.consumed(0));
       const { released } = await hub.failed(code, member, up(member));
-      // What had arrived was consumed, though its sender is gone.
+      // Messages that had arrived were consumed, although their sender is lost.
       assert.ok(hub.consumed(member) >= released);
     }
 
@@ -90,7 +90,8 @@ export function hipowerLosses(): void {
       await expectLoss(KILLED, 'ERR_RDMC_HIPOWER_PEER_LOST');
     });
 
-    const title = 'the device of such a member is removed (rdma link del): it says so, and lives on';
+    const title =
+      'the device of such a member is removed (rdma link del): its error says so, and the process continues';
     it(EXPENDABLE ? title : `${title} [${WHY_NOT}]`, { skip: !EXPENDABLE }, async () => {
       await midStream(REMOVED);
       const removed = removeDevice(REMOVED);

@@ -10,7 +10,7 @@ import { RETRY_MS } from './members.js';
 const NODES = 4;
 const MESSAGES = 120;
 const SLOT_BYTES = 256;
-/** Empty, around a slot, fragments, and nearly everything the slots hold. */
+/** Empty, around a slot, fragments, and nearly the size of all slots. */
 const SIZES = [0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, 5 * SLOT_BYTES, 15 * SLOT_BYTES];
 const SHARE = '2%';
 const KINDS: readonly Partial<ChannelOptions>[] = [
@@ -36,7 +36,7 @@ function content(from: number, number: number): Uint8Array {
   return new Uint8Array(SIZES[number % SIZES.length]!).fill(7 * from + number + 1);
 }
 
-/** Sends all messages; in the middle of them the connection is made anew where that is asked. */
+/** Sends all messages; with a reconnect in the middle if requested. */
 async function sendAll(requester: Requester, from: number, reconnects = false): Promise<void> {
   for (let number = 0; number < MESSAGES; number += 1) {
     await requester.write(content(from, number));
@@ -46,7 +46,7 @@ async function sendAll(requester: Requester, from: number, reconnects = false): 
   await requester.close();
 }
 
-/** Takes everything until the end: each sender's messages come once, in order, and as they were. */
+/** Takes everything until the end: each sender's messages arrive once, in order, and unchanged. */
 async function expectAll(responder: Responder, senders: readonly number[]): Promise<void> {
   const counts = new Map(senders.map((id) => [id, 0]));
   for await (const message of responder) {
@@ -98,7 +98,7 @@ export function hipower(): void {
       it(`one to one, ${name}`, () => run(kind, [0], [1]));
       it(`broadcast to three, ${name}`, () => run(kind, [1], [0, 2, 3]));
       it(`gather from three, ${name}`, () => run(kind, [0, 1, 3], [2]));
-      it(`a new connection in the middle loses and doubles nothing, ${name}`, () =>
+      it(`a reconnect in the middle neither loses nor repeats a message, ${name}`, () =>
         run(kind, [3], [0], true));
     }
 

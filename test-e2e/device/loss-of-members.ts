@@ -11,12 +11,12 @@ import { RETRY_MS, startMembers, transfer } from './members.js';
 
 const GROUP = 1;
 const IDS = [0, 1, 2, 3];
-/** However fast the devices are, and however long a loss takes to be noticed: not all of these are sent by then. */
+/** So many that not all are sent before a loss is detected, with any speed of the devices. */
 const COUNT = 2_000;
 const WAIT_MS = 60_000;
-/** The relay whose device goes. */
+/** The relay whose device is removed. */
 const LOST = 2;
-/** How often a port goes down: RDMC_TEST_PORT_RUNS, for those who look for a rare failure. */
+/** How often a port goes down: RDMC_TEST_PORT_RUNS, to search for a rare failure. */
 const PORT_RUNS = Number(process.env.RDMC_TEST_PORT_RUNS ?? 1);
 const KILLED: readonly (readonly [role: string, algorithm: Algorithm, member: number])[] = [
   ['root', 'binomial-pipeline', 0],
@@ -31,7 +31,7 @@ async function streaming(algorithm: Algorithm): Promise<Stream> {
   return startStream(cluster, { group: GROUP, ids: IDS, seed: 10, variants: 2, ...size, options });
 }
 
-/** Every survivor learns who was lost, keeps what it has, and the survivors go on in the processes they are. */
+/** Every survivor's error names the lost member, it keeps its messages, and the survivors continue in the same processes. */
 async function expectToGoOn({ cluster, sends, options }: Stream, lost: number): Promise<void> {
   const survivors = cluster.except(lost);
   for (const receiver of survivors.filter(({ id }) => id !== 0)) {
@@ -51,7 +51,7 @@ async function expectToGoOn({ cluster, sends, options }: Stream, lost: number): 
   await transfer(cluster, { group: GROUP + 1, ids, sizes: [300_000, 0, 1 << 20] });
 }
 
-/** A test that takes a device away. */
+/** A test that removes a device. */
 function deviceTest(title: string, work: () => Promise<void>): void {
   it(EXPENDABLE ? title : `${title} [${WHY_NOT}]`, { skip: !EXPENDABLE }, work);
 }
@@ -72,7 +72,7 @@ export function lossOfMembers(): void {
     for (let run = 1; run <= PORT_RUNS; run += 1) {
       const which = PORT_RUNS > 1 ? ` [run ${run} of ${PORT_RUNS}]` : '';
       deviceTest(
-        `the port of a relay goes down: all name the relay, and every process lives on${which}`,
+        `the port of a relay goes down: all name the relay, and every process continues${which}`,
         async () => {
           const stream = await streaming('chain');
           const { cluster, sends } = stream;
@@ -101,7 +101,7 @@ export function lossOfMembers(): void {
     }
 
     deviceTest(
-      'a device is removed (rdma link del): its member is lost and lives on, and so do the others',
+      'a device is removed (rdma link del): its member is lost, and all processes continue',
       async () => {
         const stream = await streaming('chain');
         const removed = removeDevice(LOST);
@@ -110,7 +110,7 @@ export function lossOfMembers(): void {
           assert.equal((await there).error?.code, 'ERR_RDMC_DEVICE_REMOVED');
           await expectToGoOn(stream, LOST);
           assert.ok(stream.cluster.at(LOST).alive);
-          // The removal waits for the last user of the device: nobody uses it any more, though all processes live.
+          // The removal waits for the last user of the device: it is not used any longer, although all processes live.
           await removed;
         } finally {
           await endClusters();

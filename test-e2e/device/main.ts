@@ -31,6 +31,6 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 for (const name of asked.length > 0 ? asked : Object.keys(PARTS)) {
-  // What a part took is the time of its suite in the report.
+  // The time of a part is that of its suite in the report.
   describe(name, PARTS[name]!);
 }

@@ -26,6 +26,6 @@ export function packetLoss(): void {
       await cluster.leave();
     });
 
-    it('atomics are carried out exactly once', atomicsCountOnce);
+    it('atomics are executed exactly once', atomicsCountOnce);
   });
 }

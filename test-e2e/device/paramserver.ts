@@ -13,7 +13,7 @@ const TENSORS = 60;
 
 export function paramserver(): void {
   describe('rdmc-paramserver on an RDMA device', () => {
-    it('two workers and one process alone come to the same sums, bit for bit', async () => {
+    it('two workers and a single process compute the same sums, bit for bit', async () => {
       const size = ['--tensors', String(TENSORS), '--iterations', '2', '--workers', '2'];
       const args = [MAIN, ...size, '--device', deviceOf(0), '--json'];
       const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: patient(LIMIT_MS) });

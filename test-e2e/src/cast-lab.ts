@@ -17,7 +17,7 @@ export interface CastEvent {
   readonly [field: string]: unknown;
 }
 
-/** Why no lab can be made here; undefined where one can. */
+/** Why labs cannot be created here; undefined if they can. */
 const obstacle = await createLab({ hosts: 2, rate: '100mbit' }).then(
   (lab) => lab.destroy(),
   (error: unknown) => {
@@ -26,11 +26,11 @@ const obstacle = await createLab({ hosts: 2, rate: '100mbit' }).then(
   },
 );
 
-/** A test in network namespaces; skipped, and its name says so, where none can be made. */
+/** A test in network namespaces; skipped, with a title that says so, if they cannot be created. */
 export const labTest = (title: string, work: () => Promise<void>, timeoutMs: number) =>
   test.skipIf(obstacle !== undefined)(`${title} (needs root and iproute2)`, work, timeoutMs);
 
-/** A command in a host, and what it has said. */
+/** A command in a host, with its output. */
 export class Command extends WatchedProcess<CastEvent, 'event'> {
   readonly ended: Promise<number | null>;
 
@@ -62,7 +62,7 @@ export class CastLab {
     return join(this.folder, host);
   }
 
-  /** What a receiver's folder has, temporary files included. */
+  /** Content of a receiver's folder, including temporary files. */
   entriesOf(host: string): string[] {
     return readdirSync(this.folderOf(host)).sort();
   }

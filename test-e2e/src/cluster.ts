@@ -7,7 +7,7 @@ import { membersAt } from '@rdmc/testing/members';
 import { MemberProcess } from './member-process.js';
 import { patient } from './patience.js';
 
-/** For what hangs only. */
+/** Time limit for a test that hangs. */
 const JOIN_DEADLINE_MS = 120_000;
 const EXIT_DEADLINE_MS = 60_000;
 /** In a child, the socket it inherits: 0 to 2 are the standard streams, 3 the channel to its parent. */
@@ -23,12 +23,12 @@ export interface ClusterOptions {
 
 const open = new Set<Cluster>();
 
-/** The soft device, made to use one of its two ways. */
+/** The soft device with one of its two transports. */
 export function over(transport: 'shm' | 'tcp'): { readonly device: OpenDeviceOptions } {
   return { device: { device: 'soft', transport } };
 }
 
-/** For `afterEach`: ends what tests left, and fails when something of theirs is still there afterwards. */
+/** For `afterEach`: ends processes that tests left, and fails if anything of theirs remains afterwards. */
 export async function endClusters(): Promise<void> {
   const clusters = [...open];
   open.clear();
@@ -43,7 +43,7 @@ export class Cluster {
     private readonly options: ClusterOptions,
   ) {}
 
-  /** Starts the processes; nobody joins yet. */
+  /** Starts the processes, without joining. */
   static async spawn(n: number, options: ClusterOptions = {}): Promise<Cluster> {
     const reserved = await reserveLoopbackPorts(n, options.host);
     const list = membersAt(reserved);
@@ -92,13 +92,13 @@ export class Cluster {
     );
   }
 
-  /** The groups end well, the nodes leave, and every process that was not killed ends by itself with code 0. */
+  /** The groups close, the nodes leave, and every process that was not killed exits with code 0. */
   async leave(): Promise<void> {
     const leaving = this.members.filter(({ alive, killed }) => alive && !killed);
     await Promise.all(leaving.map((member) => leave(member)));
   }
 
-  /** Kills what is left of this cluster, and fails when any of it is then still there. */
+  /** Kills the rest of this cluster, and fails if anything of it remains. */
   async end(): Promise<void> {
     open.delete(this);
     for (const member of this.members) member.signal('SIGKILL');
@@ -109,7 +109,7 @@ export class Cluster {
       .map((line) => line.split(/\s+/)[7])
       .filter((name) => name !== undefined && names.has(name));
     left.push(...readdirSync('/dev/shm').filter((name) => name.includes('rdmc')));
-    if (left.length > 0) throw new Error(`Left behind by processes that are gone: ${left.join(', ')}`);
+    if (left.length > 0) throw new Error(`Left behind by processes that have ended: ${left.join(', ')}`);
   }
 }
 

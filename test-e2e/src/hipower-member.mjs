@@ -1,6 +1,6 @@
 // A member with ends of HiPower channels, in a process of its own. Its one argument is a HiPowerMemberOptions
-// (`hipower-process.ts`) in JSON; what happens it says as lines of JSON. A responder notes every message in a file
-// before it releases it, so that what it consumed is known whatever becomes of it.
+// (`hipower-process.ts`) in JSON; it prints its events as lines of JSON. A responder writes every message to a file
+// before it releases it, so that the consumed messages are known in every case.
 import { appendFileSync } from 'node:fs';
 import { HiPowerNode } from '@rdmc/hipower';
 

@@ -14,12 +14,12 @@ const DEADLINE_MS = 90_000;
 export interface HiPowerEndOptions {
   /** With `to` it is a requester, with `from` a responder. */
   readonly options: ChannelOptions & { readonly to?: unknown; readonly from?: unknown };
-  /** A requester sends so many. */
+  /** Number of messages of a requester. */
   readonly messages: number;
   readonly messageBytes: number;
-  /** Where a responder notes what it consumed. */
+  /** File in which a responder records the messages that it consumed. */
   readonly log?: string;
-  /** It says `reached` when it sent, or consumed, the message of this number. */
+  /** It emits `reached` when it has sent, or consumed, the message with this number. */
   readonly reportAt?: number;
 }
 
@@ -43,7 +43,7 @@ export interface HiPowerEvent {
   readonly transports?: readonly string[];
 }
 
-/** What `start` is to run: a program and its arguments. */
+/** The program of `start`, with its arguments. */
 export function hiPowerCommand(options: HiPowerMemberOptions): [string, string[]] {
   return [process.execPath, [SCRIPT, JSON.stringify(options)]];
 }
@@ -76,7 +76,7 @@ export class HiPowerProcess extends WatchedProcess<HiPowerEvent, 'event'> {
     return Promise.all(this.options.ends.map(({ options }) => this.eventOf(options.channel, 'ready')));
   }
 
-  /** An end failed with this code, and blames that member; resolves with its account of that member's slots. */
+  /** An end failed with this code, and names that member; resolves with its account of that member's slots. */
   async failed(code: string, blamed: number, channel?: string): Promise<Progress> {
     const failed = channel === undefined ? this.event('failed') : this.eventOf(channel, 'failed');
     const { code: got, memberId, message, progress } = await failed;
@@ -84,7 +84,7 @@ export class HiPowerProcess extends WatchedProcess<HiPowerEvent, 'event'> {
     return progress!.find((one) => one.memberId === blamed)!;
   }
 
-  /** It ends by itself, its node closed. */
+  /** It exits after its node has closed. */
   async ends(): Promise<void> {
     await this.event('closed');
     assert.equal((await this.exited).code, 0);
@@ -103,8 +103,8 @@ export class HiPowerProcess extends WatchedProcess<HiPowerEvent, 'event'> {
 }
 
 /**
- * What a requester says of a responder that is lost is true of the slots which that one consumed: what is known as
- * released was consumed, and nothing was that had not been sent.
+ * A requester's account of a lost responder is true: slots known to be
+ * released were consumed, and no slot was consumed that was not sent.
  */
 export function expectAccount({ delivered, released }: Progress, consumed: number): void {
   assert.ok(

@@ -6,7 +6,7 @@ const FILE_CHUNK_BYTES = 4 << 20;
 const LOOK_EVERY_MS = 2;
 
 /**
- * One group at this member. A receiver tells its parent of every message:
+ * One group at this member. A receiver reports every message to its parent:
  * with `expect` ({ seed, variants }) whether it is that content, otherwise its SHA-256.
  * It keeps the first `keep` messages in memory, to look at them again later.
  */
@@ -67,7 +67,7 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
 
   if (!group.isRoot) void receive();
 
-  /** What begins to send `count` messages at once: message i has the content of seed + i modulo `variants`. */
+  /** Starts to send `count` messages at once: message i has the content of seed + i modulo `variants`. */
   async function prepare({ seed, byteLength, count = 1, variants = 1 }) {
     const contents = [];
     for (let variant = 0; variant < variants; variant += 1)

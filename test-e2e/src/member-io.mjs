@@ -1,4 +1,4 @@
-/** What a member tells its parent, and how. */
+/** Messages of a member to its parent. */
 
 /** Milliseconds of the machine's monotonic clock, which all its processes share. */
 export function now() {

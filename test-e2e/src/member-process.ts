@@ -9,7 +9,7 @@ import { patient } from './patience.js';
 
 /** Found from `src`, and from `dist`, where the tests on RDMA devices are. */
 const script = fileURLToPath(new URL('../src/member.mjs', import.meta.url));
-/** For what hangs only: tests also run on machines that are busy with other things. */
+/** Only for a test that hangs: tests also run on busy machines. */
 const DEADLINE_MS = 120_000;
 
 /** A call that a member answered with an error; its fields are those of the error over there. */
@@ -55,7 +55,7 @@ interface Answer {
   readonly at: number;
 }
 
-/** A member in a process of its own. Whatever is awaited of it has a deadline whose error says what that was. */
+/** A member in its own process. Every wait has a deadline whose error names the awaited event. */
 export class MemberProcess extends WatchedProcess<MemberEvent, 'event'> {
   /** Abstract sockets it listened on. */
   sockets: readonly string[] = [];
@@ -65,7 +65,7 @@ export class MemberProcess extends WatchedProcess<MemberEvent, 'event'> {
   constructor(
     readonly id: number,
     server: Server | undefined,
-    /** Where it is not to be a plain child of this process, such as in another network namespace. */
+    /** For a member that is not a plain child of this process, such as one in another network namespace. */
     start?: StartMember,
   ) {
     const inherited = server ? [descriptorOf(server)] : [];
@@ -82,7 +82,7 @@ export class MemberProcess extends WatchedProcess<MemberEvent, 'event'> {
     void this.exited.then(() => this.#calls.end(new Error(this.report())));
   }
 
-  /** It was told to end. The others may know of its death before this process does. */
+  /** It was told to end. The others may detect its death before this process does. */
   get killed(): boolean {
     return this.#killed;
   }
@@ -91,7 +91,7 @@ export class MemberProcess extends WatchedProcess<MemberEvent, 'event'> {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** @throws CallError with what the member threw; Error at the deadline, or when the process ends first */
+  /** @throws CallError with the member's error; Error at the deadline, or when the process ends first */
   call<T = unknown>(op: string, args: object = {}, deadlineMs = DEADLINE_MS): Promise<T> {
     const answered = this.#calls.start(undefined, (call) => {
       this.child.send({ call, op, args }, (error) => error && this.#calls.reject(call, error));

@@ -1,6 +1,6 @@
 import type { GroupProgress } from '@rdmc/group';
 
-/** An error of a member, as it crosses to its parent. */
+/** An error of a member, in a message to its parent. */
 export interface RemoteError {
   readonly name?: string;
   readonly message: string;
@@ -16,12 +16,12 @@ interface Stamped {
   readonly at: number;
 }
 
-/** What members tell without being asked. */
+/** Events of members. */
 export type MemberEvent = Stamped &
   (
     | {
         readonly event: 'ready';
-        /** Threads that Node has before anything of ours runs. */
+        /** Threads of Node before our code runs. */
         readonly threads: readonly string[];
       }
     | { readonly event: 'sending'; readonly group: number }
@@ -46,7 +46,7 @@ export type MemberEvent = Stamped &
     | { readonly event: 'memberLeft'; readonly member: number }
   );
 
-/** How one of the things that were waited for ended. */
+/** Result of one awaited operation. */
 export interface Outcome extends Stamped {
   readonly error: RemoteError | null;
 }

@@ -17,7 +17,7 @@ function group(id) {
   return found;
 }
 
-/** Tells that a message began, and gives it no memory. */
+/** Reports that a message began, and does not give it memory. */
 function stallIncoming(id) {
   return (byteLength) => {
     raise('stalled', { group: id, byteLength });
@@ -35,7 +35,7 @@ const operations = {
     });
     return { pid: process.pid, device: node.device.kind, sockets: proc.abstractSockets() };
   },
-  /** `stall`: this member never has memory for a message, so that the group stands still in the first one. */
+  /** `stall`: this member never has memory for a message, so that the group stalls in the first one. */
   async createGroup({ expect, keep, stall, ...options }) {
     const incoming = stall ? stallIncoming(options.id) : undefined;
     const created = await node.createGroup({ ...options, ...(incoming && { incoming }) });
@@ -70,13 +70,13 @@ const operations = {
     namedMemory: proc.namedSharedMemory(),
     mappedBytes: node.device.counters().mappedBytes,
   }),
-  /** Sends a sign to `to` every `intervalMs`. */
+  /** Sends a small message to `to` every `intervalMs`. */
   beat({ to, intervalMs }) {
     const timer = setInterval(() => node.mesh.send(to, 'e2e.beat', 0), intervalMs);
     timer.unref();
     beatTimers.push(timer);
   },
-  /** Resolves after `count` more signs of another member. */
+  /** Resolves after `count` more such messages of another member. */
   async beats({ count }) {
     const enough = beats + count;
     await new Promise((resolve) => {
@@ -104,7 +104,7 @@ process.on('message', async ({ call, op, args }) => {
   }
 });
 process.on('disconnect', () => {
-  // Its parent is gone, and nobody would end it.
+  // Its parent has ended, and no other process would end it.
   if (!leaving) process.exit(1);
 });
 raise('ready', { threads: Object.keys(proc.threadTicks()) });

@@ -1,7 +1,7 @@
-/** How many times as long everything may take: RDMC_TEST_PATIENCE, for emulated machines (default 1). */
+/** Factor of all deadlines: RDMC_TEST_PATIENCE, for emulated machines (default 1). */
 const FACTOR = Number(process.env.RDMC_TEST_PATIENCE ?? 1);
 
-/** A deadline in milliseconds, as long as it has to be on this machine. */
+/** A deadline in milliseconds, multiplied by the factor. */
 export function patient(deadlineMs: number): number {
   return deadlineMs * FACTOR;
 }

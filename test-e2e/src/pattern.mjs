@@ -2,8 +2,8 @@ import { createCipheriv, createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
 /*
- * Content anybody can compute from a number: the key stream of AES-128 in counter mode, with the seed as its key.
- * No part of it resembles another, so a block in a wrong place, or of another message, does not go unnoticed.
+ * Content that every process can compute from a number: the key stream of AES-128 in counter mode, with the seed as its key.
+ * Its parts all differ, so a block in a wrong place, or of another message, is detected.
  */
 const CHUNK_BYTES = 1 << 20;
 const zeros = Buffer.alloc(CHUNK_BYTES);
@@ -28,7 +28,7 @@ export async function writePattern(seed, byteLength, put) {
 
 /**
  * Where `piece(at, length)` first differs from the content of `seed`, within a chunk; −1 where it is the same.
- * Between chunks others have their turn: a member that is busy for long gives no sign of life.
+ * Between chunks other tasks run: a member that is busy for long does not send heartbeats.
  */
 export async function findDifference(seed, byteLength, piece) {
   for (const { at, bytes } of chunks(seed, byteLength)) {

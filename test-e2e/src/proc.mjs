@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** What the kernel says about this process. */
+/** The kernel's data about this process. */
 
 /** Processor time of each thread so far, in ticks of 10 ms. */
 export function threadTicks() {
   const ticks = {};
   for (const task of readdirSync('/proc/self/task')) {
     const stat = readOrEmpty(`/proc/self/task/${task}/stat`);
-    // The name may hold spaces and brackets; user and system time are the 12th and 13th field after it.
+    // The name may contain spaces and brackets; user and system time are the 12th and 13th field after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields.length > 12) ticks[task] = Number(fields[11]) + Number(fields[12]);
   }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { within } from '@rdmc/common';
 
-/** Callers that are no members, and what they send. */
+/** Connections of non-members, and their data. */
 
 /** For what hangs. */
 const END_WITHIN_MS = 120_000;
@@ -33,7 +33,7 @@ export async function sendNonsense(port: number, bytes: Buffer): Promise<void> {
 }
 
 /**
- * Announces a frame of nearly 4 GiB and sends on and on. Resolves with the bytes that were taken until the other side
+ * Announces a frame of nearly 4 GiB and sends without end. Resolves with the bytes that were accepted until the other side
  * ended the connection, or with `mostBytes`.
  */
 export async function flood(port: number, mostBytes: number): Promise<number> {

@@ -1,7 +1,7 @@
 import type { Cluster } from './cluster.js';
 import type { Outcome, Reached } from './member-types.js';
 
-/** Content whose messages differ from one to the next. */
+/** Content that differs from one message to the next. */
 export interface Content {
   readonly seed: number;
   readonly variants: number;
@@ -22,12 +22,12 @@ export interface StreamOptions extends Content {
 export interface Stream {
   readonly cluster: Cluster;
   readonly options: StreamOptions;
-  /** What becomes of each send, once all have ended. */
+  /** Result of each send, when all have ended. */
   readonly sends: Promise<Outcome[]>;
 }
 
 /**
- * Many messages queued at once. Resolves in the middle of them: every receiver has some whole and one in part, others
+ * Many messages queued at once. Resolves in the middle of them: every receiver has some complete ones and a part of one, others
  * are still queued.
  */
 export async function startStream(cluster: Cluster, options: StreamOptions): Promise<Stream> {
@@ -40,7 +40,7 @@ export async function startStream(cluster: Cluster, options: StreamOptions): Pro
     ...options.options,
   });
   const sends = root!.call<Outcome[]>('send', { group, seed, variants, byteLength, count }, 240_000);
-  // Whoever wants to know awaits it; a test that fails earlier does not.
+  // It may be unobserved if a test fails earlier.
   sends.catch(() => {});
   const least = arrived * byteLength;
   await cluster.all(

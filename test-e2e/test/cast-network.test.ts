@@ -20,7 +20,7 @@ function receiversOf(finished: CastEvent): Record<string, string> {
   return Object.fromEntries(receivers.map(({ name, state, code }) => [name, code ?? state]));
 }
 
-/** Everybody has received something, and nobody everything. */
+/** Every receiver has received something, and no receiver everything. */
 const inMidTransfer = (cast: Command): Promise<CastEvent> =>
   cast.event('progress', ({ receivers }) =>
     (receivers as { receivedBytes: number }[]).every(({ receivedBytes }) => receivedBytes > MIB),
@@ -35,7 +35,7 @@ function expectSame(lab: CastLab, path: string, hosts: readonly string[]): void 
 }
 
 labTest(
-  'a directory arrives at all hosts over TCP, and the receivers end by themselves',
+  'a directory arrives at all hosts over TCP, and the receivers exit',
   async () => {
     const lab = await CastLab.create(5, '200mbit');
     const path = join(lab.folderOf('h0'), 'tree');
@@ -59,7 +59,7 @@ labTest(
 );
 
 labTest(
-  'a link that is cut in mid-transfer costs that host alone, which is named',
+  'a link that is cut in mid-transfer fails only that host, which is named',
   async () => {
     const lab = await CastLab.create(4, '50mbit');
     const path = sample(lab, 16);
@@ -102,7 +102,7 @@ labTest(
 );
 
 labTest(
-  'a link that becomes slow makes it slower and loses nobody',
+  'a link that becomes slow slows the cast, and no receiver is lost',
   async () => {
     const lab = await CastLab.create(4, '100mbit');
     const path = sample(lab, 16);
@@ -150,7 +150,7 @@ labTest(
 );
 
 labTest(
-  'a receiver killed in mid-transfer is named; what it leaves goes when the next one starts there',
+  'a receiver killed in mid-transfer is named; the next one there removes its files',
   async () => {
     const lab = await CastLab.create(4, '50mbit');
     const path = sample(lab, 16);

@@ -15,7 +15,7 @@ afterEach(endClusters);
 /** The seed of the first run. The same ones guard every change; RDMC_TEST_SEED and RDMC_CHAOS_RUNS look for new trouble. */
 const firstSeed = Number(process.env.RDMC_TEST_SEED ?? 1);
 
-/** What one seed means. Drawn before anything runs, so that nothing of the run changes it. */
+/** The run of one seed. Generated before the run, so that the run does not influence it. */
 function draw(random: Chances) {
   const n = random.integer(2, 6);
   const ids = random.shuffled(Array.from({ length: n }, (_, id) => id));

@@ -7,7 +7,7 @@ import type { Outcome } from '../src/member-types.js';
 
 /**
  * Groups between hosts that have two addresses: one for the mesh, one for the soft device. Either path can be cut
- * alone, and in one direction: packets vanish, and nobody is told.
+ * alone, and in one direction: packets are dropped silently.
  */
 
 const TIMEOUT_MS = 180_000;
@@ -36,7 +36,7 @@ async function inHost(lab: Netlab, host: number, ...command: readonly string[]):
   if (code !== 0) throw new Error(`${command.join(' ')} in h${host} ended with ${code}`);
 }
 
-/** What `from` sends to `to` on that path vanishes. */
+/** Drops packets from `from` to `to` on that path. */
 function drop(lab: Netlab, path: Path, from: number, to: number): Promise<void> {
   const rule = ['pref', FIRST_RULE, 'to', addressOf(path, to), 'blackhole'];
   return inHost(lab, from, 'ip', 'rule', 'add', ...rule);
@@ -76,7 +76,7 @@ async function standStill(): Promise<Network & { readonly sends: Promise<Outcome
   await Promise.all(
     members.map((member) => {
       const device = { device: 'soft', transport: 'tcp', listen: { host: addressOf('data', member.id) } };
-      // No silence of the mesh tells anybody anything here.
+      // Silence of the mesh is not detected in this test.
       return member.call('join', { id: member.id, members: list, key: KEY, device, silenceTimeoutMs: 0 });
     }),
   );

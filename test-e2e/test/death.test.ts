@@ -21,7 +21,7 @@ async function streaming(algorithm: Algorithm, transport: 'shm' | 'tcp' = 'shm')
   return startStream(cluster, { group: GROUP, ids: MEMBERS, ...CONTENT, ...size, options });
 }
 
-/** What every survivor of a stream must have: the news, by every way it can come. */
+/** Every survivor of a stream must know of the loss, by every way in which it is reported. */
 async function expectNews({ cluster, sends }: Stream, lost: number): Promise<void> {
   const survivors = cluster.except(lost);
   const receivers = survivors.filter(({ id }) => id !== 0);
@@ -65,7 +65,7 @@ describe.each<[string, Algorithm, number, 'shm' | 'tcp']>([
 ])(
   'kill -9 of %s in the middle of a transfer (%s, member %i, over %s)',
   (role, algorithm, lost, transport) => {
-    it('every survivor names it, keeps what it has, and goes on with the others', async () => {
+    it('every survivor names it, keeps its messages, and continues with the others', async () => {
       const stream = await streaming(algorithm, transport);
       const { cluster } = stream;
       const { blocksSent, blocksReceived } = await cluster
@@ -92,7 +92,7 @@ describe('what is pending when a member is killed', () => {
       (member) => member.call<Closed>('close', { group: GROUP }),
       cluster.except(0, 3),
     );
-    // Nobody else joins in, so the creations wait; the answer to a later call says that they have begun.
+    // The other members do not create the group, so the creations wait; the answer to a later call shows that they have begun.
     const creating = cluster.all(
       (member) =>
         member
@@ -124,17 +124,17 @@ describe('what is pending when a member is killed', () => {
   });
 });
 
-describe('ends of a process that nobody announced, in the middle of a transfer', () => {
+describe('unannounced ends of a process in the middle of a transfer', () => {
   const asked = (op: string, args: object) => (member: MemberProcess) => {
     // It ends before it can answer.
     member.call(op, args).catch(() => {});
   };
   it.each<[string, (member: MemberProcess) => void, { code: number | null; signal: string | null }]>([
     ['process.exit()', asked('exit', { code: 3 }), { code: 3, signal: null }],
-    ['an exception nobody catches', asked('throwUncaught', {}), { code: 1, signal: null }],
+    ['an uncaught exception', asked('throwUncaught', {}), { code: 1, signal: null }],
     ['SIGINT', (member) => void member.signal('SIGINT'), { code: null, signal: 'SIGINT' }],
     ['SIGTERM', (member) => void member.signal('SIGTERM'), { code: null, signal: 'SIGTERM' }],
-  ])('%s of a relay: it ends so, and the others know', async (_how, endIt, how) => {
+  ])('%s of a relay: it ends with that status, and the others know', async (_how, endIt, how) => {
     const stream = await streaming('binomial-pipeline');
     const relay = stream.cluster.at(2);
     endIt(relay);
@@ -145,7 +145,7 @@ describe('ends of a process that nobody announced, in the middle of a transfer',
   });
 });
 
-it('a member that was told to end is not asked to leave, though its process may still be there', async () => {
+it('a member that was told to end is not asked to leave, although its process may still exist', async () => {
   const cluster = await Cluster.start(2);
   cluster.at(1).signal('SIGTERM');
   await cluster.leave();

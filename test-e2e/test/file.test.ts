@@ -28,7 +28,7 @@ describe('a real file to seven receivers, by the binomial pipeline', () => {
   const ids = [0, 1, 2, 3, 4, 5, 6, 7];
   const blockBytes = MIB;
 
-  it('arrives everywhere, for one copied block and little more memory than the message', async () => {
+  it('arrives everywhere, with one copied block and little more memory than the message', async () => {
     const cluster = await Cluster.start(ids.length);
     await cluster.createGroup(GROUP, ids, { algorithm: 'binomial-pipeline', blockBytes, keep: 1 });
     const before = await system(cluster);

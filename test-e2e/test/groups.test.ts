@@ -22,7 +22,7 @@ async function expectAllDelivered(cluster: Cluster, { id, ids }: Plan, count: nu
 }
 
 describe('many groups in the same processes', () => {
-  it('every member is the root of some, their members overlap, and 20 sends are queued in each at once', async () => {
+  it('every member is the root of some groups, their members overlap, and 20 sends are queued in each at once', async () => {
     const cluster = await Cluster.start(4);
     const plans: Plan[] = [
       { id: 0, ids: [0, 1, 2, 3] },
@@ -69,7 +69,7 @@ describe('many groups in the same processes', () => {
     }
     const root = cluster.at(0);
     const stream = { ...content, byteLength: 8 * MIB, count: 48 };
-    // Both begin at once: what one has before the other begins is no matter of fairness.
+    // Both begin at once: the lead of one before the other begins is not a matter of fairness.
     const sends = root.call<Outcome[][]>('sendAll', {
       sends: sizes.map((_, group) => ({ group, ...stream })),
     });

@@ -20,7 +20,7 @@ const MESSAGE_BYTES = 4096;
 const SLOT_BYTES = 1024;
 const SLOTS_A_MESSAGE = MESSAGE_BYTES / SLOT_BYTES;
 const MESSAGES = 2000;
-/** More than anybody waits for. */
+/** More messages than any test waits for. */
 const ENDLESS = 1e9;
 const KINDS: Partial<ChannelOptions>[] = [
   { mode: 'push' },
@@ -102,7 +102,7 @@ describe.each(KINDS)('HiPower between hosts over TCP, %j', (channel) => {
 });
 
 labTest(
-  'a responder killed in a broadcast: the requester says who and what was consumed, the others consumed in order',
+  'a responder killed in a broadcast: the requester names it and what was consumed, the others consumed in order',
   async () => {
     const ends = { from: [0], to: [1, 2, 3] };
     const { members } = await start({ ...ends, messages: ENDLESS, reportAt: 300 });
@@ -122,7 +122,7 @@ labTest(
 );
 
 labTest(
-  'a requester killed in a gather: the responder consumes what came, and says who died',
+  'a requester killed in a gather: the responder consumes what arrived, and names the dead member',
   async () => {
     const { members } = await start({ from: [0, 1], to: [2], messages: ENDLESS, reportAt: 300 });
     const [lost, , responder] = members;
@@ -137,7 +137,7 @@ labTest(
 );
 
 labTest(
-  'a link that is cut for good: each side says whom it lost, and nothing was consumed twice',
+  'a link that is cut permanently: each side names the lost member, and nothing was consumed twice',
   async () => {
     const ends = { from: [0], to: [1] };
     const { lab, members } = await start({
@@ -158,7 +158,7 @@ labTest(
 );
 
 labTest(
-  'a link that comes back: a new connection goes on where the old one broke, and everything comes once',
+  'a link that is healed: a new connection continues where the old one broke, and everything arrives once',
   async () => {
     const ends = { from: [0], to: [1] };
     const channel = { timeoutMs: 120_000 };
@@ -172,7 +172,7 @@ labTest(
     const [requester, responder] = members;
     await responder!.event('reached');
     await lab.cut('h1');
-    // The connection was given up, and a new one is asked for over a link that is not there.
+    // The connection was dropped, and a new one is requested over a cut link.
     await requester!.event('generation');
     await lab.heal('h1');
     expect((await requester!.event('done')).generation).toBeGreaterThan(1);

@@ -7,12 +7,12 @@ import type { Outcome, SystemFacts } from '../src/member-types.js';
 
 const GROUPS = 3;
 const BEAT_MS = 250;
-/** Beats of the mesh that pass while nothing happens: two seconds, many windows of 50 ms. */
+/** Heartbeats of the mesh in an idle time: two seconds, many windows of 50 ms. */
 const QUIET_BEATS = 8;
 /** A tick is 10 ms, and the kernel rounds. */
 const MOST_TICKS = 2;
 const MOST_ATTEMPTS = 200;
-/** After its last message a group looks at its neighbours a few times more; on a busy machine these looks come late. */
+/** After its last message a group probes its neighbours a few times more; on a busy machine these probes are late. */
 const MOST_QUIET_ATTEMPTS = 12;
 
 afterEach(endClusters);
@@ -33,7 +33,7 @@ async function asleep(member: MemberProcess): Promise<Work> {
     if (after.polls === before.polls && after.sleeps === before.sleeps) return after;
     before = after;
   }
-  throw new Error(`The worker of member ${member.id} still works after ${MOST_ATTEMPTS} beats`);
+  throw new Error(`The worker of member ${member.id} still works after ${MOST_ATTEMPTS} heartbeats`);
 }
 
 /** The facts before some beats in which the worker did nothing at all: everything ends, and then it sleeps for good. */
@@ -47,7 +47,7 @@ async function quiet(member: MemberProcess): Promise<SystemFacts> {
     if (isDeepStrictEqual(after, before)) return facts;
     before = after;
   }
-  throw new Error(`The worker of member ${member.id} is never quiet for ${QUIET_BEATS} beats`);
+  throw new Error(`The worker of member ${member.id} is never idle for ${QUIET_BEATS} heartbeats`);
 }
 
 /**
@@ -82,7 +82,7 @@ describe.each(['shm', 'tcp'] as const)('idle, with groups open, device over %s',
       const ticks = ticksOfOurs(facts, await member.call<SystemFacts>('system'), threads);
       expect(ticks, 'ticks of the threads below the application').toBeLessThanOrEqual(MOST_TICKS);
     });
-    // And it wakes when there is something.
+    // And it wakes for new work.
     const [sent] = await cluster.at(0).call<Outcome[]>('send', { group: 0, seed: 1, byteLength: 1e6 });
     expect(sent!.error).toBeNull();
     await cluster.at(1).event('message', ({ group, number }) => group === 0 && number === 1);

@@ -23,7 +23,7 @@ interface Said {
   readonly line: string;
 }
 
-/** A process on a host, and the lines that it has said. */
+/** A process on a host, with its lines of output. */
 class Member extends WatchedProcess<Said, 'line'> {
   constructor(child: ChildProcess, args: readonly string[]) {
     super(child, 'line', { name: args.join(' '), parse: (line) => ({ line }) });
