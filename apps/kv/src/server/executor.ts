@@ -123,7 +123,10 @@ export class Executor implements CommandContext {
     if (length > 0) {
       if (this.#runReads) this.#turnReads = true;
       const waiting = this.#runWaiting.length > 0 ? this.#runWaiting : NONE_WAITS;
-      sink.take(new Chunk(this.writer.end(length), { ...this.runState, turn: this.#turn, waiting }));
+      // Without a spread, which costs as much as a command.
+      const [sequence, replies, reads] = [this.#runSequence, this.#runReplies, this.#runReads];
+      const facts = { sequence, replies, reads, turn: this.#turn, waiting };
+      sink.take(new Chunk(this.writer.end(length), facts));
       this.#touched.add(sink);
     }
     this.#resetRun();
@@ -141,7 +144,8 @@ export class Executor implements CommandContext {
     if (length > 0) {
       const bytes = this.writer.end(length);
       if (before.reads) this.#turnReads = true;
-      this.#sink!.take(new Chunk(bytes, { ...before, turn: this.#turn }));
+      const { sequence, replies, reads } = before;
+      this.#sink!.take(new Chunk(bytes, { sequence, replies, reads, turn: this.#turn }));
       this.#touched.add(this.#sink!);
     }
     this.#runSequence = this.sequence;
