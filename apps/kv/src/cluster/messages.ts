@@ -22,15 +22,16 @@ export const Topic = {
 } as const;
 
 const slot = whole(0, SLOTS - 1);
-/** Of a server; in a table, `NOBODY` as well. */
-const member = whole(NOBODY);
+const member = whole(0);
+/** In a table a slot may have no server. */
+const server = whole(NOBODY);
 const logId = pattern(/^\d{1,20}$/);
 const takeover = whole(0);
 
 export const registerMessage = openRecord({ logId });
 export const tableMessage = openRecord({
   epoch: whole(),
-  ranges: list(tuple(slot, slot, member)),
+  ranges: list(tuple(slot, slot, server)),
 });
 /** A part of a dead server's slots, and the server and log that get it. */
 const share = openRecord({ member, logId, ranges: list(tuple(slot, slot)) });
