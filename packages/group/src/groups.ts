@@ -1,5 +1,11 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import { type NodeContext, type NodeProtocol, nodeProtocol, TopicDirectory } from '@rdmc/node';
+import {
+  type NodeContext,
+  type NodeProtocol,
+  nodeProtocol,
+  type ProtocolOptions,
+  TopicDirectory,
+} from '@rdmc/node';
 import type { MemoryRegion, Subscription } from '@rdmc/verbs';
 import type { GroupEnvironment } from './environment.js';
 import { AbortError, GroupError, throwIfAborted } from './errors.js';
@@ -19,10 +25,6 @@ import { WorkerLink } from './worker-link.js';
 const VERSION = 1;
 
 const createChannel = tracingChannel('@rdmc/group:create');
-
-export interface ProtocolOptions {
-  readonly thread?: 'worker' | 'application';
-}
 
 /** The groups of one node. */
 export class Groups {

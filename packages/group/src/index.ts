@@ -1,11 +1,12 @@
 export type { Member } from '@rdmc/mesh';
+export type { ProtocolOptions } from '@rdmc/node';
 export { type Algorithm, algorithms } from '@rdmc/schedule';
 export type { MemoryRegion, OpenDeviceOptions } from '@rdmc/verbs';
 export { automaticBlockSize } from './block-size.js';
 export { AbortError, GroupError, type GroupErrorCode, groupErrors } from './errors.js';
 export { type CloseOptions, Group, type SendOptions } from './group.js';
 export type { GroupOptions, IncomingHandler, RegionRange } from './group-options.js';
-export { Groups, groups, type ProtocolOptions } from './groups.js';
+export { Groups, groups } from './groups.js';
 export { type NodeLogger, type NodeOptions, RdmcNode } from './node.js';
 export type { GroupProgress } from './progress.js';
 export type { ReceivedMessage } from './received-message.js';

@@ -1,8 +1,15 @@
-import { Node, type NodeLogger, type NodeOptions, type NodeWith, ShortForm } from '@rdmc/node';
+import {
+  Node,
+  type NodeLogger,
+  type NodeOptions,
+  type NodeWith,
+  type ProtocolOptions,
+  ShortForm,
+} from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
 import type { Group } from './group.js';
 import type { GroupOptions } from './group-options.js';
-import { groups, type ProtocolOptions } from './groups.js';
+import { groups } from './groups.js';
 
 export type { NodeLogger, NodeOptions };
 

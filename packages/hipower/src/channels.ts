@@ -1,6 +1,12 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { anySignal } from '@rdmc/common';
-import { type NodeContext, type NodeProtocol, nodeProtocol, TopicDirectory } from '@rdmc/node';
+import {
+  type NodeContext,
+  type NodeProtocol,
+  nodeProtocol,
+  type ProtocolOptions,
+  TopicDirectory,
+} from '@rdmc/node';
 import type { Subscription } from '@rdmc/verbs';
 import { channelTopic } from './channel-directory.js';
 import {
@@ -29,10 +35,6 @@ export interface RequesterOptions extends ChannelOptions {
 export interface ResponderOptions extends ChannelOptions {
   /** The requester; or several, to gather. */
   readonly from: number | readonly number[];
-}
-
-export interface ProtocolOptions {
-  readonly thread?: 'worker' | 'application';
 }
 
 /** The channels of one node. */

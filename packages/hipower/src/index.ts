@@ -1,9 +1,9 @@
+export type { ProtocolOptions } from '@rdmc/node';
 export type { ChannelCounters } from './channel-counters.js';
 export type { ChannelOptions } from './channel-options.js';
 export {
   Channels,
   hipower,
-  type ProtocolOptions,
   type RequesterOptions,
   type ResponderOptions,
 } from './channels.js';

@@ -1,5 +1,5 @@
-import { Node, type NodeOptions, type NodeWith, ShortForm } from '@rdmc/node';
-import { hipower, type ProtocolOptions, type RequesterOptions, type ResponderOptions } from './channels.js';
+import { Node, type NodeOptions, type NodeWith, type ProtocolOptions, ShortForm } from '@rdmc/node';
+import { hipower, type RequesterOptions, type ResponderOptions } from './channels.js';
 import type { Requester } from './requester.js';
 import type { Responder } from './responder.js';
 

@@ -7,6 +7,7 @@ export {
   type NodeLogger,
   type NodeProtocol,
   nodeProtocol,
+  type ProtocolOptions,
   type Protocols,
 } from './node-protocol.js';
 export { ShortForm } from './short-form.js';

@@ -66,6 +66,12 @@ export interface NodeProtocol<Api extends object = object, Table extends RecordT
 }
 
 /** Returns the protocol, with its types inferred. */
+/** The options that protocols of this repository have in common. */
+export interface ProtocolOptions {
+  /** The thread of the protocol's worker side (default 'worker'): see `NodeProtocol.worker`. */
+  readonly thread?: 'worker' | 'application';
+}
+
 export function nodeProtocol<Api extends object, Table extends RecordTable>(
   protocol: NodeProtocol<Api, Table>,
 ): NodeProtocol<Api, Table> {

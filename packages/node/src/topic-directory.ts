@@ -50,10 +50,6 @@ export class TopicDirectory<Message, Subject extends string | number> {
     ];
   }
 
-  get(subject: Subject): Participant<Message> | undefined {
-    return this.#participants.get(subject);
-  }
-
   /** Registers the participant. False if the subject is taken. */
   register(subject: Subject, participant: Participant<Message>): boolean {
     if (this.#participants.has(subject)) return false;
