@@ -7,7 +7,7 @@ import { Deferred } from './deferred.js';
  */
 export class Lifetime {
   readonly #controller = new AbortController();
-  /** A field: the controller's own getter costs as much as the rest of a small append. */
+  /** A field, because the getter of an AbortController checks its receiver at each use. */
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #closed = new Deferred<void>();
 
