@@ -95,6 +95,21 @@ export function readCounters(buffer: SharedArrayBuffer): Counters {
   };
 }
 
+/** The sums of readings of different threads, named counters included. */
+export function addCounters(...readings: readonly Counters[]): Counters {
+  const sums: Record<string, number> = {};
+  const named: Record<string, number> = {};
+  for (const { named: ofProtocols, ...numbers } of readings) {
+    addEach(sums, numbers);
+    addEach(named, ofProtocols);
+  }
+  return { ...(sums as unknown as Omit<Counters, 'named'>), named };
+}
+
+function addEach(sums: Record<string, number>, numbers: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(numbers)) sums[name] = (sums[name] ?? 0) + value;
+}
+
 function readNamed(buffer: SharedArrayBuffer, words: Int32Array): Record<string, number> {
   const bytes = new Uint8Array(buffer);
   const view = new DataView(buffer);

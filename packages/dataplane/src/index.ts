@@ -1,4 +1,4 @@
-export { type Counters, type NamedCounter, readCounters } from './counters.js';
+export { addCounters, type Counters, type NamedCounter, readCounters } from './counters.js';
 export { DataPlane, type EndListener } from './data-plane.js';
 export {
   AbortError,

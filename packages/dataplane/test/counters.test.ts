@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createControl } from '../src/control.js';
-import { Counter, CounterBlock, readCounters } from '../src/counters.js';
+import { addCounters, Counter, CounterBlock, readCounters } from '../src/counters.js';
 
 describe('counters', () => {
   it('reads what the worker counted, named counters included', () => {
@@ -21,6 +21,22 @@ describe('counters', () => {
       commandRingBytes: 0,
     });
     expect(counters.named).toEqual({ 'group.blöcke': 2 ** 40 + 2, 'group.messages': 0 });
+  });
+
+  it('adds the readings of different threads', () => {
+    const readings = [3, 4].map((completions) => {
+      const control = createControl();
+      const block = new CounterBlock(control);
+      block.values[Counter.completions]! += completions;
+      block.named('in.both').add(completions);
+      block.named(`only.${completions}`).add(1);
+      return readCounters(control);
+    });
+    expect(addCounters(...readings)).toMatchObject({
+      completions: 7,
+      polls: 0,
+      named: { 'in.both': 7, 'only.3': 1, 'only.4': 1 },
+    });
   });
 
   it('refuses a counter too many, and a name too long', () => {

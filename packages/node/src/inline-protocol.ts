@@ -1,4 +1,5 @@
 import {
+  type Counters,
   type DataPlane,
   type EndListener,
   type EventHandlers,
@@ -54,6 +55,10 @@ export class InlineProtocol<Table extends RecordTable> {
       for (const tell of this.#early.splice(0)) tell();
     });
     return this.#driver.client;
+  }
+
+  counters(): Counters {
+    return this.#driver.counters();
   }
 
   close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Lifetime } from '@rdmc/common';
-import { type Counters, DataPlane, type RecordTable } from '@rdmc/dataplane';
+import { addCounters, type Counters, DataPlane, type RecordTable } from '@rdmc/dataplane';
 import { type Member, Mesh } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
 import { NodeError } from './errors.js';
@@ -87,9 +87,9 @@ export class Node {
     return this.plane.protectionDomain;
   }
 
-  /** Counters of the worker. */
+  /** Sums of the counters of the worker and of the protocols that run in the application's thread. */
   counters(): Counters {
-    return this.plane.counters();
+    return addCounters(this.plane.counters(), ...this.#inline.map((side) => side.counters()));
   }
 
   /**

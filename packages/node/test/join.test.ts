@@ -52,8 +52,9 @@ describe('a protocol in the application’s thread', () => {
       name: 'inline',
       version: 1,
       records: table,
-      worker: protocolWorker(table, ({ events, data }) => {
+      worker: protocolWorker(table, ({ events, data, counter }) => {
         events.began(data as number);
+        counter('starts').add(1);
         return { commands: { double: (value) => 2 * value }, stop: () => void seen.push('stopped') };
       }),
       data: () => 7,
@@ -66,6 +67,7 @@ describe('a protocol in the application’s thread', () => {
     const [options] = await members(1);
     const node = await join(options!, { inline: protocol });
     expect(await node.inline.client.double(4)).toBe(8);
+    expect(node.counters()).toMatchObject({ commands: 1, named: { 'inline.starts': 1 } });
     expect(seen).toEqual(['began with 7']);
     await node.close();
     expect(seen).toEqual(['began with 7', 'stopped']);
