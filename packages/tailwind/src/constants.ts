@@ -18,6 +18,8 @@ export const FLUSH_RETRY_MS = 500;
 /** Threads that scan segments. */
 export const MAX_SCAN_THREADS = 4;
 export const SCAN_THREAD_IDLE_MS = 5_000;
+/** Replicas in memory for a scan, one for each thread and as many that are copied meanwhile. */
+export const SCAN_BUFFERS = 2 * MAX_SCAN_THREADS;
 
 /** Outstanding requests of one queue pair. */
 export const MAX_OUTSTANDING = 256;

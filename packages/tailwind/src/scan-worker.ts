@@ -5,25 +5,25 @@ import { scanSegment, segmentEntries } from './format/scan.js';
 import type { ScanAnswer, ScanJob } from './scanner/scan-job.js';
 import { REPLICA_HEADER_BYTES } from './storage/replica-header.js';
 
-async function load({ source }: ScanJob): Promise<Uint8Array> {
-  if ('shared' in source) return new Uint8Array(source.shared);
-  const bytes = new Uint8Array(new SharedArrayBuffer(source.byteLength));
-  const file = await open(source.path);
+/** Reads the file. If it became shorter, the rest is zero, which the scan detects. */
+async function read(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path);
+  let at = 0;
   try {
-    let at = 0;
     while (at < bytes.length) {
       const { bytesRead } = await file.read(bytes, at, bytes.length - at, REPLICA_HEADER_BYTES + at);
-      if (bytesRead === 0) break; // the file became shorter: the rest is zero, which the scan detects
+      if (bytesRead === 0) break;
       at += bytesRead;
     }
   } finally {
     await file.close();
   }
-  return bytes;
+  bytes.fill(0, at);
 }
 
 export default async function scan(job: ScanJob): Promise<ScanAnswer> {
-  const bytes = await load(job);
+  const bytes = new Uint8Array(job.shared, 0, job.byteLength);
+  if (job.path !== undefined) await read(job.path, bytes);
   const result = scanSegment(bytes, {
     ...job.identity,
     certificate: job.certificate,
@@ -33,5 +33,5 @@ export default async function scan(job: ScanJob): Promise<ScanAnswer> {
   for (const { type, payload } of segmentEntries(bytes, result.offset)) {
     if (type === EntryType.LOG_DIGEST) digest = payload.slice();
   }
-  return { result, shared: bytes.buffer as SharedArrayBuffer, digest };
+  return { result, digest };
 }

@@ -6,6 +6,7 @@ import { scanSegment } from '@rdmc/tailwind/format';
 import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type BackupRig, CLUSTER, filesIn, opening, SEGMENT_BYTES, startBackup } from './support/backups.js';
+import { loaded } from './support/loaded.js';
 import { IDENTITY, sampleSegment } from './support/segments.js';
 
 const sample = sampleSegment(SEGMENT_BYTES, [[5], [100, 200]]);
@@ -49,8 +50,8 @@ describe('buffers', () => {
     const rig = await startBackup({ buffers: 1 });
     for (let segmentId = 10n; segmentId < 14n; segmentId += 1n) {
       await openAndWrite(rig, { segmentId });
-      const { shared } = await rig.backup.load({ ...IDENTITY, segmentId });
-      expect(Buffer.from(shared, end).every((byte) => byte === 0)).toBe(true);
+      const { bytes } = await loaded(rig.backup, { ...IDENTITY, segmentId });
+      expect(bytes.subarray(end).every((byte) => byte === 0)).toBe(true);
       await rig.backup.freeReplica({ ...IDENTITY, segmentId });
     }
   });
@@ -63,8 +64,8 @@ describe('buffers', () => {
     await rig.backup.flushed(IDENTITY);
     const next = { ...IDENTITY, segmentId: 4n };
     await rig.backup.openReplica(opening(next));
-    expect(Buffer.from((await rig.backup.load(next)).shared).every((byte) => byte === 0)).toBe(true);
-    expect((await rig.backup.load(IDENTITY)).result).toMatchObject({ status: 'ok', offset: end });
+    expect((await loaded(rig.backup, next)).bytes.every((byte) => byte === 0)).toBe(true);
+    expect((await loaded(rig.backup, IDENTITY)).result).toMatchObject({ status: 'ok', offset: end });
   });
 
   it('refuses requests that do not fit the state of a replica', async () => {
@@ -101,9 +102,9 @@ describe('files', () => {
     expect(await backup.inventory(IDENTITY.logId)).toMatchObject([
       { record: { ...IDENTITY, ...certificate, state: 'closed' }, scan: undefined },
     ]);
-    const { result, shared } = await backup.load(IDENTITY);
+    const { result, bytes } = await loaded(backup, IDENTITY);
     expect(result).toEqual({ status: 'ok', offset: end, checksum, reason: 'end' });
-    expect(Buffer.compare(Buffer.from(shared), written)).toBe(0);
+    expect(Buffer.compare(bytes, written)).toBe(0);
     await backup.flushed(IDENTITY);
   });
 
@@ -133,7 +134,7 @@ describe('files', () => {
     rig.backup.closeReplica(IDENTITY, certificate);
     await warned.promise;
     expect(rig.backup.buffers.used).toBe(1);
-    expect((await rig.backup.load(IDENTITY)).result.status).toBe('ok');
+    expect((await loaded(rig.backup, IDENTITY)).result.status).toBe('ok');
     await mkdir(rig.directory);
     await rig.backup.flushed(IDENTITY);
     expect(rig.backup.buffers.used).toBe(0);
@@ -165,7 +166,7 @@ describe('files', () => {
       await rig.backup.freeReplica(IDENTITY);
       expect(filesIn(rig.directory)).toEqual([]);
       expect(rig.backup.buffers.used).toBe(0);
-      await expect(rig.backup.load(IDENTITY)).rejects.toEqual(refusal('ERR_RDMC_REPLICA_UNKNOWN'));
+      await expect(loaded(rig.backup, IDENTITY)).rejects.toEqual(refusal('ERR_RDMC_REPLICA_UNKNOWN'));
     }
     await openAndWrite(rig, { logId: 5n });
     await openAndWrite(rig, { logId: 6n });
@@ -240,7 +241,7 @@ describe('fencing and replacement', () => {
       { record: { state: 'closed', epoch: 4 } },
     ]);
     await rig.backup.flushed(IDENTITY);
-    expect((await rig.backup.load(IDENTITY)).result).toMatchObject({ status: 'ok', offset: end });
+    expect((await loaded(rig.backup, IDENTITY)).result).toMatchObject({ status: 'ok', offset: end });
   });
 
   it('does not commit a replacement that was freed during its scan', async () => {

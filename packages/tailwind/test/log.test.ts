@@ -4,6 +4,7 @@ import { decodeDigest, scanSegment, segmentEntries } from '@rdmc/tailwind/format
 import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { type ClusterMember, createLog, keysIn, object, SEGMENT, startCluster } from './support/cluster.js';
+import { loaded } from './support/loaded.js';
 
 async function appendAll(log: Log, from: number, to: number, valueBytes?: number): Promise<void> {
   const acknowledged = [];
@@ -26,10 +27,10 @@ async function replicasOf(members: readonly ClusterMember[], log: Log): Promise<
   for (const { id, backup } of members) {
     if (id === 0) continue;
     for (const { record } of await backup.inventory(log.id)) {
-      const { shared, result } = await backup.load(record);
+      const { bytes, result } = await loaded(backup, record);
       expect(result.status).toBe('ok');
       const list = found.get(record.segmentId) ?? [];
-      list.push(keysIn(new Uint8Array(shared), record.segmentId));
+      list.push(keysIn(bytes, record.segmentId));
       found.set(record.segmentId, list);
     }
   }

@@ -132,11 +132,11 @@ describe('recovery', () => {
         await flipBit(member, record.segmentId, log.id);
       }
       const load = backup.load.bind(backup);
-      backup.load = async (ref) => {
-        const answer = await load(ref);
-        if (answer.result.status === 'corrupt') seen += 1;
-        return answer;
-      };
+      backup.load = (ref, use) =>
+        load(ref, (scanned) => {
+          if (scanned.result.status === 'corrupt') seen += 1;
+          return use(scanned);
+        });
     }
     const recovery = await begin(cluster[3]!, log.id);
     expect(await replay(recovery)).toEqual(upTo(301));
@@ -199,10 +199,10 @@ describe('recovery', () => {
     let refusals = 0;
     for (const { backup } of cluster.slice(1)) {
       const load = backup.load.bind(backup);
-      backup.load = async (ref) => {
+      backup.load = async (ref, use) => {
         refusals += 1;
         if (refusals <= 12) throw new TailwindError('ERR_RDMC_BACKUP_FULL', 'as many as it may');
-        return load(ref);
+        return load(ref, use);
       };
     }
     const recovery = await begin(cluster[2]!, log.id);
@@ -247,9 +247,9 @@ describe('recovery', () => {
     const loads = cluster.map(() => 0);
     for (const { id, backup } of cluster.slice(1)) {
       const load = backup.load.bind(backup);
-      backup.load = (ref) => {
+      backup.load = (ref, use) => {
         loads[id]! += 1;
-        return load(ref);
+        return load(ref, use);
       };
     }
     const recovery = await begin(cluster[2]!, log.id);

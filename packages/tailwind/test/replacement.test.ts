@@ -15,6 +15,7 @@ import {
   startCluster,
   startCoordinator,
 } from './support/cluster.js';
+import { loaded } from './support/loaded.js';
 
 const FIRST = { logId: 7n, segmentId: 1n };
 
@@ -28,8 +29,8 @@ function upTo(count: number): number[] {
 }
 
 async function objectsAt({ backup }: ClusterMember, segmentId = 1n): Promise<number[]> {
-  const { shared } = await backup.load({ ...FIRST, segmentId });
-  return keysIn(new Uint8Array(shared), segmentId);
+  const { bytes } = await loaded(backup, { ...FIRST, segmentId });
+  return keysIn(bytes, segmentId);
 }
 
 describe('when all connections break at once', () => {

@@ -3,6 +3,7 @@ import { encodeDigest, encodeSegmentHeader, SegmentWriter, segmentEntries } from
 import { tearWrites } from '@rdmc/verbs';
 import { expect, it } from 'vitest';
 import { type ClusterMember, object, SEGMENT, startCluster, TestAuthority } from './support/cluster.js';
+import { loaded } from './support/loaded.js';
 
 const VALUE_BYTES = 9;
 /** Clusters that run at the same time: over TCP most of the time is spent waiting. */
@@ -52,9 +53,9 @@ async function tear({ node, logs }: ClusterMember, logId: bigint, afterBytes: nu
 /** What a recovery finds at the backup. */
 async function find({ backup }: ClusterMember, logId: bigint) {
   const [report] = (await backup.inventory(logId)).filter(({ record }) => record.segmentId === 1n);
-  const { result, shared } = await backup.load({ logId, segmentId: 1n });
+  const { result, bytes } = await loaded(backup, { logId, segmentId: 1n });
   expect(result).toEqual(report!.scan);
-  const versions = [...segmentEntries(new Uint8Array(shared), result.offset)]
+  const versions = [...segmentEntries(bytes, result.offset)]
     .filter(({ type }) => type === EntryType.OBJECT)
     .map(({ payload }) => decodeObject(payload).version);
   return { ...result, versions };

@@ -15,7 +15,12 @@ export function addDemoCommand(program: Command, tell: Tell): void {
     .description(
       'starts five servers and a coordinator on this machine, loads keys, kills one server with -9, and reads all keys',
     )
-    .option('-s, --servers <n>', 'server processes; three backups need four', wholeNumber(4, 32), 5)
+    .option(
+      '-s, --servers <n>',
+      'server processes; a recovery with three backups needs four that live',
+      wholeNumber(5, 32),
+      5,
+    )
     .option('-k, --keys <n>', 'keys to load', wholeNumber(1, 100_000_000), 100_000)
     .option('--json', 'one JSON document instead of text', false)
     .action(async ({ json, ...options }: DemoFlags) => {

@@ -1,7 +1,6 @@
 import { messageOf, TailwindError } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import type { Logger } from '../options.js';
-import type { ScanAnswer } from '../scanner/scan-job.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
 import { type DamagedFile, ReplicaStore } from '../storage/replica-store.js';
 import { type BackupOptions, checkBackupOptions } from './backup-options.js';
@@ -9,7 +8,7 @@ import type { Grant, OpenReplica, ReplicaReport } from './backup-types.js';
 import { BufferPool } from './buffer-pool.js';
 import { Flusher } from './flusher.js';
 import { Replica } from './replica.js';
-import { ReplicaScanner } from './replica-scanner.js';
+import { ReplicaScanner, type ScannedReplica } from './replica-scanner.js';
 import { ReplicaTable, unknownReplica, wrongState } from './replica-table.js';
 
 /**
@@ -232,16 +231,22 @@ export class Backup {
     return Promise.all(
       mine.map(async (replica) => {
         if (!replica.isOpen) return { record: replica.record, scan: undefined, digest: undefined };
-        const { result, digest } = await this.#scanner.scan(replica, undefined);
-        return { record: replica.record, scan: result, digest };
+        const report = await this.#scanner.scan(replica, undefined, ({ result, digest }) => ({
+          scan: result,
+          digest,
+        }));
+        return { record: replica.record, ...report };
       }),
     );
   }
 
-  /** A replica's bytes, scanned. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN; errors of the file system */
-  async load(ref: SegmentRef): Promise<ScanAnswer> {
+  /**
+   * Scans a replica; resolves with the result of `use`, which gets its bytes.
+   * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN; errors of the file system
+   */
+  async load<T>(ref: SegmentRef, use: (scanned: ScannedReplica) => T | Promise<T>): Promise<T> {
     const replica = this.replicas.find(ref);
-    return this.#scanner.scan(replica, replica.certificate);
+    return this.#scanner.scan(replica, replica.certificate, use);
   }
 
   /**
@@ -328,7 +333,7 @@ export class Backup {
     const key = segmentKey(ref);
     const replica = this.replicas.replacement(key) ?? this.replicas.find(ref);
     if (replica.record.committed) throw wrongState(replica, 'was committed before');
-    const { result } = await this.#scanner.scan(replica, certificate);
+    const result = await this.#scanner.scan(replica, certificate, (scanned) => scanned.result);
     this.admit(ref.logId);
     // During the scan the replacement may have been abandoned, or the log recovered and freed.
     if (this.replicas.replacement(key) !== replica) throw unknownReplica(key);

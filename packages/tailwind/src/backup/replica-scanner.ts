@@ -1,36 +1,58 @@
+import { SCAN_BUFFERS, SCAN_THREAD_IDLE_MS } from '../constants.js';
 import type { Certificate } from '../format/scan.js';
-import type { ScanAnswer, ScanJob } from '../scanner/scan-job.js';
+import { ScanBuffers } from '../scanner/scan-buffers.js';
+import type { ScanAnswer } from '../scanner/scan-job.js';
 import { Scanner } from '../scanner/scanner.js';
 import type { ReplicaStore } from '../storage/replica-store.js';
 import type { Replica } from './replica.js';
 
+/** A scanned replica. */
+export interface ScannedReplica extends ScanAnswer {
+  /** The whole segment. Its buffer is used again afterwards. */
+  readonly bytes: Uint8Array;
+}
+
 /** Scans replicas in threads, from their buffers or from their files. */
 export class ReplicaScanner {
   readonly #scanner = new Scanner();
+  readonly #buffers = new ScanBuffers(SCAN_BUFFERS, SCAN_THREAD_IDLE_MS);
 
   constructor(private readonly store: ReplicaStore) {}
 
-  scan({ record, buffer }: Replica, certificate: Certificate | undefined): Promise<ScanAnswer> {
-    const { byteLength, floorBytes, logId, segmentId, incarnation } = record;
-    const source: ScanJob['source'] = buffer
-      ? { shared: sharedCopy(buffer.view(0, record.segmentBytes)) }
-      : { path: this.store.pathOf(record), byteLength };
-    return this.#scanner.scan({
-      source,
-      identity: { logId, segmentId, incarnation },
-      certificate,
-      floorBytes,
-    });
+  /** Resolves with the result of `use`, which gets the bytes. */
+  async scan<T>(
+    replica: Replica,
+    certificate: Certificate | undefined,
+    use: (scanned: ScannedReplica) => T | Promise<T>,
+  ): Promise<T> {
+    const { segmentBytes } = replica.record;
+    const shared = await this.#buffers.take(segmentBytes);
+    try {
+      const { byteLength, path } = this.#fill(shared, replica);
+      const { floorBytes, logId, segmentId, incarnation } = replica.record;
+      const identity = { logId, segmentId, incarnation };
+      const answer = await this.#scanner.scan({
+        shared,
+        byteLength,
+        path,
+        identity,
+        certificate,
+        floorBytes,
+      });
+      return await use({ ...answer, bytes: new Uint8Array(shared, 0, byteLength) });
+    } finally {
+      this.#buffers.give(shared);
+    }
   }
 
   close(): Promise<void> {
     return this.#scanner.close();
   }
-}
 
-/** Buffers belong to peers and to the pool, so threads scan a copy. */
-function sharedCopy(bytes: Uint8Array): SharedArrayBuffer {
-  const shared = new SharedArrayBuffer(bytes.length);
-  new Uint8Array(shared).set(bytes);
-  return shared;
+  /** Copies the replica's buffer, which belongs to peers and to the pool; or names the file that the thread reads. */
+  #fill(shared: SharedArrayBuffer, { record, buffer }: Replica): { byteLength: number; path?: string } {
+    if (!buffer) return { byteLength: record.byteLength, path: this.store.pathOf(record) };
+    new Uint8Array(shared).set(buffer.view(0, record.segmentBytes));
+    return { byteLength: record.segmentBytes };
+  }
 }

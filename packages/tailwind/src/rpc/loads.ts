@@ -2,6 +2,7 @@ import type { MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import type { Backup } from '../backup/backup.js';
 import { MAX_LOADS_PER_MEMBER } from '../constants.js';
 import { TailwindError } from '../errors.js';
+import type { ScanResult } from '../format/scan.js';
 import type { SegmentRef } from '../segment-key.js';
 
 interface Load {
@@ -61,8 +62,7 @@ export class Loads {
     const begun = { member, isGone: false };
     this.#pending.add(begun);
     try {
-      const { result, shared } = await this.backup.load(ref);
-      const region = await this.protectionDomain.allocate(Math.max(1, result.offset), { remoteRead: true });
+      const { region, scan } = await this.backup.load(ref, ({ result, bytes }) => this.#copy(result, bytes));
       if (begun.isGone) {
         await region.close();
         throw new TailwindError(
@@ -70,13 +70,18 @@ export class Loads {
           `Member ${member} left before its replica was loaded`,
         );
       }
-      region.view().set(new Uint8Array(shared, 0, result.offset));
       this.#last += 1;
       this.#loads.set(this.#last, { member, region });
-      return { load: this.#last, address: region.address, rkey: region.rkey, scan: result };
+      return { load: this.#last, address: region.address, rkey: region.rkey, scan };
     } finally {
       this.#pending.delete(begun);
     }
+  }
+
+  async #copy(scan: ScanResult, bytes: Uint8Array): Promise<{ region: MemoryRegion; scan: ScanResult }> {
+    const region = await this.protectionDomain.allocate(Math.max(1, scan.offset), { remoteRead: true });
+    region.view().set(bytes.subarray(0, scan.offset));
+    return { region, scan };
   }
 
   #uncount(member: number): void {

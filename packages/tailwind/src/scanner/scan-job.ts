@@ -1,11 +1,13 @@
 import type { SegmentIdentity } from '../format/layout.js';
 import type { Certificate, ScanResult } from '../format/scan.js';
 
-/** Input of a scanning thread: bytes in shared memory, or the replica's file to read them from. */
+/** Input of a scanning thread. */
 export interface ScanJob {
-  readonly source:
-    | { readonly shared: SharedArrayBuffer }
-    | { readonly path: string; readonly byteLength: number };
+  /** The segment's bytes are at its beginning, or are read into it from the replica's file. */
+  readonly shared: SharedArrayBuffer;
+  readonly byteLength: number;
+  /** The replica's file, if the bytes are there. */
+  readonly path?: string | undefined;
   readonly identity: SegmentIdentity;
   readonly certificate?: Certificate | undefined;
   readonly floorBytes?: number | undefined;
@@ -13,8 +15,6 @@ export interface ScanJob {
 
 export interface ScanAnswer {
   readonly result: ScanResult;
-  /** The segment's bytes, up to the end of what is complete. */
-  readonly shared: SharedArrayBuffer;
   /** The payload of the last log digest among the complete entries. */
   readonly digest: Uint8Array | undefined;
 }

@@ -38,7 +38,7 @@ const EFFECTS = [
  * replicas do not change any more and are copied once.
  */
 export class CrashPoints {
-  readonly #closed = new WeakMap<Replica, Promise<ScanAnswer>>();
+  readonly #closed = new WeakMap<Replica, Promise<ScanAnswer & { readonly shared: SharedArrayBuffer }>>();
   readonly #looks: Promise<void>[] = [];
   #isEnded = false;
 
@@ -166,10 +166,16 @@ function describedReplica({ entry, complete, committed }: Found): string {
 }
 
 /** The bytes are copied at once. */
-function scanOf({ record, buffer, certificate }: Replica): Promise<ScanAnswer> {
+async function scanOf({
+  record,
+  buffer,
+  certificate,
+}: Replica): Promise<ScanAnswer & { readonly shared: SharedArrayBuffer }> {
   if (!buffer) throw new Error(`replica ${record.segmentId} was closed and written between two inspections`);
   const shared = new SharedArrayBuffer(record.segmentBytes);
   new Uint8Array(shared).set(buffer.view(0, record.segmentBytes));
   const { logId, segmentId, incarnation, floorBytes } = record;
-  return scan({ source: { shared }, identity: { logId, segmentId, incarnation }, certificate, floorBytes });
+  const identity = { logId, segmentId, incarnation };
+  const { byteLength } = shared;
+  return { ...(await scan({ shared, byteLength, identity, certificate, floorBytes })), shared };
 }
