@@ -7,6 +7,7 @@ const may = {
   'packages/verbs-compliance': ['packages/common', 'packages/verbs'],
   'packages/dataplane': ['packages/common', 'packages/verbs'],
   'packages/node': ['packages/common', 'packages/verbs', 'packages/dataplane', 'packages/mesh'],
+  'packages/metrics': ['packages/common', 'packages/dataplane'],
   'packages/group': [
     'packages/common',
     'packages/node',
@@ -51,7 +52,7 @@ const may = {
     'tools/testing',
     'apps/kv',
   ],
-  'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/tailwind'],
+  'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/metrics', 'packages/tailwind'],
   'apps/paramserver': ['packages/common', 'packages/mesh', 'packages/hipower'],
   'apps/training': [
     'packages/common',
@@ -69,6 +70,7 @@ const may = {
     'packages/dataplane',
     'packages/mesh',
     'packages/group',
+    'packages/metrics',
     'packages/cast',
   ],
 };

@@ -1,3 +1,4 @@
+import { Tracer } from '@rdmc/common';
 import type { CastProgress } from './cast-progress.js';
 import type { CastSummary, ReceiverSummary } from './cast-summary.js';
 import type { CheckedCastOptions, Target } from './checked-cast-options.js';
@@ -7,6 +8,10 @@ import { ProblemList } from './problems.js';
 import { ProgressPublisher } from './sender/progress-publisher.js';
 import type { ReceiverLink } from './sender/receiver-link.js';
 import { Session, type SessionOutcome } from './sender/session.js';
+
+const castTrace = new Tracer<{ readonly paths: number; readonly receivers: readonly string[] }>(
+  '@rdmc/cast:cast',
+);
 
 /** A cast with its retries. */
 export class CastRun {
@@ -28,7 +33,14 @@ export class CastRun {
     );
   }
 
-  async run(): Promise<CastSummary> {
+  run(): Promise<CastSummary> {
+    return castTrace.promise(
+      () => ({ paths: this.paths.length, receivers: this.options.to.map(({ name }) => name) }),
+      () => this.#run(),
+    );
+  }
+
+  async #run(): Promise<CastSummary> {
     try {
       let targets = this.options.to;
       for (let attempt = 1; attempt <= 1 + this.options.retries && targets.length > 0; attempt += 1) {

@@ -42,6 +42,12 @@ export interface GroupOptions {
   /** Blocks this member sends at once: 1 to 64, default 4. */
   readonly sendWindow?: number;
   /**
+   * The most memory, in bytes, for copies of messages that `send` got as bytes and that `writable` sends: 1 to 2^31 − 1,
+   * default 64 MiB. It is registered memory, allocated when it is first needed, reused, and freed with the group. Also the
+   * size of the largest such message.
+   */
+  readonly sendBufferBytes?: number;
+  /**
    * How long a neighbour's device may be silent in the middle of a transfer before it counts as lost and the group
    * fails: 1 to 600,000 ms, default 2000. The end of a killed process is still detected at once.
    */
@@ -61,6 +67,7 @@ export interface CheckedGroupOptions {
   readonly incoming: IncomingHandler | undefined;
   readonly receiveWindow: number;
   readonly sendWindow: number;
+  readonly sendBufferBytes: number;
   readonly retryTimeoutMs: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
@@ -77,6 +84,7 @@ const KNOWN = [
   'incoming',
   'receiveWindow',
   'sendWindow',
+  'sendBufferBytes',
   'retryTimeoutMs',
   'timeoutMs',
   'signal',
@@ -110,6 +118,13 @@ export function checkGroupOptions(
       options.sendWindow ?? limits.DEFAULT_SEND_WINDOW,
       1,
       limits.MAX_WINDOW,
+    ),
+    sendBufferBytes: integerOption(
+      WHERE,
+      'sendBufferBytes',
+      options.sendBufferBytes ?? limits.DEFAULT_SEND_BUFFER_BYTES,
+      1,
+      limits.MAX_SEND_BUFFER_BYTES,
     ),
     retryTimeoutMs: integerOption(
       WHERE,

@@ -1,5 +1,4 @@
-import { tracingChannel } from 'node:diagnostics_channel';
-import { Lifetime, type Subscription, subscription } from '@rdmc/common';
+import { Lifetime, type Subscription, subscription, Tracer } from '@rdmc/common';
 import type { ConnectionListener } from './connections.js';
 import { MAX_PURPOSE_BYTES } from './constants.js';
 import { Core, type Internals } from './core.js';
@@ -14,7 +13,7 @@ import { onlyKnownOptions, signalOption } from './option-checks.js';
 import { type MeshAttributes, type MeshOptions, resolveOptions } from './options.js';
 import type { RequestOptions } from './requests.js';
 
-const joinChannel = tracingChannel('@rdmc/mesh:join');
+const joinTrace = new Tracer<{ readonly id: number; readonly members: number }>('@rdmc/mesh:join');
 
 /** Another member, as this member knows it. */
 export interface MeshPeer {
@@ -218,12 +217,14 @@ export class Mesh {
 /** `Mesh.join` with parts that tests replace. */
 export async function joinMesh(options: MeshOptions, internals: Internals): Promise<Mesh> {
   const resolved = resolveOptions(options);
-  const context = { id: resolved.id, members: resolved.members.length };
-  return joinChannel.tracePromise(async () => {
-    const core = new Core(resolved, internals);
-    await core.form();
-    return new Mesh(core);
-  }, context);
+  return joinTrace.promise(
+    () => ({ id: resolved.id, members: resolved.members.length }),
+    async () => {
+      const core = new Core(resolved, internals);
+      await core.form();
+      return new Mesh(core);
+    },
+  );
 }
 
 function checkPurpose(purpose: unknown): string {

@@ -1,4 +1,4 @@
-import type { Key, Subscription } from '@rdmc/common';
+import { type Key, type Subscription, Tracer } from '@rdmc/common';
 import { chooseDevice, type DeviceChoice } from './choose.js';
 import { CompletionChannel } from './completion-channel.js';
 import { CompletionQueue } from './completion-queue.js';
@@ -12,6 +12,8 @@ import { booleanOption, choiceOption, integerOption, onlyKnownOptions } from './
 import { ProtectionDomain } from './protection-domain.js';
 import { softDeviceKey } from './soft-device-key.js';
 import { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
+
+const openTrace = new Tracer<{ readonly device: string }>('@rdmc/verbs:open');
 
 /** The options of `openDevice`. */
 export interface OpenDeviceOptions {
@@ -256,6 +258,13 @@ function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {
  */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   checkOptions(options);
+  return openTrace.promise(
+    () => ({ device: options.device ?? 'auto' }),
+    () => open(options),
+  );
+}
+
+async function open(options: OpenDeviceOptions): Promise<Device> {
   const choice = options.choice ?? chooseDevice(options);
   const handle = choice.kind === 'soft' ? openSoft(options) : openIbverbs(options, choice);
   return new Device(handle, choice, true);

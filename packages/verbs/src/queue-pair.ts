@@ -1,4 +1,4 @@
-import { codeOf, isCodeOf, messageOf } from '@rdmc/common';
+import { codeOf, isCodeOf, messageOf, Tracer } from '@rdmc/common';
 import { Layout, Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
 import type {
   ConnectOptions,
@@ -18,6 +18,7 @@ const STATE_NAMES = new Map<number, QueuePairStateName>(
   Object.entries(QueuePairState).map(([name, value]) => [value, name as QueuePairStateName]),
 );
 const LOW_32 = 0xffff_ffffn;
+const connectTrace = new Tracer<{ readonly queuePair: number; readonly kind: string }>('@rdmc/verbs:connect');
 const batches = new WeakMap<OpenDevice, SubmissionQueue>();
 
 /** One batch per device and thread serves the convenient calls. @internal */
@@ -82,13 +83,19 @@ export class QueuePair {
     if (typeof remote !== 'object' || remote === null || typeof remote.kind !== 'string') {
       throw new VerbsError('ERR_RDMC_INVALID_ADDRESS', 'connect: needs the address of the other queue pair');
     }
-    this.#connecting = native().queuePairConnect(
-      this.device.handle,
-      this.number,
-      remote,
-      integerOption('connect', 'rnrRetries', options.rnrRetries ?? 7, 0, 7),
-      integerOption('connect', 'rnrTimerMs', options.rnrTimerMs ?? 10, 1, 655),
-      integerOption('connect', 'retryTimeoutMs', options.retryTimeoutMs ?? 2000, 1, 600_000),
+    const { handle } = this.device;
+    const rnrRetries = integerOption('connect', 'rnrRetries', options.rnrRetries ?? 7, 0, 7);
+    const rnrTimerMs = integerOption('connect', 'rnrTimerMs', options.rnrTimerMs ?? 10, 1, 655);
+    const retryTimeoutMs = integerOption(
+      'connect',
+      'retryTimeoutMs',
+      options.retryTimeoutMs ?? 2000,
+      1,
+      600_000,
+    );
+    this.#connecting = connectTrace.promise(
+      () => ({ queuePair: this.number, kind: remote.kind }),
+      () => native().queuePairConnect(handle, this.number, remote, rnrRetries, rnrTimerMs, retryTimeoutMs),
     );
     await this.#connecting;
   }

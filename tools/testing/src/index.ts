@@ -10,3 +10,4 @@ export { sharedDirectory, temporaryDirectory } from './temporary.js';
 export { underTest } from './under-test.js';
 export { until } from './until.js';
 export { jsonLine, type Named, WatchedProcess } from './watched-process.js';
+export { type TracedOperation, watchedTrace } from './watched-trace.js';

@@ -11,6 +11,7 @@ import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { type Protection, requireProtection } from './protection.js';
+import { type ServerStatistics, statisticsOf } from './server-statistics.js';
 import { View } from './view.js';
 
 const SELF = 0;
@@ -32,6 +33,7 @@ export class Standalone {
   private constructor(
     private readonly server: RespServer,
     private readonly sweep: ExpirySweep,
+    private readonly executor: Executor,
   ) {}
 
   /** @throws KvError ERR_RDMC_KV_UNPROTECTED; the system's error where the port is not available */
@@ -62,7 +64,12 @@ export class Standalone {
     });
     const isPasswordNeeded = password !== undefined;
     const server = new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded });
-    return new Standalone(server, new ExpirySweep(executor));
+    return new Standalone(server, new ExpirySweep(executor), executor);
+  }
+
+  /** What this server has done, and holds, at this moment. */
+  statistics(): ServerStatistics {
+    return statisticsOf(this.executor);
   }
 
   /** The port for clients, also if any port was asked for. */

@@ -5,7 +5,7 @@ import type { DemoOptions } from './options.js';
 
 /**
  * Bits per second of each member's link. Low enough that the processors of a small machine are not the limit: eight
- * members on two processors are at about a third of their load (docs/results.md).
+ * members on two processors are at about a third of their load (docs/results/network.md).
  */
 export const DEFAULT_LINK_RATE = 400e6;
 

@@ -41,6 +41,8 @@ export const receiveEvent = z.discriminatedUnion('event', [
     version: z.string(),
     /** Addresses of this machine that other hosts may reach, likeliest first. */
     addresses: z.array(z.string()),
+    /** The URL of the metrics, with --metrics. */
+    metrics: z.string().nullable(),
   }),
   z.strictObject({ event: z.literal('began'), ...facts }),
   z.strictObject({ event: z.literal('route'), ...facts, ...deviceRoute }),

@@ -74,10 +74,11 @@ export class ReceiveReporter {
       return;
     }
     const { bold } = this.terminal.palette;
-    const { host, port, directory } = event;
+    const { host, port, directory, metrics } = event;
     this.#say(
       `${bold('Listening')} on ${formatEndpoint({ host, port })}; files go to ${directory}`,
       `  ${reached(event)}`,
+      ...(metrics === null ? [] : [`  metrics at ${metrics}`]),
     );
   }
 

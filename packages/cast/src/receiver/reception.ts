@@ -1,4 +1,4 @@
-import { SerialQueue, SilenceTimer } from '@rdmc/common';
+import { SerialQueue, SilenceTimer, Tracer } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
@@ -24,6 +24,15 @@ type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
 
 /** Failures of a group that this receiver caused; after other failures the sender makes a group of survivors. */
 const OWN_FAILURES = new Set(['ERR_RDMC_INCOMING_FAILED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_DATAPLANE_DIED']);
+
+interface ReceiveMessage {
+  readonly castId: string;
+  readonly from: string;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+const receiveTrace = new Tracer<ReceiveMessage>('@rdmc/cast:receive');
 
 /** One cast at a receiver, from its invitation to its end. */
 export class Reception {
@@ -62,7 +71,10 @@ export class Reception {
   /** Runs the cast; an error becomes an event. `frames` are the sender's frames after its invitation. */
   async run(frames: AsyncIterator<SenderFrame, void, undefined>): Promise<void> {
     try {
-      if (await this.#accept()) await this.#follow(frames);
+      await receiveTrace.promise(
+        () => this.#facts(),
+        () => this.#receive(frames),
+      );
     } catch (error) {
       this.#fail(asCastError(error, this.channel.peer));
     } finally {
@@ -73,6 +85,17 @@ export class Reception {
   /** The receiver is closed. */
   abort(): void {
     this.#fail(new CastError('ERR_RDMC_ABORTED', 'the receiver was closed'));
+  }
+
+  #facts(): ReceiveMessage {
+    const { castId, senderName, files, bytes } = this.invitation;
+    return { castId, from: `${senderName} (${this.channel.remoteHost})`, files, bytes };
+  }
+
+  /** Rejects with the failure, which is known already, for the trace. */
+  async #receive(frames: AsyncIterator<SenderFrame, void, undefined>): Promise<void> {
+    if (await this.#accept()) await this.#follow(frames);
+    if (this.#failure) throw this.#failure;
   }
 
   async #accept(): Promise<boolean> {
