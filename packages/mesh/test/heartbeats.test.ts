@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Heartbeats } from '../src/heartbeats.js';
+import { Heartbeats, type Pace } from '../src/heartbeats.js';
 import type { Link } from '../src/link.js';
 
 const INTERVAL_MS = 20;
@@ -15,18 +15,23 @@ afterEach(() => {
 });
 
 /** Heartbeats to one peer, started, and what they did. */
-function rig() {
+function rig(pace: Pace = { tickMs: INTERVAL_MS, ticks: 1, silenceMs: SILENCE_MS }) {
   const link = {
     peer: 1,
     heard: false,
     silentMs: 0,
+    idleTicks: 0,
     bufferedBytes: 0,
     sent: 0,
     send: () => (link.sent += 1),
   };
   const links = new Map([[1, link as unknown as Link]]);
   const silent: Link[] = [];
-  const heartbeats = new Heartbeats(INTERVAL_MS, SILENCE_MS, links, (lost) => silent.push(lost));
+  const heartbeats = new Heartbeats(links, {
+    pace: () => pace,
+    heartbeat: () => Buffer.alloc(0),
+    silent: (lost) => silent.push(lost),
+  });
   heartbeats.start();
   return { link, links, silent, heartbeats };
 }
