@@ -187,10 +187,13 @@ export function resolveLiveOptions(options: LiveMeshOptions): ResolvedLiveOption
   if (typeof clusterId !== 'string' || clusterId.length > limits.MAX_CLUSTER_ID_CHARACTERS)
     throw invalidOption(`clusterId: needed text of at most ${limits.MAX_CLUSTER_ID_CHARACTERS} characters`);
   const { directory } = options;
+  const peers = new Map<number, Member>();
   return {
     ...common,
-    members: [],
-    peers: new Map(),
+    peers,
+    get members() {
+      return [self, ...peers.values()];
+    },
     contacts,
     clusterId,
     expectedMembers: limits.EXPECTED_LIVE_PEERS,
